@@ -1,0 +1,114 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/storetest"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+func TestStore(t *testing.T) {
+	for name, path := range map[string]func(t *testing.T) string{
+		"file":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "plants.db") },
+		"memory": func(*testing.T) string { return Memory },
+	} {
+		t.Run(name, func(t *testing.T) {
+			storetest.Plants(t, func(t *testing.T) plant.Store { return open(t, path(t)) })
+			storetest.Tokens(t, func(t *testing.T) token.Store { return open(t, path(t)) })
+		})
+	}
+}
+
+func TestReopen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a file?with=odd&name%20#.db")
+	store, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := plant.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
+	if err := store.Create(t.Context(), want); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := open(t, path).Get(t.Context(), 1)
+	if err != nil || !got.Same(want) {
+		t.Errorf("after reopening Get(1) = %v, %v, want %v", got, err, want)
+	}
+}
+
+// The settings that an acknowledged write rests on.
+func TestDurableSettings(t *testing.T) {
+	store := open(t, filepath.Join(t.TempDir(), "plants.db"))
+	conn := <-store.writer
+	defer func() { store.writer <- conn }()
+	if err := checkDurable(conn); err != nil {
+		t.Error(err)
+	}
+	for _, statement := range []string{"PRAGMA synchronous = NORMAL", "PRAGMA journal_mode = DELETE"} {
+		other, err := openConn(filepath.Join(t.TempDir(), "plants.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		if err := sqlitex.ExecuteTransient(other, statement, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkDurable(other); err == nil {
+			t.Errorf("checkDurable found nothing wrong after %s", statement)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		want   string
+	}{
+		"a schema newer than the program": {`PRAGMA user_version = 1000`, "use a newer plantstore"},
+		"another program's database":      {`PRAGMA application_id = 42; CREATE TABLE t (x)`, "application_id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "plants.db")
+			conn, err := sqlite.OpenConn(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sqlitex.ExecuteScript(conn, c.script, nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := conn.Close(); err != nil {
+				t.Fatal(err)
+			}
+			store, err := Open(t.Context(), path)
+			if err == nil {
+				store.Close()
+				t.Fatal("Open took it")
+			}
+			if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("Open = %q, want it to name the file and %q", err, c.want)
+			}
+		})
+	}
+}
+
+func open(t *testing.T, path string) *Store {
+	t.Helper()
+	store, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}

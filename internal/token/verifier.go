@@ -1,0 +1,83 @@
+package token
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// ErrInvalid means that a text is not a token in force: it is unknown,
+// malformed, expired or revoked. Which of them nobody outside is told.
+var ErrInvalid = errors.New("credentials not valid")
+
+// minStaticLen is the shortest token that a person may choose.
+const minStaticLen = 16
+
+// Verifier tells whose a token is.
+type Verifier struct {
+	store  Store
+	static *Token // nil: there is none
+}
+
+// NewVerifier returns a Verifier over the tokens of a store and, unless it is
+// empty, one static token with every scope, as containers and tests want it. It
+// refuses a static token that is easily guessed or that no Authorization header
+// can carry.
+func NewVerifier(store Store, static string) (*Verifier, error) {
+	v := &Verifier{store: store}
+	if static == "" {
+		return v, nil
+	}
+	if len(static) < minStaticLen {
+		return nil, fmt.Errorf("a static token needs at least %d characters, this one has %d", minStaticLen, len(static))
+	}
+	if !isB64Token(static) {
+		return nil, errors.New(`a static token may hold letters, digits and -._~+/ only, with = at its end`)
+	}
+	v.static = &Token{Name: "static", Scopes: []Scope{Read, Write}, SecretHash: sha256.Sum256([]byte(static))}
+	return v, nil
+}
+
+// Verify returns the token whose text this is, or [ErrInvalid] if there is no
+// such token or it is not in force. Any other error is the store's.
+func (v *Verifier) Verify(ctx context.Context, text string) (Token, error) {
+	if v.static != nil {
+		hash := sha256.Sum256([]byte(text))
+		if subtle.ConstantTimeCompare(hash[:], v.static.SecretHash[:]) == 1 {
+			return *v.static, nil
+		}
+	}
+	id, secret, ok := parse(text)
+	if !ok {
+		return Token{}, ErrInvalid
+	}
+	t, err := v.store.Token(ctx, id)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return Token{}, ErrInvalid
+	case err != nil:
+		return Token{}, err
+	case !t.valid(secret, time.Now()):
+		return Token{}, ErrInvalid
+	}
+	return t, nil
+}
+
+// isB64Token reports whether s is a b64token (RFC 6750, section 2.1), which is
+// all that may follow "Bearer " in an Authorization header.
+func isB64Token(s string) bool {
+	body := strings.TrimRight(s, "=")
+	if body == "" {
+		return false
+	}
+	for _, c := range []byte(body) {
+		if !strings.ContainsRune(digits+"-._~+/", rune(c)) {
+			return false
+		}
+	}
+	return true
+}
