@@ -1,0 +1,61 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// challenge opens every WWW-Authenticate header (RFC 6750, section 3).
+const challenge = `Bearer realm="plantstore"`
+
+var (
+	// errNoCredentials names no error in its challenge: RFC 6750, section 3.1,
+	// wants it so where no credentials were sent.
+	errNoCredentials = &failure{
+		code:      plantapi.CodeNoCredentials,
+		message:   `no credentials: send the header "Authorization: Bearer <token>"`,
+		challenge: challenge,
+	}
+	errBadCredentials = &failure{
+		code:      plantapi.CodeBadCredentials,
+		message:   token.ErrInvalid.Error(),
+		challenge: challenge + `, error="invalid_token"`,
+	}
+)
+
+func lacksScope(s token.Scope) *failure {
+	return &failure{
+		code:      plantapi.CodeInsufficientScope,
+		message:   fmt.Sprintf("the token lacks the scope %q", s),
+		challenge: fmt.Sprintf(`%s, error="insufficient_scope", scope="%s"`, challenge, s),
+	}
+}
+
+// authenticate tells who is calling.
+func (v validator) authenticate(r *http.Request) (token.Token, error) {
+	text, err := bearer(r.Header["Authorization"])
+	if err != nil {
+		return token.Token{}, err
+	}
+	return v.tokens.Verify(r.Context(), text)
+}
+
+// bearer takes the token out of the Authorization headers of a request. Two of
+// them are refused: servers and proxies disagree about which one counts.
+func bearer(headers []string) (string, error) {
+	if len(headers) == 0 {
+		return "", errNoCredentials
+	}
+	if len(headers) > 1 {
+		return "", errBadCredentials
+	}
+	scheme, text, _ := strings.Cut(headers[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", errNoCredentials // of a kind that we know
+	}
+	return strings.TrimLeft(text, " "), nil // 1*SP, RFC 9110, section 11.4
+}

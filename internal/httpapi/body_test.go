@@ -1,0 +1,240 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+func TestBadBody(t *testing.T) {
+	s := start(t, nil)
+	for name, c := range map[string]struct {
+		body  string
+		want  plantapi.ErrorCode
+		where []string // pointers of the details
+	}{
+		"none":                        {"", plantapi.CodeMissingBody, nil},
+		"white space":                 {"  \n", plantapi.CodeMalformedBody, nil},
+		"null":                        {`null`, plantapi.CodeInvalidBody, []string{""}},
+		"array":                       {`[]`, plantapi.CodeInvalidBody, []string{""}},
+		"string":                      {`"id"`, plantapi.CodeInvalidBody, []string{""}},
+		"empty object":                {`{}`, plantapi.CodeInvalidBody, []string{"/id", "/name"}},
+		"truncated":                   {`{"id":1,"name":"n"`, plantapi.CodeMalformedBody, nil},
+		"two values":                  {`{"id":1,"name":"n"}{"id":1,"name":"n"}`, plantapi.CodeMalformedBody, nil},
+		"trailing byte":               {`{"id":1,"name":"n"}]`, plantapi.CodeMalformedBody, nil},
+		"duplicate name":              {`{"id":1,"id":1,"name":"n"}`, plantapi.CodeMalformedBody, nil},
+		"duplicate name, escaped":     {`{"id":1,"name":"n","\u0069d":1}`, plantapi.CodeMalformedBody, nil},
+		"duplicate in what is unread": {`{"id":1,"name":"n","x":[{"a":1,"a":2}]}`, plantapi.CodeMalformedBody, nil},
+		"id as string":                {`{"id":"1","name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
+		"id null":                     {`{"id":null,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
+		"id true":                     {`{"id":true,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
+		"id 1.5":                      {`{"id":1.5,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
+		"id 1.0":                      {`{"id":1.0,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
+		"id 1e2":                      {`{"id":1e2,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
+		"id 2^63":                     {`{"id":9223372036854775808,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
+		"id -2^63-1":                  {`{"id":-9223372036854775809,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
+		"id 1e400":                    {`{"id":1e400,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
+		"id of 100,000 digits":        {`{"id":` + strings.Repeat("9", 100_000) + `,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
+		"id 01":                       {`{"id":01,"name":"n"}`, plantapi.CodeMalformedBody, nil},
+		"id NaN":                      {`{"id":NaN,"name":"n"}`, plantapi.CodeMalformedBody, nil},
+		"null name":                   {`{"id":1,"name":null}`, plantapi.CodeInvalidBody, []string{"/name"}},
+		"name as number":              {`{"id":1,"name":1}`, plantapi.CodeInvalidBody, []string{"/name"}},
+		"null tag":                    {`{"id":1,"name":"n","tag":null}`, plantapi.CodeInvalidBody, []string{"/tag"}},
+		"tag as array":                {`{"id":1,"name":"n","tag":["t"]}`, plantapi.CodeInvalidBody, []string{"/tag"}},
+		"names in the wrong case":     {`{"ID":1,"Name":"n"}`, plantapi.CodeInvalidBody, []string{"/id", "/name"}},
+		"everything at once":          {`{"id":1.0,"name":7,"tag":null}`, plantapi.CodeInvalidBody, []string{"/id", "/name", "/tag"}},
+		"invalid UTF-8":               {"{\"id\":1,\"name\":\"\xff\"}", plantapi.CodeMalformedBody, nil},
+		"overlong UTF-8":              {"{\"id\":1,\"name\":\"\xc0\x80\"}", plantapi.CodeMalformedBody, nil},
+		"surrogate in UTF-8":          {"{\"id\":1,\"name\":\"\xed\xa0\x80\"}", plantapi.CodeMalformedBody, nil},
+		"lone surrogate":              {`{"id":1,"name":"\ud800"}`, plantapi.CodeMalformedBody, nil},
+		"lone low surrogate":          {`{"id":1,"name":"\udc00"}`, plantapi.CodeMalformedBody, nil},
+		"byte order mark":             {"\ufeff" + `{"id":1,"name":"n"}`, plantapi.CodeMalformedBody, nil},
+		"control character":           {"{\"id\":1,\"name\":\"\x01\"}", plantapi.CodeMalformedBody, nil},
+		"100,000 nested arrays":       {strings.Repeat("[", 100_000), plantapi.CodeMalformedBody, nil},
+		"nested deeper than 64":       {`{"id":1,"name":"n","x":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, plantapi.CodeMalformedBody, nil},
+		"a byte over the limit":       {filled(maxBody + 1), plantapi.CodeBodyTooLarge, nil},
+		"10 MiB":                      {filled(10 << 20), plantapi.CodeBodyTooLarge, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := s.with(t)
+			e := s.post(c.body).wantError(t, c.want)
+			var where []string
+			if e.Details != nil {
+				for _, d := range *e.Details {
+					where = append(where, d.Pointer)
+				}
+			}
+			if diff := cmp.Diff(c.where, where, sorted); diff != "" {
+				t.Errorf("%s\ndetails point elsewhere (-want +got):\n%s", e.Message, diff)
+			}
+			if len(e.Message) > 1000 {
+				t.Errorf("the message has %d bytes: it quotes the body", len(e.Message))
+			}
+			s.wantNone(1)
+		})
+	}
+}
+
+func TestLimitsThatAreKept(t *testing.T) {
+	for name, body := range map[string]string{
+		"a body of exactly the limit": filled(maxBody),
+		"64 levels":                   `{"id":1,"name":"n","x":` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if a := start(t, nil).post(body); a.StatusCode != http.StatusOK {
+				t.Errorf("answered %s %.200s, want 200", a.Status, a.body)
+			}
+		})
+	}
+}
+
+func TestContentType(t *testing.T) {
+	s := start(t, nil)
+	for value, ok := range map[string]bool{
+		"application/json":                    true,
+		"application/json; charset=utf-8":     true,
+		"application/json;charset=UTF-8":      true,
+		`Application/JSON; charset="utf-8"`:   true,
+		"application/json; version=1":         true,
+		"":                                    false,
+		"text/plain":                          false,
+		"application/x-www-form-urlencoded":   false,
+		"application/jsonp":                   false,
+		"application/problem+json":            false,
+		"application/merge-patch+json":        false,
+		"application/json; charset=latin1":    false,
+		"application/json; charset=utf-16":    false,
+		"application/json, application/json":  false,
+		"application/json; charset=utf-8; x=": false,
+		"json":                                false,
+		"*/*":                                 false,
+	} {
+		t.Run(value, func(t *testing.T) {
+			a := s.with(t).post(`{"id":1,"name":"n"}`, header("Content-Type", value))
+			if ok && a.StatusCode != http.StatusOK {
+				t.Errorf("answered %s %s, want 200", a.Status, a.body)
+			}
+			if !ok {
+				a.wantError(t, plantapi.CodeUnsupportedMediaType)
+			}
+		})
+	}
+	t.Run("none", func(t *testing.T) {
+		s.with(t).post(`{"id":1,"name":"n"}`, func(r *http.Request) { delete(r.Header, "Content-Type") }).
+			wantError(t, plantapi.CodeUnsupportedMediaType)
+	})
+	t.Run("two", func(t *testing.T) {
+		s.with(t).post(`{"id":1,"name":"n"}`, func(r *http.Request) { r.Header.Add("Content-Type", "text/plain") }).
+			wantError(t, plantapi.CodeUnsupportedMediaType)
+	})
+	t.Run("compressed", func(t *testing.T) {
+		s.with(t).post(`{"id":1,"name":"n"}`, header("Content-Encoding", "gzip")).
+			wantError(t, plantapi.CodeUnsupportedMediaType)
+	})
+}
+
+// A body without a Content-Length is held to the same rules.
+func TestChunkedBody(t *testing.T) {
+	s := start(t, nil)
+	for body, want := range map[string]plantapi.ErrorCode{
+		`{"id":1,"name":"n"}`: 0,
+		"":                    plantapi.CodeMissingBody,
+		filled(maxBody + 1):   plantapi.CodeBodyTooLarge,
+	} {
+		a := s.post("", func(r *http.Request) {
+			r.Body = io.NopCloser(strings.NewReader(body))
+			r.ContentLength = -1
+		})
+		if want == 0 && a.StatusCode != http.StatusOK {
+			t.Errorf("answered %s %s, want 200", a.Status, a.body)
+		}
+		if want != 0 {
+			a.wantError(t, want)
+		}
+	}
+}
+
+// A body that is announced as too large is refused before it is sent.
+func TestTooLargeIsRefusedUnread(t *testing.T) {
+	s := start(t, nil)
+	conn := s.dial()
+	fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/json\r\nContent-Length: 10485760\r\n\r\n", staticToken)
+	readAnswer(t, conn).wantError(t, plantapi.CodeBodyTooLarge)
+}
+
+// A body that ends before its announced length is cut short; nothing is stored.
+func TestBodyCutShort(t *testing.T) {
+	s := start(t, nil)
+	conn := s.dial()
+	fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/json\r\nContent-Length: 30\r\n\r\n"+`{"id":1,"name":"n"}`, staticToken)
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	readAnswer(t, conn).wantError(t, plantapi.CodeIncompleteBody)
+	s.wantNone(1)
+}
+
+// A client that has sent its request and closes its sending half waits for the
+// answer, and gets it.
+func TestHalfClosedClient(t *testing.T) {
+	s := start(t, nil)
+	for i := range 20 {
+		conn := s.dial()
+		body := fmt.Sprintf(`{"id":%d,"name":"n"}`, i)
+		fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", staticToken, len(body), body)
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			t.Fatal(err)
+		}
+		if a := readAnswer(t, conn); a.StatusCode != http.StatusOK {
+			t.Fatalf("answered %s %s, want 200", a.Status, a.body)
+		}
+		s.wantPlant(plant.Plant{ID: int64(i), Name: "n"})
+	}
+}
+
+// filled returns a valid body of exactly n bytes that creates plant 1.
+func filled(n int) string {
+	const empty = `{"id":1,"name":""}`
+	return strings.Replace(empty, `""`, `"`+strings.Repeat("x", n-len(empty))+`"`, 1)
+}
+
+// dial opens a bare connection, for requests that no client would send.
+func (s *service) dial() net.Conn {
+	s.t.Helper()
+	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(s.url, "http://"), 10*time.Second)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		s.t.Fatal(err)
+	}
+	return conn
+}
+
+func readAnswer(t *testing.T, conn net.Conn) answer {
+	t.Helper()
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer{resp, string(body)}
+}

@@ -1,0 +1,141 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// failure is an error that says itself how it is answered.
+type failure struct {
+	code      plantapi.ErrorCode // code / 100 is the status
+	message   string
+	details   []plantapi.ErrorDetail // at most maxDetails
+	challenge string                 // WWW-Authenticate, with 401 and 403
+}
+
+func (f *failure) Error() string { return f.message }
+
+func fail(code plantapi.ErrorCode, message string) *failure {
+	return &failure{code: code, message: message}
+}
+
+// maxDetails is how many details an answer holds; the document says so too.
+const maxDetails = 32
+
+// retryAfter is the number of seconds after which a caller may try again.
+const retryAfter = "1"
+
+// answers says how the errors of the domain are answered. What is not here is
+// a fault of ours: 50000.
+var answers = []struct {
+	err     error
+	failure *failure
+}{
+	{plant.ErrExists, &failure{
+		code:    plantapi.CodeIDTaken,
+		message: plant.ErrExists.Error(),
+		details: []plantapi.ErrorDetail{{In: plantapi.InBody, Pointer: "/id", Message: "belongs to another plant"}},
+	}},
+	{plant.ErrUnavailable, errUnavailable},
+	{token.ErrInvalid, errBadCredentials},
+	{token.ErrUnavailable, errUnavailable},
+	{context.DeadlineExceeded, errUnavailable}, // the store's queue is too long
+	{context.Canceled, errUnavailable},         // nobody is there to read it
+}
+
+var (
+	errInternal    = fail(plantapi.CodeInternal, "internal error")
+	errUnavailable = fail(plantapi.CodeUnavailable, "not available, try again later")
+)
+
+// failureOf finds the answer to an error.
+func failureOf(err error) *failure {
+	if f, ok := errors.AsType[*failure](err); ok {
+		return f
+	}
+	for _, a := range answers {
+		if errors.Is(err, a.err) {
+			return a.failure
+		}
+	}
+	return errInternal
+}
+
+// failures writes every answer that is not a success.
+type failures struct {
+	log *slog.Logger
+}
+
+// write answers a request with an error. Nothing of the error reaches the
+// caller but what its failure says; the log has the whole of a 5xx.
+func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
+	if rw, ok := w.(*responseWriter); ok && rw.begun {
+		// The answer was under way: the caller has gone, or what follows would
+		// make two answers of one. There is nobody left to tell.
+		fs.log.Debug("answer cut short", "method", r.Method, "path", r.URL.Path, "err", err)
+		return
+	}
+	f := failureOf(err)
+	status := int(f.code) / 100
+	body := plantapi.Error{Error: int32(f.code), Message: f.message}
+	if len(f.details) > 0 {
+		body.Details = &f.details
+	}
+	h := w.Header()
+	if f.challenge != "" {
+		h.Set("WWW-Authenticate", f.challenge)
+	}
+	if status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", retryAfter)
+	}
+	if f.code == plantapi.CodeIncompleteBody {
+		h.Set("Connection", "close") // what follows is not a request
+	}
+	if status >= 500 {
+		id := uuid.Must(uuid.NewV7()).String()
+		body.RequestID = &id
+		fs.log.Error("request failed", "request_id", id, "method", r.Method, "path", r.URL.Path, "status", status, "err", err)
+	}
+	writeJSON(w, status, body)
+}
+
+// writeJSON writes an answer of our own making; the generated code writes the
+// others.
+func writeJSON(w http.ResponseWriter, status int, body any) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(body); err != nil {
+		panic(err) // only types of our own come here
+	}
+	w.Header().Set("Content-Type", jsonType)
+	w.Header().Set("Content-Length", strconv.Itoa(buf.Len()))
+	w.WriteHeader(status)
+	_, _ = w.Write(buf.Bytes()) // the caller may have gone
+}
+
+// describe joins details into one sentence for people.
+func describe(what string, details []plantapi.ErrorDetail) string {
+	var b strings.Builder
+	b.WriteString(what)
+	for i, d := range details {
+		b.WriteString([]string{": ", "; "}[min(i, 1)])
+		if d.Pointer == "" {
+			b.WriteString("it")
+		}
+		b.WriteString(d.Pointer + " " + d.Message)
+	}
+	return b.String()
+}

@@ -1,0 +1,103 @@
+// Package httpapi answers the requests of the Plant Store: it implements the
+// strict interface that is generated from api/openapi.yaml.
+//
+// A request passes, in this order:
+//
+//   - recoverPanics, so that even a bug answers as the document says;
+//   - chi, which finds the operation, or whose refusal becomes 404 or 405;
+//   - validate, which asks who is calling, whether they may, and whether the
+//     request is what the document describes; it decodes the body, once;
+//   - the generated code, which binds the value that was validated;
+//   - a method of server, which calls the store.
+//
+// Whoever refuses on the way returns an error, and [failures.write] is the only
+// place that turns one into an answer.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/gen/plantserver"
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// Options is what a handler is made of. Every field is needed.
+type Options struct {
+	Plants  plant.Store
+	Tokens  *token.Verifier
+	Log     *slog.Logger
+	MaxBody int64 // bytes of a request body
+}
+
+// New returns the handler of the public listener. It fails if the document asks
+// for something that is not implemented here.
+func New(opts Options) (http.Handler, error) {
+	operations, err := loadOperations(api.Document)
+	if err != nil {
+		return nil, err
+	}
+	failures := failures{log: opts.Log}
+	strict := plantserver.NewStrictHandlerWithOptions(
+		&server{plants: opts.Plants},
+		[]plantserver.StrictMiddlewareFunc{mustAnswer},
+		plantserver.StrictHTTPServerOptions{
+			RequestErrorHandlerFunc:  failures.write,
+			ResponseErrorHandlerFunc: failures.write,
+		})
+
+	mux := chi.NewRouter()
+	routes := routes{mux: mux, methods: operations.methods(), failures: failures}
+	mux.NotFound(routes.refuse)
+	mux.MethodNotAllowed(routes.refuse)
+	mux.Group(func(r chi.Router) {
+		// Inside the group chi has matched already: one router decides which
+		// operation this is, and parameters are not bound before validate ran.
+		r.Use(validator{
+			operations: operations,
+			tokens:     opts.Tokens,
+			failures:   failures,
+			maxBody:    opts.MaxBody,
+		}.validate)
+		plantserver.HandlerWithOptions(strict, plantserver.ChiServerOptions{
+			BaseRouter:       r,
+			ErrorHandlerFunc: failures.write,
+		})
+	})
+	return failures.recoverPanics(secureHeaders(routes.answerOptions(mux))), nil
+}
+
+// server implements the operations of the document. A request that arrives
+// here is authenticated and valid; an error that leaves it is looked up in
+// answers.
+type server struct {
+	plants plant.Store
+}
+
+var _ plantserver.StrictServerInterface = (*server)(nil)
+
+// mustAnswer turns a handler that returns neither an answer nor an error into
+// one that fails. The generated code would send 200 with nothing in it.
+func mustAnswer(next plantserver.StrictHandlerFunc, operationID string) plantserver.StrictHandlerFunc {
+	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
+		response, err := next(ctx, w, r, request)
+		if response == nil && err == nil {
+			err = errors.New(operationID + " returned no answer")
+		}
+		return response, err
+	}
+}
+
+// secureHeaders forbids browsers to guess the type of an answer.
+func secureHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// bearerScheme is the one security scheme that is implemented here.
+const bearerScheme = "bearerAuth"
+
+// operation is what the document says of one operation, made ready for the
+// request path.
+type operation struct {
+	id     string
+	scope  token.Scope
+	bodies map[string]*openapi3.Schema // by media type; empty: takes no body
+}
+
+// route names an operation as chi does: a method and a pattern, which is the
+// path of the document.
+type route struct{ method, pattern string }
+
+type operations map[route]*operation
+
+// loadOperations reads the document. It fails on anything that this package
+// could not enforce, so that a hole shows at start and not in production.
+func loadOperations(document []byte) (operations, error) {
+	doc, err := openapi3.NewLoader().LoadFromData(document)
+	if err != nil {
+		return nil, fmt.Errorf("load the document: %w", err)
+	}
+	if err := doc.Validate(context.Background()); err != nil {
+		return nil, fmt.Errorf("validate the document: %w", err)
+	}
+	if err := checkSecurity(doc); err != nil {
+		return nil, err
+	}
+	ops := operations{}
+	for path, item := range doc.Paths.Map() {
+		for method, o := range item.Operations() {
+			op, err := loadOperation(o)
+			if err != nil {
+				return nil, fmt.Errorf("%s %s: %w", method, path, err)
+			}
+			ops[route{method, path}] = op
+		}
+	}
+	return ops, nil
+}
+
+// checkSecurity insists on a bearer token for the whole document.
+func checkSecurity(doc *openapi3.T) error {
+	if len(doc.Security) != 1 || len(doc.Security[0]) != 1 || doc.Security[0][bearerScheme] == nil {
+		return fmt.Errorf("security at the top of the document must be exactly %q", bearerScheme)
+	}
+	scheme := doc.Components.SecuritySchemes[bearerScheme].Value
+	if scheme.Type != "http" || scheme.Scheme != "bearer" {
+		return fmt.Errorf("security scheme %s: type %q with scheme %q is not implemented, need http with bearer",
+			bearerScheme, scheme.Type, scheme.Scheme)
+	}
+	return nil
+}
+
+func loadOperation(o *openapi3.Operation) (*operation, error) {
+	if o.Security != nil {
+		return nil, fmt.Errorf("security of its own: it is declared once, at the top of the document")
+	}
+	scope, _ := o.Extensions["x-required-scope"].(string)
+	op := &operation{id: o.OperationID, scope: token.Scope(scope), bodies: map[string]*openapi3.Schema{}}
+	if !op.scope.Valid() {
+		return nil, fmt.Errorf("x-required-scope %q is not a scope, need read or write", scope)
+	}
+	if len(o.Parameters) > 0 {
+		return nil, fmt.Errorf("parameters are not implemented")
+	}
+	if o.RequestBody == nil {
+		return op, nil
+	}
+	if !o.RequestBody.Value.Required {
+		return nil, fmt.Errorf("an optional request body is not implemented")
+	}
+	for mediaType, content := range o.RequestBody.Value.Content {
+		if mediaType != jsonType {
+			return nil, fmt.Errorf("media type %q is not implemented", mediaType)
+		}
+		op.bodies[mediaType] = content.Schema.Value
+	}
+	return op, nil
+}
+
+// mediaTypes lists what a body may be, for people.
+func (op *operation) mediaTypes() string {
+	return strings.Join(slices.Sorted(maps.Keys(op.bodies)), " or ")
+}
+
+// methods lists every method that some operation has, sorted.
+func (ops operations) methods() []string {
+	set := map[string]bool{}
+	for r := range ops {
+		set[r.method] = true
+	}
+	return slices.Sorted(maps.Keys(set))
+}

@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api"
+)
+
+func TestLoadOperations(t *testing.T) {
+	ops, err := loadOperations(api.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := ops[route{"POST", "/plants"}]
+	if op == nil || op.id != "createPlant" || op.scope != "write" || op.bodies[jsonType] == nil {
+		t.Errorf("POST /plants is %+v", op)
+	}
+}
+
+// A document that asks for what nobody enforces keeps the program from
+// starting.
+func TestLoadOperationsRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ old, new, want string }{
+		"not YAML":                    {"openapi: 3.0.3", "openapi: [", "load the document"},
+		"not OpenAPI":                 {"operationId: createPlant", "operationId: [1]", "load the document"},
+		"an example that is no plant": {"example: {id: 1, name: Ficus lyrata, tag: Moraceae}", "example: {id: x}", "validate the document"},
+		"no security":                 {"security:\n  - bearerAuth: []\n", "", "security at the top"},
+		"security optional":           {"  - bearerAuth: []\n", "  - bearerAuth: []\n  - {}\n", "security at the top"},
+		"a scheme nobody implements":  {"scheme: bearer", "scheme: basic", `"basic" is not implemented`},
+		"a scope nobody knows":        {"x-required-scope: write", "x-required-scope: admin", `"admin" is not a scope`},
+		"no scope":                    {"      x-required-scope: write\n", "", `"" is not a scope`},
+		"an operation left open":      {"x-required-scope: write", "x-required-scope: write\n      security: []", "security of its own"},
+		"a media type nobody decodes": {"application/json:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", "text/csv:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", `"text/csv" is not implemented`},
+		"a body that may be missing":  {"requestBody:\n        required: true", "requestBody:\n        required: false", "optional request body"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			document := bytes.Replace(api.Document, []byte(c.old), []byte(c.new), 1)
+			if bytes.Equal(document, api.Document) {
+				t.Fatalf("the document has no %q", c.old)
+			}
+			if _, err := loadOperations(document); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("loadOperations = %v, want an error about %q", err, c.want)
+			}
+		})
+	}
+}

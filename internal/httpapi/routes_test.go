@@ -1,0 +1,59 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+)
+
+func TestRoutes(t *testing.T) {
+	s := start(t, nil)
+	for _, c := range []struct {
+		method, path string
+		want         plantapi.ErrorCode // 0: 204
+		allow        string
+	}{
+		{"GET", "/", plantapi.CodeNoSuchPath, ""},
+		{"GET", "/plant", plantapi.CodeNoSuchPath, ""},
+		{"POST", "/plants/", plantapi.CodeNoSuchPath, ""},
+		{"POST", "//plants", plantapi.CodeNoSuchPath, ""},
+		{"POST", "/Plants", plantapi.CodeNoSuchPath, ""},
+		{"POST", "/plants%2F", plantapi.CodeNoSuchPath, ""},
+		{"POST", "/plants/..", plantapi.CodeNoSuchPath, ""},
+		{"BREW", "/nowhere", plantapi.CodeNoSuchPath, ""},
+		{"OPTIONS", "/nowhere", plantapi.CodeNoSuchPath, ""},
+		{"TRACE", "/plants", plantapi.CodeMethodNotAllowed, "POST, OPTIONS"},
+		{"BREW", "/plants", plantapi.CodeMethodNotAllowed, "POST, OPTIONS"},
+		{"post", "/plants", plantapi.CodeMethodNotAllowed, "POST, OPTIONS"},
+		{"OPTIONS", "/plants", 0, "POST, OPTIONS"},
+	} {
+		t.Run(c.method+" "+c.path, func(t *testing.T) {
+			a := s.with(t).send(c.method, c.path, "")
+			if c.want != 0 {
+				a.wantError(t, c.want)
+			} else if a.StatusCode != http.StatusNoContent || a.body != "" {
+				t.Errorf("answered %s %s, want 204", a.Status, a.body)
+			}
+			if got := a.Header.Values("Allow"); fmt.Sprint(got) != fmt.Sprint(list(c.allow)) {
+				t.Errorf("Allow is %q, want %q", got, c.allow)
+			}
+		})
+	}
+}
+
+func TestOptionsOfTheService(t *testing.T) {
+	conn := start(t, nil).dial()
+	fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
+	if a := readAnswer(t, conn); a.StatusCode != http.StatusNoContent || a.Header.Get("Allow") != "POST, OPTIONS" {
+		t.Errorf("answered %s with Allow %q", a.Status, a.Header.Get("Allow"))
+	}
+}
+
+func list(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}

@@ -1,0 +1,136 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+)
+
+// violations holds a decoded body against its schema and returns every fault,
+// or as many as an answer may hold. The value is not changed.
+func violations(schema *openapi3.Schema, value any) []plantapi.ErrorDetail {
+	err := schema.VisitJSON(value,
+		openapi3.MultiErrors(), openapi3.VisitAsRequest(), openapi3.DisableSchemaErrorDetails())
+	var details []plantapi.ErrorDetail
+	for _, e := range flatten(err) {
+		details = append(details, detail(e))
+	}
+	for _, d := range inexactIntegers(schema, value) {
+		if !slices.ContainsFunc(details, func(known plantapi.ErrorDetail) bool { return known.Pointer == d.Pointer }) {
+			details = append(details, d)
+		}
+	}
+	return details[:min(len(details), maxDetails)]
+}
+
+// flatten lists the single errors in what a schema returned.
+func flatten(err error) []error {
+	if err == nil {
+		return nil
+	}
+	multi, ok := err.(openapi3.MultiError)
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range multi {
+		all = append(all, flatten(e)...)
+	}
+	return all
+}
+
+// detail words one error of a schema. It quotes neither the value nor the
+// schema: the first may be huge or secret, the second is in the document.
+func detail(err error) plantapi.ErrorDetail {
+	d := plantapi.ErrorDetail{In: plantapi.InBody, Message: "does not match the schema"}
+	e, ok := errors.AsType[*openapi3.SchemaError](err)
+	if !ok {
+		return d
+	}
+	d.Pointer = pointer(e.JSONPointer())
+	switch e.SchemaField {
+	case "type":
+		d.Message = mustBe(e.Schema)
+	case "required":
+		d.Message = "is required"
+	case "nullable":
+		d.Message = "must not be null"
+	default:
+		if e.Reason != "" {
+			d.Message = e.Reason
+		}
+	}
+	return d
+}
+
+func mustBe(schema *openapi3.Schema) string {
+	switch types := schema.Type.Slice(); {
+	case len(types) != 1:
+		return "has the wrong type"
+	case slices.Contains([]string{"array", "integer", "object"}, types[0]):
+		return "must be an " + types[0]
+	default:
+		return "must be a " + types[0]
+	}
+}
+
+// inexactIntegers finds the numbers that kin-openapi takes for integers and
+// that are none here: it compares by float64, for which 1.0, 1e2 and 2^63 are
+// integers of 64 bits. Our decoder made an int64 of every other one.
+func inexactIntegers(schema *openapi3.Schema, value any) []plantapi.ErrorDetail {
+	var details []plantapi.ErrorDetail
+	inside := func(schema *openapi3.SchemaRef, value any, step string) {
+		if schema == nil {
+			return
+		}
+		for _, d := range inexactIntegers(schema.Value, value) {
+			d.Pointer = step + d.Pointer
+			details = append(details, d)
+		}
+	}
+	for _, part := range schema.AllOf {
+		inside(part, value, "")
+	}
+	switch value := value.(type) {
+	case json.Number:
+		if schema.Type.Is("integer") {
+			details = append(details, plantapi.ErrorDetail{
+				In:      plantapi.InBody,
+				Message: fmt.Sprintf("must be an integer of %s bits, without fraction or exponent", bits(schema)),
+			})
+		}
+	case []any:
+		for i, item := range value {
+			inside(schema.Items, item, "/"+strconv.Itoa(i))
+		}
+	case map[string]any:
+		for name, property := range schema.Properties {
+			if member, ok := value[name]; ok {
+				inside(property, member, pointer([]string{name}))
+			}
+		}
+	}
+	return details
+}
+
+func bits(schema *openapi3.Schema) string {
+	return strings.TrimPrefix(schema.Format, "int")
+}
+
+// pointer writes a path as a JSON Pointer (RFC 6901).
+func pointer(path []string) string {
+	var b strings.Builder
+	for _, step := range path {
+		b.WriteString("/" + pointerEscaper.Replace(step))
+	}
+	return b.String()
+}
+
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")

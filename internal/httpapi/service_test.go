@@ -1,0 +1,186 @@
+package httpapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantclient"
+	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+const (
+	staticToken = "a-static-token-of-ours"
+	maxBody     = 1 << 20
+)
+
+// service is a running Plant Store over a real store.
+type service struct {
+	t      *testing.T
+	url    string
+	store  *sqlite.Store
+	client *plantclient.ClientWithResponses // has every scope
+}
+
+// start runs a service whose store is changed by wrap, if that is not nil.
+func start(t *testing.T, wrap func(plant.Store) plant.Store) *service {
+	t.Helper()
+	store := openStore(t)
+	var plants plant.Store = store
+	if wrap != nil {
+		plants = wrap(plants)
+	}
+	server := httptest.NewUnstartedServer(newHandler(t, plants, store))
+	server.Config.DisableGeneralOptionsHandler = true // as serve has it
+	server.Start()
+	t.Cleanup(server.Close)
+	s := &service{t: t, url: server.URL, store: store}
+	s.client = s.clientWith(staticToken)
+	return s
+}
+
+func openStore(t testing.TB) *sqlite.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "plants.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+func newHandler(t testing.TB, plants plant.Store, tokens token.Store) http.Handler {
+	t.Helper()
+	verifier, err := token.NewVerifier(tokens, staticToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := httpapi.New(httpapi.Options{
+		Plants:  plants,
+		Tokens:  verifier,
+		Log:     slog.New(slog.DiscardHandler),
+		MaxBody: maxBody,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
+
+// clientWith returns a generated client that sends the given token.
+func (s *service) clientWith(token string) *plantclient.ClientWithResponses {
+	s.t.Helper()
+	client, err := plantclient.NewClientWithResponses(s.url, plantclient.WithRequestEditorFn(bearer(token)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return client
+}
+
+// answer is a response whose body has been read.
+type answer struct {
+	*http.Response
+	body string
+}
+
+// post sends a body to /plants as a client would that may do everything, after
+// the given changes to the request.
+func (s *service) post(body string, changes ...func(*http.Request)) answer {
+	s.t.Helper()
+	return s.send(http.MethodPost, "/plants", body, append([]func(*http.Request){
+		header("Content-Type", "application/json"),
+		header("Authorization", "Bearer "+staticToken),
+	}, changes...)...)
+}
+
+// send sends a request as it is.
+func (s *service) send(method, path, body string, changes ...func(*http.Request)) answer {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, change := range changes {
+		change(req)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{resp, string(text)}
+}
+
+func header(name, value string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set(name, value) }
+}
+
+// wantError fails unless a is an Error with this code and nothing else about it
+// is wrong. It returns the error for a closer look.
+func (a answer) wantError(t *testing.T, code plantapi.ErrorCode) plantapi.Error {
+	t.Helper()
+	var e plantapi.Error
+	if err := json.Unmarshal([]byte(a.body), &e); err != nil {
+		t.Fatalf("answered %s with no Error but %.200q", a.Status, a.body)
+	}
+	if e.Error != int32(code) || a.StatusCode != int(code)/100 || e.Message == "" {
+		t.Fatalf("answered %s %s, want error %d", a.Status, a.body, code)
+	}
+	if got := a.Header.Get("Content-Type"); got != "application/json" {
+		t.Errorf("Content-Type of an Error is %q, want application/json", got)
+	}
+	return e
+}
+
+// wantPlant fails unless the store has exactly this plant.
+func (s *service) wantPlant(want plant.Plant) {
+	s.t.Helper()
+	if got, err := s.store.Get(s.t.Context(), want.ID); err != nil || !got.Same(want) {
+		s.t.Errorf("stored is %+v, %v, want %+v", got, err, want)
+	}
+}
+
+// wantNone fails if the store has a plant with this ID.
+func (s *service) wantNone(id int64) {
+	s.t.Helper()
+	if got, err := s.store.Get(s.t.Context(), id); err == nil {
+		s.t.Errorf("stored is %+v, want no plant %d", got, id)
+	}
+}
+
+// with returns the service for use in a subtest.
+func (s *service) with(t *testing.T) *service {
+	sub := *s
+	sub.t = t
+	return &sub
+}
+
+// sorted compares lists without regard to order.
+var sorted = cmpopts.SortSlices(func(a, b string) bool { return a < b })
+
+func bearer(token string) plantclient.RequestEditorFn {
+	return func(_ context.Context, r *http.Request) error {
+		r.Header.Set("Authorization", "Bearer "+token)
+		return nil
+	}
+}

@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// writeDeadline bounds a write whose caller may have gone.
+const writeDeadline = 20 * time.Second
+
+// validator holds every request against the document before the generated code
+// sees it.
+type validator struct {
+	operations operations
+	tokens     *token.Verifier
+	failures   failures
+	maxBody    int64
+}
+
+// validate lets only requests through that the document allows. Chi has matched
+// when it runs, so the pattern names the operation.
+func (v validator) validate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		op := v.operations[route{r.Method, chi.RouteContext(r.Context()).RoutePattern()}]
+		if err := v.check(w, r, op); err != nil {
+			v.failures.write(w, r, err)
+			return
+		}
+		if op.scope == token.Write {
+			// A caller who hangs up, or closes its sending half, cancels the
+			// context of a request. What it asked for is done all the same.
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), writeDeadline)
+			defer cancel()
+			r = r.WithContext(ctx)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// check asks in the order that the document gives. Nothing of the body is read
+// before the caller is known, so a stranger costs no memory.
+func (v validator) check(w http.ResponseWriter, r *http.Request, op *operation) error {
+	caller, err := v.authenticate(r)
+	if err != nil {
+		return err
+	}
+	if !caller.Allows(op.scope) {
+		return lacksScope(op.scope)
+	}
+	if len(op.bodies) == 0 {
+		return nil
+	}
+	return v.checkBody(w, r, op)
+}
