@@ -1,0 +1,61 @@
+// Plantstore is an HTTP service that keeps plants. `plantstore serve` runs it.
+//
+// Every command is declared in a file of its own; this one starts them.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/urfave/cli/v3"
+)
+
+// system is the outside world as the commands see it.
+type system struct {
+	getenv         func(string) string
+	stdout, stderr io.Writer
+}
+
+func main() {
+	os.Exit(mainCode())
+}
+
+// mainCode runs the program and returns its exit status.
+func mainCode() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal finds no handler and quits at once.
+	context.AfterFunc(ctx, stop)
+
+	sys := system{getenv: os.Getenv, stdout: os.Stdout, stderr: os.Stderr}
+	if err := run(ctx, sys, os.Args); err != nil {
+		fmt.Fprintln(sys.stderr, "plantstore:", err)
+		return 1
+	}
+	return 0
+}
+
+// run runs the command that args name.
+func run(ctx context.Context, sys system, args []string) error {
+	root := &cli.Command{
+		Name:      "plantstore",
+		Usage:     "keep plants, over HTTP",
+		Writer:    sys.stdout,
+		ErrWriter: sys.stderr,
+		Commands: []*cli.Command{
+			serveCommand(sys),
+		},
+		Action: unknownCommand,
+		// Errors are printed once, by main.
+		ExitErrHandler: func(context.Context, *cli.Command, error) {},
+	}
+	root.OnUsageError = explainUsage
+	for _, cmd := range root.Commands {
+		cmd.OnUsageError = explainUsage
+	}
+	return root.Run(ctx, args)
+}
