@@ -1,0 +1,48 @@
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+tool        := go tool -modfile=internal/tools/go.mod
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## run the service on 127.0.0.1:8080 and print a token and a curl line
+	@go run ./cmd/plantstore serve --print-token
+
+test: ## run the tests; needs Go and nothing else
+	go test ./...
+
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . ./...
+
+generate: ## make gen/ from api/openapi.yaml
+	go generate ./...
+
+check: generate-check tidy-check vet format-check staticcheck test-race ## all that must hold before a change lands
+
+generate-check: ## fail if gen/ is not what api/ says
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	cp -r api go.mod go.sum tools.go "$$tmp"; mkdir -p "$$tmp"/gen/{plantapi,plantserver,plantclient}; \
+	(cd "$$tmp" && go generate ./...); \
+	diff -r gen "$$tmp/gen" || { echo 'gen/ is stale: run make generate' >&2; exit 1; }
+
+tidy-check: ## fail if go.mod or go.sum is not tidy
+	go mod tidy -diff
+	cd internal/tools && go mod tidy -diff
+
+vet: ## run go vet
+	go vet ./...
+
+format-check: ## fail if some file is not as gofumpt writes it
+	@files=$$($(tool) gofumpt -l .); [ -z "$$files" ] || { echo "run gofumpt -w on: $$files" >&2; exit 1; }
+
+staticcheck: ## run staticcheck
+	$(tool) staticcheck ./...
+
+test-race: ## run the tests with the race detector; a skipped test is a failure
+	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	go test -race -v ./... >"$$log" 2>&1 || { grep -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
+	grep -E '^(ok|\?) ' "$$log"; \
+	! grep -A 3 -E '^ *--- SKIP' "$$log"
+
+.PHONY: help run test bench generate check generate-check tidy-check vet format-check staticcheck test-race
+.DEFAULT_GOAL := help

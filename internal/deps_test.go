@@ -1,0 +1,101 @@
+// Package internal_test holds the repository to its shape.
+package internal_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/plantstore/plantstore/"
+
+// mayImport says which packages of ours each package may import. Imports point
+// inward: towards what a plant is and what the document says. Tests are free.
+var mayImport = map[string][]string{
+	"api":                      {},
+	"gen/plantapi":             {},
+	"gen/plantclient":          {"gen/plantapi"},
+	"gen/plantserver":          {"gen/plantapi"},
+	"internal/plant":           {},
+	"internal/token":           {},
+	"internal/httpapi":         {"api", "gen/plantapi", "gen/plantserver", "internal/plant", "internal/token"},
+	"internal/store/sqlite":    {"internal/plant", "internal/token"},
+	"internal/store/storetest": {"internal/plant", "internal/token"},
+	"cmd/plantstore":           {"internal/httpapi", "internal/plant", "internal/store/sqlite", "internal/token"},
+}
+
+// forTests are the packages that no program may contain.
+var forTests = []string{"internal/store/storetest"}
+
+func TestImports(t *testing.T) {
+	packages := list(t, "./...")
+	for name, imports := range packages {
+		allowed, known := mayImport[name]
+		if !known {
+			t.Errorf("%s is new: say in mayImport what it may import", name)
+		}
+		for _, imported := range imports {
+			imported, ours := strings.CutPrefix(imported, module)
+			if ours && !slices.Contains(allowed, imported) {
+				t.Errorf("%s imports %s, which is not among %q", name, imported, allowed)
+			}
+		}
+	}
+	for name := range mayImport {
+		if _, ok := packages[name]; !ok {
+			t.Errorf("mayImport names %s, which does not exist", name)
+		}
+	}
+}
+
+func TestProgramHasNoTestCode(t *testing.T) {
+	for name := range list(t, "-deps", "./cmd/...") {
+		if slices.Contains(forTests, name) || name == "testing" {
+			t.Errorf("the program contains %s", name)
+		}
+	}
+}
+
+// A Go service that uses the client compiles none of what the server is made of.
+func TestClientIsLight(t *testing.T) {
+	for name := range list(t, "-deps", "./gen/plantclient") {
+		for _, heavy := range []string{"github.com/go-chi/", "github.com/getkin/", "zombiezen.com/", "modernc.org/", "internal/httpapi"} {
+			if strings.HasPrefix(name, heavy) {
+				t.Errorf("gen/plantclient needs %s", name)
+			}
+		}
+	}
+}
+
+// list returns the imports of packages by name, ours without the module's.
+func list(t *testing.T, args ...string) map[string][]string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Imports,GoFiles"}, args...)...)
+	cmd.Dir = ".."
+	out, err := cmd.Output()
+	if err != nil {
+		if e, ok := errors.AsType[*exec.ExitError](err); ok {
+			t.Fatalf("go list: %s", e.Stderr)
+		}
+		t.Fatal(err)
+	}
+	packages := map[string][]string{}
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p struct {
+			ImportPath       string
+			Imports, GoFiles []string
+		}
+		if err := dec.Decode(&p); err == io.EOF {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.GoFiles) > 0 { // else only tests
+			packages[strings.TrimPrefix(p.ImportPath, module)] = p.Imports
+		}
+	}
+}
