@@ -146,8 +146,9 @@ func sendHTTP(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: http METHOD PATH [BODY]")
 	}
 	body := strings.Join(args[2:], "")
-	req, err := http.NewRequest(args[0], ts.Getenv("URL")+args[1], strings.NewReader(body))
+	req, err := http.NewRequest(args[0], ts.Getenv("URL"), strings.NewReader(body))
 	ts.Check(err)
+	req.URL.Opaque = args[1] // sent as it stands, * included
 	req.Header.Set("Content-Type", "application/json")
 	if token := ts.Getenv("TOKEN"); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)

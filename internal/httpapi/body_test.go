@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -186,23 +187,34 @@ func TestBodyCutShort(t *testing.T) {
 	s.wantNone(1)
 }
 
-// A client that has sent its request and closes its sending half waits for the
-// answer, and gets it.
-func TestHalfClosedClient(t *testing.T) {
-	s := start(t, nil)
-	for i := range 20 {
-		conn := s.dial()
-		body := fmt.Sprintf(`{"id":%d,"name":"n"}`, i)
-		fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
-			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", staticToken, len(body), body)
-		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-			t.Fatal(err)
-		}
-		if a := readAnswer(t, conn); a.StatusCode != http.StatusOK {
-			t.Fatalf("answered %s %s, want 200", a.Status, a.body)
-		}
-		s.wantPlant(plant.Plant{ID: int64(i), Name: "n"})
+// patientPlants is a real store that takes its time, and gives up when its
+// context ends.
+type patientPlants struct{ plant.Store }
+
+func (s patientPlants) Create(ctx context.Context, p plant.Plant) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(100 * time.Millisecond):
+		return s.Store.Create(ctx, p)
 	}
+}
+
+// A client that has sent its request and closes its sending half waits for the
+// answer, and gets it; for net/http that client has gone.
+func TestHalfClosedClient(t *testing.T) {
+	s := start(t, func(real plant.Store) plant.Store { return patientPlants{real} })
+	conn := s.dial()
+	body := `{"id":1,"name":"n"}`
+	fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", staticToken, len(body), body)
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if a := readAnswer(t, conn); a.StatusCode != http.StatusOK {
+		t.Fatalf("answered %s %s, want 200", a.Status, a.body)
+	}
+	s.wantPlant(plant.Plant{ID: 1, Name: "n"})
 }
 
 // filled returns a valid body of exactly n bytes that creates plant 1.

@@ -149,6 +149,9 @@ func (a answer) wantError(t *testing.T, code plantapi.ErrorCode) plantapi.Error 
 	if got := a.Header.Get("Content-Type"); got != "application/json" {
 		t.Errorf("Content-Type of an Error is %q, want application/json", got)
 	}
+	if got := a.Header.Get("X-Content-Type-Options"); got != "nosniff" {
+		t.Errorf("X-Content-Type-Options is %q, want nosniff", got)
+	}
 	return e
 }
 
