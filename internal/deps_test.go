@@ -22,6 +22,7 @@ var mayImport = map[string][]string{
 	"gen/plantserver":          {"gen/plantapi"},
 	"internal/plant":           {},
 	"internal/token":           {},
+	"internal/contract":        {"api", "gen/plantapi", "gen/plantclient"},
 	"internal/httpapi":         {"api", "gen/plantapi", "gen/plantserver", "internal/plant", "internal/token"},
 	"internal/store/sqlite":    {"internal/plant", "internal/token"},
 	"internal/store/storetest": {"internal/plant", "internal/token"},
@@ -29,7 +30,7 @@ var mayImport = map[string][]string{
 }
 
 // forTests are the packages that no program may contain.
-var forTests = []string{"internal/store/storetest"}
+var forTests = []string{"internal/contract", "internal/store/storetest"}
 
 func TestImports(t *testing.T) {
 	packages := list(t, "./...")

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/plantstore/plantstore/internal/contract"
 )
 
 func TestMain(m *testing.M) {
@@ -153,7 +155,7 @@ func sendHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	if token := ts.Getenv("TOKEN"); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := contract.Client(script{ts}).Do(req)
 	if neg {
 		if err == nil {
 			resp.Body.Close()
@@ -166,6 +168,13 @@ func sendHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	text, err := io.ReadAll(resp.Body)
 	ts.Check(errors.Join(err, writeLines(ts.Stdout(), resp.Status, string(text))))
 }
+
+// script lets a script fail where the document is broken.
+type script struct{ ts *testscript.TestScript }
+
+func (s script) Helper()                           {}
+func (s script) Name() string                      { return s.ts.Name() }
+func (s script) Errorf(format string, args ...any) { s.ts.Fatalf(format, args...) }
 
 func writeLines(w io.Writer, lines ...string) error {
 	_, err := io.WriteString(w, strings.Join(lines, "\n"))

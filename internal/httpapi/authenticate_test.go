@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -111,10 +110,8 @@ func TestStrangersBodyIsUnread(t *testing.T) {
 
 // A client that waits for leave to send its body is refused without it.
 func TestNoContinueForStrangers(t *testing.T) {
-	conn := start(t, nil).dial()
-	fmt.Fprint(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"+
-		"Content-Type: application/json\r\nContent-Length: 19\r\n\r\n")
-	readAnswer(t, conn).wantError(t, plantapi.CodeNoCredentials)
+	start(t, nil).speak("POST /plants HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"+
+		"Content-Type: application/json\r\nContent-Length: 19\r\n\r\n", false).wantError(t, plantapi.CodeNoCredentials)
 }
 
 // A store that cannot look a token up makes nobody a stranger.

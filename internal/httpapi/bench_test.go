@@ -38,7 +38,7 @@ func BenchmarkCreatePlant(b *testing.B) {
 		"store=sqlite": store,
 	} {
 		b.Run(name, func(b *testing.B) {
-			handler := newHandler(b, plants, store)
+			handler := newBareHandler(b, plants, store)
 			b.ReportAllocs()
 			for id := 0; b.Loop(); id++ {
 				r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/plants",

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/contract"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
@@ -37,6 +38,7 @@ func TestBadBody(t *testing.T) {
 		"duplicate name, escaped":     {`{"id":1,"name":"n","\u0069d":1}`, plantapi.CodeMalformedBody, nil},
 		"duplicate in what is unread": {`{"id":1,"name":"n","x":[{"a":1,"a":2}]}`, plantapi.CodeMalformedBody, nil},
 		"id as string":                {`{"id":"1","name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
+		"id as string, no name":       {`{"id":"one"}`, plantapi.CodeInvalidBody, []string{"/id", "/name"}},
 		"id null":                     {`{"id":null,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
 		"id true":                     {`{"id":true,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
 		"id 1.5":                      {`{"id":1.5,"name":"n"}`, plantapi.CodeInvalidBody, []string{"/id"}},
@@ -168,22 +170,13 @@ func TestChunkedBody(t *testing.T) {
 // A body that is announced as too large is refused before it is sent.
 func TestTooLargeIsRefusedUnread(t *testing.T) {
 	s := start(t, nil)
-	conn := s.dial()
-	fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/json\r\nContent-Length: 10485760\r\n\r\n", staticToken)
-	readAnswer(t, conn).wantError(t, plantapi.CodeBodyTooLarge)
+	s.speak(rawPost(10<<20, ""), false).wantError(t, plantapi.CodeBodyTooLarge)
 }
 
 // A body that ends before its announced length is cut short; nothing is stored.
 func TestBodyCutShort(t *testing.T) {
 	s := start(t, nil)
-	conn := s.dial()
-	fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/json\r\nContent-Length: 30\r\n\r\n"+`{"id":1,"name":"n"}`, staticToken)
-	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
-	readAnswer(t, conn).wantError(t, plantapi.CodeIncompleteBody)
+	s.speak(rawPost(30, `{"id":1,"name":"n"}`), true).wantError(t, plantapi.CodeIncompleteBody)
 	s.wantNone(1)
 }
 
@@ -204,17 +197,17 @@ func (s patientPlants) Create(ctx context.Context, p plant.Plant) error {
 // answer, and gets it; for net/http that client has gone.
 func TestHalfClosedClient(t *testing.T) {
 	s := start(t, func(real plant.Store) plant.Store { return patientPlants{real} })
-	conn := s.dial()
 	body := `{"id":1,"name":"n"}`
-	fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", staticToken, len(body), body)
-	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
-	if a := readAnswer(t, conn); a.StatusCode != http.StatusOK {
+	if a := s.speak(rawPost(len(body), body), true); a.StatusCode != http.StatusOK {
 		t.Fatalf("answered %s %s, want 200", a.Status, a.body)
 	}
 	s.wantPlant(plant.Plant{ID: 1, Name: "n"})
+}
+
+// rawPost writes a create whose announced length may differ from its body's.
+func rawPost(length int, body string) string {
+	return fmt.Sprintf("POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", staticToken, length, body)
 }
 
 // filled returns a valid body of exactly n bytes that creates plant 1.
@@ -223,30 +216,39 @@ func filled(n int) string {
 	return strings.Replace(empty, `""`, `"`+strings.Repeat("x", n-len(empty))+`"`, 1)
 }
 
-// dial opens a bare connection, for requests that no client would send.
-func (s *service) dial() net.Conn {
+// speak sends a request as it is written over a connection of its own, closes
+// the sending half if told to, and returns the answer.
+func (s *service) speak(request string, halfClose bool) answer {
 	s.t.Helper()
 	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(s.url, "http://"), 10*time.Second)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.t.Cleanup(func() { conn.Close() })
+	defer conn.Close()
 	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		s.t.Fatal(err)
 	}
-	return conn
-}
-
-func readAnswer(t *testing.T, conn net.Conn) answer {
-	t.Helper()
+	if _, err := io.WriteString(conn, request); err != nil {
+		s.t.Fatal(err)
+	}
+	if halfClose {
+		if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
+	line := strings.Fields(request)
+	contract.Check(s.t, contract.Exchange{
+		Method: line[0], URL: s.url + line[1], Path: line[1],
+		Status: resp.StatusCode, Header: resp.Header, Body: body,
+	})
 	return answer{resp, string(body)}
 }

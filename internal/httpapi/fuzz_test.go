@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/contract"
 )
 
 // FuzzBody: whatever a stranger with a token sends, the answer is a Plant or an
@@ -23,13 +24,13 @@ func FuzzBody(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	store := openStore(f)
-	handler := newHandler(f, store, store)
+	bare := newBareHandler(f, store, store)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/plants", strings.NewReader(string(body)))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Authorization", "Bearer "+staticToken)
 		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, r)
+		contract.Handler(t, bare).ServeHTTP(w, r)
 		switch w.Code {
 		case http.StatusOK:
 			var sent, got plantapi.Plant

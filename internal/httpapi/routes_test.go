@@ -44,9 +44,7 @@ func TestRoutes(t *testing.T) {
 }
 
 func TestOptionsOfTheService(t *testing.T) {
-	conn := start(t, nil).dial()
-	fmt.Fprint(conn, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
-	if a := readAnswer(t, conn); a.StatusCode != http.StatusNoContent || a.Header.Get("Allow") != "POST, OPTIONS" {
+	if a := start(t, nil).speak("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", false); a.StatusCode != http.StatusNoContent || a.Header.Get("Allow") != "POST, OPTIONS" {
 		t.Errorf("answered %s with Allow %q", a.Status, a.Header.Get("Allow"))
 	}
 }

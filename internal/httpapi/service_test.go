@@ -15,6 +15,7 @@ import (
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
+	"github.com/plantstore/plantstore/internal/contract"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
@@ -25,6 +26,8 @@ const (
 	staticToken = "a-static-token-of-ours"
 	maxBody     = 1 << 20
 )
+
+func TestMain(m *testing.M) { contract.Main(m) }
 
 // service is a running Plant Store over a real store.
 type service struct {
@@ -42,7 +45,7 @@ func start(t *testing.T, wrap func(plant.Store) plant.Store) *service {
 	if wrap != nil {
 		plants = wrap(plants)
 	}
-	server := httptest.NewUnstartedServer(newHandler(t, plants, store))
+	server := httptest.NewUnstartedServer(newBareHandler(t, plants, store))
 	server.Config.DisableGeneralOptionsHandler = true // as serve has it
 	server.Start()
 	t.Cleanup(server.Close)
@@ -65,7 +68,15 @@ func openStore(t testing.TB) *sqlite.Store {
 	return store
 }
 
+// newHandler returns the handler whose every answer is held against the
+// document.
 func newHandler(t testing.TB, plants plant.Store, tokens token.Store) http.Handler {
+	t.Helper()
+	return contract.Handler(t, newBareHandler(t, plants, tokens))
+}
+
+// newBareHandler returns the handler as the program has it.
+func newBareHandler(t testing.TB, plants plant.Store, tokens token.Store) http.Handler {
 	t.Helper()
 	verifier, err := token.NewVerifier(tokens, staticToken)
 	if err != nil {
@@ -86,7 +97,8 @@ func newHandler(t testing.TB, plants plant.Store, tokens token.Store) http.Handl
 // clientWith returns a generated client that sends the given token.
 func (s *service) clientWith(token string) *plantclient.ClientWithResponses {
 	s.t.Helper()
-	client, err := plantclient.NewClientWithResponses(s.url, plantclient.WithRequestEditorFn(bearer(token)))
+	client, err := plantclient.NewClientWithResponses(s.url,
+		plantclient.WithHTTPClient(contract.Client(s.t)), plantclient.WithRequestEditorFn(bearer(token)))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -119,7 +131,7 @@ func (s *service) send(method, path, body string, changes ...func(*http.Request)
 	for _, change := range changes {
 		change(req)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := contract.Client(s.t).Do(req)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -175,6 +187,7 @@ func (s *service) wantNone(id int64) {
 func (s *service) with(t *testing.T) *service {
 	sub := *s
 	sub.t = t
+	sub.client = sub.clientWith(staticToken)
 	return &sub
 }
 

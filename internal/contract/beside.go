@@ -1,0 +1,102 @@
+package contract
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+)
+
+// documentation are the paths at which the service explains itself. They are
+// no operations, so the document does not list them.
+var documentation = []string{"/docs", "/openapi.yaml", "/openapi.json"}
+
+// besideDocument knows the answers that no operation gives. It reports false if
+// the exchange is one that the document must describe. This is the whole list:
+//
+//   - OPTIONS of a known path: 204 with Allow and nothing else;
+//   - an unknown path: 404 with 40400;
+//   - a known path with a method it does not offer: 405 with 40500 and Allow;
+//   - the documentation paths.
+//
+// HEAD is answered as GET without a body, so it is held against GET.
+func besideDocument(doc *document, x Exchange) (faults []Fault, beside bool) {
+	known := doc.knows(x.Path) || x.Path == "*"
+	isDocumentation := slices.ContainsFunc(documentation, func(p string) bool {
+		return x.Path == p || strings.HasPrefix(x.Path, p+"/")
+	})
+	switch {
+	case isDocumentation && (x.Method == http.MethodGet || x.Method == http.MethodHead):
+		return nil, true
+	case !known && !isDocumentation:
+		return checkRefusal(x, plantapi.CodeNoSuchPath), true
+	case x.Method == http.MethodOptions:
+		faults = checkAllow(doc, x)
+		if x.Status != http.StatusNoContent {
+			faults = append(faults, Fault{"status", "OPTIONS", "must be 204"})
+		}
+		if len(x.Body) > 0 {
+			faults = append(faults, Fault{"body", "OPTIONS", "must be empty"})
+		}
+		return faults, true
+	case doc.find(documented(x.Method), x.Path) == nil:
+		return append(checkRefusal(x, plantapi.CodeMethodNotAllowed), checkAllow(doc, x)...), true
+	}
+	return nil, false
+}
+
+// documented is the method in the document that answers a method.
+func documented(method string) string {
+	if method == http.MethodHead {
+		return http.MethodGet
+	}
+	return method
+}
+
+// checkRefusal fails unless the answer is an Error with the given code.
+func checkRefusal(x Exchange, code plantapi.ErrorCode) []Fault {
+	if x.Status != int(code)/100 {
+		return []Fault{{"status", "paths", "must be " + http.StatusText(int(code)/100) + ": the document knows no such operation"}}
+	}
+	if x.Method == http.MethodHead {
+		return nil
+	}
+	e, faults := readError(x)
+	if len(faults) == 0 && e.Error != int32(code) {
+		faults = append(faults, Fault{"body /error", "ErrorCode", "is not the number for this refusal"})
+	}
+	return faults
+}
+
+// checkAllow fails unless there is one Allow header with exactly the methods of
+// the path.
+func checkAllow(doc *document, x Exchange) []Fault {
+	lines := x.Header.Values("Allow")
+	if len(lines) != 1 {
+		return []Fault{{"header Allow", "required", "must be there exactly once"}}
+	}
+	want := map[string]bool{http.MethodOptions: true}
+	for _, r := range doc.routes {
+		if x.Path == "*" || matches(r.template, x.Path) {
+			want[r.method] = true
+			if r.method == http.MethodGet {
+				want[http.MethodHead] = true
+			}
+		}
+	}
+	got := map[string]bool{}
+	for _, method := range strings.Split(lines[0], ", ") {
+		got[method] = true
+	}
+	for method := range want {
+		if !got[method] {
+			return []Fault{{"header Allow", "paths", "lacks " + method}}
+		}
+		delete(got, method)
+	}
+	for method := range got {
+		return []Fault{{"header Allow", "paths", "lists " + method + ", which the path does not offer"}}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package contract
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// ledger knows which promises of the document some test has received, and the
+// first test that did.
+type ledger struct {
+	mu   sync.Mutex
+	seen map[string]string
+}
+
+// received is the ledger of this test binary.
+var received = &ledger{seen: map[string]string{}}
+
+// Main runs the tests of a package and then fails if a promise of the document
+// was not received by any of them. A part of the tests, as with -run, owes
+// nothing.
+func Main(m *testing.M) {
+	code := m.Run()
+	if code == 0 && wholeRun() {
+		missing, err := Missing()
+		if err != nil {
+			fmt.Println("contract:", err)
+			code = 1
+		}
+		for _, promise := range missing {
+			fmt.Println("contract: no test has received:", promise)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// Missing lists the promises of the document that nobody has received so far.
+func Missing() ([]string, error) {
+	ds, err := documents()
+	if err != nil {
+		return nil, err
+	}
+	received.mu.Lock()
+	defer received.mu.Unlock()
+	var missing []string
+	for _, promise := range promises(ds.api) {
+		if received.seen[promise] == "" {
+			missing = append(missing, promise)
+		}
+	}
+	return missing, nil
+}
+
+// wholeRun reports whether every test of the package has run.
+func wholeRun() bool {
+	for _, name := range []string{"run", "skip", "list", "bench", "fuzz", "fuzzworker"} {
+		f := flag.Lookup("test." + name)
+		if f != nil && f.Value.String() != "" && f.Value.String() != "false" {
+			return false
+		}
+	}
+	return !testing.Short()
+}
+
+// promises lists everything that the document promises: each status of each
+// operation, each header of it, each example.
+func promises(d *document) []string {
+	var all []string
+	for _, r := range d.routes {
+		if r.operation.RequestBody != nil {
+			for _, media := range r.operation.RequestBody.Value.Content {
+				for name := range media.Examples {
+					all = append(all, requestExample(r, name))
+				}
+			}
+		}
+		for code, ref := range r.operation.Responses.Map() {
+			status, _ := strconv.Atoi(code)
+			all = append(all, answerOf(r, status))
+			for name := range ref.Value.Headers {
+				all = append(all, headerOf(r, status, name))
+			}
+			for _, media := range ref.Value.Content {
+				for name := range media.Examples {
+					all = append(all, exampleOf(r, status, name))
+				}
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+func requestExample(r documentRoute, name string) string {
+	return fmt.Sprintf("%s, request example %s", r.operation.OperationID, name)
+}
+
+// answerOf names an answer. What the service as a whole may answer at any time
+// is one promise for all operations.
+func answerOf(r documentRoute, status int) string {
+	switch status {
+	case 429, 500, 503:
+		return fmt.Sprintf("any operation, %d", status)
+	}
+	return fmt.Sprintf("%s, %d", r.operation.OperationID, status)
+}
+
+func headerOf(r documentRoute, status int, name string) string {
+	return fmt.Sprintf("%s, header %s", answerOf(r, status), name)
+}
+
+func exampleOf(r documentRoute, status int, name string) string {
+	return fmt.Sprintf("%s, example %s", answerOf(r, status), name)
+}
+
+// enter notes what an exchange without fault has shown.
+func (l *ledger) enter(d *document, x Exchange, test string) {
+	r := d.find(x.Method, x.Path)
+	if r == nil {
+		return // beside the document
+	}
+	ref := r.operation.Responses.Status(x.Status)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	note := func(promise string) {
+		if l.seen[promise] == "" {
+			l.seen[promise] = test
+		}
+	}
+	note(answerOf(*r, x.Status))
+	for name := range ref.Value.Headers {
+		if len(x.Header.Values(name)) > 0 {
+			note(headerOf(*r, x.Status, name))
+		}
+	}
+	for _, media := range ref.Value.Content {
+		for name := range shown(media, x.Body) {
+			note(exampleOf(*r, x.Status, name))
+		}
+	}
+	if r.operation.RequestBody != nil {
+		for _, media := range r.operation.RequestBody.Value.Content {
+			for name := range shown(media, x.RequestBody) {
+				note(requestExample(*r, name))
+			}
+		}
+	}
+}
+
+// shown returns the examples that a body is equal to. Members that the service
+// makes up (readOnly in the document) need only be there.
+func shown(media *openapi3.MediaType, body []byte) map[string]bool {
+	var got any
+	if len(media.Examples) == 0 || json.Unmarshal(body, &got) != nil {
+		return nil
+	}
+	got = withoutReadOnly(media.Schema.Value, got)
+	names := map[string]bool{}
+	for name, ref := range media.Examples {
+		text, err := json.Marshal(ref.Value.Value)
+		var want any
+		if err == nil && json.Unmarshal(text, &want) == nil {
+			if reflect.DeepEqual(withoutReadOnly(media.Schema.Value, want), got) {
+				names[name] = true
+			}
+		}
+	}
+	return names
+}
+
+// withoutReadOnly replaces the readOnly members of a value by a mark.
+func withoutReadOnly(schema *openapi3.Schema, value any) any {
+	switch value := value.(type) {
+	case []any:
+		if schema.Items != nil {
+			for i := range value {
+				value[i] = withoutReadOnly(schema.Items.Value, value[i])
+			}
+		}
+	case map[string]any:
+		for name, member := range value {
+			if property := propertyOf(schema, name); property != nil {
+				if property.ReadOnly {
+					member = "made up by the service"
+				}
+				value[name] = withoutReadOnly(property, member)
+			}
+		}
+	}
+	return value
+}
