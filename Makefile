@@ -2,6 +2,12 @@ SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 tool        := go tool -modfile=internal/tools/go.mod
 
+# Fails if document 2 breaks clients of document 1. oasdiff leaves any change of
+# security at INFO, whatever severity it is given; grep does not.
+unbroken = $(tool) oasdiff breaking --fail-on WARN --severity-levels api/compat.severity $(1) $(2); \
+	! $(tool) oasdiff changelog --format singleline $(1) $(2) | grep -E 'api-(global-)?security'
+DOCUMENT    ?= api/openapi.yaml
+
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
@@ -17,7 +23,7 @@ bench: ## run the benchmarks
 generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
-check: generate-check tidy-check vet format-check staticcheck test-race ## all that must hold before a change lands
+check: generate-check tidy-check vet format-check staticcheck lint-api compat compat-proof test-race ## all that must hold before a change lands
 
 generate-check: ## fail if gen/ is not what api/ says
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
@@ -38,11 +44,28 @@ format-check: ## fail if some file is not as gofumpt writes it
 staticcheck: ## run staticcheck
 	$(tool) staticcheck ./...
 
+lint-api: internal/tools/node_modules ## lint the document
+	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
+	PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH" redocly lint --config api/redocly.yaml $(DOCUMENT)
+
+internal/tools/node_modules: internal/tools/package-lock.json
+	cd internal/tools && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+compat: ## fail if the document breaks a client of the seed or of the last release
+	@$(call unbroken,api/seed.yaml,$(DOCUMENT))
+	@tag=$$(git describe --tags --abbrev=0 2>/dev/null) || { echo 'no release yet to compare with'; exit 0; }; \
+	$(call unbroken,"$$tag:api/openapi.yaml",$(DOCUMENT))
+
+compat-proof: ## fail if some breaking edit of the document does not turn compat red
+	cd internal/tools && go test ./...
+
 test-race: ## run the tests with the race detector; a skipped test is a failure
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	go test -race -v ./... >"$$log" 2>&1 || { grep -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
 	grep -E '^(ok|\?) ' "$$log"; \
 	! grep -A 3 -E '^ *--- SKIP' "$$log"
 
-.PHONY: help run test bench generate check generate-check tidy-check vet format-check staticcheck test-race
+.PHONY: help run test bench generate check generate-check tidy-check vet format-check staticcheck lint-api compat \
+	compat-proof test-race
 .DEFAULT_GOAL := help

@@ -1,0 +1,67 @@
+// Package tools pins the developer tools, and proves that `make compat` bites.
+package tools
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Each of these edits breaks some client; each must turn `make compat` red, for
+// the reason named.
+var breaking = map[string]struct{ old, new, want string }{
+	"an operation is gone":               {"/plants:\n    post:", "/plant:\n    post:", "api-path-removed-without-deprecation"},
+	"an operation has another name":      {"operationId: createPlant", "operationId: makePlant", "api-operation-id-removed"},
+	"a success has another status":       {`        "200":` + "\n          description: The plant is stored.", `        "201":` + "\n          description: The plant is stored.", "response-success-status-removed"},
+	"a second success":                   {`        "401":`, `        "202":` + "\n          description: later\n" + `        "401":`, "response-success-status-added"},
+	"a member is required":               {"required: [id, name]", "required: [id, name, tag]", "request-property-became-required"},
+	"a member has another type":          {"type: integer\n          format: int64\n          description: Identification", "type: string\n          description: Identification", "request-property-type-changed"},
+	"a number is smaller":                {"format: int64\n          description: Identification", "format: int32\n          description: Identification", "request-property-type-changed"},
+	"a length is limited":                {"description: Tag to specify the type\n          example: Moraceae\n      example: {id: 1", "description: Tag to specify the type\n          maxLength: 10\n          example: Moraceae\n      example: {id: 1", "request-property-max-length-set"},
+	"a pattern is demanded":              {"description: The name of the plant\n          example: Ficus lyrata\n        tag:\n          type: string\n          description: Tag to specify the type\n          example: Moraceae\n      example: {id: 1", "description: The name of the plant\n          pattern: ^[A-Z]\n          example: Ficus lyrata\n        tag:\n          type: string\n          description: Tag to specify the type\n          example: Moraceae\n      example: {id: 1", "request-property-pattern-added"},
+	"a range is demanded":                {"format: int64\n          description: Identification", "format: int64\n          minimum: 1\n          description: Identification", "request-property-min-set"},
+	"an answer lost an optional member":  {"        tag:\n          type: string\n          description: Tag to specify the type\n          example: Moraceae\n      example: {name: Ficus lyrata, tag: Moraceae}", "      example: {name: Ficus lyrata}", "response-optional-property-removed"},
+	"an answer may lack a member":        {"required: [name]", "required: []", "response-property-became-optional"},
+	"an error number is an enum":         {"format: int32\n          description: Numeric", "format: int32\n          enum: [40001]\n          description: Numeric", "response-property-enum"},
+	"an operation has its own security":  {"      x-required-scope: write\n", "      x-required-scope: write\n      security: [{bearerAuth: []}, {other: []}]\n", "api-security-added"},
+	"the whole service has another door": {"security:\n  - bearerAuth: []", "security:\n  - other: []", "api-global-security-added"},
+	"a failure is another media type":    {"application/json:\n              schema:\n                $ref: \"#/components/schemas/Error\"", "text/plain:\n              schema:\n                $ref: \"#/components/schemas/Error\"", "response-media-type-removed"},
+}
+
+func TestCompatTurnsRed(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := os.ReadFile(filepath.Join(root, "api/openapi.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compat := func(t *testing.T, document string) (string, error) {
+		path := filepath.Join(t.TempDir(), "openapi.yaml")
+		if err := os.WriteFile(path, []byte(document), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), "make", "--no-print-directory", "-C", root, "compat", "DOCUMENT="+path)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := compat(t, string(document)); err != nil {
+		t.Fatalf("the document as it stands is refused: %s", out)
+	}
+	for name, edit := range breaking {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			edited := strings.Replace(string(document), edit.old, edit.new, 1)
+			if edited == string(document) {
+				t.Fatalf("the document has no %q to edit", edit.old)
+			}
+			out, err := compat(t, edited)
+			if err == nil || !strings.Contains(out, edit.want) {
+				t.Errorf("make compat says %v, want %q:\n%s", err, edit.want, out)
+			}
+		})
+	}
+}
