@@ -91,6 +91,19 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 // The interface specification for the client above.
 type ClientInterface interface {
 
+	// ListPlants List plants
+	//
+	// Lists plants in the order of their ids, a page at a time. While more follow there is a `Link` to the next
+	// page; without it this page was the last. A page may hold fewer plants than `limit`, as it ends once it holds
+	// 4 MiB of names and tags: only `Link` says whether more follow.
+	//
+	// The pages of one walk hold every plant that was there throughout exactly once, whatever is written meanwhile.
+	//
+	// Requires the scope `read`.
+	//
+	// Corresponds with GET /plants (the `ListPlants` operationId).
+	ListPlants(ctx context.Context, params *ListPlantsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// CreatePlantWithBody Create a plant
 	//
 	// Stores a plant under an `id` of your choice. Once the answer is 200 the plant is durable.
@@ -122,6 +135,126 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /plants (the `CreatePlant` operationId).
 	CreatePlant(ctx context.Context, body CreatePlantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeletePlant Delete a plant
+	//
+	// Removes the plant; its id is free again. With `If-Match` only a plant of a version listed there is removed;
+	// otherwise the answer is 412 and nothing has changed.
+	//
+	// Requires the scope `write`.
+	//
+	// Corresponds with DELETE /plants/{id} (the `DeletePlant` operationId).
+	DeletePlant(ctx context.Context, id int64, params *DeletePlantParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetPlant Read a plant
+	//
+	// Reads one plant. With `If-None-Match`, a plant whose version is listed there is not sent again (304).
+	//
+	// Requires the scope `read`.
+	//
+	// Corresponds with GET /plants/{id} (the `GetPlant` operationId).
+	GetPlant(ctx context.Context, id int64, params *GetPlantParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchPlantWithBody Change a plant
+	//
+	// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
+	// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
+	// there is changed; otherwise the answer is 412 and nothing has changed.
+	//
+	// Requires the scope `write`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /plants/{id} (the `PatchPlant` operationId).
+	PatchPlantWithBody(ctx context.Context, id int64, params *PatchPlantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchPlantWithApplicationMergePatchPlusJSONBody Change a plant
+	//
+	// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
+	// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
+	// there is changed; otherwise the answer is 412 and nothing has changed.
+	//
+	// Requires the scope `write`.
+	//
+	// Takes a body of the `application/merge-patch+json` content type.
+	//
+	// Corresponds with PATCH /plants/{id} (the `PatchPlant` operationId).
+	PatchPlantWithApplicationMergePatchPlusJSONBody(ctx context.Context, id int64, params *PatchPlantParams, body PatchPlantApplicationMergePatchPlusJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutPlantWithBody Replace or create a plant
+	//
+	// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
+	// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
+	// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+	//
+	// Requires the scope `write`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /plants/{id} (the `PutPlant` operationId).
+	PutPlantWithBody(ctx context.Context, id int64, params *PutPlantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PutPlant Replace or create a plant
+	//
+	// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
+	// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
+	// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+	//
+	// Requires the scope `write`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /plants/{id} (the `PutPlant` operationId).
+	PutPlant(ctx context.Context, id int64, params *PutPlantParams, body PutPlantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePlantsWithBody Create many plants
+	//
+	// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
+	// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
+	// the batch, refuses the batch with 40010, and `details` points at it.
+	//
+	// Requires the scope `write`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /plants:batch (the `CreatePlants` operationId).
+	CreatePlantsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePlants Create many plants
+	//
+	// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
+	// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
+	// the batch, refuses the batch with 40010, and `details` points at it.
+	//
+	// Requires the scope `write`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /plants:batch (the `CreatePlants` operationId).
+	CreatePlants(ctx context.Context, body CreatePlantsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+}
+
+// ListPlants List plants
+//
+// Lists plants in the order of their ids, a page at a time. While more follow there is a `Link` to the next
+// page; without it this page was the last. A page may hold fewer plants than `limit`, as it ends once it holds
+// 4 MiB of names and tags: only `Link` says whether more follow.
+//
+// The pages of one walk hold every plant that was there throughout exactly once, whatever is written meanwhile.
+//
+// Requires the scope `read`.
+//
+// Corresponds with GET /plants (the `ListPlants` operationId).
+func (c *Client) ListPlants(ctx context.Context, params *ListPlantsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListPlantsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
 }
 
 // CreatePlantWithBody Create a plant
@@ -176,6 +309,261 @@ func (c *Client) CreatePlant(ctx context.Context, body CreatePlantJSONRequestBod
 	return c.Client.Do(req)
 }
 
+// DeletePlant Delete a plant
+//
+// Removes the plant; its id is free again. With `If-Match` only a plant of a version listed there is removed;
+// otherwise the answer is 412 and nothing has changed.
+//
+// Requires the scope `write`.
+//
+// Corresponds with DELETE /plants/{id} (the `DeletePlant` operationId).
+func (c *Client) DeletePlant(ctx context.Context, id int64, params *DeletePlantParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeletePlantRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetPlant Read a plant
+//
+// Reads one plant. With `If-None-Match`, a plant whose version is listed there is not sent again (304).
+//
+// Requires the scope `read`.
+//
+// Corresponds with GET /plants/{id} (the `GetPlant` operationId).
+func (c *Client) GetPlant(ctx context.Context, id int64, params *GetPlantParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPlantRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchPlantWithBody Change a plant
+//
+// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
+// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
+// there is changed; otherwise the answer is 412 and nothing has changed.
+//
+// Requires the scope `write`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /plants/{id} (the `PatchPlant` operationId).
+func (c *Client) PatchPlantWithBody(ctx context.Context, id int64, params *PatchPlantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchPlantRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchPlantWithApplicationMergePatchPlusJSONBody Change a plant
+//
+// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
+// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
+// there is changed; otherwise the answer is 412 and nothing has changed.
+//
+// Requires the scope `write`.
+//
+// Takes a body of the `application/merge-patch+json` content type.
+//
+// Corresponds with PATCH /plants/{id} (the `PatchPlant` operationId).
+func (c *Client) PatchPlantWithApplicationMergePatchPlusJSONBody(ctx context.Context, id int64, params *PatchPlantParams, body PatchPlantApplicationMergePatchPlusJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchPlantRequestWithApplicationMergePatchPlusJSONBody(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutPlantWithBody Replace or create a plant
+//
+// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
+// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
+// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+//
+// Requires the scope `write`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /plants/{id} (the `PutPlant` operationId).
+func (c *Client) PutPlantWithBody(ctx context.Context, id int64, params *PutPlantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutPlantRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PutPlant Replace or create a plant
+//
+// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
+// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
+// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+//
+// Requires the scope `write`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /plants/{id} (the `PutPlant` operationId).
+func (c *Client) PutPlant(ctx context.Context, id int64, params *PutPlantParams, body PutPlantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPutPlantRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePlantsWithBody Create many plants
+//
+// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
+// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
+// the batch, refuses the batch with 40010, and `details` points at it.
+//
+// Requires the scope `write`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /plants:batch (the `CreatePlants` operationId).
+func (c *Client) CreatePlantsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePlantsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePlants Create many plants
+//
+// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
+// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
+// the batch, refuses the batch with 40010, and `details` points at it.
+//
+// Requires the scope `write`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /plants:batch (the `CreatePlants` operationId).
+func (c *Client) CreatePlants(ctx context.Context, body CreatePlantsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePlantsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// NewListPlantsRequest constructs an http.Request for the ListPlants method
+func NewListPlantsRequest(server string, params *ListPlantsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/plants")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewCreatePlantRequest calls the generic CreatePlant builder with application/json body
 func NewCreatePlantRequest(server string, body CreatePlantJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -197,6 +585,279 @@ func NewCreatePlantRequestWithBody(server string, contentType string, body io.Re
 	}
 
 	operationPath := fmt.Sprintf("/plants")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewDeletePlantRequest constructs an http.Request for the DeletePlant method
+func NewDeletePlantRequest(server string, id int64, params *DeletePlantParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/plants/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetPlantRequest constructs an http.Request for the GetPlant method
+func NewGetPlantRequest(server string, id int64, params *GetPlantParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/plants/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPatchPlantRequestWithApplicationMergePatchPlusJSONBody calls the generic PatchPlant builder with application/merge-patch+json body
+func NewPatchPlantRequestWithApplicationMergePatchPlusJSONBody(server string, id int64, params *PatchPlantParams, body PatchPlantApplicationMergePatchPlusJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPatchPlantRequestWithBody(server, id, params, "application/merge-patch+json", bodyReader)
+}
+
+// NewPatchPlantRequestWithBody constructs an http.Request for the PatchPlant method, with any body, and a specified content type
+func NewPatchPlantRequestWithBody(server string, id int64, params *PatchPlantParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/plants/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPutPlantRequest calls the generic PutPlant builder with application/json body
+func NewPutPlantRequest(server string, id int64, params *PutPlantParams, body PutPlantJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPutPlantRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPutPlantRequestWithBody constructs an http.Request for the PutPlant method, with any body, and a specified content type
+func NewPutPlantRequestWithBody(server string, id int64, params *PutPlantParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/plants/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IfMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+		if params.IfNoneMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreatePlantsRequest calls the generic CreatePlants builder with application/json body
+func NewCreatePlantsRequest(server string, body CreatePlantsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreatePlantsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewCreatePlantsRequestWithBody constructs an http.Request for the CreatePlants method, with any body, and a specified content type
+func NewCreatePlantsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/plants:batch")
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -260,6 +921,21 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// ListPlantsWithResponse List plants
+	//
+	// Lists plants in the order of their ids, a page at a time. While more follow there is a `Link` to the next
+	// page; without it this page was the last. A page may hold fewer plants than `limit`, as it ends once it holds
+	// 4 MiB of names and tags: only `Link` says whether more follow.
+	//
+	// The pages of one walk hold every plant that was there throughout exactly once, whatever is written meanwhile.
+	//
+	// Requires the scope `read`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /plants (the `ListPlants` operationId).
+	ListPlantsWithResponse(ctx context.Context, params *ListPlantsParams, reqEditors ...RequestEditorFn) (*ListPlantsResponse, error)
+
 	// CreatePlantWithBodyWithResponse Create a plant
 	//
 	// Stores a plant under an `id` of your choice. Once the answer is 200 the plant is durable.
@@ -291,6 +967,212 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /plants (the `CreatePlant` operationId).
 	CreatePlantWithResponse(ctx context.Context, body CreatePlantJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePlantResponse, error)
+
+	// DeletePlantWithResponse Delete a plant
+	//
+	// Removes the plant; its id is free again. With `If-Match` only a plant of a version listed there is removed;
+	// otherwise the answer is 412 and nothing has changed.
+	//
+	// Requires the scope `write`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /plants/{id} (the `DeletePlant` operationId).
+	DeletePlantWithResponse(ctx context.Context, id int64, params *DeletePlantParams, reqEditors ...RequestEditorFn) (*DeletePlantResponse, error)
+
+	// GetPlantWithResponse Read a plant
+	//
+	// Reads one plant. With `If-None-Match`, a plant whose version is listed there is not sent again (304).
+	//
+	// Requires the scope `read`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /plants/{id} (the `GetPlant` operationId).
+	GetPlantWithResponse(ctx context.Context, id int64, params *GetPlantParams, reqEditors ...RequestEditorFn) (*GetPlantResponse, error)
+
+	// PatchPlantWithBodyWithResponse Change a plant
+	//
+	// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
+	// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
+	// there is changed; otherwise the answer is 412 and nothing has changed.
+	//
+	// Requires the scope `write`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /plants/{id} (the `PatchPlant` operationId).
+	PatchPlantWithBodyWithResponse(ctx context.Context, id int64, params *PatchPlantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchPlantResponse, error)
+
+	// PatchPlantWithApplicationMergePatchPlusJSONBodyWithResponse Change a plant
+	//
+	// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
+	// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
+	// there is changed; otherwise the answer is 412 and nothing has changed.
+	//
+	// Requires the scope `write`.
+	//
+	// Takes a body of the `application/merge-patch+json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /plants/{id} (the `PatchPlant` operationId).
+	PatchPlantWithApplicationMergePatchPlusJSONBodyWithResponse(ctx context.Context, id int64, params *PatchPlantParams, body PatchPlantApplicationMergePatchPlusJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchPlantResponse, error)
+
+	// PutPlantWithBodyWithResponse Replace or create a plant
+	//
+	// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
+	// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
+	// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+	//
+	// Requires the scope `write`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /plants/{id} (the `PutPlant` operationId).
+	PutPlantWithBodyWithResponse(ctx context.Context, id int64, params *PutPlantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutPlantResponse, error)
+
+	// PutPlantWithResponse Replace or create a plant
+	//
+	// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
+	// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
+	// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+	//
+	// Requires the scope `write`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /plants/{id} (the `PutPlant` operationId).
+	PutPlantWithResponse(ctx context.Context, id int64, params *PutPlantParams, body PutPlantJSONRequestBody, reqEditors ...RequestEditorFn) (*PutPlantResponse, error)
+
+	// CreatePlantsWithBodyWithResponse Create many plants
+	//
+	// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
+	// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
+	// the batch, refuses the batch with 40010, and `details` points at it.
+	//
+	// Requires the scope `write`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /plants:batch (the `CreatePlants` operationId).
+	CreatePlantsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePlantsResponse, error)
+
+	// CreatePlantsWithResponse Create many plants
+	//
+	// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
+	// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
+	// the batch, refuses the batch with 40010, and `details` points at it.
+	//
+	// Requires the scope `write`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /plants:batch (the `CreatePlants` operationId).
+	CreatePlantsWithResponse(ctx context.Context, body CreatePlantsJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePlantsResponse, error)
+}
+
+// ListPlantsResponse200Headers the declared response headers of an HTTP 200 response for ListPlants
+type ListPlantsResponse200Headers struct {
+	CacheControl string
+	Link         *string
+}
+
+// ListPlantsResponse401Headers the declared response headers of an HTTP 401 response for ListPlants
+type ListPlantsResponse401Headers struct {
+	WWWAuthenticate string
+}
+
+// ListPlantsResponse403Headers the declared response headers of an HTTP 403 response for ListPlants
+type ListPlantsResponse403Headers struct {
+	WWWAuthenticate string
+}
+
+// ListPlantsResponse503Headers the declared response headers of an HTTP 503 response for ListPlants
+type ListPlantsResponse503Headers struct {
+	RetryAfter int32
+}
+
+type ListPlantsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StoredPlants
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthorized
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Forbidden
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *InternalError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListPlantsResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *ListPlantsResponse401Headers
+	// Headers403 the parsed response headers for an HTTP 403 response
+	Headers403 *ListPlantsResponse403Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *ListPlantsResponse503Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListPlantsResponse) GetJSON200() *StoredPlants {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListPlantsResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListPlantsResponse) GetJSON401() *Unauthorized {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListPlantsResponse) GetJSON403() *Forbidden {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListPlantsResponse) GetJSON500() *InternalError {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListPlantsResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListPlantsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListPlantsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListPlantsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListPlantsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
 }
 
 // CreatePlantResponse200Headers the declared response headers of an HTTP 200 response for CreatePlant
@@ -397,6 +1279,584 @@ func (r CreatePlantResponse) ContentType() string {
 	return ""
 }
 
+// DeletePlantResponse401Headers the declared response headers of an HTTP 401 response for DeletePlant
+type DeletePlantResponse401Headers struct {
+	WWWAuthenticate string
+}
+
+// DeletePlantResponse403Headers the declared response headers of an HTTP 403 response for DeletePlant
+type DeletePlantResponse403Headers struct {
+	WWWAuthenticate string
+}
+
+// DeletePlantResponse503Headers the declared response headers of an HTTP 503 response for DeletePlant
+type DeletePlantResponse503Headers struct {
+	RetryAfter int32
+}
+
+type DeletePlantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadParameter
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthorized
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Forbidden
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NoSuchPlant
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailed
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *InternalError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *DeletePlantResponse401Headers
+	// Headers403 the parsed response headers for an HTTP 403 response
+	Headers403 *DeletePlantResponse403Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *DeletePlantResponse503Headers
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r DeletePlantResponse) GetJSON400() *BadParameter {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r DeletePlantResponse) GetJSON401() *Unauthorized {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r DeletePlantResponse) GetJSON403() *Forbidden {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r DeletePlantResponse) GetJSON404() *NoSuchPlant {
+	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r DeletePlantResponse) GetJSON412() *PreconditionFailed {
+	return r.JSON412
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r DeletePlantResponse) GetJSON500() *InternalError {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r DeletePlantResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r DeletePlantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeletePlantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeletePlantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeletePlantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetPlantResponse200Headers the declared response headers of an HTTP 200 response for GetPlant
+type GetPlantResponse200Headers struct {
+	CacheControl string
+	ETag         string
+}
+
+// GetPlantResponse304Headers the declared response headers of an HTTP 304 response for GetPlant
+type GetPlantResponse304Headers struct {
+	CacheControl string
+	ETag         string
+}
+
+// GetPlantResponse401Headers the declared response headers of an HTTP 401 response for GetPlant
+type GetPlantResponse401Headers struct {
+	WWWAuthenticate string
+}
+
+// GetPlantResponse403Headers the declared response headers of an HTTP 403 response for GetPlant
+type GetPlantResponse403Headers struct {
+	WWWAuthenticate string
+}
+
+// GetPlantResponse503Headers the declared response headers of an HTTP 503 response for GetPlant
+type GetPlantResponse503Headers struct {
+	RetryAfter int32
+}
+
+type GetPlantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StoredPlant
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *BadParameter
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthorized
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Forbidden
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NoSuchPlant
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *InternalError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetPlantResponse200Headers
+	// Headers304 the parsed response headers for an HTTP 304 response
+	Headers304 *GetPlantResponse304Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *GetPlantResponse401Headers
+	// Headers403 the parsed response headers for an HTTP 403 response
+	Headers403 *GetPlantResponse403Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *GetPlantResponse503Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetPlantResponse) GetJSON200() *StoredPlant {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r GetPlantResponse) GetJSON400() *BadParameter {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetPlantResponse) GetJSON401() *Unauthorized {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetPlantResponse) GetJSON403() *Forbidden {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetPlantResponse) GetJSON404() *NoSuchPlant {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetPlantResponse) GetJSON500() *InternalError {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetPlantResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPlantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPlantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPlantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPlantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PatchPlantResponse200Headers the declared response headers of an HTTP 200 response for PatchPlant
+type PatchPlantResponse200Headers struct {
+	ETag string
+}
+
+// PatchPlantResponse401Headers the declared response headers of an HTTP 401 response for PatchPlant
+type PatchPlantResponse401Headers struct {
+	WWWAuthenticate string
+}
+
+// PatchPlantResponse403Headers the declared response headers of an HTTP 403 response for PatchPlant
+type PatchPlantResponse403Headers struct {
+	WWWAuthenticate string
+}
+
+// PatchPlantResponse503Headers the declared response headers of an HTTP 503 response for PatchPlant
+type PatchPlantResponse503Headers struct {
+	RetryAfter int32
+}
+
+type PatchPlantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StoredPlant
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthorized
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Forbidden
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *NoSuchPlant
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailed
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *InternalError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PatchPlantResponse200Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *PatchPlantResponse401Headers
+	// Headers403 the parsed response headers for an HTTP 403 response
+	Headers403 *PatchPlantResponse403Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *PatchPlantResponse503Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PatchPlantResponse) GetJSON200() *StoredPlant {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r PatchPlantResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r PatchPlantResponse) GetJSON401() *Unauthorized {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r PatchPlantResponse) GetJSON403() *Forbidden {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r PatchPlantResponse) GetJSON404() *NoSuchPlant {
+	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r PatchPlantResponse) GetJSON412() *PreconditionFailed {
+	return r.JSON412
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r PatchPlantResponse) GetJSON500() *InternalError {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r PatchPlantResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r PatchPlantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PatchPlantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PatchPlantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PatchPlantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// PutPlantResponse201Headers the declared response headers of an HTTP 201 response for PutPlant
+type PutPlantResponse201Headers struct {
+	Location string
+}
+
+// PutPlantResponse401Headers the declared response headers of an HTTP 401 response for PutPlant
+type PutPlantResponse401Headers struct {
+	WWWAuthenticate string
+}
+
+// PutPlantResponse403Headers the declared response headers of an HTTP 403 response for PutPlant
+type PutPlantResponse403Headers struct {
+	WWWAuthenticate string
+}
+
+// PutPlantResponse503Headers the declared response headers of an HTTP 503 response for PutPlant
+type PutPlantResponse503Headers struct {
+	RetryAfter int32
+}
+
+type PutPlantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StoredPlant
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *StoredPlant
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthorized
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Forbidden
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailed
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *InternalError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *PutPlantResponse201Headers
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *PutPlantResponse401Headers
+	// Headers403 the parsed response headers for an HTTP 403 response
+	Headers403 *PutPlantResponse403Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *PutPlantResponse503Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PutPlantResponse) GetJSON200() *StoredPlant {
+	return r.JSON200
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r PutPlantResponse) GetJSON201() *StoredPlant {
+	return r.JSON201
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r PutPlantResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r PutPlantResponse) GetJSON401() *Unauthorized {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r PutPlantResponse) GetJSON403() *Forbidden {
+	return r.JSON403
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r PutPlantResponse) GetJSON412() *PreconditionFailed {
+	return r.JSON412
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r PutPlantResponse) GetJSON500() *InternalError {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r PutPlantResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r PutPlantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PutPlantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PutPlantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PutPlantResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreatePlantsResponse401Headers the declared response headers of an HTTP 401 response for CreatePlants
+type CreatePlantsResponse401Headers struct {
+	WWWAuthenticate string
+}
+
+// CreatePlantsResponse403Headers the declared response headers of an HTTP 403 response for CreatePlants
+type CreatePlantsResponse403Headers struct {
+	WWWAuthenticate string
+}
+
+// CreatePlantsResponse503Headers the declared response headers of an HTTP 503 response for CreatePlants
+type CreatePlantsResponse503Headers struct {
+	RetryAfter int32
+}
+
+type CreatePlantsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Plants
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Unauthorized
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Forbidden
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *InternalError
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Unavailable
+	// Headers401 the parsed response headers for an HTTP 401 response
+	Headers401 *CreatePlantsResponse401Headers
+	// Headers403 the parsed response headers for an HTTP 403 response
+	Headers403 *CreatePlantsResponse403Headers
+	// Headers503 the parsed response headers for an HTTP 503 response
+	Headers503 *CreatePlantsResponse503Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CreatePlantsResponse) GetJSON200() *Plants {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r CreatePlantsResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r CreatePlantsResponse) GetJSON401() *Unauthorized {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r CreatePlantsResponse) GetJSON403() *Forbidden {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r CreatePlantsResponse) GetJSON500() *InternalError {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r CreatePlantsResponse) GetJSON503() *Unavailable {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r CreatePlantsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreatePlantsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreatePlantsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreatePlantsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListPlantsWithResponse List plants
+//
+// Lists plants in the order of their ids, a page at a time. While more follow there is a `Link` to the next
+// page; without it this page was the last. A page may hold fewer plants than `limit`, as it ends once it holds
+// 4 MiB of names and tags: only `Link` says whether more follow.
+//
+// The pages of one walk hold every plant that was there throughout exactly once, whatever is written meanwhile.
+//
+// Requires the scope `read`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /plants (the `ListPlants` operationId).
+func (c *ClientWithResponses) ListPlantsWithResponse(ctx context.Context, params *ListPlantsParams, reqEditors ...RequestEditorFn) (*ListPlantsResponse, error) {
+	rsp, err := c.ListPlants(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListPlantsResponse(rsp)
+}
+
 // CreatePlantWithBodyWithResponse Create a plant
 //
 // Stores a plant under an `id` of your choice. Once the answer is 200 the plant is durable.
@@ -439,6 +1899,266 @@ func (c *ClientWithResponses) CreatePlantWithResponse(ctx context.Context, body 
 		return nil, err
 	}
 	return ParseCreatePlantResponse(rsp)
+}
+
+// DeletePlantWithResponse Delete a plant
+//
+// Removes the plant; its id is free again. With `If-Match` only a plant of a version listed there is removed;
+// otherwise the answer is 412 and nothing has changed.
+//
+// Requires the scope `write`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /plants/{id} (the `DeletePlant` operationId).
+func (c *ClientWithResponses) DeletePlantWithResponse(ctx context.Context, id int64, params *DeletePlantParams, reqEditors ...RequestEditorFn) (*DeletePlantResponse, error) {
+	rsp, err := c.DeletePlant(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeletePlantResponse(rsp)
+}
+
+// GetPlantWithResponse Read a plant
+//
+// Reads one plant. With `If-None-Match`, a plant whose version is listed there is not sent again (304).
+//
+// Requires the scope `read`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /plants/{id} (the `GetPlant` operationId).
+func (c *ClientWithResponses) GetPlantWithResponse(ctx context.Context, id int64, params *GetPlantParams, reqEditors ...RequestEditorFn) (*GetPlantResponse, error) {
+	rsp, err := c.GetPlant(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPlantResponse(rsp)
+}
+
+// PatchPlantWithBodyWithResponse Change a plant
+//
+// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
+// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
+// there is changed; otherwise the answer is 412 and nothing has changed.
+//
+// Requires the scope `write`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /plants/{id} (the `PatchPlant` operationId).
+func (c *ClientWithResponses) PatchPlantWithBodyWithResponse(ctx context.Context, id int64, params *PatchPlantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchPlantResponse, error) {
+	rsp, err := c.PatchPlantWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchPlantResponse(rsp)
+}
+
+// PatchPlantWithApplicationMergePatchPlusJSONBodyWithResponse Change a plant
+//
+// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
+// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
+// there is changed; otherwise the answer is 412 and nothing has changed.
+//
+// Requires the scope `write`.
+//
+// Takes a body of the `application/merge-patch+json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /plants/{id} (the `PatchPlant` operationId).
+func (c *ClientWithResponses) PatchPlantWithApplicationMergePatchPlusJSONBodyWithResponse(ctx context.Context, id int64, params *PatchPlantParams, body PatchPlantApplicationMergePatchPlusJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchPlantResponse, error) {
+	rsp, err := c.PatchPlantWithApplicationMergePatchPlusJSONBody(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchPlantResponse(rsp)
+}
+
+// PutPlantWithBodyWithResponse Replace or create a plant
+//
+// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
+// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
+// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+//
+// Requires the scope `write`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /plants/{id} (the `PutPlant` operationId).
+func (c *ClientWithResponses) PutPlantWithBodyWithResponse(ctx context.Context, id int64, params *PutPlantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutPlantResponse, error) {
+	rsp, err := c.PutPlantWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutPlantResponse(rsp)
+}
+
+// PutPlantWithResponse Replace or create a plant
+//
+// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
+// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
+// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+//
+// Requires the scope `write`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /plants/{id} (the `PutPlant` operationId).
+func (c *ClientWithResponses) PutPlantWithResponse(ctx context.Context, id int64, params *PutPlantParams, body PutPlantJSONRequestBody, reqEditors ...RequestEditorFn) (*PutPlantResponse, error) {
+	rsp, err := c.PutPlant(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePutPlantResponse(rsp)
+}
+
+// CreatePlantsWithBodyWithResponse Create many plants
+//
+// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
+// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
+// the batch, refuses the batch with 40010, and `details` points at it.
+//
+// Requires the scope `write`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /plants:batch (the `CreatePlants` operationId).
+func (c *ClientWithResponses) CreatePlantsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePlantsResponse, error) {
+	rsp, err := c.CreatePlantsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePlantsResponse(rsp)
+}
+
+// CreatePlantsWithResponse Create many plants
+//
+// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
+// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
+// the batch, refuses the batch with 40010, and `details` points at it.
+//
+// Requires the scope `write`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /plants:batch (the `CreatePlants` operationId).
+func (c *ClientWithResponses) CreatePlantsWithResponse(ctx context.Context, body CreatePlantsJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePlantsResponse, error) {
+	rsp, err := c.CreatePlants(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePlantsResponse(rsp)
+}
+
+// ParseListPlantsResponse parses an HTTP response from a ListPlantsWithResponse call
+func ParseListPlantsResponse(rsp *http.Response) (*ListPlantsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListPlantsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StoredPlants
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthorized
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest InternalError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListPlantsResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = value
+		}
+		if values := rsp.Header.Values("Link"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Link", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.Link = &value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers ListPlantsResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 403:
+		var headers ListPlantsResponse403Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		response.Headers403 = &headers
+	case rsp.StatusCode == 503:
+		var headers ListPlantsResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int32
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
 }
 
 // ParseCreatePlantResponse parses an HTTP response from a CreatePlantWithResponse call
@@ -532,6 +2252,578 @@ func ParseCreatePlantResponse(rsp *http.Response) (*CreatePlantResponse, error) 
 		response.Headers403 = &headers
 	case rsp.StatusCode == 503:
 		var headers CreatePlantResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int32
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeletePlantResponse parses an HTTP response from a DeletePlantWithResponse call
+func ParseDeletePlantResponse(rsp *http.Response) (*DeletePlantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeletePlantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadParameter
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthorized
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NoSuchPlant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest PreconditionFailed
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest InternalError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers DeletePlantResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 403:
+		var headers DeletePlantResponse403Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		response.Headers403 = &headers
+	case rsp.StatusCode == 503:
+		var headers DeletePlantResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int32
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetPlantResponse parses an HTTP response from a GetPlantWithResponse call
+func ParseGetPlantResponse(rsp *http.Response) (*GetPlantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPlantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StoredPlant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case rsp.StatusCode == 304:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest BadParameter
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthorized
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NoSuchPlant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest InternalError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetPlantResponse200Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = value
+		}
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 304:
+		var headers GetPlantResponse304Headers
+		if values := rsp.Header.Values("Cache-Control"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Cache-Control", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.CacheControl = value
+		}
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers304 = &headers
+	case rsp.StatusCode == 401:
+		var headers GetPlantResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 403:
+		var headers GetPlantResponse403Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		response.Headers403 = &headers
+	case rsp.StatusCode == 503:
+		var headers GetPlantResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int32
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePatchPlantResponse parses an HTTP response from a PatchPlantWithResponse call
+func ParsePatchPlantResponse(rsp *http.Response) (*PatchPlantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PatchPlantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StoredPlant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthorized
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest NoSuchPlant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest PreconditionFailed
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest InternalError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers PatchPlantResponse200Headers
+		if values := rsp.Header.Values("ETag"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "ETag", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.ETag = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 401:
+		var headers PatchPlantResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 403:
+		var headers PatchPlantResponse403Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		response.Headers403 = &headers
+	case rsp.StatusCode == 503:
+		var headers PatchPlantResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int32
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
+// ParsePutPlantResponse parses an HTTP response from a PutPlantWithResponse call
+func ParsePutPlantResponse(rsp *http.Response) (*PutPlantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PutPlantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StoredPlant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest StoredPlant
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthorized
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest PreconditionFailed
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest InternalError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers PutPlantResponse201Headers
+		if values := rsp.Header.Values("Location"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Location", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: "uri-reference"}); err != nil {
+				return nil, err
+			}
+			headers.Location = value
+		}
+		response.Headers201 = &headers
+	case rsp.StatusCode == 401:
+		var headers PutPlantResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 403:
+		var headers PutPlantResponse403Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		response.Headers403 = &headers
+	case rsp.StatusCode == 503:
+		var headers PutPlantResponse503Headers
+		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
+			var value int32
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {
+				return nil, err
+			}
+			headers.RetryAfter = value
+		}
+		response.Headers503 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreatePlantsResponse parses an HTTP response from a CreatePlantsWithResponse call
+func ParseCreatePlantsResponse(rsp *http.Response) (*CreatePlantsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreatePlantsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Plants
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Unauthorized
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Forbidden
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest InternalError
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Unavailable
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 401:
+		var headers CreatePlantsResponse401Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		response.Headers401 = &headers
+	case rsp.StatusCode == 403:
+		var headers CreatePlantsResponse403Headers
+		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "WWW-Authenticate", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.WWWAuthenticate = value
+		}
+		response.Headers403 = &headers
+	case rsp.StatusCode == 503:
+		var headers CreatePlantsResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int32
 			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -17,18 +18,72 @@ import (
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ListPlants List plants
+	// (GET /plants)
+	ListPlants(w http.ResponseWriter, r *http.Request, params ListPlantsParams)
 	// CreatePlant Create a plant
 	// (POST /plants)
 	CreatePlant(w http.ResponseWriter, r *http.Request)
+	// DeletePlant Delete a plant
+	// (DELETE /plants/{id})
+	DeletePlant(w http.ResponseWriter, r *http.Request, id int64, params DeletePlantParams)
+	// GetPlant Read a plant
+	// (GET /plants/{id})
+	GetPlant(w http.ResponseWriter, r *http.Request, id int64, params GetPlantParams)
+	// PatchPlant Change a plant
+	// (PATCH /plants/{id})
+	PatchPlant(w http.ResponseWriter, r *http.Request, id int64, params PatchPlantParams)
+	// PutPlant Replace or create a plant
+	// (PUT /plants/{id})
+	PutPlant(w http.ResponseWriter, r *http.Request, id int64, params PutPlantParams)
+	// CreatePlants Create many plants
+	// (POST /plants:batch)
+	CreatePlants(w http.ResponseWriter, r *http.Request)
 }
 
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
 
 type Unimplemented struct{}
 
+// ListPlants List plants
+// (GET /plants)
+func (_ Unimplemented) ListPlants(w http.ResponseWriter, r *http.Request, params ListPlantsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // CreatePlant Create a plant
 // (POST /plants)
 func (_ Unimplemented) CreatePlant(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// DeletePlant Delete a plant
+// (DELETE /plants/{id})
+func (_ Unimplemented) DeletePlant(w http.ResponseWriter, r *http.Request, id int64, params DeletePlantParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetPlant Read a plant
+// (GET /plants/{id})
+func (_ Unimplemented) GetPlant(w http.ResponseWriter, r *http.Request, id int64, params GetPlantParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// PatchPlant Change a plant
+// (PATCH /plants/{id})
+func (_ Unimplemented) PatchPlant(w http.ResponseWriter, r *http.Request, id int64, params PatchPlantParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// PutPlant Replace or create a plant
+// (PUT /plants/{id})
+func (_ Unimplemented) PutPlant(w http.ResponseWriter, r *http.Request, id int64, params PutPlantParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CreatePlants Create many plants
+// (POST /plants:batch)
+func (_ Unimplemented) CreatePlants(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -41,11 +96,303 @@ type ServerInterfaceWrapper struct {
 
 type MiddlewareFunc func(http.Handler) http.Handler
 
+// ListPlants operation middleware
+func (siw *ServerInterfaceWrapper) ListPlants(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListPlantsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", r.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tag"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tag", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListPlants(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // CreatePlant operation middleware
 func (siw *ServerInterfaceWrapper) CreatePlant(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.CreatePlant(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DeletePlant operation middleware
+func (siw *ServerInterfaceWrapper) DeletePlant(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params DeletePlantParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeletePlant(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetPlant operation middleware
+func (siw *ServerInterfaceWrapper) GetPlant(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetPlantParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
+			return
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetPlant(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PatchPlant operation middleware
+func (siw *ServerInterfaceWrapper) PatchPlant(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PatchPlantParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PatchPlant(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutPlant operation middleware
+func (siw *ServerInterfaceWrapper) PutPlant(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params PutPlantParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
+			return
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutPlant(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreatePlants operation middleware
+func (siw *ServerInterfaceWrapper) CreatePlants(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreatePlants(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -169,11 +516,31 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	}
 
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/plants", wrapper.ListPlants)
+	})
+	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/plants", wrapper.CreatePlant)
+	})
+	r.Group(func(r chi.Router) {
+		r.Delete(options.BaseURL+"/plants/{id}", wrapper.DeletePlant)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/plants/{id}", wrapper.GetPlant)
+	})
+	r.Group(func(r chi.Router) {
+		r.Patch(options.BaseURL+"/plants/{id}", wrapper.PatchPlant)
+	})
+	r.Group(func(r chi.Router) {
+		r.Put(options.BaseURL+"/plants/{id}", wrapper.PutPlant)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/plants:batch", wrapper.CreatePlants)
 	})
 
 	return r
 }
+
+type BadParameterJSONResponse Error
 
 type ForbiddenResponseHeaders struct {
 	WWWAuthenticate string
@@ -185,6 +552,10 @@ type ForbiddenJSONResponse struct {
 }
 
 type InternalErrorJSONResponse Error
+
+type NoSuchPlantJSONResponse Error
+
+type PreconditionFailedJSONResponse Error
 
 type UnauthorizedResponseHeaders struct {
 	WWWAuthenticate string
@@ -202,6 +573,113 @@ type UnavailableJSONResponse struct {
 	Body Error
 
 	Headers UnavailableResponseHeaders
+}
+
+type ListPlantsRequestObject struct {
+	Params ListPlantsParams
+}
+
+type ListPlantsResponseObject interface {
+	VisitListPlantsResponse(w http.ResponseWriter) error
+}
+
+type ListPlants200ResponseHeaders struct {
+	CacheControl string
+	Link         *string
+}
+
+type ListPlants200JSONResponse struct {
+	Body    StoredPlants
+	Headers ListPlants200ResponseHeaders
+}
+
+func (response ListPlants200JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
+	if response.Headers.Link != nil {
+		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
+	}
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPlants400JSONResponse Error
+
+func (response ListPlants400JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPlants401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response ListPlants401JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPlants403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response ListPlants403JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPlants500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response ListPlants500JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListPlants503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListPlants503JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
 }
 
 type CreatePlantRequestObject struct {
@@ -307,11 +785,644 @@ func (response CreatePlant503JSONResponse) VisitCreatePlantResponse(w http.Respo
 	return err
 }
 
+type DeletePlantRequestObject struct {
+	ID     int64 `json:"id"`
+	Params DeletePlantParams
+}
+
+type DeletePlantResponseObject interface {
+	VisitDeletePlantResponse(w http.ResponseWriter) error
+}
+
+type DeletePlant204Response struct {
+}
+
+func (response DeletePlant204Response) VisitDeletePlantResponse(w http.ResponseWriter) error {
+	w.WriteHeader(204)
+	return nil
+}
+
+type DeletePlant400JSONResponse struct{ BadParameterJSONResponse }
+
+func (response DeletePlant400JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeletePlant401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response DeletePlant401JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeletePlant403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response DeletePlant403JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeletePlant404JSONResponse struct{ NoSuchPlantJSONResponse }
+
+func (response DeletePlant404JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeletePlant412JSONResponse struct{ PreconditionFailedJSONResponse }
+
+func (response DeletePlant412JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeletePlant500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response DeletePlant500JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeletePlant503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response DeletePlant503JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPlantRequestObject struct {
+	ID     int64 `json:"id"`
+	Params GetPlantParams
+}
+
+type GetPlantResponseObject interface {
+	VisitGetPlantResponse(w http.ResponseWriter) error
+}
+
+type GetPlant200ResponseHeaders struct {
+	CacheControl string
+	ETag         string
+}
+
+type GetPlant200JSONResponse struct {
+	Body    StoredPlant
+	Headers GetPlant200ResponseHeaders
+}
+
+func (response GetPlant200JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPlant304ResponseHeaders struct {
+	CacheControl string
+	ETag         string
+}
+
+type GetPlant304Response struct {
+	Headers GetPlant304ResponseHeaders
+}
+
+func (response GetPlant304Response) VisitGetPlantResponse(w http.ResponseWriter) error {
+	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetPlant400JSONResponse struct{ BadParameterJSONResponse }
+
+func (response GetPlant400JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPlant401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response GetPlant401JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPlant403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response GetPlant403JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPlant404JSONResponse struct{ NoSuchPlantJSONResponse }
+
+func (response GetPlant404JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPlant500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetPlant500JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetPlant503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetPlant503JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PatchPlantRequestObject struct {
+	ID     int64 `json:"id"`
+	Params PatchPlantParams
+	Body   *PatchPlantApplicationMergePatchPlusJSONRequestBody
+}
+
+type PatchPlantResponseObject interface {
+	VisitPatchPlantResponse(w http.ResponseWriter) error
+}
+
+type PatchPlant200ResponseHeaders struct {
+	ETag string
+}
+
+type PatchPlant200JSONResponse struct {
+	Body    StoredPlant
+	Headers PatchPlant200ResponseHeaders
+}
+
+func (response PatchPlant200JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PatchPlant400JSONResponse Error
+
+func (response PatchPlant400JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PatchPlant401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response PatchPlant401JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PatchPlant403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response PatchPlant403JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PatchPlant404JSONResponse struct{ NoSuchPlantJSONResponse }
+
+func (response PatchPlant404JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PatchPlant412JSONResponse struct{ PreconditionFailedJSONResponse }
+
+func (response PatchPlant412JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PatchPlant500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response PatchPlant500JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PatchPlant503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response PatchPlant503JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutPlantRequestObject struct {
+	ID     int64 `json:"id"`
+	Params PutPlantParams
+	Body   *PutPlantJSONRequestBody
+}
+
+type PutPlantResponseObject interface {
+	VisitPutPlantResponse(w http.ResponseWriter) error
+}
+
+type PutPlant200JSONResponse StoredPlant
+
+func (response PutPlant200JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutPlant201ResponseHeaders struct {
+	Location string
+}
+
+type PutPlant201JSONResponse struct {
+	Body    StoredPlant
+	Headers PutPlant201ResponseHeaders
+}
+
+func (response PutPlant201JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutPlant400JSONResponse Error
+
+func (response PutPlant400JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutPlant401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response PutPlant401JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutPlant403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response PutPlant403JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutPlant412JSONResponse struct{ PreconditionFailedJSONResponse }
+
+func (response PutPlant412JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(412)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutPlant500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response PutPlant500JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type PutPlant503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response PutPlant503JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePlantsRequestObject struct {
+	Body *CreatePlantsJSONRequestBody
+}
+
+type CreatePlantsResponseObject interface {
+	VisitCreatePlantsResponse(w http.ResponseWriter) error
+}
+
+type CreatePlants200JSONResponse Plants
+
+func (response CreatePlants200JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePlants400JSONResponse Error
+
+func (response CreatePlants400JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePlants401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response CreatePlants401JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePlants403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response CreatePlants403JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePlants500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response CreatePlants500JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreatePlants503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response CreatePlants503JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+	// ListPlants List plants
+	// (GET /plants)
+	ListPlants(ctx context.Context, request ListPlantsRequestObject) (ListPlantsResponseObject, error)
 	// CreatePlant Create a plant
 	// (POST /plants)
 	CreatePlant(ctx context.Context, request CreatePlantRequestObject) (CreatePlantResponseObject, error)
+	// DeletePlant Delete a plant
+	// (DELETE /plants/{id})
+	DeletePlant(ctx context.Context, request DeletePlantRequestObject) (DeletePlantResponseObject, error)
+	// GetPlant Read a plant
+	// (GET /plants/{id})
+	GetPlant(ctx context.Context, request GetPlantRequestObject) (GetPlantResponseObject, error)
+	// PatchPlant Change a plant
+	// (PATCH /plants/{id})
+	PatchPlant(ctx context.Context, request PatchPlantRequestObject) (PatchPlantResponseObject, error)
+	// PutPlant Replace or create a plant
+	// (PUT /plants/{id})
+	PutPlant(ctx context.Context, request PutPlantRequestObject) (PutPlantResponseObject, error)
+	// CreatePlants Create many plants
+	// (POST /plants:batch)
+	CreatePlants(ctx context.Context, request CreatePlantsRequestObject) (CreatePlantsResponseObject, error)
 }
 
 type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
@@ -353,6 +1464,32 @@ type strictHandler struct {
 	options     StrictHTTPServerOptions
 }
 
+// ListPlants operation middleware
+func (sh *strictHandler) ListPlants(w http.ResponseWriter, r *http.Request, params ListPlantsParams) {
+	var request ListPlantsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListPlants(ctx, request.(ListPlantsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListPlants")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListPlantsResponseObject); ok {
+		if err := validResponse.VisitListPlantsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // CreatePlant operation middleware
 func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantRequestObject
@@ -377,6 +1514,159 @@ func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(CreatePlantResponseObject); ok {
 		if err := validResponse.VisitCreatePlantResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DeletePlant operation middleware
+func (sh *strictHandler) DeletePlant(w http.ResponseWriter, r *http.Request, id int64, params DeletePlantParams) {
+	var request DeletePlantRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DeletePlant(ctx, request.(DeletePlantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DeletePlant")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DeletePlantResponseObject); ok {
+		if err := validResponse.VisitDeletePlantResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetPlant operation middleware
+func (sh *strictHandler) GetPlant(w http.ResponseWriter, r *http.Request, id int64, params GetPlantParams) {
+	var request GetPlantRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetPlant(ctx, request.(GetPlantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetPlant")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetPlantResponseObject); ok {
+		if err := validResponse.VisitGetPlantResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PatchPlant operation middleware
+func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id int64, params PatchPlantParams) {
+	var request PatchPlantRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	var body PatchPlantApplicationMergePatchPlusJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PatchPlant(ctx, request.(PatchPlantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PatchPlant")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PatchPlantResponseObject); ok {
+		if err := validResponse.VisitPatchPlantResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// PutPlant operation middleware
+func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int64, params PutPlantParams) {
+	var request PutPlantRequestObject
+
+	request.ID = id
+	request.Params = params
+
+	var body PutPlantJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.PutPlant(ctx, request.(PutPlantRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "PutPlant")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(PutPlantResponseObject); ok {
+		if err := validResponse.VisitPutPlantResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreatePlants operation middleware
+func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
+	var request CreatePlantsRequestObject
+
+	var body CreatePlantsJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreatePlants(ctx, request.(CreatePlantsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreatePlants")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreatePlantsResponseObject); ok {
+		if err := validResponse.VisitCreatePlantsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

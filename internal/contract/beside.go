@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -76,27 +77,21 @@ func checkAllow(doc *document, x Exchange) []Fault {
 	if len(lines) != 1 {
 		return []Fault{{"header Allow", "required", "must be there exactly once"}}
 	}
-	want := map[string]bool{http.MethodOptions: true}
+	want := []string{http.MethodOptions}
 	for _, r := range doc.routes {
 		if x.Path == "*" || matches(r.template, x.Path) {
-			want[r.method] = true
+			want = append(want, r.method)
 			if r.method == http.MethodGet {
-				want[http.MethodHead] = true
+				want = append(want, http.MethodHead)
 			}
 		}
 	}
-	got := map[string]bool{}
-	for _, method := range strings.Split(lines[0], ", ") {
-		got[method] = true
-	}
-	for method := range want {
-		if !got[method] {
-			return []Fault{{"header Allow", "paths", "lacks " + method}}
-		}
-		delete(got, method)
-	}
-	for method := range got {
-		return []Fault{{"header Allow", "paths", "lists " + method + ", which the path does not offer"}}
+	slices.Sort(want)
+	want = slices.Compact(want)
+	got := strings.Split(lines[0], ", ")
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		return []Fault{{"header Allow", "paths", fmt.Sprintf("lists %v, but the path offers %v", got, want)}}
 	}
 	return nil
 }

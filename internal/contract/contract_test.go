@@ -91,8 +91,8 @@ func TestWrongHandlers(t *testing.T) {
 		"a member of a detail nobody named":   {"invalid", func(a *answer) { a.replace(`"in"`, `"go":"x","in"`) }, "body /details/0/go: properties"},
 		"no challenge":                        {"stranger", func(a *answer) { a.header.Del("WWW-Authenticate") }, "header WWW-Authenticate: required"},
 		"no Allow":                            {"wrong method", func(a *answer) { a.header.Del("Allow") }, "header Allow: required"},
-		"Allow too long":                      {"wrong method", func(a *answer) { a.header.Set("Allow", "PUT, "+a.header.Get("Allow")) }, "lists PUT"},
-		"Allow too short":                     {"options", func(a *answer) { a.header.Set("Allow", "OPTIONS") }, "lacks POST"},
+		"Allow too long":                      {"wrong method", func(a *answer) { a.header.Set("Allow", "PUT, "+a.header.Get("Allow")) }, "lists [GET HEAD OPTIONS POST PUT]"},
+		"Allow too short":                     {"options", func(a *answer) { a.header.Set("Allow", "OPTIONS") }, "lists [OPTIONS], but the path offers [GET HEAD OPTIONS POST]"},
 		"Allow in two lines":                  {"options", func(a *answer) { a.header.Add("Allow", "POST") }, "header Allow: required"},
 		"a wrong method that is no such path": {"wrong method", func(a *answer) { a.status = 404 }, "status: paths"},
 		"an unknown path that is forbidden":   {"wrong path", func(a *answer) { a.replace("40400", "40401") }, "body /error: ErrorCode"},
@@ -177,6 +177,7 @@ func TestLedger(t *testing.T) {
 	for _, want := range []string{
 		"createPlant, 200", "createPlant, 200, header Location", "createPlant, 200, example untagged",
 		"createPlant, request example tagged", "createPlant, 400, example taken", "any operation, 503, header Retry-After",
+		"getPlant, example of parameter id", "listPlants, example of parameter tag", "NoSuchPlant, example noSuchPlant",
 	} {
 		if !strings.Contains("\n"+strings.Join(all, "\n")+"\n", "\n"+want+"\n") {
 			t.Errorf("%q is promised, but not among\n%s", want, strings.Join(all, "\n"))
@@ -194,12 +195,12 @@ func TestLedger(t *testing.T) {
 	l.enter(ds.api, Exchange{Method: "POST", Path: "/plants", Status: 200, Body: []byte(`{}`)}, "TestThird")
 	l.enter(ds.api, Exchange{Method: "GET", Path: "/nowhere", Status: 404}, "TestBeside")
 	want := map[string]string{
-		"createPlant, 200":                     "TestFirst",
-		"createPlant, 200, header Location":    "TestFirst",
-		"createPlant, 200, example tagged":     "TestFirst",
-		"createPlant, request example tagged":  "TestFirst",
-		"any operation, 500":                   "TestSecond",
-		"any operation, 500, example internal": "TestSecond",
+		"createPlant, 200":                    "TestFirst",
+		"createPlant, 200, header Location":   "TestFirst",
+		"createPlant, 200, example tagged":    "TestFirst",
+		"createPlant, request example tagged": "TestFirst",
+		"any operation, 500":                  "TestSecond",
+		"InternalError, example internal":     "TestSecond",
 	}
 	if fmt.Sprint(l.seen) != fmt.Sprint(want) {
 		t.Errorf("ledger is %v, want %v", l.seen, want)

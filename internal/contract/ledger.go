@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/url"
 	"os"
+	"path"
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -72,16 +75,15 @@ func wholeRun() bool {
 }
 
 // promises lists everything that the document promises: each status of each
-// operation, each header of it, each example.
+// operation, each header of it, each example of a body or a parameter.
 func promises(d *document) []string {
 	var all []string
 	for _, r := range d.routes {
-		if r.operation.RequestBody != nil {
-			for _, media := range r.operation.RequestBody.Value.Content {
-				for name := range media.Examples {
-					all = append(all, requestExample(r, name))
-				}
-			}
+		for name := range r.parameters() {
+			all = append(all, parameterExample(r, name))
+		}
+		for name := range requestExamples(r) {
+			all = append(all, requestExample(r, name))
 		}
 		for code, ref := range r.operation.Responses.Map() {
 			status, _ := strconv.Atoi(code)
@@ -91,13 +93,41 @@ func promises(d *document) []string {
 			}
 			for _, media := range ref.Value.Content {
 				for name := range media.Examples {
-					all = append(all, exampleOf(r, status, name))
+					all = append(all, exampleOf(r, status, ref, name))
 				}
 			}
 		}
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// parameters returns the examples of the parameters of an operation as they are
+// written in a request. Versions are left out: no example can be one that lives.
+func (r documentRoute) parameters() map[string]string {
+	examples := map[string]string{}
+	for _, ref := range r.operation.Parameters {
+		if p := ref.Value; p.In != "header" && p.Example != nil {
+			examples[p.Name] = fmt.Sprint(p.Example)
+		}
+	}
+	return examples
+}
+
+func requestExamples(r documentRoute) map[string]*openapi3.MediaType {
+	examples := map[string]*openapi3.MediaType{}
+	if r.operation.RequestBody != nil {
+		for _, media := range r.operation.RequestBody.Value.Content {
+			for name := range media.Examples {
+				examples[name] = media
+			}
+		}
+	}
+	return examples
+}
+
+func parameterExample(r documentRoute, name string) string {
+	return fmt.Sprintf("%s, example of parameter %s", r.operation.OperationID, name)
 }
 
 func requestExample(r documentRoute, name string) string {
@@ -118,7 +148,12 @@ func headerOf(r documentRoute, status int, name string) string {
 	return fmt.Sprintf("%s, header %s", answerOf(r, status), name)
 }
 
-func exampleOf(r documentRoute, status int, name string) string {
+// exampleOf names an example of an answer. The examples of a response that
+// several operations share are promised once.
+func exampleOf(r documentRoute, status int, ref *openapi3.ResponseRef, name string) string {
+	if ref.Ref != "" {
+		return fmt.Sprintf("%s, example %s", path.Base(ref.Ref), name)
+	}
 	return fmt.Sprintf("%s, example %s", answerOf(r, status), name)
 }
 
@@ -144,13 +179,18 @@ func (l *ledger) enter(d *document, x Exchange, test string) {
 	}
 	for _, media := range ref.Value.Content {
 		for name := range shown(media, x.Body) {
-			note(exampleOf(*r, x.Status, name))
+			note(exampleOf(*r, x.Status, ref, name))
 		}
 	}
-	if r.operation.RequestBody != nil {
-		for _, media := range r.operation.RequestBody.Value.Content {
-			for name := range shown(media, x.RequestBody) {
-				note(requestExample(*r, name))
+	for name, media := range requestExamples(*r) {
+		if shown(media, x.RequestBody)[name] {
+			note(requestExample(*r, name))
+		}
+	}
+	if sent, err := url.Parse(x.URL); err == nil {
+		for name, example := range r.parameters() {
+			if sent.Query().Get(name) == example || strings.Replace(r.template, "{"+name+"}", example, 1) == x.Path {
+				note(parameterExample(*r, name))
 			}
 		}
 	}

@@ -2,12 +2,17 @@ package httpapi_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -56,19 +61,41 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-func TestScope(t *testing.T) {
+// No operation of the document is open, and none is open to the wrong scope.
+func TestEveryOperationNeedsItsScope(t *testing.T) {
 	s := start(t, nil)
-	stored, text := token.New("reader", []token.Scope{token.Read}, time.Hour)
-	if err := s.store.CreateToken(t.Context(), stored); err != nil {
+	tokens := map[string]string{} // by the scope they lack
+	for lacks, has := range map[string]token.Scope{"write": token.Read, "read": token.Write} {
+		stored, text := token.New("has "+string(has), []token.Scope{has}, time.Hour)
+		if err := s.store.CreateToken(t.Context(), stored); err != nil {
+			t.Fatal(err)
+		}
+		tokens[lacks] = text
+	}
+	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
+	if err != nil {
 		t.Fatal(err)
 	}
-	a := s.post(`{"id":1,"name":"n"}`, header("Authorization", "Bearer "+text))
-	a.wantError(t, plantapi.CodeInsufficientScope)
-	want := `Bearer realm="plantstore", error="insufficient_scope", scope="write"`
-	if got := a.Header.Get("WWW-Authenticate"); got != want {
-		t.Errorf("WWW-Authenticate is %q, want %q", got, want)
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			t.Run(operation.OperationID, func(t *testing.T) {
+				s := s.with(t)
+				path := strings.ReplaceAll(path, "{id}", "1")
+				scope := operation.Extensions["x-required-scope"].(string)
+				a := s.send(method, path, "")
+				a.wantError(t, plantapi.CodeNoCredentials)
+				if got, want := a.Header.Get("WWW-Authenticate"), `Bearer realm="plantstore"`; got != want {
+					t.Errorf("WWW-Authenticate is %q, want %q", got, want)
+				}
+				a = s.send(method, path, "", header("Authorization", "Bearer "+tokens[scope]))
+				a.wantError(t, plantapi.CodeInsufficientScope)
+				want := fmt.Sprintf(`Bearer realm="plantstore", error="insufficient_scope", scope=%q`, scope)
+				if got := a.Header.Get("WWW-Authenticate"); got != want {
+					t.Errorf("WWW-Authenticate is %q, want %q", got, want)
+				}
+			})
+		}
 	}
-	s.wantNone(1)
 }
 
 // untouchable is a body that must not be read.

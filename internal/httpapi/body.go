@@ -14,7 +14,11 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-const jsonType = "application/json"
+// The media types of bodies: JSON, and JSON Merge Patch (RFC 7396).
+const (
+	jsonType       = "application/json"
+	mergePatchType = "application/merge-patch+json"
+)
 
 // checkBody reads the body of a request, once, decodes it, once, holds it
 // against the schema, and leaves the very value that it checked for the

@@ -43,11 +43,9 @@ var answers = []struct {
 	err     error
 	failure *failure
 }{
-	{plant.ErrExists, &failure{
-		code:    plantapi.CodeIDTaken,
-		message: plant.ErrExists.Error(),
-		details: []plantapi.ErrorDetail{{In: plantapi.InBody, Pointer: "/id", Message: "belongs to another plant"}},
-	}},
+	{plant.ErrExists, idTaken("/id", "belongs to another plant")},
+	{plant.ErrNotFound, fail(plantapi.CodeNoSuchPlant, plant.ErrNotFound.Error())},
+	{plant.ErrPrecondition, fail(plantapi.CodePreconditionFailed, plant.ErrPrecondition.Error())},
 	{plant.ErrUnavailable, errUnavailable},
 	{token.ErrInvalid, errBadCredentials},
 	{token.ErrUnavailable, errUnavailable},
@@ -59,6 +57,15 @@ var (
 	errInternal    = fail(plantapi.CodeInternal, "internal error")
 	errUnavailable = fail(plantapi.CodeUnavailable, "not available, try again later")
 )
+
+// idTaken refuses the plant whose id the pointer names.
+func idTaken(pointer, message string) *failure {
+	return &failure{
+		code:    plantapi.CodeIDTaken,
+		message: plant.ErrExists.Error(),
+		details: []plantapi.ErrorDetail{{In: plantapi.InBody, Pointer: pointer, Message: message}},
+	}
+}
 
 // failureOf finds the answer to an error.
 func failureOf(err error) *failure {
@@ -132,10 +139,15 @@ func describe(what string, details []plantapi.ErrorDetail) string {
 	b.WriteString(what)
 	for i, d := range details {
 		b.WriteString([]string{": ", "; "}[min(i, 1)])
-		if d.Pointer == "" {
-			b.WriteString("it")
+		switch {
+		case d.In != plantapi.InBody:
+			b.WriteString(strings.TrimSpace(string(d.In)+" "+d.Pointer) + " ")
+		case d.Pointer == "":
+			b.WriteString("it ")
+		default:
+			b.WriteString(d.Pointer + " ")
 		}
-		b.WriteString(d.Pointer + " " + d.Message)
+		b.WriteString(d.Message)
 	}
 	return b.String()
 }

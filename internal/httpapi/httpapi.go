@@ -21,6 +21,7 @@ import (
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantserver"
@@ -53,6 +54,7 @@ func New(opts Options) (http.Handler, error) {
 		})
 
 	mux := chi.NewRouter()
+	mux.Use(middleware.GetHead)
 	routes := routes{mux: mux, methods: operations.methods(), failures: failures}
 	mux.NotFound(routes.refuse)
 	mux.MethodNotAllowed(routes.refuse)

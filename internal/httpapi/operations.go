@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -18,9 +19,12 @@ const bearerScheme = "bearerAuth"
 // operation is what the document says of one operation, made ready for the
 // request path.
 type operation struct {
-	id     string
-	scope  token.Scope
-	bodies map[string]*openapi3.Schema // by media type; empty: takes no body
+	id             string
+	scope          token.Scope
+	parameters     []parameter
+	needsQuery     bool                        // some query parameter is required
+	ignoresUnknown bool                        // x-unknown-parameters: ignored
+	bodies         map[string]*openapi3.Schema // by media type; empty: takes no body
 }
 
 // route names an operation as chi does: a method and a pattern, which is the
@@ -45,7 +49,7 @@ func loadOperations(document []byte) (operations, error) {
 	ops := operations{}
 	for path, item := range doc.Paths.Map() {
 		for method, o := range item.Operations() {
-			op, err := loadOperation(o)
+			op, err := loadOperation(o, item.Parameters)
 			if err != nil {
 				return nil, fmt.Errorf("%s %s: %w", method, path, err)
 			}
@@ -68,7 +72,7 @@ func checkSecurity(doc *openapi3.T) error {
 	return nil
 }
 
-func loadOperation(o *openapi3.Operation) (*operation, error) {
+func loadOperation(o *openapi3.Operation, shared openapi3.Parameters) (*operation, error) {
 	if o.Security != nil {
 		return nil, fmt.Errorf("security of its own: it is declared once, at the top of the document")
 	}
@@ -77,8 +81,20 @@ func loadOperation(o *openapi3.Operation) (*operation, error) {
 	if !op.scope.Valid() {
 		return nil, fmt.Errorf("x-required-scope %q is not a scope, need read or write", scope)
 	}
-	if len(o.Parameters) > 0 {
-		return nil, fmt.Errorf("parameters are not implemented")
+	switch unknown := o.Extensions["x-unknown-parameters"]; unknown {
+	case nil:
+	case "ignored":
+		op.ignoresUnknown = true
+	default:
+		return nil, fmt.Errorf("x-unknown-parameters %q is not implemented, need ignored", unknown)
+	}
+	for _, ref := range slices.Concat(shared, o.Parameters) {
+		p, err := loadParameter(ref.Value)
+		if err != nil {
+			return nil, err
+		}
+		op.parameters = append(op.parameters, p)
+		op.needsQuery = op.needsQuery || p.required && ref.Value.In == "query"
 	}
 	if o.RequestBody == nil {
 		return op, nil
@@ -87,7 +103,7 @@ func loadOperation(o *openapi3.Operation) (*operation, error) {
 		return nil, fmt.Errorf("an optional request body is not implemented")
 	}
 	for mediaType, content := range o.RequestBody.Value.Content {
-		if mediaType != jsonType {
+		if mediaType != jsonType && mediaType != mergePatchType {
 			return nil, fmt.Errorf("media type %q is not implemented", mediaType)
 		}
 		op.bodies[mediaType] = content.Schema.Value
@@ -100,11 +116,15 @@ func (op *operation) mediaTypes() string {
 	return strings.Join(slices.Sorted(maps.Keys(op.bodies)), " or ")
 }
 
-// methods lists every method that some operation has, sorted.
+// methods lists every method that some operation answers, sorted. HEAD is
+// answered wherever GET is.
 func (ops operations) methods() []string {
 	set := map[string]bool{}
 	for r := range ops {
 		set[r.method] = true
+		if r.method == http.MethodGet {
+			set[http.MethodHead] = true
+		}
 	}
 	return slices.Sorted(maps.Keys(set))
 }

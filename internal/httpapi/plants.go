@@ -2,12 +2,24 @@ package httpapi
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/url"
 	"strconv"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/plant"
 )
+
+// What a page holds if the caller does not say, and at most.
+const (
+	defaultLimit = 100
+	maxLimit     = 1000
+)
+
+// cacheControl lets nobody keep a plant, and its reader only to ask again.
+const cacheControl = "private, no-cache"
 
 func (s *server) CreatePlant(ctx context.Context, req plantserver.CreatePlantRequestObject) (plantserver.CreatePlantResponseObject, error) {
 	p := fromNewPlant(*req.Body)
@@ -20,13 +32,143 @@ func (s *server) CreatePlant(ctx context.Context, req plantserver.CreatePlantReq
 	}, nil
 }
 
+func (s *server) CreatePlants(ctx context.Context, req plantserver.CreatePlantsRequestObject) (plantserver.CreatePlantsResponseObject, error) {
+	plants := make([]plant.Plant, len(req.Body.Plants))
+	answer := plantserver.CreatePlants200JSONResponse{Plants: make([]plantapi.Plant, len(plants))}
+	seen := make(map[int64]bool, len(plants))
+	for i, p := range req.Body.Plants {
+		if seen[p.ID] {
+			return nil, idTaken(fmt.Sprintf("/plants/%d/id", i), "stands in this batch already")
+		}
+		seen[p.ID] = true
+		plants[i] = fromNewPlant(p)
+		answer.Plants[i] = toPlant(plants[i])
+	}
+	err := s.plants.CreateAll(ctx, plants)
+	if taken, ok := errors.AsType[plant.ExistsError](err); ok {
+		return nil, idTaken(fmt.Sprintf("/plants/%d/id", taken.Index), "belongs to another plant")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer, nil
+}
+
+func (s *server) ListPlants(ctx context.Context, req plantserver.ListPlantsRequestObject) (plantserver.ListPlantsResponseObject, error) {
+	page := plant.Page{After: req.Params.After, Tag: req.Params.Tag, Limit: defaultLimit}
+	if limit := req.Params.Limit; limit != nil {
+		page.Limit = min(int(*limit), maxLimit)
+	}
+	plants, more, err := s.plants.List(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	answer := plantserver.ListPlants200JSONResponse{
+		Body:    make([]plantapi.StoredPlant, len(plants)), // never nil, which would be null
+		Headers: plantserver.ListPlants200ResponseHeaders{CacheControl: cacheControl},
+	}
+	for i, p := range plants {
+		answer.Body[i] = toStoredPlant(p)
+	}
+	if more {
+		answer.Headers.Link = new(nextPage(req.Params, plants[len(plants)-1].ID))
+	}
+	return answer, nil
+}
+
+func (s *server) GetPlant(ctx context.Context, req plantserver.GetPlantRequestObject) (plantserver.GetPlantResponseObject, error) {
+	p, err := s.plants.Get(ctx, req.ID)
+	if err != nil {
+		return nil, err
+	}
+	if known := ifNoneMatch(req.Params.IfNoneMatch); known != nil && known.Has(p.ETag) {
+		return plantserver.GetPlant304Response{
+			Headers: plantserver.GetPlant304ResponseHeaders{CacheControl: cacheControl, ETag: quoted(p.ETag)},
+		}, nil
+	}
+	return plantserver.GetPlant200JSONResponse{
+		Body:    toStoredPlant(p),
+		Headers: plantserver.GetPlant200ResponseHeaders{CacheControl: cacheControl, ETag: quoted(p.ETag)},
+	}, nil
+}
+
+// PutPlant sends no ETag header: what is stored is not what was sent, so a
+// client must not take the version for that of its own text (RFC 9110, section
+// 9.3.4). The version stands in the body.
+func (s *server) PutPlant(ctx context.Context, req plantserver.PutPlantRequestObject) (plantserver.PutPlantResponseObject, error) {
+	p := plant.Plant{ID: req.ID, Name: req.Body.Name, Tag: req.Body.Tag}
+	condition := plant.Precondition{IfMatch: ifMatch(req.Params.IfMatch), IfNoneMatch: ifNoneMatch(req.Params.IfNoneMatch)}
+	stored, created, err := s.plants.Put(ctx, p, condition)
+	if err != nil {
+		return nil, err
+	}
+	if created {
+		return plantserver.PutPlant201JSONResponse{
+			Body:    toStoredPlant(stored),
+			Headers: plantserver.PutPlant201ResponseHeaders{Location: location(stored.ID)},
+		}, nil
+	}
+	return plantserver.PutPlant200JSONResponse(toStoredPlant(stored)), nil
+}
+
+func (s *server) PatchPlant(ctx context.Context, req plantserver.PatchPlantRequestObject) (plantserver.PatchPlantResponseObject, error) {
+	condition := plant.Precondition{IfMatch: ifMatch(req.Params.IfMatch)}
+	stored, err := s.plants.Patch(ctx, req.ID, fromPatch(*req.Body), condition)
+	if err != nil {
+		return nil, err
+	}
+	return plantserver.PatchPlant200JSONResponse{
+		Body:    toStoredPlant(stored),
+		Headers: plantserver.PatchPlant200ResponseHeaders{ETag: quoted(stored.ETag)},
+	}, nil
+}
+
+func (s *server) DeletePlant(ctx context.Context, req plantserver.DeletePlantRequestObject) (plantserver.DeletePlantResponseObject, error) {
+	if err := s.plants.Delete(ctx, req.ID, plant.Precondition{IfMatch: ifMatch(req.Params.IfMatch)}); err != nil {
+		return nil, err
+	}
+	return plantserver.DeletePlant204Response{}, nil
+}
+
 func fromNewPlant(p plantapi.NewPlant) plant.Plant {
 	return plant.Plant{ID: p.ID, Name: p.Name, Tag: p.Tag}
+}
+
+func fromPatch(p plantapi.PlantPatch) plant.Patch {
+	change := plant.Patch{Name: p.Name, SetTag: p.Tag.IsSpecified()}
+	if tag, err := p.Tag.Get(); err == nil {
+		change.Tag = &tag
+	}
+	return change
 }
 
 func toPlant(p plant.Plant) plantapi.Plant {
 	return plantapi.Plant{Name: p.Name, Tag: p.Tag}
 }
 
+func toStoredPlant(p plant.Plant) plantapi.StoredPlant {
+	return plantapi.StoredPlant{
+		ID:        p.ID,
+		Name:      p.Name,
+		Tag:       p.Tag,
+		ETag:      p.ETag,
+		CreatedAt: p.CreatedAt,
+		UpdatedAt: p.UpdatedAt,
+	}
+}
+
 // location is where the plant with this ID stands, relative to the service.
 func location(id int64) string { return "/plants/" + strconv.FormatInt(id, 10) }
+
+// nextPage is the Link to the page after this plant, with the same limit and
+// tag.
+func nextPage(params plantapi.ListPlantsParams, after int64) string {
+	query := url.Values{"after": {strconv.FormatInt(after, 10)}}
+	if params.Limit != nil {
+		query.Set("limit", strconv.FormatInt(int64(*params.Limit), 10))
+	}
+	if params.Tag != nil {
+		query.Set("tag", *params.Tag)
+	}
+	return "</plants?" + query.Encode() + `>; rel="next"`
+}

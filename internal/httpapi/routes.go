@@ -22,7 +22,7 @@ type routes struct {
 func (rs routes) allowed(path string) string {
 	var methods []string
 	for _, method := range rs.methods {
-		if path == "*" || rs.mux.Match(chi.NewRouteContext(), method, path) {
+		if path == "*" || rs.mux.Match(chi.NewRouteContext(), documented(method), path) {
 			methods = append(methods, method)
 		}
 	}
@@ -61,6 +61,14 @@ func (rs routes) answerOptions(next http.Handler) http.Handler {
 		w.Header().Set("Allow", allow)
 		w.WriteHeader(http.StatusNoContent)
 	})
+}
+
+// documented is the method in the document that answers a method.
+func documented(method string) string {
+	if method == http.MethodHead {
+		return http.MethodGet
+	}
+	return method
 }
 
 // routePath is the path that chi matches: as it was sent, so that %2F is not

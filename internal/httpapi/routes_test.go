@@ -18,20 +18,37 @@ func TestRoutes(t *testing.T) {
 		{"GET", "/", plantapi.CodeNoSuchPath, ""},
 		{"GET", "/plant", plantapi.CodeNoSuchPath, ""},
 		{"POST", "/plants/", plantapi.CodeNoSuchPath, ""},
+		{"GET", "/plants/1/", plantapi.CodeNoSuchPath, ""},
+		{"GET", "/plants/1/2", plantapi.CodeNoSuchPath, ""},
 		{"POST", "//plants", plantapi.CodeNoSuchPath, ""},
 		{"POST", "/Plants", plantapi.CodeNoSuchPath, ""},
 		{"POST", "/plants%2F", plantapi.CodeNoSuchPath, ""},
-		{"POST", "/plants/..", plantapi.CodeNoSuchPath, ""},
+		{"GET", "/plants%2F1", plantapi.CodeNoSuchPath, ""},
+		{"POST", "/plants:batch/", plantapi.CodeNoSuchPath, ""},
+		{"POST", "/plants%3Abatch", plantapi.CodeNoSuchPath, ""},
 		{"BREW", "/nowhere", plantapi.CodeNoSuchPath, ""},
+		{"HEAD", "/nowhere", plantapi.CodeNoSuchPath, ""},
 		{"OPTIONS", "/nowhere", plantapi.CodeNoSuchPath, ""},
-		{"TRACE", "/plants", plantapi.CodeMethodNotAllowed, "POST, OPTIONS"},
-		{"BREW", "/plants", plantapi.CodeMethodNotAllowed, "POST, OPTIONS"},
-		{"post", "/plants", plantapi.CodeMethodNotAllowed, "POST, OPTIONS"},
-		{"OPTIONS", "/plants", 0, "POST, OPTIONS"},
+		{"TRACE", "/plants", plantapi.CodeMethodNotAllowed, "GET, HEAD, POST, OPTIONS"},
+		{"BREW", "/plants", plantapi.CodeMethodNotAllowed, "GET, HEAD, POST, OPTIONS"},
+		{"post", "/plants", plantapi.CodeMethodNotAllowed, "GET, HEAD, POST, OPTIONS"},
+		{"DELETE", "/plants", plantapi.CodeMethodNotAllowed, "GET, HEAD, POST, OPTIONS"},
+		{"POST", "/plants/1", plantapi.CodeMethodNotAllowed, "DELETE, GET, HEAD, PATCH, PUT, OPTIONS"},
+		{"POST", "/plants/..", plantapi.CodeMethodNotAllowed, "DELETE, GET, HEAD, PATCH, PUT, OPTIONS"},
+		{"POST", "/plants/a%2Fb", plantapi.CodeMethodNotAllowed, "DELETE, GET, HEAD, PATCH, PUT, OPTIONS"},
+		{"GET", "/plants:batch", plantapi.CodeMethodNotAllowed, "POST, OPTIONS"},
+		{"HEAD", "/plants:batch", plantapi.CodeMethodNotAllowed, "POST, OPTIONS"},
+		{"OPTIONS", "/plants", 0, "GET, HEAD, POST, OPTIONS"},
+		{"OPTIONS", "/plants/1", 0, "DELETE, GET, HEAD, PATCH, PUT, OPTIONS"},
+		{"OPTIONS", "/plants:batch", 0, "POST, OPTIONS"},
 	} {
 		t.Run(c.method+" "+c.path, func(t *testing.T) {
 			a := s.with(t).send(c.method, c.path, "")
-			if c.want != 0 {
+			if c.want != 0 && c.method == http.MethodHead {
+				if a.StatusCode != int(c.want)/100 || a.body != "" {
+					t.Errorf("answered %s %s, want %d without a body", a.Status, a.body, c.want/100)
+				}
+			} else if c.want != 0 {
 				a.wantError(t, c.want)
 			} else if a.StatusCode != http.StatusNoContent || a.body != "" {
 				t.Errorf("answered %s %s, want 204", a.Status, a.body)
@@ -44,7 +61,7 @@ func TestRoutes(t *testing.T) {
 }
 
 func TestOptionsOfTheService(t *testing.T) {
-	if a := start(t, nil).speak("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", false); a.StatusCode != http.StatusNoContent || a.Header.Get("Allow") != "POST, OPTIONS" {
+	if a := start(t, nil).speak("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", false); a.StatusCode != http.StatusNoContent || a.Header.Get("Allow") != "DELETE, GET, HEAD, PATCH, POST, PUT, OPTIONS" {
 		t.Errorf("answered %s with Allow %q", a.Status, a.Header.Get("Allow"))
 	}
 }

@@ -16,11 +16,12 @@ import (
 // violations holds a decoded body against its schema and returns every fault,
 // or as many as an answer may hold. The value is not changed.
 func violations(schema *openapi3.Schema, value any) []plantapi.ErrorDetail {
-	err := schema.VisitJSON(value,
-		openapi3.MultiErrors(), openapi3.VisitAsRequest(), openapi3.DisableSchemaErrorDetails())
 	var details []plantapi.ErrorDetail
-	for _, e := range flatten(err) {
-		details = append(details, detail(e))
+	if schema.VisitJSON(value, openapi3.FailFast(), openapi3.VisitAsRequest()) != nil {
+		err := schema.VisitJSON(shortened(schema, value), openapi3.MultiErrors(), openapi3.VisitAsRequest())
+		for _, e := range flatten(err) {
+			details = append(details, detail(e))
+		}
 	}
 	for _, d := range inexactIntegers(schema, value) {
 		if !slices.ContainsFunc(details, func(known plantapi.ErrorDetail) bool { return known.Pointer == d.Pointer }) {
@@ -28,6 +29,27 @@ func violations(schema *openapi3.Schema, value any) []plantapi.ErrorDetail {
 		}
 	}
 	return details[:min(len(details), maxDetails)]
+}
+
+// shortened cuts arrays that are too long anyway, so that a body of a megabyte
+// with a fault every three bytes does not become a hundred of errors.
+func shortened(schema *openapi3.Schema, value any) any {
+	switch value := value.(type) {
+	case []any:
+		if most := schema.MaxItems; most != nil && uint64(len(value)) > *most {
+			return make([]any, *most+1)[:*most+1]
+		}
+	case map[string]any:
+		short := make(map[string]any, len(value))
+		for name, member := range value {
+			if property := schema.Properties[name]; property != nil {
+				member = shortened(property.Value, member)
+			}
+			short[name] = member
+		}
+		return short
+	}
+	return value
 }
 
 // flatten lists the single errors in what a schema returned.
@@ -62,6 +84,16 @@ func detail(err error) plantapi.ErrorDetail {
 		d.Message = "is required"
 	case "nullable":
 		d.Message = "must not be null"
+	case "pattern":
+		d.Message = "has not the form that the document gives"
+	case "properties": // kin-openapi points at the object, and names the member in its words
+		if _, name, ok := strings.Cut(e.Reason, "property "); ok {
+			if name, err := strconv.QuotedPrefix(name); err == nil {
+				member, _ := strconv.Unquote(name)
+				d.Pointer += parameter{name: member}.fault("").Pointer
+			}
+		}
+		d.Message = "is not known"
 	default:
 		if e.Reason != "" {
 			d.Message = e.Reason

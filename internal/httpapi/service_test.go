@@ -111,14 +111,25 @@ type answer struct {
 	body string
 }
 
-// post sends a body to /plants as a client would that may do everything, after
-// the given changes to the request.
+// post creates a plant as a client would that may do everything, after the
+// given changes to the request.
 func (s *service) post(body string, changes ...func(*http.Request)) answer {
 	s.t.Helper()
-	return s.send(http.MethodPost, "/plants", body, append([]func(*http.Request){
-		header("Content-Type", "application/json"),
-		header("Authorization", "Bearer "+staticToken),
-	}, changes...)...)
+	return s.call(http.MethodPost, "/plants", body, changes...)
+}
+
+// call sends a request with credentials and the right Content-Type, after the
+// given changes to it.
+func (s *service) call(method, path, body string, changes ...func(*http.Request)) answer {
+	s.t.Helper()
+	defaults := []func(*http.Request){header("Authorization", "Bearer "+staticToken)}
+	switch method {
+	case http.MethodPost, http.MethodPut:
+		defaults = append(defaults, header("Content-Type", "application/json"))
+	case http.MethodPatch:
+		defaults = append(defaults, header("Content-Type", "application/merge-patch+json"))
+	}
+	return s.send(method, path, body, append(defaults, changes...)...)
 }
 
 // send sends a request as it is.
@@ -165,6 +176,24 @@ func (a answer) wantError(t *testing.T, code plantapi.ErrorCode) plantapi.Error 
 		t.Errorf("X-Content-Type-Options is %q, want nosniff", got)
 	}
 	return e
+}
+
+// wantStatus fails unless a has this status.
+func (a answer) wantStatus(t *testing.T, status int) answer {
+	t.Helper()
+	if a.StatusCode != status {
+		t.Fatalf("answered %s %.300s, want %d", a.Status, a.body, status)
+	}
+	return a
+}
+
+// plant reads a StoredPlant.
+func (a answer) plant(t *testing.T) (p plantapi.StoredPlant) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
+		t.Fatalf("answered %s %.300s, want a plant", a.Status, a.body)
+	}
+	return p
 }
 
 // wantPlant fails unless the store has exactly this plant.

@@ -26,7 +26,7 @@ type validator struct {
 // when it runs, so the pattern names the operation.
 func (v validator) validate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		op := v.operations[route{r.Method, chi.RouteContext(r.Context()).RoutePattern()}]
+		op := v.operations[route{documented(r.Method), chi.RouteContext(r.Context()).RoutePattern()}]
 		if err := v.check(w, r, op); err != nil {
 			v.failures.write(w, r, err)
 			return
@@ -51,6 +51,9 @@ func (v validator) check(w http.ResponseWriter, r *http.Request, op *operation) 
 	}
 	if !caller.Allows(op.scope) {
 		return lacksScope(op.scope)
+	}
+	if err := checkParameters(r, op); err != nil {
+		return err
 	}
 	if len(op.bodies) == 0 {
 		return nil

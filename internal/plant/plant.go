@@ -5,7 +5,11 @@
 // and internal/store/storetest holds them to it.
 package plant
 
-import "context"
+import (
+	"encoding/base32"
+	"encoding/binary"
+	"time"
+)
 
 // Plant is a plant as the store keeps it.
 type Plant struct {
@@ -17,6 +21,13 @@ type Plant struct {
 	// Tag is any valid UTF-8 text. Nil means that the plant has no tag, which
 	// is not the same as an empty one.
 	Tag *string
+
+	// What follows is the store's to set; a caller leaves it empty.
+
+	// ETag names this version of the plant; see [ETag].
+	ETag string
+	// CreatedAt and UpdatedAt are in UTC, to the microsecond.
+	CreatedAt, UpdatedAt time.Time
 }
 
 // Same reports whether p and q are the same plant to a caller who creates it:
@@ -28,17 +39,34 @@ func (p Plant) Same(q Plant) bool {
 	return p.Tag == nil || *p.Tag == *q.Tag
 }
 
-// Store keeps plants. Its methods may be called from any number of goroutines.
-//
-// An error that is none of those named here or at a method means that
-// something broke; nothing was changed then.
-type Store interface {
-	// Create stores p, and returns once p is durable. If the very same plant
-	// is stored already it changes nothing and returns nil, so that a create
-	// whose answer was lost may be repeated. If another plant has the ID it
-	// changes nothing and returns [ErrExists].
-	Create(ctx context.Context, p Plant) error
-
-	// Get returns the plant with the given ID, or [ErrNotFound].
-	Get(ctx context.Context, id int64) (Plant, error)
+// Patch is a change of a plant that leaves alone what it does not mention.
+type Patch struct {
+	Name   *string // nil: keep the name
+	SetTag bool    // false: keep the tag
+	Tag    *string // with SetTag: the new tag, or nil for none
 }
+
+// Apply returns p as the patch would have it.
+func (c Patch) Apply(p Plant) Plant {
+	if c.Name != nil {
+		p.Name = *c.Name
+	}
+	if c.SetTag {
+		p.Tag = c.Tag
+	}
+	return p
+}
+
+// ETag returns the name of a version: an opaque text of 26 letters and digits.
+// It is made of the time of the write, in microseconds since 1970, and of 64
+// bits that are drawn anew for every write, so it is never used twice for one
+// plant, not even after the plant was deleted and created again. Every store
+// keeps those two numbers, so every node gives the same name.
+func ETag(updatedAt, random int64) string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], uint64(updatedAt))
+	binary.BigEndian.PutUint64(b[8:], uint64(random))
+	return etagEncoding.EncodeToString(b[:])
+}
+
+var etagEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)

@@ -1,0 +1,44 @@
+package httpapi
+
+import (
+	"strings"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+// ifMatch reads an If-Match header (RFC 9110, section 13.1.1), which compares
+// strongly: a weak tag matches nothing.
+func ifMatch(header *string) *plant.ETags {
+	return etags(header, false)
+}
+
+// ifNoneMatch reads an If-None-Match header (RFC 9110, section 13.1.2), which
+// compares weakly: W/ makes no difference.
+func ifNoneMatch(header *string) *plant.ETags {
+	return etags(header, true)
+}
+
+// etags reads a list of entity tags whose form has been checked against the
+// document, with or without the weak ones. Nil stands for no header.
+func etags(header *string, keepWeak bool) *plant.ETags {
+	if header == nil {
+		return nil
+	}
+	list := &plant.ETags{}
+	for rest := *header; rest != ""; {
+		before, after, found := strings.Cut(rest, `"`)
+		if !found {
+			list.Any = list.Any || strings.Contains(rest, "*")
+			break
+		}
+		tag, next, _ := strings.Cut(after, `"`)
+		if !strings.Contains(before, "W/") || keepWeak {
+			list.List = append(list.List, tag)
+		}
+		rest = next
+	}
+	return list
+}
+
+// quoted writes a version as an ETag header.
+func quoted(etag string) string { return `"` + etag + `"` }

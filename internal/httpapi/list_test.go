@@ -1,0 +1,164 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+func TestList(t *testing.T) {
+	s := start(t, nil)
+	if a := s.call(http.MethodGet, "/plants", ""); a.body != "[]\n" {
+		t.Errorf("an empty store lists %q, want []", a.body)
+	}
+	for id := -3; id <= 3; id++ {
+		body := fmt.Sprintf(`{"id":%d,"name":"n"}`, id)
+		if id%2 == 0 {
+			body = fmt.Sprintf(`{"id":%d,"name":"n","tag":"a b&c"}`, id)
+		}
+		s.post(body).wantStatus(t, http.StatusOK)
+	}
+	s.post(`{"id":9,"name":"n","tag":""}`).wantStatus(t, http.StatusOK)
+	for path, want := range map[string]struct {
+		ids  []int64
+		link string
+	}{
+		"/plants":                                {[]int64{-3, -2, -1, 0, 1, 2, 3, 9}, ""},
+		"/plants?limit=8":                        {[]int64{-3, -2, -1, 0, 1, 2, 3, 9}, ""},
+		"/plants?limit=2147483647":               {[]int64{-3, -2, -1, 0, 1, 2, 3, 9}, ""},
+		"/plants?limit=2":                        {[]int64{-3, -2}, `</plants?after=-2&limit=2>; rel="next"`},
+		"/plants?limit=2&after=-2":               {[]int64{-1, 0}, `</plants?after=0&limit=2>; rel="next"`},
+		"/plants?after=3":                        {[]int64{9}, ""},
+		"/plants?after=9":                        {nil, ""},
+		"/plants?tag=a%20b%26c":                  {[]int64{-2, 0, 2}, ""},
+		"/plants?tag=a+b%26c&limit=2":            {[]int64{-2, 0}, `</plants?after=0&limit=2&tag=a+b%26c>; rel="next"`},
+		"/plants?tag=a+b%26c&limit=2&after=0":    {[]int64{2}, ""},
+		"/plants?tag=":                           {[]int64{9}, ""},
+		"/plants?tag=A":                          {nil, ""},
+		"/plants?after=-9223372036854775808":     {[]int64{-3, -2, -1, 0, 1, 2, 3, 9}, ""},
+		"/plants?limit=1&after=9":                {nil, ""},
+		"/plants?after=-1&limit=3&tag=a%20b%26c": {[]int64{0, 2}, ""},
+	} {
+		a := s.call(http.MethodGet, path, "").wantStatus(t, http.StatusOK)
+		if diff := cmp.Diff(want.ids, ids(t, a)); diff != "" {
+			t.Errorf("GET %s (-want +got):\n%s", path, diff)
+		}
+		if got := a.Header.Get("Link"); got != want.link {
+			t.Errorf("GET %s has Link %q, want %q", path, got, want.link)
+		}
+	}
+}
+
+// The limits that the document gives are the ones that are kept.
+func TestListLimits(t *testing.T) {
+	s := start(t, nil)
+	s.fill(1001)
+	for path, want := range map[string]int{"/plants": 100, "/plants?limit=1000": 1000, "/plants?limit=1001": 1000, "/plants?limit=999": 999} {
+		if got := len(ids(t, s.call(http.MethodGet, path, ""))); got != want {
+			t.Errorf("GET %s has %d plants, want %d", path, got, want)
+		}
+	}
+}
+
+// A page of large plants ends early, and Link alone says whether more follow.
+func TestListLargePlants(t *testing.T) {
+	s := start(t, nil)
+	for id := range 9 {
+		s.post(fmt.Sprintf(`{"id":%d,"name":"%s"}`, id, strings.Repeat("x", 1000_000))).wantStatus(t, http.StatusOK)
+	}
+	a := s.call(http.MethodGet, "/plants?limit=1000", "").wantStatus(t, http.StatusOK)
+	if got := ids(t, a); len(got) != 5 || a.Header.Get("Link") == "" {
+		t.Errorf("a page has %d plants of a megabyte, Link %q; want 5 and a Link", len(got), a.Header.Get("Link"))
+	}
+	if got := len(s.walkLinks("/plants?limit=1000")); got != 9 {
+		t.Errorf("a walk found %d plants, want 9", got)
+	}
+}
+
+// A client walks a hundred thousand plants, once by what it has read last and
+// once by Link alone.
+func TestWalk(t *testing.T) {
+	s := start(t, nil)
+	const count = 100_000
+	s.fill(count)
+	limit := int32(1000)
+	params := plantapi.ListPlantsParams{Limit: &limit}
+	next := int64(0)
+	for more := true; more; {
+		resp, err := s.client.ListPlantsWithResponse(t.Context(), &params)
+		if err != nil || resp.JSON200 == nil {
+			t.Fatalf("answered %s, %v", resp.Status(), err)
+		}
+		for _, p := range *resp.JSON200 {
+			if p.ID != next {
+				t.Fatalf("after plant %d came %d", next-1, p.ID)
+			}
+			next++
+		}
+		params.After = new(next - 1)
+		more = resp.Headers200.Link != nil
+	}
+	if next != count {
+		t.Errorf("the walk ended after %d plants, want %d", next, count)
+	}
+	for i, id := range s.walkLinks("/plants?limit=1000") {
+		if id != int64(i) {
+			t.Fatalf("by Link, plant %d came at place %d", id, i)
+		}
+		next--
+	}
+	if next != 0 {
+		t.Errorf("by Link, %d plants were left out", next)
+	}
+}
+
+var linkForm = regexp.MustCompile(`^<([^>]+)>; rel="next"$`)
+
+// walkLinks lists the ids of a page and of all that its Link leads to.
+func (s *service) walkLinks(path string) (all []int64) {
+	s.t.Helper()
+	for path != "" {
+		a := s.call(http.MethodGet, path, "").wantStatus(s.t, http.StatusOK)
+		all = append(all, ids(s.t, a)...)
+		path = ""
+		if m := linkForm.FindStringSubmatch(a.Header.Get("Link")); m != nil {
+			path = m[1]
+		}
+	}
+	return all
+}
+
+// fill stores plants 0 to n-1, past HTTP.
+func (s *service) fill(n int) {
+	s.t.Helper()
+	for from := 0; from < n; from += 10_000 {
+		var plants []plant.Plant
+		for id := from; id < min(from+10_000, n); id++ {
+			plants = append(plants, plant.Plant{ID: int64(id), Name: "n", Tag: new("t")})
+		}
+		if err := s.store.CreateAll(s.t.Context(), plants); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// ids lists the ids of a page.
+func ids(t *testing.T, a answer) (all []int64) {
+	t.Helper()
+	var plants []plantapi.StoredPlant
+	if err := json.Unmarshal([]byte(a.body), &plants); err != nil {
+		t.Fatalf("answered %s %.300s, want plants", a.Status, a.body)
+	}
+	for _, p := range plants {
+		all = append(all, p.ID)
+	}
+	return all
+}

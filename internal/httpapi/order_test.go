@@ -1,0 +1,96 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// A request that is wrong in many ways is refused for the first of them in the
+// order that the document gives. Each case starts from a request wrong in every
+// way that can be, and mends the ways one after the other.
+func TestOrderOfRefusals(t *testing.T) {
+	s := start(t, nil)
+	reader, text := token.New("reader", []token.Scope{token.Read}, time.Hour)
+	if err := s.store.CreateToken(t.Context(), reader); err != nil {
+		t.Fatal(err)
+	}
+	s.post(`{"id":1,"name":"n"}`).wantStatus(t, http.StatusOK)
+
+	// mend is one step: what the request is like from here on, and how it is
+	// refused then.
+	type mend struct {
+		method, path, body string
+		header             [2]string
+		want               plantapi.ErrorCode
+	}
+	for name, steps := range map[string][]mend{
+		"put": {
+			{method: "BREW", path: "/nowhere/?x", body: "-", want: plantapi.CodeNoSuchPath},
+			{path: "/plants/x?x", want: plantapi.CodeMethodNotAllowed},
+			{method: "PUT", want: plantapi.CodeNoCredentials},
+			{header: [2]string{"Authorization", "Bearer x"}, want: plantapi.CodeBadCredentials},
+			{header: [2]string{"Authorization", "Bearer " + text}, want: plantapi.CodeInsufficientScope},
+			{header: [2]string{"Authorization", "Bearer " + staticToken}, body: "", want: plantapi.CodeInvalidParameter},
+			{path: "/plants/1", body: "none", want: plantapi.CodeMissingBody},
+			{body: filled(maxBody + 1), want: plantapi.CodeUnsupportedMediaType},
+			{header: [2]string{"Content-Type", "application/json"}, want: plantapi.CodeBodyTooLarge},
+			{header: [2]string{"If-Match", `"another"`}, body: `{"name":1,}`, want: plantapi.CodeMalformedBody},
+			{body: `{"name":1}`, want: plantapi.CodeInvalidBody},
+			{body: `{"name":"m"}`, want: plantapi.CodePreconditionFailed},
+		},
+		"patch": {
+			{method: "PATCH", path: "/plants/2", body: `{"name":1,}`, want: plantapi.CodeNoCredentials},
+			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeUnsupportedMediaType},
+			{header: [2]string{"Content-Type", "application/merge-patch+json"}, want: plantapi.CodeMalformedBody},
+			{header: [2]string{"If-Match", `"another"`}, body: `{"name":1}`, want: plantapi.CodeInvalidBody},
+			{body: `{"name":"m"}`, want: plantapi.CodeNoSuchPlant},
+			{path: "/plants/1", want: plantapi.CodePreconditionFailed},
+		},
+		"delete": {
+			{method: "DELETE", path: "/plants/x", want: plantapi.CodeNoCredentials},
+			{header: [2]string{"Authorization", "Bearer " + text}, want: plantapi.CodeInsufficientScope},
+			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeInvalidParameter},
+			{header: [2]string{"If-Match", `"another"`}, path: "/plants/2", want: plantapi.CodeNoSuchPlant},
+			{path: "/plants/1", want: plantapi.CodePreconditionFailed},
+		},
+		"create": {
+			{method: "POST", path: "/plants", body: `{"id":"1","name":"m",}`, header: [2]string{"Content-Type", "application/json"}, want: plantapi.CodeNoCredentials},
+			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeMalformedBody},
+			{body: `{"id":"1","name":"m"}`, want: plantapi.CodeInvalidBody},
+			{body: `{"id":1,"name":"m"}`, want: plantapi.CodeIDTaken},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := s.with(t)
+			var now mend
+			headers := http.Header{}
+			for _, step := range steps {
+				if step.method != "" {
+					now.method = step.method
+				}
+				if step.path != "" {
+					now.path = step.path
+				}
+				if step.body != "" {
+					now.body = step.body
+				}
+				if step.header[0] != "" {
+					headers.Set(step.header[0], step.header[1])
+				}
+				body := now.body
+				if body == "none" {
+					body = ""
+				}
+				s.send(now.method, now.path, body, func(r *http.Request) { r.Header = headers.Clone() }).wantError(t, step.want)
+			}
+		})
+	}
+	if p := s.call(http.MethodGet, "/plants/1", "").plant(t); p.Name != "n" {
+		t.Errorf("a refused request has changed the plant: %+v", p)
+	}
+	s.wantNone(2)
+}

@@ -1,0 +1,148 @@
+package httpapi
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/go-chi/chi/v5"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+)
+
+// parameter is what the document says of one parameter.
+type parameter struct {
+	name     string
+	in       plantapi.ErrorDetailIn
+	required bool
+	schema   *openapi3.Schema
+}
+
+func loadParameter(p *openapi3.Parameter) (parameter, error) {
+	loaded := parameter{name: p.Name, in: plantapi.ErrorDetailIn(p.In), required: p.Required, schema: p.Schema.Value}
+	if !loaded.in.Valid() {
+		return loaded, fmt.Errorf("parameter %s: in %q is not implemented", p.Name, p.In)
+	}
+	if !loaded.schema.Type.Is("integer") && !loaded.schema.Type.Is("string") {
+		return loaded, fmt.Errorf("parameter %s: type %v is not implemented, need integer or string", p.Name, loaded.schema.Type)
+	}
+	return loaded, nil
+}
+
+// checkParameters holds the parameters of a request against the document. It
+// leaves each of them in a form that the generated code reads in one way only.
+func checkParameters(r *http.Request, op *operation) error {
+	details := checkQuery(r.URL.RawQuery, op)
+	for _, p := range op.parameters {
+		switch p.in {
+		case plantapi.InPath:
+			details = append(details, p.check(pathValue(r, p.name))...)
+		case plantapi.InHeader:
+			// A list in several lines is the list in one (RFC 9110, section 5.3).
+			if values := r.Header.Values(p.name); len(values) > 0 {
+				joined := strings.Join(values, ", ")
+				r.Header.Set(p.name, joined)
+				details = append(details, p.check(joined)...)
+			}
+		}
+	}
+	if len(details) == 0 {
+		return nil
+	}
+	details = details[:min(len(details), maxDetails)]
+	return &failure{
+		code:    plantapi.CodeInvalidParameter,
+		message: describe("a parameter is not valid", details),
+		details: details,
+	}
+}
+
+// checkQuery holds a query string against the document.
+func checkQuery(query string, op *operation) []plantapi.ErrorDetail {
+	if query == "" && !op.needsQuery || op.ignoresUnknown {
+		return nil
+	}
+	given, err := url.ParseQuery(query)
+	if err != nil {
+		return []plantapi.ErrorDetail{{In: plantapi.InQuery, Message: "is not a well-formed query: escape %, & and ; as RFC 3986 says"}}
+	}
+	var details []plantapi.ErrorDetail
+	for _, p := range op.parameters {
+		if p.in != plantapi.InQuery {
+			continue
+		}
+		switch values := given[p.name]; {
+		case len(values) > 1:
+			details = append(details, p.fault("stands there twice"))
+		case len(values) == 1:
+			details = append(details, p.check(values[0])...)
+		case p.required:
+			details = append(details, p.fault("is required"))
+		}
+		delete(given, p.name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		unknown := parameter{name: name, in: plantapi.InQuery}
+		details = append(details, unknown.fault("is not known"))
+	}
+	return details
+}
+
+// check holds the text of a parameter against its schema.
+func (p parameter) check(text string) []plantapi.ErrorDetail {
+	var value any = text
+	if p.schema.Type.Is("integer") {
+		n, ok := canonicalInt(text, p.schema)
+		if !ok {
+			return []plantapi.ErrorDetail{p.fault(fmt.Sprintf("must be an integer of %s bits in canonical decimals", bits(p.schema)))}
+		}
+		value = n
+	} else if p.in != plantapi.InHeader && !utf8.ValidString(text) {
+		return []plantapi.ErrorDetail{p.fault("must be valid UTF-8")}
+	}
+	var details []plantapi.ErrorDetail
+	for _, e := range flatten(p.schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.VisitAsRequest())) {
+		details = append(details, p.fault(detail(e).Message))
+	}
+	return details
+}
+
+// maxQuoted is how much of a caller's own text an answer repeats.
+const maxQuoted = 64
+
+func (p parameter) fault(message string) plantapi.ErrorDetail {
+	name := strings.ToValidUTF8(p.name, "\ufffd")
+	if len(name) > maxQuoted {
+		name = strings.ToValidUTF8(name[:maxQuoted], "") + "…"
+	}
+	return plantapi.ErrorDetail{In: p.in, Pointer: pointer([]string{name}), Message: message}
+}
+
+// canonicalInt reads an integer that is written in the one way that we take:
+// routers, validators and binders disagree about +5, 05 and -0.
+func canonicalInt(text string, schema *openapi3.Schema) (int64, bool) {
+	size, err := strconv.Atoi(bits(schema))
+	if err != nil {
+		size = 64
+	}
+	n, err := strconv.ParseInt(text, 10, size)
+	return n, err == nil && strconv.FormatInt(n, 10) == text
+}
+
+// pathValue returns a path parameter as it was meant; chi has it as it was sent.
+func pathValue(r *http.Request, name string) string {
+	text := chi.URLParam(r, name)
+	if r.URL.RawPath == "" {
+		return text
+	}
+	if unescaped, err := url.PathUnescape(text); err == nil {
+		return unescaped
+	}
+	return text
+}

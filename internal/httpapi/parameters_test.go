@@ -1,0 +1,152 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+)
+
+func TestParameters(t *testing.T) {
+	s := start(t, nil)
+	s.post(`{"id":5,"name":"n","tag":"a b+c/ä;&%"}`).wantStatus(t, http.StatusOK)
+	s.post(`{"id":-5,"name":"n","tag":""}`).wantStatus(t, http.StatusOK)
+	for path, where := range map[string][]string{ // nil: 200
+		"/plants/5":                             nil,
+		"/plants/-5":                            nil,
+		"/plants/%35":                           nil,
+		"/plants/%2D5":                          nil,
+		"/plants/+5":                            {"/id"},
+		"/plants/%2B5":                          {"/id"},
+		"/plants/05":                            {"/id"},
+		"/plants/-0":                            {"/id"},
+		"/plants/5.0":                           {"/id"},
+		"/plants/5e0":                           {"/id"},
+		"/plants/0x5":                           {"/id"},
+		"/plants/5%20":                          {"/id"},
+		"/plants/5%00":                          {"/id"},
+		"/plants/5%2F6":                         {"/id"},
+		"/plants/%25%35":                        {"/id"},
+		"/plants/٥":                             {"/id"},
+		"/plants/abc":                           {"/id"},
+		"/plants/9223372036854775808":           {"/id"},
+		"/plants/-9223372036854775809":          {"/id"},
+		"/plants/5?x=1":                         {"/x"},
+		"/plants/five?x=1":                      {"/x", "/id"},
+		"/plants":                               nil,
+		"/plants?":                              nil,
+		"/plants?limit=1":                       nil,
+		"/plants?limit=2147483647":              nil,
+		"/plants?limit=1&after=-5&tag=":         nil,
+		"/plants?after=9223372036854775807":     nil,
+		"/plants?tag=a%20b%2Bc/%C3%A4%3B%26%25": nil,
+		"/plants?limit=":                        {"/limit"},
+		"/plants?limit":                         {"/limit"},
+		"/plants?limit=0":                       {"/limit"},
+		"/plants?limit=-1":                      {"/limit"},
+		"/plants?limit=2147483648":              {"/limit"},
+		"/plants?limit=%31":                     nil,
+		"/plants?limit=01":                      {"/limit"},
+		"/plants?limit=1.0":                     {"/limit"},
+		"/plants?limit=1,2":                     {"/limit"},
+		"/plants?limit=1&limit=1":               {"/limit"},
+		"/plants?tag=a&tag=a":                   {"/tag"},
+		"/plants?tag=%ff":                       {"/tag"},
+		"/plants?after=":                        {"/after"},
+		"/plants?after=+1":                      {"/after"},
+		"/plants?Limit=1":                       {"/Limit"},
+		"/plants?limit[]=1":                     {"/limit[]"},
+		"/plants?=":                             {"/"},
+		"/plants?a~/b":                          {"/a~0~1b"},
+		"/plants?limit=%zz":                     {""},
+		"/plants?limit=1;after=2":               {""},
+		"/plants?limit=x&after=y&z":             {"/limit", "/after", "/z"},
+		"/plants?" + strings.Repeat("x", 200):   {"/" + strings.Repeat("x", 64) + "…"},
+	} {
+		t.Run(path, func(t *testing.T) {
+			a := s.with(t).call(http.MethodGet, path, "")
+			if where == nil {
+				a.wantStatus(t, http.StatusOK)
+				return
+			}
+			e := a.wantError(t, plantapi.CodeInvalidParameter)
+			var got []string
+			for _, d := range *e.Details {
+				got = append(got, d.Pointer)
+			}
+			if diff := cmp.Diff(where, got); diff != "" {
+				t.Errorf("%s\ndetails point elsewhere (-want +got):\n%s", e.Message, diff)
+			}
+		})
+	}
+	t.Run("a hundred unknown ones", func(t *testing.T) {
+		query := url.Values{}
+		for i := range 100 {
+			query.Set(strings.Repeat("x", i+1), "")
+		}
+		e := s.with(t).call(http.MethodGet, "/plants?"+query.Encode(), "").wantError(t, plantapi.CodeInvalidParameter)
+		if len(*e.Details) != 32 {
+			t.Errorf("there are %d details, want 32", len(*e.Details))
+		}
+	})
+}
+
+func TestConditionalHeaders(t *testing.T) {
+	s := start(t, nil)
+	s.post(`{"id":1,"name":"n"}`).wantStatus(t, http.StatusOK)
+	etag := s.call(http.MethodGet, "/plants/1", "").plant(t).ETag
+	const ok, not = http.StatusOK, http.StatusNotModified
+	for value, want := range map[string]int{ // of If-None-Match
+		`"` + etag + `"`:                  not,
+		`W/"` + etag + `"`:                not,
+		`"a", "` + etag + `"`:             not,
+		`"a" ,W/"` + etag + `",,`:         not,
+		`"a,", W/"b"	, "` + etag + `" `:   not,
+		`*`:                               not,
+		`"` + etag[1:] + `"`:              ok,
+		`"*"`:                             ok,
+		`""`:                              ok,
+		`"é"`:                             ok,
+		`"` + strings.ToUpper(etag) + `"`: ok,
+		etag:                              400,
+		`"a`:                              400,
+		`a"b"`:                            400,
+		`"a" "b"`:                         400,
+		`"a"*`:                            400,
+		`*, "a"`:                          400,
+		`w/"a"`:                           400,
+		`'a'`:                             400,
+		``:                                400,
+	} {
+		t.Run("If-None-Match: "+value, func(t *testing.T) {
+			a := s.with(t).call(http.MethodGet, "/plants/1", "", header("If-None-Match", value)).wantStatus(t, want)
+			if want == 400 {
+				e := a.wantError(t, plantapi.CodeInvalidParameter)
+				if d := (*e.Details)[0]; d.In != plantapi.InHeader || d.Pointer != "/If-None-Match" {
+					t.Errorf("details point at %s %s", d.In, d.Pointer)
+				}
+				return
+			}
+			if got := a.Header.Get("ETag"); got != `"`+etag+`"` {
+				t.Errorf("ETag is %s, want %q in quotes", got, etag)
+			}
+		})
+	}
+	t.Run("a list in two lines", func(t *testing.T) {
+		s.with(t).call(http.MethodGet, "/plants/1", "", func(r *http.Request) {
+			r.Header["If-None-Match"] = []string{`"a"`, `"` + etag + `"`}
+		}).wantStatus(t, not)
+	})
+	t.Run("weak tags match no If-Match", func(t *testing.T) {
+		s.with(t).call(http.MethodDelete, "/plants/1", "", header("If-Match", `W/"`+etag+`"`)).
+			wantError(t, plantapi.CodePreconditionFailed)
+	})
+	t.Run("an If-Match list", func(t *testing.T) {
+		s.with(t).call(http.MethodDelete, "/plants/1", "", header("If-Match", `"a", W/"b", "`+etag+`"`)).
+			wantStatus(t, http.StatusNoContent)
+	})
+}
