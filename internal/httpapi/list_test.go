@@ -103,6 +103,9 @@ func TestWalk(t *testing.T) {
 			}
 			next++
 		}
+		if len(*resp.JSON200) == 0 {
+			t.Fatalf("after plant %d came an empty page", next-1)
+		}
 		params.After = new(next - 1)
 		more = resp.Headers200.Link != nil
 	}
@@ -125,7 +128,11 @@ var linkForm = regexp.MustCompile(`^<([^>]+)>; rel="next"$`)
 // walkLinks lists the ids of a page and of all that its Link leads to.
 func (s *service) walkLinks(path string) (all []int64) {
 	s.t.Helper()
-	for path != "" {
+	for seen := map[string]bool{}; path != ""; {
+		if seen[path] {
+			s.t.Fatalf("the walk comes back to %s", path)
+		}
+		seen[path] = true
 		a := s.call(http.MethodGet, path, "").wantStatus(s.t, http.StatusOK)
 		all = append(all, ids(s.t, a)...)
 		path = ""

@@ -190,6 +190,10 @@ func walk(t *testing.T, store plant.Store, page plant.Page) (ids []int64) {
 		if len(plants) == 0 {
 			t.Fatal("an empty page says that more follow")
 		}
-		page.After = &plants[len(plants)-1].ID
+		last := plants[len(plants)-1].ID
+		if page.After != nil && last <= *page.After {
+			t.Fatalf("a page after %d ends with %d", *page.After, last)
+		}
+		page.After = &last
 	}
 }
