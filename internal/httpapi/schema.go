@@ -118,17 +118,8 @@ func mustBe(schema *openapi3.Schema) string {
 // integers of 64 bits. Our decoder made an int64 of every other one.
 func inexactIntegers(schema *openapi3.Schema, value any) []plantapi.ErrorDetail {
 	var details []plantapi.ErrorDetail
-	inside := func(schema *openapi3.SchemaRef, value any, step string) {
-		if schema == nil {
-			return
-		}
-		for _, d := range inexactIntegers(schema.Value, value) {
-			d.Pointer = step + d.Pointer
-			details = append(details, d)
-		}
-	}
 	for _, part := range schema.AllOf {
-		inside(part, value, "")
+		details = append(details, inexactIntegers(part.Value, value)...)
 	}
 	switch value := value.(type) {
 	case json.Number:
@@ -139,13 +130,24 @@ func inexactIntegers(schema *openapi3.Schema, value any) []plantapi.ErrorDetail 
 			})
 		}
 	case []any:
+		if schema.Items == nil {
+			break
+		}
 		for i, item := range value {
-			inside(schema.Items, item, "/"+strconv.Itoa(i))
+			for _, d := range inexactIntegers(schema.Items.Value, item) {
+				d.Pointer = "/" + strconv.Itoa(i) + d.Pointer
+				details = append(details, d)
+			}
 		}
 	case map[string]any:
 		for name, property := range schema.Properties {
-			if member, ok := value[name]; ok {
-				inside(property, member, pointer([]string{name}))
+			member, ok := value[name]
+			if !ok {
+				continue
+			}
+			for _, d := range inexactIntegers(property.Value, member) {
+				d.Pointer = pointer([]string{name}) + d.Pointer
+				details = append(details, d)
 			}
 		}
 	}
