@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -38,11 +34,11 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
-			env.Values[runningKey{}] = new(running)
+			started := new(*running)
+			env.Values[runningKey{}] = started
 			env.Defer(func() {
-				if r := env.Values[runningKey{}].(*running); r.cmd != nil {
-					_ = r.cmd.Process.Kill()
-					_ = r.cmd.Wait()
+				if *started != nil {
+					(*started).kill()
 				}
 			})
 			return nil
@@ -53,94 +49,46 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// running is the program that a script has started.
-type running struct {
-	cmd            *exec.Cmd
-	stdout, stderr strings.Builder
-	drained        chan struct{} // closed once stdout has been read to its end
-}
-
+// runningKey finds the program that a script has started.
 type runningKey struct{}
 
-var (
-	announcement = regexp.MustCompile(`^plantstore listens on (http://\S+)$`)
-	printedToken = regexp.MustCompile(`\bpst_\w+`)
-)
-
 func startServe(ts *testscript.TestScript, _ bool, args []string) {
-	r := ts.Value(runningKey{}).(*running)
-	if r.cmd != nil {
+	started := ts.Value(runningKey{}).(**running)
+	if *started != nil {
 		ts.Fatalf("serve: already running")
 	}
-	*r = running{cmd: exec.Command("plantstore", append([]string{"serve"}, args...)...), drained: make(chan struct{})}
-	r.cmd.Dir = ts.MkAbs(".")
-	r.cmd.Stderr = &r.stderr
+	var env []string
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "PLANTSTORE_TOKEN", "PLANTSTORE_ADDR", "PLANTSTORE_STORE"} {
 		if value := ts.Getenv(name); value != "" {
-			r.cmd.Env = append(r.cmd.Env, name+"="+value)
+			env = append(env, name+"="+value)
 		}
 	}
-	path, err := exec.LookPath(r.cmd.Path)
+	r, err := launch(ts.MkAbs("."), env, args...)
 	ts.Check(err)
-	r.cmd.Path = path
-	pipe, err := r.cmd.StdoutPipe()
-	ts.Check(err)
-	ts.Check(r.cmd.Start())
-
-	ready := make(chan string, 1)
-	go func() {
-		defer close(r.drained)
-		for lines := bufio.NewScanner(pipe); lines.Scan(); {
-			line := lines.Text()
-			r.stdout.WriteString(line + "\n")
-			if m := announcement.FindStringSubmatch(line); m != nil {
-				ready <- m[1]
-				if !strings.Contains(strings.Join(args, " "), "--print-token") {
-					continue
-				}
-			}
-			if text := printedToken.FindString(line); text != "" && strings.HasPrefix(line, "token") {
-				ready <- text
-			}
-		}
-	}()
-	wait := func() string {
-		select {
-		case text := <-ready:
-			return text
-		case <-r.drained:
-		case <-time.After(20 * time.Second):
-		}
-		_ = r.cmd.Process.Kill()
-		_ = r.cmd.Wait()
-		ts.Fatalf("plantstore serve %s did not get ready: %s", strings.Join(args, " "), r.stderr.String())
-		return ""
-	}
-	url := wait()
-	ts.Setenv("URL", url)
-	ts.Setenv("ADDR", strings.TrimPrefix(url, "http://"))
-	if strings.Contains(strings.Join(args, " "), "--print-token") {
-		ts.Setenv("TOKEN", wait())
+	*started = r
+	ts.Setenv("URL", r.url)
+	ts.Setenv("ADDR", strings.TrimPrefix(r.url, "http://"))
+	if r.token != "" {
+		ts.Setenv("TOKEN", r.token)
 	}
 }
 
 func quit(ts *testscript.TestScript, neg bool, args []string) {
-	r := ts.Value(runningKey{}).(*running)
+	started := ts.Value(runningKey{}).(**running)
 	signals := map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT, "SIGKILL": syscall.SIGKILL}
-	if r.cmd == nil || len(args) != 1 || signals[args[0]] == 0 {
+	if *started == nil || len(args) != 1 || signals[args[0]] == 0 {
 		ts.Fatalf("usage: serve, then quit SIGTERM, SIGINT or SIGKILL")
 	}
+	r := *started
+	*started = nil
 	ts.Check(r.cmd.Process.Signal(signals[args[0]]))
 	<-r.drained
 	err := r.cmd.Wait()
-	r.cmd = nil
 	if (err != nil) != neg {
 		ts.Fatalf("plantstore ended with %v after %s\n%s", err, args[0], r.stderr.String())
 	}
-	_, err = io.WriteString(ts.Stdout(), r.stdout.String())
-	ts.Check(err)
-	_, err = io.WriteString(ts.Stderr(), r.stderr.String())
-	ts.Check(err)
+	ts.Check(writeLines(ts.Stdout(), r.stdout.String()))
+	ts.Check(writeLines(ts.Stderr(), r.stderr.String()))
 }
 
 func sendHTTP(ts *testscript.TestScript, neg bool, args []string) {

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// running is a `plantstore serve` that a test has started.
+type running struct {
+	cmd            *exec.Cmd
+	url, token     string
+	stdout, stderr strings.Builder
+	drained        chan struct{} // closed once stdout has been read to its end
+}
+
+var (
+	announcement = regexp.MustCompile(`^plantstore listens on (http://\S+)$`)
+	printedToken = regexp.MustCompile(`^token.*\b(pst_\w+)$`)
+)
+
+// launch runs `plantstore serve` in a folder and with an environment of its
+// own, until it has announced its address and, with --print-token, its token.
+func launch(dir string, env []string, args ...string) (*running, error) {
+	path, err := exec.LookPath("plantstore") // TestMain has put it there
+	if err != nil {
+		return nil, err
+	}
+	r := &running{cmd: exec.Command(path, append([]string{"serve"}, args...)...), drained: make(chan struct{})}
+	r.cmd.Dir, r.cmd.Env, r.cmd.Stderr = dir, env, &r.stderr
+	pipe, err := r.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.cmd.Start(); err != nil {
+		return nil, err
+	}
+	addresses, tokens := make(chan string, 1), make(chan string, 1)
+	go func() {
+		defer close(r.drained)
+		for lines := bufio.NewScanner(pipe); lines.Scan(); {
+			line := lines.Text()
+			r.stdout.WriteString(line + "\n")
+			if m := announcement.FindStringSubmatch(line); m != nil {
+				addresses <- m[1]
+			}
+			if m := printedToken.FindStringSubmatch(line); m != nil {
+				tokens <- m[1]
+			}
+		}
+	}()
+	wait := func(line <-chan string, into *string) {
+		select {
+		case *into = <-line:
+		case <-r.drained:
+			err = fmt.Errorf("it ended")
+		case <-time.After(20 * time.Second):
+			err = fmt.Errorf("it says nothing")
+		}
+	}
+	wait(addresses, &r.url)
+	if slices.Contains(args, "--print-token") && err == nil {
+		wait(tokens, &r.token)
+	}
+	if err != nil {
+		r.kill()
+		return nil, fmt.Errorf("plantstore serve %s: %w: %s", strings.Join(args, " "), err, r.stderr.String())
+	}
+	return r, nil
+}
+
+// kill ends the program without a word.
+func (r *running) kill() {
+	_ = r.cmd.Process.Kill()
+	<-r.drained
+	_ = r.cmd.Wait()
+}
