@@ -19,6 +19,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"math/big"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -47,30 +48,108 @@ type Token struct {
 	CreatedAt  time.Time
 	ExpiresAt  time.Time // zero: never
 	RevokedAt  time.Time // zero: not revoked
+	LastUsedAt time.Time // zero: never; see [TouchInterval]
+
+	// The secret before the last rotation works until then; zero: there is none.
+	OldSecretHash  [sha256.Size]byte
+	OldSecretUntil time.Time
 }
 
 // Allows reports whether t has the given scope.
 func (t Token) Allows(s Scope) bool { return slices.Contains(t.Scopes, s) }
 
-// valid reports whether the secret is t's and t is in force at the given time.
-func (t Token) valid(secret string, now time.Time) bool {
-	hash := sha256.Sum256([]byte(secret))
-	return subtle.ConstantTimeCompare(hash[:], t.SecretHash[:]) == 1 &&
-		t.RevokedAt.IsZero() &&
-		(t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt))
+// InForce reports whether t is neither revoked nor, at the given time, expired.
+func (t Token) InForce(now time.Time) bool {
+	return t.RevokedAt.IsZero() && (t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt))
 }
 
-// Store keeps tokens. Its methods may be called from any number of goroutines.
+// accepts reports whether the secret is one of t's and t is in force at the
+// given time. It takes the same time whatever is wrong.
+func (t *Token) accepts(secret string, now time.Time) bool {
+	hash := sha256.Sum256([]byte(secret))
+	current := subtle.ConstantTimeCompare(hash[:], t.SecretHash[:]) == 1
+	old := subtle.ConstantTimeCompare(hash[:], t.OldSecretHash[:]) == 1
+	return (current || old && now.Before(t.OldSecretUntil)) && t.InForce(now)
+}
+
+// Renew sets the end of t to the given time from now, or to never if that is 0.
+func (t *Token) Renew(now time.Time, lifetime time.Duration) {
+	t.ExpiresAt = time.Time{}
+	if lifetime != 0 {
+		t.ExpiresAt = now.Add(lifetime)
+	}
+}
+
+// Revoke ends t for good. The time of a revocation never changes afterwards.
+func (t *Token) Revoke(now time.Time) {
+	if t.RevokedAt.IsZero() {
+		t.RevokedAt = now
+	}
+}
+
+// Rotate gives t a new secret and returns the new text for the bearer. The
+// secret before works until the grace is over or t, as it is now, expires; with
+// no grace it and any older one end at once. A token that is not in force is
+// [ErrNotInForce], and one whose last grace is not over [ErrInGrace]: there are
+// never three secrets, and none ends sooner than its bearer was promised.
+func (t *Token) Rotate(now time.Time, grace time.Duration) (text string, err error) {
+	if !t.InForce(now) {
+		return "", ErrNotInForce
+	}
+	if grace > 0 && now.Before(t.OldSecretUntil) {
+		return "", ErrInGrace
+	}
+	t.OldSecretHash, t.OldSecretUntil = [sha256.Size]byte{}, time.Time{}
+	if grace > 0 {
+		t.OldSecretHash, t.OldSecretUntil = t.SecretHash, now.Add(grace)
+		if !t.ExpiresAt.IsZero() && t.ExpiresAt.Before(t.OldSecretUntil) {
+			t.OldSecretUntil = t.ExpiresAt
+		}
+	}
+	secret := randomDigits(secretLen)
+	t.SecretHash = sha256.Sum256([]byte(secret))
+	return textOf(t.ID, secret), nil
+}
+
+// TouchInterval is how exactly a store knows when a token was last used.
+const TouchInterval = time.Minute
+
+// Store keeps tokens. Its methods may be called from any number of goroutines,
+// and any number of programs may use what it keeps. It keeps times to the
+// microsecond, in UTC.
 type Store interface {
 	// CreateToken stores t durably. Its ID must be new.
 	CreateToken(ctx context.Context, t Token) error
 
 	// Token returns the token with the given ID, or [ErrNotFound].
 	Token(ctx context.Context, id string) (Token, error)
+
+	// Tokens returns every token, the oldest first.
+	Tokens(ctx context.Context) ([]Token, error)
+
+	// UpdateToken stores durably what change makes of the token with the given
+	// ID, or returns [ErrNotFound]. No other update comes between. If change
+	// fails, nothing is changed and UpdateToken returns its error. Change may
+	// be called more than once, each time with the token as it is stored; what
+	// it does to ID, CreatedAt and LastUsedAt is ignored.
+	UpdateToken(ctx context.Context, id string, change func(t *Token) error) error
+
+	// TouchTokens notes when tokens were last used, by ID. A time that is not
+	// at least [TouchInterval] later than the one stored is ignored, so that a
+	// token in steady use is written once a minute however many programs
+	// verify it; so is an ID that is unknown.
+	TouchTokens(ctx context.Context, used map[string]time.Time) error
 }
 
 // ErrNotFound means that no token has the ID asked for.
 var ErrNotFound = errors.New("no such token")
+
+// ErrNotInForce means that a token is expired or revoked.
+var ErrNotInForce = errors.New("token is expired or revoked")
+
+// ErrInGrace means that the secret before the last rotation of a token still
+// works.
+var ErrInGrace = errors.New("the secret before the last rotation still works")
 
 // ErrUnavailable means that the store cannot answer now.
 var ErrUnavailable = errors.New("token store not available")
@@ -99,10 +178,14 @@ func New(name string, scopes []Scope, lifetime time.Duration) (t Token, text str
 		SecretHash: sha256.Sum256([]byte(secret)),
 		CreatedAt:  time.Now(),
 	}
-	if lifetime != 0 {
-		t.ExpiresAt = t.CreatedAt.Add(lifetime)
-	}
-	return t, prefix + id + secret + checksum(id+secret)
+	t.Renew(t.CreatedAt, lifetime)
+	return t, textOf(id, secret)
+}
+
+// textOf is what the bearer of a token is given.
+func textOf(id, secret string) string {
+	sum := checksum(id + secret)
+	return prefix + id + secret + string(sum[:])
 }
 
 // parse takes a token's text apart. It reports false for anything that New
@@ -112,21 +195,27 @@ func parse(text string) (id, secret string, ok bool) {
 		return "", "", false
 	}
 	body, sum := text[len(prefix):textLen-checksumLen], text[textLen-checksumLen:]
-	if checksum(body) != sum {
+	if want := checksum(body); string(want[:]) != sum {
 		return "", "", false
 	}
 	return body[:idLen], body[idLen:], true
 }
 
+// texts matches a token and what is left of one that was cut.
+var texts = regexp.MustCompile(prefix + `[0-9A-Za-z]{20,}`)
+
+// Redact returns s with every token in it made useless, for logs and messages
+// that quote what somebody typed.
+func Redact(s string) string { return texts.ReplaceAllLiteralString(s, prefix+"…") }
+
 // checksum is the CRC-32 (IEEE) of s in base 62.
-func checksum(s string) string {
-	var sum [checksumLen]byte
+func checksum(s string) (sum [checksumLen]byte) {
 	n := crc32.ChecksumIEEE([]byte(s))
 	for i := checksumLen - 1; i >= 0; i-- {
 		sum[i] = digits[n%62]
 		n /= 62
 	}
-	return string(sum[:])
+	return sum
 }
 
 // randomDigits returns n base-62 digits, each of them equally likely.

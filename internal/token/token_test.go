@@ -1,8 +1,10 @@
 package token
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestText(t *testing.T) {
@@ -32,6 +34,102 @@ func TestParseRefusesTypingMistakes(t *testing.T) {
 	for _, bad := range []string{"", "pst_", text[:len(text)-1], text + "0", " " + text} {
 		if _, _, ok := parse(bad); ok {
 			t.Errorf("parse(%q) took it", bad)
+		}
+	}
+}
+
+func TestRotate(t *testing.T) {
+	const grace = time.Hour
+	made := time.Now()
+	for name, c := range map[string]struct {
+		lifetime, grace time.Duration
+		worksUntil      time.Duration // of the old secret
+	}{
+		"both secrets work until the grace is over":   {0, grace, grace},
+		"without grace the old secret ends at once":   {0, 0, 0},
+		"the old secret does not outlive the token":   {time.Minute, grace, time.Minute},
+		"an end after the grace does not lengthen it": {2 * grace, grace, grace},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stored, oldText := New("n", nil, 0)
+			stored.Renew(made, c.lifetime)
+			newText, err := stored.Rotate(made, c.grace)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stored.Renew(made, 0) // the new secret's end is not the old one's
+			_, oldSecret, _ := parse(oldText)
+			id, newSecret, ok := parse(newText)
+			if !ok || id != stored.ID || newSecret == oldSecret {
+				t.Fatalf("Rotate gave a text with id %q, ok %v", id, ok)
+			}
+			for at, want := range map[time.Duration]bool{0: c.worksUntil > 0, c.worksUntil - 1: c.worksUntil > 0, c.worksUntil: false} {
+				if got := stored.accepts(oldSecret, made.Add(at)); got != want {
+					t.Errorf("%v after the rotation the old secret works: %v, want %v", at, got, want)
+				}
+				if !stored.accepts(newSecret, made.Add(at)) {
+					t.Errorf("%v after the rotation the new secret does not work", at)
+				}
+			}
+		})
+	}
+}
+
+func TestRotateRefuses(t *testing.T) {
+	const grace = time.Hour
+	now := time.Now()
+	for name, c := range map[string]struct {
+		change func(*Token)
+		grace  time.Duration
+		want   error
+	}{
+		"a revoked token":                           {func(s *Token) { s.Revoke(now) }, grace, ErrNotInForce},
+		"an expired token":                          {func(s *Token) { s.ExpiresAt = now }, 0, ErrNotInForce},
+		"a third secret":                            {func(s *Token) { s.OldSecretUntil = now.Add(1) }, grace, ErrInGrace},
+		"not when the last grace is over":           {func(s *Token) { s.OldSecretUntil = now }, grace, nil},
+		"not when every older secret is to end now": {func(s *Token) { s.OldSecretUntil = now.Add(1) }, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stored, _ := New("n", nil, time.Hour)
+			c.change(&stored)
+			before := stored
+			text, err := stored.Rotate(now, c.grace)
+			if !errors.Is(err, c.want) || (text == "") != (c.want != nil) {
+				t.Errorf("Rotate = %d characters, %v, want %v", len(text), err, c.want)
+			}
+			if changed := before.SecretHash != stored.SecretHash; changed != (c.want == nil) {
+				t.Errorf("the secret has changed: %v", changed)
+			}
+			if c.grace == 0 && err == nil && !stored.OldSecretUntil.IsZero() {
+				t.Errorf("an old secret works until %v", stored.OldSecretUntil)
+			}
+		})
+	}
+}
+
+func TestRevokeKeepsTheFirstTime(t *testing.T) {
+	stored, _ := New("n", nil, 0)
+	first := time.Now()
+	stored.Revoke(first)
+	stored.Revoke(first.Add(time.Hour))
+	if !stored.RevokedAt.Equal(first) || stored.InForce(first.Add(-time.Hour)) {
+		t.Errorf("revoked at %v, want %v, and out of force whatever the time", stored.RevokedAt, first)
+	}
+}
+
+func TestRedact(t *testing.T) {
+	_, text := New("n", nil, 0)
+	for in, want := range map[string]string{
+		text:                    "pst_…",
+		"GET /a?token=" + text:  "GET /a?token=pst_…",
+		text + "," + text + ".": "pst_…,pst_….",
+		text[:40]:               "pst_…",
+		"pst_":                  "pst_",
+		"open pst_plants.db":    "open pst_plants.db",
+		"nothing of the sort":   "nothing of the sort",
+	} {
+		if got := Redact(in); got != want {
+			t.Errorf("Redact(%q) = %q, want %q", in, got, want)
 		}
 	}
 }

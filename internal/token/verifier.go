@@ -61,7 +61,7 @@ func (v *Verifier) Verify(ctx context.Context, text string) (Token, error) {
 		return Token{}, ErrInvalid
 	case err != nil:
 		return Token{}, err
-	case !t.valid(secret, time.Now()):
+	case !t.accepts(secret, time.Now()):
 		return Token{}, ErrInvalid
 	}
 	return t, nil

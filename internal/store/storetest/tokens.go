@@ -1,7 +1,10 @@
 package storetest
 
 import (
+	"context"
 	"errors"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,22 +21,12 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		always, _ := token.New("for ever", []token.Scope{token.Read, token.Write}, 0)
 		brief, _ := token.New("Épinette\x00", []token.Scope{token.Read}, time.Hour)
 		brief.RevokedAt = time.Now()
-		for _, want := range []token.Token{always, brief} {
-			if err := store.CreateToken(t.Context(), want); err != nil {
-				t.Fatalf("CreateToken(%q) = %v", want.Name, err)
-			}
-			got, err := store.Token(t.Context(), want.ID)
-			if err != nil {
-				t.Fatalf("Token(%q) = %v", want.ID, err)
-			}
-			for _, at := range []*time.Time{&want.CreatedAt, &want.ExpiresAt, &want.RevokedAt} {
-				if !at.IsZero() {
-					*at = at.Truncate(time.Microsecond).UTC() // stores keep microseconds
-				}
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("token came back changed (-want +got):\n%s", diff)
-			}
+		rotated, _ := token.New("rotated", []token.Scope{token.Write}, time.Hour)
+		rotated.LastUsedAt = time.Now()
+		mustRotate(t, &rotated, time.Minute)
+		for _, want := range []token.Token{always, brief, rotated} {
+			mustCreateToken(t, store, want)
+			mustHoldToken(t, store, want)
 		}
 	})
 
@@ -58,4 +51,197 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 			t.Errorf("Token = %q, %v, want the first one", got.Name, err)
 		}
 	})
+
+	t.Run("tokens are listed the oldest first", func(t *testing.T) {
+		store := open(t)
+		if got, err := store.Tokens(t.Context()); err != nil || len(got) != 0 {
+			t.Errorf("Tokens of an empty store = %v, %v", got, err)
+		}
+		var want []token.Token
+		for i, name := range []string{"third", "first", "second"} {
+			listed, _ := token.New(name, []token.Scope{token.Read}, time.Hour)
+			listed.CreatedAt = listed.CreatedAt.Add(time.Duration([]int{3, 1, 2}[i]) * time.Second)
+			mustCreateToken(t, store, listed)
+			want = append(want, kept(listed))
+		}
+		got, err := store.Tokens(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]token.Token{want[1], want[2], want[0]}, got); diff != "" {
+			t.Errorf("Tokens (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("an update changes what may change, of one token", func(t *testing.T) {
+		store := open(t)
+		before, _ := token.New("before", []token.Scope{token.Read}, time.Hour)
+		other, _ := token.New("other", []token.Scope{token.Read}, time.Hour)
+		mustCreateToken(t, store, before)
+		mustCreateToken(t, store, other)
+		want := kept(before)
+		err := store.UpdateToken(t.Context(), before.ID, func(got *token.Token) error {
+			if diff := cmp.Diff(want, *got); diff != "" {
+				t.Errorf("change was given (-want +got):\n%s", diff)
+			}
+			got.Name, got.Scopes = "after", []token.Scope{token.Read, token.Write}
+			got.Renew(time.Now(), 0)
+			got.Revoke(time.Now())
+			got.OldSecretHash, got.OldSecretUntil = got.SecretHash, time.Now()
+			got.SecretHash[0] ^= 1
+			want = kept(*got)
+			got.ID, got.CreatedAt, got.LastUsedAt = other.ID, time.Now(), time.Now() // ignored
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustHoldToken(t, store, want)
+		mustHoldToken(t, store, other)
+	})
+
+	t.Run("an update that fails changes nothing", func(t *testing.T) {
+		store := open(t)
+		want, _ := token.New("n", nil, time.Hour)
+		mustCreateToken(t, store, want)
+		refused := errors.New("refused")
+		err := store.UpdateToken(t.Context(), want.ID, func(got *token.Token) error {
+			got.Name = "changed"
+			return refused
+		})
+		if !errors.Is(err, refused) {
+			t.Errorf("UpdateToken = %v, want the error of change", err)
+		}
+		mustHoldToken(t, store, want)
+	})
+
+	t.Run("an update of a missing token is ErrNotFound", func(t *testing.T) {
+		err := open(t).UpdateToken(t.Context(), "nobody", func(*token.Token) error {
+			t.Error("change was called")
+			return nil
+		})
+		if !errors.Is(err, token.ErrNotFound) {
+			t.Errorf("UpdateToken of an unknown id = %v, want %v", err, token.ErrNotFound)
+		}
+	})
+
+	t.Run("updates of one token wait for each other", func(t *testing.T) {
+		store := open(t)
+		stored, _ := token.New("", nil, 0)
+		mustCreateToken(t, store, stored)
+		const callers = 32
+		var wg sync.WaitGroup
+		for range callers {
+			wg.Go(func() {
+				err := store.UpdateToken(t.Context(), stored.ID, func(got *token.Token) error {
+					got.Name += "x"
+					return nil
+				})
+				if err != nil {
+					t.Errorf("UpdateToken = %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		stored.Name = strings.Repeat("x", callers)
+		mustHoldToken(t, store, stored)
+	})
+
+	t.Run("a last use moves on by TouchInterval at least", func(t *testing.T) {
+		store := open(t)
+		used, _ := token.New("used", nil, time.Hour)
+		unused, _ := token.New("unused", nil, time.Hour)
+		mustCreateToken(t, store, used)
+		mustCreateToken(t, store, unused)
+		first := time.Now()
+		for _, c := range []struct{ at, want time.Time }{
+			{first, first},
+			{first.Add(token.TouchInterval - time.Microsecond), first},
+			{first.Add(-time.Hour), first},
+			{first.Add(token.TouchInterval), first.Add(token.TouchInterval)},
+		} {
+			if err := store.TouchTokens(t.Context(), map[string]time.Time{used.ID: c.at, "nobody": c.at}); err != nil {
+				t.Fatalf("TouchTokens = %v", err)
+			}
+			used.LastUsedAt = c.want
+			mustHoldToken(t, store, used)
+		}
+		mustHoldToken(t, store, unused)
+	})
+
+	t.Run("neither a touch nor an update undoes the other", func(t *testing.T) {
+		store := open(t)
+		stored, _ := token.New("n", nil, time.Hour)
+		mustCreateToken(t, store, stored)
+		at := time.Now()
+		err := errors.Join(
+			store.TouchTokens(t.Context(), map[string]time.Time{stored.ID: at}),
+			store.UpdateToken(t.Context(), stored.ID, func(got *token.Token) error {
+				got.LastUsedAt = time.Time{}
+				got.Revoke(at)
+				return nil
+			}),
+			store.TouchTokens(t.Context(), map[string]time.Time{stored.ID: at.Add(time.Hour)}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored.RevokedAt, stored.LastUsedAt = at, at.Add(time.Hour)
+		mustHoldToken(t, store, stored)
+	})
+
+	t.Run("a call for tokens whose caller has gone before it began changes nothing", func(t *testing.T) {
+		store := open(t)
+		want, _ := token.New("n", nil, time.Hour)
+		mustCreateToken(t, store, want)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for name, err := range map[string]error{
+			"TouchTokens": store.TouchTokens(ctx, map[string]time.Time{want.ID: time.Now()}),
+			"UpdateToken": store.UpdateToken(ctx, want.ID, func(got *token.Token) error {
+				got.Revoke(time.Now())
+				return nil
+			}),
+		} {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s with a cancelled context = %v, want %v", name, err, context.Canceled)
+			}
+		}
+		mustHoldToken(t, store, want)
+	})
+}
+
+// kept is t as a store keeps it: times to the microsecond, in UTC.
+func kept(t token.Token) token.Token {
+	for _, at := range []*time.Time{&t.CreatedAt, &t.ExpiresAt, &t.RevokedAt, &t.LastUsedAt, &t.OldSecretUntil} {
+		if !at.IsZero() {
+			*at = at.Truncate(time.Microsecond).UTC()
+		}
+	}
+	return t
+}
+
+func mustCreateToken(t *testing.T, store token.Store, stored token.Token) {
+	t.Helper()
+	if err := store.CreateToken(t.Context(), stored); err != nil {
+		t.Fatalf("CreateToken(%q) = %v", stored.Name, err)
+	}
+}
+
+func mustRotate(t *testing.T, stored *token.Token, grace time.Duration) {
+	t.Helper()
+	if _, err := stored.Rotate(time.Now(), grace); err != nil {
+		t.Fatalf("Rotate = %v", err)
+	}
+}
+
+// mustHoldToken fails unless the store has exactly this token under its ID.
+func mustHoldToken(t *testing.T, store token.Store, want token.Token) {
+	t.Helper()
+	got, err := store.Token(t.Context(), want.ID)
+	if err != nil {
+		t.Fatalf("Token(%q) = %v", want.ID, err)
+	}
+	if diff := cmp.Diff(kept(want), got); diff != "" {
+		t.Fatalf("Token (-want +got):\n%s", diff)
+	}
 }

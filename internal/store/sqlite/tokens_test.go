@@ -1,0 +1,51 @@
+package sqlite
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// A file from before tokens had a last use and an old secret keeps its tokens,
+// and the program that made it can go on while a newer one uses the file.
+func TestTokensOfSchema1(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	old, err := sqlite.OpenConn(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	schema, err := migrations.ReadFile("migrations/001_plants_and_tokens.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const insert = `
+		INSERT INTO tokens (id, name, scopes, secret_hash, created_at, expires_at, revoked_at)
+		VALUES (?, 'n', 'read write', zeroblob(32), 0, NULL, NULL)`
+	script := fmt.Sprintf("%s; PRAGMA application_id = %d; PRAGMA user_version = 1", schema, applicationID)
+	if err := sqlitex.ExecuteScript(old, script, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlitex.Execute(old, insert, &sqlitex.ExecOptions{Args: []any{"before"}}); err != nil {
+		t.Fatal(err)
+	}
+	store := open(t, path)
+	if err := sqlitex.Execute(old, insert, &sqlitex.ExecOptions{Args: []any{"after"}}); err != nil {
+		t.Fatalf("the old program can store no token any more: %v", err)
+	}
+	for _, id := range []string{"before", "after"} {
+		got, err := store.Token(t.Context(), id)
+		if err != nil || got.Name != "n" || !got.Allows(token.Write) || !got.LastUsedAt.IsZero() || !got.OldSecretUntil.IsZero() {
+			t.Errorf("Token(%q) = %+v, %v", id, got, err)
+		}
+		if err := store.TouchTokens(t.Context(), map[string]time.Time{id: time.Now()}); err != nil {
+			t.Errorf("TouchTokens(%q) = %v", id, err)
+		}
+	}
+}
