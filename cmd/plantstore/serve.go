@@ -103,6 +103,11 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 	if err != nil {
 		return fmt.Errorf("PLANTSTORE_TOKEN: %w", err)
 	}
+	defer func() {
+		if err := tokens.Close(); err != nil {
+			log.Warn("when tokens were last used is not known to the minute", "err", err)
+		}
+	}()
 	handler, err := httpapi.New(httpapi.Options{
 		Plants:  store,
 		Tokens:  tokens,

@@ -82,6 +82,11 @@ func newBareHandler(t testing.TB, plants plant.Store, tokens token.Store) http.H
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := verifier.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	handler, err := httpapi.New(httpapi.Options{
 		Plants:  plants,
 		Tokens:  verifier,

@@ -2,7 +2,6 @@ package token
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
 	"fmt"
@@ -17,18 +16,20 @@ var ErrInvalid = errors.New("credentials not valid")
 // minStaticLen is the shortest token that a person may choose.
 const minStaticLen = 16
 
-// Verifier tells whose a token is.
+// Verifier tells whose a token is. It asks the store about a token at most twice
+// a second, and notes in the background when tokens are used.
 type Verifier struct {
-	store  Store
 	static *Token // nil: there is none
+	memory memory
+	uses   uses
 }
 
 // NewVerifier returns a Verifier over the tokens of a store and, unless it is
 // empty, one static token with every scope, as containers and tests want it. It
 // refuses a static token that is easily guessed or that no Authorization header
-// can carry.
+// can carry. Close the Verifier before the store.
 func NewVerifier(store Store, static string) (*Verifier, error) {
-	v := &Verifier{store: store}
+	v := &Verifier{memory: newMemory(store), uses: uses{store: store, closing: make(chan struct{})}}
 	if static == "" {
 		return v, nil
 	}
@@ -38,7 +39,7 @@ func NewVerifier(store Store, static string) (*Verifier, error) {
 	if !isB64Token(static) {
 		return nil, errors.New(`a static token may hold letters, digits and -._~+/ only, with = at its end`)
 	}
-	v.static = &Token{Name: "static", Scopes: []Scope{Read, Write}, SecretHash: sha256.Sum256([]byte(static))}
+	v.static = &Token{Name: "static", Scopes: []Scope{Read, Write}, SecretHash: hashOf(static)}
 	return v, nil
 }
 
@@ -46,7 +47,7 @@ func NewVerifier(store Store, static string) (*Verifier, error) {
 // such token or it is not in force. Any other error is the store's.
 func (v *Verifier) Verify(ctx context.Context, text string) (Token, error) {
 	if v.static != nil {
-		hash := sha256.Sum256([]byte(text))
+		hash := hashOf(text)
 		if subtle.ConstantTimeCompare(hash[:], v.static.SecretHash[:]) == 1 {
 			return *v.static, nil
 		}
@@ -55,17 +56,24 @@ func (v *Verifier) Verify(ctx context.Context, text string) (Token, error) {
 	if !ok {
 		return Token{}, ErrInvalid
 	}
-	t, err := v.store.Token(ctx, id)
-	switch {
-	case errors.Is(err, ErrNotFound):
-		return Token{}, ErrInvalid
-	case err != nil:
+	now := time.Now()
+	l, err := v.memory.lookUp(ctx, id, now)
+	if err != nil {
 		return Token{}, err
-	case !t.accepts(secret, time.Now()):
+	}
+	if !l.token.accepts(secret, now) {
 		return Token{}, ErrInvalid
 	}
-	return t, nil
+	if now.Sub(l.token.LastUsedAt) >= TouchInterval {
+		v.uses.note(l.token.ID, now)
+	}
+	return l.token, nil
 }
+
+// Close writes down the last uses that are not written yet and returns the
+// error of doing so. Tokens may still be verified while it runs and after it,
+// but their use is not noted any more.
+func (v *Verifier) Close() error { return v.uses.close() }
 
 // isB64Token reports whether s is a b64token (RFC 6750, section 2.1), which is
 // all that may follow "Bearer " in an Authorization header.

@@ -3,6 +3,9 @@ package token_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -108,7 +111,409 @@ func TestStaticToken(t *testing.T) {
 	}
 }
 
-func open(t *testing.T) *sqlite.Store {
+// watched is a real store that counts what it is asked, takes its time and
+// fails on demand.
+type watched struct {
+	token.Store
+	lookups, touches atomic.Int64
+	delay            time.Duration
+	touchErr         error
+}
+
+func (s *watched) Token(ctx context.Context, id string) (token.Token, error) {
+	s.lookups.Add(1)
+	t, err := s.Store.Token(ctx, id)
+	time.Sleep(s.delay)
+	return t, errors.Join(err, ctx.Err())
+}
+
+func (s *watched) TouchTokens(ctx context.Context, used map[string]time.Time) error {
+	s.touches.Add(1)
+	if s.touchErr != nil {
+		return s.touchErr
+	}
+	return s.Store.TouchTokens(ctx, used)
+}
+
+func TestVerifyAsksSeldom(t *testing.T) {
+	for name, c := range map[string]struct {
+		text func(t *testing.T, store token.Store) string
+		ok   bool
+		want int64 // look-ups in a second
+	}{
+		"good":         {func(t *testing.T, s token.Store) string { return create(t, s, time.Hour) }, true, 2},
+		"expired":      {func(t *testing.T, s token.Store) string { return create(t, s, -time.Hour) }, false, 2},
+		"unknown":      {func(*testing.T, token.Store) string { _, text := token.New("n", nil, 0); return text }, false, 2},
+		"static":       {func(*testing.T, token.Store) string { return static }, true, 0},
+		"malformed":    {func(*testing.T, token.Store) string { return "pst_nonsense" }, false, 0},
+		"mistyped":     {func(t *testing.T, s token.Store) string { return create(t, s, time.Hour)[:64] + "~" }, false, 0},
+		"wrong secret": {func(t *testing.T, s token.Store) string { return forge(t, s) }, false, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &watched{Store: open(t)}
+				text := c.text(t, store)
+				v := verifier(t, store, static)
+				for range 1000 {
+					if _, err := v.Verify(t.Context(), text); (err == nil) != c.ok {
+						t.Fatalf("Verify = %v", err)
+					}
+					time.Sleep(time.Millisecond)
+				}
+				if got := store.lookups.Load(); got != c.want {
+					t.Errorf("1000 verifications in a second asked the store %d times, want %d", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// Many first requests with one token ask once. That the first of them hangs up
+// is nothing to the others.
+func TestVerifyAsksTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &watched{Store: open(t), delay: 100 * time.Millisecond}
+		text := create(t, store, time.Hour)
+		v := verifier(t, store, "")
+		first, hangUp := context.WithCancel(t.Context())
+		go func() { _, _ = v.Verify(first, text) }()
+		synctest.Wait()
+		var wg sync.WaitGroup
+		for range 1000 {
+			wg.Go(func() {
+				if _, err := v.Verify(t.Context(), text); err != nil {
+					t.Errorf("Verify = %v", err)
+				}
+			})
+		}
+		impatient, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := v.Verify(impatient, text); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("a caller who waits no longer is told %v", err)
+		}
+		hangUp()
+		wg.Wait()
+		if got := store.lookups.Load(); got != 1 {
+			t.Errorf("1000 first requests asked the store %d times", got)
+		}
+	})
+}
+
+// A store that panics in a look-up leaves nobody waiting.
+func TestVerifyAfterPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &panics{Store: open(t)}
+		v := verifier(t, store, "")
+		text := create(t, store, time.Hour)
+		go func() {
+			defer func() { _ = recover() }()
+			_, _ = v.Verify(t.Context(), text)
+		}()
+		time.Sleep(time.Millisecond)
+		if _, err := v.Verify(t.Context(), text); !errors.Is(err, token.ErrUnavailable) {
+			t.Errorf("Verify while another's look-up panicked = %v, want %v", err, token.ErrUnavailable)
+		}
+		store.calm.Store(true)
+		if _, err := v.Verify(t.Context(), text); err != nil {
+			t.Errorf("the next Verify = %v", err)
+		}
+	})
+}
+
+type panics struct {
+	token.Store
+	calm atomic.Bool
+}
+
+func (s *panics) Token(ctx context.Context, id string) (token.Token, error) {
+	if !s.calm.Load() {
+		time.Sleep(10 * time.Millisecond)
+		panic("a bug of ours")
+	}
+	return s.Store.Token(ctx, id)
+}
+
+// A store that fails once is asked again by the next request.
+func TestVerifyRemembersNoFailure(t *testing.T) {
+	store := open(t)
+	text := create(t, store, time.Hour)
+	faulty := &fails{Store: store, err: token.ErrUnavailable}
+	v := verifier(t, faulty, "")
+	if _, err := v.Verify(t.Context(), text); !errors.Is(err, token.ErrUnavailable) {
+		t.Errorf("Verify without a store = %v, want %v", err, token.ErrUnavailable)
+	}
+	faulty.err = nil
+	if _, err := v.Verify(t.Context(), text); err != nil {
+		t.Errorf("once the store is back Verify = %v", err)
+	}
+}
+
+type fails struct {
+	token.Store
+	err error
+}
+
+func (s *fails) Token(ctx context.Context, id string) (token.Token, error) {
+	if s.err != nil {
+		return token.Token{}, s.err
+	}
+	return s.Store.Token(ctx, id)
+}
+
+// Whatever was asked when, half a second after a change every node obeys it.
+func TestChangesBite(t *testing.T) {
+	now := func() time.Time { return time.Now() }
+	for name, change := range map[string]func(*token.Token){
+		"revoked":          func(s *token.Token) { s.Revoke(now()) },
+		"expired":          func(s *token.Token) { s.Renew(now(), time.Nanosecond) },
+		"rotated":          func(s *token.Token) { _, _ = s.Rotate(now(), 0) },
+		"stripped of read": func(s *token.Token) { s.Scopes = nil },
+	} {
+		for _, delay := range []time.Duration{0, 100 * time.Millisecond} {
+			t.Run(fmt.Sprintf("%s, store takes %v", name, delay), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := open(t)
+					stored, text := token.New("n", []token.Scope{token.Read}, time.Hour)
+					if err := store.CreateToken(t.Context(), stored); err != nil {
+						t.Fatal(err)
+					}
+					var changed atomic.Pointer[time.Time]
+					var wg sync.WaitGroup
+					for node := range 3 {
+						v := verifier(t, &watched{Store: store, delay: delay}, "")
+						wg.Go(func() {
+							time.Sleep(time.Duration(node) * 77 * time.Millisecond)
+							for range 1000 {
+								asked := time.Now()
+								got, err := v.Verify(t.Context(), text)
+								ok := err == nil && got.Allows(token.Read)
+								switch at := changed.Load(); {
+								case at == nil && !ok:
+									t.Errorf("before the change Verify = %v", err)
+								case at != nil && ok && asked.Sub(*at) >= 500*time.Millisecond:
+									t.Errorf("%v after the change the token still works", asked.Sub(*at))
+								}
+								time.Sleep(3 * time.Millisecond)
+							}
+						})
+					}
+					time.Sleep(1234 * time.Millisecond)
+					err := store.UpdateToken(t.Context(), stored.ID, func(s *token.Token) error { change(s); return nil })
+					if err != nil {
+						t.Fatal(err)
+					}
+					changed.Store(new(time.Now()))
+					wg.Wait()
+				})
+			})
+		}
+	}
+}
+
+func TestNewTokenWorksSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := open(t)
+		v := verifier(t, store, "")
+		stored, text := token.New("n", nil, 0)
+		if _, err := v.Verify(t.Context(), text); !errors.Is(err, token.ErrInvalid) {
+			t.Fatalf("Verify before the token exists = %v", err)
+		}
+		if err := store.CreateToken(t.Context(), stored); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(500 * time.Millisecond)
+		if _, err := v.Verify(t.Context(), text); err != nil {
+			t.Errorf("half a second after it was made Verify = %v", err)
+		}
+	})
+}
+
+// Both secrets work until the grace is over, and then the new one.
+func TestGrace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := open(t)
+		stored, before := token.New("n", nil, 24*time.Hour)
+		if err := store.CreateToken(t.Context(), stored); err != nil {
+			t.Fatal(err)
+		}
+		var after string
+		err := store.UpdateToken(t.Context(), stored.ID, func(s *token.Token) (err error) {
+			after, err = s.Rotate(time.Now(), time.Hour)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := verifier(t, store, "")
+		for _, c := range []struct {
+			wait time.Duration
+			old  error
+		}{{0, nil}, {time.Hour - time.Microsecond, nil}, {time.Microsecond, token.ErrInvalid}} {
+			time.Sleep(c.wait)
+			if _, err := v.Verify(t.Context(), before); !errors.Is(err, c.old) {
+				t.Errorf("the old secret: %v, want %v", err, c.old)
+			}
+			if _, err := v.Verify(t.Context(), after); err != nil {
+				t.Errorf("the new secret: %v", err)
+			}
+		}
+	})
+}
+
+// A token in steady use on two nodes is written once a minute, not on the time
+// of a request, and Close writes what is left.
+func TestLastUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &watched{Store: open(t)}
+		text := create(t, store, time.Hour)
+		lastUse := func() time.Time {
+			all, err := store.Tokens(t.Context())
+			if err != nil || len(all) != 1 {
+				t.Fatalf("Tokens = %v, %v", all, err)
+			}
+			return all[0].LastUsedAt
+		}
+		first, second := verifier(t, store, ""), verifier(t, store, "")
+		began := time.Now()
+		var written []time.Time
+		for range 300 {
+			for _, v := range []*token.Verifier{first, second} {
+				if _, err := v.Verify(t.Context(), text); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			at := lastUse()
+			if len(written) == 0 || !at.Equal(written[len(written)-1]) {
+				written = append(written, at)
+			}
+			if late := time.Since(at); late > token.TouchInterval+2*time.Second {
+				t.Fatalf("the last use is %v behind", late)
+			}
+		}
+		if len(written) != 5 || !written[0].Equal(began.Truncate(time.Microsecond)) {
+			t.Errorf("in 5 minutes the last uses written are %v", written)
+		}
+		if got := store.touches.Load(); got > 10 {
+			t.Errorf("in 5 minutes two nodes wrote %d times", got)
+		}
+
+		time.Sleep(time.Hour / 2)
+		if _, err := second.Verify(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+		want := time.Now()
+		if lastUse().Equal(want) {
+			t.Error("the last use was written on the time of the request")
+		}
+		if err := second.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(want); took != 0 {
+			t.Errorf("Close took %v, want it to write at once", took)
+		}
+		if got := lastUse(); !got.Equal(want.Truncate(time.Microsecond)) {
+			t.Errorf("after Close the last use is %v, want %v", got, want)
+		}
+	})
+}
+
+// A last use that cannot be written is nothing to the bearer; it is written
+// when the store is back.
+func TestLastUseWithoutStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &watched{Store: open(t), touchErr: token.ErrUnavailable}
+		text := create(t, store, time.Hour)
+		v, err := token.NewVerifier(store, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		use := func() {
+			if _, err := v.Verify(t.Context(), text); err != nil {
+				t.Errorf("Verify = %v", err)
+			}
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+		}
+		use()
+		use()
+		if got := store.touches.Load(); got != 2 {
+			t.Errorf("tried to write %d times, want 2", got)
+		}
+		store.touchErr = nil
+		use()
+		all, err := store.Tokens(t.Context())
+		if err != nil || all[0].LastUsedAt.IsZero() {
+			t.Errorf("the store is back and has %v, %v", all, err)
+		}
+		store.touchErr = token.ErrUnavailable
+		time.Sleep(token.TouchInterval)
+		use()
+		if err := v.Close(); !errors.Is(err, token.ErrUnavailable) {
+			t.Errorf("Close = %v, want %v", err, token.ErrUnavailable)
+		}
+	})
+}
+
+func TestVerifyAllocations(t *testing.T) {
+	store := open(t)
+	text := create(t, store, time.Hour)
+	v := verifier(t, store, static)
+	for name, text := range map[string]string{"stored": text, "static": static, "malformed": "pst_nonsense"} {
+		got := testing.AllocsPerRun(1000, func() { _, _ = v.Verify(t.Context(), text) })
+		if got > 2 {
+			t.Errorf("verifying a token, %s, takes %v allocations, want 2 at most", name, got)
+		}
+	}
+}
+
+// BenchmarkVerify verifies tokens that the store has been asked about, as all
+// but two a second are.
+func BenchmarkVerify(b *testing.B) {
+	store := open(b)
+	stored := create(b, store, time.Hour)
+	_, unknown := token.New("n", nil, 0)
+	for _, c := range []struct{ name, text, static string }{
+		{"stored", stored, ""},
+		{"stored-beside-static", stored, static},
+		{"static", static, static},
+		{"unknown", unknown, ""},
+		{"malformed", "pst_nonsense", ""},
+	} {
+		b.Run("token="+c.name, func(b *testing.B) {
+			v := verifier(b, store, c.static)
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = v.Verify(b.Context(), c.text)
+			}
+		})
+	}
+}
+
+// create stores a token and returns its text.
+func create(t testing.TB, store token.Store, lifetime time.Duration) string {
+	t.Helper()
+	stored, text := token.New("n", []token.Scope{token.Read}, lifetime)
+	if err := store.CreateToken(t.Context(), stored); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// forge returns a text in good order that has the id of a stored token and
+// another secret.
+func forge(t testing.TB, store token.Store) string {
+	t.Helper()
+	stored, text := token.New("n", []token.Scope{token.Read}, time.Hour)
+	stored.SecretHash[0] ^= 1
+	if err := store.CreateToken(t.Context(), stored); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func open(t testing.TB) *sqlite.Store {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), sqlite.Memory)
 	if err != nil {
@@ -118,11 +523,16 @@ func open(t *testing.T) *sqlite.Store {
 	return store
 }
 
-func verifier(t *testing.T, store token.Store, static string) *token.Verifier {
+func verifier(t testing.TB, store token.Store, static string) *token.Verifier {
 	t.Helper()
 	v, err := token.NewVerifier(store, static)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := v.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return v
 }

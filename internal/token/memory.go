@@ -1,0 +1,145 @@
+package token
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// rememberFor is how long an answer of the store is believed, counted from
+	// the question. A revocation bites within a second; this is half of it.
+	rememberFor = 500 * time.Millisecond
+
+	// lookupTime is how long the store may take over an answer. It does not
+	// depend on who asked first and may have gone since.
+	lookupTime = 5 * time.Second
+
+	// A memory holds at most twice as many answers of each kind, some 400 bytes
+	// each. They are apart, so that no flood of unknown ids drives out the
+	// tokens that exist.
+	maxFound   = 8192
+	maxMissing = 4096
+)
+
+// lookup is what the store said about one id. A token that does not exist is
+// the zero Token, which accepts no secret: from here on it is treated, and
+// timed, like any other that is not in force.
+type lookup struct {
+	began time.Time
+	done  chan struct{} // closed once token and err are there
+	token Token
+	err   error
+}
+
+func (l *lookup) fresh(now time.Time) bool { return now.Sub(l.began) < rememberFor }
+
+// memory asks the store for tokens and remembers its answers for rememberFor.
+// Questions about one id at one time become one.
+type memory struct {
+	store          Store
+	mu             sync.RWMutex
+	found, missing recent
+	pending        map[string]*lookup
+}
+
+func newMemory(store Store) memory {
+	return memory{
+		store:   store,
+		found:   recent{limit: maxFound},
+		missing: recent{limit: maxMissing},
+		pending: map[string]*lookup{},
+	}
+}
+
+// lookUp returns what the store says, or said less than rememberFor before now,
+// about an id.
+func (m *memory) lookUp(ctx context.Context, id string, now time.Time) (*lookup, error) {
+	m.mu.RLock()
+	l := m.remembered(id, now)
+	m.mu.RUnlock()
+	if l != nil {
+		return l, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	if l = m.remembered(id, now); l != nil { // meanwhile
+		m.mu.Unlock()
+		return l, nil
+	}
+	if l = m.pending[id]; l != nil && l.fresh(now) {
+		m.mu.Unlock()
+		select {
+		case <-l.done:
+			return l, l.err
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	id = strings.Clone(id) // it is part of a whole Authorization header
+	l = &lookup{began: now, done: make(chan struct{}), err: ErrUnavailable}
+	m.pending[id] = l
+	m.mu.Unlock()
+	m.ask(ctx, id, l)
+	return l, l.err
+}
+
+// ask has l answered by the store and remembers the answer.
+func (m *memory) ask(ctx context.Context, id string, l *lookup) {
+	defer func() { // also if the store panics: others wait
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.pending[id] == l {
+			delete(m.pending, id)
+		}
+		switch {
+		case l.err == nil:
+			m.found.put(id, l)
+		case errors.Is(l.err, ErrNotFound):
+			l.token, l.err = Token{}, nil
+			m.missing.put(id, l)
+		}
+		close(l.done)
+	}()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTime)
+	defer cancel()
+	l.token, l.err = m.store.Token(ctx, id)
+}
+
+// remembered returns a fresh answer, or nil. The caller holds mu.
+func (m *memory) remembered(id string, now time.Time) *lookup {
+	if l := m.found.get(id, now); l != nil {
+		return l
+	}
+	return m.missing.get(id, now)
+}
+
+// recent holds lookups of the last rememberFor, and at most twice as many as
+// its limit: when the young ones are that many or that old, the old ones go.
+type recent struct {
+	limit      int
+	young, old map[string]*lookup
+	turned     time.Time
+}
+
+func (r *recent) get(id string, now time.Time) *lookup {
+	l := r.young[id]
+	if l == nil {
+		l = r.old[id]
+	}
+	if l == nil || !l.fresh(now) {
+		return nil
+	}
+	return l
+}
+
+func (r *recent) put(id string, l *lookup) {
+	if r.young == nil || len(r.young) >= r.limit || l.began.Sub(r.turned) >= rememberFor {
+		r.young, r.old, r.turned = map[string]*lookup{}, r.young, l.began
+	}
+	r.young[id] = l
+}

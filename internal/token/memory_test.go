@@ -1,0 +1,62 @@
+package token
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// onlyOne is a store with one token. What is tested is how much a Verifier
+// remembers, and no real store holds that still.
+type onlyOne struct {
+	Store
+	id      string
+	lookups int
+}
+
+func (s *onlyOne) Token(_ context.Context, id string) (Token, error) {
+	s.lookups++
+	if id != s.id {
+		return Token{}, ErrNotFound
+	}
+	return Token{ID: id}, nil
+}
+
+// A flood of unknown ids takes a bounded amount of memory and does not make the
+// tokens that exist any slower.
+func TestFloodOfUnknown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &onlyOne{id: "the one"}
+		m := newMemory(store)
+		look := func(id string) {
+			if _, err := m.lookUp(t.Context(), id, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		look(store.id)
+		for i := range 20 * maxMissing {
+			look(fmt.Sprint("unknown ", i))
+		}
+		if got := len(m.missing.young) + len(m.missing.old); got > 2*maxMissing {
+			t.Errorf("remembers %d unknown ids, want at most %d", got, 2*maxMissing)
+		}
+		if len(m.pending) != 0 {
+			t.Errorf("%d look-ups are still under way", len(m.pending))
+		}
+		asked := store.lookups
+		look(store.id)
+		look(fmt.Sprint("unknown ", 20*maxMissing-1))
+		if store.lookups != asked {
+			t.Error("the flood made the store be asked again about a token that exists, or about the latest unknown one")
+		}
+		time.Sleep(rememberFor)
+		look("another")
+		time.Sleep(rememberFor)
+		look("yet another")
+		if got := len(m.missing.young) + len(m.missing.old); got != 2 {
+			t.Errorf("a second after the flood %d unknown ids are remembered, want 2", got)
+		}
+	})
+}
