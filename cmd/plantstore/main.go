@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v3"
+
+	"github.com/plantstore/plantstore/internal/token"
 )
 
 // system is the outside world as the commands see it.
@@ -33,7 +35,7 @@ func mainCode() int {
 
 	sys := system{getenv: os.Getenv, stdout: os.Stdout, stderr: os.Stderr}
 	if err := run(ctx, sys, os.Args); err != nil {
-		fmt.Fprintln(sys.stderr, "plantstore:", err)
+		fmt.Fprintln(sys.stderr, "plantstore:", token.Redact(err.Error())) // it may quote what was typed
 		return 1
 	}
 	return 0
@@ -48,14 +50,12 @@ func run(ctx context.Context, sys system, args []string) error {
 		ErrWriter: sys.stderr,
 		Commands: []*cli.Command{
 			serveCommand(sys),
+			tokenCommand(sys),
 		},
 		Action: unknownCommand,
 		// Errors are printed once, by main.
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 	}
-	root.OnUsageError = explainUsage
-	for _, cmd := range root.Commands {
-		cmd.OnUsageError = explainUsage
-	}
+	explainUsages(root)
 	return root.Run(ctx, args)
 }

@@ -30,6 +30,8 @@ func TestMain(m *testing.M) {
 //	                       with a ! before it, it must have failed
 //	http METHOD PATH BODY  sends a request with $TOKEN; the status line and the
 //	                       body are there for stdout
+//	keep NAME              sets $NAME to what the last command printed on stdout
+//	id NAME TOKEN          sets $NAME to the ID of a token
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
@@ -44,7 +46,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": startServe, "quit": quit, "http": sendHTTP,
+			"serve": startServe, "quit": quit, "http": sendHTTP, "keep": keep, "id": keepID,
 		},
 	})
 }
@@ -123,6 +125,20 @@ type script struct{ ts *testscript.TestScript }
 func (s script) Helper()                           {}
 func (s script) Name() string                      { return s.ts.Name() }
 func (s script) Errorf(format string, args ...any) { s.ts.Fatalf(format, args...) }
+
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: keep NAME")
+	}
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+}
+
+func keepID(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 || len(args[1]) < 16 {
+		ts.Fatalf("usage: id NAME TOKEN")
+	}
+	ts.Setenv(args[0], args[1][4:16]) // what follows pst_
+}
 
 func writeLines(w io.Writer, lines ...string) error {
 	_, err := io.WriteString(w, strings.Join(lines, "\n"))

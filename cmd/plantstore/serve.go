@@ -36,7 +36,8 @@ func serveCommand(sys system) *cli.Command {
 		Usage: "answer requests until told to stop",
 		Description: "Prints one line with its address on stdout once it accepts requests; its log is on stderr.\n" +
 			"SIGTERM or Ctrl-C stops it after the requests in flight; a second one stops it at once.\n\n" +
-			"A token with every scope may be given as PLANTSTORE_TOKEN, at least 16 characters:\n\n" +
+			"Requests need a token: plantstore token makes them. One with every scope may also be given as\n" +
+			"PLANTSTORE_TOKEN, at least 16 characters:\n\n" +
 			"   PLANTSTORE_TOKEN=$(openssl rand -hex 32) plantstore serve",
 		Flags: []cli.Flag{
 			&cli.StringFlag{
@@ -45,12 +46,7 @@ func serveCommand(sys system) *cli.Command {
 				Value:   "127.0.0.1:8080",
 				Sources: cli.EnvVars("PLANTSTORE_ADDR"),
 			},
-			&cli.StringFlag{
-				Name:    "store",
-				Usage:   "keep plants in `STORE`: a path, sqlite:PATH, or sqlite::memory: (gone at the end)",
-				Value:   "plantstore.db",
-				Sources: cli.EnvVars("PLANTSTORE_STORE"),
-			},
+			storeFlag(),
 			&cli.StringFlag{
 				Name:    "max-body",
 				Usage:   "refuse request bodies larger than `SIZE`, as in 64KiB or 1MiB",
@@ -108,6 +104,11 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 			log.Warn("when tokens were last used is not known to the minute", "err", err)
 		}
 	}()
+	if sys.getenv("PLANTSTORE_TOKEN") == "" && !config.printToken {
+		if err := adviseToken(ctx, log, store, config.store); err != nil {
+			return err
+		}
+	}
 	handler, err := httpapi.New(httpapi.Options{
 		Plants:  store,
 		Tokens:  tokens,

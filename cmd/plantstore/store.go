@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/urfave/cli/v3"
+
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/token"
@@ -17,11 +19,23 @@ type store interface {
 	Close() error
 }
 
+const defaultStore = "plantstore.db"
+
+// storeFlag is --store, the same for every command that needs a store.
+func storeFlag() cli.Flag {
+	return &cli.StringFlag{
+		Name:    "store",
+		Usage:   "keep plants and tokens in `STORE`: a path, sqlite:PATH, or sqlite::memory: (gone at the end)",
+		Value:   defaultStore,
+		Sources: cli.EnvVars("PLANTSTORE_STORE"),
+	}
+}
+
 // openStore opens the store that --store names: a path, or sqlite: and a path.
 func openStore(ctx context.Context, name string) (store, error) {
 	path, explicit := strings.CutPrefix(name, "sqlite:")
-	if scheme, _, ok := strings.Cut(name, "://"); ok && !explicit {
-		return nil, fmt.Errorf("--store %s://…: no such kind of store: give a path, sqlite:PATH, or sqlite::memory: to keep nothing", scheme)
+	if isURL(name) {
+		return nil, fmt.Errorf("--store %s: no such kind of store: give a path, sqlite:PATH, or sqlite::memory: to keep nothing", showStore(name))
 	}
 	if path == "" {
 		return nil, fmt.Errorf("--store is empty: give a path, sqlite:PATH, or sqlite::memory: to keep nothing")
@@ -30,4 +44,17 @@ func openStore(ctx context.Context, name string) (store, error) {
 		path = "./" + path // a file of that odd name; in memory is sqlite::memory:
 	}
 	return sqlite.Open(ctx, path)
+}
+
+// isURL reports whether the store is not a file but somewhere else.
+func isURL(name string) bool {
+	return strings.Contains(name, "://") && !strings.HasPrefix(name, "sqlite:")
+}
+
+// showStore names a store in a message. A URL may hold a password.
+func showStore(name string) string {
+	if scheme, _, _ := strings.Cut(name, "://"); isURL(name) {
+		return scheme + "://…"
+	}
+	return name
 }

@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	// rememberFor is how long an answer of the store is believed, counted from
-	// the question. A revocation bites within a second; this is half of it.
-	rememberFor = 500 * time.Millisecond
+	// RememberFor is how long a [Verifier] believes an answer of the store,
+	// counted from the question. A change is obeyed everywhere within a second;
+	// this is half of it.
+	RememberFor = 500 * time.Millisecond
 
 	// lookupTime is how long the store may take over an answer. It does not
 	// depend on who asked first and may have gone since.
@@ -34,9 +35,9 @@ type lookup struct {
 	err   error
 }
 
-func (l *lookup) fresh(now time.Time) bool { return now.Sub(l.began) < rememberFor }
+func (l *lookup) fresh(now time.Time) bool { return now.Sub(l.began) < RememberFor }
 
-// memory asks the store for tokens and remembers its answers for rememberFor.
+// memory asks the store for tokens and remembers its answers for RememberFor.
 // Questions about one id at one time become one.
 type memory struct {
 	store          Store
@@ -54,7 +55,7 @@ func newMemory(store Store) memory {
 	}
 }
 
-// lookUp returns what the store says, or said less than rememberFor before now,
+// lookUp returns what the store says, or said less than RememberFor before now,
 // about an id.
 func (m *memory) lookUp(ctx context.Context, id string, now time.Time) (*lookup, error) {
 	m.mu.RLock()
@@ -118,7 +119,7 @@ func (m *memory) remembered(id string, now time.Time) *lookup {
 	return m.missing.get(id, now)
 }
 
-// recent holds lookups of the last rememberFor, and at most twice as many as
+// recent holds lookups of the last RememberFor, and at most twice as many as
 // its limit: when the young ones are that many or that old, the old ones go.
 type recent struct {
 	limit      int
@@ -138,7 +139,7 @@ func (r *recent) get(id string, now time.Time) *lookup {
 }
 
 func (r *recent) put(id string, l *lookup) {
-	if r.young == nil || len(r.young) >= r.limit || l.began.Sub(r.turned) >= rememberFor {
+	if r.young == nil || len(r.young) >= r.limit || l.began.Sub(r.turned) >= RememberFor {
 		r.young, r.old, r.turned = map[string]*lookup{}, r.young, l.began
 	}
 	r.young[id] = l

@@ -51,9 +51,9 @@ func TestFloodOfUnknown(t *testing.T) {
 		if store.lookups != asked {
 			t.Error("the flood made the store be asked again about a token that exists, or about the latest unknown one")
 		}
-		time.Sleep(rememberFor)
+		time.Sleep(RememberFor)
 		look("another")
-		time.Sleep(rememberFor)
+		time.Sleep(RememberFor)
 		look("yet another")
 		if got := len(m.missing.young) + len(m.missing.old); got != 2 {
 			t.Errorf("a second after the flood %d unknown ids are remembered, want 2", got)
