@@ -53,9 +53,13 @@ func bearer(headers []string) (string, error) {
 	if len(headers) > 1 {
 		return "", errBadCredentials
 	}
-	scheme, text, _ := strings.Cut(headers[0], " ")
+	scheme, text := headers[0], ""
+	if i := strings.IndexAny(scheme, " \t,"); i >= 0 {
+		scheme, text = scheme[:i], scheme[i:]
+	}
 	if !strings.EqualFold(scheme, "Bearer") {
 		return "", errNoCredentials // of a kind that we know
 	}
-	return strings.TrimLeft(text, " "), nil // 1*SP, RFC 9110, section 11.4
+	// 1*SP, RFC 9110, section 11.4; what else stands there is no token's text.
+	return strings.TrimLeft(text, " "), nil
 }

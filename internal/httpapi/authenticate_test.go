@@ -1,11 +1,14 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,86 +17,163 @@ import (
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-func TestCredentials(t *testing.T) {
+func TestScope(t *testing.T) {
 	s := start(t, nil)
-	stored, text := token.New("writer", []token.Scope{token.Write}, time.Hour)
+	stored, text := token.New("reader", []token.Scope{token.Read}, time.Hour)
 	if err := s.store.CreateToken(t.Context(), stored); err != nil {
 		t.Fatal(err)
 	}
-	_, stranger := token.New("stranger", nil, 0)
-	for name, c := range map[string]struct {
-		authorization []string
-		want          plantapi.ErrorCode // 0: accepted
-	}{
-		"stored":             {[]string{"Bearer " + text}, 0},
-		"static":             {[]string{"Bearer " + staticToken}, 0},
-		"scheme in any case": {[]string{"bEARER " + text}, 0},
-		"more spaces":        {[]string{"Bearer   " + text}, 0},
-		"none":               {nil, plantapi.CodeNoCredentials},
-		"empty":              {[]string{""}, plantapi.CodeNoCredentials},
-		"another scheme":     {[]string{"Basic dXNlcjpwYXNz"}, plantapi.CodeNoCredentials},
-		"scheme alone":       {[]string{"Bearer"}, plantapi.CodeBadCredentials},
-		"unknown":            {[]string{"Bearer " + stranger}, plantapi.CodeBadCredentials},
-		"malformed":          {[]string{"Bearer pst_"}, plantapi.CodeBadCredentials},
-		"a word too much":    {[]string{"Bearer " + text + " x"}, plantapi.CodeBadCredentials},
-		"two headers":        {[]string{"Bearer " + text, "Bearer " + text}, plantapi.CodeBadCredentials},
-	} {
-		t.Run(name, func(t *testing.T) {
-			a := s.with(t).post(`{"id":1,"name":"n"}`, func(r *http.Request) { r.Header["Authorization"] = c.authorization })
-			if c.want == 0 {
-				if a.StatusCode != http.StatusOK {
-					t.Errorf("answered %s %s, want 200", a.Status, a.body)
-				}
-				return
-			}
-			a.wantError(t, c.want)
-			want := `Bearer realm="plantstore"`
-			if c.want == plantapi.CodeBadCredentials {
-				want += `, error="invalid_token"`
-			}
-			if got := a.Header.Get("WWW-Authenticate"); got != want {
-				t.Errorf("WWW-Authenticate is %q, want %q", got, want)
-			}
-		})
+	a := s.post(`{"id":1,"name":"n"}`, header("Authorization", "Bearer "+text))
+	a.wantError(t, plantapi.CodeInsufficientScope)
+	want := `Bearer realm="plantstore", error="insufficient_scope", scope="write"`
+	if got := a.Header.Get("WWW-Authenticate"); got != want {
+		t.Errorf("WWW-Authenticate is %q, want %q", got, want)
 	}
+	s.wantNone(1)
 }
 
-// No operation of the document is open, and none is open to the wrong scope.
-func TestEveryOperationNeedsItsScope(t *testing.T) {
+// Whatever is wrong with credentials, the answers are the same to the byte.
+func TestBadCredentialsAreOneAnswer(t *testing.T) {
 	s := start(t, nil)
-	tokens := map[string]string{} // by the scope they lack
-	for lacks, has := range map[string]token.Scope{"write": token.Read, "read": token.Write} {
-		stored, text := token.New("has "+string(has), []token.Scope{has}, time.Hour)
+	_, stranger := token.New("stranger", nil, 0)
+	texts := map[string]string{"unknown": stranger, "malformed": "nonsense"}
+	for name, change := range map[string]func(*token.Token){
+		"expired":      func(s *token.Token) { s.ExpiresAt = time.Now() },
+		"revoked":      func(s *token.Token) { s.Revoke(time.Now()) },
+		"wrong secret": func(s *token.Token) { s.SecretHash[0] ^= 1 },
+		"old secret":   func(s *token.Token) { _, _ = s.Rotate(time.Now(), 0) },
+	} {
+		stored, text := token.New(name, []token.Scope{token.Write}, time.Hour)
+		change(&stored)
 		if err := s.store.CreateToken(t.Context(), stored); err != nil {
 			t.Fatal(err)
 		}
-		tokens[lacks] = text
+		texts[name] = text
+	}
+	first := ""
+	for name, text := range texts {
+		a := s.post(`{"id":1,"name":"n"}`, header("Authorization", "Bearer "+text))
+		a.Header.Del("Date")
+		got := fmt.Sprintln(a.Status, a.Header, a.body)
+		if first == "" {
+			first = got
+		}
+		if got != first {
+			t.Errorf("%s is answered\n%swhere another is answered\n%s", name, got, first)
+		}
+	}
+}
+
+// TestEveryOperation walks the document: nothing in it is open, and each scope
+// allows what it says and no more.
+func TestEveryOperation(t *testing.T) {
+	store := openStore(t)
+	handler := newHandler(t, store, store)
+	texts := map[token.Scope]string{}
+	for _, scope := range []token.Scope{"", token.Read, token.Write} {
+		var scopes []token.Scope
+		if scope != "" {
+			scopes = append(scopes, scope)
+		}
+		stored, text := token.New("n", scopes, time.Hour)
+		if err := store.CreateToken(t.Context(), stored); err != nil {
+			t.Fatal(err)
+		}
+		texts[scope] = text
 	}
 	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
 	if err != nil {
 		t.Fatal(err)
 	}
+	walked := 0
 	for path, item := range doc.Paths.Map() {
+		target := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "1")
 		for method, operation := range item.Operations() {
-			t.Run(operation.OperationID, func(t *testing.T) {
-				s := s.with(t)
-				path := strings.ReplaceAll(path, "{id}", "1")
-				scope := operation.Extensions["x-required-scope"].(string)
-				a := s.send(method, path, "")
-				a.wantError(t, plantapi.CodeNoCredentials)
-				if got, want := a.Header.Get("WWW-Authenticate"), `Bearer realm="plantstore"`; got != want {
-					t.Errorf("WWW-Authenticate is %q, want %q", got, want)
+			walked++
+			t.Run(method+" "+path, func(t *testing.T) {
+				needed := token.Scope(fmt.Sprint(operation.Extensions["x-required-scope"]))
+				send := func(authorization string) answer {
+					r := httptest.NewRequestWithContext(t.Context(), method, target, untouchable{t})
+					if authorization != "" {
+						r.Header.Set("Authorization", authorization)
+					}
+					w := httptest.NewRecorder()
+					handler.ServeHTTP(w, r)
+					return answer{w.Result(), w.Body.String()}
 				}
-				a = s.send(method, path, "", header("Authorization", "Bearer "+tokens[scope]))
-				a.wantError(t, plantapi.CodeInsufficientScope)
-				want := fmt.Sprintf(`Bearer realm="plantstore", error="insufficient_scope", scope=%q`, scope)
-				if got := a.Header.Get("WWW-Authenticate"); got != want {
-					t.Errorf("WWW-Authenticate is %q, want %q", got, want)
+				send("").wantError(t, plantapi.CodeNoCredentials)
+				send("Bearer nonsense").wantError(t, plantapi.CodeBadCredentials)
+				for scope, text := range texts {
+					if scope == needed {
+						continue
+					}
+					a := send("Bearer " + text)
+					a.wantError(t, plantapi.CodeInsufficientScope)
+					want := fmt.Sprintf(`Bearer realm="plantstore", error="insufficient_scope", scope="%s"`, needed)
+					if got := a.Header.Get("WWW-Authenticate"); got != want {
+						t.Errorf("WWW-Authenticate is %q, want %q", got, want)
+					}
+				}
+				for _, status := range []string{"401", "403"} {
+					if operation.Responses.Value(status) == nil {
+						t.Errorf("the document does not say that it answers %s", status)
+					}
+				}
+				if says := fmt.Sprintf("scope `%s`", needed); !strings.Contains(operation.Description, says) {
+					t.Errorf("its description does not name the %s", says)
 				}
 			})
+		}
+	}
+	if walked == 0 {
+		t.Fatal("the document has no operation")
+	}
+}
+
+// Whatever breaks, no token reaches an answer or the log, wherever it was sent.
+func TestTokensAreSecret(t *testing.T) {
+	store := openStore(t)
+	stored, text := token.New("n", []token.Scope{token.Write}, time.Hour)
+	if err := store.CreateToken(t.Context(), stored); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	for name, plants := range map[string]plant.Store{
+		"all is well":  store,
+		"store down":   faultyPlants{store, func() error { return plant.ErrUnavailable }},
+		"a bug":        faultyPlants{store, func() error { return errors.New("a bug of ours") }},
+		"another, bad": faultyPlants{store, func() error { panic("a bug of ours") }},
+	} {
+		for _, tokens := range []token.Store{store, faultyTokens{store, errors.New("tokens are down")}} {
+			bare := newBareHandler(t, plants, tokens, slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
+			handler := contract.Handler(t, bare)
+			for _, target := range []string{"/plants", "/plants?access_token=" + text, "/plants/" + text, "/" + text} {
+				for _, authorization := range []string{"Bearer " + text, "Bearer " + text[:64], "Basic " + text, "Bearer " + staticToken} {
+					r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader(`{"id":1,"name":"n"}`))
+					r.Header.Set("Content-Type", "application/json")
+					r.Header.Set("Authorization", authorization)
+					w := httptest.NewRecorder()
+					handler.ServeHTTP(w, r)
+					for _, secret := range []string{text[16:50], staticToken} {
+						if strings.Contains(fmt.Sprint(w.Result().Header, w.Body), secret) {
+							t.Errorf("%s: POST %s with %s answers the token: %d %v %s", name, target, authorization, w.Code, w.Result().Header, w.Body)
+						}
+					}
+				}
+			}
+		}
+	}
+	if log.Len() == 0 {
+		t.Error("nothing was logged")
+	}
+	for _, secret := range []string{text[16:50], staticToken} {
+		if strings.Contains(log.String(), secret) {
+			t.Errorf("the log has the token:\n%s", &log)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -38,7 +39,7 @@ func BenchmarkCreatePlant(b *testing.B) {
 		"store=sqlite": store,
 	} {
 		b.Run(name, func(b *testing.B) {
-			handler := newBareHandler(b, plants, store)
+			handler := newBareHandler(b, plants, store, slog.New(slog.DiscardHandler))
 			b.ReportAllocs()
 			for id := 0; b.Loop(); id++ {
 				r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/plants",

@@ -91,7 +91,7 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 	if rw, ok := w.(*responseWriter); ok && rw.begun {
 		// The answer was under way: the caller has gone, or what follows would
 		// make two answers of one. There is nobody left to tell.
-		fs.log.Debug("answer cut short", "method", r.Method, "path", r.URL.Path, "err", err)
+		fs.log.Debug("answer cut short", "method", r.Method, "path", token.Redact(r.URL.Path), "err", err)
 		return
 	}
 	f := failureOf(err)
@@ -113,7 +113,7 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 	if status >= 500 {
 		id := uuid.Must(uuid.NewV7()).String()
 		body.RequestID = &id
-		fs.log.Error("request failed", "request_id", id, "method", r.Method, "path", r.URL.Path, "status", status, "err", err)
+		fs.log.Error("request failed", "request_id", id, "method", r.Method, "path", token.Redact(r.URL.Path), "status", status, "err", err)
 	}
 	writeJSON(w, status, body)
 }

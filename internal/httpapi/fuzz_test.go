@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,7 +25,7 @@ func FuzzBody(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	store := openStore(f)
-	bare := newBareHandler(f, store, store)
+	bare := newBareHandler(f, store, store, slog.New(slog.DiscardHandler))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/plants", strings.NewReader(string(body)))
 		r.Header.Set("Content-Type", "application/json")

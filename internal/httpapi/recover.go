@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+
+	"github.com/plantstore/plantstore/internal/token"
 )
 
 // recoverPanics answers a request whose handler panicked. A half-written answer
@@ -22,7 +24,7 @@ func (fs failures) recoverPanics(next http.Handler) http.Handler {
 			}
 			err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 			if rw.begun {
-				fs.log.Error("panic in an answer", "method", r.Method, "path", r.URL.Path, "err", err)
+				fs.log.Error("panic in an answer", "method", r.Method, "path", token.Redact(r.URL.Path), "err", err)
 				panic(http.ErrAbortHandler)
 			}
 			fs.write(rw, r, err)

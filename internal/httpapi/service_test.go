@@ -45,7 +45,7 @@ func start(t *testing.T, wrap func(plant.Store) plant.Store) *service {
 	if wrap != nil {
 		plants = wrap(plants)
 	}
-	server := httptest.NewUnstartedServer(newBareHandler(t, plants, store))
+	server := httptest.NewUnstartedServer(newBareHandler(t, plants, store, slog.New(slog.DiscardHandler)))
 	server.Config.DisableGeneralOptionsHandler = true // as serve has it
 	server.Start()
 	t.Cleanup(server.Close)
@@ -72,11 +72,11 @@ func openStore(t testing.TB) *sqlite.Store {
 // document.
 func newHandler(t testing.TB, plants plant.Store, tokens token.Store) http.Handler {
 	t.Helper()
-	return contract.Handler(t, newBareHandler(t, plants, tokens))
+	return contract.Handler(t, newBareHandler(t, plants, tokens, slog.New(slog.DiscardHandler)))
 }
 
 // newBareHandler returns the handler as the program has it.
-func newBareHandler(t testing.TB, plants plant.Store, tokens token.Store) http.Handler {
+func newBareHandler(t testing.TB, plants plant.Store, tokens token.Store, log *slog.Logger) http.Handler {
 	t.Helper()
 	verifier, err := token.NewVerifier(tokens, staticToken)
 	if err != nil {
@@ -90,7 +90,7 @@ func newBareHandler(t testing.TB, plants plant.Store, tokens token.Store) http.H
 	handler, err := httpapi.New(httpapi.Options{
 		Plants:  plants,
 		Tokens:  verifier,
-		Log:     slog.New(slog.DiscardHandler),
+		Log:     log,
 		MaxBody: maxBody,
 	})
 	if err != nil {
