@@ -15,6 +15,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// With the race detector every program would wait a second before it exits.
+	os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	testscript.Main(m, map[string]func(){
 		"plantstore": func() { os.Exit(mainCode()) },
 	})
@@ -36,6 +38,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			started := new(*running)
 			env.Values[runningKey{}] = started
 			env.Defer(func() {
@@ -60,7 +63,7 @@ func startServe(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("serve: already running")
 	}
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "PLANTSTORE_TOKEN", "PLANTSTORE_ADDR", "PLANTSTORE_STORE"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "PLANTSTORE_TOKEN", "PLANTSTORE_ADDR", "PLANTSTORE_STORE"} {
 		if value := ts.Getenv(name); value != "" {
 			env = append(env, name+"="+value)
 		}

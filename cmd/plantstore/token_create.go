@@ -18,7 +18,7 @@ func tokenCreateCommand(sys system) *cli.Command {
 		Name:  "create",
 		Usage: "make a token and print it, this once",
 		Description: "Prints the token alone on stdout; what there is to know about it is on stderr.\n\n" +
-			"   TOKEN=$(plantstore token create --name \"laptop of Ada\" --scope read --expires 30d)",
+			"   TOKEN=$(plantstore token create --name \"green laptop\" --scope read --expires 30d)",
 		Flags: []cli.Flag{
 			storeFlag(),
 			&cli.StringFlag{
@@ -77,7 +77,7 @@ func checkName(name string) error {
 	const maxLen = 100
 	switch {
 	case strings.TrimSpace(name) == "":
-		return errors.New("a token needs a name, so that people know who has it: add --name, as in --name \"laptop of Ada\"")
+		return errors.New("a token needs a name, so that people know who has it: add --name, as in --name \"green laptop\"")
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }), len(name) > maxLen:
 		return fmt.Errorf("--name: a name is at most %d bytes of printable text", maxLen)
 	}
