@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// onlyOne is a store with one token. What is tested is how much a Verifier
-// remembers, and no real store holds that still.
+// onlyOne is a store with one token. A real store cannot stand here: it imports
+// this package, and how much is remembered is seen only from within.
 type onlyOne struct {
 	Store
 	id      string

@@ -9,6 +9,10 @@
 // stored, so a stolen database opens no door (256 random bits need no slow
 // hash). The checksum tells a typing mistake from a wrong token without asking
 // the store.
+//
+// Who is calling is asked by every request, so a [Verifier] stands between the
+// requests and the [Store]: it believes an answer for half a second, and notes
+// last uses in the background.
 package token
 
 import (

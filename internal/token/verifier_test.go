@@ -233,6 +233,26 @@ func (s *panics) Token(ctx context.Context, id string) (token.Token, error) {
 	return s.Store.Token(ctx, id)
 }
 
+// A store that never answers is given up, however patient the caller is.
+func TestVerifyGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := open(t)
+		text := create(t, store, time.Hour)
+		began := time.Now()
+		_, err := verifier(t, hangs{store}, "").Verify(t.Context(), text)
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 10*time.Second {
+			t.Errorf("Verify = %v after %v, want %v", err, took, context.DeadlineExceeded)
+		}
+	})
+}
+
+type hangs struct{ token.Store }
+
+func (hangs) Token(ctx context.Context, _ string) (token.Token, error) {
+	<-ctx.Done()
+	return token.Token{}, ctx.Err()
+}
+
 // A store that fails once is asked again by the next request.
 func TestVerifyRemembersNoFailure(t *testing.T) {
 	store := open(t)
@@ -415,6 +435,14 @@ func TestLastUse(t *testing.T) {
 		}
 		if got := lastUse(); !got.Equal(want.Truncate(time.Microsecond)) {
 			t.Errorf("after Close the last use is %v, want %v", got, want)
+		}
+		time.Sleep(token.TouchInterval)
+		if _, err := second.Verify(t.Context(), text); err != nil {
+			t.Errorf("after Close Verify = %v", err)
+		}
+		synctest.Wait()
+		if got := lastUse(); !got.Equal(want.Truncate(time.Microsecond)) {
+			t.Errorf("a use after Close was noted: %v", got)
 		}
 	})
 }
