@@ -55,11 +55,11 @@ func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant
 func (s *Store) Put(ctx context.Context, p plant.Plant, condition plant.Precondition) (stored plant.Plant, created bool, err error) {
 	err = s.write(ctx, func(conn *sqlite.Conn) error {
 		current, err := getPlant(conn, p.ID)
-		if errors.Is(err, plant.ErrNotFound) {
+		created = errors.Is(err, plant.ErrNotFound)
+		if created {
 			if err := condition.Check(nil); err != nil {
 				return err
 			}
-			created = true
 			stored, _, err = insertPlant(conn, p)
 			return err
 		}
