@@ -74,11 +74,27 @@ func wholeRun() bool {
 	return !testing.Short()
 }
 
-// promises lists everything that the document promises: each status of each
-// operation, each header of it, each example of a body or a parameter.
+// promises lists everything that the document promises: of each operation what
+// credentials open it, each keyword of each parameter and body to obey and to
+// break, each status, media type, header and example, each link, and what calls
+// that follow one another must see.
 func promises(d *document) []string {
 	var all []string
+	s := newSuite(d, 0)
+	for _, test := range append(s.routes(), s.sequences()...) {
+		all = append(all, test.promise)
+	}
 	for _, r := range d.routes {
+		of := func(promises ...string) {
+			for _, promise := range promises {
+				all = append(all, r.operation.OperationID+", "+promise)
+			}
+		}
+		of("security, none", "security, bad", "security, scope", "security, good", "unknown parameter")
+		for _, ref := range r.operation.Parameters {
+			of(parameterKeywords(ref.Value)...)
+		}
+		of(bodyPromises(r)...)
 		for name := range r.parameters() {
 			all = append(all, parameterExample(r, name))
 		}
@@ -166,11 +182,7 @@ func (l *ledger) enter(d *document, x Exchange, test string) {
 	ref := r.operation.Responses.Status(x.Status)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	note := func(promise string) {
-		if l.seen[promise] == "" {
-			l.seen[promise] = test
-		}
-	}
+	note := func(promise string) { l.noteLocked(promise, test) }
 	note(answerOf(*r, x.Status))
 	for name := range ref.Value.Headers {
 		if len(x.Header.Values(name)) > 0 {
@@ -193,6 +205,19 @@ func (l *ledger) enter(d *document, x Exchange, test string) {
 				note(parameterExample(*r, name))
 			}
 		}
+	}
+}
+
+// note enters one promise.
+func (l *ledger) note(promise, test string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.noteLocked(promise, test)
+}
+
+func (l *ledger) noteLocked(promise, test string) {
+	if l.seen[promise] == "" {
+		l.seen[promise] = test
 	}
 }
 
