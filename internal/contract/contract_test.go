@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -230,7 +231,7 @@ func TestMatches(t *testing.T) {
 // answer, and returns the verdict.
 func ask(t *testing.T, name string, wrong func(*answer)) *verdict {
 	t.Helper()
-	handler := realHandler(t)
+	handler := realHandler(t, nil)
 	broken := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		recorder := httptest.NewRecorder()
 		handler.ServeHTTP(recorder, r)
@@ -254,18 +255,30 @@ func ask(t *testing.T, name string, wrong func(*answer)) *verdict {
 	return v
 }
 
-func realHandler(t *testing.T) http.Handler {
+// readOnlyToken is a token of every store here; it may only read.
+var readOnly, readOnlyToken = token.New("reader", []token.Scope{token.Read}, 0)
+
+// realHandler returns the real handler over a real store, which wrap may spoil.
+func realHandler(t *testing.T, wrap func(plant.Store) plant.Store) http.Handler {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), sqlite.Memory)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
+	if err := store.CreateToken(t.Context(), readOnly); err != nil {
+		t.Fatal(err)
+	}
 	tokens, err := token.NewVerifier(store, staticToken)
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := httpapi.New(httpapi.Options{Plants: store, Tokens: tokens, Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
+	t.Cleanup(func() { tokens.Close() })
+	var plants plant.Store = store
+	if wrap != nil {
+		plants = wrap(store)
+	}
+	handler, err := httpapi.New(httpapi.Options{Plants: plants, Tokens: tokens, Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

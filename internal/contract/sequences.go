@@ -48,6 +48,15 @@ func (s *suite) sequences() (all []Test) {
 	add("an old version is refused", oldVersion, http.MethodGet, http.MethodPut)
 	add("an old version is refused in another life of the id", oldVersionOfAnotherLife, http.MethodGet, http.MethodPut, http.MethodDelete)
 	add("HEAD is GET without a body", headIsGet, http.MethodGet)
+	for i, r := range s.doc.routes {
+		if array, member := s.batch(r); array != "" && has(http.MethodGet) {
+			taken, free := s.draw(), s.draw()
+			name := r.operation.OperationID + " stores all or nothing"
+			all = append(all, Test{"sequence, " + name, "sequence, " + name, func(v *session) {
+				allOrNothing(v, &s.doc.routes[i], array, member, taken, free)
+			}})
+		}
+	}
 	if list := s.list(); list != nil {
 		first := s.draw()
 		s.gen.next += 5
@@ -71,6 +80,55 @@ func (s *suite) list() *documentRoute {
 		}
 	}
 	return nil
+}
+
+// batch returns the member of an operation's body that is a list of plants to
+// be created, and the member of a plant that is its id; or nothing.
+func (s *suite) batch(r documentRoute) (array, member string) {
+	if r.operation.RequestBody == nil {
+		return "", ""
+	}
+	_, schema := bodyOf(r)
+	for name, property := range schema.Properties {
+		if property.Value.Items == nil {
+			continue
+		}
+		for inner, p := range property.Value.Items.Value.Properties {
+			if s.gen.identities[p.Value] {
+				return name, inner
+			}
+		}
+	}
+	return "", ""
+}
+
+// allOrNothing sends a batch of a plant that could be created and one whose id
+// another plant has.
+func allOrNothing(v *session, r *documentRoute, array, member string, taken, free int64) {
+	v.create(taken)
+	before := v.read(taken)
+	_, schema := bodyOf(*r)
+	item := schema.Properties[array].Value.Items.Value
+	plants := []any{}
+	for _, id := range []int64{free, taken} {
+		p := v.suite.gen.base(item).(map[string]any)
+		for name, property := range item.Properties {
+			if property.Value.Type.Is("string") {
+				p[name] = "another"
+			}
+		}
+		p[member] = id
+		plants = append(plants, p)
+	}
+	x := v.send(r.method, r.template, "", http.Header{"Content-Type": {"application/json"}}, encode(map[string]any{array: plants}))
+	e := v.refusedWith(x, plantapi.CodeIDTaken)
+	v.pointsAt(x, e, plantapi.InBody, fmt.Sprintf("/%s/1/%s", array, member))
+	if x := v.read(free); x.Status != http.StatusNotFound {
+		v.fail("a batch was refused, but plant %d of it is there: %s", free, x.Body)
+	}
+	if after := v.read(taken); !bytes.Equal(before.Body, after.Body) {
+		v.fail("a batch was refused, but a plant has changed from %s to %s", before.Body, after.Body)
+	}
 }
 
 // plainBody is the base of an operation's body, or nil.

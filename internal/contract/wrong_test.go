@@ -1,0 +1,315 @@
+package contract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+// The servers below are wrong in one way each. The generated tests alone must
+// find every one of them.
+
+// wrongAnswer is a server that changes what it answers.
+func wrongAnswer(change func(r *http.Request, a *answer)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			recorder := httptest.NewRecorder()
+			next.ServeHTTP(recorder, r)
+			a := &answer{recorder.Code, recorder.Header(), recorder.Body.String()}
+			a.header.Del("Content-Length")
+			change(r, a)
+			for name, values := range a.header {
+				w.Header()[name] = values
+			}
+			w.WriteHeader(a.status)
+			_, _ = io.WriteString(w, a.body)
+		})
+	}
+}
+
+// wrongReading is a server that takes a request for another one.
+func wrongReading(change func(r *http.Request)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			change(r)
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// wrongBody is a server that takes a body for another one.
+func wrongBody(change func(body string) string) func(http.Handler) http.Handler {
+	return wrongReading(func(r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		body = []byte(change(string(body)))
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	})
+}
+
+// The stores below are real ones that keep one promise less.
+
+type overwriting struct{ plant.Store }
+
+func (s overwriting) Create(ctx context.Context, p plant.Plant) error {
+	err := s.Store.Create(ctx, p)
+	if errors.Is(err, plant.ErrExists) {
+		_, _, _ = s.Put(ctx, p, plant.Precondition{})
+	}
+	return err
+}
+
+type forgetful struct{ plant.Store }
+
+func (forgetful) Create(context.Context, plant.Plant) error { return nil }
+
+type partial struct{ plant.Store }
+
+func (s partial) CreateAll(ctx context.Context, plants []plant.Plant) error {
+	for i, p := range plants {
+		if err := s.Create(ctx, p); err != nil {
+			return plant.ExistsError{Index: i}
+		}
+	}
+	return nil
+}
+
+type careless struct{ plant.Store }
+
+func (s careless) Put(ctx context.Context, p plant.Plant, _ plant.Precondition) (plant.Plant, bool, error) {
+	return s.Store.Put(ctx, p, plant.Precondition{})
+}
+
+type undeleting struct{ plant.Store }
+
+func (s undeleting) Delete(ctx context.Context, id int64, _ plant.Precondition) error {
+	_, err := s.Get(ctx, id)
+	return err
+}
+
+type tagKeeping struct{ plant.Store }
+
+func (s tagKeeping) Put(ctx context.Context, p plant.Plant, c plant.Precondition) (plant.Plant, bool, error) {
+	if old, err := s.Get(ctx, p.ID); err == nil && p.Tag == nil {
+		p.Tag = old.Tag
+	}
+	return s.Store.Put(ctx, p, c)
+}
+
+type deafToNull struct{ plant.Store }
+
+func (s deafToNull) Patch(ctx context.Context, id int64, change plant.Patch, c plant.Precondition) (plant.Plant, error) {
+	if change.Tag == nil {
+		change.SetTag = false
+	}
+	return s.Store.Patch(ctx, id, change, c)
+}
+
+type trimming struct{ plant.Store }
+
+func (s trimming) Create(ctx context.Context, p plant.Plant) error {
+	p.Name = strings.TrimSpace(p.Name)
+	return s.Store.Create(ctx, p)
+}
+
+func (s trimming) Put(ctx context.Context, p plant.Plant, c plant.Precondition) (plant.Plant, bool, error) {
+	p.Name = strings.TrimSpace(p.Name)
+	return s.Store.Put(ctx, p, c)
+}
+
+type sameVersion struct{ plant.Store }
+
+func (s sameVersion) Get(ctx context.Context, id int64) (plant.Plant, error) {
+	p, err := s.Store.Get(ctx, id)
+	p.ETag = "1"
+	return p, err
+}
+
+type generous struct{ plant.Store }
+
+func (s generous) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
+	page.Limit++
+	return s.Store.List(ctx, page)
+}
+
+type backwards struct{ plant.Store }
+
+func (s backwards) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
+	plants, more, err := s.Store.List(ctx, page)
+	for i, j := 0, len(plants)-1; i < j; i, j = i+1, j-1 {
+		plants[i], plants[j] = plants[j], plants[i]
+	}
+	return plants, more, err
+}
+
+type rounding struct{ plant.Store }
+
+func (s rounding) Get(ctx context.Context, id int64) (plant.Plant, error) {
+	p, err := s.Store.Get(ctx, int64(float64(id)))
+	return p, err
+}
+
+var wrongServers = map[string]func(http.Handler) http.Handler{
+	"answers 201 to a create": wrongAnswer(func(r *http.Request, a *answer) {
+		if r.Method == "POST" && a.status == 200 {
+			a.status = 201
+		}
+	}),
+	"gives the id away": wrongAnswer(func(r *http.Request, a *answer) {
+		if r.URL.Path == "/plants" && r.Method == "POST" && a.status == 200 {
+			a.replace("{", `{"id":1,`)
+		}
+	}),
+	"has no Location":      wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("Location") }),
+	"has another Location": wrongAnswer(func(_ *http.Request, a *answer) { setIf(a.header, "Location", "/plants/7") }),
+	"has no ETag":          wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("ETag") }),
+	"has one ETag for all": wrongAnswer(func(_ *http.Request, a *answer) { setIf(a.header, "ETag", `"0"`) }),
+	"has no challenge":     wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("WWW-Authenticate") }),
+	"has no Allow":         wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("Allow") }),
+	"has no Link":          wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("Link") }),
+	"forgets the limit": wrongAnswer(func(_ *http.Request, a *answer) {
+		setIf(a.header, "Link", limitInLink.ReplaceAllString(a.header.Get("Link"), ""))
+	}),
+	"lets others keep":      wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("Cache-Control") }),
+	"has errors in text":    wrongAnswer(func(_ *http.Request, a *answer) { textIf(a, a.status >= 400) }),
+	"has a null for a list": wrongAnswer(func(_ *http.Request, a *answer) { a.body = strings.Replace(a.body, "[]\n", "null\n", 1) }),
+	"has errors without message": wrongAnswer(func(_ *http.Request, a *answer) {
+		a.body = regexp.MustCompile(`"message":"[^"]*"`).ReplaceAllString(a.body, `"message":""`)
+	}),
+	"has a number of its own": wrongAnswer(func(_ *http.Request, a *answer) { a.body = strings.Replace(a.body, "40002", "40042", 1) }),
+	"has one number for all":  wrongAnswer(func(_ *http.Request, a *answer) { a.body = strings.Replace(a.body, "40001", "40002", 1) }),
+	"has no details": wrongAnswer(func(_ *http.Request, a *answer) {
+		a.body = regexp.MustCompile(`,"details":\[.*\]`).ReplaceAllString(a.body, "")
+	}),
+	"points at the whole body": wrongAnswer(func(_ *http.Request, a *answer) {
+		a.body = regexp.MustCompile(`"pointer":"[^"]*"`).ReplaceAllString(a.body, `"pointer":""`)
+	}),
+	"answers 404 to a wrong method": wrongAnswer(func(_ *http.Request, a *answer) {
+		if a.status == 405 {
+			a.status, a.body = 404, `{"error":40400,"message":"no such path"}`
+		}
+	}),
+	"has a redirect for a slash": wrongAnswer(func(r *http.Request, a *answer) {
+		if a.status == 404 && strings.HasSuffix(r.URL.Path, "/") {
+			a.status = 308
+		}
+	}),
+	"tells the HEAD apart": wrongAnswer(func(r *http.Request, a *answer) {
+		if r.Method == "HEAD" && a.status == 200 {
+			a.header.Del("ETag")
+		}
+	}),
+	"never says 304":        wrongReading(func(r *http.Request) { r.Header.Del("If-None-Match") }),
+	"takes no If-Match":     wrongReading(func(r *http.Request) { r.Header.Del("If-Match") }),
+	"is open":               wrongReading(func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+staticToken) }),
+	"is open to bad tokens": wrongReading(func(r *http.Request) { replaceIf(r, "Bearer nobody's", "Bearer "+staticToken) }),
+	"knows no scopes":       wrongReading(func(r *http.Request) { replaceIf(r, "Bearer "+readOnlyToken, "Bearer "+staticToken) }),
+	"takes any media type":  wrongReading(func(r *http.Request) { mediaTypeIf(r) }),
+	"takes any parameter":   wrongReading(func(r *http.Request) { r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "unknown-parameter=1", "", 1) }),
+	"takes a page of none":  wrongReading(func(r *http.Request) { r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "limit=0", "limit=1", 1) }),
+	"takes ids with zeros":  wrongReading(func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/01", "/1", 1) }),
+	"takes fractions":       wrongBody(func(body string) string { return strings.Replace(body, ":1.0", ":1", 1) }),
+	"takes null for a name": wrongBody(func(body string) string { return strings.Replace(body, `"name":null`, `"name":""`, 1) }),
+	"takes what follows":    wrongBody(func(body string) string { return strings.TrimSuffix(body, "x") }),
+	"takes a name twice":    wrongBody(func(body string) string { return strings.Replace(body, `"x":1,"x":1,`, "", 1) }),
+	"takes unknown members": wrongBody(func(body string) string { return strings.Replace(body, `,"unknown-member":1`, "", 1) }),
+	"takes an empty batch": wrongBody(func(body string) string {
+		return strings.Replace(body, `{"plants":[]}`, `{"plants":[{"id":1,"name":""}]}`, 1)
+	}),
+	"loses U+0000":             wrongBody(func(body string) string { return strings.ReplaceAll(body, `\u0000`, "") }),
+	"refuses long names":       wrongBody(func(body string) string { return strings.Replace(body, strings.Repeat("x", 5000), "\xff", 1) }),
+	"refuses members it ought": wrongBody(func(body string) string { return strings.Replace(body, `"unknown-member":{`, `"unknown-member":{{`, 1) }),
+}
+
+var wrongStores = map[string]func(plant.Store) plant.Store{
+	"overwrites and says it did not": func(s plant.Store) plant.Store { return overwriting{s} },
+	"stores nothing":                 func(s plant.Store) plant.Store { return forgetful{s} },
+	"stores half a batch":            func(s plant.Store) plant.Store { return partial{s} },
+	"replaces any version":           func(s plant.Store) plant.Store { return careless{s} },
+	"deletes nothing":                func(s plant.Store) plant.Store { return undeleting{s} },
+	"keeps the tag":                  func(s plant.Store) plant.Store { return tagKeeping{s} },
+	"is deaf to null":                func(s plant.Store) plant.Store { return deafToNull{s} },
+	"trims names":                    func(s plant.Store) plant.Store { return trimming{s} },
+	"has one version for all":        func(s plant.Store) plant.Store { return sameVersion{s} },
+	"gives a plant too many":         func(s plant.Store) plant.Store { return generous{s} },
+	"lists backwards":                func(s plant.Store) plant.Store { return backwards{s} },
+	"rounds ids":                     func(s plant.Store) plant.Store { return rounding{s} },
+}
+
+var limitInLink = regexp.MustCompile(`&?limit=[0-9]+`)
+
+func setIf(h http.Header, name, value string) {
+	if h.Get(name) != "" {
+		h.Set(name, value)
+	}
+}
+
+func textIf(a *answer, condition bool) {
+	if condition {
+		a.header.Set("Content-Type", "text/plain")
+	}
+}
+
+func replaceIf(r *http.Request, old, new string) {
+	if r.Header.Get("Authorization") == old {
+		r.Header.Set("Authorization", new)
+	}
+}
+
+func mediaTypeIf(r *http.Request) {
+	switch r.Method {
+	case "POST", "PUT":
+		r.Header.Set("Content-Type", "application/json")
+	case "PATCH":
+		r.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+}
+
+func TestWrongServers(t *testing.T) {
+	tries := map[string]http.Handler{}
+	for name, wrap := range wrongServers {
+		tries[name] = wrap(realHandler(t, nil))
+	}
+	for name, wrap := range wrongStores {
+		tries[name] = realHandler(t, wrap)
+	}
+	for name, handler := range tries {
+		t.Run(name, func(t *testing.T) {
+			fault, by := firstFault(t, handler)
+			if fault == "" {
+				t.Fatal("no generated test noticed")
+			}
+			t.Logf("%s: %s", by, fault)
+		})
+	}
+}
+
+func TestRightServerPasses(t *testing.T) {
+	if fault, by := firstFault(t, realHandler(t, nil)); fault != "" {
+		t.Errorf("%s: %s", by, fault)
+	}
+}
+
+// firstFault runs the generated tests until one finds a fault.
+func firstFault(t *testing.T, handler http.Handler) (fault, by string) {
+	t.Helper()
+	ds, err := documents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := Target{URL: "http://plantstore.invalid", Transport: inProcess{handler}, Token: staticToken, ReadOnly: readOnlyToken}
+	for _, test := range generated(newSuite(ds.api, 1_000_000)) {
+		if fault, _ := test.fault(ds.api, ds.seed, fmt.Sprint(t.Name()), target); fault != "" {
+			return fault, test.Name
+		}
+	}
+	return "", ""
+}
