@@ -17,6 +17,13 @@ run: ## run the service on 127.0.0.1:8080 and print a token and a curl line
 test: ## run the tests; needs Go and nothing else
 	go test ./...
 
+contract-report: ## write contract-report.html: each promise of the document and the test that received it
+	@CONTRACT_REPORT=$$PWD/contract-report.html go test -count 1 -v ./internal/httpapi | grep -E '^[a-zA-Z ]+ +[0-9]+ of +[0-9]+|^contract:|FAIL'
+
+contract: ## try every promise of the document on a service: make contract BASE_URL=http://…, token in PLANTSTORE_TOKEN
+	@BASE_URL="$(or $(BASE_URL),$(error BASE_URL is needed, as in make contract BASE_URL=http://127.0.0.1:8080))" \
+	go test -count 1 -tags deployment -run TestDeployment ./internal/contract
+
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . ./...
 
@@ -66,6 +73,6 @@ test-race: ## run the tests with the race detector; a skipped test is a failure
 	grep -E '^(ok|\?) ' "$$log"; \
 	! grep -A 3 -E '^ *--- SKIP' "$$log"
 
-.PHONY: help run test bench generate check generate-check tidy-check vet format-check staticcheck lint-api compat \
+.PHONY: help run test contract-report contract bench generate check generate-check tidy-check vet format-check staticcheck lint-api compat \
 	compat-proof test-race
 .DEFAULT_GOAL := help

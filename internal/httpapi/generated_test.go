@@ -11,15 +11,7 @@ import (
 // TestGenerated tries on the service everything that the document promises. No
 // test of it is written here: the document makes them.
 func TestGenerated(t *testing.T) {
-	s := start(t, nil)
-	target := contract.Target{URL: s.url, Token: staticToken}
-	for scope, text := range map[token.Scope]*string{token.Read: &target.ReadOnly, token.Write: &target.WriteOnly} {
-		stored, issued := token.New("may only "+string(scope), []token.Scope{scope}, time.Hour)
-		if err := s.store.CreateToken(t.Context(), stored); err != nil {
-			t.Fatal(err)
-		}
-		*text = issued
-	}
+	target := start(t, nil).target()
 	tests, err := contract.Generated(1_000_000)
 	if err != nil {
 		t.Fatal(err)
@@ -27,4 +19,23 @@ func TestGenerated(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.Name, func(t *testing.T) { test.Run(t, target) })
 	}
+}
+
+// TestRandom draws bodies from the schemas.
+func TestRandom(t *testing.T) {
+	contract.Random(t, start(t, nil).target(), 1_000_000)
+}
+
+// target is the service for generated tests, with a token for each scope.
+func (s *service) target() contract.Target {
+	s.t.Helper()
+	target := contract.Target{URL: s.url, Token: staticToken}
+	for scope, text := range map[token.Scope]*string{token.Read: &target.ReadOnly, token.Write: &target.WriteOnly} {
+		stored, issued := token.New("may only "+string(scope), []token.Scope{scope}, time.Hour)
+		if err := s.store.CreateToken(s.t.Context(), stored); err != nil {
+			s.t.Fatal(err)
+		}
+		*text = issued
+	}
+	return target
 }
