@@ -30,7 +30,7 @@ bench: ## run the benchmarks
 generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
-check: generate-check tidy-check vet format-check staticcheck lint-api compat compat-proof test-race ## all that must hold before a change lands
+check: generate-check tidy-check vet format-check staticcheck lint-api compat compat-proof test-race schemathesis ## all that must hold before a change lands
 
 generate-check: ## fail if gen/ is not what api/ says
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
@@ -67,6 +67,9 @@ compat: ## fail if the document breaks a client of the seed or of the last relea
 compat-proof: ## fail if some breaking edit of the document does not turn compat red
 	cd internal/tools && go test ./...
 
+schemathesis: ## try the program with Schemathesis, by the document and by the seed alone
+	@internal/tools/schemathesis sqlite::memory:
+
 test-race: ## run the tests with the race detector; a skipped test is a failure
 	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	go test -race -v ./... >"$$log" 2>&1 || { grep -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
@@ -74,5 +77,5 @@ test-race: ## run the tests with the race detector; a skipped test is a failure
 	! grep -A 3 -E '^ *--- SKIP' "$$log"
 
 .PHONY: help run test contract-report contract bench generate check generate-check tidy-check vet format-check staticcheck lint-api compat \
-	compat-proof test-race
+	compat-proof schemathesis test-race
 .DEFAULT_GOAL := help
