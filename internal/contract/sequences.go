@@ -6,9 +6,9 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
@@ -302,6 +302,9 @@ func headIsGet(v *session, id int64) {
 	}
 }
 
+// linkTarget finds the query in a Link to the next page.
+var linkTarget = regexp.MustCompile(`^<[^>?]*\?([^>]+)>; rel="next"$`)
+
 // walkByLink creates plants with ids in a row and walks from before the first
 // one, with every size of page.
 func walkByLink(v *session, list *documentRoute, first int64) {
@@ -327,12 +330,12 @@ func walkByLink(v *session, list *documentRoute, first int64) {
 				}
 				next++
 			}
-			target, ok := strings.CutPrefix(x.Header.Get("Link"), "<")
-			if target, _, ok = strings.Cut(target, ">"); !ok && next < first+count {
-				v.fail("page %d with limit %d has no Link, but plant %d comes next", page, limit, next)
+			link := linkTarget.FindStringSubmatch(x.Header.Get("Link"))
+			if link == nil && next < first+count {
+				v.fail("page %d with limit %d has Link %q, but plant %d comes next", page, limit, x.Header.Get("Link"), next)
 			}
-			if _, query, ok = strings.Cut(target, "?"); !ok && next < first+count {
-				v.fail("Link is %q", x.Header.Get("Link"))
+			if link != nil {
+				query = link[1]
 			}
 		}
 	}

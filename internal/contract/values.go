@@ -54,11 +54,7 @@ func (g *generator) base(s *openapi3.Schema) any {
 		}
 		return object
 	case s.Type.Is("array"):
-		array := make([]any, max(1, s.MinItems))
-		for i := range array {
-			array[i] = g.base(s.Items.Value)
-		}
-		return array
+		return g.many(s, max(1, s.MinItems))
 	case s.Type.Is("integer"):
 		low, high := limits(s)
 		return min(max(low, 1), high)
@@ -69,6 +65,15 @@ func (g *generator) base(s *openapi3.Schema) any {
 	default:
 		return padded("Ficus", s)
 	}
+}
+
+// many returns an array of n items.
+func (g *generator) many(s *openapi3.Schema, n uint64) []any {
+	array := make([]any, n)
+	for i := range array {
+		array[i] = g.base(s.Items.Value)
+	}
+	return array
 }
 
 // obeying returns valid values, each at the edge of some keyword.
@@ -109,16 +114,9 @@ func (g *generator) obeying(s *openapi3.Schema) (all []variant) {
 			add("maxLength", strings.Repeat("蘭", int(*s.MaxLength)))
 		}
 	case s.Type.Is("array"):
-		many := func(n uint64) []any {
-			array := make([]any, n)
-			for i := range array {
-				array[i] = g.base(s.Items.Value)
-			}
-			return array
-		}
-		add("minItems", many(s.MinItems))
+		add("minItems", g.many(s, s.MinItems))
 		if s.MaxItems != nil {
-			add("maxItems", many(*s.MaxItems))
+			add("maxItems", g.many(s, *s.MaxItems))
 		}
 		for _, v := range g.obeying(s.Items.Value) {
 			all = append(all, variant{"/0" + v.pointer, v.keyword, []any{v.value}})
@@ -181,18 +179,11 @@ func (g *generator) breaking(s *openapi3.Schema) (all []variant) {
 			add("pattern", unmatched(s))
 		}
 	case s.Type.Is("array"):
-		many := func(n uint64) []any {
-			array := make([]any, n)
-			for i := range array {
-				array[i] = g.base(s.Items.Value)
-			}
-			return array
-		}
 		if s.MinItems > 0 {
-			add("minItems", many(s.MinItems-1))
+			add("minItems", g.many(s, s.MinItems-1))
 		}
 		if s.MaxItems != nil {
-			add("maxItems", many(*s.MaxItems+1))
+			add("maxItems", g.many(s, *s.MaxItems+1))
 		}
 		for _, v := range g.breaking(s.Items.Value) {
 			all = append(all, variant{"/1" + v.pointer, v.keyword, []any{g.base(s.Items.Value), v.value}})
