@@ -24,7 +24,8 @@ var mayImport = map[string][]string{
 	"internal/token":           {},
 	"internal/contract":        {"api", "gen/plantapi", "gen/plantclient"},
 	"internal/httpapi":         {"api", "gen/plantapi", "gen/plantserver", "internal/plant", "internal/token"},
-	"internal/store/sqlite":    {"internal/plant", "internal/token"},
+	"internal/store/group":     {},
+	"internal/store/sqlite":    {"internal/plant", "internal/store/group", "internal/token"},
 	"internal/store/storetest": {"internal/plant", "internal/token"},
 	"cmd/plantstore":           {"internal/httpapi", "internal/plant", "internal/store/sqlite", "internal/token"},
 }
