@@ -19,8 +19,8 @@ func TestStore(t *testing.T) {
 		"memory": func(*testing.T) string { return Memory },
 	} {
 		t.Run(name, func(t *testing.T) {
-			storetest.Plants(t, func(t *testing.T) plant.Store { return open(t, path(t)) })
-			storetest.Tokens(t, func(t *testing.T) token.Store { return open(t, path(t)) })
+			storetest.Plants(t, func(t *testing.T) plant.Store { return openStore(t, path(t)) })
+			storetest.Tokens(t, func(t *testing.T) token.Store { return openStore(t, path(t)) })
 		})
 	}
 }
@@ -38,7 +38,7 @@ func TestReopen(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	got, err := open(t, path).Get(t.Context(), 1)
+	got, err := openStore(t, path).Get(t.Context(), 1)
 	if err != nil || !got.Same(want) {
 		t.Errorf("after reopening Get(1) = %v, %v, want %v", got, err, want)
 	}
@@ -46,14 +46,14 @@ func TestReopen(t *testing.T) {
 
 // The settings that an acknowledged write rests on.
 func TestDurableSettings(t *testing.T) {
-	store := open(t, filepath.Join(t.TempDir(), "plants.db"))
+	store := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	conn := <-store.writer
 	defer func() { store.writer <- conn }()
 	if err := checkDurable(conn); err != nil {
 		t.Error(err)
 	}
 	for _, statement := range []string{"PRAGMA synchronous = NORMAL", "PRAGMA journal_mode = DELETE"} {
-		other, err := openConn(filepath.Join(t.TempDir(), "plants.db"))
+		other, err := openWriter(t.Context(), filepath.Join(t.TempDir(), "plants.db"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +99,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func open(t *testing.T, path string) *Store {
+func openStore(t testing.TB, path string) *Store {
 	t.Helper()
 	store, err := Open(t.Context(), path)
 	if err != nil {

@@ -1,0 +1,168 @@
+package sqlite
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/group"
+	"github.com/plantstore/plantstore/internal/store/storetest"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// Every write may run twice. Here every one does, and the store keeps all its
+// promises: what was done the first time is gone, in the file and in variables.
+func TestEveryWriteTwice(t *testing.T) {
+	openTwice := func(t *testing.T) *Store {
+		s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
+		s.writes = group.New(maxGroup, func(calls []*group.Call[write]) {
+			conn := <-s.writer
+			undone := inTransaction(conn, func() error {
+				for _, c := range calls {
+					_ = attempt(conn, c)
+				}
+				return errSpoiled
+			})
+			s.writer <- conn
+			if !errors.Is(undone, errSpoiled) {
+				t.Errorf("the first run ended with %v", undone)
+			}
+			s.commit(calls)
+		})
+		return s
+	}
+	storetest.Plants(t, func(t *testing.T) plant.Store { return openTwice(t) })
+	storetest.Tokens(t, func(t *testing.T) token.Store { return openTwice(t) })
+}
+
+// What one write of a group does is no other's business.
+func TestNeighbours(t *testing.T) {
+	errLate := errors.New("noticed too late")
+	insert := func(ids ...int64) write {
+		return func(conn *sqlite.Conn) error {
+			for _, id := range ids {
+				_, err := insertPlant(conn, plant.Plant{ID: id, Name: "n"}, time.Now())
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	then := func(w write, end func(conn *sqlite.Conn) error) write {
+		return func(conn *sqlite.Conn) error {
+			if err := w(conn); err != nil {
+				return err
+			}
+			return end(conn)
+		}
+	}
+	fail := func(*sqlite.Conn) error { return errLate }
+	for name, bad := range map[string]write{
+		"a write that fails at once":                          fail,
+		"a write that fails after a change":                   then(insert(10), fail),
+		"a batch that fails in its middle":                    then(insert(10, 11, 12), fail),
+		"a write that changes what a neighbour wrote":         then(execute(`UPDATE plants SET name = 'changed'`), fail),
+		"a statement that breaks a rule of the schema":        execute(`INSERT INTO plants VALUES (10, NULL, NULL, 0, 0, 0)`),
+		"the same after a change":                             then(insert(10), execute(`INSERT INTO plants VALUES (11, NULL, NULL, 0, 0, 0)`)),
+		"a panic":                                             func(*sqlite.Conn) error { panic("oh") },
+		"a panic after a change":                              then(insert(10), func(*sqlite.Conn) error { panic("oh") }),
+		"a panic that leaves a changing statement unfinished": then(insert(10), leaveOpen),
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, at := range []int{0, 1, 3} {
+				s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
+				writes := []write{insert(1), insert(2, 3), insert(4)}
+				writes = append(slices.Insert(writes, at, bad), bad) // a group of 5
+				for i, err := range inOneGroup(s, writes) {
+					if failed := err != nil; failed != (i == at || i == 4) {
+						t.Errorf("with bad ones at %d and 4, write %d ended with %v", at, i, err)
+					}
+				}
+				wantIDs(t, s, 1, 2, 3, 4)
+			}
+			s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
+			if errs := inOneGroup(s, []write{bad}); errs[0] == nil {
+				t.Error("alone it ended with nil")
+			}
+			wantIDs(t, s)
+			if errs := inOneGroup(s, []write{insert(1)}); errs[0] != nil {
+				t.Errorf("after it a write ends with %v", errs[0])
+			}
+			wantIDs(t, s, 1)
+		})
+	}
+}
+
+// SQLite itself may end a transaction early. Nothing of the group is stored then,
+// what came after the end included, and the next group finds all in order.
+func TestTransactionEndsEarly(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
+	insert := execute(`INSERT INTO plants SELECT 1 + count(*), 'n', NULL, 0, 0, 0 FROM plants`)
+	for _, early := range []string{"ROLLBACK", "INSERT OR ROLLBACK INTO plants VALUES (1, 'n', NULL, 0, 0, 0)"} {
+		for i, err := range inOneGroup(s, []write{insert, execute(early), insert}) {
+			if err == nil {
+				t.Errorf("write %d with %s ended with nil", i, early)
+			}
+		}
+		wantIDs(t, s)
+	}
+	if errs := inOneGroup(s, []write{insert, insert}); errs[0] != nil || errs[1] != nil {
+		t.Errorf("the next group ended with %v", errs)
+	}
+	wantIDs(t, s, 1, 2)
+}
+
+func execute(statement string) write {
+	return func(conn *sqlite.Conn) error { return sqlitex.Execute(conn, statement, nil) }
+}
+
+// leaveOpen stops in the middle of the rows of a statement that changes some.
+func leaveOpen(conn *sqlite.Conn) error {
+	stmt, err := conn.Prepare(`UPDATE plants SET name = 'changed' RETURNING id`)
+	if err != nil {
+		return err
+	}
+	if _, err := stmt.Step(); err != nil {
+		return err
+	}
+	panic("oh")
+}
+
+// inOneGroup runs writes as one group and returns their outcomes.
+func inOneGroup(s *Store, writes []write) []error {
+	var calls []*group.Call[write]
+	for _, w := range writes {
+		calls = append(calls, &group.Call[write]{Work: w})
+	}
+	s.commit(calls)
+	var errs []error
+	for _, c := range calls {
+		errs = append(errs, c.Err)
+	}
+	return errs
+}
+
+// wantIDs fails unless the store has the plants with these IDs, as they were
+// inserted, and no others.
+func wantIDs(t *testing.T, s *Store, want ...int64) {
+	t.Helper()
+	var got []int64
+	err := s.read(t.Context(), func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, `SELECT id FROM plants WHERE name = 'n' ORDER BY id`, &sqlitex.ExecOptions{
+			ResultFunc: func(stmt *sqlite.Stmt) error {
+				got = append(got, stmt.ColumnInt64(0))
+				return nil
+			},
+		})
+	})
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("stored are the plants %v, %v, want %v", got, err, want)
+	}
+}
