@@ -27,7 +27,7 @@ func (s *Store) commit(calls []*group.Call[write]) {
 		}
 		return
 	}
-	s.log.bound(conn)
+	s.log.bound(conn, &s.reads)
 }
 
 // transact returns an error only if nothing at all has been changed.

@@ -30,7 +30,8 @@ type Store struct {
 	writer  chan *sqlite.Conn // one
 	readers chan *sqlite.Conn // in memory: the same channel as writer
 
-	log walLog // belongs to whoever holds the writer
+	log   walLog // belongs to whoever holds the writer
+	reads reads
 }
 
 var (
@@ -54,7 +55,10 @@ func (s *Store) Close() error {
 
 // read runs fn with a connection that sees every write acknowledged so far.
 func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	return with(ctx, s.readers, fn)
+	return with(ctx, s.readers, func(conn *sqlite.Conn) error {
+		defer s.reads.begin().Add(-1)
+		return fn(conn)
+	})
 }
 
 // write runs fn in a transaction, which it may share with others, and returns

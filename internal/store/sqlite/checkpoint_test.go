@@ -1,0 +1,151 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+// The log stays short while there is never a moment without a reader.
+func TestLogIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range readers {
+		all.Go(func() {
+			time.Sleep(time.Duration(i) * 5 * time.Millisecond)
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				// One after the other, and each for longer than strangers would
+				// be waited for. It sleeps, as a reader does that has to wait
+				// for a processor.
+				err := s.read(t.Context(), func(conn *sqlite.Conn) error {
+					if err := exec(conn, "BEGIN"); err != nil {
+						return err
+					}
+					countPlants(t, conn)
+					time.Sleep(2 * strangerWait)
+					return exec(conn, "COMMIT")
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	longest := int64(0)
+	for i := range int64(16) {
+		fill(t, s, i<<20, 1<<20)
+		info, err := os.Stat(path + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		longest = max(longest, info.Size())
+	}
+	close(done)
+	all.Wait()
+	if limit := int64(2 * checkpointPages * 4096); longest > limit {
+		t.Errorf("the log grew to %d bytes, want at most %d", longest, limit)
+	}
+}
+
+// A long read in another program, a backup for one, keeps the log from being
+// begun anew. It does not hold up the writes, and once it has ended the log is
+// short again.
+func TestLongRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	fill(t, s, 0, 1<<20)
+	stranger, err := openReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	if err := exec(stranger, "BEGIN"); err != nil {
+		t.Fatal(err)
+	}
+	before := countPlants(t, stranger)
+	fill(t, s, 1<<20, 30<<20)
+	if after := countPlants(t, stranger); after != before {
+		t.Errorf("a read saw %d plants and then %d", before, after)
+	}
+	if waits := s.log.waits; waits < 2 || waits > 4 {
+		t.Errorf("writes waited for it %d times, want 2 to 4", waits)
+	}
+	if err := exec(stranger, "COMMIT"); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, 2<<20, 40<<20)
+	writer := <-s.writer
+	defer func() { s.writer <- writer }()
+	_, pages, err := checkpoint(writer, "PRAGMA wal_checkpoint(NOOP)")
+	if err != nil || pages > 2*checkpointPages {
+		t.Errorf("after it the log has %d pages, %v, want at most %d", pages, err, 2*checkpointPages)
+	}
+}
+
+// A read begins and ends while a commit is under way.
+func TestReadersDoNotWait(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
+	fill(t, s, 0, 1<<10)
+	err := s.write(t.Context(), func(conn *sqlite.Conn) error {
+		if err := sqlitex.Execute(conn, `DELETE FROM plants`, nil); err != nil {
+			return err
+		}
+		_, err := s.Get(t.Context(), 1)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Get(t.Context(), 1); !errors.Is(err, plant.ErrNotFound) {
+		t.Errorf("after its deletion Get(1) = %v, want %v", err, plant.ErrNotFound)
+	}
+}
+
+// fill stores plants of a kilobyte that make size bytes, a hundred at a time.
+func fill(t *testing.T, s *Store, after int64, size int) {
+	t.Helper()
+	name := strings.Repeat("n", 1024)
+	for first, end := after+1, after+1+int64(size/len(name)); first < end; first += 100 {
+		err := s.write(t.Context(), func(conn *sqlite.Conn) error {
+			for id := first; id < min(first+100, end); id++ {
+				if _, err := insertPlant(conn, plant.Plant{ID: id, Name: name}, time.Now()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func countPlants(t *testing.T, conn *sqlite.Conn) (n int64) {
+	t.Helper()
+	err := sqlitex.Execute(conn, `SELECT count(*) FROM plants`, &sqlitex.ExecOptions{
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			n = stmt.ColumnInt64(0)
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
