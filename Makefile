@@ -30,7 +30,7 @@ bench: ## run the benchmarks
 generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
-check: generate-check tidy-check vet format-check staticcheck lint-api compat compat-proof test-race schemathesis ## all that must hold before a change lands
+check: generate-check tidy-check vet format-check staticcheck lint-api compat compat-proof test-race crash schemathesis ## all that must hold before a change lands
 
 generate-check: ## fail if gen/ is not what api/ says
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
@@ -76,6 +76,9 @@ test-race: ## run the tests with the race detector; a skipped test is a failure
 	grep -E '^(ok|\?) ' "$$log"; \
 	! grep -A 3 -E '^ *--- SKIP' "$$log"
 
+crash: ## kill a program that writes, 60 times, and look for what it had acknowledged
+	PLANTSTORE_CRASH_ROUNDS=60 go test -count=1 -run '^TestCrash$$' -v ./internal/store/sqlite
+
 .PHONY: help run test contract-report contract bench generate check generate-check tidy-check vet format-check staticcheck lint-api compat \
-	compat-proof schemathesis test-race
+	compat-proof schemathesis test-race crash
 .DEFAULT_GOAL := help

@@ -34,12 +34,12 @@ func TestLogIsBounded(t *testing.T) {
 				// be waited for. It sleeps, as a reader does that has to wait
 				// for a processor.
 				err := s.read(t.Context(), func(conn *sqlite.Conn) error {
-					if err := exec(conn, "BEGIN"); err != nil {
+					if err := execute(conn, "BEGIN"); err != nil {
 						return err
 					}
 					countPlants(t, conn)
 					time.Sleep(2 * strangerWait)
-					return exec(conn, "COMMIT")
+					return execute(conn, "COMMIT")
 				})
 				if err != nil {
 					t.Error(err)
@@ -48,7 +48,7 @@ func TestLogIsBounded(t *testing.T) {
 		})
 	}
 	longest := int64(0)
-	for i := range int64(16) {
+	for i := range int64(12) {
 		fill(t, s, i<<20, 1<<20)
 		info, err := os.Stat(path + "-wal")
 		if err != nil {
@@ -75,21 +75,21 @@ func TestLongRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stranger.Close()
-	if err := exec(stranger, "BEGIN"); err != nil {
+	if err := execute(stranger, "BEGIN"); err != nil {
 		t.Fatal(err)
 	}
 	before := countPlants(t, stranger)
-	fill(t, s, 1<<20, 30<<20)
+	fill(t, s, 1<<20, 18<<20)
 	if after := countPlants(t, stranger); after != before {
 		t.Errorf("a read saw %d plants and then %d", before, after)
 	}
 	if waits := s.log.waits; waits < 2 || waits > 4 {
 		t.Errorf("writes waited for it %d times, want 2 to 4", waits)
 	}
-	if err := exec(stranger, "COMMIT"); err != nil {
+	if err := execute(stranger, "COMMIT"); err != nil {
 		t.Fatal(err)
 	}
-	fill(t, s, 2<<20, 40<<20)
+	fill(t, s, 2<<20, 20<<20)
 	writer := <-s.writer
 	defer func() { s.writer <- writer }()
 	_, pages, err := checkpoint(writer, "PRAGMA wal_checkpoint(NOOP)")

@@ -85,7 +85,7 @@ func runApart(conn *sqlite.Conn, calls []*group.Call[write]) error {
 		if c.Err != nil {
 			continue
 		}
-		if err := exec(conn, "SAVEPOINT one"); err != nil {
+		if err := execute(conn, "SAVEPOINT one"); err != nil {
 			return err
 		}
 		c.Err = attempt(conn, c)
@@ -93,11 +93,11 @@ func runApart(conn *sqlite.Conn, calls []*group.Call[write]) error {
 			return err
 		}
 		if c.Err != nil {
-			if err := exec(conn, "ROLLBACK TO one"); err != nil {
+			if err := execute(conn, "ROLLBACK TO one"); err != nil {
 				return err
 			}
 		}
-		if err := exec(conn, "RELEASE one"); err != nil {
+		if err := execute(conn, "RELEASE one"); err != nil {
 			return err
 		}
 	}
@@ -133,15 +133,15 @@ func stillOpen(conn *sqlite.Conn, c *group.Call[write]) error {
 func inTransaction(conn *sqlite.Conn, fn func() error) error {
 	// Immediate: a transaction that turns from reading to writing may find that
 	// somebody else has written since, and can only start again.
-	if err := exec(conn, "BEGIN IMMEDIATE"); err != nil {
+	if err := execute(conn, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	err := fn()
 	if err == nil {
-		err = exec(conn, "COMMIT")
+		err = execute(conn, "COMMIT")
 	}
 	if err != nil && !conn.AutocommitEnabled() {
-		err = errors.Join(err, exec(conn, "ROLLBACK"))
+		err = errors.Join(err, execute(conn, "ROLLBACK"))
 	}
 	return err
 }
@@ -160,8 +160,8 @@ func totalChanges(conn *sqlite.Conn) (int64, error) {
 	return n, stmt.Reset()
 }
 
-// exec runs a statement that takes and returns nothing, and keeps it prepared.
-func exec(conn *sqlite.Conn, statement string) error {
+// execute runs a statement that takes and returns nothing, and keeps it prepared.
+func execute(conn *sqlite.Conn, statement string) error {
 	stmt, err := conn.Prepare(statement)
 	if err != nil {
 		return err

@@ -68,9 +68,9 @@ func TestNeighbours(t *testing.T) {
 		"a write that fails at once":                          fail,
 		"a write that fails after a change":                   then(insert(10), fail),
 		"a batch that fails in its middle":                    then(insert(10, 11, 12), fail),
-		"a write that changes what a neighbour wrote":         then(execute(`UPDATE plants SET name = 'changed'`), fail),
-		"a statement that breaks a rule of the schema":        execute(`INSERT INTO plants VALUES (10, NULL, NULL, 0, 0, 0)`),
-		"the same after a change":                             then(insert(10), execute(`INSERT INTO plants VALUES (11, NULL, NULL, 0, 0, 0)`)),
+		"a write that changes what a neighbour wrote":         then(executes(`UPDATE plants SET name = 'changed'`), fail),
+		"a statement that breaks a rule of the schema":        executes(`INSERT INTO plants VALUES (10, NULL, NULL, 0, 0, 0)`),
+		"the same after a change":                             then(insert(10), executes(`INSERT INTO plants VALUES (11, NULL, NULL, 0, 0, 0)`)),
 		"a panic":                                             func(*sqlite.Conn) error { panic("oh") },
 		"a panic after a change":                              then(insert(10), func(*sqlite.Conn) error { panic("oh") }),
 		"a panic that leaves a changing statement unfinished": then(insert(10), leaveOpen),
@@ -104,9 +104,9 @@ func TestNeighbours(t *testing.T) {
 // what came after the end included, and the next group finds all in order.
 func TestTransactionEndsEarly(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
-	insert := execute(`INSERT INTO plants SELECT 1 + count(*), 'n', NULL, 0, 0, 0 FROM plants`)
+	insert := executes(`INSERT INTO plants SELECT 1 + count(*), 'n', NULL, 0, 0, 0 FROM plants`)
 	for _, early := range []string{"ROLLBACK", "INSERT OR ROLLBACK INTO plants VALUES (1, 'n', NULL, 0, 0, 0)"} {
-		for i, err := range inOneGroup(s, []write{insert, execute(early), insert}) {
+		for i, err := range inOneGroup(s, []write{insert, executes(early), insert}) {
 			if err == nil {
 				t.Errorf("write %d with %s ended with nil", i, early)
 			}
@@ -119,7 +119,7 @@ func TestTransactionEndsEarly(t *testing.T) {
 	wantIDs(t, s, 1, 2)
 }
 
-func execute(statement string) write {
+func executes(statement string) write {
 	return func(conn *sqlite.Conn) error { return sqlitex.Execute(conn, statement, nil) }
 }
 
