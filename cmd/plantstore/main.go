@@ -51,6 +51,8 @@ func run(ctx context.Context, sys system, args []string) error {
 		Commands: []*cli.Command{
 			serveCommand(sys),
 			tokenCommand(sys),
+			backupCommand(sys),
+			restoreCommand(sys),
 		},
 		Action: unknownCommand,
 		// Errors are printed once, by main.

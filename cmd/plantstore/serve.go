@@ -46,7 +46,7 @@ func serveCommand(sys system) *cli.Command {
 				Value:   "127.0.0.1:8080",
 				Sources: cli.EnvVars("PLANTSTORE_ADDR"),
 			},
-			storeFlag(),
+			storeFlag(keepIn),
 			&cli.StringFlag{
 				Name:    "max-body",
 				Usage:   "refuse request bodies larger than `SIZE`, as in 64KiB or 1MiB",

@@ -21,14 +21,26 @@ type store interface {
 
 const defaultStore = "plantstore.db"
 
-// storeFlag is --store, the same for every command that needs a store.
-func storeFlag() cli.Flag {
+// keepIn is what --store means to a command that works on a whole store.
+const keepIn = "keep plants and tokens in `STORE`: a path, sqlite:PATH, or sqlite::memory: (gone at the end)"
+
+// storeFlag is --store, for every command that needs a store.
+func storeFlag(usage string) cli.Flag {
 	return &cli.StringFlag{
 		Name:    "store",
-		Usage:   "keep plants and tokens in `STORE`: a path, sqlite:PATH, or sqlite::memory: (gone at the end)",
+		Usage:   usage,
 		Value:   defaultStore,
 		Sources: cli.EnvVars("PLANTSTORE_STORE"),
 	}
+}
+
+// storePath returns the file that --store names, for commands that need one.
+func storePath(name string) (string, error) {
+	path, explicit := strings.CutPrefix(name, "sqlite:")
+	if path == "" || path == sqlite.Memory && explicit || isURL(name) {
+		return "", fmt.Errorf("--store %s is no file: give a path or sqlite:PATH", showStore(name))
+	}
+	return path, nil
 }
 
 // openStore opens the store that --store names: a path, or sqlite: and a path.

@@ -20,7 +20,7 @@ func tokenCreateCommand(sys system) *cli.Command {
 		Description: "Prints the token alone on stdout; what there is to know about it is on stderr.\n\n" +
 			"   TOKEN=$(plantstore token create --name \"green laptop\" --scope read --expires 30d)",
 		Flags: []cli.Flag{
-			storeFlag(),
+			storeFlag(keepIn),
 			&cli.StringFlag{
 				Name:    "name",
 				Usage:   "call it `NAME`, which tells people who has it and what for; needed",

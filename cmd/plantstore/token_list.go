@@ -19,7 +19,7 @@ func tokenListCommand(sys system) *cli.Command {
 		Name:  "list",
 		Usage: "list every token, the oldest first",
 		Flags: []cli.Flag{
-			storeFlag(),
+			storeFlag(keepIn),
 			&cli.BoolFlag{
 				Name:    "json",
 				Usage:   "print an array of objects for programs",

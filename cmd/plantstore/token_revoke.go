@@ -17,7 +17,7 @@ func tokenRevokeCommand(sys system) *cli.Command {
 		Usage:       "end a token for good",
 		ArgsUsage:   "ID",
 		Description: "Every server on the store refuses the token within a second. To revoke it again changes nothing.",
-		Flags:       []cli.Flag{storeFlag()},
+		Flags:       []cli.Flag{storeFlag(keepIn)},
 		Action: func(ctx context.Context, cmd *cli.Command) (err error) {
 			id, err := onlyID(cmd)
 			if err != nil {

@@ -19,7 +19,7 @@ func tokenRotateCommand(sys system) *cli.Command {
 		Description: "Prints the new token alone on stdout. The old one works until the grace is over, so that its\n" +
 			"users can change over one after the other; if it has leaked, end it at once with --grace 0s.",
 		Flags: []cli.Flag{
-			storeFlag(),
+			storeFlag(keepIn),
 			&cli.StringFlag{
 				Name:    "grace",
 				Usage:   "let the old token work for `TIME` from now, as in 1h or 2d",

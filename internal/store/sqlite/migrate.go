@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -24,7 +25,7 @@ const applicationID = 0x706c6e74
 // migrate brings the schema up to date. It refuses a database that a newer
 // program has migrated already.
 func migrate(ctx context.Context, conn *sqlite.Conn) error {
-	names, err := fs.Glob(migrations, "migrations/*.sql") // sorted
+	names, err := migrationNames()
 	if err != nil {
 		return err
 	}
@@ -36,15 +37,40 @@ func migrate(ctx context.Context, conn *sqlite.Conn) error {
 		}
 		schema.Migrations = append(schema.Migrations, string(text))
 	}
-	have, err := pragma(conn, "user_version")
+	if err := checkKnown(conn, len(names)); err != nil {
+		return err
+	}
+	return sqlitemigration.Migrate(ctx, conn, schema)
+}
+
+func migrationNames() ([]string, error) {
+	return fs.Glob(migrations, "migrations/*.sql") // sorted
+}
+
+// checkOurs returns an error unless the file is a store of this program, or of
+// an older one.
+func checkOurs(conn *sqlite.Conn) error {
+	id, err := pragma(conn, "application_id")
 	if err != nil {
 		return err
 	}
-	if have > int64(len(schema.Migrations)) {
-		return fmt.Errorf("schema %d is newer than this program, which knows %d: use a newer plantstore",
-			have, len(schema.Migrations))
+	if id != applicationID {
+		return errors.New("this is no store of plantstore: name another file")
 	}
-	return sqlitemigration.Migrate(ctx, conn, schema)
+	names, err := migrationNames()
+	if err != nil {
+		return err
+	}
+	return checkKnown(conn, len(names))
+}
+
+// checkKnown returns an error if a newer program has migrated the schema.
+func checkKnown(conn *sqlite.Conn, known int) error {
+	have, err := pragma(conn, "user_version")
+	if err == nil && have > int64(known) {
+		err = fmt.Errorf("schema %d is newer than this program, which knows %d: use a newer plantstore", have, known)
+	}
+	return err
 }
 
 // pragma returns the value of a numeric pragma.

@@ -1,0 +1,182 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+func ignore(_, _ int64) {}
+
+// A copy that is made while others write holds everything acknowledged before it
+// began, and each write wholly or not at all; nobody waits for it.
+func TestCopyWhileWriting(t *testing.T) {
+	folder := t.TempDir()
+	path, backup := filepath.Join(folder, "plants.db"), filepath.Join(folder, "backup.db")
+	s := openStore(t, path)
+	fill(t, s, 0, 4<<20)
+	var all sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	written := 0
+	all.Go(func() {
+		for first := int64(1 << 20); ctx.Err() == nil; first += 2 {
+			err := s.write(t.Context(), func(conn *sqlite.Conn) error {
+				_, err1 := insertPlant(conn, plant.Plant{ID: first, Name: "n"}, time.Now())
+				_, err2 := insertPlant(conn, plant.Plant{ID: first + 1, Name: "n"}, time.Now())
+				return errors.Join(err1, err2)
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			written++
+		}
+	})
+	steps, last := 0, int64(0)
+	err := Copy(t.Context(), path, backup, func(done, total int64) {
+		if steps++; done < last || done > total {
+			t.Errorf("progress went from %d to %d of %d", last, done, total)
+		}
+		last = done
+		time.Sleep(10 * time.Millisecond) // for writes between the steps
+	})
+	stop()
+	all.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if steps < 4 || written < 4 {
+		t.Errorf("there were %d steps and %d writes meanwhile, want some of both", steps, written)
+	}
+	wantFiles(t, folder, "backup.db", "plants.db", "plants.db-shm", "plants.db-wal")
+	// Its header says that it is no file with a log beside it.
+	if header, err := os.ReadFile(backup); err != nil || header[18] != 1 || header[19] != 1 {
+		t.Errorf("the copy is in WAL mode, %v", err)
+	}
+	copied := openStore(t, backup)
+	conn := <-copied.readers
+	defer func() { copied.readers <- conn }()
+	if n := countPlants(t, conn); n < 4<<10 || n%2 != 0 {
+		t.Errorf("the copy has %d plants, want at least %d, and two of each write", n, 4<<10)
+	}
+}
+
+func TestCopyFails(t *testing.T) {
+	for name, c := range map[string]struct {
+		// prepare changes a folder that has a store in "from".
+		prepare func(t *testing.T, folder string)
+		ctx     func(context.Context) context.Context
+		want    string
+	}{
+		"the target exists":                {prepare: garbage("to"), want: "exists: name another one"},
+		"the log of an old store is there": {prepare: garbage("to-wal"), want: "to-wal is left of an old store: move it away"},
+		"the source is missing":            {prepare: func(t *testing.T, folder string) { os.Remove(filepath.Join(folder, "from")) }, want: "there is no such file"},
+		"the source is no database":        {prepare: garbage("from"), want: "some other kind of file"},
+		"the source is empty":              {prepare: truncate(0), want: "no store of plantstore"},
+		"the source is cut off":            {prepare: truncate(20 << 12), want: "damaged"},
+		"the source is damaged":            {prepare: damage, want: "damaged"},
+		"the source is of another program": {prepare: alter("PRAGMA application_id = 42"), want: "no store of plantstore"},
+		"the source is of a newer program": {prepare: alter("PRAGMA user_version = 1000"), want: "use a newer plantstore"},
+		"the caller gives up":              {ctx: cancelled, want: "context canceled"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			s, err := Open(t.Context(), filepath.Join(folder, "from"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			fill(t, s, 0, 1<<20)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			ctx := t.Context()
+			if c.prepare != nil {
+				c.prepare(t, folder)
+			}
+			if c.ctx != nil {
+				ctx = c.ctx(ctx)
+			}
+			before := files(t, folder)
+			err = Copy(ctx, filepath.Join(folder, "from"), filepath.Join(folder, "to"), ignore)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Copy = %v, want %q", err, c.want)
+			}
+			wantFiles(t, folder, before...)
+		})
+	}
+}
+
+func garbage(name string) func(*testing.T, string) {
+	return func(t *testing.T, folder string) {
+		text := strings.Repeat("This is no database. ", 100)
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func truncate(size int64) func(*testing.T, string) {
+	return func(t *testing.T, folder string) {
+		if err := os.Truncate(filepath.Join(folder, "from"), size); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// damage overwrites a page in the middle.
+func damage(t *testing.T, folder string) {
+	f, err := os.OpenFile(filepath.Join(folder, "from"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(make([]byte, 4096), 50<<12); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func alter(statement string) func(*testing.T, string) {
+	return func(t *testing.T, folder string) {
+		conn, err := sqlite.OpenConn(filepath.Join(folder, "from"), sqlite.OpenReadWrite)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := setPragmas(conn, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func cancelled(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	cancel()
+	return ctx
+}
+
+func files(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func wantFiles(t *testing.T, folder string, want ...string) {
+	t.Helper()
+	if got := files(t, folder); strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("the folder has %q, want %q", got, want)
+	}
+}
