@@ -1,0 +1,221 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// What fails for a reason outside is ErrUnavailable, keeps what was acknowledged
+// and nothing else, and passes with its cause.
+func TestFaultsPass(t *testing.T) {
+	for name, cause := range map[string]func(t *testing.T, s *Store, path string) (remove func()){
+		"the disk is full":          fullDisk,
+		"another program writes":    otherWriter,
+		"the database may not grow": fullDatabase,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "plants.db")
+			s := openStore(t, path)
+			writer := <-s.writer
+			writer.SetBusyTimeout(10 * time.Millisecond)
+			s.writer <- writer
+			big := strings.Repeat("n", 1<<20)
+			insert := func(id int64, name string) write {
+				return func(conn *sqlite.Conn) error {
+					_, err := insertPlant(conn, plant.Plant{ID: id, Name: name}, time.Now())
+					return err
+				}
+			}
+			if errs := inOneGroup(s, []write{insert(1, "n"), insert(2, "n")}); errs[0] != nil || errs[1] != nil {
+				t.Fatal(errs)
+			}
+			remove := cause(t, s, path)
+			for range 3 {
+				for i, err := range inOneGroup(s, []write{insert(3, "n"), insert(4, big), insert(5, "n")}) {
+					if err := translate(err); i == 1 && !errors.Is(err, plant.ErrUnavailable) {
+						t.Errorf("write %d ended with %v, want %v", i, err, plant.ErrUnavailable)
+					}
+				}
+			}
+			err := s.Create(t.Context(), plant.Plant{ID: 6, Name: big})
+			if !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, token.ErrUnavailable) {
+				t.Errorf("Create = %v, want %v", err, plant.ErrUnavailable)
+			}
+			if _, err := s.Get(t.Context(), 1); err != nil {
+				t.Errorf("meanwhile Get(1) = %v", err)
+			}
+			remove()
+			if err := s.Create(t.Context(), plant.Plant{ID: 7, Name: "n"}); err != nil {
+				t.Errorf("once the cause is gone Create = %v", err)
+			}
+			if _, err := s.Get(t.Context(), 6); !errors.Is(err, plant.ErrNotFound) {
+				t.Errorf("Get of what was not acknowledged = %v, want %v", err, plant.ErrNotFound)
+			}
+			conn := <-s.readers
+			defer func() { s.readers <- conn }()
+			if err := checkIntegrity(conn); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// A commit that fails fails every write in it, with nothing stored.
+func TestFailedCommit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	insert := executes(`INSERT INTO plants SELECT 1 + count(*), 'n', NULL, 0, 0, 0 FROM plants`)
+	remove := fullDisk(t, s, path)
+	taken := executes(`INSERT INTO plants VALUES (1, 'other', NULL, 0, 0, 0)`)
+	for i, err := range inOneGroup(s, []write{insert, taken, insert}) {
+		if !errors.Is(translate(err), plant.ErrUnavailable) {
+			t.Errorf("write %d ended with %v, want %v", i, err, plant.ErrUnavailable)
+		}
+	}
+	remove()
+	wantIDs(t, s)
+	if errs := inOneGroup(s, []write{insert}); errs[0] != nil {
+		t.Errorf("once the disk has room a write ends with %v", errs[0])
+	}
+	wantIDs(t, s, 1)
+}
+
+func otherWriter(t *testing.T, _ *Store, path string) (remove func()) {
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := execute(conn, "BEGIN EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func fullDatabase(t *testing.T, s *Store, _ string) (remove func()) {
+	set := func(statement string) {
+		conn := <-s.writer
+		defer func() { s.writer <- conn }()
+		if err := setPragmas(conn, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set("PRAGMA max_page_count = 1") // as many as there are
+	return func() { set("PRAGMA max_page_count = 1073741823") }
+}
+
+func TestOpenAdvises(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(t *testing.T, path string)
+		want    string
+	}{
+		"no folder":          {func(t *testing.T, path string) { os.RemoveAll(filepath.Dir(path)) }, "does not exist: create it first"},
+		"a folder":           {func(t *testing.T, path string) { os.Remove(path); os.Mkdir(path, 0o700) }, "this is a folder: name a file"},
+		"no database":        {func(t *testing.T, path string) { garbage(filepath.Base(path))(t, filepath.Dir(path)) }, "some other kind of file"},
+		"a damaged one":      {damageSchema, "restore a backup"},
+		"a read-only file":   {readOnly, "let this user write to the file and to its folder"},
+		"one that is locked": {lock, "another program holds the file: end it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "plants.db")
+			s, err := Open(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			c.prepare(t, path)
+			s, err = Open(t.Context(), path)
+			if err == nil {
+				s.Close()
+				t.Fatal("Open took it")
+			}
+			if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+				t.Errorf("Open = %q, want it to name the file and %q", err, c.want)
+			}
+		})
+	}
+}
+
+// fullDisk forbids files to grow beyond what the log has now.
+func fullDisk(t *testing.T, _ *Store, path string) (remove func()) {
+	info, err := os.Stat(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	set := func(limit syscall.Rlimit) {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(syscall.Rlimit{Cur: uint64(info.Size()), Max: before.Max})
+	remove = func() { set(before) }
+	t.Cleanup(remove)
+	return remove
+}
+
+// readOnly makes the file one that this thread may not write for the rest of the
+// test. The superuser may write any file, so its thread becomes somebody else.
+func readOnly(t *testing.T, path string) {
+	if err := os.Chmod(path, 0o444); err != nil {
+		t.Fatal(err)
+	}
+	if os.Getuid() != 0 {
+		return
+	}
+	for folder := filepath.Dir(path); len(folder) > len(os.TempDir()); folder = filepath.Dir(folder) {
+		if err := os.Chmod(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.LockOSThread() // never unlocked: the thread ends with the test
+	if err := syscall.Setfsuid(65534); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Setfsuid(0) })
+}
+
+func damageSchema(t *testing.T, path string) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte(strings.Repeat("\xff", 200)), 100); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lock holds the file as a program does that wants no other one near it.
+func lock(t *testing.T, path string) {
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := setPragmas(conn, "PRAGMA locking_mode = EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+	if err := execute(conn, "BEGIN EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+}
