@@ -27,6 +27,9 @@ contract: ## try every promise of the document on a service: make contract BASE_
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . ./...
 
+bench-store: ## only hold the embedded store against itself without groups, and against bare SQLite
+	go test -run '^$$' -bench SideBySide ./internal/store/sqlite
+
 generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
@@ -79,6 +82,6 @@ test-race: ## run the tests with the race detector; a skipped test is a failure
 crash: ## kill a program that writes, 60 times, and look for what it had acknowledged
 	PLANTSTORE_CRASH_ROUNDS=60 go test -count=1 -run '^TestCrash$$' -v ./internal/store/sqlite
 
-.PHONY: help run test contract-report contract bench generate check generate-check tidy-check vet format-check staticcheck lint-api compat \
+.PHONY: help run test contract-report contract bench bench-store generate check generate-check tidy-check vet format-check staticcheck lint-api compat \
 	compat-proof schemathesis test-race crash
 .DEFAULT_GOAL := help

@@ -28,6 +28,10 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, writeUntilKilled(path))
 		os.Exit(1)
 	}
+	if paths := os.Getenv(serveStores); paths != "" {
+		fmt.Fprintln(os.Stderr, serveTwo(paths))
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 

@@ -180,12 +180,9 @@ func openWriter(ctx context.Context, path string) (*sqlite.Conn, error) {
 		err = checkDurable(conn)
 	}
 	if err == nil {
+		// Fails for a file that may not be written, too: SQLite has opened it
+		// for reading, without a word.
 		err = migrate(ctx, conn)
-	}
-	if err == nil {
-		// SQLite opens a file that it may not write for reading, and says so at
-		// the first write only.
-		err = inTransaction(conn, func() error { return nil })
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
