@@ -20,7 +20,7 @@ import (
 var ErrClosed = errors.New("store is closed")
 
 // patience is how often a leader lets others run while none of them comes back.
-// With 1, groups are half as large on two processors; above 4 they hardly grow.
+// With 1, groups are a sixth smaller on two processors; above 4 they hardly grow.
 const patience = 4
 
 // Queue groups the works of its callers. One caller at a time leads: it runs
