@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -47,7 +46,7 @@ func TestNeighbours(t *testing.T) {
 	insert := func(ids ...int64) write {
 		return func(conn *sqlite.Conn) error {
 			for _, id := range ids {
-				_, err := insertPlant(conn, plant.Plant{ID: id, Name: "n"}, time.Now())
+				_, _, err := insertPlant(conn, plant.Plant{ID: id, Name: "n"})
 				if err != nil {
 					return err
 				}

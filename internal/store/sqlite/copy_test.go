@@ -30,8 +30,8 @@ func TestCopyWhileWriting(t *testing.T) {
 	all.Go(func() {
 		for first := int64(1 << 20); ctx.Err() == nil; first += 2 {
 			err := s.write(t.Context(), func(conn *sqlite.Conn) error {
-				_, err1 := insertPlant(conn, plant.Plant{ID: first, Name: "n"}, time.Now())
-				_, err2 := insertPlant(conn, plant.Plant{ID: first + 1, Name: "n"}, time.Now())
+				_, _, err1 := insertPlant(conn, plant.Plant{ID: first, Name: "n"})
+				_, _, err2 := insertPlant(conn, plant.Plant{ID: first + 1, Name: "n"})
 				return errors.Join(err1, err2)
 			})
 			if err != nil {

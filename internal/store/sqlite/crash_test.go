@@ -155,7 +155,7 @@ func writeUntilKilled(path string) error {
 				batch := rand.Int64N(1 << 40)
 				err := s.write(context.Background(), func(conn *sqlite.Conn) error {
 					for id := batch * crashBatch; id < (batch+1)*crashBatch; id++ {
-						if _, err := insertPlant(conn, plant.Plant{ID: id, Name: crashName(id)}, time.Now()); err != nil {
+						if _, _, err := insertPlant(conn, plant.Plant{ID: id, Name: crashName(id)}); err != nil {
 							return err
 						}
 					}

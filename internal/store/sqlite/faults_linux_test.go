@@ -33,7 +33,7 @@ func TestFaultsPass(t *testing.T) {
 			big := strings.Repeat("n", 1<<20)
 			insert := func(id int64, name string) write {
 				return func(conn *sqlite.Conn) error {
-					_, err := insertPlant(conn, plant.Plant{ID: id, Name: name}, time.Now())
+					_, _, err := insertPlant(conn, plant.Plant{ID: id, Name: name})
 					return err
 				}
 			}

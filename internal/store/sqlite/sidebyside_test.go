@@ -180,7 +180,7 @@ func atStore(b *testing.B, line func(_, _, _, _ string)) {
 			for began := time.Now(); time.Since(began) < sideTime; n += size {
 				err := inTransaction(conn, func() error {
 					for range size {
-						if _, err := insertPlant(conn, numbered(bareID.Add(1)), time.Now()); err != nil {
+						if _, _, err := insertPlant(conn, numbered(bareID.Add(1))); err != nil {
 							return err
 						}
 					}
@@ -261,7 +261,7 @@ func insertMany(b *testing.B, s *Store, n int64) {
 	for first := int64(0); first < n; first += 1000 {
 		err := s.write(b.Context(), func(conn *sqlite.Conn) error {
 			for id := first; id < min(first+1000, n); id++ {
-				if _, err := insertPlant(conn, numbered(id), time.Now()); err != nil {
+				if _, _, err := insertPlant(conn, numbered(id)); err != nil {
 					return err
 				}
 			}

@@ -35,7 +35,7 @@ func TestTokensOfSchema1(t *testing.T) {
 	if err := sqlitex.Execute(old, insert, &sqlitex.ExecOptions{Args: []any{"before"}}); err != nil {
 		t.Fatal(err)
 	}
-	store := open(t, path)
+	store := openStore(t, path)
 	if err := sqlitex.Execute(old, insert, &sqlitex.ExecOptions{Args: []any{"after"}}); err != nil {
 		t.Fatalf("the old program can store no token any more: %v", err)
 	}

@@ -79,9 +79,9 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		other, _ := token.New("other", []token.Scope{token.Read}, time.Hour)
 		mustCreateToken(t, store, before)
 		mustCreateToken(t, store, other)
-		want := kept(before)
+		var want token.Token
 		err := store.UpdateToken(t.Context(), before.ID, func(got *token.Token) error {
-			if diff := cmp.Diff(want, *got); diff != "" {
+			if diff := cmp.Diff(kept(before), *got); diff != "" {
 				t.Errorf("change was given (-want +got):\n%s", diff)
 			}
 			got.Name, got.Scopes = "after", []token.Scope{token.Read, token.Write}
