@@ -50,20 +50,21 @@ func (v validator) checkBody(w http.ResponseWriter, r *http.Request, op *operati
 	return nil
 }
 
+var errMissingBody = fail(plantapi.CodeMissingBody, "a request body is required")
+
 // announced fails if there is no body. Without a Content-Length only the body
 // itself can tell, so its first byte is read and put back.
 func announced(r *http.Request) error {
-	missing := fail(plantapi.CodeMissingBody, "a request body is required")
 	switch {
 	case r.ContentLength == 0:
-		return missing
+		return errMissingBody
 	case r.ContentLength > 0:
 		return nil
 	}
 	first := make([]byte, 1)
 	switch _, err := io.ReadFull(r.Body, first); {
 	case err == io.EOF:
-		return missing
+		return errMissingBody
 	case err != nil:
 		return errIncompleteBody
 	}
@@ -76,40 +77,37 @@ func announced(r *http.Request) error {
 
 // bodySchema finds the schema for the media type of a request.
 func bodySchema(h http.Header, op *operation) (*openapi3.Schema, error) {
-	refused := func(message string) error { return fail(plantapi.CodeUnsupportedMediaType, message) }
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return nil, refused("Content-Encoding is not supported: send the body as it is")
+		return nil, unsupported("Content-Encoding is not supported: send the body as it is")
 	}
-	wanted := refused("Content-Type must be " + op.mediaTypes())
 	if len(h["Content-Type"]) != 1 {
-		return nil, wanted
+		return nil, unsupported("Content-Type must be " + op.mediaTypes())
 	}
 	contentType := h.Get("Content-Type")
 	if schema, ok := op.bodies[contentType]; ok {
 		return schema, nil
 	}
 	mediaType, params, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		return nil, wanted
+	schema, ok := op.bodies[mediaType]
+	if err != nil || !ok {
+		return nil, unsupported("Content-Type must be " + op.mediaTypes())
 	}
 	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
-		return nil, refused("charset must be utf-8")
+		return nil, unsupported("charset must be utf-8")
 	}
-	if schema, ok := op.bodies[mediaType]; ok {
-		return schema, nil
-	}
-	return nil, wanted
+	return schema, nil
 }
+
+func unsupported(message string) *failure { return fail(plantapi.CodeUnsupportedMediaType, message) }
 
 var errIncompleteBody = fail(plantapi.CodeIncompleteBody, "body was cut short or came too slowly")
 
 // readBody reads a body up to the limit. One that is announced as larger is
 // refused unread.
 func (v validator) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	tooLarge := fail(plantapi.CodeBodyTooLarge, fmt.Sprintf("body is larger than the limit of %d bytes", v.maxBody))
 	if r.ContentLength > v.maxBody {
 		w.Header().Set("Connection", "close") // rather than read the rest of it
-		return nil, tooLarge
+		return nil, v.tooLarge()
 	}
 	var buf bytes.Buffer
 	if r.ContentLength > 0 {
@@ -119,10 +117,14 @@ func (v validator) readBody(w http.ResponseWriter, r *http.Request) ([]byte, err
 	case err == nil:
 		return buf.Bytes(), nil
 	case isTooLarge(err):
-		return nil, tooLarge
+		return nil, v.tooLarge()
 	default:
 		return nil, errIncompleteBody
 	}
+}
+
+func (v validator) tooLarge() *failure {
+	return fail(plantapi.CodeBodyTooLarge, fmt.Sprintf("body is larger than the limit of %d bytes", v.maxBody))
 }
 
 func isTooLarge(err error) bool {
