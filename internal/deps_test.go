@@ -25,13 +25,15 @@ var mayImport = map[string][]string{
 	"internal/contract":        {"api", "gen/plantapi", "gen/plantclient"},
 	"internal/httpapi":         {"api", "gen/plantapi", "gen/plantserver", "internal/plant", "internal/token"},
 	"internal/store/group":     {},
+	"internal/store/pgtest":    {},
+	"internal/store/postgres":  {"internal/plant", "internal/store/group", "internal/token"},
 	"internal/store/sqlite":    {"internal/plant", "internal/store/group", "internal/token"},
 	"internal/store/storetest": {"internal/plant", "internal/token"},
 	"cmd/plantstore":           {"internal/httpapi", "internal/plant", "internal/store/sqlite", "internal/token"},
 }
 
 // forTests are the packages that no program may contain.
-var forTests = []string{"internal/contract", "internal/store/storetest"}
+var forTests = []string{"internal/contract", "internal/store/pgtest", "internal/store/storetest"}
 
 func TestImports(t *testing.T) {
 	packages := list(t, "./...")

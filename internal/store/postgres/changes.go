@@ -1,0 +1,206 @@
+package postgres
+
+import (
+	"context"
+	"crypto/sha256"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+// changes is a transaction of any writes, in two round trips: it reads and locks
+// what they are about, carries them out here, one after the other, and writes
+// what has become of it.
+type changes struct {
+	writes []*write
+	errs   []error // of writes
+	plants map[int64]*change
+}
+
+// change is what becomes of a plant; nil is none.
+type change struct {
+	before, after *plant.Plant // one and the same if nothing does
+	version       int64        // of after, unless that is before
+}
+
+func (c *change) set(p plant.Plant, createdAt, updatedAt int64) {
+	c.version = int64(rand.Uint64())
+	c.after = new(stamp(p, c.version, createdAt, updatedAt))
+}
+
+func (c *changes) run(ctx context.Context, conn *pgx.Conn, id int64) error {
+	if err := c.read(ctx, conn); err != nil {
+		return err
+	}
+	now := time.Now().UnixMicro()
+	c.errs = c.errs[:0]
+	for _, w := range c.writes {
+		c.errs = append(c.errs, c.apply(w, now))
+	}
+	if !slices.Contains(c.errs, nil) {
+		_, err := conn.Exec(ctx, `ROLLBACK`)
+		return err
+	}
+	err := c.write(ctx, conn, id, now)
+	if code(err) == uniqueViolation {
+		return errAgain // somebody has created one of the plants meanwhile
+	}
+	return err
+}
+
+// read fills c.plants with what is stored. Rows are locked in the order of their
+// IDs, so that two programs seldom wait for each other.
+func (c *changes) read(ctx context.Context, conn *pgx.Conn) error {
+	c.plants = map[int64]*change{}
+	for _, w := range c.writes {
+		if w.change != nil {
+			c.plants[w.id] = &change{}
+		}
+		for _, p := range w.create {
+			c.plants[p.ID] = &change{}
+		}
+	}
+	var b pgx.Batch
+	b.Queue(`BEGIN`)
+	b.Queue(`SELECT `+plantColumns+` FROM plants WHERE id = ANY($1) ORDER BY id FOR UPDATE`,
+		slices.Collect(maps.Keys(c.plants))).
+		Query(func(rows pgx.Rows) error {
+			plants, err := pgx.CollectRows(rows, scanPlant)
+			for _, p := range plants {
+				*c.plants[p.ID] = change{before: &p, after: &p}
+			}
+			return err
+		})
+	return conn.SendBatch(ctx, &b).Close()
+}
+
+// apply does to c.plants what w wants, or nothing.
+func (c *changes) apply(w *write, now int64) error {
+	w.stored, w.created = plant.Plant{}, false
+	if w.change == nil {
+		return c.create(w, now)
+	}
+	plant := c.plants[w.id]
+	next, err := w.change(plant.after)
+	switch {
+	case err != nil:
+		return err
+	case next == nil:
+		plant.after = nil
+		return nil
+	case plant.after == nil:
+		w.created = true
+		plant.set(*next, now, now)
+	case !plant.after.Same(*next):
+		// The clock of another machine may be ahead.
+		plant.set(*next, plant.after.CreatedAt.UnixMicro(), max(now, plant.after.UpdatedAt.UnixMicro()))
+	}
+	w.stored = *plant.after
+	return nil
+}
+
+func (c *changes) create(w *write, now int64) error {
+	for i, p := range w.create {
+		if current := c.plants[p.ID].after; current != nil && !current.Same(p) {
+			if w.batch {
+				return plant.ExistsError{Index: i}
+			}
+			return plant.ErrExists
+		}
+	}
+	for _, p := range w.create {
+		if c.plants[p.ID].after == nil {
+			c.plants[p.ID].set(p, now, now)
+		}
+	}
+	return nil
+}
+
+// write stores what c.plants has become.
+func (c *changes) write(ctx context.Context, conn *pgx.Conn, id, now int64) error {
+	var removed []int64
+	var inserted, updated plantRows
+	for _, key := range slices.Sorted(maps.Keys(c.plants)) {
+		switch plant := c.plants[key]; {
+		case plant.after == plant.before:
+		case plant.after == nil:
+			removed = append(removed, key)
+		case plant.before == nil:
+			inserted.add(plant.after, plant.version)
+		default:
+			updated.add(plant.after, plant.version)
+		}
+	}
+	var b pgx.Batch
+	if len(removed) > 0 {
+		b.Queue(`DELETE FROM plants WHERE id = ANY($1)`, removed)
+	}
+	if len(updated.ids) > 0 {
+		b.Queue(`
+			UPDATE plants SET name = new.name, tag = new.tag, tag_hash = new.tag_hash,
+				version = new.version, created_at = new.created_at, updated_at = new.updated_at
+			FROM `+unnestPlants+` AS new (`+storedColumns+`)
+			WHERE plants.id = new.id`, updated.args()...)
+	}
+	if len(inserted.ids) > 0 {
+		b.Queue(`INSERT INTO plants (`+storedColumns+`) SELECT * FROM `+unnestPlants, inserted.args()...)
+	}
+	b.Queue(mark, id, now)
+	b.Queue(`COMMIT`)
+	return conn.SendBatch(ctx, &b).Close()
+}
+
+// found has nothing to do: how each write ends was known before the commit.
+func (c *changes) found([]int64) {}
+
+func (c *changes) done() {
+	for i, w := range c.writes {
+		w.end(c.errs[i])
+	}
+}
+
+const (
+	storedColumns = `id, name, tag, tag_hash, version, created_at, updated_at`
+
+	// unnestPlants is a table of storedColumns, made of one array for each: one
+	// statement for any number of plants.
+	unnestPlants = `unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BYTEA[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[])`
+)
+
+// plantRows are the arrays for unnestPlants.
+type plantRows struct {
+	ids, versions, createdAt, updatedAt []int64
+	names, tags, tagHashes              [][]byte
+}
+
+func (r *plantRows) add(p *plant.Plant, version int64) {
+	r.ids = append(r.ids, p.ID)
+	r.names = append(r.names, []byte(p.Name))
+	var tag []byte // NULL, which an empty one is not
+	if p.Tag != nil {
+		tag = []byte(*p.Tag)
+	}
+	r.tags = append(r.tags, tag)
+	r.tagHashes = append(r.tagHashes, tagHash(p.Tag))
+	r.versions = append(r.versions, version)
+	r.createdAt = append(r.createdAt, p.CreatedAt.UnixMicro())
+	r.updatedAt = append(r.updatedAt, p.UpdatedAt.UnixMicro())
+}
+
+func (r *plantRows) args() []any {
+	return []any{r.ids, r.names, r.tags, r.tagHashes, r.versions, r.createdAt, r.updatedAt}
+}
+
+// tagHash is what the index of tags has instead of them.
+func tagHash(tag *string) []byte {
+	if tag == nil {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(*tag))
+	return sum[:]
+}

@@ -1,0 +1,233 @@
+// Package postgres keeps plants and tokens in PostgreSQL, so that any number of
+// `plantstore serve` on any number of machines are one service.
+//
+// Writes that wait at the same time share a transaction ([group.Queue]): one
+// committer in each program. What may pass (a serialization failure, a
+// fail-over, a restart) is tried again while the caller waits; see [Store.transact].
+//
+// The SQL is what PostgreSQL, YugabyteDB and CockroachDB have in common: no
+// triggers, sequences, advisory locks or PL/pgSQL.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/group"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+const (
+	// startTime is how long Open waits for a server that is about to answer.
+	startTime = 5 * time.Second
+
+	// callTime is how long a call goes on trying. It outlasts a fail-over by a
+	// manager that notices in time; a caller of a database that stays away has
+	// waited long enough.
+	callTime = 8 * time.Second
+
+	// connectTime is how long one host of several may take to answer; pgx
+	// would wait two minutes for one that is gone before it asks the next.
+	connectTime = 3 * time.Second
+
+	// pingTime is how long a connection that was idle for a second may take to
+	// prove that it works; without it the server on its other end may be gone.
+	pingTime = time.Second
+)
+
+// Store keeps plants and tokens in a PostgreSQL database.
+type Store struct {
+	pool   *pgxpool.Pool
+	writes *group.Queue[*write]
+
+	mu    sync.Mutex
+	spent []int64 // marks of transactions whose outcome is known
+}
+
+var (
+	_ plant.Store = (*Store)(nil)
+	_ token.Store = (*Store)(nil)
+)
+
+// IsDSN reports whether a text names a PostgreSQL database.
+func IsDSN(text string) bool {
+	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
+}
+
+// Open opens the store in the database that a URL names, as libpq reads it, and
+// brings its schema up to date where needed. Its errors hold no password.
+func Open(ctx context.Context, dsn string) (*Store, error) {
+	config, err := parse(dsn)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, errNotDSN
+	}
+	s := &Store{pool: pool}
+	s.writes = group.New(maxGroup, s.run)
+	if err := s.prepare(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open PostgreSQL: %w", explain(err, config.ConnConfig))
+	}
+	return s, nil
+}
+
+// errNotDSN says nothing of what it is about: what cannot be read may hold a
+// password anywhere.
+var errNotDSN = errors.New("this is no PostgreSQL URL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, " +
+	"with %40 for @, %2F for / and %3A for : in a password, and several hosts separated by commas")
+
+func parse(dsn string) (*pgxpool.Config, error) {
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, errNotDSN
+	}
+	config.PingTimeout = pingTime
+	c := config.ConnConfig
+	c.ConnectTimeout = min(c.ConnectTimeout, connectTime)
+	c.DialFunc = (&net.Dialer{
+		Timeout: c.ConnectTimeout,
+		// Finds out within seconds that the machine on the other end is gone.
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 2 * time.Second, Interval: time.Second, Count: 3},
+	}).DialContext
+	if c.ValidateConnect == nil {
+		// A server that only reads is of no use, whatever the URL says.
+		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	if _, ok := c.RuntimeParams["application_name"]; !ok {
+		c.RuntimeParams["application_name"] = "plantstore"
+	}
+	return config, nil
+}
+
+// prepare checks the server and makes the schema, and waits a little for a
+// server that is starting or changing roles.
+func (s *Store) prepare(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for wait := newBackoff(); ; {
+		err := s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+			if err := checkDurable(ctx, conn); err != nil {
+				return err
+			}
+			if err := migrate(ctx, conn); err != nil {
+				return err
+			}
+			_, err := conn.Exec(ctx, `DELETE FROM marks WHERE at < $1`, time.Now().Add(-markLife).UnixMicro())
+			return err
+		})
+		if err == nil || !passes(code(err)) || !wait.sleep(ctx) {
+			return err
+		}
+	}
+}
+
+// checkDurable finds the setting with which a server acknowledges what a crash
+// takes back.
+func checkDurable(ctx context.Context, conn *pgx.Conn) error {
+	var mode string
+	err := conn.QueryRow(ctx, `SHOW synchronous_commit`).Scan(&mode)
+	if code(err) == undefinedObject {
+		return nil // not PostgreSQL itself
+	}
+	if err == nil && mode == "off" {
+		return errors.New("synchronous_commit is off, so a crash of the server would take back what was acknowledged: set it to on")
+	}
+	return err
+}
+
+// explain says what to do about an error of opening the store.
+func explain(err error, config *pgx.ConnConfig) error {
+	hosts := net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
+	for _, f := range config.Fallbacks {
+		if host := net.JoinHostPort(f.Host, fmt.Sprint(f.Port)); !strings.Contains(hosts, host) {
+			hosts += ", " + host
+		}
+	}
+	switch code(err) {
+	case invalidPassword, invalidAccount:
+		return fmt.Errorf("%s does not let user %s in: check the user and the password in --store: %w", hosts, config.User, err)
+	case noSuchDatabase:
+		return fmt.Errorf("%s has no database %s: make it first, with createdb %[2]s: %w", hosts, config.Database, err)
+	case notAllowed:
+		return fmt.Errorf("user %s may not make tables: give it a database of its own, "+
+			"or GRANT USAGE, CREATE ON SCHEMA public TO it: %w", config.User, err)
+	case duplicateTable:
+		return fmt.Errorf("database %s holds tables of another program: give plantstore a database of its own: %w", config.Database, err)
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no server that may write answers at %s: start it, or check the hosts in --store: %w", hosts, err)
+	}
+	return err
+}
+
+// Close waits for writes under way and closes the store. No method may be
+// called after it.
+func (s *Store) Close() error {
+	s.writes.Close()
+	s.mu.Lock()
+	spent := s.spent
+	s.mu.Unlock()
+	if len(spent) > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		// Whoever starts tomorrow removes what this leaves.
+		_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, spent)
+	}
+	s.pool.Close()
+	return nil
+}
+
+// on runs fn with a connection of the pool.
+func (s *Store) on(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return notBegun{err}
+	}
+	defer conn.Release() // closes it if it is broken or still in a transaction
+	err = fn(ctx, conn.Conn())
+	if err != nil && conn.Conn().PgConn().TxStatus() == 'E' {
+		_, _ = conn.Exec(ctx, `ROLLBACK`)
+	}
+	return err
+}
+
+// notBegun is the error of a transaction that did not reach the server.
+type notBegun struct{ error }
+
+func (e notBegun) Unwrap() error { return e.error }
+
+// read runs fn, which only reads, with a connection that sees every write
+// acknowledged so far, and again if that fails in a way that may pass.
+func (s *Store) read(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	for wait := newBackoff(); ; {
+		err := s.try(limited, fn)
+		if err == nil || fateOf(err) == failed {
+			return err
+		}
+		s.suspect(err)
+		if errors.Is(ctx.Err(), context.Canceled) {
+			return ctx.Err()
+		}
+		if !wait.sleep(limited) {
+			return unavailable(err)
+		}
+	}
+}

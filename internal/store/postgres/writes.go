@@ -1,0 +1,225 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/group"
+)
+
+const (
+	// maxGroup is how many writes share a transaction at most.
+	maxGroup = 512
+
+	// maxGroupBytes is how much text a transaction may hold before the next
+	// write gets another one: it is in memory here and there.
+	maxGroupBytes = 16 << 20
+)
+
+// write is what one caller wants and how it ended.
+type write struct {
+	deadline time.Time
+
+	create []plant.Plant // all of them or none; or
+	batch  bool          // whether an error names one of create
+	id     int64         // the plant that change is about,
+	change func(current *plant.Plant) (*plant.Plant, error)
+
+	ended   bool // the rest is known
+	err     error
+	stored  plant.Plant // by change
+	created bool
+}
+
+func (w *write) end(err error) { w.ended, w.err = true, err }
+
+// write returns once w is durable, with its own outcome.
+func (s *Store) write(ctx context.Context, w *write) error {
+	w.deadline = time.Now().Add(callTime)
+	if end, ok := ctx.Deadline(); ok && end.Before(w.deadline) {
+		w.deadline = end
+	}
+	return s.writes.Do(ctx, w)
+}
+
+// run is the function of the queue.
+func (s *Store) run(calls []*group.Call[*write]) {
+	for len(calls) > 0 {
+		var writes []*write
+		for size := 0; len(writes) < len(calls) && size < maxGroupBytes; {
+			w := calls[len(writes)].Work
+			for _, p := range w.create {
+				size += len(p.Name)
+			}
+			writes = append(writes, w)
+		}
+		s.runAll(slices.Clone(writes))
+		for i, w := range writes {
+			calls[i].Err = w.err
+		}
+		calls = calls[len(writes):]
+	}
+}
+
+// runAll runs writes until each of them has ended. If they fail together, for
+// what may be the fault of one, each runs alone.
+func (s *Store) runAll(writes []*write) {
+	for len(writes) > 0 {
+		err := s.runOnce(writes)
+		if err != nil {
+			for _, w := range writes {
+				switch {
+				case w.ended:
+				case len(writes) == 1, errors.Is(err, plant.ErrUnavailable):
+					w.end(err)
+				default:
+					s.runAll([]*write{w})
+				}
+			}
+			return
+		}
+		writes = slices.DeleteFunc(writes, func(w *write) bool { return w.ended })
+	}
+}
+
+// errNobody ends the attempts for writes whose callers have all gone.
+var errNobody = errors.New("too late")
+
+// runOnce runs writes in one transaction. Those that have not ended then have
+// changed nothing and want another one.
+func (s *Store) runOnce(writes []*write) error {
+	last := slices.MaxFunc(writes, func(a, b *write) int { return a.deadline.Compare(b.deadline) })
+	ctx, cancel := context.WithDeadline(context.Background(), last.deadline)
+	defer cancel()
+	var attempt interface {
+		run(ctx context.Context, conn *pgx.Conn, id int64) error
+		found(inserted []int64)
+		done()
+	}
+	var lastErr error
+	err := s.transact(ctx, func(ctx context.Context, conn *pgx.Conn, id int64) error {
+		var live []*write
+		for _, w := range writes {
+			if lastErr != nil && !w.ended && time.Now().After(w.deadline) {
+				w.end(unavailable(lastErr))
+			}
+			if !w.ended {
+				live = append(live, w)
+			}
+		}
+		if len(live) == 0 {
+			return answer{errNobody}
+		}
+		if slices.ContainsFunc(live, func(w *write) bool { return w.batch || w.change != nil }) {
+			attempt = &changes{writes: live}
+		} else {
+			attempt = newCreates(live)
+		}
+		lastErr = attempt.run(ctx, conn, id)
+		return lastErr
+	}, func(inserted []int64) { attempt.found(inserted) })
+	if err == nil {
+		attempt.done()
+	}
+	return err
+}
+
+// creates is a transaction of creates of one plant each, in one round trip.
+type creates struct {
+	writes []*write
+	plants []*plant.Plant // those of writes, by ID and without those of an ID that is there already
+	stored []*plant.Plant // what is stored under the IDs of plants now; nil: not known
+}
+
+func newCreates(writes []*write) *creates {
+	c := &creates{writes: writes}
+	for _, w := range writes {
+		c.plants = append(c.plants, new(w.create[0]))
+	}
+	// Two programs that insert in one order never wait for each other.
+	slices.SortStableFunc(c.plants, func(a, b *plant.Plant) int { return cmp.Compare(a.ID, b.ID) })
+	c.plants = slices.CompactFunc(c.plants, func(a, b *plant.Plant) bool { return a.ID == b.ID })
+	c.stored = make([]*plant.Plant, len(c.plants))
+	return c
+}
+
+func (c *creates) at(id int64) (int, bool) {
+	return slices.BinarySearchFunc(c.plants, id, func(p *plant.Plant, id int64) int { return cmp.Compare(p.ID, id) })
+}
+
+// run inserts the plants whose IDs are free, and reads what is under the others.
+func (c *creates) run(ctx context.Context, conn *pgx.Conn, id int64) error {
+	clear(c.stored)
+	now := time.Now()
+	var rows plantRows
+	for _, p := range c.plants {
+		p.CreatedAt, p.UpdatedAt = now, now
+		rows.add(p, int64(rand.Uint64()))
+	}
+	var b pgx.Batch
+	b.Queue(`BEGIN`)
+	b.Queue(`
+		WITH new AS (
+			INSERT INTO plants (`+storedColumns+`) SELECT * FROM `+unnestPlants+`
+			ON CONFLICT (id) DO NOTHING
+			RETURNING id
+		), mark AS (
+			INSERT INTO marks (id, done, inserted, at) SELECT $8, true, array_agg(id), $9 FROM new
+		)
+		SELECT id FROM new`, append(rows.args(), id, now.UnixMicro())...).
+		Query(func(rows pgx.Rows) error {
+			inserted, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+			c.found(inserted)
+			return err
+		})
+	// Every version is new, so one that differs is another's. It takes a
+	// statement of its own to see what was committed while the first one ran.
+	b.Queue(`
+		SELECT p.id, p.name, p.tag, p.version, p.created_at, p.updated_at
+		FROM unnest($1::BIGINT[], $2::BIGINT[]) AS mine (id, version)
+		JOIN plants AS p ON p.id = mine.id
+		WHERE p.version <> mine.version`, rows.ids, rows.versions).
+		Query(func(rows pgx.Rows) error {
+			losses, err := pgx.CollectRows(rows, scanPlant)
+			for _, p := range losses {
+				if i, ok := c.at(p.ID); ok {
+					c.stored[i] = &p
+				}
+			}
+			return err
+		})
+	b.Queue(`COMMIT`)
+	return conn.SendBatch(ctx, &b).Close()
+}
+
+// found notes the plants that were inserted.
+func (c *creates) found(inserted []int64) {
+	for _, id := range inserted {
+		if i, ok := c.at(id); ok {
+			c.stored[i] = c.plants[i]
+		}
+	}
+}
+
+// done ends the writes. One that lost to a plant that is gone by now, or that
+// nobody has read because the connection was lost, changed nothing: it is not
+// ended and begins again.
+func (c *creates) done() {
+	for _, w := range c.writes {
+		i, _ := c.at(w.create[0].ID)
+		switch p := c.stored[i]; {
+		case p == nil:
+		case p.Same(w.create[0]):
+			w.end(nil)
+		default:
+			w.end(plant.ErrExists)
+		}
+	}
+}
