@@ -16,6 +16,15 @@ run: ## run the service on 127.0.0.1:8080 and print a token and a curl line
 
 test: ## run the tests; needs Go and nothing else
 	go test ./...
+	@[ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || echo 'skipped: all that needs PostgreSQL (make test-postgres)'
+
+test-postgres: ## run the tests of the store, the API and the program on PostgreSQL
+	@.ci/postgres $(MAKE) --no-print-directory test-given
+	@isolation=serializable .ci/postgres $(MAKE) --no-print-directory test-given
+
+test-given: # the same on what PLANTSTORE_TEST_POSTGRES names
+	@$(call unskipped,-count=1 -race ./internal/store/postgres)
+	@$(call unskipped,-count=1 ./internal/httpapi ./cmd/plantstore)
 
 contract-report: ## write contract-report.html: each promise of the document and the test that received it
 	@CONTRACT_REPORT=$$PWD/contract-report.html go test -count 1 -v ./internal/httpapi | grep -E '^[a-zA-Z ]+ +[0-9]+ of +[0-9]+|^contract:|FAIL'
@@ -33,7 +42,9 @@ bench-store: ## only hold the embedded store against itself without groups, and 
 generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
-check: generate-check tidy-check vet format-check staticcheck lint-api compat compat-proof test-race crash schemathesis ## all that must hold before a change lands
+checks = generate-check tidy-check vet format-check staticcheck lint-api compat compat-proof test-race crash test-postgres \
+	schemathesis
+check: $(checks) ## all that must hold before a change lands
 
 generate-check: ## fail if gen/ is not what api/ says
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
@@ -74,14 +85,19 @@ schemathesis: ## try the program with Schemathesis, by the document and by the s
 	@internal/tools/schemathesis sqlite::memory:
 
 test-race: ## run the tests with the race detector; a skipped test is a failure
-	@log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
-	go test -race -v ./... >"$$log" 2>&1 || { grep -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
-	grep -E '^(ok|\?) ' "$$log"; \
-	! grep -A 3 -E '^ *--- SKIP' "$$log"
+	@$(call unskipped,-race ./...)
 
 crash: ## kill a program that writes, 60 times, and look for what it had acknowledged
 	PLANTSTORE_CRASH_ROUNDS=60 go test -count=1 -run '^TestCrash$$' -v ./internal/store/sqlite
 
-.PHONY: help run test contract-report contract bench bench-store generate check generate-check tidy-check vet format-check staticcheck lint-api compat \
-	compat-proof schemathesis test-race crash
+# Runs go test and fails if a test is skipped, but for those that test-postgres
+# and test-failover run: they say so.
+unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
+	go test -v $(1) >"$$log" 2>&1 || { grep -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
+	grep -E '^(ok|\?) ' "$$log"; grep -hoE 'figures: .*' "$$log" || true; \
+	skipped=$$(grep -cE '^ *--- SKIP' "$$log" || true); \
+	elsewhere=$$([ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || grep -cE ': needs PostgreSQL: make test-' "$$log" || true); \
+	[ "$$skipped" = "$${elsewhere:-0}" ] || { grep -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
+
+.PHONY: help run test contract-report contract bench bench-store generate check $(checks) test-given
 .DEFAULT_GOAL := help

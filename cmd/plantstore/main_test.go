@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
 func TestMain(m *testing.M) {
@@ -35,9 +36,25 @@ func TestMain(m *testing.M) {
 //	keep NAME              sets $NAME to what the last command printed on stdout
 //	id NAME TOKEN          sets $NAME to the ID of a token
 func TestScripts(t *testing.T) {
+	runScripts(t, "testdata", func(*testscript.Env) {})
+}
+
+// TestScriptsPostgres runs what is about PostgreSQL; $POSTGRES is an empty
+// database.
+func TestScriptsPostgres(t *testing.T) {
+	if !pgtest.Given() {
+		pgtest.Skip(t)
+	}
+	runScripts(t, "testdata/postgres", func(env *testscript.Env) {
+		env.Setenv("POSTGRES", pgtest.DSN(env.T().(testing.TB)))
+	})
+}
+
+func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata",
+		Dir: dir,
 		Setup: func(env *testscript.Env) error {
+			setup(env)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			started := new(*running)
 			env.Values[runningKey{}] = started

@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/postgres"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -22,7 +23,7 @@ type store interface {
 const defaultStore = "plantstore.db"
 
 // keepIn is what --store means to a command that works on a whole store.
-const keepIn = "keep plants and tokens in `STORE`: a path, sqlite:PATH, or sqlite::memory: (gone at the end)"
+const keepIn = "keep plants and tokens in `STORE`: a path, sqlite:PATH, sqlite::memory: (gone at the end), or postgres://…"
 
 // storeFlag is --store, for every command that needs a store.
 func storeFlag(usage string) cli.Flag {
@@ -43,11 +44,19 @@ func storePath(name string) (string, error) {
 	return path, nil
 }
 
-// openStore opens the store that --store names: a path, or sqlite: and a path.
+// openStore opens the store that --store names: a path, sqlite: and a path, or
+// the URL of a PostgreSQL database.
 func openStore(ctx context.Context, name string) (store, error) {
+	if postgres.IsDSN(name) {
+		store, err := postgres.Open(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("--store %s: %w", showStore(name), err)
+		}
+		return store, nil
+	}
 	path, explicit := strings.CutPrefix(name, "sqlite:")
 	if isURL(name) {
-		return nil, fmt.Errorf("--store %s: no such kind of store: give a path, sqlite:PATH, or sqlite::memory: to keep nothing", showStore(name))
+		return nil, fmt.Errorf("--store %s: no such kind of store: give a path, sqlite:PATH, postgres://…, or sqlite::memory: to keep nothing", showStore(name))
 	}
 	if path == "" {
 		return nil, fmt.Errorf("--store is empty: give a path, sqlite:PATH, or sqlite::memory: to keep nothing")

@@ -11,12 +11,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
 // A revocation bites on every server within a second of the moment when
 // `plantstore token revoke` returned, however hard a client tries.
 func TestRevocationBites(t *testing.T) {
-	store := filepath.Join(t.TempDir(), "plants.db")
+	t.Run("sqlite", func(t *testing.T) { testRevocationBites(t, filepath.Join(t.TempDir(), "plants.db")) })
+	t.Run("postgres", func(t *testing.T) { testRevocationBites(t, pgtest.DSN(t)) })
+}
+
+func testRevocationBites(t *testing.T, store string) {
 	token := output(t, "token", "create", "--name", "hammer", "--store", store)
 	servers := []string{startServer(t, store), startServer(t, store)}
 

@@ -35,8 +35,8 @@ func (s *mapPlants) Create(_ context.Context, p plant.Plant) error {
 func BenchmarkCreatePlant(b *testing.B) {
 	store := openStore(b)
 	for name, plants := range map[string]plant.Store{
-		"store=map":    &mapPlants{plants: map[int64]plant.Plant{}},
-		"store=sqlite": store,
+		"store=map":         &mapPlants{plants: map[int64]plant.Plant{}},
+		"store=" + engine(): store,
 	} {
 		b.Run(name, func(b *testing.B) {
 			handler := newBareHandler(b, plants, store, slog.New(slog.DiscardHandler))

@@ -18,6 +18,8 @@ import (
 	"github.com/plantstore/plantstore/internal/contract"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/store/postgres"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -33,7 +35,7 @@ func TestMain(m *testing.M) { contract.Main(m) }
 type service struct {
 	t      *testing.T
 	url    string
-	store  *sqlite.Store
+	store  realStore
 	client *plantclient.ClientWithResponses // has every scope
 }
 
@@ -54,9 +56,31 @@ func start(t *testing.T, wrap func(plant.Store) plant.Store) *service {
 	return s
 }
 
-func openStore(t testing.TB) *sqlite.Store {
+// realStore is a store as the program has it.
+type realStore interface {
+	plant.Store
+	token.Store
+	Close() error
+}
+
+// engine is PostgreSQL if there is one for tests.
+func engine() string {
+	if pgtest.Given() {
+		return "postgres"
+	}
+	return "sqlite"
+}
+
+// openStore opens an empty store of the engine.
+func openStore(t testing.TB) realStore {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "plants.db"))
+	var store realStore
+	var err error
+	if engine() == "postgres" {
+		store, err = postgres.Open(t.Context(), pgtest.DSN(t))
+	} else {
+		store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "plants.db"))
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
