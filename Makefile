@@ -26,6 +26,9 @@ test-given: # the same on what PLANTSTORE_TEST_POSTGRES names
 	@$(call unskipped,-count=1 -race ./internal/store/postgres)
 	@$(call unskipped,-count=1 ./internal/httpapi ./cmd/plantstore)
 
+test-failover: ## crash PostgreSQL twenty times, then lose a primary; print what it took
+	@export PLANTSTORE_TEST_FAILOVER=1; $(call unskipped,-count=1 -run Drill ./internal/store/postgres)
+
 contract-report: ## write contract-report.html: each promise of the document and the test that received it
 	@CONTRACT_REPORT=$$PWD/contract-report.html go test -count 1 -v ./internal/httpapi | grep -E '^[a-zA-Z ]+ +[0-9]+ of +[0-9]+|^contract:|FAIL'
 
@@ -43,7 +46,7 @@ generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
 checks = generate-check tidy-check vet format-check staticcheck lint-api compat compat-proof test-race crash test-postgres \
-	schemathesis
+	test-failover schemathesis
 check: $(checks) ## all that must hold before a change lands
 
 generate-check: ## fail if gen/ is not what api/ says
@@ -79,7 +82,7 @@ compat: ## fail if the document breaks a client of the seed or of the last relea
 	$(call unbroken,"$$tag:api/openapi.yaml",$(DOCUMENT))
 
 compat-proof: ## fail if some breaking edit of the document does not turn compat red
-	cd internal/tools && go test ./...
+	cd internal/tools && go test -count=1 ./...
 
 schemathesis: ## try the program with Schemathesis, by the document and by the seed alone
 	@internal/tools/schemathesis sqlite::memory:
@@ -96,8 +99,8 @@ unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	go test -v $(1) >"$$log" 2>&1 || { grep -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
 	grep -E '^(ok|\?) ' "$$log"; grep -hoE 'figures: .*' "$$log" || true; \
 	skipped=$$(grep -cE '^ *--- SKIP' "$$log" || true); \
-	elsewhere=$$([ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || grep -cE ': needs PostgreSQL: make test-' "$$log" || true); \
-	[ "$$skipped" = "$${elsewhere:-0}" ] || { grep -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
+	elsewhere='needs PostgreSQL.*: make test-(failover'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
+	[ "$$skipped" = "$$(grep -cE "$$elsewhere)" "$$log" || true)" ] || { grep -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
 .PHONY: help run test contract-report contract bench bench-store generate check $(checks) test-given
 .DEFAULT_GOAL := help

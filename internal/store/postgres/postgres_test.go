@@ -1,7 +1,16 @@
 package postgres
 
 import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
@@ -26,4 +35,196 @@ func open(t testing.TB, dsn string) *Store {
 		}
 	})
 	return store
+}
+
+// Two servers on one database keep the promises as one does.
+func TestTwoServers(t *testing.T) {
+	storetest.Plants(t, func(t *testing.T) plant.Store { return openPair(t) })
+	storetest.Tokens(t, func(t *testing.T) token.Store { return openPair(t) })
+}
+
+// A token that is revoked on one server is refused on another within a second.
+func TestRevokedElsewhere(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	here, there := open(t, dsn), open(t, dsn)
+	stored, text := token.New("n", []token.Scope{token.Read}, time.Hour)
+	if err := here.CreateToken(t.Context(), stored); err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := token.NewVerifier(there, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer verifier.Close()
+	if _, err := verifier.Verify(t.Context(), text); err != nil {
+		t.Fatal(err)
+	}
+	err = here.UpdateToken(t.Context(), stored.ID, func(stored *token.Token) error {
+		stored.Revoke(time.Now())
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for revoked := time.Now(); err == nil; time.Sleep(10 * time.Millisecond) {
+		if time.Since(revoked) > time.Second {
+			t.Fatal("a second after it was revoked a token is good elsewhere")
+		}
+		_, err = verifier.Verify(t.Context(), text)
+	}
+	if !errors.Is(err, token.ErrInvalid) {
+		t.Errorf("Verify = %v, want %v", err, token.ErrInvalid)
+	}
+}
+
+// Servers that start at once make the schema once.
+func TestOpenAtOnce(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	var wg sync.WaitGroup
+	for i := range int64(8) {
+		wg.Go(func() {
+			store, err := Open(t.Context(), dsn)
+			if err != nil {
+				t.Errorf("Open = %v", err)
+				return
+			}
+			if err := errors.Join(store.Create(t.Context(), plant.Plant{ID: i}), store.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if plants, _, err := open(t, dsn).List(t.Context(), plant.Page{Limit: 10}); err != nil || len(plants) != 8 {
+		t.Errorf("List = %d plants, %v, want 8", len(plants), err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		option string
+		want   string
+	}{
+		"a schema newer than the program": {
+			script: `CREATE TABLE plantstore_schema (id INT PRIMARY KEY, version INT NOT NULL); INSERT INTO plantstore_schema VALUES (1, 1000)`,
+			want:   "use a newer plantstore",
+		},
+		"another program's database": {script: `CREATE TABLE plants (x INT)`, want: "give plantstore a database of its own"},
+		"a server that forgets":      {option: "-csynchronous_commit=off", want: "synchronous_commit is off"},
+		"a server that only reads":   {option: "-cdefault_transaction_read_only=on", want: "no server that may write answers at"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dsn := pgtest.DSN(t)
+			conn, err := pgx.Connect(t.Context(), dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close(t.Context())
+			if _, err := conn.PgConn().Exec(t.Context(), c.script).ReadAll(); err != nil {
+				t.Fatal(err)
+			}
+			if c.option != "" {
+				dsn += "&options=" + url.QueryEscape(c.option)
+			}
+			store, err := Open(t.Context(), dsn)
+			if err == nil {
+				store.Close()
+				t.Fatal("Open took it")
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Open = %q, want it to say %q", err, c.want)
+			}
+		})
+	}
+}
+
+// No message shows a password, whatever is wrong with the URL.
+func TestOpenKeepsPasswords(t *testing.T) {
+	for _, dsn := range []string{
+		"postgres://flora:s3cret@127.0.0.1:1/plants",
+		"postgres://flora:s3cret@127.0.0.1:one/plants",
+		"postgres://flora:s3cret/plants",
+		"postgres://flora:s3c%ret@127.0.0.1/plants",
+		"postgres://flora:s3cret@127.0.0.1/plants?sslmode=s3cret",
+		"postgres://127.0.0.1:1/plants?user=flora&password=s3cret",
+	} {
+		store, err := Open(t.Context(), dsn)
+		if err == nil {
+			store.Close()
+			t.Fatalf("Open(%q) took it", dsn)
+		}
+		if strings.Contains(err.Error(), "s3c") {
+			t.Errorf("Open = %q", err)
+		}
+	}
+}
+
+// A transaction that leaves a mark sees to it that marks do not pile up.
+func TestMarksGo(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	store := open(t, dsn)
+	for id := range int64(3 * maxSpent) {
+		if err := store.Create(t.Context(), plant.Plant{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var marks int
+	if err := store.pool.QueryRow(t.Context(), `SELECT count(*) FROM marks`).Scan(&marks); err != nil || marks > maxSpent {
+		t.Errorf("after %d transactions there are %d marks, %v", 3*maxSpent, marks, err)
+	}
+}
+
+// pair is two servers on one database, asked in turn.
+type pair struct {
+	servers [2]*Store
+	turn    atomic.Int64
+}
+
+func openPair(t *testing.T) *pair {
+	dsn := pgtest.DSN(t)
+	return &pair{servers: [2]*Store{open(t, dsn), open(t, dsn)}}
+}
+
+func (p *pair) next() *Store { return p.servers[p.turn.Add(1)%2] }
+
+func (p *pair) Create(ctx context.Context, c plant.Plant) error { return p.next().Create(ctx, c) }
+
+func (p *pair) CreateAll(ctx context.Context, plants []plant.Plant) error {
+	return p.next().CreateAll(ctx, plants)
+}
+
+func (p *pair) Get(ctx context.Context, id int64) (plant.Plant, error) { return p.next().Get(ctx, id) }
+
+func (p *pair) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
+	return p.next().List(ctx, page)
+}
+
+func (p *pair) Put(ctx context.Context, c plant.Plant, condition plant.Precondition) (plant.Plant, bool, error) {
+	return p.next().Put(ctx, c, condition)
+}
+
+func (p *pair) Patch(ctx context.Context, id int64, change plant.Patch, condition plant.Precondition) (plant.Plant, error) {
+	return p.next().Patch(ctx, id, change, condition)
+}
+
+func (p *pair) Delete(ctx context.Context, id int64, condition plant.Precondition) error {
+	return p.next().Delete(ctx, id, condition)
+}
+
+func (p *pair) CreateToken(ctx context.Context, t token.Token) error {
+	return p.next().CreateToken(ctx, t)
+}
+
+func (p *pair) Token(ctx context.Context, id string) (token.Token, error) {
+	return p.next().Token(ctx, id)
+}
+
+func (p *pair) Tokens(ctx context.Context) ([]token.Token, error) { return p.next().Tokens(ctx) }
+
+func (p *pair) UpdateToken(ctx context.Context, id string, change func(*token.Token) error) error {
+	return p.next().UpdateToken(ctx, id, change)
+}
+
+func (p *pair) TouchTokens(ctx context.Context, used map[string]time.Time) error {
+	return p.next().TouchTokens(ctx, used)
 }

@@ -22,7 +22,7 @@ func (s *Store) CreateToken(ctx context.Context, t token.Token) error {
 		b.Queue(`
 			INSERT INTO tokens (`+tokenColumns+`)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			[]byte(t.ID), []byte(t.Name), joinScopes(t.Scopes), t.SecretHash[:], micros(t.CreatedAt),
+			[]byte(t.ID), []byte(t.Name), joinScopes(t.Scopes), t.SecretHash[:], t.CreatedAt.UnixMicro(),
 			micros(t.ExpiresAt), micros(t.RevokedAt), micros(t.LastUsedAt), oldHash(t), micros(t.OldSecretUntil))
 		return nil
 	})

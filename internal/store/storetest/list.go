@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -62,6 +63,7 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 	t.Run("a tag is compared byte for byte", func(t *testing.T) {
 		store := open(t)
 		tags := []string{"", "a", "A", "a ", "a\x00", "a\x00b", "ä", "a\u0308", "%", "_", strings.Repeat("x", 10_000), strings.Repeat("x", 9_999) + "y"}
+		tags = append(tags, incompressible(1<<20), incompressible(1<<20)[1:])
 		for i, tag := range tags {
 			mustCreate(t, store, plant.Plant{ID: int64(i), Name: "first", Tag: &tag})
 			mustCreate(t, store, plant.Plant{ID: int64(i + 100), Name: "second", Tag: &tag})
@@ -168,6 +170,17 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		close(stop)
 		writers.Wait()
 	})
+}
+
+// incompressible returns a text that no engine can make small for an index.
+func incompressible(n int) string {
+	random := rand.NewChaCha8([32]byte{})
+	b := make([]byte, n)
+	_, _ = random.Read(b)
+	for i := range b {
+		b[i] = ' ' + b[i]%95
+	}
+	return string(b)
 }
 
 // walk lists the ids of all pages from the given one on.

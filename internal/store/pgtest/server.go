@@ -1,0 +1,215 @@
+package pgtest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// DrillVariable allows tests to run servers of their own.
+const DrillVariable = "PLANTSTORE_TEST_FAILOVER"
+
+// Server is a PostgreSQL server on this machine, to do with as one pleases. It
+// is durable: it waits for the disk.
+type Server struct {
+	t      testing.TB
+	bin    string
+	folder string
+	Port   int
+}
+
+// NewServer makes a server with the given settings and starts it, or skips the
+// test where it is not wanted.
+func NewServer(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	s := newServer(t)
+	s.run("initdb", "-D", s.data(), "-U", "plantstore", "-A", "trust", "-E", "UTF8", "--no-sync")
+	s.configure(settings...)
+	s.Start()
+	return s
+}
+
+// NewStandby makes a server that follows s and starts it.
+func (s *Server) NewStandby() *Server {
+	s.t.Helper()
+	standby := newServer(s.t)
+	standby.run("pg_basebackup", "-D", standby.data(), "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port), "-U", "plantstore",
+		"--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+	standby.configure()
+	standby.Start()
+	return standby
+}
+
+func newServer(t testing.TB) *Server {
+	t.Helper()
+	if os.Getenv(DrillVariable) == "" {
+		t.Skip("needs PostgreSQL servers of its own: make test-failover runs this")
+	}
+	folder, err := os.MkdirTemp("", "plantstore-postgres.") // t.TempDir is closed to other users
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{t: t, bin: binaries(t), folder: folder, Port: freePort(t)}
+	t.Cleanup(func() {
+		s.Kill()
+		os.RemoveAll(folder)
+	})
+	if c := credential(t); c != nil {
+		if err := os.Chown(folder, int(c.Uid), int(c.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func (s *Server) data() string { return filepath.Join(s.folder, "data") }
+
+// configure adds settings; of those that are there twice the last one counts.
+func (s *Server) configure(settings ...string) {
+	s.t.Helper()
+	settings = append(settings, fmt.Sprint("port = ", s.Port), "listen_addresses = '127.0.0.1'",
+		"unix_socket_directories = ''", "logging_collector = off")
+	f, err := os.OpenFile(filepath.Join(s.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer f.Close()
+	fmt.Fprintln(f, "\n"+strings.Join(settings, "\n"))
+}
+
+// URL is that of a database on the servers, whichever of them is the primary.
+func URL(servers ...*Server) string {
+	var hosts []string
+	for _, s := range servers {
+		hosts = append(hosts, fmt.Sprint("127.0.0.1:", s.Port))
+	}
+	return "postgres://plantstore@" + strings.Join(hosts, ",") + "/postgres?target_session_attrs=read-write"
+}
+
+// Start starts the server and returns once it accepts connections.
+func (s *Server) Start() {
+	s.t.Helper()
+	s.run("pg_ctl", "-D", s.data(), "-l", filepath.Join(s.folder, "log"), "-w", "start")
+}
+
+// StopImmediately ends the server as a crash of it would.
+func (s *Server) StopImmediately() {
+	s.t.Helper()
+	s.run("pg_ctl", "-D", s.data(), "-m", "immediate", "-w", "stop")
+}
+
+// Promote makes a standby a primary.
+func (s *Server) Promote() {
+	s.t.Helper()
+	s.run("pg_ctl", "-D", s.data(), "-w", "promote")
+}
+
+// Kill ends every process of the server with SIGKILL.
+func (s *Server) Kill() {
+	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
+	if err != nil {
+		return // not running
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	postmaster, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil || !slices.Contains(strings.Split(commandLine(postmaster), "\x00"), s.data()) {
+		return // a process that has got its number since
+	}
+	pids := []int{postmaster}
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		stat, _ := os.ReadFile(path)
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest)
+		if len(fields) > 1 && fields[1] == fmt.Sprint(postmaster) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			pids = append(pids, pid)
+		}
+	}
+	for _, pid := range pids {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+func commandLine(pid int) string {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return string(text)
+}
+
+// run runs one of PostgreSQL's programs, which refuse to run as root.
+func (s *Server) run(program string, args ...string) {
+	s.t.Helper()
+	cmd := exec.Command(filepath.Join(s.bin, program), args...)
+	cmd.Dir = s.folder
+	if c := credential(s.t); c != nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c}
+	}
+	// The server inherits the output of pg_ctl: a pipe would never end.
+	out, err := os.CreateTemp(s.t.TempDir(), "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer out.Close()
+	cmd.Stdout, cmd.Stderr = out, out
+	if err := cmd.Run(); err != nil {
+		text, _ := os.ReadFile(out.Name())
+		log, _ := os.ReadFile(filepath.Join(s.folder, "log"))
+		s.t.Fatalf("%s %q: %v\n%s\n%s", program, args, err, text, bytes.TrimSpace(log))
+	}
+}
+
+// binaries finds the folder of PostgreSQL's programs.
+func binaries(t testing.TB) string {
+	t.Helper()
+	if all, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); len(all) > 0 { // Debian's
+		return filepath.Dir(all[len(all)-1])
+	}
+	path, err := exec.LookPath("initdb")
+	if err != nil {
+		t.Fatal("no PostgreSQL here: install postgresql")
+	}
+	return filepath.Dir(path)
+}
+
+// credential is whom to run a server as if we are root, or nil.
+func credential(t testing.TB) *syscall.Credential {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		u, err = user.Lookup("nobody")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+func freePort(t testing.TB) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}

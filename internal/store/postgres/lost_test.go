@@ -1,0 +1,300 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// A connection that is lost while a write commits leaves its caller with the
+// truth, whether the server has got the commit or not, and whatever others do to
+// the plant in between.
+func TestLostConnection(t *testing.T) {
+	base := plant.Plant{ID: 1, Name: "base"}
+	p := plant.Plant{ID: 2, Name: "n", Tag: new("t")}
+	for name, write := range map[string]func(ctx context.Context, store *Store, etag string) error{
+		"create":    func(ctx context.Context, s *Store, _ string) error { return s.Create(ctx, p) },
+		"batch":     func(ctx context.Context, s *Store, _ string) error { return s.CreateAll(ctx, []plant.Plant{p}) },
+		"new token": func(ctx context.Context, s *Store, _ string) error { return s.CreateToken(ctx, token.Token{ID: "new"}) },
+		"put": func(ctx context.Context, s *Store, _ string) error {
+			_, created, err := s.Put(ctx, p, plant.Precondition{IfNoneMatch: &plant.ETags{Any: true}})
+			if err == nil && !created {
+				return errors.New("put says that the plant was there")
+			}
+			return err
+		},
+		"patch": func(ctx context.Context, s *Store, etag string) error {
+			_, err := s.Patch(ctx, 1, plant.Patch{Name: new("changed")}, plant.Precondition{IfMatch: &plant.ETags{List: []string{etag}}})
+			return err
+		},
+		"delete": func(ctx context.Context, s *Store, _ string) error { return s.Delete(ctx, 1, plant.Precondition{}) },
+	} {
+		for _, answered := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, committed %v", name, answered), func(t *testing.T) {
+				dsn := pgtest.DSN(t)
+				other := open(t, dsn)
+				if err := other.Create(t.Context(), base); err != nil {
+					t.Fatal(err)
+				}
+				before, err := other.Get(t.Context(), 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				proxy := newProxy(t, dsn)
+				store := open(t, proxy.dsn)
+				if _, err := store.Get(t.Context(), 1); err != nil { // there is a connection
+					t.Fatal(err)
+				}
+				proxy.cutCommit(answered, func() {})
+				if err := write(t.Context(), store, before.ETag); err != nil {
+					t.Errorf("the write = %v, want nil", err)
+				}
+				if cuts := proxy.count(); cuts != 1 {
+					t.Errorf("the connection was cut %d times, want once", cuts)
+				}
+			})
+		}
+	}
+
+	for name, meddle := range map[string]func(ctx context.Context, other *Store) error{
+		"deletes": func(ctx context.Context, other *Store) error { return other.Delete(ctx, 2, plant.Precondition{}) },
+		"changes": func(ctx context.Context, other *Store) error {
+			_, err := other.Patch(ctx, 2, plant.Patch{Name: new("another")}, plant.Precondition{})
+			return err
+		},
+	} {
+		t.Run("somebody "+name+" the plant before its creator knows", func(t *testing.T) {
+			dsn := pgtest.DSN(t)
+			other := open(t, dsn)
+			proxy := newProxy(t, dsn)
+			store := open(t, proxy.dsn)
+			var after plant.Plant
+			var afterErr error
+			meddled := make(chan struct{})
+			proxy.cutCommit(true, func() {
+				if err := meddle(context.Background(), other); err != nil {
+					t.Error(err)
+				}
+				after, afterErr = other.Get(context.Background(), 2)
+				close(meddled)
+			})
+			if err := store.Create(t.Context(), p); err != nil {
+				t.Errorf("Create = %v, want nil", err)
+			}
+			<-meddled
+			got, err := other.Get(t.Context(), 2)
+			if got.ETag != after.ETag || !errors.Is(err, afterErr) {
+				t.Errorf("the create was carried out twice: stored is %+v, %v, want %+v, %v", got, err, after, afterErr)
+			}
+		})
+	}
+}
+
+// While a transaction may still be committed, nobody is told that it was not;
+// and once it was given up it never is.
+func TestSettle(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	store := open(t, dsn)
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	for _, end := range []string{"COMMIT", "ROLLBACK"} {
+		id := time.Now().UnixNano()
+		if _, err := conn.Exec(t.Context(), "BEGIN"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := conn.Exec(t.Context(), mark, id, id/1000); err != nil {
+			t.Fatal(err)
+		}
+		settled := make(chan bool, 1)
+		go func() {
+			done, _, err := store.settle(t.Context(), id)
+			if err != nil {
+				t.Error(err)
+			}
+			settled <- done
+		}()
+		select {
+		case <-settled:
+			t.Errorf("settled before %s", end)
+		case <-time.After(50 * time.Millisecond):
+		}
+		if _, err := conn.Exec(t.Context(), end); err != nil {
+			t.Fatal(err)
+		}
+		if done := <-settled; done != (end == "COMMIT") {
+			t.Errorf("after %s it was settled that it is done: %v", end, done)
+		}
+		if done, _, err := store.settle(t.Context(), id); err != nil || done != (end == "COMMIT") {
+			t.Errorf("asked again after %s: %v, %v", end, done, err)
+		}
+		if _, err := conn.Exec(t.Context(), mark, id, id/1000); code(err) != uniqueViolation {
+			t.Errorf("what was settled can be done after all: %v", err)
+		}
+	}
+}
+
+// A database that is away is ErrUnavailable, soon enough, and when it is back so
+// is the store.
+func TestUnavailable(t *testing.T) {
+	proxy := newProxy(t, pgtest.DSN(t))
+	store := open(t, proxy.dsn)
+	proxy.stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	var wg sync.WaitGroup
+	for name, call := range map[string]func() error{
+		"Get":         func() error { _, err := store.Get(ctx, 1); return err },
+		"Create":      func() error { return store.Create(ctx, plant.Plant{ID: 1}) },
+		"Delete":      func() error { return store.Delete(ctx, 1, plant.Precondition{}) },
+		"Token":       func() error { _, err := store.Token(ctx, "nobody"); return err },
+		"CreateToken": func() error { return store.CreateToken(ctx, token.Token{ID: "new"}) },
+	} {
+		wg.Go(func() {
+			if err := call(); !errors.Is(err, plant.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s = %v, want %v", name, err, plant.ErrUnavailable)
+			}
+		})
+	}
+	wg.Wait()
+	proxy.start()
+	if err := store.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
+		t.Errorf("Create = %v once the database was back", err)
+	}
+}
+
+// proxy stands between a store and its database.
+type proxy struct {
+	t           *testing.T
+	dsn         string
+	network, to string
+	address     string
+	mu          sync.Mutex
+	listener    net.Listener
+	conns       map[net.Conn]bool
+	armed       bool
+	answered    bool
+	cut         func()
+	cuts        int
+}
+
+// newProxy returns a proxy to the database of a URL.
+func newProxy(t *testing.T, dsn string) *proxy {
+	t.Helper()
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{t: t, conns: map[net.Conn]bool{}, address: "127.0.0.1:0"}
+	p.network, p.to = "tcp", net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
+	if _, err := os.Stat(config.Host); err == nil {
+		p.network, p.to = "unix", fmt.Sprintf("%s/.s.PGSQL.%d", config.Host, config.Port)
+	}
+	p.start()
+	t.Cleanup(p.stop)
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := u.Query()
+	query.Del("host")
+	query.Set("sslmode", "disable")
+	query.Set("pool_max_conns", "2")
+	// Each statement is sent as text, so that the proxy can read it.
+	query.Set("default_query_exec_mode", "exec")
+	u.RawQuery, u.Host = query.Encode(), p.address
+	p.dsn = u.String()
+	return p
+}
+
+// start accepts connections.
+func (p *proxy) start() {
+	p.t.Helper()
+	l, err := net.Listen("tcp", p.address)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.address, p.listener = l.Addr().String(), l
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			server, err := net.Dial(p.network, p.to)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			p.mu.Lock()
+			p.conns[client], p.conns[server] = true, true
+			p.mu.Unlock()
+			go p.copy(server, client, []byte("COMMIT\x00"), false)
+			go p.copy(client, server, []byte("COMMIT\x00"), true)
+		}
+	}()
+}
+
+// stop refuses connections and cuts those there are.
+func (p *proxy) stop() {
+	p.listener.Close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		c.Close()
+	}
+}
+
+// cutCommit cuts the next connection that commits: when the server has answered,
+// after calling fn, or before it has got the request.
+func (p *proxy) cutCommit(answered bool, fn func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.armed, p.answered, p.cut = true, answered, fn
+}
+
+func (p *proxy) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cuts
+}
+
+func (p *proxy) copy(to, from net.Conn, commit []byte, answers bool) {
+	defer to.Close()
+	defer from.Close()
+	for b := make([]byte, 1<<20); ; {
+		n, err := from.Read(b)
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		var cut func()
+		if p.armed && p.answered == answers && bytes.Contains(b[:n], commit) {
+			cut, p.armed = p.cut, false
+			p.cuts++
+		}
+		p.mu.Unlock()
+		if cut != nil {
+			cut()
+			return
+		}
+		if _, err := to.Write(b[:n]); err != nil {
+			return
+		}
+	}
+}
