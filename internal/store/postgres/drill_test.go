@@ -37,9 +37,9 @@ func TestDrillCrash(t *testing.T) {
 		load.waitForMore(1)
 		slowest = max(slowest, time.Since(began))
 	}
-	acknowledged := load.stop()
-	t.Logf("figures: %d crashes, %d creates acknowledged, none lost; %d answers 503; served again at most %v after the server",
-		rounds, acknowledged, load.unavailable.Load(), slowest.Round(time.Millisecond))
+	acknowledged, lost := load.stop()
+	t.Logf("figures: %d crashes, %d creates acknowledged, %d lost; %d answers 503; served again at most %v after the server",
+		rounds, acknowledged, lost, load.unavailable.Load(), slowest.Round(time.Millisecond))
 }
 
 // A primary that dies takes nothing with it that was acknowledged, and the
@@ -70,9 +70,9 @@ func TestDrillFailover(t *testing.T) {
 		t.Errorf("the service answered again after %v, want 10 s at most", down)
 	}
 	load.waitForMore(1000)
-	acknowledged := load.stop()
-	t.Logf("figures: %d creates acknowledged, none lost; %d answers 503; served again %v after the primary was killed, %v after the standby was promoted",
-		acknowledged, load.unavailable.Load(), again.Sub(killed).Round(time.Millisecond), again.Sub(promoted).Round(time.Millisecond))
+	acknowledged, lost := load.stop()
+	t.Logf("figures: %d creates acknowledged, %d lost; %d answers 503; served again %v after the primary was killed, %v after the standby was promoted",
+		acknowledged, lost, load.unavailable.Load(), again.Sub(killed).Round(time.Millisecond), again.Sub(promoted).Round(time.Millisecond))
 }
 
 // load is a service under load.
@@ -171,8 +171,8 @@ func (l *load) waitForMore(n int64) {
 }
 
 // stop ends the load and fails unless the store has every plant that was
-// acknowledged. It returns how many.
-func (l *load) stop() int {
+// acknowledged. It returns how many were, and how many of them are lost.
+func (l *load) stop() (acknowledged, lost int) {
 	l.t.Helper()
 	close(l.done)
 	l.clients.Wait()
@@ -194,7 +194,6 @@ func (l *load) stop() int {
 		}
 		page.After = &have[len(have)-1]
 	}
-	lost := 0
 	for _, id := range l.ids {
 		if _, found := slices.BinarySearch(have, id); !found {
 			lost++
@@ -203,7 +202,7 @@ func (l *load) stop() int {
 	if lost > 0 {
 		l.t.Errorf("of %d plants acknowledged %d are lost", len(l.ids), lost)
 	}
-	return len(l.ids)
+	return len(l.ids), lost
 }
 
 func waitUntil(t *testing.T, what string, holds func() bool) {

@@ -25,22 +25,46 @@ import (
 func TestLostConnection(t *testing.T) {
 	base := plant.Plant{ID: 1, Name: "base"}
 	p := plant.Plant{ID: 2, Name: "n", Tag: new("t")}
-	for name, write := range map[string]func(ctx context.Context, store *Store, etag string) error{
-		"create":    func(ctx context.Context, s *Store, _ string) error { return s.Create(ctx, p) },
-		"batch":     func(ctx context.Context, s *Store, _ string) error { return s.CreateAll(ctx, []plant.Plant{p}) },
-		"new token": func(ctx context.Context, s *Store, _ string) error { return s.CreateToken(ctx, token.Token{ID: "new"}) },
-		"put": func(ctx context.Context, s *Store, _ string) error {
-			_, created, err := s.Put(ctx, p, plant.Precondition{IfNoneMatch: &plant.ETags{Any: true}})
-			if err == nil && !created {
-				return errors.New("put says that the plant was there")
-			}
-			return err
+	for name, c := range map[string]struct {
+		write   func(ctx context.Context, s *Store, etag string) error
+		carried func(ctx context.Context, s *Store) bool
+	}{
+		"create": {
+			func(ctx context.Context, s *Store, _ string) error { return s.Create(ctx, p) },
+			func(ctx context.Context, s *Store) bool { got, _ := s.Get(ctx, 2); return got.Same(p) },
 		},
-		"patch": func(ctx context.Context, s *Store, etag string) error {
-			_, err := s.Patch(ctx, 1, plant.Patch{Name: new("changed")}, plant.Precondition{IfMatch: &plant.ETags{List: []string{etag}}})
-			return err
+		"batch": {
+			func(ctx context.Context, s *Store, _ string) error { return s.CreateAll(ctx, []plant.Plant{p}) },
+			func(ctx context.Context, s *Store) bool { got, _ := s.Get(ctx, 2); return got.Same(p) },
 		},
-		"delete": func(ctx context.Context, s *Store, _ string) error { return s.Delete(ctx, 1, plant.Precondition{}) },
+		"put": {
+			func(ctx context.Context, s *Store, _ string) error {
+				_, created, err := s.Put(ctx, p, plant.Precondition{IfNoneMatch: &plant.ETags{Any: true}})
+				if err == nil && !created {
+					return errors.New("put says that the plant was there")
+				}
+				return err
+			},
+			func(ctx context.Context, s *Store) bool { got, _ := s.Get(ctx, 2); return got.Same(p) },
+		},
+		"patch": {
+			func(ctx context.Context, s *Store, etag string) error {
+				_, err := s.Patch(ctx, 1, plant.Patch{Name: new("changed")}, plant.Precondition{IfMatch: &plant.ETags{List: []string{etag}}})
+				return err
+			},
+			func(ctx context.Context, s *Store) bool { got, _ := s.Get(ctx, 1); return got.Name == "changed" },
+		},
+		"delete": {
+			func(ctx context.Context, s *Store, _ string) error { return s.Delete(ctx, 1, plant.Precondition{}) },
+			func(ctx context.Context, s *Store) bool {
+				_, err := s.Get(ctx, 1)
+				return errors.Is(err, plant.ErrNotFound)
+			},
+		},
+		"new token": {
+			func(ctx context.Context, s *Store, _ string) error { return s.CreateToken(ctx, token.Token{ID: "new"}) },
+			func(ctx context.Context, s *Store) bool { _, err := s.Token(ctx, "new"); return err == nil },
+		},
 	} {
 		for _, answered := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, committed %v", name, answered), func(t *testing.T) {
@@ -59,8 +83,11 @@ func TestLostConnection(t *testing.T) {
 					t.Fatal(err)
 				}
 				proxy.cutCommit(answered, func() {})
-				if err := write(t.Context(), store, before.ETag); err != nil {
+				if err := c.write(t.Context(), store, before.ETag); err != nil {
 					t.Errorf("the write = %v, want nil", err)
+				}
+				if !c.carried(t.Context(), other) {
+					t.Error("the write was acknowledged and not carried out")
 				}
 				if cuts := proxy.count(); cuts != 1 {
 					t.Errorf("the connection was cut %d times, want once", cuts)

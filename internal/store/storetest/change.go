@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -280,6 +281,33 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 		if after.CreatedAt != before.CreatedAt || after.UpdatedAt.Before(before.UpdatedAt) {
 			t.Errorf("a plant created %v is created %v and changed %v", before.CreatedAt, after.CreatedAt, after.UpdatedAt)
+		}
+	})
+
+	t.Run("of racing puts of a new plant exactly one creates it", func(t *testing.T) {
+		store := open(t)
+		for id := range int64(20) {
+			const callers = 8
+			var creations, losses atomic.Int64
+			var wg sync.WaitGroup
+			for c := range callers {
+				wg.Go(func() {
+					p := plant.Plant{ID: id, Name: fmt.Sprint(c)}
+					_, created, err := store.Put(t.Context(), p, plant.Precondition{IfNoneMatch: anyVersion})
+					switch {
+					case err == nil && created:
+						creations.Add(1)
+					case errors.Is(err, plant.ErrPrecondition):
+						losses.Add(1)
+					default:
+						t.Errorf("Put(%s) = created %v, %v", show(p), created, err)
+					}
+				})
+			}
+			wg.Wait()
+			if creations.Load() != 1 || losses.Load() != callers-1 {
+				t.Errorf("of %d callers %d created plant %d, want one", callers, creations.Load(), id)
+			}
 		}
 	})
 

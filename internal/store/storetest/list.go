@@ -63,7 +63,7 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 	t.Run("a tag is compared byte for byte", func(t *testing.T) {
 		store := open(t)
 		tags := []string{"", "a", "A", "a ", "a\x00", "a\x00b", "ä", "a\u0308", "%", "_", strings.Repeat("x", 10_000), strings.Repeat("x", 9_999) + "y"}
-		tags = append(tags, incompressible(1<<20), incompressible(1<<20)[1:])
+		tags = append(tags, incompressible(1<<20), incompressible(1 << 20)[1:])
 		for i, tag := range tags {
 			mustCreate(t, store, plant.Plant{ID: int64(i), Name: "first", Tag: &tag})
 			mustCreate(t, store, plant.Plant{ID: int64(i + 100), Name: "second", Tag: &tag})
