@@ -87,6 +87,14 @@ type answer struct{ error }
 
 func (a answer) Unwrap() error { return a.error }
 
+// final is what a caller gets of an error that would come again.
+func final(err error) error {
+	if a, ok := errors.AsType[answer](err); ok {
+		return a.error
+	}
+	return fmt.Errorf("postgres: %w", err)
+}
+
 // unavailable marks an error that may pass, so that callers can tell it from
 // that of something broken.
 func unavailable(err error) error {

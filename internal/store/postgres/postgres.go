@@ -10,6 +10,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,9 +37,10 @@ const (
 	// waited long enough.
 	callTime = 8 * time.Second
 
-	// connectTime is how long one host of several may take to answer; pgx
-	// would wait two minutes for one that is gone before it asks the next.
-	connectTime = 3 * time.Second
+	// connectTime is how long a host may take to answer unless the URL says so
+	// (connect_timeout); pgx would wait minutes for one that is gone before it
+	// asks the next.
+	connectTime = 2 * time.Second
 
 	// pingTime is how long a connection that was idle for a second may take to
 	// prove that it works; without it the server on its other end may be gone.
@@ -96,7 +98,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	}
 	config.PingTimeout = pingTime
 	c := config.ConnConfig
-	c.ConnectTimeout = min(c.ConnectTimeout, connectTime)
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTime)
 	c.DialFunc = (&net.Dialer{
 		Timeout: c.ConnectTimeout,
 		// Finds out within seconds that the machine on the other end is gone.
@@ -219,13 +221,15 @@ func (s *Store) read(ctx context.Context, fn func(context.Context, *pgx.Conn) er
 	defer cancel()
 	for wait := newBackoff(); ; {
 		err := s.try(limited, fn)
-		if err == nil || fateOf(err) == failed {
-			return err
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(ctx.Err(), context.Canceled): // a caller who hangs up says nothing about the server
+			return ctx.Err()
+		case fateOf(err) == failed:
+			return final(err)
 		}
 		s.suspect(err)
-		if errors.Is(ctx.Err(), context.Canceled) {
-			return ctx.Err()
-		}
 		if !wait.sleep(limited) {
 			return unavailable(err)
 		}

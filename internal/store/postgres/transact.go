@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -37,7 +38,7 @@ func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, 
 		}
 		outcome := fateOf(err)
 		if outcome == failed {
-			return err
+			return final(err)
 		}
 		s.suspect(err)
 		if _, ok := err.(notBegun); !ok && outcome == unknown {
@@ -96,8 +97,12 @@ func (s *Store) try(ctx context.Context, fn func(context.Context, *pgx.Conn) err
 }
 
 // suspect drops the idle connections after an error that others of them will
-// meet too: their server is gone, or has become a standby.
+// meet too: their server is gone, or has become a standby. That none of them came
+// free in time is no such error.
 func (s *Store) suspect(err error) {
+	if _, ok := err.(notBegun); ok && errors.Is(err, context.DeadlineExceeded) {
+		return
+	}
 	if fateOf(err) == unknown || code(err) == readOnlyTransaction {
 		s.pool.Reset()
 	}
