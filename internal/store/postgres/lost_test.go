@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -205,6 +206,47 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
+// A group of creates takes one round trip, and a group of other writes two.
+func TestRoundTrips(t *testing.T) {
+	proxy := newProxy(t, pgtest.DSN(t))
+	store := open(t, proxy.dsn)
+	if err := store.Create(t.Context(), plant.Plant{ID: 0}); err != nil { // there is a connection
+		t.Fatal(err)
+	}
+	before := proxy.roundTrips()
+	creates := make([]*write, 100)
+	for i := range creates {
+		creates[i] = &write{create: []plant.Plant{{ID: int64(i / 2), Name: fmt.Sprint(i % 3)}}, deadline: time.Now().Add(callTime)}
+	}
+	store.runAll(creates)
+	if n := proxy.roundTrips() - before; n != 1 {
+		t.Errorf("%d creates took %d round trips, want 1", len(creates), n)
+	}
+	before = proxy.roundTrips()
+	if _, _, err := store.Put(t.Context(), plant.Plant{ID: 1}, plant.Precondition{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := proxy.roundTrips() - before; n != 2 {
+		t.Errorf("a put took %d round trips, want 2", n)
+	}
+}
+
+// A host that takes connections and says nothing keeps the next one waiting for
+// a while, and not for ever.
+func TestSilentHost(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	proxy := newProxy(t, dsn)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	store := open(t, strings.Replace(proxy.dsn, proxy.address, silent.Addr().String()+","+proxy.address, 1))
+	if err := store.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
+		t.Error(err)
+	}
+}
+
 // proxy stands between a store and its database.
 type proxy struct {
 	t           *testing.T
@@ -218,6 +260,8 @@ type proxy struct {
 	answered    bool
 	cut         func()
 	cuts        int
+	asked       bool // the last to speak was a client
+	turns       int
 }
 
 // newProxy returns a proxy to the database of a URL.
@@ -301,6 +345,13 @@ func (p *proxy) count() int {
 	return p.cuts
 }
 
+// roundTrips is how often clients have spoken after the server.
+func (p *proxy) roundTrips() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.turns
+}
+
 func (p *proxy) copy(to, from net.Conn, commit []byte, answers bool) {
 	defer to.Close()
 	defer from.Close()
@@ -310,6 +361,10 @@ func (p *proxy) copy(to, from net.Conn, commit []byte, answers bool) {
 			return
 		}
 		p.mu.Lock()
+		if !answers && !p.asked {
+			p.turns++
+		}
+		p.asked = !answers
 		var cut func()
 		if p.armed && p.answered == answers && bytes.Contains(b[:n], commit) {
 			cut, p.armed = p.cut, false
