@@ -24,6 +24,7 @@ var mayImport = map[string][]string{
 	"internal/token":           {},
 	"internal/contract":        {"api", "gen/plantapi", "gen/plantclient"},
 	"internal/httpapi":         {"api", "gen/plantapi", "gen/plantserver", "internal/plant", "internal/token"},
+	"internal/plantfile":       {"gen/plantapi"},
 	"internal/store/group":     {},
 	"internal/store/pgtest":    {},
 	"internal/store/postgres":  {"internal/plant", "internal/store/group", "internal/token"},
