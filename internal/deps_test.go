@@ -30,7 +30,10 @@ var mayImport = map[string][]string{
 	"internal/store/postgres":  {"internal/plant", "internal/store/group", "internal/token"},
 	"internal/store/sqlite":    {"internal/plant", "internal/store/group", "internal/token"},
 	"internal/store/storetest": {"internal/plant", "internal/token"},
-	"cmd/plantstore":           {"internal/httpapi", "internal/plant", "internal/store/postgres", "internal/store/sqlite", "internal/token"},
+	"cmd/plantstore": {
+		"gen/plantapi", "gen/plantclient", "internal/httpapi", "internal/plant", "internal/plantfile",
+		"internal/store/postgres", "internal/store/sqlite", "internal/token",
+	},
 }
 
 // forTests are the packages that no program may contain.

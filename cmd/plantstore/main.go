@@ -19,6 +19,7 @@ import (
 // system is the outside world as the commands see it.
 type system struct {
 	getenv         func(string) string
+	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
@@ -33,7 +34,7 @@ func mainCode() int {
 	// A second signal finds no handler and quits at once.
 	context.AfterFunc(ctx, stop)
 
-	sys := system{getenv: os.Getenv, stdout: os.Stdout, stderr: os.Stderr}
+	sys := system{getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	if err := run(ctx, sys, os.Args); err != nil {
 		fmt.Fprintln(sys.stderr, "plantstore:", token.Redact(err.Error())) // it may quote what was typed
 		return 1
@@ -51,6 +52,8 @@ func run(ctx context.Context, sys system, args []string) error {
 		Commands: []*cli.Command{
 			serveCommand(sys),
 			tokenCommand(sys),
+			importCommand(sys),
+			exportCommand(sys),
 			backupCommand(sys),
 			restoreCommand(sys),
 		},

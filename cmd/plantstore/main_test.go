@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,6 +36,8 @@ func TestMain(m *testing.M) {
 //	                       body are there for stdout
 //	keep NAME              sets $NAME to what the last command printed on stdout
 //	id NAME TOKEN          sets $NAME to the ID of a token
+//
+// $SPECIES is the file that README imports.
 func TestScripts(t *testing.T) {
 	runScripts(t, "testdata", func(*testscript.Env) {})
 }
@@ -51,11 +54,16 @@ func TestScriptsPostgres(t *testing.T) {
 }
 
 func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
+	species, err := filepath.Abs("../../internal/plantfile/testdata/species.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
 			setup(env)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
+			env.Setenv("SPECIES", species)
 			started := new(*running)
 			env.Values[runningKey{}] = started
 			env.Defer(func() {
