@@ -99,6 +99,24 @@ func (e ErrorDetailIn) Valid() bool {
 	}
 }
 
+// Defines values for Scope.
+const (
+	ScopeRead  Scope = "read"
+	ScopeWrite Scope = "write"
+)
+
+// Valid indicates whether the value is a known member of the Scope enum.
+func (e Scope) Valid() bool {
+	switch e {
+	case ScopeRead:
+		return true
+	case ScopeWrite:
+		return true
+	default:
+		return false
+	}
+}
+
 // Error Why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
@@ -239,6 +257,16 @@ type Plants struct {
 	// Plants The plants.
 	Plants []Plant `json:"plants"`
 }
+
+// Scope All values of `x-required-scope`, and what a token may be good for.
+//
+// | value | allows |
+// |---|---|
+// | read | to read plants |
+// | write | to create, change and delete plants |
+//
+// Example: read
+type Scope string
 
 // StoredPlant A plant as the store keeps it.
 //
