@@ -45,8 +45,8 @@ bench-store: ## only hold the embedded store against itself without groups, and 
 generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
-checks = generate-check tidy-check vet format-check staticcheck lint-api compat compat-proof test-race crash test-postgres \
-	test-failover schemathesis
+checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race crash \
+	test-postgres test-failover schemathesis
 check: $(checks) ## all that must hold before a change lands
 
 generate-check: ## fail if gen/ is not what api/ says
@@ -71,6 +71,14 @@ staticcheck: ## run staticcheck
 lint-api: internal/tools/node_modules ## lint the document
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
 	PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH" redocly lint --config api/redocly.yaml $(DOCUMENT)
+
+client-check: internal/tools/node_modules ## fail if a client in TypeScript no longer compiles
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	cp internal/tools/client/consumer.ts $(DOCUMENT) "$$tmp"; \
+	export PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH"; cd "$$tmp"; \
+	openapi-typescript $$(basename $(DOCUMENT)) -o plantstore.d.ts >/dev/null; \
+	tsc --noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --target es2022 --lib es2022,dom,dom.iterable \
+		--module es2022 --moduleResolution bundler consumer.ts && echo 'a client in TypeScript compiles'
 
 internal/tools/node_modules: internal/tools/package-lock.json
 	cd internal/tools && npm ci --no-audit --no-fund --loglevel=error

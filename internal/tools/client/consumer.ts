@@ -1,0 +1,65 @@
+// A consumer in TypeScript. Nobody runs it: `make client-check` generates the
+// types from the document beside it and checks that this compiles, so that the
+// document stays of use in other languages than Go.
+import type { components, operations, paths } from "./plantstore";
+
+type NewPlant = components["schemas"]["NewPlant"];
+type StoredPlant = components["schemas"]["StoredPlant"];
+type PlantError = components["schemas"]["Error"];
+type ErrorCode = components["schemas"]["ErrorCode"];
+type Scope = components["schemas"]["Scope"];
+
+const idTaken: ErrorCode = 40010;
+const needed: Scope = "write";
+
+// A tag may be absent; an id and a name may not.
+const plants: NewPlant[] = [{ id: 1, name: "Ficus lyrata", tag: "Moraceae" }, { id: 2, name: "Ginkgo biloba" }];
+// @ts-expect-error: the name is missing
+const nameless: NewPlant = { id: 3 };
+// @ts-expect-error: no failure has this number
+const unknownCode: ErrorCode = 40099;
+
+// Null takes a tag away.
+const patch: paths["/plants/{id}"]["patch"]["requestBody"]["content"]["application/merge-patch+json"] = { tag: null };
+
+type Created = operations["createPlant"]["responses"][200]["content"]["application/json"];
+type Refused = operations["createPlant"]["responses"][400]["content"]["application/json"];
+
+export class Client {
+  constructor(readonly server: string, readonly token: string) {}
+
+  async create(plant: NewPlant): Promise<Created> {
+    const answer = await this.send("POST", "/plants", plant);
+    if (answer.status !== 200) {
+      const refused = (await answer.json()) as Refused;
+      throw new Error(refused.error === idTaken ? `${plant.id} is taken` : this.explain(refused));
+    }
+    return (await answer.json()) as Created;
+  }
+
+  async *list(query: NonNullable<operations["listPlants"]["parameters"]["query"]>): AsyncGenerator<StoredPlant> {
+    for (;;) {
+      const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+      const answer = await this.send("GET", `/plants?${search}`);
+      if (answer.status !== 200) throw new Error(this.explain((await answer.json()) as PlantError));
+      const page = (await answer.json()) as operations["listPlants"]["responses"][200]["content"]["application/json"];
+      yield* page;
+      const last = page.at(-1);
+      if (!answer.headers.has("Link") || !last) return;
+      query = { ...query, after: last.id };
+    }
+  }
+
+  private explain(e: PlantError): string {
+    const details = e.details?.map((d) => `${d.in} ${d.pointer} ${d.message}`) ?? [];
+    return [`${e.error}: ${e.message}`, ...details].join("; ");
+  }
+
+  private send(method: string, path: string, body?: unknown): Promise<Response> {
+    const headers: Record<string, string> = { Authorization: `Bearer ${this.token}` };
+    if (body !== undefined) headers["Content-Type"] = "application/json";
+    return fetch(this.server + path, { method, headers, body: body === undefined ? null : JSON.stringify(body) });
+  }
+}
+
+export { needed, nameless, patch, plants, unknownCode };
