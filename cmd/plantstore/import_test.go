@@ -40,10 +40,7 @@ func TestExportImportExport(t *testing.T) {
 		{ID: 9223372036854775807, Name: "last", Tag: new("null")},
 	}
 	for _, p := range plants {
-		body := plantfile.AppendJSON(nil, p)
-		if got := first.post(t, body); got != http.StatusOK {
-			t.Fatalf("creating the plant %d of %d bytes is answered %d", p.ID, len(body), got)
-		}
+		first.send(t, http.MethodPost, "/plants", plantfile.AppendJSON(nil, p))
 	}
 	for _, format := range []string{"csv", "ndjson"} {
 		t.Run(format, func(t *testing.T) {
@@ -300,9 +297,9 @@ func (s *remoteServer) command(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-func (s *remoteServer) post(t *testing.T, body []byte) int {
+func (s *remoteServer) send(t *testing.T, method, path string, body []byte) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/plants", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +310,9 @@ func (s *remoteServer) post(t *testing.T, body []byte) int {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	return resp.StatusCode
+	if resp.StatusCode >= 300 {
+		t.Fatalf("%s %s of %d bytes is answered %s", method, path, len(body), resp.Status)
+	}
 }
 
 // startProxy puts something between a client and a service.

@@ -1,0 +1,57 @@
+package internal_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantclient"
+	"github.com/plantstore/plantstore/gen/plantserver"
+)
+
+// fakePlants is a Plant Store as the tests of another service may have it: it
+// knows the one operation that they need, and panics at any other.
+type fakePlants struct {
+	plantserver.StrictServerInterface
+	plants map[int64]plantapi.StoredPlant
+}
+
+func (f fakePlants) GetPlant(_ context.Context, req plantserver.GetPlantRequestObject) (plantserver.GetPlantResponseObject, error) {
+	p, ok := f.plants[req.ID]
+	if !ok {
+		return plantserver.GetPlant404JSONResponse{NoSuchPlantJSONResponse: plantserver.NoSuchPlantJSONResponse{
+			Error: int32(plantapi.CodeNoSuchPlant), Message: "no such plant",
+		}}, nil
+	}
+	return plantserver.GetPlant200JSONResponse{
+		Body:    p,
+		Headers: plantserver.GetPlant200ResponseHeaders{CacheControl: "no-cache", ETag: `"` + p.ETag + `"`},
+	}, nil
+}
+
+// A fake store of one's own for tests, in a few lines.
+func Example_fake() {
+	fake := fakePlants{plants: map[int64]plantapi.StoredPlant{1: {ID: 1, Name: "Ficus lyrata"}}}
+	server := httptest.NewServer(plantserver.Handler(plantserver.NewStrictHandler(fake, nil)))
+	defer server.Close()
+
+	client, err := plantclient.NewClientWithResponses(server.URL)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, id := range []int64{1, 2} {
+		switch got, err := client.GetPlantWithResponse(context.Background(), id, nil); {
+		case err != nil:
+			fmt.Println(err)
+		case got.JSON404 != nil:
+			fmt.Println(id, got.JSON404.Message)
+		default:
+			fmt.Println(id, got.JSON200.Name)
+		}
+	}
+	// Output:
+	// 1 Ficus lyrata
+	// 2 no such plant
+}
