@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/go-json-experiment/json"
 	"github.com/urfave/cli/v3"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/gen/plantclient"
 	"github.com/plantstore/plantstore/internal/plantfile"
 )
 
@@ -106,7 +106,7 @@ func createOutput(sys system, name string) (out io.Writer, keep func(error) erro
 func download(ctx context.Context, remote *remote, w plantfile.Writer, progress *progress) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	pages := make(chan plantapi.StoredPlants, 1)
+	pages := make(chan []plantapi.NewPlant, 1)
 	go func() {
 		defer close(pages)
 		if err := fetch(ctx, remote, pages); err != nil {
@@ -115,7 +115,7 @@ func download(ctx context.Context, remote *remote, w plantfile.Writer, progress 
 	}()
 	for page := range pages {
 		for _, p := range page {
-			if err := w.Write(plantapi.NewPlant{ID: p.ID, Name: p.Name, Tag: p.Tag}); err != nil {
+			if err := w.Write(p); err != nil {
 				return err
 			}
 		}
@@ -128,7 +128,7 @@ func download(ctx context.Context, remote *remote, w plantfile.Writer, progress 
 }
 
 // fetch sends every page.
-func fetch(ctx context.Context, remote *remote, pages chan<- plantapi.StoredPlants) error {
+func fetch(ctx context.Context, remote *remote, pages chan<- []plantapi.NewPlant) error {
 	params := plantapi.ListPlantsParams{Limit: new(int32(1000))}
 	for {
 		resp, err := remote.try(ctx, func(ctx context.Context) (*http.Response, error) {
@@ -140,17 +140,18 @@ func fetch(ctx context.Context, remote *remote, pages chan<- plantapi.StoredPlan
 		if resp.StatusCode != http.StatusOK {
 			return remote.explain(resp)
 		}
-		page, err := plantclient.ParseListPlantsResponse(resp)
-		if err != nil || page.JSON200 == nil {
+		// Of a StoredPlant only what a NewPlant has is of use, and the rest would
+		// cost half of the time.
+		var plants []plantapi.NewPlant
+		if err := json.UnmarshalRead(resp.Body, &plants); err != nil {
 			return fmt.Errorf("%s answers something else than a list of plants: is --server right? (%w)", remote.url, err)
 		}
-		plants := *page.JSON200
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case pages <- plants:
 		}
-		if page.Headers200 == nil || page.Headers200.Link == nil || len(plants) == 0 {
+		if resp.Header.Get("Link") == "" || len(plants) == 0 {
 			return nil
 		}
 		params.After = &plants[len(plants)-1].ID
