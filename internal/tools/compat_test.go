@@ -12,10 +12,10 @@ import (
 // Each of these edits breaks some client; each must turn `make compat` red, for
 // the reason named.
 var breaking = map[string]struct{ old, new, want string }{
-	"an operation is gone":               {"/plants:\n    post:", "/plant:\n    post:", "api-path-removed-without-deprecation"},
+	"an operation is gone":               {"/plants:\n    get:", "/plant:\n    get:", "api-path-removed-without-deprecation"},
 	"an operation has another name":      {"operationId: createPlant", "operationId: makePlant", "api-operation-id-removed"},
 	"a success has another status":       {`        "200":` + "\n          description: The plant is stored.", `        "201":` + "\n          description: The plant is stored.", "response-success-status-removed"},
-	"a second success":                   {`        "401":`, `        "202":` + "\n          description: later\n" + `        "401":`, "response-success-status-added"},
+	"a second success":                   {"belongs to another plant}\n        \"401\":", "belongs to another plant}\n        \"202\":\n          description: later\n        \"401\":", "response-success-status-added"},
 	"a member is required":               {"required: [id, name]", "required: [id, name, tag]", "request-property-became-required"},
 	"a member has another type":          {"type: integer\n          format: int64\n          description: Identification", "type: string\n          description: Identification", "request-property-type-changed"},
 	"a number is smaller":                {"format: int64\n          description: Identification", "format: int32\n          description: Identification", "request-property-type-changed"},
@@ -27,7 +27,7 @@ var breaking = map[string]struct{ old, new, want string }{
 	"an error number is an enum":         {"format: int32\n          description: Numeric", "format: int32\n          enum: [40001]\n          description: Numeric", "response-property-enum"},
 	"an operation has its own security":  {"      x-required-scope: write\n", "      x-required-scope: write\n      security: [{bearerAuth: []}, {other: []}]\n", "api-security-added"},
 	"the whole service has another door": {"security:\n  - bearerAuth: []", "security:\n  - other: []", "api-global-security-added"},
-	"a failure is another media type":    {"application/json:\n              schema:\n                $ref: \"#/components/schemas/Error\"", "text/plain:\n              schema:\n                $ref: \"#/components/schemas/Error\"", "response-media-type-removed"},
+	"a failure is another media type":    {"40010.\n          content:\n            application/json:\n              schema:\n                $ref: \"#/components/schemas/Error\"", "40010.\n          content:\n            text/plain:\n              schema:\n                $ref: \"#/components/schemas/Error\"", "response-media-type-removed"},
 }
 
 func TestCompatTurnsRed(t *testing.T) {
