@@ -64,21 +64,15 @@ func TestExportImportExport(t *testing.T) {
 // and change nothing about them.
 func TestImportThroughFaults(t *testing.T) {
 	r := launchServe(t)
-	var requests, early atomic.Int64
-	var comeBack atomic.Pointer[time.Time] // when the service has asked the client to
+	var requests atomic.Int64
 	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
-		n := requests.Add(1)
-		if at := comeBack.Load(); at != nil && n == 4 && time.Now().Before(*at) {
-			early.Add(1)
-		}
-		switch n {
+		switch requests.Add(1) {
 		case 2: // the plants are stored, and nobody hears of it
 			forward.ServeHTTP(httptest.NewRecorder(), req)
 			panic(http.ErrAbortHandler)
 		case 3:
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(http.StatusTooManyRequests)
-			comeBack.Store(new(time.Now().Add(time.Second)))
 		case 5:
 			w.WriteHeader(http.StatusBadGateway)
 		case 6: // cut short
@@ -117,8 +111,10 @@ func TestImportIsStoppedAndRunAgain(t *testing.T) {
 	var requests atomic.Int64
 	third, goOn := make(chan struct{}), make(chan struct{})
 	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
-		if requests.Add(1) == 3 {
+		if n := requests.Add(1); n == 3 {
 			close(third)
+			<-goOn
+		} else if n > 3 {
 			<-goOn
 		}
 		forward.ServeHTTP(w, req)
@@ -144,7 +140,7 @@ func TestImportIsStoppedAndRunAgain(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(100*time.Millisecond, func() { close(goOn) })
+	time.AfterFunc(500*time.Millisecond, func() { close(goOn) }) // it has heard the signal by then
 	if err := cmd.Wait(); err == nil {
 		t.Error("an import that was stopped has the exit status 0")
 	}
