@@ -92,8 +92,9 @@ compat: ## fail if the document breaks a client of the seed or of the last relea
 compat-proof: ## fail if some breaking edit of the document does not turn compat red
 	cd internal/tools && go test -count=1 ./...
 
-schemathesis: ## try the program with Schemathesis, by the document and by the seed alone
+schemathesis: ## try the program with Schemathesis, by the document and by the seed alone, on both stores
 	@internal/tools/schemathesis sqlite::memory:
+	@.ci/postgres bash -c 'internal/tools/schemathesis "$$PLANTSTORE_TEST_POSTGRES"'
 
 test-race: ## run the tests with the race detector; a skipped test is a failure
 	@$(call unskipped,-race ./...)
