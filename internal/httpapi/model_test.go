@@ -2,16 +2,20 @@ package httpapi_test
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
 	"math"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/store/postgres"
 )
 
 // model is the service as a map: what every operation does and answers, in the
@@ -36,8 +40,28 @@ func (m model) create(plants ...plantapi.NewPlant) plantapi.ErrorCode {
 
 // TestModel runs random operations against the service and the model, and
 // compares every answer and what is stored in the end.
-func TestModel(t *testing.T) {
-	s := start(t, nil)
+func TestModel(t *testing.T) { holdToModel(t, start(t, nil)) }
+
+// Two servers on one database are one service to a caller whose requests go now
+// to the one and now to the other.
+func TestModelOnTwoServers(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	var servers []http.Handler
+	var store realStore
+	for range 2 {
+		var err error
+		store, err = postgres.Open(t.Context(), dsn)
+		opened(t, store, err)
+		servers = append(servers, newBareHandler(t, store, store, slog.New(slog.DiscardHandler)))
+	}
+	var requests atomic.Int64
+	holdToModel(t, serve(t, store, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		servers[requests.Add(1)%2].ServeHTTP(w, r)
+	})))
+}
+
+func holdToModel(t *testing.T, s *service) {
+	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
 		for _, id := range s.walkLinks("/plants") {
 			s.call(http.MethodDelete, fmt.Sprint("/plants/", id), "").wantStatus(t, http.StatusNoContent)

@@ -47,7 +47,13 @@ func start(t *testing.T, wrap func(plant.Store) plant.Store) *service {
 	if wrap != nil {
 		plants = wrap(plants)
 	}
-	server := httptest.NewUnstartedServer(newBareHandler(t, plants, store, slog.New(slog.DiscardHandler)))
+	return serve(t, store, newBareHandler(t, plants, store, slog.New(slog.DiscardHandler)))
+}
+
+// serve runs a service whose handler is there already.
+func serve(t *testing.T, store realStore, handler http.Handler) *service {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
 	server.Config.DisableGeneralOptionsHandler = true // as serve has it
 	server.Start()
 	t.Cleanup(server.Close)
@@ -74,13 +80,17 @@ func engine() string {
 // openStore opens an empty store of the engine.
 func openStore(t testing.TB) realStore {
 	t.Helper()
-	var store realStore
-	var err error
 	if engine() == "postgres" {
-		store, err = postgres.Open(t.Context(), pgtest.DSN(t))
-	} else {
-		store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "plants.db"))
+		store, err := postgres.Open(t.Context(), pgtest.DSN(t))
+		return opened(t, store, err)
 	}
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "plants.db"))
+	return opened(t, store, err)
+}
+
+// opened takes what opening a store returned, and has the test close it.
+func opened(t testing.TB, store realStore, err error) realStore {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
