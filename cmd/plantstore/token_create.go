@@ -65,7 +65,7 @@ func tokenCreateCommand(sys system) *cli.Command {
 				return err
 			}
 			fmt.Fprintf(sys.stderr, "token %q with the ID %s may %s in %s, %s, and is shown this once:\n",
-				t.Name, t.ID, joinScopes(t.Scopes, " and "), showStore(cmd.String("store")), expiry(t))
+				t.Name, t.ID, token.JoinScopes(t.Scopes, " and "), showStore(cmd.String("store")), expiry(t))
 			_, err = fmt.Fprintln(sys.stdout, text)
 			return err
 		},
@@ -96,12 +96,4 @@ func parseScopes(text string) ([]token.Scope, error) {
 	}
 	slices.Sort(scopes)
 	return slices.Compact(scopes), nil
-}
-
-func joinScopes(scopes []token.Scope, separator string) string {
-	texts := make([]string, len(scopes))
-	for i, s := range scopes {
-		texts[i] = string(s)
-	}
-	return strings.Join(texts, separator)
 }

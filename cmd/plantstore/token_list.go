@@ -81,7 +81,7 @@ func listTable(w io.Writer, all []token.Token, now time.Time) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tNAME\tSCOPES\tCREATED\tEXPIRES\tLAST USED\tSTATE")
 	for _, t := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Name, joinScopes(t.Scopes, ","),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, t.Name, token.JoinScopes(t.Scopes, ","),
 			stamp(t.CreatedAt), orNever(t.ExpiresAt), orNever(t.LastUsedAt), state(t, now))
 	}
 	return table.Flush()

@@ -57,6 +57,15 @@ func (c Patch) Apply(p Plant) Plant {
 	return p
 }
 
+// Stamped returns p with what a store knows of it beside what its creator said:
+// the random bits of its version and two times in microseconds since 1970.
+func (p Plant) Stamped(random, createdAt, updatedAt int64) Plant {
+	p.ETag = ETag(updatedAt, random)
+	p.CreatedAt = time.UnixMicro(createdAt).UTC()
+	p.UpdatedAt = time.UnixMicro(updatedAt).UTC()
+	return p
+}
+
 // ETag returns the name of a version: an opaque text of 26 letters and digits.
 // It is made of the time of the write, in microseconds since 1970, and of 64
 // bits that are drawn anew for every write, so it is never used twice for one

@@ -42,6 +42,24 @@ const (
 // Valid reports whether s is a scope that exists.
 func (s Scope) Valid() bool { return s == Read || s == Write }
 
+// JoinScopes writes scopes as one text; stores keep them with spaces between.
+func JoinScopes(scopes []Scope, separator string) string {
+	texts := make([]string, len(scopes))
+	for i, s := range scopes {
+		texts[i] = string(s)
+	}
+	return strings.Join(texts, separator)
+}
+
+// SplitScopes reads what JoinScopes wrote with spaces.
+func SplitScopes(text string) []Scope {
+	var scopes []Scope
+	for _, s := range strings.Fields(text) {
+		scopes = append(scopes, Scope(s))
+	}
+	return scopes
+}
+
 // Token is a bearer token as the store keeps it; it cannot be turned back into
 // the text that the bearer has.
 type Token struct {

@@ -30,7 +30,7 @@ type change struct {
 
 func (c *change) set(p plant.Plant, createdAt, updatedAt int64) {
 	c.version = int64(rand.Uint64())
-	c.after = new(stamp(p, c.version, createdAt, updatedAt))
+	c.after = new(p.Stamped(c.version, createdAt, updatedAt))
 }
 
 func (c *changes) run(ctx context.Context, conn *pgx.Conn, id int64) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -128,13 +127,5 @@ func scanPlantAnd(row pgx.CollectableRow, rest ...any) (p plant.Plant, err error
 	if tag != nil {
 		p.Tag = new(string(tag))
 	}
-	return stamp(p, version, createdAt, updatedAt), err
-}
-
-// stamp sets what the store knows of a plant beside what its creator said.
-func stamp(p plant.Plant, version, createdAt, updatedAt int64) plant.Plant {
-	p.ETag = plant.ETag(updatedAt, version)
-	p.CreatedAt = time.UnixMicro(createdAt).UTC()
-	p.UpdatedAt = time.UnixMicro(updatedAt).UTC()
-	return p
+	return p.Stamped(version, createdAt, updatedAt), err
 }

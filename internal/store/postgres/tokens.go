@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -22,7 +21,7 @@ func (s *Store) CreateToken(ctx context.Context, t token.Token) error {
 		b.Queue(`
 			INSERT INTO tokens (`+tokenColumns+`)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			[]byte(t.ID), []byte(t.Name), joinScopes(t.Scopes), t.SecretHash[:], t.CreatedAt.UnixMicro(),
+			[]byte(t.ID), []byte(t.Name), []byte(token.JoinScopes(t.Scopes, " ")), t.SecretHash[:], t.CreatedAt.UnixMicro(),
 			micros(t.ExpiresAt), micros(t.RevokedAt), micros(t.LastUsedAt), oldHash(t), micros(t.OldSecretUntil))
 		return nil
 	})
@@ -64,7 +63,7 @@ func (s *Store) UpdateToken(ctx context.Context, id string, change func(*token.T
 			UPDATE tokens SET name = $2, scopes = $3, secret_hash = $4, expires_at = $5, revoked_at = $6,
 				old_secret_hash = $7, old_secret_until = $8
 			WHERE id = $1`,
-			[]byte(id), []byte(t.Name), joinScopes(t.Scopes), t.SecretHash[:], micros(t.ExpiresAt),
+			[]byte(id), []byte(t.Name), []byte(token.JoinScopes(t.Scopes, " ")), t.SecretHash[:], micros(t.ExpiresAt),
 			micros(t.RevokedAt), oldHash(t), micros(t.OldSecretUntil))
 		return nil
 	})
@@ -143,7 +142,7 @@ func scanToken(row pgx.CollectableRow) (t token.Token, err error) {
 	t = token.Token{
 		ID:             string(id),
 		Name:           string(name),
-		Scopes:         splitScopes(string(scopes)),
+		Scopes:         token.SplitScopes(string(scopes)),
 		CreatedAt:      timeOf(created),
 		ExpiresAt:      timeOf(expires),
 		RevokedAt:      timeOf(revoked),
@@ -167,22 +166,6 @@ func oldHash(t token.Token) []byte {
 		return nil
 	}
 	return t.OldSecretHash[:]
-}
-
-func joinScopes(scopes []token.Scope) []byte {
-	texts := make([]string, len(scopes))
-	for i, s := range scopes {
-		texts[i] = string(s)
-	}
-	return []byte(strings.Join(texts, " "))
-}
-
-func splitScopes(text string) []token.Scope {
-	var scopes []token.Scope
-	for _, s := range strings.Fields(text) {
-		scopes = append(scopes, token.Scope(s))
-	}
-	return scopes
 }
 
 // micros is a time as it is stored, and the zero time NULL.

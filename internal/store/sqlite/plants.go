@@ -135,7 +135,7 @@ func insertPlant(conn *sqlite.Conn, p plant.Plant) (plant.Plant, bool, error) {
 	if err := run(stmt); err != nil {
 		return p, false, err
 	}
-	return stamp(p, version, now, now), conn.Changes() == 1, nil
+	return p.Stamped(version, now, now), conn.Changes() == 1, nil
 }
 
 // updatePlant makes current what p says, if the precondition holds, and returns
@@ -151,7 +151,7 @@ func updatePlant(conn *sqlite.Conn, current, p plant.Plant, condition plant.Prec
 	}
 	now, version := time.Now().UnixMicro(), int64(rand.Uint64())
 	bindPlant(stmt, p, version, now)
-	return stamp(p, version, current.CreatedAt.UnixMicro(), now), run(stmt)
+	return p.Stamped(version, current.CreatedAt.UnixMicro(), now), run(stmt)
 }
 
 func bindPlant(stmt *sqlite.Stmt, p plant.Plant, version, now int64) {
@@ -233,15 +233,7 @@ func scanPlant(stmt *sqlite.Stmt) plant.Plant {
 		tag := stmt.ColumnText(2)
 		p.Tag = &tag
 	}
-	return stamp(p, stmt.ColumnInt64(3), stmt.ColumnInt64(4), stmt.ColumnInt64(5))
-}
-
-// stamp sets what the store knows of a plant beside what its creator said.
-func stamp(p plant.Plant, version, createdAt, updatedAt int64) plant.Plant {
-	p.ETag = plant.ETag(updatedAt, version)
-	p.CreatedAt = time.UnixMicro(createdAt).UTC()
-	p.UpdatedAt = time.UnixMicro(updatedAt).UTC()
-	return p
+	return p.Stamped(stmt.ColumnInt64(3), stmt.ColumnInt64(4), stmt.ColumnInt64(5))
 }
 
 // run executes a statement that returns no rows and makes it ready for the

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -130,7 +129,7 @@ func getToken(conn *sqlite.Conn, id string) (token.Token, error) {
 func bindToken(stmt *sqlite.Stmt, t token.Token) {
 	stmt.BindText(1, t.ID)
 	stmt.BindText(2, t.Name)
-	stmt.BindText(3, joinScopes(t.Scopes))
+	stmt.BindText(3, token.JoinScopes(t.Scopes, " "))
 	stmt.BindBytes(4, t.SecretHash[:])
 	bindTime(stmt, 6, t.ExpiresAt)
 	bindTime(stmt, 7, t.RevokedAt)
@@ -147,7 +146,7 @@ func scanToken(stmt *sqlite.Stmt) (token.Token, error) {
 	t := token.Token{
 		ID:             stmt.ColumnText(0),
 		Name:           stmt.ColumnText(1),
-		Scopes:         splitScopes(stmt.ColumnText(2)),
+		Scopes:         token.SplitScopes(stmt.ColumnText(2)),
 		CreatedAt:      columnTime(stmt, 4),
 		ExpiresAt:      columnTime(stmt, 5),
 		RevokedAt:      columnTime(stmt, 6),
@@ -163,22 +162,6 @@ func scanToken(stmt *sqlite.Stmt) (token.Token, error) {
 	}
 	stmt.ColumnBytes(8, t.OldSecretHash[:])
 	return t, nil
-}
-
-func joinScopes(scopes []token.Scope) string {
-	texts := make([]string, len(scopes))
-	for i, s := range scopes {
-		texts[i] = string(s)
-	}
-	return strings.Join(texts, " ")
-}
-
-func splitScopes(text string) []token.Scope {
-	var scopes []token.Scope
-	for _, s := range strings.Fields(text) {
-		scopes = append(scopes, token.Scope(s))
-	}
-	return scopes
 }
 
 // bindTime binds a time, and the zero time as NULL.
