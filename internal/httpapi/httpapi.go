@@ -4,6 +4,7 @@
 // A request passes, in this order:
 //
 //   - recoverPanics, so that even a bug answers as the document says;
+//   - answerOptions, which answers OPTIONS for every path;
 //   - chi, which finds the operation, or whose refusal becomes 404 or 405;
 //   - validate, which asks who is calling, whether they may, and whether the
 //     request is what the document describes; it decodes the body, once;

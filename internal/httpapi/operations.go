@@ -10,6 +10,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -22,7 +23,8 @@ type operation struct {
 	id             string
 	scope          token.Scope
 	parameters     []parameter
-	needsQuery     bool                        // some query parameter is required
+	takesQuery     bool                        // it has query parameters
+	needsQuery     bool                        // and one of them is required
 	ignoresUnknown bool                        // x-unknown-parameters: ignored
 	bodies         map[string]*openapi3.Schema // by media type; empty: takes no body
 }
@@ -94,7 +96,10 @@ func loadOperation(o *openapi3.Operation, shared openapi3.Parameters) (*operatio
 			return nil, err
 		}
 		op.parameters = append(op.parameters, p)
-		op.needsQuery = op.needsQuery || p.required && ref.Value.In == "query"
+		if p.in == plantapi.InQuery {
+			op.takesQuery = true
+			op.needsQuery = op.needsQuery || p.required
+		}
 	}
 	if o.RequestBody == nil {
 		return op, nil

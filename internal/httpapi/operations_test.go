@@ -46,3 +46,22 @@ func TestLoadOperationsRefuses(t *testing.T) {
 		})
 	}
 }
+
+// An operation that ignores unknown parameters is still held to those that it
+// has.
+func TestIgnoringUnknownKeepsTheKnown(t *testing.T) {
+	const mark = "      x-unknown-parameters: ignored\n"
+	document := bytes.Replace(api.Document, []byte(mark), []byte(mark+`      parameters:
+        - {name: dry, in: query, description: d, schema: {type: integer, format: int32}}
+`), 1)
+	ops, err := loadOperations(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := ops[route{"POST", "/plants"}]
+	for query, want := range map[string]int{"": 0, "dry=1": 0, "dry=1&more=x": 0, "dry=x": 1, "dry=1&dry=1": 1, "more=%zz": 1} {
+		if got := checkQuery(query, op); len(got) != want {
+			t.Errorf("checkQuery(%q) = %v, want %d faults", query, got, want)
+		}
+	}
+}

@@ -65,7 +65,7 @@ func checkParameters(r *http.Request, op *operation) error {
 
 // checkQuery holds a query string against the document.
 func checkQuery(query string, op *operation) []plantapi.ErrorDetail {
-	if query == "" && !op.needsQuery || op.ignoresUnknown {
+	if query == "" && !op.needsQuery || op.ignoresUnknown && !op.takesQuery {
 		return nil
 	}
 	given, err := url.ParseQuery(query)
@@ -86,6 +86,9 @@ func checkQuery(query string, op *operation) []plantapi.ErrorDetail {
 			details = append(details, p.fault("is required"))
 		}
 		delete(given, p.name)
+	}
+	if op.ignoresUnknown {
+		return details
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		unknown := parameter{name: name, in: plantapi.InQuery}
@@ -117,11 +120,16 @@ func (p parameter) check(text string) []plantapi.ErrorDetail {
 const maxQuoted = 64
 
 func (p parameter) fault(message string) plantapi.ErrorDetail {
-	name := strings.ToValidUTF8(p.name, "\ufffd")
+	return plantapi.ErrorDetail{In: p.in, Pointer: pointerTo(p.name), Message: message}
+}
+
+// pointerTo points at a name that a caller made up, of any length.
+func pointerTo(name string) string {
+	name = strings.ToValidUTF8(name, "\ufffd")
 	if len(name) > maxQuoted {
 		name = strings.ToValidUTF8(name[:maxQuoted], "") + "…"
 	}
-	return plantapi.ErrorDetail{In: p.in, Pointer: pointer([]string{name}), Message: message}
+	return pointer([]string{name})
 }
 
 // canonicalInt reads an integer that is written in the one way that we take:

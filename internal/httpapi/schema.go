@@ -90,7 +90,7 @@ func detail(err error) plantapi.ErrorDetail {
 		if _, name, ok := strings.Cut(e.Reason, "property "); ok {
 			if name, err := strconv.QuotedPrefix(name); err == nil {
 				member, _ := strconv.Unquote(name)
-				d.Pointer += parameter{name: member}.fault("").Pointer
+				d.Pointer += pointerTo(member)
 			}
 		}
 		d.Message = "is not known"
