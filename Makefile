@@ -30,7 +30,7 @@ test-failover: ## crash PostgreSQL twenty times, then lose a primary; print what
 	@export PLANTSTORE_TEST_FAILOVER=1; $(call unskipped,-count=1 -run Drill ./internal/store/postgres)
 
 contract-report: ## write contract-report.html: each promise of the document and the test that received it
-	@CONTRACT_REPORT=$$PWD/contract-report.html go test -count 1 -v ./internal/httpapi | grep -E '^[a-zA-Z ]+ +[0-9]+ of +[0-9]+|^contract:|FAIL'
+	@CONTRACT_REPORT=$$PWD/contract-report.html go test -count 1 -v ./internal/httpapi | grep -a -E '^[a-zA-Z ]+ +[0-9]+ of +[0-9]+|^contract:|FAIL'
 
 contract: ## try every promise of the document on a service: make contract BASE_URL=http://…, token in PLANTSTORE_TOKEN
 	@BASE_URL="$(or $(BASE_URL),$(error BASE_URL is needed, as in make contract BASE_URL=http://127.0.0.1:8080))" \
@@ -105,11 +105,11 @@ crash: ## kill a program that writes, 60 times, and look for what it had acknowl
 # Runs go test and fails if a test is skipped, but for those that test-postgres
 # and test-failover run: they say so.
 unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
-	go test -v $(1) >"$$log" 2>&1 || { grep -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
-	grep -E '^(ok|\?) ' "$$log"; grep -hoE 'figures: .*' "$$log" || true; \
-	skipped=$$(grep -cE '^ *--- SKIP' "$$log" || true); \
+	go test -v $(1) >"$$log" 2>&1 || { grep -a -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
+	grep -a -E '^(ok|\?) ' "$$log"; grep -a -hoE 'figures: .*' "$$log" || true; \
+	skipped=$$(grep -a -cE '^ *--- SKIP' "$$log" || true); \
 	elsewhere='needs PostgreSQL.*: make test-(failover'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
-	[ "$$skipped" = "$$(grep -cE "$$elsewhere)" "$$log" || true)" ] || { grep -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
+	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
 .PHONY: help run test contract-report contract bench bench-store generate check $(checks) test-given
 .DEFAULT_GOAL := help
