@@ -158,7 +158,7 @@ func (c *changes) write(ctx context.Context, conn *pgx.Conn, id, now int64) erro
 // found has nothing to do: how each write ends was known before the commit.
 func (c *changes) found([]int64) {}
 
-func (c *changes) done() {
+func (c *changes) done(context.Context, *Store) {
 	for i, w := range c.writes {
 		w.end(c.errs[i])
 	}

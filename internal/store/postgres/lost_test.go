@@ -206,7 +206,8 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// A group of creates takes one round trip, and a group of other writes two.
+// A group of creates takes one round trip, two if an ID is taken, and a group of
+// other writes two.
 func TestRoundTrips(t *testing.T) {
 	proxy := newProxy(t, pgtest.DSN(t))
 	store := open(t, proxy.dsn)
@@ -216,11 +217,18 @@ func TestRoundTrips(t *testing.T) {
 	before := proxy.roundTrips()
 	creates := make([]*write, 100)
 	for i := range creates {
-		creates[i] = &write{create: []plant.Plant{{ID: int64(i / 2), Name: fmt.Sprint(i % 3)}}, deadline: time.Now().Add(callTime)}
+		creates[i] = &write{create: []plant.Plant{{ID: int64(i/2 + 1), Name: fmt.Sprint(i % 3)}}, deadline: time.Now().Add(callTime)}
 	}
 	store.runAll(creates)
 	if n := proxy.roundTrips() - before; n != 1 {
 		t.Errorf("%d creates took %d round trips, want 1", len(creates), n)
+	}
+	before = proxy.roundTrips()
+	if err := store.Create(t.Context(), plant.Plant{ID: 1, Name: "another"}); !errors.Is(err, plant.ErrExists) {
+		t.Errorf("Create of a taken id = %v, want %v", err, plant.ErrExists)
+	}
+	if n := proxy.roundTrips() - before; n != 2 {
+		t.Errorf("a create of a taken id took %d round trips, want 2", n)
 	}
 	before = proxy.roundTrips()
 	if _, _, err := store.Put(t.Context(), plant.Plant{ID: 1}, plant.Precondition{}); err != nil {
@@ -315,8 +323,8 @@ func (p *proxy) start() {
 			p.mu.Lock()
 			p.conns[client], p.conns[server] = true, true
 			p.mu.Unlock()
-			go p.copy(server, client, []byte("COMMIT\x00"), false)
-			go p.copy(client, server, []byte("COMMIT\x00"), true)
+			go p.copy(server, client, commits, false)
+			go p.copy(client, server, committed, true)
 		}
 	}()
 }
@@ -352,7 +360,18 @@ func (p *proxy) roundTrips() int {
 	return p.turns
 }
 
-func (p *proxy) copy(to, from net.Conn, commit []byte, answers bool) {
+// commits reports whether a client asks for a commit: whatever writes plants or
+// tokens leaves a mark, in one statement or before a COMMIT in one message.
+func commits(message []byte) bool { return bytes.Contains(message, []byte("INTO marks")) }
+
+// committed reports whether a server says that a commit is done: it tells what
+// it did, and then that it is idle (PostgreSQL's manual, "Message Formats").
+func committed(message []byte) bool {
+	return bytes.HasSuffix(message, []byte("Z\x00\x00\x00\x05I")) &&
+		(bytes.Contains(message, []byte("COMMIT\x00")) || bytes.Contains(message, []byte("INSERT 0 1\x00")))
+}
+
+func (p *proxy) copy(to, from net.Conn, commit func([]byte) bool, answers bool) {
 	defer to.Close()
 	defer from.Close()
 	for b := make([]byte, 1<<20); ; {
@@ -366,7 +385,7 @@ func (p *proxy) copy(to, from net.Conn, commit []byte, answers bool) {
 		}
 		p.asked = !answers
 		var cut func()
-		if p.armed && p.answered == answers && bytes.Contains(b[:n], commit) {
+		if p.armed && p.answered == answers && commit(b[:n]) {
 			cut, p.armed = p.cut, false
 			p.cuts++
 		}

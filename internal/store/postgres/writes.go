@@ -101,7 +101,7 @@ func (s *Store) runOnce(writes []*write) error {
 	var attempt interface {
 		run(ctx context.Context, conn *pgx.Conn, id int64) error
 		found(inserted []int64)
-		done()
+		done(ctx context.Context, s *Store)
 	}
 	var lastErr error
 	err := s.transact(ctx, func(ctx context.Context, conn *pgx.Conn, id int64) error {
@@ -126,7 +126,7 @@ func (s *Store) runOnce(writes []*write) error {
 		return lastErr
 	}, func(inserted []int64) { attempt.found(inserted) })
 	if err == nil {
-		attempt.done()
+		attempt.done(ctx, s)
 	}
 	return err
 }
@@ -154,7 +154,8 @@ func (c *creates) at(id int64) (int, bool) {
 	return slices.BinarySearchFunc(c.plants, id, func(p *plant.Plant, id int64) int { return cmp.Compare(p.ID, id) })
 }
 
-// run inserts the plants whose IDs are free, and reads what is under the others.
+// run inserts the plants whose IDs are free. One statement is a transaction of
+// its own: it is durable once it has been answered.
 func (c *creates) run(ctx context.Context, conn *pgx.Conn, id int64) error {
 	clear(c.stored)
 	now := time.Now()
@@ -163,40 +164,17 @@ func (c *creates) run(ctx context.Context, conn *pgx.Conn, id int64) error {
 		p.CreatedAt, p.UpdatedAt = now, now
 		rows.add(p, int64(rand.Uint64()))
 	}
-	var b pgx.Batch
-	b.Queue(`BEGIN`)
-	b.Queue(`
+	var inserted []int64
+	err := conn.QueryRow(ctx, `
 		WITH new AS (
 			INSERT INTO plants (`+storedColumns+`) SELECT * FROM `+unnestPlants+`
 			ON CONFLICT (id) DO NOTHING
 			RETURNING id
-		), mark AS (
-			INSERT INTO marks (id, done, inserted, at) SELECT $8, true, array_agg(id), $9 FROM new
 		)
-		SELECT id FROM new`, append(rows.args(), id, now.UnixMicro())...).
-		Query(func(rows pgx.Rows) error {
-			inserted, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-			c.found(inserted)
-			return err
-		})
-	// Every version is new, so one that differs is another's. It takes a
-	// statement of its own to see what was committed while the first one ran.
-	b.Queue(`
-		SELECT p.id, p.name, p.tag, p.version, p.created_at, p.updated_at
-		FROM unnest($1::BIGINT[], $2::BIGINT[]) AS mine (id, version)
-		JOIN plants AS p ON p.id = mine.id
-		WHERE p.version <> mine.version`, rows.ids, rows.versions).
-		Query(func(rows pgx.Rows) error {
-			losses, err := pgx.CollectRows(rows, scanPlant)
-			for _, p := range losses {
-				if i, ok := c.at(p.ID); ok {
-					c.stored[i] = &p
-				}
-			}
-			return err
-		})
-	b.Queue(`COMMIT`)
-	return conn.SendBatch(ctx, &b).Close()
+		INSERT INTO marks (id, done, inserted, at) SELECT $8, true, array_agg(id), $9 FROM new
+		RETURNING inserted`, append(rows.args(), id, now.UnixMicro())...).Scan(&inserted)
+	c.found(inserted)
+	return err
 }
 
 // found notes the plants that were inserted.
@@ -208,13 +186,16 @@ func (c *creates) found(inserted []int64) {
 	}
 }
 
-// done ends the writes. One that lost to a plant that is gone by now, or that
-// nobody has read because the connection was lost, changed nothing: it is not
-// ended and begins again.
-func (c *creates) done() {
+// done ends the writes. What is under the IDs that were not free is read only
+// now, when it has been committed. One whose ID is free again by then changed
+// nothing: it is not ended and begins again.
+func (c *creates) done(ctx context.Context, s *Store) {
+	err := c.readOthers(ctx, s)
 	for _, w := range c.writes {
 		i, _ := c.at(w.create[0].ID)
 		switch p := c.stored[i]; {
+		case p == nil && err != nil:
+			w.end(err)
 		case p == nil:
 		case p.Same(w.create[0]):
 			w.end(nil)
@@ -222,4 +203,30 @@ func (c *creates) done() {
 			w.end(plant.ErrExists)
 		}
 	}
+}
+
+// readOthers reads what is stored under the IDs that were not inserted.
+func (c *creates) readOthers(ctx context.Context, s *Store) error {
+	var ids []int64
+	for i, p := range c.plants {
+		if c.stored[i] == nil {
+			ids = append(ids, p.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		rows, err := conn.Query(ctx, `SELECT `+plantColumns+` FROM plants WHERE id = ANY($1)`, ids)
+		if err != nil {
+			return err
+		}
+		others, err := pgx.CollectRows(rows, scanPlant)
+		for _, p := range others {
+			if i, ok := c.at(p.ID); ok {
+				c.stored[i] = &p
+			}
+		}
+		return err
+	})
 }
