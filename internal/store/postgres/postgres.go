@@ -97,6 +97,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 		return nil, errNotDSN
 	}
 	config.PingTimeout = pingTime
+	config.AfterConnect = planByIndex
 	c := config.ConnConfig
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTime)
 	c.DialFunc = (&net.Dialer{
@@ -112,6 +113,20 @@ func parse(dsn string) (*pgxpool.Config, error) {
 		c.RuntimeParams["application_name"] = "plantstore"
 	}
 	return config, nil
+}
+
+// planByIndex makes the planner use the indexes, which serve every query of
+// ours that is asked often. While a table is small it would rather read it
+// whole, and a prepared statement keeps that plan while the table grows: until
+// the server analyzes it, a minute later, each group of writes would read all
+// plants. What has no index then looks so dear that it would be compiled first,
+// for a tenth of a second; hence jit.
+func planByIndex(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, `SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)`)
+	if code(err) != "" {
+		return nil // not PostgreSQL itself
+	}
+	return err
 }
 
 // prepare checks the server and makes the schema, and waits a little for a
