@@ -42,6 +42,9 @@ bench: ## run the benchmarks
 bench-store: ## only hold the embedded store against itself without groups, and against bare SQLite
 	go test -run '^$$' -bench SideBySide ./internal/store/sqlite
 
+bench-postgres: ## only hold PostgreSQL, with a server of its own, against an INSERT for each request
+	PLANTSTORE_TEST_FAILOVER=1 go test -run '^$$' -bench SideBySide ./internal/store/postgres
+
 generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
@@ -111,5 +114,5 @@ unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	elsewhere='needs PostgreSQL.*: make test-(failover'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
-.PHONY: help run test contract-report contract bench bench-store generate check $(checks) test-given
+.PHONY: help run test contract-report contract bench bench-store bench-postgres generate check $(checks) test-given
 .DEFAULT_GOAL := help

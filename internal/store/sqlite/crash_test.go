@@ -18,6 +18,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/sidebyside"
 )
 
 // crashStore, if set, makes the test binary the program that TestCrash kills.
@@ -28,10 +29,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, writeUntilKilled(path))
 		os.Exit(1)
 	}
-	if paths := os.Getenv(serveStores); paths != "" {
-		fmt.Fprintln(os.Stderr, serveTwo(paths))
-		os.Exit(1)
-	}
+	sidebyside.ServeIfAsked(openSide)
 	os.Exit(m.Run())
 }
 

@@ -1,0 +1,192 @@
+package sidebyside
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// staticToken is what the callers of a Server send.
+const staticToken = "a-static-token-of-ours"
+
+// storesVariable says to a test binary which stores to serve.
+const storesVariable = "PLANTSTORE_TEST_SERVE_STORES"
+
+// Server is the test binary in another process, serving stores: so what the
+// callers cost is not counted.
+type Server struct {
+	pid       int
+	usage     string   // address
+	addresses []string // of the stores
+}
+
+// Start starts a server of the stores that open, given to [ServeIfAsked], makes
+// of the names.
+func Start(b *testing.B, names ...string) *Server {
+	b.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), storesVariable+"="+strings.Join(names, "\n"))
+	cmd.Stderr = os.Stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(pipe).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	addresses := strings.Fields(line)
+	return &Server{pid: cmd.Process.Pid, usage: addresses[0], addresses: addresses[1:]}
+}
+
+// Opened is what open makes of a name.
+type Opened struct {
+	Plants plant.Store
+	Tokens token.Store
+}
+
+// ServeIfAsked is called by TestMain. In the process of a [Server] it serves
+// until it is killed; elsewhere it returns at once.
+func ServeIfAsked(open func(name string) (Opened, error)) {
+	names := os.Getenv(storesVariable)
+	if names == "" {
+		return
+	}
+	fmt.Fprintln(os.Stderr, serve(strings.Split(names, "\n"), open))
+	os.Exit(1)
+}
+
+// serve serves, each at an address of its own, what the process has used so far
+// and the stores.
+func serve(names []string, open func(name string) (Opened, error)) error {
+	handlers := []http.Handler{http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, int64(cpuTime()), mallocs())
+	})}
+	for _, name := range names {
+		s, err := open(name)
+		if err != nil {
+			return err
+		}
+		tokens, err := token.NewVerifier(s.Tokens, staticToken)
+		if err != nil {
+			return err
+		}
+		h, err := httpapi.New(httpapi.Options{Plants: s.Plants, Tokens: tokens, Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
+		if err != nil {
+			return err
+		}
+		handlers = append(handlers, h)
+	}
+	failed := make(chan error)
+	var addresses []any
+	for _, h := range handlers {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		addresses = append(addresses, l.Addr())
+		go func() { failed <- http.Serve(l, h) }()
+	}
+	fmt.Println(addresses...)
+	return <-failed
+}
+
+// used returns the CPU time and the allocations of the server.
+func (s *Server) used(b *testing.B) (cpu time.Duration, mallocs uint64) {
+	b.Helper()
+	resp, err := http.Get("http://" + s.usage)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if _, err := fmt.Fscanln(resp.Body, &cpu, &mallocs); err != nil {
+		b.Fatal(err)
+	}
+	return cpu, mallocs
+}
+
+// Anonymous is the memory of the server that is no file's.
+func (s *Server) Anonymous(b *testing.B) string {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
+	if err != nil {
+		b.Log(err)
+		return "not measured"
+	}
+	for text := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(text, "RssAnon:"); ok {
+			kib, _ := strconv.Atoi(strings.Fields(value)[0])
+			return fmt.Sprintf("%d MiB", kib>>10)
+		}
+	}
+	return "not measured"
+}
+
+// Creates has so many callers create plants in one of the stores, over
+// connections of their own. They do without a client library, which would cost
+// more than the server.
+func (s *Server) Creates(b *testing.B, store, callers int, next func() int64) Measure {
+	cpu, allocs := s.used(b)
+	began := time.Now()
+	took := atOnce(callers, func() func() error {
+		conn, err := net.Dial("tcp", s.addresses[store])
+		if err != nil {
+			return func() error { return err }
+		}
+		b.Cleanup(func() { conn.Close() })
+		answers := bufio.NewReader(conn)
+		return func() error { return create(conn, answers, next()) }
+	}, b.Error)
+	m := Measure{N: len(took), Wall: time.Since(began), P99: p99(took)}
+	cpuAfter, allocsAfter := s.used(b)
+	m.CPU, m.Allocs = cpuAfter-cpu, float64(allocsAfter-allocs)/float64(max(m.N, 1))
+	return m
+}
+
+func create(conn io.Writer, answers *bufio.Reader, id int64) error {
+	body := fmt.Appendf(nil, `{"id":%d,"name":"Ficus lyrata","tag":"Moraceae"}`, id)
+	request := fmt.Appendf(nil, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", staticToken, len(body), body)
+	if _, err := conn.Write(request); err != nil {
+		return err
+	}
+	length := 0
+	for first := true; ; first = false {
+		line, err := answers.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if first && !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")) {
+			return fmt.Errorf("answered %s", line)
+		}
+		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
+				return err
+			}
+		}
+		if len(line) <= 2 {
+			_, err := answers.Discard(length)
+			return err
+		}
+	}
+}
