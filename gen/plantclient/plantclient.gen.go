@@ -1074,21 +1074,35 @@ type ClientWithResponsesInterface interface {
 type ListPlantsResponse200Headers struct {
 	CacheControl string
 	Link         *string
+	XRequestID   string
+}
+
+// ListPlantsResponse400Headers the declared response headers of an HTTP 400 response for ListPlants
+type ListPlantsResponse400Headers struct {
+	XRequestID string
 }
 
 // ListPlantsResponse401Headers the declared response headers of an HTTP 401 response for ListPlants
 type ListPlantsResponse401Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
 }
 
 // ListPlantsResponse403Headers the declared response headers of an HTTP 403 response for ListPlants
 type ListPlantsResponse403Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
+}
+
+// ListPlantsResponse500Headers the declared response headers of an HTTP 500 response for ListPlants
+type ListPlantsResponse500Headers struct {
+	XRequestID string
 }
 
 // ListPlantsResponse503Headers the declared response headers of an HTTP 503 response for ListPlants
 type ListPlantsResponse503Headers struct {
 	RetryAfter int32
+	XRequestID string
 }
 
 type ListPlantsResponse struct {
@@ -1108,10 +1122,14 @@ type ListPlantsResponse struct {
 	JSON503 *Unavailable
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *ListPlantsResponse200Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *ListPlantsResponse400Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *ListPlantsResponse401Headers
 	// Headers403 the parsed response headers for an HTTP 403 response
 	Headers403 *ListPlantsResponse403Headers
+	// Headers500 the parsed response headers for an HTTP 500 response
+	Headers500 *ListPlantsResponse500Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *ListPlantsResponse503Headers
 }
@@ -1177,22 +1195,36 @@ func (r ListPlantsResponse) ContentType() string {
 
 // CreatePlantResponse200Headers the declared response headers of an HTTP 200 response for CreatePlant
 type CreatePlantResponse200Headers struct {
-	Location string
+	Location   string
+	XRequestID string
+}
+
+// CreatePlantResponse400Headers the declared response headers of an HTTP 400 response for CreatePlant
+type CreatePlantResponse400Headers struct {
+	XRequestID string
 }
 
 // CreatePlantResponse401Headers the declared response headers of an HTTP 401 response for CreatePlant
 type CreatePlantResponse401Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
 }
 
 // CreatePlantResponse403Headers the declared response headers of an HTTP 403 response for CreatePlant
 type CreatePlantResponse403Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
+}
+
+// CreatePlantResponse500Headers the declared response headers of an HTTP 500 response for CreatePlant
+type CreatePlantResponse500Headers struct {
+	XRequestID string
 }
 
 // CreatePlantResponse503Headers the declared response headers of an HTTP 503 response for CreatePlant
 type CreatePlantResponse503Headers struct {
 	RetryAfter int32
+	XRequestID string
 }
 
 type CreatePlantResponse struct {
@@ -1212,10 +1244,14 @@ type CreatePlantResponse struct {
 	JSON503 *Unavailable
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *CreatePlantResponse200Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *CreatePlantResponse400Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreatePlantResponse401Headers
 	// Headers403 the parsed response headers for an HTTP 403 response
 	Headers403 *CreatePlantResponse403Headers
+	// Headers500 the parsed response headers for an HTTP 500 response
+	Headers500 *CreatePlantResponse500Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *CreatePlantResponse503Headers
 }
@@ -1279,19 +1315,47 @@ func (r CreatePlantResponse) ContentType() string {
 	return ""
 }
 
+// DeletePlantResponse204Headers the declared response headers of an HTTP 204 response for DeletePlant
+type DeletePlantResponse204Headers struct {
+	XRequestID string
+}
+
+// DeletePlantResponse400Headers the declared response headers of an HTTP 400 response for DeletePlant
+type DeletePlantResponse400Headers struct {
+	XRequestID string
+}
+
 // DeletePlantResponse401Headers the declared response headers of an HTTP 401 response for DeletePlant
 type DeletePlantResponse401Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
 }
 
 // DeletePlantResponse403Headers the declared response headers of an HTTP 403 response for DeletePlant
 type DeletePlantResponse403Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
+}
+
+// DeletePlantResponse404Headers the declared response headers of an HTTP 404 response for DeletePlant
+type DeletePlantResponse404Headers struct {
+	XRequestID string
+}
+
+// DeletePlantResponse412Headers the declared response headers of an HTTP 412 response for DeletePlant
+type DeletePlantResponse412Headers struct {
+	XRequestID string
+}
+
+// DeletePlantResponse500Headers the declared response headers of an HTTP 500 response for DeletePlant
+type DeletePlantResponse500Headers struct {
+	XRequestID string
 }
 
 // DeletePlantResponse503Headers the declared response headers of an HTTP 503 response for DeletePlant
 type DeletePlantResponse503Headers struct {
 	RetryAfter int32
+	XRequestID string
 }
 
 type DeletePlantResponse struct {
@@ -1311,10 +1375,20 @@ type DeletePlantResponse struct {
 	JSON500 *InternalError
 	// JSON503 the response for an HTTP 503 `application/json` response
 	JSON503 *Unavailable
+	// Headers204 the parsed response headers for an HTTP 204 response
+	Headers204 *DeletePlantResponse204Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *DeletePlantResponse400Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *DeletePlantResponse401Headers
 	// Headers403 the parsed response headers for an HTTP 403 response
 	Headers403 *DeletePlantResponse403Headers
+	// Headers404 the parsed response headers for an HTTP 404 response
+	Headers404 *DeletePlantResponse404Headers
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *DeletePlantResponse412Headers
+	// Headers500 the parsed response headers for an HTTP 500 response
+	Headers500 *DeletePlantResponse500Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *DeletePlantResponse503Headers
 }
@@ -1387,27 +1461,47 @@ func (r DeletePlantResponse) ContentType() string {
 type GetPlantResponse200Headers struct {
 	CacheControl string
 	ETag         string
+	XRequestID   string
 }
 
 // GetPlantResponse304Headers the declared response headers of an HTTP 304 response for GetPlant
 type GetPlantResponse304Headers struct {
 	CacheControl string
 	ETag         string
+	XRequestID   string
+}
+
+// GetPlantResponse400Headers the declared response headers of an HTTP 400 response for GetPlant
+type GetPlantResponse400Headers struct {
+	XRequestID string
 }
 
 // GetPlantResponse401Headers the declared response headers of an HTTP 401 response for GetPlant
 type GetPlantResponse401Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
 }
 
 // GetPlantResponse403Headers the declared response headers of an HTTP 403 response for GetPlant
 type GetPlantResponse403Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
+}
+
+// GetPlantResponse404Headers the declared response headers of an HTTP 404 response for GetPlant
+type GetPlantResponse404Headers struct {
+	XRequestID string
+}
+
+// GetPlantResponse500Headers the declared response headers of an HTTP 500 response for GetPlant
+type GetPlantResponse500Headers struct {
+	XRequestID string
 }
 
 // GetPlantResponse503Headers the declared response headers of an HTTP 503 response for GetPlant
 type GetPlantResponse503Headers struct {
 	RetryAfter int32
+	XRequestID string
 }
 
 type GetPlantResponse struct {
@@ -1431,10 +1525,16 @@ type GetPlantResponse struct {
 	Headers200 *GetPlantResponse200Headers
 	// Headers304 the parsed response headers for an HTTP 304 response
 	Headers304 *GetPlantResponse304Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *GetPlantResponse400Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *GetPlantResponse401Headers
 	// Headers403 the parsed response headers for an HTTP 403 response
 	Headers403 *GetPlantResponse403Headers
+	// Headers404 the parsed response headers for an HTTP 404 response
+	Headers404 *GetPlantResponse404Headers
+	// Headers500 the parsed response headers for an HTTP 500 response
+	Headers500 *GetPlantResponse500Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *GetPlantResponse503Headers
 }
@@ -1505,22 +1605,46 @@ func (r GetPlantResponse) ContentType() string {
 
 // PatchPlantResponse200Headers the declared response headers of an HTTP 200 response for PatchPlant
 type PatchPlantResponse200Headers struct {
-	ETag string
+	ETag       string
+	XRequestID string
+}
+
+// PatchPlantResponse400Headers the declared response headers of an HTTP 400 response for PatchPlant
+type PatchPlantResponse400Headers struct {
+	XRequestID string
 }
 
 // PatchPlantResponse401Headers the declared response headers of an HTTP 401 response for PatchPlant
 type PatchPlantResponse401Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
 }
 
 // PatchPlantResponse403Headers the declared response headers of an HTTP 403 response for PatchPlant
 type PatchPlantResponse403Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
+}
+
+// PatchPlantResponse404Headers the declared response headers of an HTTP 404 response for PatchPlant
+type PatchPlantResponse404Headers struct {
+	XRequestID string
+}
+
+// PatchPlantResponse412Headers the declared response headers of an HTTP 412 response for PatchPlant
+type PatchPlantResponse412Headers struct {
+	XRequestID string
+}
+
+// PatchPlantResponse500Headers the declared response headers of an HTTP 500 response for PatchPlant
+type PatchPlantResponse500Headers struct {
+	XRequestID string
 }
 
 // PatchPlantResponse503Headers the declared response headers of an HTTP 503 response for PatchPlant
 type PatchPlantResponse503Headers struct {
 	RetryAfter int32
+	XRequestID string
 }
 
 type PatchPlantResponse struct {
@@ -1544,10 +1668,18 @@ type PatchPlantResponse struct {
 	JSON503 *Unavailable
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *PatchPlantResponse200Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *PatchPlantResponse400Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *PatchPlantResponse401Headers
 	// Headers403 the parsed response headers for an HTTP 403 response
 	Headers403 *PatchPlantResponse403Headers
+	// Headers404 the parsed response headers for an HTTP 404 response
+	Headers404 *PatchPlantResponse404Headers
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *PatchPlantResponse412Headers
+	// Headers500 the parsed response headers for an HTTP 500 response
+	Headers500 *PatchPlantResponse500Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *PatchPlantResponse503Headers
 }
@@ -1621,24 +1753,48 @@ func (r PatchPlantResponse) ContentType() string {
 	return ""
 }
 
+// PutPlantResponse200Headers the declared response headers of an HTTP 200 response for PutPlant
+type PutPlantResponse200Headers struct {
+	XRequestID string
+}
+
 // PutPlantResponse201Headers the declared response headers of an HTTP 201 response for PutPlant
 type PutPlantResponse201Headers struct {
-	Location string
+	Location   string
+	XRequestID string
+}
+
+// PutPlantResponse400Headers the declared response headers of an HTTP 400 response for PutPlant
+type PutPlantResponse400Headers struct {
+	XRequestID string
 }
 
 // PutPlantResponse401Headers the declared response headers of an HTTP 401 response for PutPlant
 type PutPlantResponse401Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
 }
 
 // PutPlantResponse403Headers the declared response headers of an HTTP 403 response for PutPlant
 type PutPlantResponse403Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
+}
+
+// PutPlantResponse412Headers the declared response headers of an HTTP 412 response for PutPlant
+type PutPlantResponse412Headers struct {
+	XRequestID string
+}
+
+// PutPlantResponse500Headers the declared response headers of an HTTP 500 response for PutPlant
+type PutPlantResponse500Headers struct {
+	XRequestID string
 }
 
 // PutPlantResponse503Headers the declared response headers of an HTTP 503 response for PutPlant
 type PutPlantResponse503Headers struct {
 	RetryAfter int32
+	XRequestID string
 }
 
 type PutPlantResponse struct {
@@ -1660,12 +1816,20 @@ type PutPlantResponse struct {
 	JSON500 *InternalError
 	// JSON503 the response for an HTTP 503 `application/json` response
 	JSON503 *Unavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *PutPlantResponse200Headers
 	// Headers201 the parsed response headers for an HTTP 201 response
 	Headers201 *PutPlantResponse201Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *PutPlantResponse400Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *PutPlantResponse401Headers
 	// Headers403 the parsed response headers for an HTTP 403 response
 	Headers403 *PutPlantResponse403Headers
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *PutPlantResponse412Headers
+	// Headers500 the parsed response headers for an HTTP 500 response
+	Headers500 *PutPlantResponse500Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *PutPlantResponse503Headers
 }
@@ -1739,19 +1903,37 @@ func (r PutPlantResponse) ContentType() string {
 	return ""
 }
 
+// CreatePlantsResponse200Headers the declared response headers of an HTTP 200 response for CreatePlants
+type CreatePlantsResponse200Headers struct {
+	XRequestID string
+}
+
+// CreatePlantsResponse400Headers the declared response headers of an HTTP 400 response for CreatePlants
+type CreatePlantsResponse400Headers struct {
+	XRequestID string
+}
+
 // CreatePlantsResponse401Headers the declared response headers of an HTTP 401 response for CreatePlants
 type CreatePlantsResponse401Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
 }
 
 // CreatePlantsResponse403Headers the declared response headers of an HTTP 403 response for CreatePlants
 type CreatePlantsResponse403Headers struct {
 	WWWAuthenticate string
+	XRequestID      string
+}
+
+// CreatePlantsResponse500Headers the declared response headers of an HTTP 500 response for CreatePlants
+type CreatePlantsResponse500Headers struct {
+	XRequestID string
 }
 
 // CreatePlantsResponse503Headers the declared response headers of an HTTP 503 response for CreatePlants
 type CreatePlantsResponse503Headers struct {
 	RetryAfter int32
+	XRequestID string
 }
 
 type CreatePlantsResponse struct {
@@ -1769,10 +1951,16 @@ type CreatePlantsResponse struct {
 	JSON500 *InternalError
 	// JSON503 the response for an HTTP 503 `application/json` response
 	JSON503 *Unavailable
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *CreatePlantsResponse200Headers
+	// Headers400 the parsed response headers for an HTTP 400 response
+	Headers400 *CreatePlantsResponse400Headers
 	// Headers401 the parsed response headers for an HTTP 401 response
 	Headers401 *CreatePlantsResponse401Headers
 	// Headers403 the parsed response headers for an HTTP 403 response
 	Headers403 *CreatePlantsResponse403Headers
+	// Headers500 the parsed response headers for an HTTP 500 response
+	Headers500 *CreatePlantsResponse500Headers
 	// Headers503 the parsed response headers for an HTTP 503 response
 	Headers503 *CreatePlantsResponse503Headers
 }
@@ -2125,7 +2313,24 @@ func ParseListPlantsResponse(rsp *http.Response) (*ListPlantsResponse, error) {
 			}
 			headers.Link = &value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
 		response.Headers200 = &headers
+	case rsp.StatusCode == 400:
+		var headers ListPlantsResponse400Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
 	case rsp.StatusCode == 401:
 		var headers ListPlantsResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -2134,6 +2339,13 @@ func ParseListPlantsResponse(rsp *http.Response) (*ListPlantsResponse, error) {
 				return nil, err
 			}
 			headers.WWWAuthenticate = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers401 = &headers
 	case rsp.StatusCode == 403:
@@ -2145,7 +2357,24 @@ func ParseListPlantsResponse(rsp *http.Response) (*ListPlantsResponse, error) {
 			}
 			headers.WWWAuthenticate = value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
 		response.Headers403 = &headers
+	case rsp.StatusCode == 500:
+		var headers ListPlantsResponse500Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers500 = &headers
 	case rsp.StatusCode == 503:
 		var headers ListPlantsResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -2154,6 +2383,13 @@ func ParseListPlantsResponse(rsp *http.Response) (*ListPlantsResponse, error) {
 				return nil, err
 			}
 			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers503 = &headers
 	}
@@ -2229,7 +2465,24 @@ func ParseCreatePlantResponse(rsp *http.Response) (*CreatePlantResponse, error) 
 			}
 			headers.Location = value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
 		response.Headers200 = &headers
+	case rsp.StatusCode == 400:
+		var headers CreatePlantResponse400Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreatePlantResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -2238,6 +2491,13 @@ func ParseCreatePlantResponse(rsp *http.Response) (*CreatePlantResponse, error) 
 				return nil, err
 			}
 			headers.WWWAuthenticate = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers401 = &headers
 	case rsp.StatusCode == 403:
@@ -2249,7 +2509,24 @@ func ParseCreatePlantResponse(rsp *http.Response) (*CreatePlantResponse, error) 
 			}
 			headers.WWWAuthenticate = value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
 		response.Headers403 = &headers
+	case rsp.StatusCode == 500:
+		var headers CreatePlantResponse500Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers500 = &headers
 	case rsp.StatusCode == 503:
 		var headers CreatePlantResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -2258,6 +2535,13 @@ func ParseCreatePlantResponse(rsp *http.Response) (*CreatePlantResponse, error) 
 				return nil, err
 			}
 			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers503 = &headers
 	}
@@ -2334,6 +2618,26 @@ func ParseDeletePlantResponse(rsp *http.Response) (*DeletePlantResponse, error) 
 	}
 
 	switch {
+	case rsp.StatusCode == 204:
+		var headers DeletePlantResponse204Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers204 = &headers
+	case rsp.StatusCode == 400:
+		var headers DeletePlantResponse400Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
 	case rsp.StatusCode == 401:
 		var headers DeletePlantResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -2342,6 +2646,13 @@ func ParseDeletePlantResponse(rsp *http.Response) (*DeletePlantResponse, error) 
 				return nil, err
 			}
 			headers.WWWAuthenticate = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers401 = &headers
 	case rsp.StatusCode == 403:
@@ -2353,7 +2664,44 @@ func ParseDeletePlantResponse(rsp *http.Response) (*DeletePlantResponse, error) 
 			}
 			headers.WWWAuthenticate = value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
 		response.Headers403 = &headers
+	case rsp.StatusCode == 404:
+		var headers DeletePlantResponse404Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers404 = &headers
+	case rsp.StatusCode == 412:
+		var headers DeletePlantResponse412Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers412 = &headers
+	case rsp.StatusCode == 500:
+		var headers DeletePlantResponse500Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers500 = &headers
 	case rsp.StatusCode == 503:
 		var headers DeletePlantResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -2362,6 +2710,13 @@ func ParseDeletePlantResponse(rsp *http.Response) (*DeletePlantResponse, error) 
 				return nil, err
 			}
 			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers503 = &headers
 	}
@@ -2454,6 +2809,13 @@ func ParseGetPlantResponse(rsp *http.Response) (*GetPlantResponse, error) {
 			}
 			headers.ETag = value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
 		response.Headers200 = &headers
 	case rsp.StatusCode == 304:
 		var headers GetPlantResponse304Headers
@@ -2471,7 +2833,24 @@ func ParseGetPlantResponse(rsp *http.Response) (*GetPlantResponse, error) {
 			}
 			headers.ETag = value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
 		response.Headers304 = &headers
+	case rsp.StatusCode == 400:
+		var headers GetPlantResponse400Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
 	case rsp.StatusCode == 401:
 		var headers GetPlantResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -2480,6 +2859,13 @@ func ParseGetPlantResponse(rsp *http.Response) (*GetPlantResponse, error) {
 				return nil, err
 			}
 			headers.WWWAuthenticate = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers401 = &headers
 	case rsp.StatusCode == 403:
@@ -2491,7 +2877,34 @@ func ParseGetPlantResponse(rsp *http.Response) (*GetPlantResponse, error) {
 			}
 			headers.WWWAuthenticate = value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
 		response.Headers403 = &headers
+	case rsp.StatusCode == 404:
+		var headers GetPlantResponse404Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers404 = &headers
+	case rsp.StatusCode == 500:
+		var headers GetPlantResponse500Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers500 = &headers
 	case rsp.StatusCode == 503:
 		var headers GetPlantResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -2500,6 +2913,13 @@ func ParseGetPlantResponse(rsp *http.Response) (*GetPlantResponse, error) {
 				return nil, err
 			}
 			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers503 = &headers
 	}
@@ -2589,7 +3009,24 @@ func ParsePatchPlantResponse(rsp *http.Response) (*PatchPlantResponse, error) {
 			}
 			headers.ETag = value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
 		response.Headers200 = &headers
+	case rsp.StatusCode == 400:
+		var headers PatchPlantResponse400Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
 	case rsp.StatusCode == 401:
 		var headers PatchPlantResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -2598,6 +3035,13 @@ func ParsePatchPlantResponse(rsp *http.Response) (*PatchPlantResponse, error) {
 				return nil, err
 			}
 			headers.WWWAuthenticate = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers401 = &headers
 	case rsp.StatusCode == 403:
@@ -2609,7 +3053,44 @@ func ParsePatchPlantResponse(rsp *http.Response) (*PatchPlantResponse, error) {
 			}
 			headers.WWWAuthenticate = value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
 		response.Headers403 = &headers
+	case rsp.StatusCode == 404:
+		var headers PatchPlantResponse404Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers404 = &headers
+	case rsp.StatusCode == 412:
+		var headers PatchPlantResponse412Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers412 = &headers
+	case rsp.StatusCode == 500:
+		var headers PatchPlantResponse500Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers500 = &headers
 	case rsp.StatusCode == 503:
 		var headers PatchPlantResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -2618,6 +3099,13 @@ func ParsePatchPlantResponse(rsp *http.Response) (*PatchPlantResponse, error) {
 				return nil, err
 			}
 			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers503 = &headers
 	}
@@ -2698,6 +3186,16 @@ func ParsePutPlantResponse(rsp *http.Response) (*PutPlantResponse, error) {
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers PutPlantResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
 	case rsp.StatusCode == 201:
 		var headers PutPlantResponse201Headers
 		if values := rsp.Header.Values("Location"); len(values) > 0 {
@@ -2707,7 +3205,24 @@ func ParsePutPlantResponse(rsp *http.Response) (*PutPlantResponse, error) {
 			}
 			headers.Location = value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
 		response.Headers201 = &headers
+	case rsp.StatusCode == 400:
+		var headers PutPlantResponse400Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
 	case rsp.StatusCode == 401:
 		var headers PutPlantResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -2716,6 +3231,13 @@ func ParsePutPlantResponse(rsp *http.Response) (*PutPlantResponse, error) {
 				return nil, err
 			}
 			headers.WWWAuthenticate = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers401 = &headers
 	case rsp.StatusCode == 403:
@@ -2727,7 +3249,34 @@ func ParsePutPlantResponse(rsp *http.Response) (*PutPlantResponse, error) {
 			}
 			headers.WWWAuthenticate = value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
 		response.Headers403 = &headers
+	case rsp.StatusCode == 412:
+		var headers PutPlantResponse412Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers412 = &headers
+	case rsp.StatusCode == 500:
+		var headers PutPlantResponse500Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers500 = &headers
 	case rsp.StatusCode == 503:
 		var headers PutPlantResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -2736,6 +3285,13 @@ func ParsePutPlantResponse(rsp *http.Response) (*PutPlantResponse, error) {
 				return nil, err
 			}
 			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers503 = &headers
 	}
@@ -2802,6 +3358,26 @@ func ParseCreatePlantsResponse(rsp *http.Response) (*CreatePlantsResponse, error
 	}
 
 	switch {
+	case rsp.StatusCode == 200:
+		var headers CreatePlantsResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers200 = &headers
+	case rsp.StatusCode == 400:
+		var headers CreatePlantsResponse400Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers400 = &headers
 	case rsp.StatusCode == 401:
 		var headers CreatePlantsResponse401Headers
 		if values := rsp.Header.Values("WWW-Authenticate"); len(values) > 0 {
@@ -2810,6 +3386,13 @@ func ParseCreatePlantsResponse(rsp *http.Response) (*CreatePlantsResponse, error
 				return nil, err
 			}
 			headers.WWWAuthenticate = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers401 = &headers
 	case rsp.StatusCode == 403:
@@ -2821,7 +3404,24 @@ func ParseCreatePlantsResponse(rsp *http.Response) (*CreatePlantsResponse, error
 			}
 			headers.WWWAuthenticate = value
 		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
 		response.Headers403 = &headers
+	case rsp.StatusCode == 500:
+		var headers CreatePlantsResponse500Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers500 = &headers
 	case rsp.StatusCode == 503:
 		var headers CreatePlantsResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
@@ -2830,6 +3430,13 @@ func ParseCreatePlantsResponse(rsp *http.Response) (*CreatePlantsResponse, error
 				return nil, err
 			}
 			headers.RetryAfter = value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
 		}
 		response.Headers503 = &headers
 	}

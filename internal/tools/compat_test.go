@@ -27,7 +27,7 @@ var breaking = map[string]struct{ old, new, want string }{
 	"an error number is an enum":         {"format: int32\n          description: Numeric", "format: int32\n          enum: [40001]\n          description: Numeric", "response-property-enum"},
 	"an operation has its own security":  {"      x-required-scope: write\n", "      x-required-scope: write\n      security: [{bearerAuth: []}, {other: []}]\n", "api-security-added"},
 	"the whole service has another door": {"security:\n  - bearerAuth: []", "security:\n  - other: []", "api-global-security-added"},
-	"a failure is another media type":    {"40010.\n          content:\n            application/json:\n              schema:\n                $ref: \"#/components/schemas/Error\"", "40010.\n          content:\n            text/plain:\n              schema:\n                $ref: \"#/components/schemas/Error\"", "response-media-type-removed"},
+	"a failure is another media type":    {"application/json:\n              schema:\n                $ref: \"#/components/schemas/Error\"\n              examples:\n                malformed", "text/plain:\n              schema:\n                $ref: \"#/components/schemas/Error\"\n              examples:\n                malformed", "response-media-type-removed"},
 }
 
 func TestCompatTurnsRed(t *testing.T) {
