@@ -15,6 +15,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/mattn/go-isatty"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v3"
 
 	"github.com/plantstore/plantstore/internal/httpapi"
@@ -112,8 +113,9 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 	handler, err := httpapi.New(httpapi.Options{
 		Plants:  store,
 		Tokens:  tokens,
-		Log:     log,
 		MaxBody: config.maxBody,
+		Metrics: prometheus.NewRegistry(),
+		Log:     log,
 	})
 	if err != nil {
 		return err

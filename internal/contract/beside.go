@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
@@ -21,12 +23,18 @@ var documentation = []string{"/docs", "/openapi.yaml", "/openapi.json"}
 //   - a known path with a method it does not offer: 405 with 40500 and Allow;
 //   - the documentation paths.
 //
-// HEAD is answered as GET without a body, so it is held against GET.
+// Each of them has the X-Request-Id that the document gives every answer. HEAD
+// is answered as GET without a body, so it is held against GET.
 func besideDocument(doc *document, x Exchange) (faults []Fault, beside bool) {
 	known := doc.knows(x.Path) || x.Path == "*"
 	isDocumentation := slices.ContainsFunc(documentation, func(p string) bool {
 		return x.Path == p || strings.HasPrefix(x.Path, p+"/")
 	})
+	defer func() {
+		if beside {
+			faults = append(faults, checkRequestID(doc, x)...)
+		}
+	}()
 	switch {
 	case isDocumentation && (x.Method == http.MethodGet || x.Method == http.MethodHead):
 		return nil, true
@@ -46,6 +54,14 @@ func besideDocument(doc *document, x Exchange) (faults []Fault, beside bool) {
 	}
 	return nil, false
 }
+
+// checkRequestID fails unless an answer has the header that all have.
+func checkRequestID(doc *document, x Exchange) []Fault {
+	return checkHeaders(openapi3.Headers{requestID: doc.doc.Components.Headers[requestID]}, x.Header)
+}
+
+// requestID is the header that stands on every answer.
+const requestID = "X-Request-Id"
 
 // documented is the method in the document that answers a method.
 func documented(method string) string {

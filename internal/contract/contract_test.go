@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
@@ -90,6 +92,9 @@ func TestWrongHandlers(t *testing.T) {
 		"a detail without pointer":            {"invalid", func(a *answer) { a.replace(`"pointer":"/name",`, "") }, "body /details/0/pointer: required"},
 		"a detail in a place nobody listed":   {"invalid", func(a *answer) { a.replace(`"in":"body"`, `"in":"cookie"`) }, "body /details/0/in: enum"},
 		"a member of a detail nobody named":   {"invalid", func(a *answer) { a.replace(`"in"`, `"go":"x","in"`) }, "body /details/0/go: properties"},
+		"no request id":                       {"create", func(a *answer) { a.header.Del("X-Request-Id") }, "header X-Request-Id: required"},
+		"no request id for a wrong path":      {"wrong path", func(a *answer) { a.header.Del("X-Request-Id") }, "header X-Request-Id: required"},
+		"a request id with a blank":           {"options", func(a *answer) { a.header.Set("X-Request-Id", "a b") }, "header X-Request-Id: pattern"},
 		"no challenge":                        {"stranger", func(a *answer) { a.header.Del("WWW-Authenticate") }, "header WWW-Authenticate: required"},
 		"no Allow":                            {"wrong method", func(a *answer) { a.header.Del("Allow") }, "header Allow: required"},
 		"Allow too long":                      {"wrong method", func(a *answer) { a.header.Set("Allow", "PUT, "+a.header.Get("Allow")) }, "lists [GET HEAD OPTIONS POST PUT]"},
@@ -165,6 +170,21 @@ func TestEveryOperationHasAClientMethod(t *testing.T) {
 		x := Exchange{Method: r.method, Path: r.template, Status: 500, Header: http.Header{}}
 		if faults := checkClient(ds.api, x); len(faults) > 0 {
 			t.Error(faults)
+		}
+	}
+}
+
+// Every answer has a request id, so every response must describe it.
+func TestEveryResponseHasARequestID(t *testing.T) {
+	ds, err := documents()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range ds.api.routes {
+		for status, response := range r.operation.Responses.Map() {
+			if header := response.Value.Headers[requestID]; header == nil || !header.Value.Required {
+				t.Errorf("%s, %s: the document promises no %s", r.operation.OperationID, status, requestID)
+			}
 		}
 	}
 }
@@ -278,7 +298,7 @@ func realHandler(t *testing.T, wrap func(plant.Store) plant.Store) http.Handler 
 	if wrap != nil {
 		plants = wrap(store)
 	}
-	handler, err := httpapi.New(httpapi.Options{Plants: plants, Tokens: tokens, Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
+	handler, err := httpapi.New(httpapi.Options{Plants: plants, Tokens: tokens, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
-
-	"github.com/google/uuid"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
@@ -82,19 +79,25 @@ func failureOf(err error) *failure {
 
 // failures writes every answer that is not a success.
 type failures struct {
-	log *slog.Logger
+	metrics *metrics
 }
 
 // write answers a request with an error. Nothing of the error reaches the
-// caller but what its failure says; the log has the whole of a 5xx.
+// caller but what its failure says; observe logs the whole of a 5xx.
 func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
-	if rw, ok := w.(*responseWriter); ok && rw.begun {
+	x := exchangeOf(w)
+	if x.begun() {
 		// The answer was under way: the caller has gone, or what follows would
 		// make two answers of one. There is nobody left to tell.
-		fs.log.Debug("answer cut short", "method", r.Method, "path", token.Redact(r.URL.Path), "err", err)
+		x.cut = err
 		return
 	}
 	f := failureOf(err)
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		x.cut = err // whatever is answered, nobody waits for it
+	} else {
+		fs.note(x, f.code, err)
+	}
 	status := int(f.code) / 100
 	body := plantapi.Error{Error: int32(f.code), Message: f.message}
 	if len(f.details) > 0 {
@@ -111,11 +114,15 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Connection", "close") // what follows is not a request
 	}
 	if status >= 500 {
-		id := uuid.Must(uuid.NewV7()).String()
-		body.RequestID = &id
-		fs.log.Error("request failed", "request_id", id, "method", r.Method, "path", token.Redact(r.URL.Path), "status", status, "err", err)
+		body.RequestID = new(x.requestID)
 	}
 	writeJSON(w, status, body)
+}
+
+// note counts a failure, and leaves it where observe finds it.
+func (fs failures) note(x *exchange, code plantapi.ErrorCode, err error) {
+	x.code, x.err = code, err
+	fs.metrics.failures[code].Inc()
 }
 
 // writeJSON writes an answer of our own making; the generated code writes the

@@ -3,6 +3,7 @@
 //
 // A request passes, in this order:
 //
+//   - observe, which gives it an id, counts it, and logs it if it fails;
 //   - recoverPanics, so that even a bug answers as the document says;
 //   - answerOptions, which answers OPTIONS for every path;
 //   - chi, which finds the operation, or whose refusal becomes 404 or 405;
@@ -20,9 +21,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantserver"
@@ -30,12 +33,16 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// Options is what a handler is made of. Every field is needed.
+// Options is what a handler is made of. Every field is needed but the last two.
 type Options struct {
 	Plants  plant.Store
 	Tokens  *token.Verifier
-	Log     *slog.Logger
 	MaxBody int64 // bytes of a request body
+
+	Metrics prometheus.Registerer
+	Log     *slog.Logger
+	LogAll  bool          // log every request, not only failed and slow ones
+	LogSlow time.Duration // from here on a request is slow; 0: none is
 }
 
 // New returns the handler of the public listener. It fails if the document asks
@@ -45,7 +52,8 @@ func New(opts Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	failures := failures{log: opts.Log}
+	metrics := newMetrics(opts.Metrics, operations)
+	failures := failures{metrics: metrics}
 	strict := plantserver.NewStrictHandlerWithOptions(
 		&server{plants: opts.Plants},
 		[]plantserver.StrictMiddlewareFunc{mustAnswer},
@@ -73,7 +81,8 @@ func New(opts Options) (http.Handler, error) {
 			ErrorHandlerFunc: failures.write,
 		})
 	})
-	return failures.recoverPanics(secureHeaders(routes.answerOptions(mux))), nil
+	observer := observer{metrics: metrics, log: opts.Log, all: opts.LogAll, slow: opts.LogSlow}
+	return observer.observe(failures.recoverPanics(secureHeaders(routes.answerOptions(mux)))), nil
 }
 
 // server implements the operations of the document. A request that arrives

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"runtime/debug"
 
-	"github.com/plantstore/plantstore/internal/token"
+	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
 // recoverPanics answers a request whose handler panicked. A half-written answer
@@ -13,7 +13,6 @@ import (
 // one.
 func (fs failures) recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		rw := &responseWriter{ResponseWriter: w}
 		defer func() {
 			v := recover()
 			if v == nil {
@@ -23,31 +22,12 @@ func (fs failures) recoverPanics(next http.Handler) http.Handler {
 				panic(v)
 			}
 			err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-			if rw.begun {
-				fs.log.Error("panic in an answer", "method", r.Method, "path", token.Redact(r.URL.Path), "err", err)
+			if x := exchangeOf(w); x.begun() {
+				fs.note(x, plantapi.CodeInternal, err)
 				panic(http.ErrAbortHandler)
 			}
-			fs.write(rw, r, err)
+			fs.write(w, r, err)
 		}()
-		next.ServeHTTP(rw, r)
+		next.ServeHTTP(w, r)
 	})
 }
-
-// responseWriter remembers whether an answer has begun.
-type responseWriter struct {
-	http.ResponseWriter
-	begun bool
-}
-
-func (w *responseWriter) WriteHeader(status int) {
-	w.begun = w.begun || status >= 200
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *responseWriter) Write(b []byte) (int, error) {
-	w.begun = true
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap lets [http.ResponseController] reach the connection.
-func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
@@ -112,6 +113,17 @@ func newHandler(t testing.TB, plants plant.Store, tokens token.Store) http.Handl
 // newBareHandler returns the handler as the program has it.
 func newBareHandler(t testing.TB, plants plant.Store, tokens token.Store, log *slog.Logger) http.Handler {
 	t.Helper()
+	return newHandlerOf(t, tokens, httpapi.Options{
+		Plants:  plants,
+		MaxBody: maxBody,
+		Metrics: prometheus.NewRegistry(),
+		Log:     log,
+	})
+}
+
+// newHandlerOf returns a handler with a verifier over these tokens.
+func newHandlerOf(t testing.TB, tokens token.Store, opts httpapi.Options) http.Handler {
+	t.Helper()
 	verifier, err := token.NewVerifier(tokens, staticToken)
 	if err != nil {
 		t.Fatal(err)
@@ -121,12 +133,8 @@ func newBareHandler(t testing.TB, plants plant.Store, tokens token.Store, log *s
 			t.Error(err)
 		}
 	})
-	handler, err := httpapi.New(httpapi.Options{
-		Plants:  plants,
-		Tokens:  verifier,
-		Log:     log,
-		MaxBody: maxBody,
-	})
+	opts.Tokens = verifier
+	handler, err := httpapi.New(opts)
 	if err != nil {
 		t.Fatal(err)
 	}

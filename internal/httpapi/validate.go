@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -27,6 +28,7 @@ type validator struct {
 func (v validator) validate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		op := v.operations[route{documented(r.Method), chi.RouteContext(r.Context()).RoutePattern()}]
+		exchangeOf(w).operation = op
 		if err := v.check(w, r, op); err != nil {
 			v.failures.write(w, r, err)
 			return
@@ -49,6 +51,7 @@ func (v validator) check(w http.ResponseWriter, r *http.Request, op *operation) 
 	if err != nil {
 		return err
 	}
+	exchangeOf(w).caller = cmp.Or(caller.ID, caller.Name)
 	if !caller.Allows(op.scope) {
 		return lacksScope(op.scope)
 	}

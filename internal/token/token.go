@@ -235,7 +235,12 @@ var texts = regexp.MustCompile(prefix + `[0-9A-Za-z]{20,}`)
 
 // Redact returns s with every token in it made useless, for logs and messages
 // that quote what somebody typed.
-func Redact(s string) string { return texts.ReplaceAllLiteralString(s, prefix+"…") }
+func Redact(s string) string {
+	if !strings.Contains(s, prefix) {
+		return s // as nearly always, and without an allocation
+	}
+	return texts.ReplaceAllLiteralString(s, prefix+"…")
+}
 
 // checksum is the CRC-32 (IEEE) of s in base 62.
 func checksum(s string) (sum [checksumLen]byte) {

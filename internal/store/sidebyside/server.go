@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
@@ -92,7 +94,7 @@ func serve(names []string, open func(name string) (Opened, error)) error {
 		if err != nil {
 			return err
 		}
-		h, err := httpapi.New(httpapi.Options{Plants: s.Plants, Tokens: tokens, Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
+		h, err := httpapi.New(httpapi.Options{Plants: s.Plants, Tokens: tokens, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
 		if err != nil {
 			return err
 		}

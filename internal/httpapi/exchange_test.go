@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// newObserver returns an observer over two operations, and its log.
+func newObserver() (observer, *operation, *bytes.Buffer) {
+	op, log := &operation{id: "getPlant"}, new(bytes.Buffer)
+	m := newMetrics(prometheus.NewRegistry(), operations{{"GET", "/plants/{id}"}: op})
+	return observer{metrics: m, log: slog.New(slog.NewJSONHandler(log, nil)), slow: time.Hour}, op, log
+}
+
+// To be observed costs a request nothing but its id: a text and the list of one
+// that a header is.
+func TestObserveAllocations(t *testing.T) {
+	o, op, _ := newObserver()
+	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if x, ok := w.(*exchange); ok {
+			x.operation = op
+		}
+		w.WriteHeader(http.StatusOK)
+		_, _ = w.Write(nil)
+	})
+	for name, c := range map[string]struct {
+		given string
+		most  float64
+	}{
+		"with an id of its own": {"mine", 0},
+		"without an id":         {"", 2},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/plants/1", nil)
+		if c.given != "" {
+			r.Header.Set(requestIDHeader, c.given)
+		}
+		w := discard{http.Header{requestIDHeader: nil}}
+		alone := testing.AllocsPerRun(1000, func() { bare.ServeHTTP(w, r) })
+		observed := o.observe(bare)
+		if more := testing.AllocsPerRun(1000, func() { observed.ServeHTTP(w, r) }) - alone; more > c.most {
+			t.Errorf("a request %s costs %v allocations to observe, want %v", name, more, c.most)
+		}
+	}
+}
+
+// discard is an answer that nobody reads.
+type discard struct{ header http.Header }
+
+func (d discard) Header() http.Header       { return d.header }
+func (discard) WriteHeader(int)             {}
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// An answer that breaks off is cut, not ended, and it is our failure.
+func TestPanicInAnAnswer(t *testing.T) {
+	o, op, log := newObserver()
+	handler := o.observe(failures{o.metrics}.recoverPanics(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		exchangeOf(w).operation = op
+		_, _ = io.WriteString(w, "half an answ")
+		panic("at the disco")
+	})))
+	func() {
+		defer func() {
+			if v := recover(); v != http.ErrAbortHandler {
+				t.Errorf("panicked with %v, want http.ErrAbortHandler", v)
+			}
+		}()
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/plants/1", nil))
+	}()
+	for _, want := range []string{`"level":"ERROR"`, `"msg":"request failed"`, "at the disco", "exchange_test.go", `"status":500`, `"bytes":12`, `"error":50000`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("logged %s\nwant %s in it", log, want)
+		}
+	}
+	if o.metrics.durations[op].byStatus[500].Load() == nil {
+		t.Error("not counted as a 500")
+	}
+}

@@ -1,0 +1,200 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// line is a line of the log.
+type line struct {
+	Level, Msg, Method, Path, Operation, Remote, Token, Err string
+	RequestID                                               string `json:"request_id"`
+	Status, Error                                           int
+	Bytes                                                   int64
+	Seconds                                                 float64
+}
+
+// logged is a log that a test reads.
+type logged struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(b)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}
+
+// lines returns what was logged so far.
+func (l *logged) lines(t *testing.T) (all []line) {
+	t.Helper()
+	for text := range strings.Lines(l.String()) {
+		var one line
+		if err := json.Unmarshal([]byte(text), &one); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// observed runs a service and returns its log and metrics with it. A short answer
+// leaves once its request is logged and counted.
+func observed(t *testing.T, wrap func(plant.Store) plant.Store, change func(*httpapi.Options)) (*service, *logged, *prometheus.Registry) {
+	t.Helper()
+	store, log, registry := openStore(t), &logged{}, prometheus.NewRegistry()
+	opts := httpapi.Options{
+		Plants: store, MaxBody: maxBody, Metrics: registry,
+		Log: slog.New(slog.NewJSONHandler(log, nil)), LogSlow: time.Hour,
+	}
+	if wrap != nil {
+		opts.Plants = wrap(store)
+	}
+	change(&opts)
+	return serve(t, store, newHandlerOf(t, store, opts)), log, registry
+}
+
+func all(opts *httpapi.Options)    { opts.LogAll = true }
+func failed(opts *httpapi.Options) {}
+
+// stuckPlants is a real store whose reads take until their callers go.
+type stuckPlants struct {
+	plant.Store
+	asked chan struct{}
+}
+
+func (s stuckPlants) Get(ctx context.Context, _ int64) (plant.Plant, error) {
+	close(s.asked)
+	<-ctx.Done()
+	return plant.Plant{}, fmt.Errorf("store: %w", ctx.Err())
+}
+
+// A caller who hangs up is no failure of the service.
+func TestHungUp(t *testing.T) {
+	asked := make(chan struct{})
+	s, log, registry := observed(t, func(real plant.Store) plant.Store { return stuckPlants{real, asked} }, failed)
+	ctx, hangUp := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/plants/1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+staticToken)
+	go func() {
+		<-asked
+		hangUp()
+	}()
+	if resp, err := http.DefaultClient.Do(req); err == nil {
+		resp.Body.Close()
+		t.Fatalf("answered %s", resp.Status)
+	}
+	for log.String() == "" { // until the test is too late
+		time.Sleep(time.Millisecond)
+	}
+	if l := log.lines(t); len(l) != 1 || l[0].Level != "WARN" || l[0].Msg != "answer cut short" || l[0].Err != "store: context canceled" || l[0].Status != 499 {
+		t.Errorf("logged %+v", l)
+	}
+	wantCounts(t, registry, map[string]uint64{"getPlant 499": 1})
+}
+
+func TestLog(t *testing.T) {
+	ask := func(s *service) {
+		s.post(`{"id":1,"name":"n"}`)
+		s.call(http.MethodGet, "/plants/2?x", "")
+		s.call(http.MethodGet, "/nowhere", "")
+		s.send(http.MethodGet, "/plants", "")
+	}
+	t.Run("failed", func(t *testing.T) {
+		s, log, _ := observed(t, nil, failed)
+		ask(s)
+		if log.String() != "" {
+			t.Errorf("nothing failed, but it was logged:\n%s", log)
+		}
+	})
+	t.Run("slow", func(t *testing.T) {
+		s, log, _ := observed(t, nil, func(opts *httpapi.Options) { opts.LogSlow = 1 })
+		s.post(`{"id":1,"name":"n"}`)
+		if l := log.lines(t); len(l) != 1 || l[0].Level != "WARN" || l[0].Msg != "slow request" || l[0].Seconds <= 0 {
+			t.Errorf("logged %+v", l)
+		}
+	})
+	t.Run("slow is off", func(t *testing.T) {
+		s, log, _ := observed(t, nil, func(opts *httpapi.Options) { opts.LogSlow = 0 })
+		ask(s)
+		if log.String() != "" {
+			t.Errorf("logged:\n%s", log)
+		}
+	})
+	t.Run("all", func(t *testing.T) {
+		s, log, _ := observed(t, nil, all)
+		ask(s)
+		got := log.lines(t)
+		want := []line{
+			{Method: "POST", Path: "/plants", Operation: "createPlant", Status: 200, Token: "static"},
+			{Method: "GET", Path: "/plants/2", Operation: "getPlant", Status: 400, Error: 40003, Token: "static"},
+			{Method: "GET", Path: "/nowhere", Status: 404, Error: 40400},
+			{Method: "GET", Path: "/plants", Operation: "listPlants", Status: 401, Error: 40100},
+		}
+		for i, l := range got {
+			if l.Level != "INFO" || l.Bytes == 0 || l.RequestID == "" || !strings.HasPrefix(l.Remote, "127.0.0.1:") || l.Seconds <= 0 {
+				t.Errorf("logged %+v", l)
+			}
+			l.Level, l.Msg, l.Bytes, l.RequestID, l.Remote, l.Seconds = "", "", 0, "", "", 0
+			if i < len(want) && l != want[i] {
+				t.Errorf("logged %+v, want %+v", l, want[i])
+			}
+		}
+		if len(got) != len(want) {
+			t.Errorf("%d requests were logged in %d lines:\n%s", len(want), len(got), log)
+		}
+	})
+}
+
+// A token stands in no log, wherever a caller put it, and no body does.
+func TestLogHoldsNoSecret(t *testing.T) {
+	s, log, _ := observed(t, func(real plant.Store) plant.Store {
+		return faultyPlants{real, func() error { panic("a plant called secret-name, and " + leaked) }}
+	}, all)
+	mine, text := token.New("laptop", []token.Scope{token.Read, token.Write}, time.Hour)
+	if err := s.store.CreateToken(t.Context(), mine); err != nil {
+		t.Fatal(err)
+	}
+	with := header("Authorization", "Bearer "+text)
+	s.post(`{"id":1,"name":"secret-body"}`, with)
+	s.call(http.MethodGet, "/plants/1?token="+text, "", with)
+	s.call(http.MethodGet, "/plants/"+text, "", with)
+	s.call(http.MethodGet, "/"+text+"/"+text, "", with)
+	s.call(text, "/plants", "", with)
+	s.call(http.MethodGet, "/plants", "", with, header("X-Request-Id", text))
+	s.call(http.MethodGet, "/plants", "", with, header("If-None-Match", text), header("Cookie", text))
+	for _, secret := range []string{text, text[:30], leaked, staticToken, "secret-body", "token="} {
+		if strings.Contains(log.String(), secret) {
+			t.Errorf("the log holds %s:\n%s", secret, log)
+		}
+	}
+	if l := log.lines(t); len(l) != 7 || l[0].Token != mine.ID || !strings.Contains(l[0].Err, "secret-name") {
+		t.Errorf("logged %d lines:\n%s", len(l), log)
+	}
+}
+
+var leaked = func() string { _, text := token.New("", nil, 0); return text }()

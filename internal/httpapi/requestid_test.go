@@ -1,0 +1,77 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+func TestRequestID(t *testing.T) {
+	s := start(t, nil)
+	for _, given := range []string{"1", "0a-1b.2c_3d~4e:5f+6g/7h=8i", strings.Repeat("x", 128), uuid.NewString(), "pst_short"} {
+		a := s.post(`{"id":1,"name":"n"}`, header("X-Request-Id", given))
+		if got := a.Header["X-Request-Id"]; len(got) != 1 || got[0] != given {
+			t.Errorf("a request %q was answered as %q", given, got)
+		}
+	}
+	_, text := token.New("", nil, time.Hour)
+	for _, given := range []string{
+		"", " ", "a b", `a"b`, "a'b", "a,b", "a;b", "a\\b", "a%0Ab", "a\tb", "é", "a\x80", "{}", "<a>", strings.Repeat("x", 129), strings.Repeat("x", 1000),
+		text, "a=" + text,
+	} {
+		before := time.Now().Truncate(time.Millisecond)
+		a := s.post(`{"id":1,"name":"n"}`, header("X-Request-Id", given))
+		id, err := uuid.Parse(a.Header.Get("X-Request-Id"))
+		if err != nil || id.Version() != 7 || id.Variant() != uuid.RFC4122 {
+			t.Errorf("a request %q was answered as %q", given, a.Header["X-Request-Id"])
+		}
+		sec, nsec := id.Time().UnixTime()
+		if made := time.Unix(sec, nsec); made.Before(before) || made.After(time.Now()) {
+			t.Errorf("the id made at %v says %v", before, made)
+		}
+	}
+	twice := s.post(`{"id":1,"name":"n"}`, func(r *http.Request) { r.Header["X-Request-Id"] = []string{"a", "b"} })
+	if got := twice.Header["X-Request-Id"]; len(got) != 1 || got[0] == "a" || got[0] == "b" {
+		t.Errorf("a request with two ids was answered as %q", got)
+	}
+	one, other := s.post(""), s.post("")
+	if one.Header.Get("X-Request-Id") == other.Header.Get("X-Request-Id") {
+		t.Error("two requests have one id")
+	}
+	created, err := s.client.CreatePlantWithResponse(t.Context(), plantapi.NewPlant{ID: 1, Name: "n"},
+		func(_ context.Context, r *http.Request) error { r.Header.Set("X-Request-Id", "a+b/c=:~"); return nil })
+	if err != nil || created.Headers200.XRequestID != "a+b/c=:~" {
+		t.Errorf("the generated client reads %+v, %v", created.Headers200, err)
+	}
+}
+
+// Whatever is answered has the id of its request; what is beside the document is
+// held to that by package contract.
+func TestRequestIDOfFailures(t *testing.T) {
+	s, log, _ := observed(t, func(real plant.Store) plant.Store {
+		return faultyPlants{real, func() error { return errors.New("the cause") }}
+	}, failed)
+	for _, given := range []string{"mine", "not safe"} {
+		a := s.post(`{"id":1,"name":"n"}`, header("X-Request-Id", given))
+		e, id := a.wantError(t, plantapi.CodeInternal), a.Header.Get("X-Request-Id")
+		if e.RequestID == nil || *e.RequestID != id {
+			t.Errorf("the header says %s, the body %s", id, a.body)
+		}
+		lines := log.lines(t)
+		if l := lines[len(lines)-1]; l.RequestID != id || l.Err != "the cause" || l.Level != "ERROR" {
+			t.Errorf("%s was logged as %+v", id, l)
+		}
+	}
+	if got := len(log.lines(t)); got != 2 {
+		t.Errorf("two failures were logged in %d lines:\n%s", got, log)
+	}
+}
