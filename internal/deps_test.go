@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"internal/store/sidebyside": {"internal/httpapi", "internal/plant", "internal/token"},
 	"internal/store/sqlite":     {"internal/plant", "internal/store/group", "internal/token"},
 	"internal/store/storetest":  {"internal/plant", "internal/token"},
+	"internal/store/timed":      {"internal/plant", "internal/token"},
 	"cmd/plantstore": {
 		"gen/plantapi", "gen/plantclient", "internal/httpapi", "internal/plant", "internal/plantfile",
 		"internal/store/postgres", "internal/store/sqlite", "internal/token",

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -44,15 +46,36 @@ type memory struct {
 	mu             sync.RWMutex
 	found, missing recent
 	pending        map[string]*lookup
+
+	lookups      *prometheus.CounterVec
+	hits, misses prometheus.Counter // of lookups
 }
 
 func newMemory(store Store) memory {
+	lookups := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "plantstore_token_cache_lookups_total",
+		Help: "Tokens that were looked up: hit is remembered or being asked for, miss asks the store.",
+	}, []string{"result"})
 	return memory{
 		store:   store,
 		found:   recent{limit: maxFound},
 		missing: recent{limit: maxMissing},
 		pending: map[string]*lookup{},
+		lookups: lookups,
+		hits:    lookups.WithLabelValues("hit"),
+		misses:  lookups.WithLabelValues("miss"),
 	}
+}
+
+func (m *memory) metrics() []prometheus.Collector {
+	return []prometheus.Collector{m.lookups, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "plantstore_token_cache_entries",
+		Help: "Answers about tokens that are remembered, unknown tokens among them.",
+	}, func() float64 {
+		m.mu.RLock()
+		defer m.mu.RUnlock()
+		return float64(m.found.size() + m.missing.size())
+	})}
 }
 
 // lookUp returns what the store says, or said less than RememberFor before now,
@@ -62,6 +85,7 @@ func (m *memory) lookUp(ctx context.Context, id string, now time.Time) (*lookup,
 	l := m.remembered(id, now)
 	m.mu.RUnlock()
 	if l != nil {
+		m.hits.Inc()
 		return l, nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -70,10 +94,12 @@ func (m *memory) lookUp(ctx context.Context, id string, now time.Time) (*lookup,
 	m.mu.Lock()
 	if l = m.remembered(id, now); l != nil { // meanwhile
 		m.mu.Unlock()
+		m.hits.Inc()
 		return l, nil
 	}
 	if l = m.pending[id]; l != nil && l.fresh(now) {
 		m.mu.Unlock()
+		m.hits.Inc()
 		select {
 		case <-l.done:
 			return l, l.err
@@ -85,6 +111,7 @@ func (m *memory) lookUp(ctx context.Context, id string, now time.Time) (*lookup,
 	l = &lookup{began: now, done: make(chan struct{}), err: ErrUnavailable}
 	m.pending[id] = l
 	m.mu.Unlock()
+	m.misses.Inc()
 	m.ask(ctx, id, l)
 	return l, l.err
 }
@@ -137,6 +164,8 @@ func (r *recent) get(id string, now time.Time) *lookup {
 	}
 	return l
 }
+
+func (r *recent) size() int { return len(r.young) + len(r.old) }
 
 func (r *recent) put(id string, l *lookup) {
 	if r.young == nil || len(r.young) >= r.limit || l.began.Sub(r.turned) >= RememberFor {

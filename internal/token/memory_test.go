@@ -3,9 +3,12 @@ package token
 import (
 	"context"
 	"fmt"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // onlyOne is a store with one token. A real store cannot stand here: it imports
@@ -57,6 +60,43 @@ func TestFloodOfUnknown(t *testing.T) {
 		look("yet another")
 		if got := len(m.missing.young) + len(m.missing.old); got != 2 {
 			t.Errorf("a second after the flood %d unknown ids are remembered, want 2", got)
+		}
+	})
+}
+
+// What the store need not be asked is a hit.
+func TestMemoryMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &onlyOne{id: "the one"}
+		m := newMemory(store)
+		registry := prometheus.NewPedanticRegistry()
+		registry.MustRegister(m.metrics()...)
+		for _, id := range []string{"the one", "the one", "another", "the one"} {
+			if _, err := m.lookUp(t.Context(), id, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]float64{}
+		for _, f := range families {
+			for _, metric := range f.GetMetric() {
+				name := f.GetName()
+				for _, l := range metric.GetLabel() {
+					name += " " + l.GetValue()
+				}
+				got[name] = metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
+			}
+		}
+		want := map[string]float64{
+			"plantstore_token_cache_lookups_total hit":  2,
+			"plantstore_token_cache_lookups_total miss": float64(store.lookups),
+			"plantstore_token_cache_entries":            2,
+		}
+		if store.lookups != 2 || !maps.Equal(got, want) {
+			t.Errorf("the metrics are %v, want %v", got, want)
 		}
 	})
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // ErrInvalid means that a text is not a token in force: it is unknown,
@@ -69,6 +71,10 @@ func (v *Verifier) Verify(ctx context.Context, text string) (Token, error) {
 	}
 	return l.token, nil
 }
+
+// Metrics tells how often the store had to be asked whose a token is, and how
+// many answers are remembered.
+func (v *Verifier) Metrics() []prometheus.Collector { return v.memory.metrics() }
 
 // Close writes down the last uses that are not written yet and returns the
 // error of doing so. Tokens may still be verified while it runs and after it,

@@ -14,6 +14,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // ErrClosed means that the queue takes no more work; nothing was begun.
@@ -32,6 +34,7 @@ type Queue[W any] struct {
 	run   func([]*Call[W])
 	calls sync.Pool  // of *Call[W] with an empty wake
 	group []*Call[W] // belongs to the leader
+	sizes prometheus.Histogram
 
 	mu      sync.Mutex
 	led     bool          // somebody leads; if not, nobody waits
@@ -60,10 +63,17 @@ const (
 // at a time. It sets Err of the calls that failed, returns once the others are
 // durable, and does not keep the slice.
 func New[W any](limit int, run func([]*Call[W])) *Queue[W] {
-	q := &Queue[W]{limit: limit, run: run}
+	q := &Queue[W]{limit: limit, run: run, sizes: prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "plantstore_store_group_size",
+		Help:    "Transactions, by how many writes shared each.",
+		Buckets: prometheus.ExponentialBuckets(1, 2, 11), // to 1024
+	})}
 	q.calls.New = func() any { return &Call[W]{wake: make(chan role, 1)} }
 	return q
 }
+
+// Sizes tells how many works shared each transaction.
+func (q *Queue[W]) Sizes() prometheus.Collector { return q.sizes }
 
 // Do returns once work is done, with its own outcome. If ctx ends while work
 // still queues, it is not begun and Do returns the error of ctx. Work that has
@@ -127,6 +137,7 @@ func (q *Queue[W]) lead(first *Call[W]) {
 	q.group = append(append(q.group[:0], first), q.waiting[:n]...)
 	q.waiting = slices.Delete(q.waiting, 0, n)
 	q.mu.Unlock()
+	q.sizes.Observe(float64(len(q.group)))
 
 	returned := false
 	defer func() {

@@ -16,6 +16,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// schemaVersion asks how many of them have been applied.
+const schemaVersion = `SELECT version FROM plantstore_schema WHERE id = 1`
+
 // migrate brings the schema up to date, however many programs do so at once. It
 // refuses a database that a newer program has migrated already.
 //
@@ -26,9 +29,8 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	const version = `SELECT version FROM plantstore_schema WHERE id = 1`
 	var have int
-	switch err := conn.QueryRow(ctx, version).Scan(&have); {
+	switch err := conn.QueryRow(ctx, schemaVersion).Scan(&have); {
 	case code(err) == undefinedTable || errors.Is(err, pgx.ErrNoRows):
 		if err := begin(ctx, conn); err != nil {
 			return err
@@ -39,7 +41,7 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 		return nil
 	}
 	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if err := tx.QueryRow(ctx, version+` FOR UPDATE`).Scan(&have); err != nil {
+		if err := tx.QueryRow(ctx, schemaVersion+` FOR UPDATE`).Scan(&have); err != nil {
 			return err
 		}
 		if have > len(names) {

@@ -43,7 +43,7 @@ func open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{writer: make(chan *sqlite.Conn, 1)}
+	s := &Store{path: path, writer: make(chan *sqlite.Conn, 1)}
 	s.writes = group.New(maxGroup, s.commit)
 	s.writer <- conn
 	if path == Memory {

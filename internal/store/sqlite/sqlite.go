@@ -24,6 +24,7 @@ const Memory = ":memory:"
 
 // Store keeps plants and tokens in one SQLite file.
 type Store struct {
+	path   string
 	writes *group.Queue[write]
 
 	// Each channel holds the connections that are not in use.

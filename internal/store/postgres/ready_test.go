@@ -1,0 +1,94 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+)
+
+func TestReady(t *testing.T) {
+	p := newProxy(t, pgtest.DSN(t))
+	s := open(t, p.dsn)
+	ready := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		return s.Ready(ctx)
+	}
+	if err := ready(); err != nil {
+		t.Fatalf("Ready = %v", err)
+	}
+	execute := func(statement string) {
+		t.Helper()
+		err := s.on(t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, statement)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	p.stop()
+	if err := ready(); err == nil {
+		t.Error("Ready = nil although the server is gone")
+	}
+	p.start()
+	if err := ready(); err != nil {
+		t.Errorf("Ready once the server is back = %v", err)
+	}
+
+	// A connection to what has become a standby; the next one finds the primary.
+	execute(`SET default_transaction_read_only = on`)
+	if err := ready(); err == nil || !strings.Contains(err.Error(), "read only") {
+		t.Errorf("Ready = %v although the server only reads", err)
+	}
+	if err := ready(); err != nil {
+		t.Errorf("Ready with a new connection = %v", err)
+	}
+
+	execute(`UPDATE plantstore_schema SET version = 0`)
+	if err := ready(); err == nil || !strings.Contains(err.Error(), "schema 0 is older than this program") {
+		t.Errorf("Ready with an old schema = %v", err)
+	}
+	execute(`UPDATE plantstore_schema SET version = 99`) // a newer program beside this one
+	if err := ready(); err != nil {
+		t.Errorf("Ready with a newer schema = %v", err)
+	}
+	execute(`DROP TABLE plantstore_schema`)
+	if err := ready(); err == nil {
+		t.Error("Ready = nil although the tables are gone")
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	s := open(t, pgtest.DSN(t))
+	if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(s.Metrics()...)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			got[f.GetName()] += m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	if got["plantstore_store_group_size"] != 1 || got["plantstore_pgx_pool_connections"] < 1 ||
+		got["plantstore_pgx_pool_connections_max"] < 1 || got["plantstore_pgx_pool_acquires_total"] < 1 {
+		t.Errorf("after a create the metrics are %v", got)
+	}
+	if _, ok := got["plantstore_pgx_pool_wait_seconds_total"]; !ok {
+		t.Error("nobody tells how long callers wait for a connection")
+	}
+}

@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+func TestReady(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	if err := s.Ready(t.Context()); err != nil {
+		t.Errorf("Ready of a new store = %v", err)
+	}
+
+	// Another program holds the file.
+	conn := <-s.writer
+	conn.SetBusyTimeout(time.Millisecond)
+	s.writer <- conn
+	stranger, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	if err := execute(stranger, "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ready(t.Context()); !errors.Is(err, plant.ErrUnavailable) {
+		t.Errorf("Ready while another program writes = %v, want %v", err, plant.ErrUnavailable)
+	}
+	if err := execute(stranger, "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ready(t.Context()); err != nil {
+		t.Errorf("Ready once it has ended = %v", err)
+	}
+}
+
+func TestReadySchema(t *testing.T) {
+	s := openStore(t, Memory)
+	conn := <-s.writer
+	err := execute(conn, "PRAGMA user_version = 1")
+	s.writer <- conn
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "schema 1 is older than this program") {
+		t.Errorf("Ready with an old schema = %v", err)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	for name, want := range map[string]bool{path: true, Memory: false} {
+		s := openStore(t, name)
+		if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
+			t.Fatal(err)
+		}
+		registry := prometheus.NewPedanticRegistry()
+		registry.MustRegister(s.Metrics()...)
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]float64{}
+		for _, f := range families {
+			m := f.GetMetric()[0]
+			got[f.GetName()] = m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+		if n := got["plantstore_store_group_size"]; n != 1 {
+			t.Errorf("%s: %v groups were counted, want 1", name, n)
+		}
+		size, has := got["plantstore_sqlite_wal_bytes"]
+		if info, _ := os.Stat(path + "-wal"); has != want || want && size != float64(info.Size()) {
+			t.Errorf("%s: the size of the log is %v, %v", name, size, has)
+		}
+	}
+}

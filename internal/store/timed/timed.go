@@ -1,0 +1,114 @@
+// Package timed measures how long a store takes, whichever engine it is. What a
+// request takes beyond that is the network's and ours.
+package timed
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// Keeper is what a store of ours keeps.
+type Keeper interface {
+	plant.Store
+	token.Store
+}
+
+// Store is a store whose calls on behalf of requests are timed: those about
+// plants, and the look-up of a token. A call that is refused or fails counts
+// like any other.
+type Store struct {
+	Keeper
+	durations                                                *prometheus.HistogramVec
+	create, createAll, get, list, put, patch, remove, lookUp prometheus.Observer
+}
+
+var _ Keeper = (*Store)(nil)
+
+// New returns a store that calls keeper. Register it, for it is a
+// [prometheus.Collector].
+func New(keeper Keeper) *Store {
+	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "plantstore_store_duration_seconds",
+		Help: "Calls of the store by operation, and how long they took, with the wait for their turn.",
+		// From a page in memory to the most that a write may take.
+		Buckets:                         []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+		NativeHistogramBucketFactor:     1.1,
+		NativeHistogramMaxBucketNumber:  100,
+		NativeHistogramMinResetDuration: time.Hour,
+	}, []string{"operation"})
+	return &Store{
+		Keeper:    keeper,
+		durations: durations,
+		create:    durations.WithLabelValues("create"),
+		createAll: durations.WithLabelValues("create_all"),
+		get:       durations.WithLabelValues("get"),
+		list:      durations.WithLabelValues("list"),
+		put:       durations.WithLabelValues("put"),
+		patch:     durations.WithLabelValues("patch"),
+		remove:    durations.WithLabelValues("delete"),
+		lookUp:    durations.WithLabelValues("token"),
+	}
+}
+
+// Describe implements [prometheus.Collector].
+func (s *Store) Describe(out chan<- *prometheus.Desc) { s.durations.Describe(out) }
+
+// Collect implements [prometheus.Collector].
+func (s *Store) Collect(out chan<- prometheus.Metric) { s.durations.Collect(out) }
+
+// since observes how long it is since a call began. It is deferred, so that a
+// call that panics counts, too.
+func since(began time.Time, in prometheus.Observer) { in.Observe(time.Since(began).Seconds()) }
+
+// Create implements [plant.Store].
+func (s *Store) Create(ctx context.Context, p plant.Plant) error {
+	defer since(time.Now(), s.create)
+	return s.Keeper.Create(ctx, p)
+}
+
+// CreateAll implements [plant.Store].
+func (s *Store) CreateAll(ctx context.Context, plants []plant.Plant) error {
+	defer since(time.Now(), s.createAll)
+	return s.Keeper.CreateAll(ctx, plants)
+}
+
+// Get implements [plant.Store].
+func (s *Store) Get(ctx context.Context, id int64) (plant.Plant, error) {
+	defer since(time.Now(), s.get)
+	return s.Keeper.Get(ctx, id)
+}
+
+// List implements [plant.Store].
+func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
+	defer since(time.Now(), s.list)
+	return s.Keeper.List(ctx, page)
+}
+
+// Put implements [plant.Store].
+func (s *Store) Put(ctx context.Context, p plant.Plant, condition plant.Precondition) (stored plant.Plant, created bool, err error) {
+	defer since(time.Now(), s.put)
+	return s.Keeper.Put(ctx, p, condition)
+}
+
+// Patch implements [plant.Store].
+func (s *Store) Patch(ctx context.Context, id int64, change plant.Patch, condition plant.Precondition) (plant.Plant, error) {
+	defer since(time.Now(), s.patch)
+	return s.Keeper.Patch(ctx, id, change, condition)
+}
+
+// Delete implements [plant.Store].
+func (s *Store) Delete(ctx context.Context, id int64, condition plant.Precondition) error {
+	defer since(time.Now(), s.remove)
+	return s.Keeper.Delete(ctx, id, condition)
+}
+
+// Token implements [token.Store].
+func (s *Store) Token(ctx context.Context, id string) (token.Token, error) {
+	defer since(time.Now(), s.lookUp)
+	return s.Keeper.Token(ctx, id)
+}

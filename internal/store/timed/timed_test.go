@@ -1,0 +1,86 @@
+package timed_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/store/storetest"
+	"github.com/plantstore/plantstore/internal/store/timed"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+func open(t *testing.T) *timed.Store {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), sqlite.Memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return timed.New(store)
+}
+
+// Who is timed keeps every promise.
+func TestStore(t *testing.T) {
+	storetest.Plants(t, func(t *testing.T) plant.Store { return open(t) })
+	storetest.Tokens(t, func(t *testing.T) token.Store { return open(t) })
+}
+
+// Each call counts once, as what it is.
+func TestOperations(t *testing.T) {
+	ctx, s := t.Context(), open(t)
+	p, some := plant.Plant{ID: 1, Name: "n"}, plant.Precondition{}
+	for name, call := range map[string]func(){
+		"create":     func() { _ = s.Create(ctx, p) },
+		"create_all": func() { _ = s.CreateAll(ctx, []plant.Plant{p}) },
+		"get":        func() { _, _ = s.Get(ctx, 1) },
+		"list":       func() { _, _, _ = s.List(ctx, plant.Page{Limit: 1}) },
+		"put":        func() { _, _, _ = s.Put(ctx, p, some) },
+		"patch":      func() { _, _ = s.Patch(ctx, 1, plant.Patch{}, some) },
+		"delete":     func() { _ = s.Delete(ctx, 1, some) },
+		"token":      func() { _, _ = s.Token(ctx, "nobody") },
+	} {
+		before := counts(t, s)
+		call()
+		for operation, n := range counts(t, s) {
+			want := before[operation]
+			if operation == name {
+				want++
+			}
+			if n != want {
+				t.Errorf("after a %s there are %d of %s, want %d", name, n, operation, want)
+			}
+		}
+	}
+	// What no request waits for is not timed.
+	before := counts(t, s)
+	_ = s.TouchTokens(ctx, map[string]time.Time{"nobody": time.Now()})
+	for operation, n := range counts(t, s) {
+		if n != before[operation] {
+			t.Errorf("a touch counts as %s", operation)
+		}
+	}
+}
+
+// counts returns how many calls were timed, by operation.
+func counts(t *testing.T, s *timed.Store) map[string]uint64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(s)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]uint64{}
+	for _, m := range families[0].GetMetric() {
+		all[m.GetLabel()[0].GetValue()] = m.GetHistogram().GetSampleCount()
+	}
+	return all
+}
