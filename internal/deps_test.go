@@ -20,6 +20,7 @@ var mayImport = map[string][]string{
 	"gen/plantapi":              {},
 	"gen/plantclient":           {"gen/plantapi"},
 	"gen/plantserver":           {"gen/plantapi"},
+	"internal/admin":            {},
 	"internal/plant":            {},
 	"internal/token":            {},
 	"internal/contract":         {"api", "gen/plantapi", "gen/plantclient"},
@@ -33,8 +34,8 @@ var mayImport = map[string][]string{
 	"internal/store/storetest":  {"internal/plant", "internal/token"},
 	"internal/store/timed":      {"internal/plant", "internal/token"},
 	"cmd/plantstore": {
-		"gen/plantapi", "gen/plantclient", "internal/httpapi", "internal/plant", "internal/plantfile",
-		"internal/store/postgres", "internal/store/sqlite", "internal/token",
+		"gen/plantapi", "gen/plantclient", "internal/admin", "internal/httpapi", "internal/plant", "internal/plantfile",
+		"internal/store/postgres", "internal/store/sqlite", "internal/store/timed", "internal/token",
 	},
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"github.com/mattn/go-isatty"
 	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v3"
 
@@ -66,10 +65,9 @@ func copyStore(ctx context.Context, sys system, from, to, what string) error {
 
 // newBar returns a progress bar in bytes, which is seen on a terminal only.
 func newBar(w io.Writer, what string) *progressbar.ProgressBar {
-	f, ok := w.(*os.File)
 	return progressbar.NewOptions64(1,
 		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetVisibility(ok && isatty.IsTerminal(f.Fd())),
+		progressbar.OptionSetVisibility(isTerminal(w)),
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionShowBytes(true),
 		progressbar.OptionThrottle(100*time.Millisecond),

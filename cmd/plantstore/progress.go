@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"github.com/mattn/go-isatty"
 	"github.com/schollz/progressbar/v3"
 )
 
@@ -41,7 +39,7 @@ func startProgress(out io.Writer, total int64) *progress {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &progress{out: out, started: time.Now(), total: total, stop: cancel, stopped: make(chan struct{})}
 	every := lineEvery
-	if f, ok := out.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+	if isTerminal(out) {
 		every = barEvery
 		length := total
 		if length == 0 {

@@ -14,11 +14,13 @@ import (
 type running struct {
 	cmd            *exec.Cmd
 	url, token     string
+	adminURL       string // empty: there is no admin listener
 	stdout, stderr strings.Builder
 	drained        chan struct{} // closed once stdout has been read to its end
 }
 
 var (
+	adminLine    = regexp.MustCompile(`^plantstore admin listens on (http://\S+)$`) // comes first
 	announcement = regexp.MustCompile(`^plantstore listens on (http://\S+)$`)
 	printedToken = regexp.MustCompile(`^token.*\b(pst_\w+)$`)
 )
@@ -45,6 +47,9 @@ func launch(dir string, env []string, args ...string) (*running, error) {
 		for lines := bufio.NewScanner(pipe); lines.Scan(); {
 			line := lines.Text()
 			r.stdout.WriteString(line + "\n")
+			if m := adminLine.FindStringSubmatch(line); m != nil {
+				r.adminURL = m[1]
+			}
 			if m := announcement.FindStringSubmatch(line); m != nil {
 				addresses <- m[1]
 			}

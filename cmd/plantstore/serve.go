@@ -9,16 +9,15 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"os"
 	"syscall"
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"github.com/mattn/go-isatty"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v3"
 
+	"github.com/plantstore/plantstore/internal/admin"
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/store/timed"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -40,13 +39,14 @@ func serveCommand(sys system) *cli.Command {
 			"Requests need a token: plantstore token makes them. One with every scope may also be given as\n" +
 			"PLANTSTORE_TOKEN, at least 16 characters:\n\n" +
 			"   PLANTSTORE_TOKEN=$(openssl rand -hex 32) plantstore serve",
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			&cli.StringFlag{
 				Name:    "addr",
 				Usage:   "listen on `HOST:PORT`; port 0 is any free one",
 				Value:   "127.0.0.1:8080",
 				Sources: cli.EnvVars("PLANTSTORE_ADDR"),
 			},
+			adminFlag("answer /livez, /readyz, /metrics and /debug/pprof/ on `HOST:PORT`, or off; they need no token, so let no stranger reach it"),
 			storeFlag(keepIn),
 			&cli.StringFlag{
 				Name:    "max-body",
@@ -59,7 +59,7 @@ func serveCommand(sys system) *cli.Command {
 				Usage:   "make a token that is good for 24 hours and print it, with a curl line to try",
 				Sources: cli.EnvVars("PLANTSTORE_PRINT_TOKEN"),
 			},
-		},
+		}, logFlags()...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
 				return fmt.Errorf("serve takes no argument, got %q", cmd.Args().First())
@@ -70,9 +70,12 @@ func serveCommand(sys system) *cli.Command {
 			}
 			return serve(ctx, sys, serveConfig{
 				addr:       cmd.String("addr"),
+				adminAddr:  cmd.String("admin-addr"),
 				store:      cmd.String("store"),
 				maxBody:    maxBody,
 				printToken: cmd.Bool("print-token"),
+				logAll:     cmd.String("log-requests") == logAll,
+				logSlow:    cmd.Duration("log-slow"),
 			})
 		},
 	}
@@ -80,9 +83,12 @@ func serveCommand(sys system) *cli.Command {
 
 type serveConfig struct {
 	addr       string
+	adminAddr  string
 	store      string
 	maxBody    int64
 	printToken bool
+	logAll     bool
+	logSlow    time.Duration
 }
 
 // serve runs the service until ctx ends, and then until the requests in flight
@@ -90,13 +96,22 @@ type serveConfig struct {
 func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 	log := newLog(sys.stderr)
 
+	// First up and last down: it says why there is no service yet or no more.
+	health, metrics := &admin.Health{}, newMetrics()
+	stopAdmin, err := startAdmin(sys.stdout, log, config.adminAddr, admin.New(health, metrics))
+	if err != nil {
+		return err
+	}
+	defer stopAdmin()
+
 	store, err := openStore(ctx, config.store)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
-	tokens, err := token.NewVerifier(store, sys.getenv("PLANTSTORE_TOKEN"))
+	measured := timed.New(store)
+	tokens, err := token.NewVerifier(measured, sys.getenv("PLANTSTORE_TOKEN"))
 	if err != nil {
 		return fmt.Errorf("PLANTSTORE_TOKEN: %w", err)
 	}
@@ -111,15 +126,19 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 		}
 	}
 	handler, err := httpapi.New(httpapi.Options{
-		Plants:  store,
+		Plants:  measured,
 		Tokens:  tokens,
 		MaxBody: config.maxBody,
-		Metrics: prometheus.NewRegistry(),
+		Metrics: metrics,
 		Log:     log,
+		LogAll:  config.logAll,
+		LogSlow: config.logSlow,
 	})
 	if err != nil {
 		return err
 	}
+	metrics.MustRegister(measured)
+	metrics.MustRegister(append(store.Metrics(), tokens.Metrics()...)...)
 	listener, err := listen(config.addr)
 	if err != nil {
 		return err
@@ -127,6 +146,8 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 	server := newServer(handler, log)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
+	health.Started(store.Ready)
+	defer health.Drain() // also where something else than a signal ends it
 
 	if err := announce(ctx, sys.stdout, listener.Addr(), store, config.printToken); err != nil {
 		return errors.Join(err, server.Close())
@@ -136,6 +157,7 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
+	health.Drain()
 	log.Info("stopping", "drain", drainTime.String())
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
@@ -162,18 +184,24 @@ func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 	}
 }
 
-// listen opens the listener, or says what to do about it.
+// listen opens the public listener, or says what to do about it.
 func listen(addr string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", addr)
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("%s is in use: stop the program that listens there, or give another --addr", addr)
-	case errors.Is(err, syscall.EACCES):
-		return nil, fmt.Errorf("not allowed to listen on %s: give an --addr with a port above 1023", addr)
-	case err != nil:
-		return nil, fmt.Errorf("--addr %s: %w", addr, err)
+	if err != nil {
+		return nil, explainListen("--addr", addr, err)
 	}
 	return listener, nil
+}
+
+// explainListen says what to do about an address that a flag gives.
+func explainListen(flag, addr string, err error) error {
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return fmt.Errorf("%s is in use: stop the program that listens there, or give another %s", addr, flag)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("not allowed to listen on %s: give an address with a port above 1023 as %s", addr, flag)
+	}
+	return fmt.Errorf("%s %s: %w", flag, addr, err)
 }
 
 // announce prints where the service listens and, if asked to, a new token with
@@ -197,14 +225,6 @@ curl -i %s/plants -H 'Authorization: Bearer %s' -H 'Content-Type: application/js
 
 `, text, url, text)
 	return nil
-}
-
-// newLog logs text for people on a terminal and JSON lines for programs.
-func newLog(w io.Writer) *slog.Logger {
-	if f, ok := w.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-		return slog.New(slog.NewTextHandler(w, nil))
-	}
-	return slog.New(slog.NewJSONHandler(w, nil))
 }
 
 // parseSize reads a size in bytes: 4096, 64KiB, 1MiB.

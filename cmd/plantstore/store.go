@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v3"
 
 	"github.com/plantstore/plantstore/internal/plant"
@@ -17,6 +18,8 @@ import (
 type store interface {
 	plant.Store
 	token.Store
+	Ready(ctx context.Context) error
+	Metrics() []prometheus.Collector
 	Close() error
 }
 
