@@ -45,6 +45,19 @@ bench-store: ## only hold the embedded store against itself without groups, and 
 bench-postgres: ## only hold PostgreSQL, with a server of its own, against an INSERT for each request
 	PLANTSTORE_TEST_FAILOVER=1 go test -run '^$$' -bench SideBySide ./internal/store/postgres
 
+# Where a program runs, and what it is called. Without cgo it needs nothing of the
+# system that it runs on. The tag has help printed without text/template, which
+# would keep the linker from leaving out methods that nobody calls: 2.8 MB.
+platforms ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
+release   := -trimpath -buildvcs=auto -tags urfave_cli_no_template
+VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+
+build: $(platforms:%=build/%) ## make the program for every platform, in .build/
+
+build/%:
+	CGO_ENABLED=0 GOOS=$(*D) GOARCH=$(*F) go build $(release) -ldflags '-s -w -X main.version=$(VERSION)' \
+		-o .build/plantstore-$(*D)-$(*F)$(if $(filter windows,$(*D)),.exe) ./cmd/plantstore
+
 generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
@@ -62,8 +75,10 @@ tidy-check: ## fail if go.mod or go.sum is not tidy
 	go mod tidy -diff
 	cd internal/tools && go mod tidy -diff
 
-vet: ## run go vet
+vet: ## run go vet, also as on the other systems that the program is built for
 	go vet ./...
+	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go vet ./...
+	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go vet ./...
 
 format-check: ## fail if some file is not as gofumpt writes it
 	@files=$$($(tool) gofumpt -l .); [ -z "$$files" ] || { echo "run gofumpt -w on: $$files" >&2; exit 1; }

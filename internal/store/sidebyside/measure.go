@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -40,14 +39,6 @@ func Clocked(fn func() int) Measure {
 	m := Measure{N: n, Wall: time.Since(began), CPU: cpuTime() - cpu}
 	m.Allocs = float64(mallocs()-allocs) / float64(max(n, 1))
 	return m
-}
-
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func mallocs() uint64 {

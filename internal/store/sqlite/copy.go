@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -182,7 +183,7 @@ func publish(temporary, name string) error {
 		}
 		err = os.Rename(temporary, name)
 	}
-	if err != nil {
+	if err != nil || runtime.GOOS == "windows" { // where folders cannot be synced
 		return err
 	}
 	folder, err := os.Open(filepath.Dir(name))
