@@ -23,7 +23,10 @@ var migrations embed.FS
 const applicationID = 0x706c6e74
 
 // migrate brings the schema up to date. It refuses a database that a newer
-// program has migrated already.
+// program has migrated already: a file has one server, so unlike in PostgreSQL
+// no release has to start on what the next one has made. One that runs goes on
+// while `plantstore token` or `plantstore backup` of the next migrates its file,
+// so a file of migrations only adds.
 func migrate(ctx context.Context, conn *sqlite.Conn) error {
 	names, err := migrationNames()
 	if err != nil {
@@ -68,7 +71,8 @@ func checkOurs(conn *sqlite.Conn) error {
 func checkKnown(conn *sqlite.Conn, known int) error {
 	have, err := pragma(conn, "user_version")
 	if err == nil && have > int64(known) {
-		err = fmt.Errorf("schema %d is newer than this program, which knows %d: use a newer plantstore", have, known)
+		err = fmt.Errorf("a newer plantstore has written here: its schema is %d, this program knows %d: "+
+			"use a newer plantstore, or a backup from before", have, known)
 	}
 	return err
 }

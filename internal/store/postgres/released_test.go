@@ -1,0 +1,91 @@
+package postgres
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/store/storetest"
+)
+
+var release = flag.Bool("release", false, "write what this program, as a release, leaves to later ones: testdata/released")
+
+func TestReleasedMigrations(t *testing.T) {
+	storetest.Migrations(t, migrations, map[string]string{
+		"001_plants_and_tokens.sql": "90b7e1f991aaeeed1f527c9fe6a9ab855bc2774ab1249ce3bd90271580d6528e",
+	})
+}
+
+// TestReleased upgrades a database of every earlier schema.
+func TestReleased(t *testing.T) {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !pgtest.Given() {
+		pgtest.Skip(t)
+	}
+	if *release {
+		writeRelease(t, storetest.ReleasedFile(len(names), ".sql"))
+	}
+	storetest.EachReleased(t, len(names), ".sql", func(t *testing.T, left, found []byte) {
+		dsn := pgtest.DSN(t)
+		restore(t, dsn, left)
+		storetest.Released(t, open(t, dsn), found)
+	})
+}
+
+// schemaName stands in a dump for the name of the schema that the tables are in.
+const schemaName = "plantstore_released"
+
+func restore(t *testing.T, dsn string, dump []byte) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	dump = bytes.ReplaceAll(dump, []byte(schemaName), []byte(schemaOf(t, dsn)))
+	if _, err := conn.PgConn().Exec(t.Context(), string(dump)).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func schemaOf(t *testing.T, dsn string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query().Get("search_path")
+}
+
+// notSQL is what pg_dump writes for psql alone, and the schema, which is there.
+var notSQL = regexp.MustCompile(`(?m)^(\\.*|CREATE SCHEMA .*|--.*)?\n`)
+
+func writeRelease(t *testing.T, file string) {
+	t.Helper()
+	dsn := pgtest.DSN(t)
+	found := storetest.Release(t, open(t, dsn))
+	u, _ := url.Parse(dsn)
+	u.RawQuery = url.Values{"host": {u.Query().Get("host")}}.Encode()
+	cmd := exec.CommandContext(t.Context(), "pg_dump", "--no-owner", "--no-privileges", "--inserts", "--schema", schemaOf(t, dsn), u.String())
+	cmd.Stderr = os.Stderr
+	dump, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dump = notSQL.ReplaceAll(bytes.ReplaceAll(dump, []byte(schemaOf(t, dsn)), []byte(schemaName)), nil)
+	if err := errors.Join(os.WriteFile(file, dump, 0o644), os.WriteFile(file+".json", found, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}

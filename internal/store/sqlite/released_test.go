@@ -1,0 +1,54 @@
+package sqlite
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/store/storetest"
+)
+
+var release = flag.Bool("release", false, "write what this program, as a release, leaves to later ones: testdata/released")
+
+func TestReleasedMigrations(t *testing.T) {
+	storetest.Migrations(t, migrations, map[string]string{
+		"001_plants_and_tokens.sql": "be02c256efb5df33996ce892601a32ef19d749bfd461ec3419da9dae6d1c3926",
+		"002_plants_by_tag.sql":     "827c416904eaac1bf7f8def306095d9fefb782768d7a282bdd3cd0cdd1d5b98a",
+		"003_tokens.sql":            "86c16db42c0789b001a6175ca765693c91ec3c8cf7eec6dc8ee259c8230d4343",
+	})
+}
+
+// TestReleased upgrades a store of every earlier schema.
+func TestReleased(t *testing.T) {
+	names, err := migrationNames()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *release {
+		writeRelease(t, storetest.ReleasedFile(len(names), ".db"))
+	}
+	storetest.EachReleased(t, len(names), ".db", func(t *testing.T, left, found []byte) {
+		path := filepath.Join(t.TempDir(), "plants.db")
+		if err := os.WriteFile(path, left, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		storetest.Released(t, openStore(t, path), found)
+	})
+}
+
+func writeRelease(t *testing.T, file string) {
+	t.Helper()
+	if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	store, err := Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := storetest.Release(t, store)
+	if err := errors.Join(store.Close(), os.WriteFile(file+".json", found, 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
