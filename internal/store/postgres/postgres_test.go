@@ -109,6 +109,10 @@ func TestOpenRefuses(t *testing.T) {
 			script: `CREATE TABLE plantstore_schema (id INT PRIMARY KEY, version INT NOT NULL); INSERT INTO plantstore_schema VALUES (1, 1000)`,
 			want:   "use a newer plantstore",
 		},
+		"a schema that has lost what this program needs": {
+			script: `CREATE TABLE plantstore_schema (id INT PRIMARY KEY, version INT NOT NULL); INSERT INTO plantstore_schema VALUES (1, 1000), (2, 999)`,
+			want:   "needs a program that knows 999",
+		},
 		"another program's database": {script: `CREATE TABLE plants (x INT)`, want: "give plantstore a database of its own"},
 		"a server that forgets":      {option: "-csynchronous_commit=off", want: "synchronous_commit is off"},
 		"a server that only reads":   {option: "-cdefault_transaction_read_only=on", want: "no server that may write answers at"},
@@ -136,6 +140,32 @@ func TestOpenRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// In a rolling upgrade this program is started on what the next one has added.
+func TestOpenNewer(t *testing.T) {
+	openNewer := func(t *testing.T) *Store {
+		dsn := pgtest.DSN(t)
+		if err := open(t, dsn).Close(); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := pgx.Connect(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(t.Context())
+		const next = `
+			ALTER TABLE plants ADD COLUMN watered_at BIGINT;
+			ALTER TABLE tokens ADD COLUMN colour BYTEA NOT NULL DEFAULT '';
+			CREATE TABLE gardens (id BIGINT PRIMARY KEY);
+			UPDATE plantstore_schema SET version = version + 1 WHERE id = 1`
+		if _, err := conn.PgConn().Exec(t.Context(), next).ReadAll(); err != nil {
+			t.Fatal(err)
+		}
+		return open(t, dsn)
+	}
+	storetest.Plants(t, func(t *testing.T) plant.Store { return openNewer(t) })
+	storetest.Tokens(t, func(t *testing.T) token.Store { return openNewer(t) })
 }
 
 // No message shows a password, whatever is wrong with the URL.

@@ -18,11 +18,12 @@ func (s *Store) Ready(ctx context.Context) error {
 		return err
 	}
 	var have int
-	err = s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err = s.on(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
 		if err := pgconn.ValidateConnectTargetSessionAttrsReadWrite(ctx, conn.PgConn()); err != nil {
 			return err
 		}
-		return conn.QueryRow(ctx, schemaVersion).Scan(&have)
+		have, err = number(ctx, conn, versionRow, "")
+		return err
 	})
 	if err != nil {
 		s.suspect(err)
