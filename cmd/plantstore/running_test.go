@@ -32,6 +32,11 @@ func launch(dir string, env []string, args ...string) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
+	return launchProgram(path, dir, env, args...)
+}
+
+// launchProgram is launch, of any plantstore.
+func launchProgram(path, dir string, env []string, args ...string) (*running, error) {
 	r := &running{cmd: exec.Command(path, append([]string{"serve"}, args...)...), drained: make(chan struct{})}
 	r.cmd.Dir, r.cmd.Env, r.cmd.Stderr = dir, env, &r.stderr
 	pipe, err := r.cmd.StdoutPipe()
