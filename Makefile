@@ -62,7 +62,7 @@ generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
 checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race crash \
-	test-postgres test-failover schemathesis
+	test-postgres test-failover schemathesis reproducible package-check
 check: $(checks) ## all that must hold before a change lands
 
 generate-check: ## fail if gen/ is not what api/ says
@@ -119,6 +119,24 @@ test-race: ## run the tests with the race detector; a skipped test is a failure
 
 crash: ## kill a program that writes, 60 times, and look for what it had acknowledged
 	PLANTSTORE_CRASH_ROUNDS=60 go test -count=1 -run '^TestCrash$$' -v ./internal/store/sqlite
+
+reproducible: ## fail if two clones of this commit in different folders build different programs
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	for clone in "$$tmp/one" "$$tmp/another/place"; do \
+		git clone -q . "$$clone"; $(MAKE) -s --no-print-directory -C "$$clone" build platforms=linux/amd64; done; \
+	cmp "$$tmp"/one/.build/* "$$tmp"/another/place/.build/* && echo 'two clones build the same program'
+
+here := $(shell go env GOARCH)
+unit := cmd/plantstore/plantstore.service
+package-check: build/linux/$(here) internal/tools/node_modules ## check size, container and systemd unit
+	@size=$$(stat -c %s .build/plantstore-linux-$(here)); echo "the program has $$size bytes"; [ $$size -lt $$((20 << 20)) ]
+	internal/tools/node_modules/.bin/dockerfile-utils lint cmd/plantstore/Dockerfile
+	@left=$$(git ls-files -ci --exclude-from=.dockerignore); [ -z "$$left" ] || { echo ".dockerignore leaves out: $$left" >&2; exit 1; }
+	.ci/container .build/plantstore-linux-$(here)
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	sed "s|/usr/local/bin/plantstore|$$PWD/.build/plantstore-linux-$(here)|" $(unit) >"$$tmp/plantstore.service"; \
+	systemd-analyze verify --man=no --recursive-errors=no "$$tmp/plantstore.service"; \
+	systemd-analyze security --offline=yes --threshold=15 --no-pager "$$tmp/plantstore.service" | tail -1
 
 # Runs go test and fails if a test is skipped, but for those that test-postgres
 # and test-failover run: they say so.
