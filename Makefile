@@ -61,8 +61,8 @@ build/%:
 generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
-checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race crash \
-	test-postgres test-failover schemathesis reproducible package-check
+checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof \
+	test-race crash stop test-postgres test-failover schemathesis reproducible package-check
 check: $(checks) ## all that must hold before a change lands
 
 generate-check: ## fail if gen/ is not what api/ says
@@ -137,6 +137,9 @@ package-check: build/linux/$(here) internal/tools/node_modules ## check size, co
 	sed "s|/usr/local/bin/plantstore|$$PWD/.build/plantstore-linux-$(here)|" $(unit) >"$$tmp/plantstore.service"; \
 	systemd-analyze verify --man=no --recursive-errors=no "$$tmp/plantstore.service"; \
 	systemd-analyze security --offline=yes --threshold=15 --no-pager "$$tmp/plantstore.service" | tail -1
+
+stop: ## stop the service under load, 20 times, and look for requests without an answer and plants without a place
+	PLANTSTORE_STOP_ROUNDS=20 go test -count=1 -run '^TestStop$$' -v ./cmd/plantstore
 
 # Runs go test and fails if a test is skipped, but for those that test-postgres
 # and test-failover run: they say so.

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
+	"testing"
 	"time"
 )
 
@@ -21,7 +23,7 @@ type running struct {
 
 var (
 	adminLine    = regexp.MustCompile(`^plantstore admin listens on (http://\S+)$`) // comes first
-	announcement = regexp.MustCompile(`^plantstore listens on (http://\S+)$`)
+	announcement = regexp.MustCompile(`^plantstore listens on (https?://\S+)$`)
 	printedToken = regexp.MustCompile(`^token.*\b(pst_\w+)$`)
 )
 
@@ -81,6 +83,18 @@ func launchProgram(path, dir string, env []string, args ...string) (*running, er
 		return nil, fmt.Errorf("plantstore serve %s: %w: %s", strings.Join(args, " "), err, r.stderr.String())
 	}
 	return r, nil
+}
+
+// end sends the program a signal on which it must end well.
+func (r *running) end(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	if err := r.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	<-r.drained
+	if err := r.cmd.Wait(); err != nil {
+		t.Fatalf("plantstore serve ended with %v after %v\n%s", err, signal, &r.stderr)
+	}
 }
 
 // kill ends the program without a word.

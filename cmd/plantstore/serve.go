@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
-	"net"
 	"net/http"
-	"syscall"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -21,14 +18,8 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-const (
-	// drainTime is how long requests in flight may take once the service has
-	// been told to stop. It is longer than any write may take.
-	drainTime = 25 * time.Second
-
-	// printedTokenLife is how long a token of --print-token is good for.
-	printedTokenLife = 24 * time.Hour
-)
+// printedTokenLife is how long a token of --print-token is good for.
+const printedTokenLife = 24 * time.Hour
 
 func serveCommand(sys system) *cli.Command {
 	return &cli.Command{
@@ -40,12 +31,7 @@ func serveCommand(sys system) *cli.Command {
 			"PLANTSTORE_TOKEN, at least 16 characters:\n\n" +
 			"   PLANTSTORE_TOKEN=$(openssl rand -hex 32) plantstore serve",
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{
-				Name:    "addr",
-				Usage:   "listen on `HOST:PORT`; port 0 is any free one",
-				Value:   "127.0.0.1:8080",
-				Sources: cli.EnvVars("PLANTSTORE_ADDR"),
-			},
+			addrFlag("listen on `HOST:PORT`; port 0 is any free one"),
 			adminFlag("answer /livez, /readyz, /metrics and /debug/pprof/ on `HOST:PORT`, or off; they need no token, so let no stranger reach it"),
 			storeFlag(keepIn),
 			&cli.StringFlag{
@@ -120,11 +106,6 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 			log.Warn("when tokens were last used is not known to the minute", "err", err)
 		}
 	}()
-	if sys.getenv("PLANTSTORE_TOKEN") == "" && !config.printToken {
-		if err := adviseToken(ctx, log, store, config.store); err != nil {
-			return err
-		}
-	}
 	handler, err := httpapi.New(httpapi.Options{
 		Plants:  measured,
 		Tokens:  tokens,
@@ -139,17 +120,27 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 	}
 	metrics.MustRegister(measured)
 	metrics.MustRegister(append(store.Metrics(), tokens.Metrics()...)...)
-	listener, err := listen(config.addr)
+	listener, err := listen(ctx, config.addr)
 	if err != nil {
 		return err
 	}
+	if sys.getenv("PLANTSTORE_TOKEN") == "" && !config.printToken {
+		if err := adviseToken(ctx, log, store, config.store); err != nil {
+			return err
+		}
+	}
 	server := newServer(handler, log)
+	farewell := prepareFarewell(server)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	health.Started(store.Ready)
 	defer health.Drain() // also where something else than a signal ends it
 
-	if err := announce(ctx, sys.stdout, listener.Addr(), store, config.printToken); err != nil {
+	err = announce(ctx, sys.stdout, listener.Addr(), store, config.printToken)
+	if err == nil {
+		err = notify(sys, "READY=1")
+	}
+	if err != nil {
 		return errors.Join(err, server.Close())
 	}
 	select {
@@ -157,14 +148,12 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	health.Drain()
+	health.Drain() // before the listener retires
 	log.Info("stopping", "drain", drainTime.String())
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		return errors.Join(fmt.Errorf("requests in flight after %v were cut off: %w", drainTime, err), server.Close())
+	if err := notify(sys, "STOPPING=1"); err != nil {
+		log.Warn("the service manager does not know that this is the end", "err", err)
 	}
-	return nil
+	return farewell.stop(context.WithoutCancel(ctx), log, listener, served)
 }
 
 // newServer sets every limit that net/http leaves open: a client that sends or
@@ -182,49 +171,6 @@ func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 		// The handler answers OPTIONS * like any other request.
 		DisableGeneralOptionsHandler: true,
 	}
-}
-
-// listen opens the public listener, or says what to do about it.
-func listen(addr string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return nil, explainListen("--addr", addr, err)
-	}
-	return listener, nil
-}
-
-// explainListen says what to do about an address that a flag gives.
-func explainListen(flag, addr string, err error) error {
-	switch {
-	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%s is in use: stop the program that listens there, or give another %s", addr, flag)
-	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("not allowed to listen on %s: give an address with a port above 1023 as %s", addr, flag)
-	}
-	return fmt.Errorf("%s %s: %w", flag, addr, err)
-}
-
-// announce prints where the service listens and, if asked to, a new token with
-// a line that creates a plant.
-func announce(ctx context.Context, stdout io.Writer, addr net.Addr, tokens token.Store, printToken bool) error {
-	url := "http://" + addr.String()
-	fmt.Fprintln(stdout, "plantstore listens on", url)
-	if !printToken {
-		return nil
-	}
-	t, text := token.New("serve", []token.Scope{token.Read, token.Write}, printedTokenLife)
-	if err := tokens.CreateToken(ctx, t); err != nil {
-		return err
-	}
-	fmt.Fprintf(stdout, `
-token, good for 24 hours: %s
-
-Create a plant:
-
-curl -i %s/plants -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}'
-
-`, text, url, text)
-	return nil
 }
 
 // parseSize reads a size in bytes: 4096, 64KiB, 1MiB.
