@@ -2,17 +2,23 @@ package main
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/plantstore/plantstore/internal/token"
 )
 
 // announce prints where the service listens and, if asked to, a new token with
-// a line that creates a plant.
-func announce(ctx context.Context, stdout io.Writer, addr net.Addr, tokens token.Store, printToken bool) error {
-	url := "http://" + addr.String()
+// a line that creates a plant. The certificate is nil without TLS.
+func announce(ctx context.Context, stdout io.Writer, addr net.Addr, cert *certificate, tokens token.Store, printToken bool) error {
+	scheme := "http"
+	if cert != nil {
+		scheme = "https"
+	}
+	url := scheme + "://" + addr.String()
 	fmt.Fprintln(stdout, "plantstore listens on", url)
 	if !printToken {
 		return nil
@@ -21,13 +27,42 @@ func announce(ctx context.Context, stdout io.Writer, addr net.Addr, tokens token
 	if err := tokens.CreateToken(ctx, t); err != nil {
 		return err
 	}
+	target := url + "/plants"
+	if cert != nil {
+		target = curlTarget(addr, cert)
+	}
 	fmt.Fprintf(stdout, `
 token, good for 24 hours: %s
 
 Create a plant:
 
-curl -i %s/plants -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}'
+curl -i %s -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}'
 
-`, text, url, text)
+`, text, target, text)
 	return nil
+}
+
+// curlTarget is the URL by which curl on this machine finds the service and
+// takes its certificate, with the options that this needs.
+func curlTarget(addr net.Addr, cert *certificate) string {
+	leaf, options := cert.current.Leaf, ""
+	host, port, _ := net.SplitHostPort(addr.String()) // it is one
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	if leaf.VerifyHostname(host) != nil && len(leaf.DNSNames) > 0 {
+		at := net.JoinHostPort(host, port)
+		host = strings.Replace(leaf.DNSNames[0], "*", "plants", 1)
+		options = fmt.Sprintf(" --connect-to %s:%s:%s", host, port, at)
+	}
+	chain := x509.NewCertPool()
+	for _, der := range cert.current.Certificate[1:] {
+		if c, err := x509.ParseCertificate(der); err == nil {
+			chain.AddCert(c)
+		}
+	}
+	if _, err := leaf.Verify(x509.VerifyOptions{Intermediates: chain}); err != nil { // signed by itself, or within the house
+		options += " --cacert " + shellQuote(cert.certFile)
+	}
+	return "https://" + net.JoinHostPort(host, port) + "/plants" + options
 }

@@ -9,8 +9,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/contract"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
@@ -36,6 +39,8 @@ func TestMain(m *testing.M) {
 //	                       body are there for stdout
 //	keep NAME              sets $NAME to what the last command printed on stdout
 //	id NAME TOKEN          sets $NAME to the ID of a token
+//	certificate NAME HOST  writes NAME.pem and NAME-key.pem, good for an hour
+//	sql FILE STATEMENT...  runs statements on an SQLite database, which it keeps open
 //
 // $SPECIES is the file that README imports.
 func TestScripts(t *testing.T) {
@@ -75,6 +80,7 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"serve": startServe, "quit": quit, "http": sendHTTP, "keep": keep, "id": keepID,
+			"certificate": makeCertificate, "sql": runSQL,
 		},
 	})
 }
@@ -97,7 +103,8 @@ func startServe(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	*started = r
 	ts.Setenv("URL", r.url)
-	ts.Setenv("ADDR", strings.TrimPrefix(r.url, "http://"))
+	_, addr, _ := strings.Cut(r.url, "://")
+	ts.Setenv("ADDR", addr)
 	if r.token != "" {
 		ts.Setenv("TOKEN", r.token)
 	}
@@ -166,6 +173,25 @@ func keepID(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: id NAME TOKEN")
 	}
 	ts.Setenv(args[0], args[1][4:16]) // what follows pst_
+}
+
+func makeCertificate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: certificate NAME HOST")
+	}
+	ts.Check(writeCertificate(ts.MkAbs("."), args[0], args[1], time.Now().Add(time.Hour)))
+}
+
+func runSQL(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: sql FILE STATEMENT...")
+	}
+	conn, err := sqlite.OpenConn(ts.MkAbs(args[0]), sqlite.OpenReadWrite, sqlite.OpenCreate)
+	ts.Check(err)
+	ts.Defer(func() { _ = conn.Close() })
+	for _, statement := range args[1:] {
+		ts.Check(sqlitex.ExecuteTransient(conn, statement, nil))
+	}
 }
 
 func writeLines(w io.Writer, lines ...string) error {

@@ -14,22 +14,33 @@ import (
 // TestReadme types the command lines of README's section "Use it" and compares
 // what comes back with what is printed there; … stands for anything.
 func TestReadme(t *testing.T) {
+	r, err := launch(t.TempDir(), []string{"HOME=" + t.TempDir()}, "--addr", "127.0.0.1:0", "--print-token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.kill)
+	typeCommands(t, tour(t), r, contract.Client(t), "HTTP/1.1")
+}
+
+// tour is what README's section "Use it" has one type.
+func tour(t *testing.T) []command {
+	t.Helper()
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, _ := strings.Cut(string(readme), "\n## Use it\n")
 	section, _, _ = strings.Cut(section, "\n## ")
+	return commands(section)
+}
 
-	r, err := launch(t.TempDir(), []string{"HOME=" + t.TempDir()}, "--addr", "127.0.0.1:0", "--print-token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.kill)
+// typeCommands sends what curl would, to a service of its own, and compares.
+func typeCommands(t *testing.T, all []command, r *running, client *http.Client, proto string) {
+	t.Helper()
 	vars := map[string]string{"TOKEN": r.token}
 	var last *http.Response
 	typed := 0
-	for _, c := range commands(section) {
+	for _, c := range all {
 		words := split(t, c.line, vars)
 		if name, value, ok := strings.Cut(words[0], "="); ok && value == `"…"` {
 			vars[name] = last.Header.Get(name)
@@ -39,7 +50,7 @@ func TestReadme(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", c.line, err)
 		}
-		resp, err := contract.Client(t).Do(req)
+		resp, err := client.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,6 +59,7 @@ func TestReadme(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		c.output = strings.Replace(c.output, "HTTP/1.1", proto, 1)
 		compare(t, c, resp, string(body))
 		last = resp
 		typed++

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net"
 	"net/http"
 	"time"
 
@@ -29,7 +30,10 @@ func serveCommand(sys system) *cli.Command {
 			"SIGTERM or Ctrl-C stops it after the requests in flight; a second one stops it at once.\n\n" +
 			"Requests need a token: plantstore token makes them. One with every scope may also be given as\n" +
 			"PLANTSTORE_TOKEN, at least 16 characters:\n\n" +
-			"   PLANTSTORE_TOKEN=$(openssl rand -hex 32) plantstore serve",
+			"   PLANTSTORE_TOKEN=$(openssl rand -hex 32) plantstore serve\n\n" +
+			"To try it, with a token for a day; to serve other machines, with TLS and a certificate:\n\n" +
+			"   plantstore serve --print-token\n" +
+			"   plantstore serve --addr 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem",
 		Flags: append([]cli.Flag{
 			addrFlag("listen on `HOST:PORT`; port 0 is any free one"),
 			adminFlag("answer /livez, /readyz, /metrics and /debug/pprof/ on `HOST:PORT`, or off; they need no token, so let no stranger reach it"),
@@ -39,6 +43,16 @@ func serveCommand(sys system) *cli.Command {
 				Usage:   "refuse request bodies larger than `SIZE`, as in 64KiB or 1MiB",
 				Value:   "1MiB",
 				Sources: cli.EnvVars("PLANTSTORE_MAX_BODY"),
+			},
+			&cli.StringFlag{
+				Name:    "tls-cert",
+				Usage:   "speak TLS and HTTP/2 with the certificate, and its chain, in `FILE`; a renewed one is picked up",
+				Sources: cli.EnvVars("PLANTSTORE_TLS_CERT"),
+			},
+			&cli.StringFlag{
+				Name:    "tls-key",
+				Usage:   "use the key of that certificate in `FILE`",
+				Sources: cli.EnvVars("PLANTSTORE_TLS_KEY"),
 			},
 			&cli.BoolFlag{
 				Name:    "print-token",
@@ -59,6 +73,8 @@ func serveCommand(sys system) *cli.Command {
 				adminAddr:  cmd.String("admin-addr"),
 				store:      cmd.String("store"),
 				maxBody:    maxBody,
+				tlsCert:    cmd.String("tls-cert"),
+				tlsKey:     cmd.String("tls-key"),
 				printToken: cmd.Bool("print-token"),
 				logAll:     cmd.String("log-requests") == logAll,
 				logSlow:    cmd.Duration("log-slow"),
@@ -72,6 +88,8 @@ type serveConfig struct {
 	adminAddr  string
 	store      string
 	maxBody    int64
+	tlsCert    string // both files or none
+	tlsKey     string
 	printToken bool
 	logAll     bool
 	logSlow    time.Duration
@@ -81,6 +99,11 @@ type serveConfig struct {
 // are answered.
 func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 	log := newLog(sys.stderr)
+
+	cert, err := openCertificate(config.tlsCert, config.tlsKey, log)
+	if err != nil {
+		return err
+	}
 
 	// First up and last down: it says why there is no service yet or no more.
 	health, metrics := &admin.Health{}, newMetrics()
@@ -132,11 +155,11 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 	server := newServer(handler, log)
 	farewell := prepareFarewell(server)
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	go func() { served <- serveOn(server, listener, cert) }()
 	health.Started(store.Ready)
 	defer health.Drain() // also where something else than a signal ends it
 
-	err = announce(ctx, sys.stdout, listener.Addr(), store, config.printToken)
+	err = announce(ctx, sys.stdout, listener.Addr(), cert, store, config.printToken)
 	if err == nil {
 		err = notify(sys, "READY=1")
 	}
@@ -154,6 +177,15 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 		log.Warn("the service manager does not know that this is the end", "err", err)
 	}
 	return farewell.stop(context.WithoutCancel(ctx), log, listener, served)
+}
+
+// serveOn answers what comes in, with TLS if there is a certificate.
+func serveOn(server *http.Server, l net.Listener, cert *certificate) error {
+	if cert == nil {
+		return server.Serve(l)
+	}
+	server.TLSConfig = cert.config()
+	return server.ServeTLS(l, "", "")
 }
 
 // newServer sets every limit that net/http leaves open: a client that sends or
