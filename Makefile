@@ -45,6 +45,9 @@ bench-store: ## only hold the embedded store against itself without groups, and 
 bench-postgres: ## only hold PostgreSQL, with a server of its own, against an INSERT for each request
 	PLANTSTORE_TEST_FAILOVER=1 go test -run '^$$' -bench SideBySide ./internal/store/postgres
 
+bench-start: ## only start the program: the time to its first answer, and the memory it then occupies
+	go test -run '^$$' -bench Start -benchtime 20x ./cmd/plantstore
+
 # Where a program runs, and what it is called. Without cgo it needs nothing of the
 # system that it runs on. The tag has help printed without text/template, which
 # would keep the linker from leaving out methods that nobody calls: 2.8 MB.
@@ -150,5 +153,5 @@ unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	elsewhere='needs PostgreSQL.*: make test-(failover'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
-.PHONY: help run test contract-report contract bench bench-store bench-postgres generate check $(checks) test-given
+.PHONY: help run test contract-report contract bench bench-store bench-postgres bench-start generate check $(checks) test-given
 .DEFAULT_GOAL := help
