@@ -20,7 +20,8 @@ func backupCommand(sys system) *cli.Command {
 		Usage:     "copy the store to a file, also while it is served",
 		ArgsUsage: "FILE",
 		Description: "FILE holds the state of one moment, has been checked, and is whole or absent. It must not exist.\n" +
-			"Nobody waits for it: requests go on being answered.",
+			"Nobody waits for it: requests go on being answered.\n\n" +
+			"   plantstore backup --store plantstore.db monday.db",
 		Flags: []cli.Flag{storeFlag("copy the plants and tokens of `STORE`")},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			file, err := oneFile(cmd)

@@ -45,10 +45,12 @@ func mainCode() int {
 // run runs the command that args name.
 func run(ctx context.Context, sys system, args []string) error {
 	root := &cli.Command{
-		Name:      "plantstore",
-		Usage:     "keep plants, over HTTP",
-		Writer:    sys.stdout,
-		ErrWriter: sys.stderr,
+		Name:        "plantstore",
+		Usage:       "keep plants, over HTTP",
+		Version:     thisBuild().Version,
+		Description: "To begin: plantstore serve --print-token",
+		Writer:      sys.stdout,
+		ErrWriter:   sys.stderr,
 		Commands: []*cli.Command{
 			serveCommand(sys),
 			tokenCommand(sys),
@@ -56,11 +58,16 @@ func run(ctx context.Context, sys system, args []string) error {
 			exportCommand(sys),
 			backupCommand(sys),
 			restoreCommand(sys),
+			healthcheckCommand(sys),
+			versionCommand(sys),
+			helpCommand(),
 		},
-		Action: unknownCommand,
+		Action:                          unknownCommand,
+		EnableShellCompletion:           true,
+		ConfigureShellCompletionCommand: configureCompletion,
 		// Errors are printed once, by main.
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 	}
 	explainUsages(root)
-	return root.Run(ctx, args)
+	return explain(root, args, root.Run(ctx, args))
 }

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"cmp"
-	"runtime/debug"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
@@ -22,19 +19,10 @@ func newMetrics() *prometheus.Registry {
 
 // buildInfo is always 1; its labels say which program runs.
 func buildInfo() prometheus.Collector {
-	labels := prometheus.Labels{"version": "unknown", "revision": "unknown", "goversion": "unknown"}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		labels["version"] = cmp.Or(info.Main.Version, "unknown")
-		labels["goversion"] = info.GoVersion
-		for _, setting := range info.Settings {
-			if setting.Key == "vcs.revision" {
-				labels["revision"] = setting.Value
-			}
-		}
-	}
+	b := thisBuild()
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        "plantstore_build_info",
 		Help:        "Always 1; the labels say which program this is.",
-		ConstLabels: labels,
+		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Commit, "goversion": b.Go},
 	}, func() float64 { return 1 })
 }

@@ -252,11 +252,12 @@ func TestStopAtOnce(t *testing.T) {
 
 // halfSent starts a program and sends it a request without the end of its body,
 // which the program has begun to read.
-func halfSent(t *testing.T) (*running, manager, net.Conn) {
+func halfSent(t *testing.T, args ...string) (*running, manager, net.Conn) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "notify")
 	m := newManager(t, path)
-	r, err := launch(t.TempDir(), []string{"NOTIFY_SOCKET=" + path, "PLANTSTORE_TOKEN=a-static-token-of-ours"}, "--addr", "127.0.0.1:0")
+	r, err := launch(t.TempDir(), []string{"NOTIFY_SOCKET=" + path, "PLANTSTORE_TOKEN=a-static-token-of-ours"},
+		append(args, "--addr", "127.0.0.1:0")...)
 	if err != nil {
 		t.Fatal(err)
 	}

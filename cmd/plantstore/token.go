@@ -23,7 +23,9 @@ func tokenCommand(sys system) *cli.Command {
 		Name:  "token",
 		Usage: "make, list, revoke and rotate the tokens that requests need",
 		Description: "Works on the store itself, also while a server runs on it, which obeys within a second.\n" +
-			"Only a hash of a token is stored: it is shown once, when it is made.",
+			"Only a hash of a token is stored: it is shown once, when it is made.\n\n" +
+			"   TOKEN=$(plantstore token create --name \"green laptop\")\n" +
+			"   plantstore token list",
 		Commands: []*cli.Command{
 			tokenCreateCommand(sys),
 			tokenListCommand(sys),

@@ -18,6 +18,8 @@ func tokenListCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "list",
 		Usage: "list every token, the oldest first",
+		Description: "For people as a table, for programs as JSON; never a secret.\n\n" +
+			"   plantstore token list --json | jq -r '.[] | select(.revoked_at == null).name'",
 		Flags: []cli.Flag{
 			storeFlag(keepIn),
 			&cli.BoolFlag{

@@ -13,11 +13,12 @@ import (
 
 func tokenRevokeCommand(sys system) *cli.Command {
 	return &cli.Command{
-		Name:        "revoke",
-		Usage:       "end a token for good",
-		ArgsUsage:   "ID",
-		Description: "Every server on the store refuses the token within a second. To revoke it again changes nothing.",
-		Flags:       []cli.Flag{storeFlag(keepIn)},
+		Name:      "revoke",
+		Usage:     "end a token for good",
+		ArgsUsage: "ID",
+		Description: "Every server on the store refuses the token within a second. To revoke it again changes nothing.\n\n" +
+			"   plantstore token revoke mGdgoH14hxFz",
+		Flags: []cli.Flag{storeFlag(keepIn)},
 		Action: func(ctx context.Context, cmd *cli.Command) (err error) {
 			id, err := onlyID(cmd)
 			if err != nil {

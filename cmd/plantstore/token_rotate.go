@@ -17,7 +17,8 @@ func tokenRotateCommand(sys system) *cli.Command {
 		Usage:     "give a token a new secret and print the new token, this once",
 		ArgsUsage: "ID",
 		Description: "Prints the new token alone on stdout. The old one works until the grace is over, so that its\n" +
-			"users can change over one after the other; if it has leaked, end it at once with --grace 0s.",
+			"users can change over one after the other; if it has leaked, end it at once with --grace 0s.\n\n" +
+			"   TOKEN=$(plantstore token rotate mGdgoH14hxFz --grace 2h)",
 		Flags: []cli.Flag{
 			storeFlag(keepIn),
 			&cli.StringFlag{

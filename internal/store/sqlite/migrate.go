@@ -40,6 +40,9 @@ func migrate(ctx context.Context, conn *sqlite.Conn) error {
 		}
 		schema.Migrations = append(schema.Migrations, string(text))
 	}
+	if err := checkFree(conn); err != nil {
+		return err
+	}
 	if err := checkKnown(conn, len(names)); err != nil {
 		return err
 	}
@@ -50,6 +53,21 @@ func migrationNames() ([]string, error) {
 	return fs.Glob(migrations, "migrations/*.sql") // sorted
 }
 
+// checkFree returns an error if the file is the database of another program.
+func checkFree(conn *sqlite.Conn) error {
+	id, err := pragma(conn, "application_id")
+	if err != nil || id == applicationID {
+		return err
+	}
+	changes, err := pragma(conn, "schema_version") // 0 as long as there is nothing
+	if err == nil && (id != 0 || changes != 0) {
+		err = errNotOurs
+	}
+	return err
+}
+
+var errNotOurs = errors.New("this is no store of plantstore: name another file")
+
 // checkOurs returns an error unless the file is a store of this program, or of
 // an older one.
 func checkOurs(conn *sqlite.Conn) error {
@@ -58,7 +76,7 @@ func checkOurs(conn *sqlite.Conn) error {
 		return err
 	}
 	if id != applicationID {
-		return errors.New("this is no store of plantstore: name another file")
+		return errNotOurs
 	}
 	names, err := migrationNames()
 	if err != nil {

@@ -22,6 +22,9 @@ import (
 // Memory is the path of a store that lives in memory and goes with Close.
 const Memory = ":memory:"
 
+// EngineVersion is the version of SQLite, as in 3.50.1.
+const EngineVersion = sqlite.Version
+
 // Store keeps plants and tokens in one SQLite file.
 type Store struct {
 	path   string

@@ -73,7 +73,7 @@ func TestOpenRefuses(t *testing.T) {
 		want   string
 	}{
 		"a schema newer than the program": {`PRAGMA user_version = 1000`, "use a newer plantstore"},
-		"another program's database":      {`PRAGMA application_id = 42; CREATE TABLE t (x)`, "application_id"},
+		"another program's database":      {`PRAGMA application_id = 42; CREATE TABLE t (x)`, "this is no store of plantstore"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "plants.db")
