@@ -339,6 +339,11 @@ type NoSuchPlant = Error
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type PreconditionFailed = Error
 
+// TooManyRequests Why a request failed.
+//
+// Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
+type TooManyRequests = Error
+
 // Unauthorized Why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
