@@ -49,6 +49,7 @@ type memory struct {
 
 	lookups      *prometheus.CounterVec
 	hits, misses prometheus.Counter // of lookups
+	turn           chan struct{} // holds whoever's turn it is; the others wait in order
 }
 
 func newMemory(store Store) memory {
@@ -64,6 +65,7 @@ func newMemory(store Store) memory {
 		lookups: lookups,
 		hits:    lookups.WithLabelValues("hit"),
 		misses:  lookups.WithLabelValues("miss"),
+		turn:    make(chan struct{}, 1),
 	}
 }
 
@@ -116,6 +118,28 @@ func (m *memory) lookUp(ctx context.Context, id string, now time.Time) (*lookup,
 	return l, l.err
 }
 
+// await waits until it is the caller's turn to look up an id, unless that token
+// was found lately, if not freshly: tokens in use never wait. The caller calls
+// done after the look-up.
+func (m *memory) await(ctx context.Context, id string) (done func(), err error) {
+	m.mu.RLock()
+	known := m.found.has(id) || m.missing.get(id, time.Now()) != nil
+	m.mu.RUnlock()
+	if known {
+		return func() {}, nil
+	}
+	timer := time.NewTimer(lookupTime)
+	defer timer.Stop()
+	select {
+	case m.turn <- struct{}{}:
+		return func() { <-m.turn }, nil
+	case <-timer.C:
+		return nil, ErrUnavailable
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
 // ask has l answered by the store and remembers the answer.
 func (m *memory) ask(ctx context.Context, id string, l *lookup) {
 	defer func() { // also if the store panics: others wait
@@ -166,6 +190,8 @@ func (r *recent) get(id string, now time.Time) *lookup {
 }
 
 func (r *recent) size() int { return len(r.young) + len(r.old) }
+// has reports whether there is an answer, fresh or not.
+func (r *recent) has(id string) bool { return r.young[id] != nil || r.old[id] != nil }
 
 func (r *recent) put(id string, l *lookup) {
 	if r.young == nil || len(r.young) >= r.limit || l.began.Sub(r.turned) >= RememberFor {
