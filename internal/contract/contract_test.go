@@ -197,7 +197,7 @@ func TestLedger(t *testing.T) {
 	all := promises(ds.api)
 	for _, want := range []string{
 		"createPlant, 200", "createPlant, 200, header Location", "createPlant, 200, example untagged",
-		"createPlant, request example tagged", "createPlant, 400, example taken", "any operation, 503, header Retry-After",
+		"createPlant, request example tagged", "createPlant, 400, example taken", "getPlant, 503, header Retry-After", "putPlant, 429, header RateLimit-Reset",
 		"getPlant, example of parameter id", "listPlants, example of parameter tag", "NoSuchPlant, example noSuchPlant",
 	} {
 		if !strings.Contains("\n"+strings.Join(all, "\n")+"\n", "\n"+want+"\n") {

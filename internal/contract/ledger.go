@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path"
@@ -156,11 +157,10 @@ func requestExample(r documentRoute, name string) string {
 	return fmt.Sprintf("%s, request example %s", r.operation.OperationID, name)
 }
 
-// answerOf names an answer. What the service as a whole may answer at any time
-// is one promise for all operations.
+// answerOf names an answer. That something broke is one promise for all
+// operations, as whatever may break is not of an operation; its limits are.
 func answerOf(r documentRoute, status int) string {
-	switch status {
-	case 429, 500, 503:
+	if status == http.StatusInternalServerError {
 		return fmt.Sprintf("any operation, %d", status)
 	}
 	return fmt.Sprintf("%s, %d", r.operation.OperationID, status)

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -35,11 +36,23 @@ func lacksScope(s token.Scope) *failure {
 	}
 }
 
-// authenticate tells who is calling.
-func (v validator) authenticate(r *http.Request) (token.Token, error) {
+// authenticate tells who is calling. Credentials that are not valid are counted;
+// h are the headers of the answer.
+func (v validator) authenticate(h http.Header, r *http.Request) (token.Token, error) {
+	caller, err := v.identify(r)
+	if err == errBadCredentials || errors.Is(err, token.ErrInvalid) {
+		return token.Token{}, v.strangers.failed(h, r, err)
+	}
+	return caller, err
+}
+
+func (v validator) identify(r *http.Request) (token.Token, error) {
 	text, err := bearer(r.Header["Authorization"])
-	if err != nil {
+	switch {
+	case err != nil:
 		return token.Token{}, err
+	case v.strangers.suspects(r):
+		return v.tokens.VerifyInTurn(r.Context(), text)
 	}
 	return v.tokens.Verify(r.Context(), text)
 }

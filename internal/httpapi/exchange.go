@@ -45,7 +45,7 @@ func (x *exchange) Write(b []byte) (int, error) {
 	if !x.begun() {
 		x.status = http.StatusOK // as net/http has it
 	}
-	n, err := x.ResponseWriter.Write(b)
+	n, err := writePaced(x.ResponseWriter, b)
 	x.bytes += int64(n)
 	if err != nil && x.cut == nil {
 		x.cut = err

@@ -7,8 +7,9 @@
 //   - recoverPanics, so that even a bug answers as the document says;
 //   - answerOptions, which answers OPTIONS for every path;
 //   - chi, which finds the operation, or whose refusal becomes 404 or 405;
-//   - validate, which asks who is calling, whether they may, and whether the
-//     request is what the document describes; it decodes the body, once;
+//   - validate, which asks who is calling, whether they may, whether they may
+//     now (ratelimit.go, inflight.go), and whether the request is what the
+//     document describes; it decodes the body, once;
 //   - the generated code, which binds the value that was validated;
 //   - a method of server, which calls the store.
 //
@@ -33,7 +34,8 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// Options is what a handler is made of. Every field is needed but the last two.
+// Options is what a handler is made of. Every field is needed but LogAll, LogSlow
+// and the limits: their zero values are none.
 type Options struct {
 	Plants  plant.Store
 	Tokens  *token.Verifier
@@ -43,6 +45,10 @@ type Options struct {
 	Log     *slog.Logger
 	LogAll  bool          // log every request, not only failed and slow ones
 	LogSlow time.Duration // from here on a request is slow; 0: none is
+
+	MaxInFlight int  // requests that are answered at one time
+	RateLimit   Rate // of each token
+	FailedAuth  Rate // of bad credentials from each address
 }
 
 // New returns the handler of the public listener. It fails if the document asks
@@ -75,6 +81,9 @@ func New(opts Options) (http.Handler, error) {
 			tokens:     opts.Tokens,
 			failures:   failures,
 			maxBody:    opts.MaxBody,
+			strangers:  newStrangers(opts.FailedAuth),
+			rateLimit:  newRateLimit(opts.RateLimit),
+			inFlight:   newInFlight(opts.MaxInFlight),
 		}.validate)
 		plantserver.HandlerWithOptions(strict, plantserver.ChiServerOptions{
 			BaseRouter:       r,

@@ -27,6 +27,7 @@ type operation struct {
 	needsQuery     bool                        // and one of them is required
 	ignoresUnknown bool                        // x-unknown-parameters: ignored
 	bodies         map[string]*openapi3.Schema // by media type; empty: takes no body
+	answersPage    bool                        // an array of many plants
 }
 
 // route names an operation as chi does: a method and a pattern, which is the
@@ -100,6 +101,9 @@ func loadOperation(o *openapi3.Operation, shared openapi3.Parameters) (*operatio
 			op.takesQuery = true
 			op.needsQuery = op.needsQuery || p.required
 		}
+	}
+	if ok := o.Responses.Status(http.StatusOK); ok != nil && ok.Value.Content[jsonType] != nil {
+		op.answersPage = ok.Value.Content[jsonType].Schema.Value.Type.Is("array")
 	}
 	if o.RequestBody == nil {
 		return op, nil

@@ -1,11 +1,13 @@
 package httpapi_test
 
 import (
+	"log/slog"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -14,10 +16,15 @@ import (
 // way that can be, and mends the ways one after the other.
 func TestOrderOfRefusals(t *testing.T) {
 	s := start(t, nil)
+	limited := serve(t, s.store, newBareHandler(t, s.store, s.store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) {
+		o.RateLimit = httpapi.Rate{Limit: 1, Per: time.Hour}
+	}))
+	limited.call(http.MethodGet, "/plants", "").wantStatus(t, http.StatusOK)
 	reader, text := token.New("reader", []token.Scope{token.Read}, time.Hour)
 	if err := s.store.CreateToken(t.Context(), reader); err != nil {
 		t.Fatal(err)
 	}
+	limited.call(http.MethodGet, "/plants", "", header("Authorization", "Bearer "+text)).wantStatus(t, http.StatusOK)
 	s.post(`{"id":1,"name":"n"}`).wantStatus(t, http.StatusOK)
 
 	// mend is one step: what the request is like from here on, and how it is
@@ -26,6 +33,8 @@ func TestOrderOfRefusals(t *testing.T) {
 		method, path, body string
 		header             [2]string
 		want               plantapi.ErrorCode
+
+		tooOften bool // the token has used its quota
 	}
 	for name, steps := range map[string][]mend{
 		"put": {
@@ -33,8 +42,9 @@ func TestOrderOfRefusals(t *testing.T) {
 			{path: "/plants/x?x", want: plantapi.CodeMethodNotAllowed},
 			{method: "PUT", want: plantapi.CodeNoCredentials},
 			{header: [2]string{"Authorization", "Bearer x"}, want: plantapi.CodeBadCredentials},
-			{header: [2]string{"Authorization", "Bearer " + text}, want: plantapi.CodeInsufficientScope},
-			{header: [2]string{"Authorization", "Bearer " + staticToken}, body: "", want: plantapi.CodeInvalidParameter},
+			{header: [2]string{"Authorization", "Bearer " + text}, want: plantapi.CodeInsufficientScope, tooOften: true},
+			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeTooManyRequests, tooOften: true},
+			{want: plantapi.CodeInvalidParameter},
 			{path: "/plants/1", body: "none", want: plantapi.CodeMissingBody},
 			{body: filled(maxBody + 1), want: plantapi.CodeUnsupportedMediaType},
 			{header: [2]string{"Content-Type", "application/json"}, want: plantapi.CodeBodyTooLarge},
@@ -52,20 +62,22 @@ func TestOrderOfRefusals(t *testing.T) {
 		},
 		"delete": {
 			{method: "DELETE", path: "/plants/x", want: plantapi.CodeNoCredentials},
-			{header: [2]string{"Authorization", "Bearer " + text}, want: plantapi.CodeInsufficientScope},
-			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeInvalidParameter},
+			{header: [2]string{"Authorization", "Bearer " + text}, want: plantapi.CodeInsufficientScope, tooOften: true},
+			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeTooManyRequests, tooOften: true},
+			{want: plantapi.CodeInvalidParameter},
 			{header: [2]string{"If-Match", `"another"`}, path: "/plants/2", want: plantapi.CodeNoSuchPlant},
 			{path: "/plants/1", want: plantapi.CodePreconditionFailed},
 		},
 		"create": {
 			{method: "POST", path: "/plants", body: `{"id":"1","name":"m",}`, header: [2]string{"Content-Type", "application/json"}, want: plantapi.CodeNoCredentials},
-			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeMalformedBody},
+			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeTooManyRequests, tooOften: true},
+			{want: plantapi.CodeMalformedBody},
 			{body: `{"id":"1","name":"m"}`, want: plantapi.CodeInvalidBody},
 			{body: `{"id":1,"name":"m"}`, want: plantapi.CodeIDTaken},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := s.with(t)
+			s, limited := s.with(t), limited.with(t)
 			var now mend
 			headers := http.Header{}
 			for _, step := range steps {
@@ -85,7 +97,11 @@ func TestOrderOfRefusals(t *testing.T) {
 				if body == "none" {
 					body = ""
 				}
-				s.send(now.method, now.path, body, func(r *http.Request) { r.Header = headers.Clone() }).wantError(t, step.want)
+				to := s
+				if step.tooOften {
+					to = limited
+				}
+				to.send(now.method, now.path, body, func(r *http.Request) { r.Header = headers.Clone() }).wantError(t, step.want)
 			}
 		})
 	}

@@ -110,15 +110,20 @@ func newHandler(t testing.TB, plants plant.Store, tokens token.Store) http.Handl
 	return contract.Handler(t, newBareHandler(t, plants, tokens, slog.New(slog.DiscardHandler)))
 }
 
-// newBareHandler returns the handler as the program has it.
-func newBareHandler(t testing.TB, plants plant.Store, tokens token.Store, log *slog.Logger) http.Handler {
+// newBareHandler returns the handler as the program has it, after the given
+// changes.
+func newBareHandler(t testing.TB, plants plant.Store, tokens token.Store, log *slog.Logger, changes ...func(*httpapi.Options)) http.Handler {
 	t.Helper()
-	return newHandlerOf(t, tokens, httpapi.Options{
+	opts := httpapi.Options{
 		Plants:  plants,
 		MaxBody: maxBody,
 		Metrics: prometheus.NewRegistry(),
 		Log:     log,
-	})
+	}
+	for _, change := range changes {
+		change(&opts)
+	}
+	return newHandlerOf(t, tokens, opts)
 }
 
 // newHandlerOf returns a handler with a verifier over these tokens.

@@ -21,6 +21,9 @@ type validator struct {
 	tokens     *token.Verifier
 	failures   failures
 	maxBody    int64
+	strangers  *strangers
+	rateLimit  *rateLimit
+	inFlight   *inFlight
 }
 
 // validate lets only requests through that the document allows. Chi has matched
@@ -29,6 +32,11 @@ func (v validator) validate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		op := v.operations[route{documented(r.Method), chi.RouteContext(r.Context()).RoutePattern()}]
 		exchangeOf(w).operation = op
+		if err := v.admit(w, r, op); err != nil {
+			v.failures.write(w, r, err)
+			return
+		}
+		defer v.inFlight.leave(op)
 		if err := v.check(w, r, op); err != nil {
 			v.failures.write(w, r, err)
 			return
@@ -44,10 +52,11 @@ func (v validator) validate(next http.Handler) http.Handler {
 	})
 }
 
-// check asks in the order that the document gives. Nothing of the body is read
-// before the caller is known, so a stranger costs no memory.
-func (v validator) check(w http.ResponseWriter, r *http.Request, op *operation) error {
-	caller, err := v.authenticate(r)
+// admit and then check ask in the order that the document gives. Nothing of the
+// body is read before the caller is admitted, so a stranger costs no memory. Who
+// is admitted is in flight.
+func (v validator) admit(w http.ResponseWriter, r *http.Request, op *operation) error {
+	caller, err := v.authenticate(w.Header(), r)
 	if err != nil {
 		return err
 	}
@@ -55,6 +64,14 @@ func (v validator) check(w http.ResponseWriter, r *http.Request, op *operation) 
 	if !caller.Allows(op.scope) {
 		return lacksScope(op.scope)
 	}
+	if err := v.rateLimit.count(w.Header(), caller); err != nil {
+		return err
+	}
+	return v.inFlight.enter(r.Context(), op)
+}
+
+// check asks what is being sent.
+func (v validator) check(w http.ResponseWriter, r *http.Request, op *operation) error {
 	if err := checkParameters(r, op); err != nil {
 		return err
 	}

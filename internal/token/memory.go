@@ -49,7 +49,7 @@ type memory struct {
 
 	lookups      *prometheus.CounterVec
 	hits, misses prometheus.Counter // of lookups
-	turn           chan struct{} // holds whoever's turn it is; the others wait in order
+	turn         chan struct{}      // holds whoever's turn it is; the others wait in order
 }
 
 func newMemory(store Store) memory {
@@ -190,6 +190,7 @@ func (r *recent) get(id string, now time.Time) *lookup {
 }
 
 func (r *recent) size() int { return len(r.young) + len(r.old) }
+
 // has reports whether there is an answer, fresh or not.
 func (r *recent) has(id string) bool { return r.young[id] != nil || r.old[id] != nil }
 

@@ -1,0 +1,45 @@
+package httpapi
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// inFlight caps the requests that are being answered at one time. Beyond that a
+// request is refused at once: to wait in a longer queue helps nobody, and each
+// request in hand may hold a body and an answer. Memory for bodies is so bounded
+// by the cap times the largest body.
+//
+// Only requests that a good token came with count, from before their body is
+// read until their answer is written. A connection without a request costs
+// nothing here, and strangers cannot fill the cap: nothing of theirs is read, so
+// they are refused sooner than they could be counted. OPTIONS, 404 and 405 hold
+// nothing either, and stay outside.
+type inFlight struct {
+	most  int64 // 0: no cap
+	now   atomic.Int64
+	pages pages
+}
+
+func newInFlight(most int) *inFlight { return &inFlight{most: int64(most), pages: newPages()} }
+
+// enter fails if the cap is reached; otherwise leave must follow.
+func (f *inFlight) enter(ctx context.Context, op *operation) error {
+	if op.answersPage {
+		if err := f.pages.enter(ctx); err != nil {
+			return err
+		}
+	}
+	if f.now.Add(1) > f.most && f.most > 0 {
+		f.leave(op)
+		return errUnavailable
+	}
+	return nil
+}
+
+func (f *inFlight) leave(op *operation) {
+	f.now.Add(-1)
+	if op.answersPage {
+		f.pages.leave()
+	}
+}

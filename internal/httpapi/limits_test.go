@@ -1,0 +1,257 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// forEachOperation calls f with the method and a path of each operation of the
+// document.
+func forEachOperation(t *testing.T, f func(t *testing.T, method, path string)) {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for template, item := range doc.Paths.Map() {
+		path := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(template, "1")
+		for method := range item.Operations() {
+			t.Run(method+" "+template, func(t *testing.T) { f(t, method, path) })
+		}
+	}
+}
+
+// caller sends requests to a handler from one address.
+type caller struct {
+	t       *testing.T
+	handler http.Handler
+	addr    string
+	body    io.Reader
+}
+
+// callerOf returns a caller whose every answer is held against the document and
+// whose body must not be read.
+func callerOf(t *testing.T, handler http.Handler) caller {
+	return caller{t, contract.Handler(t, handler), "192.0.2.1:4711", untouchable{t}}
+}
+
+func (c caller) send(method, path, token string) answer {
+	c.t.Helper()
+	r := httptest.NewRequestWithContext(c.t.Context(), method, path, c.body)
+	r.RemoteAddr = c.addr
+	r.Header.Set("Authorization", "Bearer "+token)
+	w := httptest.NewRecorder()
+	c.handler.ServeHTTP(w, r)
+	return answer{w.Result(), w.Body.String()}
+}
+
+// newToken stores a token and returns its text.
+func newToken(t *testing.T, store realStore, scopes ...token.Scope) string {
+	t.Helper()
+	stored, text := token.New("n", scopes, time.Hour)
+	if err := store.CreateToken(t.Context(), stored); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// Each operation counts against the quota of its token, says so, and is refused
+// beyond it before anything of the request is looked at.
+func TestRateOfEveryOperation(t *testing.T) {
+	store := openStore(t)
+	handler := newBareHandler(t, store, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) {
+		o.RateLimit = httpapi.Rate{Limit: 2, Per: time.Hour}
+	})
+	forEachOperation(t, func(t *testing.T, method, path string) {
+		c := callerOf(t, handler)
+		text := newToken(t, store, token.Read, token.Write)
+		c.body = http.NoBody
+		for remaining := 1; remaining >= 0; remaining-- {
+			a := c.send(method, path+"?unknown", text)
+			if a.StatusCode == http.StatusTooManyRequests {
+				t.Fatalf("answered %s with %d left", a.Status, remaining+1)
+			}
+			wantQuota(t, a, 2, remaining)
+		}
+		c.body = untouchable{t}
+		a := c.send(method, path+"?unknown", text)
+		a.wantError(t, plantapi.CodeTooManyRequests)
+		wantQuota(t, a, 2, 0)
+		if after, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || after < 1 || after > 1800 {
+			t.Errorf("Retry-After is %q, want up to half an hour", a.Header.Get("Retry-After"))
+		}
+	})
+}
+
+func wantQuota(t *testing.T, a answer, limit, remaining int) {
+	t.Helper()
+	got := a.Header.Get("RateLimit-Limit") + " " + a.Header.Get("RateLimit-Remaining")
+	if want := fmt.Sprint(limit, " ", remaining); got != want {
+		t.Errorf("answered %s with the quota %q, want %q", a.Status, got, want)
+	}
+}
+
+// A quota belongs to one token, and what it lacks the scope for is not counted.
+func TestRateOfEachToken(t *testing.T) {
+	store := openStore(t)
+	c := callerOf(t, newBareHandler(t, store, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) {
+		o.RateLimit = httpapi.Rate{Limit: 1, Per: time.Hour}
+	}))
+	a, b := newToken(t, store, token.Read), newToken(t, store, token.Read)
+	c.send("POST", "/plants", a).wantError(t, plantapi.CodeInsufficientScope)
+	for _, text := range []string{a, b, staticToken} {
+		c.send("GET", "/plants", text).wantStatus(t, http.StatusOK)
+		c.send("GET", "/plants", text).wantError(t, plantapi.CodeTooManyRequests)
+		c.send("GET", "/nowhere", text).wantError(t, plantapi.CodeNoSuchPath)
+	}
+	c.send("POST", "/plants", a).wantError(t, plantapi.CodeInsufficientScope)
+}
+
+// haltedPlants is a real store whose List waits for leave.
+type haltedPlants struct {
+	plant.Store
+	began, leave chan struct{}
+}
+
+func (s haltedPlants) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
+	s.began <- struct{}{}
+	<-s.leave
+	return s.Store.List(ctx, page)
+}
+
+// While as many requests as may be are in flight, each operation is refused
+// before anything of the request is looked at, and once they are answered it is
+// not. What is refused for its credentials, and what is beside the operations,
+// is none of them.
+func TestCapacityOfEveryOperation(t *testing.T) {
+	store := openStore(t)
+	stuck := haltedPlants{store, make(chan struct{}), make(chan struct{})}
+	handler := newBareHandler(t, stuck, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.MaxInFlight = 2 })
+	list := func() chan answer {
+		c, done := callerOf(t, handler), make(chan answer)
+		go func() { done <- c.send("GET", "/plants", staticToken) }()
+		<-stuck.began
+		return done
+	}
+	first, second := list(), list()
+	forEachOperation(t, func(t *testing.T, method, path string) {
+		c := callerOf(t, handler)
+		a := c.send(method, path, staticToken)
+		a.wantError(t, plantapi.CodeUnavailable)
+		if a.Header.Get("Retry-After") == "" {
+			t.Error("there is no Retry-After")
+		}
+		c.send(method, path, "nonsense").wantError(t, plantapi.CodeBadCredentials)
+	})
+	c := callerOf(t, handler)
+	c.send("OPTIONS", "/plants", "").wantStatus(t, http.StatusNoContent)
+	c.send("GET", "/nowhere", "").wantError(t, plantapi.CodeNoSuchPath)
+
+	stuck.leave <- struct{}{}
+	(<-first).wantStatus(t, http.StatusOK)
+	c.send("GET", "/plants/1", staticToken).wantError(t, plantapi.CodeNoSuchPlant)
+	third := list()
+	c.send("GET", "/plants/1", staticToken).wantError(t, plantapi.CodeUnavailable)
+	close(stuck.leave)
+	(<-second).wantStatus(t, http.StatusOK)
+	(<-third).wantStatus(t, http.StatusOK)
+}
+
+// Requests that are refused, or that break, leave the flight as well.
+func TestCapacityComesBack(t *testing.T) {
+	store := openStore(t)
+	faulty := faultyPlants{store, func() error { panic("a bug of ours") }}
+	c := callerOf(t, newBareHandler(t, faulty, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.MaxInFlight = 1 }))
+	for range 3 {
+		c.send("GET", "/plants/x", staticToken).wantError(t, plantapi.CodeInvalidParameter)
+		r := httptest.NewRequestWithContext(t.Context(), "POST", "/plants", strings.NewReader(`{"id":1,"name":"n"}`))
+		r.Header = http.Header{"Authorization": {"Bearer " + staticToken}, "Content-Type": {"application/json"}}
+		w := httptest.NewRecorder()
+		c.handler.ServeHTTP(w, r)
+		answer{w.Result(), w.Body.String()}.wantError(t, plantapi.CodeInternal)
+	}
+}
+
+func TestBadCredentialsOfAnAddress(t *testing.T) {
+	store := openStore(t)
+	handler := newBareHandler(t, store, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) {
+		o.FailedAuth = httpapi.Rate{Limit: 3, Per: time.Hour}
+	})
+	used, unused := newToken(t, store, token.Read), newToken(t, store, token.Read)
+	bad := callerOf(t, handler)
+	bad.send("GET", "/plants", used).wantStatus(t, http.StatusOK)
+	for _, text := range []string{"nonsense", unknownToken(), used[:64]} {
+		bad.send("GET", "/plants", text).wantError(t, plantapi.CodeBadCredentials)
+	}
+	for range 3 {
+		a := bad.send("GET", "/plants", unknownToken())
+		if e := a.wantError(t, plantapi.CodeTooManyRequests); e.Message != "too many requests with bad credentials, try again later" {
+			t.Errorf("answered %s", a.body)
+		}
+		wantQuota(t, a, 3, 0)
+		if after, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || after < 1 || after > 1200 {
+			t.Errorf("Retry-After is %q, want up to 20 minutes", a.Header.Get("Retry-After"))
+		}
+	}
+	// From the same address every good token is served, known or not, and who
+	// has none is told so.
+	for _, text := range []string{used, unused, staticToken} {
+		a := bad.send("GET", "/plants", text).wantStatus(t, http.StatusOK)
+		if a.Header.Get("RateLimit-Limit") != "" {
+			t.Error("a good token is told of the quota of bad ones")
+		}
+	}
+	r := httptest.NewRequestWithContext(t.Context(), "GET", "/plants", nil)
+	r.RemoteAddr = bad.addr
+	w := httptest.NewRecorder()
+	bad.handler.ServeHTTP(w, r)
+	answer{w.Result(), w.Body.String()}.wantError(t, plantapi.CodeNoCredentials)
+
+	// Other addresses have quotas of their own; one host has a /64.
+	for addr, want := range map[string]plantapi.ErrorCode{
+		"192.0.2.2:1":            plantapi.CodeBadCredentials,
+		"192.0.2.1:9":            plantapi.CodeTooManyRequests,
+		"[::ffff:192.0.2.1]:1":   plantapi.CodeTooManyRequests,
+		"[2001:db8:0:1::1]:1":    plantapi.CodeBadCredentials,
+		"[2001:db8:0:2::1]:1":    plantapi.CodeBadCredentials,
+		"[2001:db8:0:1:ff::1]:1": plantapi.CodeBadCredentials,
+		"@":                      plantapi.CodeBadCredentials,
+	} {
+		other := bad
+		other.addr = addr
+		other.send("GET", "/plants", "nonsense").wantError(t, want)
+	}
+	host := bad
+	for i := range 4 {
+		host.addr = fmt.Sprintf("[2001:db8:0:3::%d]:1", i)
+		want := plantapi.CodeBadCredentials
+		if i == 3 {
+			want = plantapi.CodeTooManyRequests
+		}
+		host.send("GET", "/plants", "nonsense").wantError(t, want)
+	}
+}
+
+// unknownToken returns a token of the right form that no store has.
+func unknownToken() string {
+	_, text := token.New("stranger", nil, 0)
+	return text
+}
