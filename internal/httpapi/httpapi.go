@@ -5,6 +5,7 @@
 //
 //   - observe, which gives it an id, counts it, and logs it if it fails;
 //   - recoverPanics, so that even a bug answers as the document says;
+//   - cors, which lets pages of other origins in, if it is told to;
 //   - answerOptions, which answers OPTIONS for every path;
 //   - chi, which finds the operation, or whose refusal becomes 404 or 405;
 //   - validate, which asks who is calling, whether they may, whether they may
@@ -46,9 +47,10 @@ type Options struct {
 	LogAll  bool          // log every request, not only failed and slow ones
 	LogSlow time.Duration // from here on a request is slow; 0: none is
 
-	MaxInFlight int  // requests that are answered at one time
-	RateLimit   Rate // of each token
-	FailedAuth  Rate // of bad credentials from each address
+	MaxInFlight int      // requests that are answered at one time
+	RateLimit   Rate     // of each token
+	FailedAuth  Rate     // of bad credentials from each address
+	CORSOrigins []string // whose pages may read answers: exact, or *
 }
 
 // New returns the handler of the public listener. It fails if the document asks
@@ -90,8 +92,9 @@ func New(opts Options) (http.Handler, error) {
 			ErrorHandlerFunc: failures.write,
 		})
 	})
+	cors := cors{origins: opts.CORSOrigins, routes: routes}
 	observer := observer{metrics: metrics, log: opts.Log, all: opts.LogAll, slow: opts.LogSlow}
-	return observer.observe(failures.recoverPanics(secureHeaders(routes.answerOptions(mux)))), nil
+	return observer.observe(failures.recoverPanics(secureHeaders(cors.allow(routes.answerOptions(mux))))), nil
 }
 
 // server implements the operations of the document. A request that arrives

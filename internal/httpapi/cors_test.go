@@ -1,0 +1,108 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/httpapi"
+)
+
+// corsHeaders lists the headers of an answer that concern other origins.
+func corsHeaders(h http.Header) string {
+	var lines []string
+	for name, values := range h {
+		if strings.HasPrefix(name, "Access-Control-") || name == "Vary" {
+			lines = append(lines, fmt.Sprint(name, " ", values))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+func TestCORS(t *testing.T) {
+	const (
+		page    = "https://plants.example"
+		exposed = "Access-Control-Expose-Headers [ETag, Link, Location, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, WWW-Authenticate, X-Request-Id]"
+		allowed = "Access-Control-Allow-Headers [Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id]"
+		vary    = "Vary [Origin]"
+		hers    = "Access-Control-Allow-Origin [" + page + "]"
+		anys    = "Access-Control-Allow-Origin [*]"
+		maxAge  = "Access-Control-Max-Age [7200]"
+	)
+	methods := func(list string) string { return "Access-Control-Allow-Methods [" + list + "]" }
+	store := openStore(t)
+	broken := faultyPlants{store, func() error { panic("a bug of ours") }}
+	for _, c := range []struct {
+		origins              []string
+		method, path, origin string
+		preflight            bool
+		status               int
+		want                 []string
+	}{
+		{nil, "GET", "/plants", page, false, 200, nil},
+		{nil, "OPTIONS", "/plants", page, true, 204, nil},
+		{[]string{page}, "GET", "/plants", "", false, 200, []string{vary}},
+		{[]string{page}, "GET", "/plants", page, false, 200, []string{hers, exposed, vary}},
+		{[]string{page}, "GET", "/plants", page + ".evil", false, 200, []string{vary}},
+		{[]string{page}, "GET", "/plants", "http://plants.example", false, 200, []string{vary}},
+		{[]string{page}, "GET", "/plants", "null", false, 200, []string{vary}},
+		{[]string{"https://a.example", page}, "GET", "/plants", page, false, 200, []string{hers, exposed, vary}},
+		{[]string{"*"}, "GET", "/plants", page, false, 200, []string{anys, exposed}},
+		{[]string{"*"}, "GET", "/plants", "", false, 200, []string{anys, exposed}},
+		// Whatever goes wrong, a page may read what.
+		{[]string{page}, "GET", "/plants/1", page, false, 404, []string{hers, exposed, vary}},
+		{[]string{page}, "GET", "/nowhere", page, false, 404, []string{hers, exposed, vary}},
+		{[]string{page}, "BREW", "/plants", page, false, 405, []string{hers, exposed, vary}},
+		{[]string{page}, "POST", "/plants", page, false, 500, []string{hers, exposed, vary}},
+		// Before a page may send more than a form could, its browser asks.
+		{[]string{page}, "OPTIONS", "/plants", page, true, 204, []string{allowed, methods("GET, HEAD, POST"), hers, maxAge, vary}},
+		{[]string{page}, "OPTIONS", "/plants/1", page, true, 204, []string{allowed, methods("DELETE, GET, HEAD, PATCH, PUT"), hers, maxAge, vary}},
+		{[]string{"*"}, "OPTIONS", "/plants:batch", page, true, 204, []string{allowed, methods("POST"), anys, maxAge}},
+		{[]string{page}, "OPTIONS", "/plants", "https://other.example", true, 204, []string{vary}},
+		{[]string{page}, "OPTIONS", "/plants", page, false, 204, []string{hers, exposed, vary}},
+		{[]string{page}, "OPTIONS", "/nowhere", page, true, 404, []string{hers, vary}},
+	} {
+		t.Run(fmt.Sprint(c.origins, " ", c.method, " ", c.path, " ", c.origin), func(t *testing.T) {
+			handler := contract.Handler(t, newBareHandler(t, broken, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.CORSOrigins = c.origins }))
+			r := httptest.NewRequestWithContext(t.Context(), c.method, c.path, strings.NewReader(`{"id":1,"name":"n"}`))
+			r.Header = http.Header{"Content-Type": {"application/json"}}
+			if c.origin != "" {
+				r.Header.Set("Origin", c.origin)
+			}
+			if c.preflight {
+				r.Header.Set("Access-Control-Request-Method", "POST")
+				r.Header.Set("Access-Control-Request-Headers", "authorization,content-type")
+			} else {
+				r.Header.Set("Authorization", "Bearer "+staticToken)
+			}
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			if w.Code != c.status {
+				t.Errorf("answered %d, want %d", w.Code, c.status)
+			}
+			slices.Sort(c.want)
+			if got, want := corsHeaders(w.Result().Header), strings.Join(c.want, "\n"); got != want {
+				t.Errorf("answered with\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// A page learns of an answer without credentials, too, or it could only say
+// that something failed.
+func TestCORSOf401(t *testing.T) {
+	store := openStore(t)
+	handler := contract.Handler(t, newBareHandler(t, store, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.CORSOrigins = []string{"*"} }))
+	r := httptest.NewRequestWithContext(t.Context(), "GET", "/plants", nil)
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	if w.Code != http.StatusUnauthorized || w.Header().Get("Access-Control-Allow-Origin") != "*" || w.Header().Get("Access-Control-Allow-Credentials") != "" {
+		t.Errorf("answered %d %v", w.Code, w.Header())
+	}
+}
