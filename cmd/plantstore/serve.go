@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -59,7 +60,7 @@ func serveCommand(sys system) *cli.Command {
 				Usage:   "make a token that is good for 24 hours and print it, with a curl line to try",
 				Sources: cli.EnvVars("PLANTSTORE_PRINT_TOKEN"),
 			},
-		}, logFlags()...),
+		}, slices.Concat(logFlags(), limitFlags())...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
 				return fmt.Errorf("serve takes no argument, got %q", cmd.Args().First())
@@ -67,6 +68,10 @@ func serveCommand(sys system) *cli.Command {
 			maxBody, err := parseSize(cmd.String("max-body"))
 			if err != nil {
 				return fmt.Errorf("--max-body: %w", err)
+			}
+			limits, err := limitsOf(cmd)
+			if err != nil {
+				return err
 			}
 			return serve(ctx, sys, serveConfig{
 				addr:       cmd.String("addr"),
@@ -78,6 +83,7 @@ func serveCommand(sys system) *cli.Command {
 				printToken: cmd.Bool("print-token"),
 				logAll:     cmd.String("log-requests") == logAll,
 				logSlow:    cmd.Duration("log-slow"),
+				limits:     limits,
 			})
 		},
 	}
@@ -93,6 +99,7 @@ type serveConfig struct {
 	printToken bool
 	logAll     bool
 	logSlow    time.Duration
+	limits     limits
 }
 
 // serve runs the service until ctx ends, and then until the requests in flight
@@ -137,6 +144,11 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 		Log:     log,
 		LogAll:  config.logAll,
 		LogSlow: config.logSlow,
+
+		MaxInFlight: config.limits.inFlight,
+		RateLimit:   config.limits.rate,
+		FailedAuth:  config.limits.failedAuth,
+		CORSOrigins: config.limits.origins,
 	})
 	if err != nil {
 		return err

@@ -88,7 +88,7 @@ func output(t *testing.T, args ...string) string {
 // startServer starts `plantstore serve` on a store and returns its address.
 func startServer(t *testing.T, store string) (url string) {
 	t.Helper()
-	cmd := exec.Command("plantstore", "serve", "--addr", "127.0.0.1:0", "--store", store)
+	cmd := exec.Command("plantstore", "serve", "--addr", "127.0.0.1:0", "--store", store, "--failed-auth-limit", "off")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	pipe, err := cmd.StdoutPipe()
