@@ -45,6 +45,9 @@ bench-store: ## only hold the embedded store against itself without groups, and 
 bench-postgres: ## only hold PostgreSQL, with a server of its own, against an INSERT for each request
 	PLANTSTORE_TEST_FAILOVER=1 go test -run '^$$' -bench SideBySide ./internal/store/postgres
 
+bench-hostile: ## only misuse the service by thousands of connections: what others see of it, and its memory
+	go test -run '^$$' -bench Hostile -benchtime 1x -timeout 20m ./cmd/plantstore
+
 bench-start: ## only start the program: the time to its first answer, and the memory it then occupies
 	go test -run '^$$' -bench Start -benchtime 20x ./cmd/plantstore
 
@@ -152,6 +155,8 @@ unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	skipped=$$(grep -a -cE '^ *--- SKIP' "$$log" || true); \
 	elsewhere='needs PostgreSQL.*: make test-(failover'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
+
+.PHONY: help run test contract-report contract bench bench-store bench-postgres bench-hostile generate check $(checks) test-given
 
 .PHONY: help run test contract-report contract bench bench-store bench-postgres bench-start generate check $(checks) test-given
 .DEFAULT_GOAL := help
