@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
@@ -148,13 +149,28 @@ func readSeesCreate(v *session, id int64) {
 func locationLeads(v *session, id int64) {
 	source, body := v.source(id)
 	x := v.send(source.method, source.template, "", http.Header{"Content-Type": {"application/json"}}, encode(body))
-	location, err := url.Parse(x.Header.Get("Location"))
-	if err != nil {
-		v.fail("Location is %q: %v", x.Header.Get("Location"), err)
-	}
-	at := v.send(http.MethodGet, location.EscapedPath(), "", http.Header{}, nil)
+	path, _ := v.leadsTo(x, x.Header.Get("Location"))
+	at := v.send(http.MethodGet, path, "", http.Header{}, nil)
 	v.accepted(at)
 	v.shows(at, body)
+}
+
+// leadsTo resolves a reference in an answer (RFC 3986, section 5) and returns
+// where it leads, path and query below the service. It must not lead elsewhere.
+func (v *session) leadsTo(x Exchange, reference string) (path, query string) {
+	at, err := url.Parse(x.URL)
+	if err == nil {
+		at, err = at.Parse(reference)
+	}
+	if err != nil {
+		v.fail("leads to %q: %v", reference, err)
+	}
+	query, at.RawQuery = at.RawQuery, ""
+	path, ok := strings.CutPrefix(at.String(), v.target.URL)
+	if !ok || !strings.HasPrefix(path, "/") {
+		v.fail("leads to %s, which is not below %s", at, v.target.URL)
+	}
+	return path, query
 }
 
 func repeatedCreate(v *session, id int64) {
@@ -302,8 +318,8 @@ func headIsGet(v *session, id int64) {
 	}
 }
 
-// linkTarget finds the query in a Link to the next page.
-var linkTarget = regexp.MustCompile(`^<[^>?]*\?([^>]+)>; rel="next"$`)
+// linkTarget finds the reference in a Link to the next page.
+var linkTarget = regexp.MustCompile(`^<([^>]+)>; rel="next"$`)
 
 // walkByLink creates plants with ids in a row and walks from before the first
 // one, with every size of page.
@@ -314,9 +330,9 @@ func walkByLink(v *session, list *documentRoute, first int64) {
 	}
 	for limit := 1; limit <= count; limit++ {
 		query := url.Values{"limit": {strconv.Itoa(limit)}, "after": {strconv.FormatInt(first-1, 10)}}.Encode()
-		next := first
+		path, next := list.template, first
 		for page := 0; next < first+count; page++ {
-			x := v.send(http.MethodGet, list.template, query, http.Header{}, nil)
+			x := v.send(http.MethodGet, path, query, http.Header{}, nil)
 			v.accepted(x)
 			value, _ := decode(x.Body)
 			plants, _ := value.([]any)
@@ -335,7 +351,7 @@ func walkByLink(v *session, list *documentRoute, first int64) {
 				v.fail("page %d with limit %d has Link %q, but plant %d comes next", page, limit, x.Header.Get("Link"), next)
 			}
 			if link != nil {
-				query = link[1]
+				path, query = v.leadsTo(x, link[1])
 			}
 		}
 	}

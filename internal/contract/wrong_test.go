@@ -170,6 +170,12 @@ var wrongServers = map[string]func(http.Handler) http.Handler{
 	}),
 	"has no Location":      wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("Location") }),
 	"has another Location": wrongAnswer(func(_ *http.Request, a *answer) { setIf(a.header, "Location", "/plants/7") }),
+	"has the Location of another service": wrongAnswer(func(_ *http.Request, a *answer) {
+		setIf(a.header, "Location", "http://elsewhere.invalid"+a.header.Get("Location"))
+	}),
+	"has a Link to another service": wrongAnswer(func(_ *http.Request, a *answer) {
+		setIf(a.header, "Link", strings.Replace(a.header.Get("Link"), "</", "<//elsewhere.invalid/", 1))
+	}),
 	"has no ETag":          wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("ETag") }),
 	"has one ETag for all": wrongAnswer(func(_ *http.Request, a *answer) { setIf(a.header, "ETag", `"0"`) }),
 	"has no challenge":     wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("WWW-Authenticate") }),
