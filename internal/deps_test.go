@@ -24,7 +24,8 @@ var mayImport = map[string][]string{
 	"internal/plant":            {},
 	"internal/token":            {},
 	"internal/contract":         {"api", "gen/plantapi", "gen/plantclient"},
-	"internal/httpapi":          {"api", "gen/plantapi", "gen/plantserver", "internal/plant", "internal/token"},
+	"internal/docs":             {},
+	"internal/httpapi":          {"api", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/plant", "internal/token"},
 	"internal/plantfile":        {"gen/plantapi"},
 	"internal/store/group":      {},
 	"internal/store/pgtest":     {},
@@ -34,7 +35,7 @@ var mayImport = map[string][]string{
 	"internal/store/storetest":  {"internal/plant", "internal/token"},
 	"internal/store/timed":      {"internal/plant", "internal/token"},
 	"cmd/plantstore": {
-		"gen/plantapi", "gen/plantclient", "internal/admin", "internal/httpapi", "internal/plant", "internal/plantfile",
+		"gen/plantapi", "gen/plantclient", "internal/admin", "internal/docs", "internal/httpapi", "internal/plant", "internal/plantfile",
 		"internal/store/postgres", "internal/store/sqlite", "internal/store/timed", "internal/token",
 	},
 }

@@ -1,0 +1,259 @@
+package docs
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+	"github.com/oasdiff/yaml3"
+
+	"github.com/plantstore/plantstore/api"
+)
+
+// forms are where the document is, what it is there, and what reads it.
+var forms = map[string]struct {
+	mediaType string
+	unmarshal func([]byte, any) error
+}{
+	"/openapi.yaml": {"application/yaml", func(text []byte, into any) error { return yaml.Unmarshal(text, into) }},
+	"/openapi.json": {"application/json", json.Unmarshal},
+}
+
+// handlers serves the documentation, with an address of its own or without.
+func handlers(t *testing.T, baseURL string) map[string]http.Handler {
+	t.Helper()
+	if baseURL == "" {
+		return must(t)(Handlers(api.Document, nil))
+	}
+	u, err := ParseBaseURL(baseURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return must(t)(Handlers(api.Document, u))
+}
+
+func must(t *testing.T) func(map[string]http.Handler, error) map[string]http.Handler {
+	return func(hs map[string]http.Handler, err error) map[string]http.Handler {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hs
+	}
+}
+
+// get asks a handler, after a change to the request.
+func get(h http.Handler, change func(*http.Request)) *http.Response {
+	r := httptest.NewRequest(http.MethodGet, "http://plants.example/", nil)
+	if change != nil {
+		change(r)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+func body(t *testing.T, resp *http.Response) string {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(resp.Body); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func withHost(host string) func(*http.Request) {
+	return func(r *http.Request) { r.Host = host }
+}
+
+// The address is a setting, or the one that the request was sent to.
+func TestAddress(t *testing.T) {
+	for name, c := range map[string]struct {
+		baseURL string
+		change  func(*http.Request)
+		want    string
+	}{
+		"the request's host":  {"", nil, "http://plants.example"},
+		"its port":            {"", withHost("plants.example:81"), "http://plants.example:81"},
+		"an IPv6 address":     {"", withHost("[::1]:8080"), "http://[::1]:8080"},
+		"in small letters":    {"", withHost("Plants.EXAMPLE"), "http://plants.example"},
+		"TLS":                 {"", func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, "https://plants.example"},
+		"a setting":           {"https://example.org/store", nil, "https://example.org/store"},
+		"not what anyone can": {"", func(r *http.Request) { r.Header.Set("X-Forwarded-Host", "evil.example") }, "http://plants.example"},
+	} {
+		hs := handlers(t, c.baseURL)
+		for path, form := range forms {
+			resp := get(hs[path], c.change)
+			var doc openapi3.T
+			if err := form.unmarshal([]byte(body(t, resp)), new(any)); err != nil {
+				t.Errorf("%s: %s is no %s: %v", name, path, form.mediaType, err)
+			}
+			resp = get(hs[path], c.change)
+			loaded, err := openapi3.NewLoader().LoadFromData([]byte(body(t, resp)))
+			if err != nil {
+				t.Fatalf("%s: %s: %v", name, path, err)
+			}
+			doc = *loaded
+			if got := doc.Servers[0].Variables["base_url"].Default; got != c.want {
+				t.Errorf("%s: %s says %s, want %s", name, path, got, c.want)
+			}
+			if err := doc.Validate(context.Background()); err != nil {
+				t.Errorf("%s: %s: %v", name, path, err)
+			}
+			if got := resp.Header.Get("Content-Type"); got != form.mediaType {
+				t.Errorf("%s is %s, want %s", path, got, form.mediaType)
+			}
+			if got := resp.Header.Get("Cache-Control"); got != "no-cache" {
+				t.Errorf("%s has Cache-Control %q", path, got)
+			}
+			if got := resp.Header.Get("Vary"); (got == "Host") != (c.baseURL == "") {
+				t.Errorf("%s: %s has Vary %q", name, path, got)
+			}
+		}
+	}
+}
+
+// A host that means to be more than a host does not get into the document.
+func TestHostileHosts(t *testing.T) {
+	hs := handlers(t, "")
+	for _, host := range []string{
+		"", `x"`, `x", "evil": "y`, "x\nevil: y", "x\r\nevil: y", "x' #", "x\u2028", "x/y", "x?y", "x@y", "x:y", "x:1:2", "[::1", "[x]",
+		"x\x00", "b\u00fccher.example", "${jndi:x}", "<script>", "x%22", strings.Repeat("x", 10_000), "x:" + strings.Repeat("1", 10_000),
+	} {
+		for path := range forms {
+			resp := get(hs[path], withHost(host))
+			text := body(t, resp)
+			if want := body(t, get(hs[path], withHost("127.0.0.1:8080"))); text != want {
+				t.Errorf("%s for the host %.20q is another than the one in the repository", path, host)
+			}
+		}
+	}
+}
+
+// The YAML is the file of the repository, comments and order included, but for
+// the address.
+func TestYAMLIsTheFile(t *testing.T) {
+	got := body(t, get(handlers(t, "https://example.org/store")["/openapi.yaml"], nil))
+	want := strings.Replace(string(api.Document), `"http://127.0.0.1:8080"`, `"https://example.org/store"`, 1)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := body(t, get(handlers(t, "http://127.0.0.1:8080")["/openapi.yaml"], nil)); got != string(api.Document) {
+		t.Error("with the address of the file it is another file")
+	}
+}
+
+// The JSON says what the YAML says, in the same order.
+func TestJSONIsTheYAML(t *testing.T) {
+	hs := handlers(t, "")
+	fromYAML, fromJSON := body(t, get(hs["/openapi.yaml"], nil)), body(t, get(hs["/openapi.json"], nil))
+	var want, got any
+	if err := yaml.Unmarshal([]byte(fromYAML), &want); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(fromJSON), &got); err != nil {
+		t.Fatal(err)
+	}
+	again, err := json.Marshal(want) // one kind of number
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(again, &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("JSON says something else (-yaml +json):\n%s", diff)
+	}
+	var inYAML, inJSON yaml.Node // JSON is YAML
+	if err := yaml.Unmarshal([]byte(fromYAML), &inYAML); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal([]byte(fromJSON), &inJSON); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(names(&inYAML), names(&inJSON)); diff != "" {
+		t.Errorf("JSON has another order (-yaml +json):\n%s", diff)
+	}
+}
+
+// names lists the names of all objects, in order.
+func names(n *yaml.Node) (all []string) {
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			all = append(all, child.Value)
+		}
+		all = append(all, names(child)...)
+	}
+	return all
+}
+
+func TestToJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		"z: 1\na: -2\n":                     `{"z":1,"a":-2}`,
+		"a: [true, false, null, ~, '1', x]": `{"a":[true,false,null,null,"1","x"]}`,
+		"a: 1.5\nb: |\n  one\n  two\n":      `{"a":1.5,"b":"one\ntwo\n"}`,
+		`a: "\"\u2028\\<>&"`:                "{\"a\":\"\\\"\u2028\\\\<>&\"}",
+		"a: 99999999999999999999":           `{"a":99999999999999999999}`,
+		"{}":                                `{}`,
+	} {
+		if got, err := toJSON([]byte(text)); err != nil || strings.TrimSpace(string(got)) != want {
+			t.Errorf("toJSON(%q) = %s, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"a: &x 1\nb: *x", "a: 2026-11-20", "1: a", "a: .nan", "a: 1\na: 2", "a: [", "a: 0x10"} {
+		if got, err := toJSON([]byte(text)); err == nil {
+			t.Errorf("toJSON(%q) = %s, want an error", text, got)
+		}
+	}
+}
+
+// Whoever has it is told so, and an address has one and the same bytes always.
+func TestETag(t *testing.T) {
+	one, other := handlers(t, ""), handlers(t, "http://plants.example")
+	for path := range forms {
+		resp := get(one[path], nil)
+		etag := resp.Header.Get("ETag")
+		if len(etag) < 10 || etag[0] != '"' {
+			t.Fatalf("%s has ETag %s, want a strong one", path, etag)
+		}
+		same := get(other[path], nil)
+		if same.Header.Get("ETag") != etag || body(t, same) != body(t, resp) {
+			t.Errorf("%s is another on another server of the same address", path)
+		}
+		if got := get(one[path], withHost("other.example")).Header.Get("ETag"); got == etag {
+			t.Errorf("%s has ETag %s for another address, too", path, etag)
+		}
+		for value, want := range map[string]int{
+			etag: 304, "W/" + etag: 304, "*": 304, `"x", ` + etag: 304, etag + `,"x"`: 304,
+			`"x"`: 200, strings.Trim(etag, `"`): 200, etag[:5] + `"`: 200, "": 200,
+		} {
+			resp := get(one[path], func(r *http.Request) { r.Header.Set("If-None-Match", value) })
+			text := body(t, resp)
+			if resp.StatusCode != want || (text == "") != (want == 304) || resp.Header.Get("ETag") != etag {
+				t.Errorf("%s with If-None-Match: %s answered %d and %d bytes with ETag %s, want %d", path, value, resp.StatusCode, len(text), resp.Header.Get("ETag"), want)
+			}
+			if want == 304 && (resp.Header.Get("Cache-Control") == "" || resp.Header.Get("Vary") == "") {
+				t.Errorf("a 304 lacks headers of its 200: %v", resp.Header)
+			}
+		}
+	}
+	if one, other := get(one["/openapi.yaml"], nil).Header.Get("ETag"), get(one["/openapi.json"], nil).Header.Get("ETag"); one == other {
+		t.Error("YAML and JSON have one ETag")
+	}
+}
+
+// A document with no place for the address, or with two, is not served.
+func TestDocumentWithoutAddress(t *testing.T) {
+	for _, text := range []string{"a: b", `a: "http://127.0.0.1:8080"` + "\n" + `b: "http://127.0.0.1:8080"`, "a: http://127.0.0.1:8080"} {
+		if _, err := Handlers([]byte(text), nil); err == nil {
+			t.Errorf("Handlers(%q) does not fail", text)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package docs
+
+import (
+	_ "embed"
+	"net/http"
+	"strings"
+)
+
+//go:embed page/index.html
+var pageText string
+
+// policy lets the page load what this service serves, and nothing else: no
+// other host, no inline script or style, no frame around it. Swagger UI's style
+// sheet has its icons in it, as data.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// page serves the page at /docs.
+type page struct{ content, version string }
+
+func newPage() http.Handler {
+	text := pageText
+	for _, a := range assets {
+		text = strings.ReplaceAll(text, `"docs/`+a.name+`"`, `"docs/`+a.name+`?v=`+a.version()+`"`)
+	}
+	return &page{text, digest(text)}
+}
+
+func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-cache")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "no-referrer")
+	send(w, r, "text/html; charset=utf-8", p.version, p.content)
+}
