@@ -15,29 +15,33 @@ import (
 // no operations, so the document does not list them.
 var documentation = []string{"/docs", "/openapi.yaml", "/openapi.json"}
 
+// partOfDocs reports whether a path may be one of what the page at /docs is
+// made of. Which of these there are is the page's own affair.
+func partOfDocs(path string) bool { return strings.HasPrefix(path, "/docs/") }
+
 // besideDocument knows the answers that no operation gives. It reports false if
 // the exchange is one that the document must describe. This is the whole list:
 //
 //   - OPTIONS of a known path: 204 with Allow and nothing else;
 //   - an unknown path: 404 with 40400;
 //   - a known path with a method it does not offer: 405 with 40500 and Allow;
-//   - the documentation paths.
+//   - the documentation paths, which offer GET.
 //
 // Each of them has the X-Request-Id that the document gives every answer. HEAD
 // is answered as GET without a body, so it is held against GET.
 func besideDocument(doc *document, x Exchange) (faults []Fault, beside bool) {
 	known := doc.knows(x.Path) || x.Path == "*"
-	isDocumentation := slices.ContainsFunc(documentation, func(p string) bool {
-		return x.Path == p || strings.HasPrefix(x.Path, p+"/")
-	})
+	isDocumentation := slices.Contains(documentation, x.Path) || partOfDocs(x.Path)
 	defer func() {
 		if beside {
 			faults = append(faults, checkRequestID(doc, x)...)
 		}
 	}()
 	switch {
-	case isDocumentation && (x.Method == http.MethodGet || x.Method == http.MethodHead):
-		return nil, true
+	case partOfDocs(x.Path) && x.Status == http.StatusNotFound:
+		return checkRefusal(x, plantapi.CodeNoSuchPath), true
+	case isDocumentation && documented(x.Method) == http.MethodGet:
+		return checkDocumentation(x), true
 	case !known && !isDocumentation:
 		return checkRefusal(x, plantapi.CodeNoSuchPath), true
 	case x.Method == http.MethodOptions:
@@ -86,6 +90,16 @@ func checkRefusal(x Exchange, code plantapi.ErrorCode) []Fault {
 	return faults
 }
 
+// checkDocumentation fails unless the answer is a file, none because the caller
+// has it, or the way to one.
+func checkDocumentation(x Exchange) (faults []Fault) {
+	switch x.Status {
+	case http.StatusOK, http.StatusNotModified, http.StatusPermanentRedirect:
+		return nil
+	}
+	return []Fault{{"status", "documentation", "must be 200, 304 or 308: whoever asks is told"}}
+}
+
 // checkAllow fails unless there is one Allow header with exactly the methods of
 // the path.
 func checkAllow(doc *document, x Exchange) []Fault {
@@ -94,6 +108,9 @@ func checkAllow(doc *document, x Exchange) []Fault {
 		return []Fault{{"header Allow", "required", "must be there exactly once"}}
 	}
 	want := []string{http.MethodOptions}
+	if slices.Contains(documentation, x.Path) || partOfDocs(x.Path) {
+		want = append(want, http.MethodGet, http.MethodHead)
+	}
 	for _, r := range doc.routes {
 		if x.Path == "*" || matches(r.template, x.Path) {
 			want = append(want, r.method)

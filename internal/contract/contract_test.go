@@ -50,6 +50,9 @@ var asked = map[string]struct{ method, path, token, body string }{
 	"wrong method": {"TRACE", "/plants", "", ""},
 	"wrong path":   {"GET", "/nowhere", "", ""},
 	"options":      {"OPTIONS", "/plants", "", ""},
+	"page":         {"GET", "/docs", "", ""},
+	"page write":   {"POST", "/docs", "", ""},
+	"page part":    {"GET", "/docs/nothing", "", ""},
 }
 
 func TestRightHandler(t *testing.T) {
@@ -104,6 +107,10 @@ func TestWrongHandlers(t *testing.T) {
 		"an unknown path that is forbidden":   {"wrong path", func(a *answer) { a.replace("40400", "40401") }, "body /error: ErrorCode"},
 		"an unknown path that is found":       {"wrong path", func(a *answer) { a.status, a.body = 200, "{}" }, "status: paths"},
 		"OPTIONS with a body":                 {"options", func(a *answer) { a.status, a.body = 200, "{}" }, "status: OPTIONS"},
+		"documentation that is hidden":        {"page", func(a *answer) { a.status = 401 }, "status: documentation"},
+		"documentation that is not there":     {"page", func(a *answer) { a.status = 404 }, "status: documentation"},
+		"documentation that can be written":   {"page write", func(a *answer) { a.header.Set("Allow", "GET, HEAD, POST, OPTIONS") }, "but the path offers [GET HEAD OPTIONS]"},
+		"a part of the page that is missing":  {"page part", func(a *answer) { a.replace("40400", "40401") }, "body /error: ErrorCode"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := ask(t, c.asked, c.wrong)

@@ -62,6 +62,9 @@ func Handler(t T, next http.Handler) http.Handler {
 		recorder := httptest.NewRecorder()
 		next.ServeHTTP(recorder, r)
 		resp := recorder.Result()
+		if method == http.MethodHead {
+			recorder.Body.Reset() // as net/http has it
+		}
 		Check(t, Exchange{
 			Method: method, URL: at.String(), Path: sentPath(&at), RequestHeader: r.Header, RequestBody: sent.bytes(),
 			Status: resp.StatusCode, Header: resp.Header, Body: recorder.Body.Bytes(),

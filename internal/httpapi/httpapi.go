@@ -23,6 +23,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -31,12 +32,13 @@ import (
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantserver"
+	"github.com/plantstore/plantstore/internal/docs"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// Options is what a handler is made of. Every field is needed but LogAll, LogSlow
-// and the limits: their zero values are none.
+// Options is what a handler is made of. Every field is needed but LogAll, LogSlow,
+// the limits, whose zero values are none, and BaseURL.
 type Options struct {
 	Plants  plant.Store
 	Tokens  *token.Verifier
@@ -51,6 +53,11 @@ type Options struct {
 	RateLimit   Rate     // of each token
 	FailedAuth  Rate     // of bad credentials from each address
 	CORSOrigins []string // whose pages may read answers: exact, or *
+
+	// BaseURL is the address of the service as its callers write it, of the form
+	// that [docs.ParseBaseURL] returns. Nil: the host that a request names, and no
+	// path.
+	BaseURL *url.URL
 }
 
 // New returns the handler of the public listener. It fails if the document asks
@@ -60,10 +67,14 @@ func New(opts Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	explanations, err := docs.Handlers(api.Document, opts.BaseURL)
+	if err != nil {
+		return nil, err
+	}
 	metrics := newMetrics(opts.Metrics, operations)
 	failures := failures{metrics: metrics}
 	strict := plantserver.NewStrictHandlerWithOptions(
-		&server{plants: opts.Plants},
+		&server{plants: opts.Plants, basePath: basePath(opts.BaseURL)},
 		[]plantserver.StrictMiddlewareFunc{mustAnswer},
 		plantserver.StrictHTTPServerOptions{
 			RequestErrorHandlerFunc:  failures.write,
@@ -75,6 +86,9 @@ func New(opts Options) (http.Handler, error) {
 	routes := routes{mux: mux, methods: operations.methods(), failures: failures}
 	mux.NotFound(routes.refuse)
 	mux.MethodNotAllowed(routes.refuse)
+	for path, explanation := range explanations {
+		mux.Method(http.MethodGet, path, explanation) // for anybody
+	}
 	mux.Group(func(r chi.Router) {
 		// Inside the group chi has matched already: one router decides which
 		// operation this is, and parameters are not bound before validate ran.
@@ -101,7 +115,16 @@ func New(opts Options) (http.Handler, error) {
 // here is authenticated and valid; an error that leaves it is looked up in
 // answers.
 type server struct {
-	plants plant.Store
+	plants   plant.Store
+	basePath string // that a proxy takes off a request: Location and Link begin with it
+}
+
+// basePath is the path of an address, escaped; empty if there is none.
+func basePath(u *url.URL) string {
+	if u == nil {
+		return ""
+	}
+	return u.EscapedPath()
 }
 
 var _ plantserver.StrictServerInterface = (*server)(nil)

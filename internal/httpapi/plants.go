@@ -28,7 +28,7 @@ func (s *server) CreatePlant(ctx context.Context, req plantserver.CreatePlantReq
 	}
 	return plantserver.CreatePlant200JSONResponse{
 		Body:    toPlant(p),
-		Headers: plantserver.CreatePlant200ResponseHeaders{Location: location(p.ID)},
+		Headers: plantserver.CreatePlant200ResponseHeaders{Location: s.location(p.ID)},
 	}, nil
 }
 
@@ -71,7 +71,7 @@ func (s *server) ListPlants(ctx context.Context, req plantserver.ListPlantsReque
 		answer.Body[i] = toStoredPlant(p)
 	}
 	if more {
-		answer.Headers.Link = new(nextPage(req.Params, plants[len(plants)-1].ID))
+		answer.Headers.Link = new(s.nextPage(req.Params, plants[len(plants)-1].ID))
 	}
 	return answer, nil
 }
@@ -105,7 +105,7 @@ func (s *server) PutPlant(ctx context.Context, req plantserver.PutPlantRequestOb
 	if created {
 		return plantserver.PutPlant201JSONResponse{
 			Body:    toStoredPlant(stored),
-			Headers: plantserver.PutPlant201ResponseHeaders{Location: location(stored.ID)},
+			Headers: plantserver.PutPlant201ResponseHeaders{Location: s.location(stored.ID)},
 		}, nil
 	}
 	return plantserver.PutPlant200JSONResponse(toStoredPlant(stored)), nil
@@ -157,12 +157,14 @@ func toStoredPlant(p plant.Plant) plantapi.StoredPlant {
 	}
 }
 
-// location is where the plant with this ID stands, relative to the service.
-func location(id int64) string { return "/plants/" + strconv.FormatInt(id, 10) }
+// location is where the plant with this ID stands, relative to the host.
+func (s *server) location(id int64) string {
+	return s.basePath + "/plants/" + strconv.FormatInt(id, 10)
+}
 
 // nextPage is the Link to the page after this plant, with the same limit and
 // tag.
-func nextPage(params plantapi.ListPlantsParams, after int64) string {
+func (s *server) nextPage(params plantapi.ListPlantsParams, after int64) string {
 	query := url.Values{"after": {strconv.FormatInt(after, 10)}}
 	if params.Limit != nil {
 		query.Set("limit", strconv.FormatInt(int64(*params.Limit), 10))
@@ -170,5 +172,5 @@ func nextPage(params plantapi.ListPlantsParams, after int64) string {
 	if params.Tag != nil {
 		query.Set("tag", *params.Tag)
 	}
-	return "</plants?" + query.Encode() + `>; rel="next"`
+	return "<" + s.basePath + "/plants?" + query.Encode() + `>; rel="next"`
 }

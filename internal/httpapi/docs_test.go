@@ -1,0 +1,145 @@
+package httpapi_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantclient"
+	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/docs"
+	"github.com/plantstore/plantstore/internal/httpapi"
+)
+
+// The service explains itself to strangers, by paths that behave like all
+// others.
+func TestDocumentation(t *testing.T) {
+	s := start(t, nil)
+	for _, path := range []string{"/docs", "/docs/docs.js", "/docs/swagger-ui-bundle.js", "/openapi.yaml", "/openapi.json"} {
+		compressed := header("Accept-Encoding", "gzip")
+		got := s.send(http.MethodGet, path, "", compressed).wantStatus(t, http.StatusOK)
+		if got.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s may be taken for another type", path)
+		}
+		head := s.send(http.MethodHead, path, "", compressed).wantStatus(t, http.StatusOK)
+		if head.body != "" || head.Header.Get("ETag") != got.Header.Get("ETag") || head.Header.Get("Content-Type") != got.Header.Get("Content-Type") {
+			t.Errorf("HEAD %s has %d bytes and %v, GET %v", path, len(head.body), head.Header, got.Header)
+		}
+		if known := s.send(http.MethodGet, path, "", compressed, header("If-None-Match", got.Header.Get("ETag"))); known.StatusCode != http.StatusNotModified {
+			t.Errorf("GET %s with the ETag it has answered %s", path, known.Status)
+		}
+		s.send(http.MethodGet, path, "", header("Authorization", "Bearer nobody's")).wantStatus(t, http.StatusOK)
+		if options := s.send(http.MethodOptions, path, "").wantStatus(t, http.StatusNoContent); options.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
+			t.Errorf("%s allows %s", path, options.Header.Get("Allow"))
+		}
+		s.send(http.MethodPost, path, "").wantError(t, plantapi.CodeMethodNotAllowed)
+		s.send("BREW", path, "").wantError(t, plantapi.CodeMethodNotAllowed)
+	}
+	if got := s.send(http.MethodGet, "/docs/", ""); !strings.HasPrefix(got.body, "<!doctype html>") {
+		t.Errorf("/docs/ leads to %.100q", got.body)
+	}
+	for _, path := range []string{"/docs/nothing", "/docs/docs.js/", "/docs//docs.js", "/docs/index.html", "/openapi.yaml/", "/openapi", "/openapi.yml", "/favicon.ico", "/"} {
+		s.send(http.MethodGet, path, "").wantError(t, plantapi.CodeNoSuchPath)
+	}
+}
+
+// Behind a proxy that takes a path off, the service keeps every promise, and
+// all that it answers leads back through the proxy.
+func TestBelowAPath(t *testing.T) {
+	s := startBelow(t, "/store/room")
+	tests, err := contract.Generated(1_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range tests {
+		if strings.HasPrefix(test.Name, "sequence") {
+			t.Run(test.Name, func(t *testing.T) { test.Run(t, s.target()) })
+		}
+	}
+}
+
+// A client walks pages through the proxy, by Link and by what it has read last.
+func TestWalkBelowAPath(t *testing.T) {
+	s := startBelow(t, "/store%20room")
+	s.fill(7)
+	client, err := plantclient.NewClientWithResponses(s.url, plantclient.WithRequestEditorFn(bearer(staticToken)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	params := plantapi.ListPlantsParams{Limit: new(int32(2)), Tag: new("t")}
+	for page := int64(0); page < 4; page++ {
+		resp, err := client.ListPlantsWithResponse(t.Context(), &params)
+		if err != nil || resp.JSON200 == nil {
+			t.Fatalf("page %d: %s, %v", page, resp.Status(), err)
+		}
+		plants := *resp.JSON200
+		if len(plants) == 0 || plants[0].ID != 2*page {
+			t.Fatalf("page %d has %v", page, plants)
+		}
+		params.After = &plants[len(plants)-1].ID
+		link := resp.Headers200.Link
+		if (link == nil) != (page == 3) {
+			t.Fatalf("page %d has Link %v", page, link)
+		}
+		if link == nil {
+			continue
+		}
+		m := linkForm.FindStringSubmatch(*link)
+		if m == nil {
+			t.Fatalf("page %d has Link %q", page, *link)
+		}
+		at, err := resp.HTTPResponse.Request.URL.Parse(m[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, err := client.ListPlantsWithResponse(t.Context(), nil, func(_ context.Context, r *http.Request) error {
+			r.URL = at
+			return nil
+		})
+		if err != nil || next.JSON200 == nil || (*next.JSON200)[0].ID != 2*page+2 {
+			t.Fatalf("Link %s leads to %s %s, %v", *link, next.Status(), next.Body, err)
+		}
+	}
+	created, err := client.PutPlantWithResponse(t.Context(), 99, nil, plantapi.Plant{Name: "n"})
+	if err != nil || created.JSON201 == nil || created.Headers201.Location != "/store%20room/plants/99" {
+		t.Fatalf("answered %s with Location %v, %v", created.Status(), created.HTTPResponse.Header, err)
+	}
+}
+
+// startBelow runs a service behind a proxy that takes a path off every request.
+// Its url is the proxy's.
+func startBelow(t *testing.T, path string) *service {
+	t.Helper()
+	store := openStore(t)
+	proxy := httptest.NewUnstartedServer(nil)
+	base, err := docs.ParseBaseURL("http://" + proxy.Listener.Addr().String() + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := newHandlerOf(t, store, httpapi.Options{
+		Plants:  store,
+		MaxBody: maxBody,
+		Metrics: prometheus.NewRegistry(),
+		Log:     slog.New(slog.DiscardHandler),
+		BaseURL: base,
+	})
+	s := serve(t, store, contract.Handler(t, handler))
+	behind, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(behind) }}
+	proxy.Config.Handler = http.StripPrefix(base.Path, forward)
+	proxy.Start()
+	t.Cleanup(proxy.Close)
+	s.url = base.String()
+	return s
+}
