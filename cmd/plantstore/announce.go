@@ -12,7 +12,7 @@ import (
 )
 
 // announce prints where the service listens and, if asked to, a new token with
-// a line that creates a plant. The certificate is nil without TLS.
+// a line that creates a plant, and where to read more. The certificate is nil without TLS.
 func announce(ctx context.Context, stdout io.Writer, addr net.Addr, cert *certificate, tokens token.Store, printToken bool) error {
 	scheme := "http"
 	if cert != nil {
@@ -38,7 +38,9 @@ Create a plant:
 
 curl -i %s -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}'
 
-`, text, target, text)
+Or read about it and try it in a browser: %s/docs
+
+`, text, target, text, url)
 	return nil
 }
 

@@ -94,7 +94,7 @@ func startServe(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("serve: already running")
 	}
 	var env []string
-	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "PLANTSTORE_TOKEN", "PLANTSTORE_ADDR", "PLANTSTORE_STORE"} {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "PLANTSTORE_TOKEN", "PLANTSTORE_ADDR", "PLANTSTORE_STORE", "PLANTSTORE_BASE_URL"} {
 		if value := ts.Getenv(name); value != "" {
 			env = append(env, name+"="+value)
 		}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -39,6 +40,11 @@ func serveCommand(sys system) *cli.Command {
 			addrFlag("listen on `HOST:PORT`; port 0 is any free one"),
 			adminFlag("answer /livez, /readyz, /metrics and /debug/pprof/ on `HOST:PORT`, or off; they need no token, so let no stranger reach it"),
 			storeFlag(keepIn),
+			&cli.StringFlag{
+				Name:    "base-url",
+				Usage:   "callers reach the service at `URL`, as in https://example.com/store (default: the host of each request)",
+				Sources: cli.EnvVars("PLANTSTORE_BASE_URL"),
+			},
 			&cli.StringFlag{
 				Name:    "max-body",
 				Usage:   "refuse request bodies larger than `SIZE`, as in 64KiB or 1MiB",
@@ -73,9 +79,14 @@ func serveCommand(sys system) *cli.Command {
 			if err != nil {
 				return err
 			}
+			baseURL, err := parseBaseURL(cmd.String("base-url"))
+			if err != nil {
+				return err
+			}
 			return serve(ctx, sys, serveConfig{
 				addr:       cmd.String("addr"),
 				adminAddr:  cmd.String("admin-addr"),
+				baseURL:    baseURL,
 				store:      cmd.String("store"),
 				maxBody:    maxBody,
 				tlsCert:    cmd.String("tls-cert"),
@@ -92,6 +103,7 @@ func serveCommand(sys system) *cli.Command {
 type serveConfig struct {
 	addr       string
 	adminAddr  string
+	baseURL    *url.URL // nil: not given
 	store      string
 	maxBody    int64
 	tlsCert    string // both files or none
@@ -144,6 +156,7 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 		Log:     log,
 		LogAll:  config.logAll,
 		LogSlow: config.logSlow,
+		BaseURL: config.baseURL,
 
 		MaxInFlight: config.limits.inFlight,
 		RateLimit:   config.limits.rate,
