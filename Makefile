@@ -64,11 +64,14 @@ build/%:
 	CGO_ENABLED=0 GOOS=$(*D) GOARCH=$(*F) go build $(release) -ldflags '-s -w -X main.version=$(VERSION)' \
 		-o .build/plantstore-$(*D)-$(*F)$(if $(filter windows,$(*D)),.exe) ./cmd/plantstore
 
+swagger-ui: ## unpack Swagger UI anew, the version that internal/tools/swagger-ui names
+	internal/tools/swagger-ui
+
 generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
 checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof \
-	test-race crash stop test-postgres test-failover schemathesis reproducible package-check
+	test-race crash stop test-postgres test-failover schemathesis reproducible package-check browser
 check: $(checks) ## all that must hold before a change lands
 
 generate-check: ## fail if gen/ is not what api/ says
@@ -120,6 +123,10 @@ schemathesis: ## try the program with Schemathesis, by the document and by the s
 	@internal/tools/schemathesis sqlite::memory:
 	@.ci/postgres bash -c 'internal/tools/schemathesis "$$PLANTSTORE_TEST_POSTGRES"'
 
+browser: internal/tools/node_modules ## try the page at /docs in Chromium; PICTURES=folder keeps what it looked like
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; go build -o "$$tmp" ./cmd/plantstore; \
+	PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH" node internal/tools/browser/docs.mjs "$$tmp/plantstore" $(PICTURES)
+
 test-race: ## run the tests with the race detector; a skipped test is a failure
 	@$(call unskipped,-race ./...)
 
@@ -156,7 +163,6 @@ unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	elsewhere='needs PostgreSQL.*: make test-(failover'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
-.PHONY: help run test contract-report contract bench bench-store bench-postgres bench-hostile generate check $(checks) test-given
-
-.PHONY: help run test contract-report contract bench bench-store bench-postgres bench-start generate check $(checks) test-given
+.PHONY: help run test contract-report contract bench bench-store bench-postgres bench-hostile bench-start build swagger-ui \
+	generate check $(checks) test-given
 .DEFAULT_GOAL := help

@@ -1,0 +1,200 @@
+// Uses the page at /docs as a person does, in Chromium: reads it, authorises,
+// creates a plant from it and reads the answer, in light and dark, on a desk
+// and on a phone, and below a path that a proxy takes off. Every host but the
+// service's is unknown to the browser, and anything that it complains about is
+// a failure.
+//
+// usage: node docs.mjs PLANTSTORE [FOLDER], a program, and where to put pictures
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import http from "node:http";
+import { createInterface } from "node:readline";
+import { chromium } from "playwright-core";
+
+const [program, pictures] = process.argv.slice(2);
+const token = "only-for-the-browser";
+const started = [];
+let log = ""; // of the programs, in case something fails
+
+// serve runs the program on a store in memory and returns its address.
+async function serve(...args) {
+  const child = spawn(program, ["serve", "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", ...args], {
+    env: { PLANTSTORE_TOKEN: token },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  child.stderr.on("data", (text) => (log += text));
+  started.push(child);
+  for await (const line of createInterface({ input: child.stdout })) {
+    const announced = /^plantstore listens on (\S+)$/.exec(line);
+    if (announced) return announced[1];
+  }
+  throw new Error("the program ended before it listened");
+}
+
+// proxy takes a path off the requests that begin with it, and sends them on to
+// what to.address is by then. It returns its own address, with the path.
+async function proxy(path, to) {
+  const server = http.createServer((request, response) => {
+    if (!request.url.startsWith(path + "/")) {
+      response.writeHead(404).end();
+      return;
+    }
+    const { method, headers } = request;
+    const sent = http.request(to.address + request.url.slice(path.length), { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode, answer.headers);
+      answer.pipe(response);
+    });
+    sent.on("error", () => response.destroy());
+    request.pipe(sent);
+  });
+  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+  started.push({ kill: () => server.close() });
+  return `http://127.0.0.1:${server.address().port}${path}`;
+}
+
+// complaints lists, while it grows, what the browser finds wrong with a page,
+// and requests to anyone but the service.
+async function complaints(page, origin) {
+  const list = [];
+  await page.exposeFunction("complain", (text) => list.push(text));
+  await page.addInitScript(() => {
+    addEventListener("securitypolicyviolation", (e) => complain(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`));
+  });
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) list.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => list.push(`error: ${error.stack}`));
+  page.on("requestfailed", (request) => list.push(`failed: ${request.url()} ${request.failure()?.errorText}`));
+  page.on("request", (request) => {
+    const { protocol, origin: to } = new URL(request.url());
+    if (protocol !== "data:" && to !== origin) list.push(`to another host: ${request.url()}`);
+  });
+  return list;
+}
+
+// faint lists the texts of a page that stand out too little from what is behind
+// them: by less than 4.5 to 1, or 3 to 1 where they are large (WCAG 2.2, 1.4.3).
+// What cannot be used is exempt.
+function faint() {
+  const read = (colour) => colour.match(/[\d.]+/g).map(Number);
+  const over = ([r, g, b, a = 1], below) => [r, g, b].map((c, i) => c * a + below[i] * (1 - a));
+  const luminance = (colour) => {
+    const [r, g, b] = colour.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    if (!element) return matchMedia("(prefers-color-scheme: dark)").matches ? [0, 0, 0] : [255, 255, 255];
+    return over(read(getComputedStyle(element).backgroundColor), behind(element.parentElement));
+  };
+  const list = new Set();
+  for (const element of document.body.querySelectorAll("*")) {
+    const text = [...element.childNodes].map((n) => (n.nodeType === Node.TEXT_NODE ? n.data.trim() : "")).join("");
+    if (!text || !element.checkVisibility() || element.closest("svg, script, [disabled], option")) continue;
+    const style = getComputedStyle(element);
+    const back = behind(element);
+    const [a, b] = [luminance(over(read(style.color), back)), luminance(back)].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    const size = parseFloat(style.fontSize);
+    if (ratio < (size >= 24 || (size >= 18.66 && style.fontWeight >= 700) ? 3 : 4.5)) {
+      list.add(`${ratio.toFixed(1)}: ${element.tagName}.${element.className} ${text.slice(0, 30)} ${style.color} on ${back.map(Math.round)}`);
+    }
+  }
+  return [...list];
+}
+
+// visit uses the page of the service at an address, and stores one plant.
+async function visit(browser, name, address, id, options) {
+  const context = await browser.newContext({ reducedMotion: "reduce", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const wrong = await complaints(page, new URL(address).origin);
+  const look = async (what, element) => {
+    for (const text of await page.evaluate(faint)) wrong.push(`too faint, in ${what}: ${text}`);
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    if (width > options.viewport.width) wrong.push(`too wide, in ${what}: ${width}`);
+    if (pictures) await element.screenshot({ path: `${pictures}/${name}-${what}.png` });
+  };
+
+  const described = await (await fetch(`${address}/openapi.json`)).json();
+  assert.equal(described.servers[0].variables.base_url.default, address, "the address in the document");
+  const operations = Object.values(described.paths).flatMap((path) => Object.values(path));
+
+  await page.goto(`${address}/docs`);
+  await page.locator(".opblock").nth(operations.length - 1).waitFor();
+  assert.deepEqual(
+    await page.locator(".opblock-summary-description").allTextContents(),
+    operations.map((operation) => operation.summary),
+    "the operations, in the order of the document",
+  );
+  await look("page", page.locator("body"));
+
+  await page.getByRole("button", { name: "Authorize" }).click();
+  const dialog = page.locator(".dialog-ux .modal-ux");
+  await dialog.locator("input").fill(token);
+  await look("credentials", page);
+  await dialog.getByRole("button", { name: "Apply credentials" }).click();
+  await dialog.getByRole("button", { name: "Close" }).last().click();
+
+  for (const { operationId, parameters: named = [] } of operations) {
+    const parameters = named.map((it) => (it.$ref ? described.components.parameters[it.$ref.split("/").pop()] : it));
+    const block = page.locator(`#operations-plants-${operationId}`);
+    await block.locator(".opblock-summary-control").click();
+    await block.getByRole("button", { name: "Try it out" }).click();
+    await block.getByRole("button", { name: "Execute" }).waitFor();
+    for (const parameter of parameters.filter((it) => !it.required && it.example !== undefined)) {
+      const row = block.locator(`tr[data-param-name="${parameter.name}"]`);
+      assert.notEqual(await row.locator("input").inputValue(), String(parameter.example), `${operationId}: ${parameter.name} is filled in`);
+      assert.match(await row.textContent(), /Example: /, `${operationId}: ${parameter.name} has no example`);
+    }
+    if (operationId === "createPlant") await create(block, id, name);
+    await look(operationId, block);
+    await block.locator(".opblock-summary-control").click();
+  }
+
+  const stored = await fetch(`${address}/plants/${id}`, { headers: { Authorization: `Bearer ${token}` } });
+  const plant = await stored.json();
+  assert.deepEqual([stored.status, plant.name, plant.tag], [200, "Ficus lyrata", name], "what is stored");
+  assert.deepEqual(wrong, [], "what is wrong with the page");
+  await context.close();
+  console.log(`${name}: read, authorised, created plant ${id}`);
+}
+
+// create creates a plant from the page, and reads the answer there.
+async function create(block, id, tag) {
+  await block.locator("textarea").fill(JSON.stringify({ id, name: "Ficus lyrata", tag }));
+  await block.getByRole("button", { name: "Execute" }).click();
+  const answer = block.locator(".live-responses-table .response");
+  await answer.waitFor();
+  const status = (await answer.locator(".response-col_status").textContent()).trim();
+  const body = await answer.locator(".highlight-code code").first().textContent();
+  assert.deepEqual([status, JSON.parse(body)], ["200", { name: "Ficus lyrata", tag }], "the answer in the page");
+}
+
+const chromiums = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const executablePath = process.env.CHROMIUM ?? chromiums.find(existsSync);
+assert.ok(executablePath, "no Chromium here: install it, or name it in CHROMIUM");
+const browser = await chromium.launch({
+  executablePath,
+  args: ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
+  chromiumSandbox: process.getuid?.() !== 0, // it refuses to work for root
+});
+started.push({ kill: () => browser.close() });
+try {
+  const address = await serve();
+  const desk = { viewport: { width: 1280, height: 900 } };
+  const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+  await visit(browser, "light", address, 1, { ...desk, colorScheme: "light" });
+  await visit(browser, "dark", address, 2, { ...desk, colorScheme: "dark" });
+  await visit(browser, "phone", address, 3, { ...phone, colorScheme: "light" });
+  await visit(browser, "phone-dark", address, 4, { ...phone, colorScheme: "dark" });
+  const to = {};
+  const below = await proxy("/store", to);
+  to.address = await serve("--base-url", below);
+  await visit(browser, "below-a-path", below, 5, { ...desk, colorScheme: "light" });
+} catch (error) {
+  console.error(log);
+  throw error;
+} finally {
+  for (const it of started.reverse()) await it.kill();
+}
