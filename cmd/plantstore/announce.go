@@ -12,7 +12,8 @@ import (
 )
 
 // announce prints where the service listens and, if asked to, a new token with
-// a line that creates a plant, and where to read more. The certificate is nil without TLS.
+// a line that creates a plant, and where to read more. The certificate is nil
+// without TLS.
 func announce(ctx context.Context, stdout io.Writer, addr net.Addr, cert *certificate, tokens token.Store, printToken bool) error {
 	scheme := "http"
 	if cert != nil {
