@@ -70,8 +70,8 @@ swagger-ui: ## unpack Swagger UI anew, the version that internal/tools/swagger-u
 generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
-checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof \
-	test-race crash stop test-postgres test-failover schemathesis reproducible package-check browser
+checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race \
+	differential crash stop test-postgres test-failover schemathesis browser reproducible package-check
 check: $(checks) ## all that must hold before a change lands
 
 generate-check: ## fail if gen/ is not what api/ says
@@ -130,6 +130,9 @@ browser: internal/tools/node_modules ## try the page at /docs in Chromium; PICTU
 test-race: ## run the tests with the race detector; a skipped test is a failure
 	@$(call unskipped,-race ./...)
 
+differential: ## hold 100,000 generated requests against plain kin-openapi
+	PLANTSTORE_DIFFERENTIAL=100000 go test -count=1 -run '^TestDifferential$$' -v ./internal/httpapi
+
 crash: ## kill a program that writes, 60 times, and look for what it had acknowledged
 	PLANTSTORE_CRASH_ROUNDS=60 go test -count=1 -run '^TestCrash$$' -v ./internal/store/sqlite
 
@@ -163,6 +166,6 @@ unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	elsewhere='needs PostgreSQL.*: make test-(failover'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
-.PHONY: help run test contract-report contract bench bench-store bench-postgres bench-hostile bench-start build swagger-ui \
-	generate check $(checks) test-given
+.PHONY: help run test contract-report contract bench bench-store bench-postgres bench-hostile bench-start build \
+	swagger-ui generate check $(checks) test-given
 .DEFAULT_GOAL := help
