@@ -71,7 +71,7 @@ generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
 checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race \
-	differential crash stop test-postgres test-failover schemathesis browser reproducible package-check
+	differential allocations crash stop test-postgres test-failover schemathesis browser reproducible package-check
 check: $(checks) ## all that must hold before a change lands
 
 generate-check: ## fail if gen/ is not what api/ says
@@ -132,6 +132,9 @@ test-race: ## run the tests with the race detector; a skipped test is a failure
 
 differential: ## hold 100,000 generated requests against plain kin-openapi
 	PLANTSTORE_DIFFERENTIAL=100000 go test -count=1 -run '^TestDifferential$$' -v ./internal/httpapi
+
+allocations: ## fail if a request allocates more often than it did; the short form of bench-http
+	go test -count=1 -run '^TestAllocations$$' -v ./internal/httpapi
 
 crash: ## kill a program that writes, 60 times, and look for what it had acknowledged
 	PLANTSTORE_CRASH_ROUNDS=60 go test -count=1 -run '^TestCrash$$' -v ./internal/store/sqlite

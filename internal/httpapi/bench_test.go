@@ -31,6 +31,16 @@ func (s *mapPlants) Create(_ context.Context, p plant.Plant) error {
 	return nil
 }
 
+func (s *mapPlants) Get(_ context.Context, id int64) (plant.Plant, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, ok := s.plants[id]
+	if !ok {
+		return plant.Plant{}, plant.ErrNotFound
+	}
+	return p, nil
+}
+
 // BenchmarkCreatePlant sends creates through the whole handler.
 func BenchmarkCreatePlant(b *testing.B) {
 	store := openStore(b)
