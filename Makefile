@@ -1,12 +1,14 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
-tool        := go tool -modfile=internal/tools/go.mod
+tool        := go tool -modfile=$(CURDIR)/internal/tools/go.mod
+modules     := . internal/tools internal/bench internal/bench/peers/pocketbase
 
 # Fails if document 2 breaks clients of document 1. oasdiff leaves any change of
 # security at INFO, whatever severity it is given; grep does not.
 unbroken = $(tool) oasdiff breaking --fail-on WARN --severity-levels api/compat.severity $(1) $(2); \
 	! $(tool) oasdiff changelog --format singleline $(1) $(2) | grep -E 'api-(global-)?security'
 DOCUMENT    ?= api/openapi.yaml
+peers       := internal/bench/gen/made
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,6 +53,14 @@ bench-hostile: ## only misuse the service by thousands of connections: what othe
 bench-start: ## only start the program: the time to its first answer, and the memory it then occupies
 	go test -run '^$$' -bench Start -benchtime 20x ./cmd/plantstore
 
+bench-http: $(peers) ## hold the service against other ways to answer the same requests; SHORT=1 for a glance
+	@command -v wrk >/dev/null || $$([ "$$(id -u)" = 0 ] || echo sudo) apt-get install -qy --no-install-recommends wrk
+	@cd internal/bench && go run . $(if $(SHORT),-rounds 1 -duration 1s -warm-up 1s) $(if $(JSON),-json $(abspath $(JSON)))
+
+# What the generators make of the document for the peers of bench-http.
+$(peers): $(DOCUMENT) internal/bench/go.mod internal/bench/generate.go internal/bench/strictserver/config.yaml
+	cd internal/bench && go generate . && touch gen/made
+
 # Where a program runs, and what it is called. Without cgo it needs nothing of the
 # system that it runs on. The tag has help printed without text/template, which
 # would keep the linker from leaving out methods that nobody calls: 2.8 MB.
@@ -80,20 +90,19 @@ generate-check: ## fail if gen/ is not what api/ says
 	(cd "$$tmp" && go generate ./...); \
 	diff -r gen "$$tmp/gen" || { echo 'gen/ is stale: run make generate' >&2; exit 1; }
 
-tidy-check: ## fail if go.mod or go.sum is not tidy
-	go mod tidy -diff
-	cd internal/tools && go mod tidy -diff
+tidy-check: $(peers) ## fail if a go.mod or go.sum is not tidy
+	@for m in $(modules); do (cd "$$m" && go mod tidy -diff) || exit 1; done
 
-vet: ## run go vet, also as on the other systems that the program is built for
-	go vet ./...
+vet: $(peers) ## run go vet, also as on the other systems that the program is built for
+	@for m in $(modules); do (cd "$$m" && go vet ./...) || exit 1; done
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go vet ./...
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go vet ./...
 
 format-check: ## fail if some file is not as gofumpt writes it
 	@files=$$($(tool) gofumpt -l .); [ -z "$$files" ] || { echo "run gofumpt -w on: $$files" >&2; exit 1; }
 
-staticcheck: ## run staticcheck
-	$(tool) staticcheck ./...
+staticcheck: $(peers) ## run staticcheck
+	@for m in $(modules); do (cd "$$m" && $(tool) staticcheck ./...) || exit 1; done
 
 lint-api: internal/tools/node_modules ## lint the document
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
@@ -170,5 +179,5 @@ unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
 .PHONY: help run test contract-report contract bench bench-store bench-postgres bench-hostile bench-start build \
-	swagger-ui generate check $(checks) test-given
+	swagger-ui bench-http generate check $(checks) test-given
 .DEFAULT_GOAL := help

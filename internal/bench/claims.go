@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+)
+
+// claim is a ratio, or a number, that is to be shown.
+type claim struct {
+	what       string
+	of, over   run // over is the zero run: the measurement of the first itself
+	measure    func(Measurement) float64
+	atMost     bool // the bound and the aim are upper ones
+	bound, aim float64
+}
+
+func requests(m Measurement) float64    { return m.Requests }
+func cpu(m Measurement) float64         { return m.CPU }
+func speed(m Measurement) float64       { return 1 / m.InProcess }
+func allocations(m Measurement) float64 { return m.InAllocations }
+
+// claims are what the README says of speed.
+var claims = []claim{
+	{what: "POST /plants in memory, requests/s over `floor`", of: run{ours, create, 64}, over: run{floor, create, 64}, measure: requests, bound: 0.93, aim: 1.00},
+	{what: "the same, CPU over `floor`", of: run{ours, create, 64}, over: run{floor, create, 64}, measure: cpu, atMost: true, bound: 1.08, aim: 1.00},
+	{what: "POST /plants in memory, requests/s over `stock`", of: run{ours, create, 64}, over: run{stock, create, 64}, measure: requests, bound: 1.22, aim: 1.34},
+	{what: "the same in process, speed over `stock`", of: run{ours, create, 0}, over: run{stock, create, 0}, measure: speed, bound: 2.1, aim: 2.4},
+	{what: "the same in process, allocations", of: run{ours, create, 0}, measure: allocations, atMost: true, bound: 24, aim: 19},
+	{what: "POST /plants in memory, requests/s over `ogen`", of: run{ours, create, 64}, over: run{ogen, create, 64}, measure: requests, bound: 1.08, aim: 1.22},
+	{what: "GET /plants/{id} in memory, requests/s over `floor`", of: run{ours, get, 64}, over: run{floor, get, 64}, measure: requests, bound: 0.88, aim: 0.95},
+	{what: "GET /plants?limit=100 in memory, requests/s over `floor`", of: run{ours, list, 64}, over: run{floor, list, 64}, measure: requests, bound: 1.0, aim: 1.5},
+	{what: "POST /plants durable, 64 callers, requests/s over `pocketbase`", of: run{durable, create, 64}, over: run{pocketbase, create, 64}, measure: requests, bound: 14, aim: 19},
+	{what: "POST /plants durable over in memory, 64 callers", of: run{durable, create, 64}, over: run{ours, create, 64}, measure: requests, bound: 0.5, aim: 0.6},
+	{what: "POST /plants durable over in memory, 256 callers", of: run{durable, create, 256}, over: run{ours, create, 256}, measure: requests, bound: 0.75, aim: 0.85},
+}
+
+// shown is what became of a claim: each round has its own ratio, since two runs
+// of one round have met the machine in much the same mood.
+type shown struct {
+	What   string  `json:"what"`
+	Bound  float64 `json:"bound"`
+	Aim    float64 `json:"aim"`
+	Median float64 `json:"median"`
+	Least  float64 `json:"least"`
+	Most   float64 `json:"most"`
+	Holds  bool    `json:"holds"`
+	atMost bool
+}
+
+func show(results []result) (all []shown) {
+	for _, c := range claims {
+		of, over := measured(results, c.of), measured(results, c.over)
+		var ratios []float64
+		for i := range of {
+			ratio := c.measure(of[i])
+			if c.over != (run{}) {
+				ratio /= c.measure(over[i])
+			}
+			ratios = append(ratios, ratio)
+		}
+		s := shown{What: c.what, Bound: c.bound, Aim: c.aim, Median: median(ratios), Least: slices.Min(ratios), Most: slices.Max(ratios), atMost: c.atMost}
+		if s.Holds = s.Median >= s.Bound; s.atMost {
+			s.Holds = s.Median <= s.Bound
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// measured returns the measurements of a run, one of each round.
+func measured(results []result, r run) (all []Measurement) {
+	for _, result := range results {
+		if result.Run == r {
+			all = append(all, result.Measurement)
+		}
+	}
+	return all
+}
+
+func median(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
+	middle := len(values) / 2
+	if len(values)%2 == 0 {
+		return (values[middle-1] + values[middle]) / 2
+	}
+	return values[middle]
+}
+
+// ratio writes a ratio, or a number of allocations, with as many digits as mean
+// something.
+func ratio(value float64) string {
+	if value >= 10 {
+		return fmt.Sprintf("%.1f", value)
+	}
+	return fmt.Sprintf("%.2f", value)
+}

@@ -1,0 +1,42 @@
+// Ours is the whole of internal/httpapi as plantstore serve builds it, over the
+// plants of the benchmark.
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plantstore/plantstore/internal/bench/peer"
+	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+func main() {
+	peer.Main(func(plants *peer.Plants) (http.Handler, error) {
+		store, err := sqlite.Open(context.Background(), sqlite.Memory) // of tokens; never closed, as nothing ends but by being killed
+		if err != nil {
+			return nil, err
+		}
+		tokens, err := token.NewVerifier(store, peer.Token)
+		if err != nil {
+			return nil, err
+		}
+		return httpapi.New(httpapi.Options{
+			Plants:  plants,
+			Tokens:  tokens,
+			MaxBody: 1 << 20,
+			Metrics: prometheus.NewRegistry(),
+			Log:     slog.New(slog.NewJSONHandler(os.Stderr, nil)),
+			LogSlow: time.Second,
+
+			MaxInFlight: 512,
+			FailedAuth:  httpapi.Rate{Limit: 100, Per: time.Minute},
+		})
+	})
+}
