@@ -1,17 +1,125 @@
 package httpapi_test
 
 import (
+	"bytes"
 	"context"
-	"fmt"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
 )
+
+// BenchmarkHandler measures what the handler costs beside net/http: the request
+// and the writer of its answer are used again and again. A floor, which is
+// written by hand and validates nothing, answers the same requests beside it.
+func BenchmarkHandler(b *testing.B) {
+	store := openStore(b)
+	plants := newMapPlants(1000)
+	ours := newBareHandler(b, plants, store, slog.New(slog.DiscardHandler))
+	for _, c := range exchanges {
+		for _, h := range []struct {
+			name    string
+			handler http.Handler
+		}{{"plantstore", ours}, {"floor", floor{plants}.handler()}} {
+			b.Run("operation="+c.name+"/handler="+h.name, func(b *testing.B) {
+				call := c.caller(b, h.handler)
+				b.ReportAllocs()
+				for b.Loop() {
+					call()
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkCreatePlant sends creates, each of another plant, through the whole
+// handler to a store as the program has it.
+func BenchmarkCreatePlant(b *testing.B) {
+	store := openStore(b)
+	b.Run("store="+engine(), func(b *testing.B) {
+		handler := newBareHandler(b, store, store, slog.New(slog.DiscardHandler))
+		b.ReportAllocs()
+		for id := 0; b.Loop(); id++ {
+			r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/plants",
+				strings.NewReader(`{"id":`+strconv.Itoa(id)+`,"name":"Ficus lyrata","tag":"Moraceae"}`))
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Authorization", "Bearer "+staticToken)
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			if w.Code != http.StatusOK {
+				b.Fatalf("answered %d %s", w.Code, w.Body)
+			}
+		}
+	})
+}
+
+// exchange is a request that the handler is measured with.
+type exchange struct{ name, method, target, body string }
+
+var exchanges = []exchange{
+	{"createPlant", http.MethodPost, "/plants", `{"id":123456,"name":"Ficus lyrata","tag":"Moraceae"}`},
+	{"getPlant", http.MethodGet, "/plants/123", ""},
+	{"listPlants", http.MethodGet, "/plants?limit=100", ""},
+}
+
+// caller returns a function that has the handler answer the request. It
+// allocates nothing itself.
+func (e exchange) caller(tb testing.TB, handler http.Handler) func() {
+	tb.Helper()
+	r := httptest.NewRequestWithContext(tb.Context(), e.method, e.target, nil)
+	r.Header.Set("Authorization", "Bearer "+staticToken)
+	body := &rewound{text: []byte(e.body)}
+	if e.body != "" {
+		r.Header.Set("Content-Type", "application/json")
+		r.Body, r.ContentLength = body, int64(len(e.body))
+	}
+	w := &discarding{header: http.Header{}}
+	return func() {
+		body.Reset(body.text)
+		clear(w.header)
+		w.status = 0
+		handler.ServeHTTP(w, r)
+		if w.status != http.StatusOK {
+			tb.Fatalf("%s %s answered %d", e.method, e.target, w.status)
+		}
+	}
+}
+
+// rewound is a body that can be read again.
+type rewound struct {
+	bytes.Reader
+	text []byte
+}
+
+func (*rewound) Close() error { return nil }
+
+// discarding is an [http.ResponseWriter] that keeps the status alone.
+type discarding struct {
+	header http.Header
+	status int
+}
+
+func (w *discarding) Header() http.Header { return w.header }
+
+func (w *discarding) WriteHeader(status int) { w.status = status }
+
+func (w *discarding) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return len(b), nil
+}
 
 // mapPlants keeps plants in a map, so that a benchmark measures the way of a
 // request and not the disk. It is no part of the program.
@@ -19,6 +127,19 @@ type mapPlants struct {
 	plant.Store
 	mu     sync.Mutex
 	plants map[int64]plant.Plant
+	sorted []plant.Plant // the first of them
+}
+
+// newMapPlants returns a store of n plants with the IDs from 1.
+func newMapPlants(n int64) *mapPlants {
+	s := &mapPlants{plants: map[int64]plant.Plant{}}
+	for id := range n {
+		p := plant.Plant{ID: id + 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
+		p = p.Stamped(id, time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC).UnixMicro(), time.Date(2026, 11, 20, 9, 0, 0, 123456000, time.UTC).UnixMicro())
+		s.plants[p.ID] = p
+		s.sorted = append(s.sorted, p)
+	}
+	return s
 }
 
 func (s *mapPlants) Create(_ context.Context, p plant.Plant) error {
@@ -36,32 +157,85 @@ func (s *mapPlants) Get(_ context.Context, id int64) (plant.Plant, error) {
 	defer s.mu.Unlock()
 	p, ok := s.plants[id]
 	if !ok {
-		return plant.Plant{}, plant.ErrNotFound
+		return p, plant.ErrNotFound
 	}
 	return p, nil
 }
 
-// BenchmarkCreatePlant sends creates through the whole handler.
-func BenchmarkCreatePlant(b *testing.B) {
-	store := openStore(b)
-	for name, plants := range map[string]plant.Store{
-		"store=map":         &mapPlants{plants: map[int64]plant.Plant{}},
-		"store=" + engine(): store,
-	} {
-		b.Run(name, func(b *testing.B) {
-			handler := newBareHandler(b, plants, store, slog.New(slog.DiscardHandler))
-			b.ReportAllocs()
-			for id := 0; b.Loop(); id++ {
-				r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/plants",
-					strings.NewReader(fmt.Sprintf(`{"id":%d,"name":"Ficus lyrata","tag":"Moraceae"}`, id)))
-				r.Header.Set("Content-Type", "application/json")
-				r.Header.Set("Authorization", "Bearer "+staticToken)
-				w := httptest.NewRecorder()
-				handler.ServeHTTP(w, r)
-				if w.Code != http.StatusOK {
-					b.Fatalf("answered %d %s", w.Code, w.Body)
-				}
-			}
-		})
+func (s *mapPlants) List(_ context.Context, page plant.Page) ([]plant.Plant, bool, error) {
+	return slices.Clone(s.sorted[:page.Limit]), true, nil
+}
+
+// floor is what is left of the service without a document: three operations by
+// hand on net/http and encoding/json, for those who send what they should.
+type floor struct{ plants plant.Store }
+
+func (f floor) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /plants", f.create)
+	mux.HandleFunc("GET /plants/{id}", f.get)
+	mux.HandleFunc("GET /plants", f.list)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !ok || subtle.ConstantTimeCompare([]byte(token), []byte(staticToken)) != 1 {
+			http.Error(w, "no", http.StatusUnauthorized)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+func (f floor) create(w http.ResponseWriter, r *http.Request) {
+	var p plantapi.NewPlant
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&p); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
 	}
+	if err := f.plants.Create(r.Context(), plant.Plant{ID: p.ID, Name: p.Name, Tag: p.Tag}); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Location", "/plants/"+strconv.FormatInt(p.ID, 10))
+	f.answer(w, plantapi.Plant{Name: p.Name, Tag: p.Tag})
+}
+
+func (f floor) get(w http.ResponseWriter, r *http.Request) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	p, err := f.plants.Get(r.Context(), id)
+	if errors.Is(err, plant.ErrNotFound) {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("ETag", `"`+p.ETag+`"`)
+	f.answer(w, stored(p))
+}
+
+func (f floor) list(w http.ResponseWriter, r *http.Request) {
+	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	plants, more, _ := f.plants.List(r.Context(), plant.Page{Limit: limit})
+	if more {
+		w.Header().Set("Link", "</plants?after="+strconv.FormatInt(plants[len(plants)-1].ID, 10)+`>; rel="next"`)
+	}
+	answer := make([]plantapi.StoredPlant, len(plants))
+	for i, p := range plants {
+		answer[i] = stored(p)
+	}
+	f.answer(w, answer)
+}
+
+func (floor) answer(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func stored(p plant.Plant) plantapi.StoredPlant {
+	return plantapi.StoredPlant{ID: p.ID, Name: p.Name, Tag: p.Tag, ETag: p.ETag, CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
 }
