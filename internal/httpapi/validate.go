@@ -2,11 +2,8 @@ package httpapi
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"time"
-
-	"github.com/go-chi/chi/v5"
 
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -27,10 +24,10 @@ type validator struct {
 }
 
 // validate lets only requests through that the document allows. Chi has matched
-// when it runs, so the pattern names the operation.
+// when it runs, so r.Pattern names the operation.
 func (v validator) validate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		op := v.operations[route{documented(r.Method), chi.RouteContext(r.Context()).RoutePattern()}]
+		op := v.operations[route{documented(r.Method), r.Pattern}]
 		exchangeOf(w).operation = op
 		if err := v.admit(w, r, op); err != nil {
 			v.failures.write(w, r, err)
@@ -44,9 +41,7 @@ func (v validator) validate(next http.Handler) http.Handler {
 		if op.scope == token.Write {
 			// A caller who hangs up, or closes its sending half, cancels the
 			// context of a request. What it asked for is done all the same.
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), writeDeadline)
-			defer cancel()
-			r = r.WithContext(ctx)
+			outliveCaller(r.Context(), time.Now().Add(writeDeadline))
 		}
 		next.ServeHTTP(w, r)
 	})
