@@ -33,7 +33,7 @@ func (f fakePlants) GetPlant(_ context.Context, req plantserver.GetPlantRequestO
 // A fake store of one's own for tests, in a few lines.
 func Example_fake() {
 	fake := fakePlants{plants: map[int64]plantapi.StoredPlant{1: {ID: 1, Name: "Ficus lyrata"}}}
-	server := httptest.NewServer(plantserver.Handler(plantserver.NewStrictHandler(fake, nil)))
+	server := httptest.NewServer(plantserver.Handler(plantserver.NewStrictHandler(fake)))
 	defer server.Close()
 
 	client, err := plantclient.NewClientWithResponses(server.URL)

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"strconv"
+
 	"github.com/go-chi/chi/v5"
 	"github.com/oapi-codegen/runtime"
 	. "github.com/plantstore/plantstore/gen/plantapi"
@@ -87,368 +89,151 @@ func (_ Unimplemented) CreatePlants(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ServerInterfaceWrapper converts contexts to parameters.
+// ServerInterfaceWrapper converts requests to parameters.
 type ServerInterfaceWrapper struct {
-	Handler            ServerInterface
-	HandlerMiddlewares []MiddlewareFunc
-	ErrorHandlerFunc   func(w http.ResponseWriter, r *http.Request, err error)
+	Handler          ServerInterface
+	ErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-type MiddlewareFunc func(http.Handler) http.Handler
-
-// ListPlants operation middleware
+// ListPlants binds the parameters of the operation.
 func (siw *ServerInterfaceWrapper) ListPlants(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params ListPlantsParams
-
-	// ------------- Optional query parameter "limit" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
-		} else {
+	query := r.Form
+	if query == nil { // nobody had to parse it before
+		query = r.URL.Query()
+	}
+	if values := query["limit"]; len(values) > 0 {
+		text := values[0]
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+			return
 		}
-		return
+		value := int32(n)
+		params.Limit = &value
 	}
-
-	// ------------- Optional query parameter "after" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
-		} else {
+	if values := query["after"]; len(values) > 0 {
+		text := values[0]
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+			return
 		}
-		return
+		value := int64(n)
+		params.After = &value
 	}
-
-	// ------------- Optional query parameter "tag" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", r.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tag"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tag", Err: err})
-		}
-		return
+	if values := query["tag"]; len(values) > 0 {
+		text := values[0]
+		value := string(text)
+		params.Tag = &value
 	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ListPlants(w, r, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.Handler.ListPlants(w, r, params)
 }
 
-// CreatePlant operation middleware
+// CreatePlant binds the parameters of the operation.
 func (siw *ServerInterfaceWrapper) CreatePlant(w http.ResponseWriter, r *http.Request) {
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreatePlant(w, r)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.Handler.CreatePlant(w, r)
 }
 
-// DeletePlant operation middleware
+// DeletePlant binds the parameters of the operation.
 func (siw *ServerInterfaceWrapper) DeletePlant(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// ------------- Path parameter "id" -------------
 	var id int64
-
-	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
-	if err != nil {
-		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
-		return
+	{
+		text := r.PathValue("id")
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+			return
+		}
+		value := int64(n)
+		id = value
 	}
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params DeletePlantParams
-
-	headers := r.Header
-
-	// ------------- Optional header parameter "If-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
-		var IfMatch IfMatch
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
-			return
-		}
-
-		params.IfMatch = &IfMatch
-
+	if values := r.Header.Values("If-Match"); len(values) > 0 {
+		text := values[0]
+		value := IfMatch(text)
+		params.IfMatch = &value
 	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.DeletePlant(w, r, id, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.Handler.DeletePlant(w, r, id, params)
 }
 
-// GetPlant operation middleware
+// GetPlant binds the parameters of the operation.
 func (siw *ServerInterfaceWrapper) GetPlant(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// ------------- Path parameter "id" -------------
 	var id int64
-
-	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
-	if err != nil {
-		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
-		return
+	{
+		text := r.PathValue("id")
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+			return
+		}
+		value := int64(n)
+		id = value
 	}
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params GetPlantParams
-
-	headers := r.Header
-
-	// ------------- Optional header parameter "If-None-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
-		var IfNoneMatch IfNoneMatch
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
-			return
-		}
-
-		params.IfNoneMatch = &IfNoneMatch
-
+	if values := r.Header.Values("If-None-Match"); len(values) > 0 {
+		text := values[0]
+		value := IfNoneMatch(text)
+		params.IfNoneMatch = &value
 	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.GetPlant(w, r, id, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.Handler.GetPlant(w, r, id, params)
 }
 
-// PatchPlant operation middleware
+// PatchPlant binds the parameters of the operation.
 func (siw *ServerInterfaceWrapper) PatchPlant(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// ------------- Path parameter "id" -------------
 	var id int64
-
-	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
-	if err != nil {
-		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
-		return
+	{
+		text := r.PathValue("id")
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+			return
+		}
+		value := int64(n)
+		id = value
 	}
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params PatchPlantParams
-
-	headers := r.Header
-
-	// ------------- Optional header parameter "If-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
-		var IfMatch IfMatch
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
-			return
-		}
-
-		params.IfMatch = &IfMatch
-
+	if values := r.Header.Values("If-Match"); len(values) > 0 {
+		text := values[0]
+		value := IfMatch(text)
+		params.IfMatch = &value
 	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.PatchPlant(w, r, id, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.Handler.PatchPlant(w, r, id, params)
 }
 
-// PutPlant operation middleware
+// PutPlant binds the parameters of the operation.
 func (siw *ServerInterfaceWrapper) PutPlant(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// ------------- Path parameter "id" -------------
 	var id int64
-
-	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
-	if err != nil {
-		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
-		return
+	{
+		text := r.PathValue("id")
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+			return
+		}
+		value := int64(n)
+		id = value
 	}
-
-	// Parameter object where we will unmarshal all parameters from the context
 	var params PutPlantParams
-
-	headers := r.Header
-
-	// ------------- Optional header parameter "If-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
-		var IfMatch IfMatch
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
-			return
-		}
-
-		params.IfMatch = &IfMatch
-
+	if values := r.Header.Values("If-Match"); len(values) > 0 {
+		text := values[0]
+		value := IfMatch(text)
+		params.IfMatch = &value
 	}
-
-	// ------------- Optional header parameter "If-None-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
-		var IfNoneMatch IfNoneMatch
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
-			return
-		}
-
-		params.IfNoneMatch = &IfNoneMatch
-
+	if values := r.Header.Values("If-None-Match"); len(values) > 0 {
+		text := values[0]
+		value := IfNoneMatch(text)
+		params.IfNoneMatch = &value
 	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.PutPlant(w, r, id, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.Handler.PutPlant(w, r, id, params)
 }
 
-// CreatePlants operation middleware
+// CreatePlants binds the parameters of the operation.
 func (siw *ServerInterfaceWrapper) CreatePlants(w http.ResponseWriter, r *http.Request) {
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreatePlants(w, r)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.Handler.CreatePlants(w, r)
 }
 
-type UnescapedCookieParamError struct {
-	ParamName string
-	Err       error
-}
-
-func (e *UnescapedCookieParamError) Error() string {
-	return fmt.Sprintf("error unescaping cookie parameter '%s'", e.ParamName)
-}
-
-func (e *UnescapedCookieParamError) Unwrap() error {
-	return e.Err
-}
-
-type UnmarshalingParamError struct {
-	ParamName string
-	Err       error
-}
-
-func (e *UnmarshalingParamError) Error() string {
-	return fmt.Sprintf("Error unmarshaling parameter %s as JSON: %s", e.ParamName, e.Err.Error())
-}
-
-func (e *UnmarshalingParamError) Unwrap() error {
-	return e.Err
-}
-
-type RequiredParamError struct {
-	ParamName string
-}
-
-func (e *RequiredParamError) Error() string {
-	return fmt.Sprintf("Query argument %s is required, but not found", e.ParamName)
-}
-
-type RequiredHeaderError struct {
-	ParamName string
-	Err       error
-}
-
-func (e *RequiredHeaderError) Error() string {
-	return fmt.Sprintf("Header parameter %s is required, but not found", e.ParamName)
-}
-
-func (e *RequiredHeaderError) Unwrap() error {
-	return e.Err
-}
-
+// InvalidParamFormatError means that a parameter is not of its type.
 type InvalidParamFormatError struct {
 	ParamName string
 	Err       error
@@ -458,85 +243,39 @@ func (e *InvalidParamFormatError) Error() string {
 	return fmt.Sprintf("Invalid format for parameter %s: %s", e.ParamName, e.Err.Error())
 }
 
-func (e *InvalidParamFormatError) Unwrap() error {
-	return e.Err
-}
+func (e *InvalidParamFormatError) Unwrap() error { return e.Err }
 
-type TooManyValuesForParamError struct {
-	ParamName string
-	Count     int
-}
-
-func (e *TooManyValuesForParamError) Error() string {
-	return fmt.Sprintf("Expected one value for %s, got %d", e.ParamName, e.Count)
-}
-
-// Handler creates http.Handler with routing matching OpenAPI spec.
+// Handler has each operation of the document answered by si.
 func Handler(si ServerInterface) http.Handler {
 	return HandlerWithOptions(si, ChiServerOptions{})
 }
 
+// ChiServerOptions says where routes go and who answers what cannot be bound.
 type ChiServerOptions struct {
-	BaseURL          string
-	BaseRouter       chi.Router
-	Middlewares      []MiddlewareFunc
-	ErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
+	BaseURL          string                                                  // stands before each path
+	BaseRouter       chi.Router                                              // gets the routes; nil: a new one
+	ErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error) // nil: 400 and the error
 }
 
-// HandlerFromMux creates http.Handler with routing matching OpenAPI spec based on the provided mux.
-func HandlerFromMux(si ServerInterface, r chi.Router) http.Handler {
-	return HandlerWithOptions(si, ChiServerOptions{
-		BaseRouter: r,
-	})
-}
-
-func HandlerFromMuxWithBaseURL(si ServerInterface, r chi.Router, baseURL string) http.Handler {
-	return HandlerWithOptions(si, ChiServerOptions{
-		BaseURL:    baseURL,
-		BaseRouter: r,
-	})
-}
-
-// HandlerWithOptions creates http.Handler with additional options
+// HandlerWithOptions has each operation of the document answered by si.
 func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handler {
 	r := options.BaseRouter
-
 	if r == nil {
 		r = chi.NewRouter()
 	}
-	if options.ErrorHandlerFunc == nil {
-		options.ErrorHandlerFunc = func(w http.ResponseWriter, r *http.Request, err error) {
+	wrapper := ServerInterfaceWrapper{Handler: si, ErrorHandlerFunc: options.ErrorHandlerFunc}
+	if wrapper.ErrorHandlerFunc == nil {
+		wrapper.ErrorHandlerFunc = func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 		}
 	}
-	wrapper := ServerInterfaceWrapper{
-		Handler:            si,
-		HandlerMiddlewares: options.Middlewares,
-		ErrorHandlerFunc:   options.ErrorHandlerFunc,
-	}
-
-	r.Group(func(r chi.Router) {
-		r.Get(options.BaseURL+"/plants", wrapper.ListPlants)
-	})
-	r.Group(func(r chi.Router) {
-		r.Post(options.BaseURL+"/plants", wrapper.CreatePlant)
-	})
-	r.Group(func(r chi.Router) {
-		r.Delete(options.BaseURL+"/plants/{id}", wrapper.DeletePlant)
-	})
-	r.Group(func(r chi.Router) {
-		r.Get(options.BaseURL+"/plants/{id}", wrapper.GetPlant)
-	})
-	r.Group(func(r chi.Router) {
-		r.Patch(options.BaseURL+"/plants/{id}", wrapper.PatchPlant)
-	})
-	r.Group(func(r chi.Router) {
-		r.Put(options.BaseURL+"/plants/{id}", wrapper.PutPlant)
-	})
-	r.Group(func(r chi.Router) {
-		r.Post(options.BaseURL+"/plants:batch", wrapper.CreatePlants)
-	})
-
+	r.Get(options.BaseURL+"/plants", wrapper.ListPlants)
+	r.Post(options.BaseURL+"/plants", wrapper.CreatePlant)
+	r.Delete(options.BaseURL+"/plants/{id}", wrapper.DeletePlant)
+	r.Get(options.BaseURL+"/plants/{id}", wrapper.GetPlant)
+	r.Patch(options.BaseURL+"/plants/{id}", wrapper.PatchPlant)
+	r.Put(options.BaseURL+"/plants/{id}", wrapper.PutPlant)
+	r.Post(options.BaseURL+"/plants:batch", wrapper.CreatePlants)
 	return r
 }
 
@@ -1563,251 +1302,168 @@ type StrictServerInterface interface {
 	CreatePlants(ctx context.Context, request CreatePlantsRequestObject) (CreatePlantsResponseObject, error)
 }
 
-type StrictHandlerFunc func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error)
-type StrictMiddlewareFunc func(f StrictHandlerFunc, operationID string) StrictHandlerFunc
-
+// StrictHTTPServerOptions says who does what a strict handler does not.
 type StrictHTTPServerOptions struct {
-	RequestErrorHandlerFunc  func(w http.ResponseWriter, r *http.Request, err error)
-	ResponseErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
+	// BindBody makes *into, of the type that the operation takes, what the
+	// body of the request says; nil: it is decoded by encoding/json.
+	BindBody func(r *http.Request, into any) error
+	// ErrorHandlerFunc answers a request that failed; nil: 500 and the error.
+	ErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-func NewStrictHandler(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc) ServerInterface {
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: StrictHTTPServerOptions{
-		RequestErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-		},
-		ResponseErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-		},
-	}}
+// NewStrictHandler has requests answered by ssi.
+func NewStrictHandler(ssi StrictServerInterface) ServerInterface {
+	return NewStrictHandlerWithOptions(ssi, StrictHTTPServerOptions{})
 }
 
-func NewStrictHandlerWithOptions(ssi StrictServerInterface, middlewares []StrictMiddlewareFunc, options StrictHTTPServerOptions) ServerInterface {
-	if options.RequestErrorHandlerFunc == nil {
-		options.RequestErrorHandlerFunc = func(w http.ResponseWriter, r *http.Request, err error) {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-		}
+// NewStrictHandlerWithOptions has requests answered by ssi.
+func NewStrictHandlerWithOptions(ssi StrictServerInterface, options StrictHTTPServerOptions) ServerInterface {
+	if options.BindBody == nil {
+		options.BindBody = runtime.BindJSONBody
 	}
-	if options.ResponseErrorHandlerFunc == nil {
-		options.ResponseErrorHandlerFunc = func(w http.ResponseWriter, r *http.Request, err error) {
+	if options.ErrorHandlerFunc == nil {
+		options.ErrorHandlerFunc = func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
 	}
-	return &strictHandler{ssi: ssi, middlewares: middlewares, options: options}
+	return &strictHandler{ssi: ssi, options: options}
 }
 
 type strictHandler struct {
-	ssi         StrictServerInterface
-	middlewares []StrictMiddlewareFunc
-	options     StrictHTTPServerOptions
+	ssi     StrictServerInterface
+	options StrictHTTPServerOptions
 }
 
-// ListPlants operation middleware
+// ListPlants has a request answered by the strict interface.
 func (sh *strictHandler) ListPlants(w http.ResponseWriter, r *http.Request, params ListPlantsParams) {
 	var request ListPlantsRequestObject
-
 	request.Params = params
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.ListPlants(ctx, request.(ListPlantsRequestObject))
+	response, err := sh.ssi.ListPlants(r.Context(), request)
+	if err == nil && response == nil {
+		err = errors.New("ListPlants returned no answer")
 	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "ListPlants")
+	if err == nil {
+		err = response.VisitListPlantsResponse(w)
 	}
-
-	response, err := handler(r.Context(), w, r, request)
-
 	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(ListPlantsResponseObject); ok {
-		if err := validResponse.VisitListPlantsResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+		sh.options.ErrorHandlerFunc(w, r, err)
 	}
 }
 
-// CreatePlant operation middleware
+// CreatePlant has a request answered by the strict interface.
 func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantRequestObject
-
-	var body CreatePlantJSONRequestBody
-	if err := runtime.BindJSONBody(r, &body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+	request.Body = new(CreatePlantJSONRequestBody)
+	if err := sh.options.BindBody(r, request.Body); err != nil {
+		sh.options.ErrorHandlerFunc(w, r, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.CreatePlant(ctx, request.(CreatePlantRequestObject))
+	response, err := sh.ssi.CreatePlant(r.Context(), request)
+	if err == nil && response == nil {
+		err = errors.New("CreatePlant returned no answer")
 	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CreatePlant")
+	if err == nil {
+		err = response.VisitCreatePlantResponse(w)
 	}
-
-	response, err := handler(r.Context(), w, r, request)
-
 	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(CreatePlantResponseObject); ok {
-		if err := validResponse.VisitCreatePlantResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+		sh.options.ErrorHandlerFunc(w, r, err)
 	}
 }
 
-// DeletePlant operation middleware
+// DeletePlant has a request answered by the strict interface.
 func (sh *strictHandler) DeletePlant(w http.ResponseWriter, r *http.Request, id int64, params DeletePlantParams) {
 	var request DeletePlantRequestObject
-
 	request.ID = id
 	request.Params = params
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.DeletePlant(ctx, request.(DeletePlantRequestObject))
+	response, err := sh.ssi.DeletePlant(r.Context(), request)
+	if err == nil && response == nil {
+		err = errors.New("DeletePlant returned no answer")
 	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "DeletePlant")
+	if err == nil {
+		err = response.VisitDeletePlantResponse(w)
 	}
-
-	response, err := handler(r.Context(), w, r, request)
-
 	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(DeletePlantResponseObject); ok {
-		if err := validResponse.VisitDeletePlantResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+		sh.options.ErrorHandlerFunc(w, r, err)
 	}
 }
 
-// GetPlant operation middleware
+// GetPlant has a request answered by the strict interface.
 func (sh *strictHandler) GetPlant(w http.ResponseWriter, r *http.Request, id int64, params GetPlantParams) {
 	var request GetPlantRequestObject
-
 	request.ID = id
 	request.Params = params
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.GetPlant(ctx, request.(GetPlantRequestObject))
+	response, err := sh.ssi.GetPlant(r.Context(), request)
+	if err == nil && response == nil {
+		err = errors.New("GetPlant returned no answer")
 	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "GetPlant")
+	if err == nil {
+		err = response.VisitGetPlantResponse(w)
 	}
-
-	response, err := handler(r.Context(), w, r, request)
-
 	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(GetPlantResponseObject); ok {
-		if err := validResponse.VisitGetPlantResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+		sh.options.ErrorHandlerFunc(w, r, err)
 	}
 }
 
-// PatchPlant operation middleware
+// PatchPlant has a request answered by the strict interface.
 func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id int64, params PatchPlantParams) {
 	var request PatchPlantRequestObject
-
 	request.ID = id
 	request.Params = params
-
-	var body PatchPlantApplicationMergePatchPlusJSONRequestBody
-	if err := runtime.BindJSONBody(r, &body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+	request.Body = new(PatchPlantApplicationMergePatchPlusJSONRequestBody)
+	if err := sh.options.BindBody(r, request.Body); err != nil {
+		sh.options.ErrorHandlerFunc(w, r, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.PatchPlant(ctx, request.(PatchPlantRequestObject))
+	response, err := sh.ssi.PatchPlant(r.Context(), request)
+	if err == nil && response == nil {
+		err = errors.New("PatchPlant returned no answer")
 	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "PatchPlant")
+	if err == nil {
+		err = response.VisitPatchPlantResponse(w)
 	}
-
-	response, err := handler(r.Context(), w, r, request)
-
 	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(PatchPlantResponseObject); ok {
-		if err := validResponse.VisitPatchPlantResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+		sh.options.ErrorHandlerFunc(w, r, err)
 	}
 }
 
-// PutPlant operation middleware
+// PutPlant has a request answered by the strict interface.
 func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int64, params PutPlantParams) {
 	var request PutPlantRequestObject
-
 	request.ID = id
 	request.Params = params
-
-	var body PutPlantJSONRequestBody
-	if err := runtime.BindJSONBody(r, &body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+	request.Body = new(PutPlantJSONRequestBody)
+	if err := sh.options.BindBody(r, request.Body); err != nil {
+		sh.options.ErrorHandlerFunc(w, r, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.PutPlant(ctx, request.(PutPlantRequestObject))
+	response, err := sh.ssi.PutPlant(r.Context(), request)
+	if err == nil && response == nil {
+		err = errors.New("PutPlant returned no answer")
 	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "PutPlant")
+	if err == nil {
+		err = response.VisitPutPlantResponse(w)
 	}
-
-	response, err := handler(r.Context(), w, r, request)
-
 	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(PutPlantResponseObject); ok {
-		if err := validResponse.VisitPutPlantResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+		sh.options.ErrorHandlerFunc(w, r, err)
 	}
 }
 
-// CreatePlants operation middleware
+// CreatePlants has a request answered by the strict interface.
 func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantsRequestObject
-
-	var body CreatePlantsJSONRequestBody
-	if err := runtime.BindJSONBody(r, &body); err != nil {
-		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+	request.Body = new(CreatePlantsJSONRequestBody)
+	if err := sh.options.BindBody(r, request.Body); err != nil {
+		sh.options.ErrorHandlerFunc(w, r, err)
 		return
 	}
-	request.Body = &body
-
-	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
-		return sh.ssi.CreatePlants(ctx, request.(CreatePlantsRequestObject))
+	response, err := sh.ssi.CreatePlants(r.Context(), request)
+	if err == nil && response == nil {
+		err = errors.New("CreatePlants returned no answer")
 	}
-	for _, middleware := range sh.middlewares {
-		handler = middleware(handler, "CreatePlants")
+	if err == nil {
+		err = response.VisitCreatePlantsResponse(w)
 	}
-
-	response, err := handler(r.Context(), w, r, request)
-
 	if err != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, err)
-	} else if validResponse, ok := response.(CreatePlantsResponseObject); ok {
-		if err := validResponse.VisitCreatePlantsResponse(w); err != nil {
-			sh.options.ResponseErrorHandlerFunc(w, r, err)
-		}
-	} else if response != nil {
-		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+		sh.options.ErrorHandlerFunc(w, r, err)
 	}
 }

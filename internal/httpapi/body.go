@@ -7,7 +7,9 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -20,33 +22,89 @@ const (
 	mergePatchType = "application/merge-patch+json"
 )
 
+// bodySchema is what the document says of a body of one media type.
+type bodySchema struct {
+	*openapi3.Schema
+	names   map[string]string                 // of all members that it knows, each by itself
+	options []openapi3.SchemaValidationOption // for [openapi3.Schema.VisitJSON]
+}
+
+func loadBodySchema(schema *openapi3.Schema) *bodySchema {
+	loaded := &bodySchema{
+		Schema:  schema,
+		names:   map[string]string{},
+		options: []openapi3.SchemaValidationOption{openapi3.FailFast()},
+	}
+	readOnly := false
+	eachSchema(schema, map[*openapi3.Schema]bool{}, func(part *openapi3.Schema) {
+		readOnly = readOnly || part.ReadOnly
+		for name := range part.Properties {
+			loaded.names[name] = name
+		}
+	})
+	if readOnly { // elsewhere it makes no difference but takes its time
+		loaded.options = append(loaded.options, openapi3.VisitAsRequest())
+	}
+	return loaded
+}
+
+// checkedBody is a body and, once it has been held against the schema, what it
+// says. It stands in for the Body of its request, so that nobody reads another
+// value out of it than the one that was checked.
+type checkedBody struct {
+	decoder
+	text  []byte
+	value any
+}
+
+// checkedBodies are used again, but for the larger ones.
+var checkedBodies = sync.Pool{New: func() any { return new(checkedBody) }}
+
+// maxPooled is how many bytes a buffer may have that is used again.
+const maxPooled = 16 << 10
+
+func (b *checkedBody) release() {
+	if cap(b.text) > maxPooled {
+		return
+	}
+	b.takeBack(b.value)
+	b.value = nil
+	checkedBodies.Put(b)
+}
+
 // checkBody reads the body of a request, once, decodes it, once, holds it
-// against the schema, and leaves the very value that it checked for the
-// generated code to bind.
+// against the schema, and leaves the very value that it checked for bindBody.
 func (v validator) checkBody(w http.ResponseWriter, r *http.Request, op *operation) error {
 	if err := announced(r); err != nil {
 		return err
 	}
-	schema, err := bodySchema(r.Header, op)
+	schema, err := op.bodySchema(r.Header)
 	if err != nil {
 		return err
 	}
-	body, err := v.readBody(w, r)
-	if err != nil {
+	body := checkedBodies.Get().(*checkedBody)
+	if err := body.check(v, w, r, schema); err != nil {
+		body.release()
 		return err
 	}
-	value, err := decodeJSON(body)
-	if err != nil {
+	r.Body = body
+	return nil
+}
+
+func (b *checkedBody) check(v validator, w http.ResponseWriter, r *http.Request, schema *bodySchema) (err error) {
+	if b.text, err = v.readBody(w, r, b.text[:0]); err != nil {
+		return err
+	}
+	if b.value, err = b.decode(b.text, schema.names); err != nil {
 		return fail(plantapi.CodeMalformedBody, "body is not one well-formed JSON value: "+err.Error())
 	}
-	if details := violations(schema, value); len(details) > 0 {
+	if details := schema.violations(b.value, b.exact); len(details) > 0 {
 		return &failure{
 			code:    plantapi.CodeInvalidBody,
 			message: describe("body does not match the schema", details),
 			details: details,
 		}
 	}
-	r.Body = checkedBody{value}
 	return nil
 }
 
@@ -76,14 +134,14 @@ func announced(r *http.Request) error {
 }
 
 // bodySchema finds the schema for the media type of a request.
-func bodySchema(h http.Header, op *operation) (*openapi3.Schema, error) {
+func (op *operation) bodySchema(h http.Header) (*bodySchema, error) {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, unsupported("Content-Encoding is not supported: send the body as it is")
 	}
 	if len(h["Content-Type"]) != 1 {
 		return nil, unsupported("Content-Type must be " + op.mediaTypes())
 	}
-	contentType := h.Get("Content-Type")
+	contentType := h["Content-Type"][0]
 	if schema, ok := op.bodies[contentType]; ok {
 		return schema, nil
 	}
@@ -102,24 +160,29 @@ func unsupported(message string) *failure { return fail(plantapi.CodeUnsupported
 
 var errIncompleteBody = fail(plantapi.CodeIncompleteBody, "body was cut short or came too slowly")
 
-// readBody reads a body up to the limit. One that is announced as larger is
-// refused unread.
-func (v validator) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readBody appends a body up to the limit to a buffer. One that is announced as
+// larger is refused unread.
+func (v validator) readBody(w http.ResponseWriter, r *http.Request, buf []byte) ([]byte, error) {
 	if r.ContentLength > v.maxBody {
 		w.Header().Set("Connection", "close") // rather than read the rest of it
-		return nil, v.tooLarge()
+		return buf, v.tooLarge()
 	}
-	var buf bytes.Buffer
-	if r.ContentLength > 0 {
-		buf.Grow(int(r.ContentLength) + bytes.MinRead) // or ReadFrom grows it once more
+	if r.ContentLength > 0 { // net/http gives that many bytes and not one more
+		n := int(r.ContentLength)
+		buf = slices.Grow(buf, n)[:n]
+		if _, err := io.ReadFull(r.Body, buf); err != nil {
+			return buf, errIncompleteBody
+		}
+		return buf, nil
 	}
-	switch _, err := buf.ReadFrom(http.MaxBytesReader(w, r.Body, v.maxBody)); {
+	read := bytes.NewBuffer(buf)
+	switch _, err := read.ReadFrom(http.MaxBytesReader(w, r.Body, v.maxBody)); {
 	case err == nil:
-		return buf.Bytes(), nil
+		return read.Bytes(), nil
 	case isTooLarge(err):
-		return nil, v.tooLarge()
+		return read.Bytes(), v.tooLarge()
 	default:
-		return nil, errIncompleteBody
+		return read.Bytes(), errIncompleteBody
 	}
 }
 
@@ -132,16 +195,9 @@ func isTooLarge(err error) bool {
 	return ok
 }
 
-// checkedBody carries a value that has been checked to the generated code:
-// runtime.BindJSONBody asks a body for its ValidatedValue before it reads. A
-// second parse could see another value than the one that was checked, so there
-// is nothing to read.
-type checkedBody struct{ value any }
-
-func (b checkedBody) ValidatedValue() any { return b.value }
-
-func (checkedBody) Read([]byte) (int, error) {
-	return 0, errors.New("the body matches the schema but cannot be bound to its Go type")
+// A checkedBody is bound, and not read.
+func (*checkedBody) Read([]byte) (int, error) {
+	return 0, errors.New("the body has been read and checked, it can only be bound")
 }
 
-func (checkedBody) Close() error { return nil }
+func (*checkedBody) Close() error { return nil }

@@ -19,8 +19,6 @@
 package httpapi
 
 import (
-	"context"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -75,11 +73,7 @@ func New(opts Options) (http.Handler, error) {
 	failures := failures{metrics: metrics}
 	strict := plantserver.NewStrictHandlerWithOptions(
 		&server{plants: opts.Plants, basePath: basePath(opts.BaseURL)},
-		[]plantserver.StrictMiddlewareFunc{mustAnswer},
-		plantserver.StrictHTTPServerOptions{
-			RequestErrorHandlerFunc:  failures.write,
-			ResponseErrorHandlerFunc: failures.write,
-		})
+		plantserver.StrictHTTPServerOptions{BindBody: bindBody, ErrorHandlerFunc: failures.write})
 
 	mux := chi.NewRouter()
 	mux.Use(middleware.GetHead)
@@ -128,18 +122,6 @@ func basePath(u *url.URL) string {
 }
 
 var _ plantserver.StrictServerInterface = (*server)(nil)
-
-// mustAnswer turns a handler that returns neither an answer nor an error into
-// one that fails. The generated code would send 200 with nothing in it.
-func mustAnswer(next plantserver.StrictHandlerFunc, operationID string) plantserver.StrictHandlerFunc {
-	return func(ctx context.Context, w http.ResponseWriter, r *http.Request, request any) (any, error) {
-		response, err := next(ctx, w, r, request)
-		if response == nil && err == nil {
-			err = errors.New(operationID + " returned no answer")
-		}
-		return response, err
-	}
-}
 
 // secureHeaders forbids browsers to guess the type of an answer.
 func secureHeaders(next http.Handler) http.Handler {

@@ -25,28 +25,52 @@ var (
 	errJSONSyntax    = errors.New("syntax error")
 )
 
-// decodeJSON decodes exactly one JSON value (RFC 8259) and refuses what parsers
+// decoder decodes JSON, one text after the other. What it needs for that it
+// keeps, so that the next text finds it there.
+type decoder struct {
+	input  bytes.Buffer
+	tokens jsontext.Decoder
+	names  map[string]string // of members that are expected, which need no copy of their own
+	spare  map[string]any    // an empty object, or nil
+	exact  bool              // every number so far is an int64
+}
+
+// decode decodes exactly one JSON value (RFC 8259) and refuses what parsers
 // disagree about: duplicate names, invalid UTF-8, lone surrogates, trailing
 // bytes. Objects become map[string]any, arrays []any. A number is an int64 if
-// it is written as an integer that fits, else a [json.Number].
-func decodeJSON(body []byte) (any, error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
-	value, err := decodeValue(dec)
+// it is written as an integer that fits, else a [json.Number]. Nothing of the
+// value is part of the text.
+func (d *decoder) decode(text []byte, names map[string]string) (any, error) {
+	d.input = *bytes.NewBuffer(text)
+	d.tokens.Reset(&d.input)
+	d.names, d.exact = names, true
+	value, err := d.value()
 	if err != nil {
-		return nil, explainJSON(err, body)
+		return nil, explainJSON(err, text)
 	}
-	if _, err := dec.ReadToken(); err != io.EOF {
-		return nil, fmt.Errorf("%w, at byte %d", errJSONTrailing, dec.InputOffset())
+	if _, err := d.tokens.ReadToken(); err != io.EOF {
+		return nil, fmt.Errorf("%w, at byte %d", errJSONTrailing, d.tokens.InputOffset())
 	}
 	return value, nil
 }
 
-func decodeValue(dec *jsontext.Decoder) (any, error) {
-	token, err := dec.ReadToken()
+// maxSpare is how many members an object may have had that is used again.
+const maxSpare = 16
+
+// takeBack uses an object again for the next text; nobody may know it any more.
+func (d *decoder) takeBack(value any) {
+	if object, ok := value.(map[string]any); ok && len(object) <= maxSpare {
+		clear(object)
+		d.spare = object
+	}
+}
+
+func (d *decoder) value() (any, error) {
+	token, err := d.tokens.ReadToken()
 	if err != nil {
 		return nil, err
 	}
-	if dec.StackDepth() > maxDepth {
+	if d.tokens.StackDepth() > maxDepth {
 		return nil, errJSONDeep
 	}
 	switch token.Kind() {
@@ -57,48 +81,56 @@ func decodeValue(dec *jsontext.Decoder) (any, error) {
 	case '"':
 		return token.String(), nil
 	case '0':
-		return decodeNumber(token.String()), nil
+		return d.number(token), nil
 	case '[':
-		return decodeArray(dec)
+		return d.array()
 	default: // '{': the decoder lets no closing bracket stand for a value
-		return decodeObject(dec)
+		return d.object()
 	}
 }
 
-func decodeArray(dec *jsontext.Decoder) (any, error) {
+func (d *decoder) array() (any, error) {
 	array := []any{}
-	for dec.PeekKind() != ']' {
-		value, err := decodeValue(dec)
+	for d.tokens.PeekKind() != ']' {
+		value, err := d.value()
 		if err != nil {
 			return nil, err
 		}
 		array = append(array, value)
 	}
-	_, err := dec.ReadToken()
+	_, err := d.tokens.ReadToken()
 	return array, err
 }
 
-func decodeObject(dec *jsontext.Decoder) (any, error) {
-	object := map[string]any{}
-	for dec.PeekKind() != '}' {
-		name, err := dec.ReadToken()
+func (d *decoder) object() (any, error) {
+	object := d.spare
+	d.spare = nil
+	if object == nil {
+		object = map[string]any{}
+	}
+	for d.tokens.PeekKind() != '}' {
+		token, err := d.tokens.ReadToken()
 		if err != nil {
 			return nil, err
 		}
-		key := name.String() // the token is void after the next read
-		if object[key], err = decodeValue(dec); err != nil {
+		name, expected := d.names[token.String()]
+		if !expected {
+			name = token.String() // the token is void after the next read
+		}
+		if object[name], err = d.value(); err != nil {
 			return nil, err
 		}
 	}
-	_, err := dec.ReadToken()
+	_, err := d.tokens.ReadToken()
 	return object, err
 }
 
-func decodeNumber(literal string) any {
-	if n, err := strconv.ParseInt(literal, 10, 64); err == nil {
+func (d *decoder) number(token jsontext.Token) any {
+	if n, err := strconv.ParseInt(token.String(), 10, 64); err == nil {
 		return n
 	}
-	return json.Number(literal)
+	d.exact = false
+	return json.Number(token.String())
 }
 
 // explainJSON says what is wrong in words of ours, which do not change with the

@@ -23,11 +23,11 @@ type operation struct {
 	id             string
 	scope          token.Scope
 	parameters     []parameter
-	takesQuery     bool                        // it has query parameters
-	needsQuery     bool                        // and one of them is required
-	ignoresUnknown bool                        // x-unknown-parameters: ignored
-	bodies         map[string]*openapi3.Schema // by media type; empty: takes no body
-	answersPage    bool                        // an array of many plants
+	takesQuery     bool                   // it has query parameters
+	needsQuery     bool                   // and one of them is required
+	ignoresUnknown bool                   // x-unknown-parameters: ignored
+	bodies         map[string]*bodySchema // by media type; empty: takes no body
+	answersPage    bool                   // an array of many plants
 }
 
 // route names an operation as chi does: a method and a pattern, which is the
@@ -80,7 +80,7 @@ func loadOperation(o *openapi3.Operation, shared openapi3.Parameters) (*operatio
 		return nil, fmt.Errorf("security of its own: it is declared once, at the top of the document")
 	}
 	scope, _ := o.Extensions["x-required-scope"].(string)
-	op := &operation{id: o.OperationID, scope: token.Scope(scope), bodies: map[string]*openapi3.Schema{}}
+	op := &operation{id: o.OperationID, scope: token.Scope(scope), bodies: map[string]*bodySchema{}}
 	if !op.scope.Valid() {
 		return nil, fmt.Errorf("x-required-scope %q is not a scope, need read or write", scope)
 	}
@@ -115,7 +115,7 @@ func loadOperation(o *openapi3.Operation, shared openapi3.Parameters) (*operatio
 		if mediaType != jsonType && mediaType != mergePatchType {
 			return nil, fmt.Errorf("media type %q is not implemented", mediaType)
 		}
-		op.bodies[mediaType] = content.Schema.Value
+		op.bodies[mediaType] = loadBodySchema(content.Schema.Value)
 	}
 	return op, nil
 }

@@ -38,11 +38,14 @@ func loadParameter(p *openapi3.Parameter) (parameter, error) {
 // checkParameters holds the parameters of a request against the document. It
 // leaves each of them in a form that the generated code reads in one way only.
 func checkParameters(r *http.Request, op *operation) error {
-	details := checkQuery(r.URL.RawQuery, op)
+	query, details := checkQuery(r.URL.RawQuery, op)
+	r.Form = query
 	for _, p := range op.parameters {
 		switch p.in {
 		case plantapi.InPath:
-			details = append(details, p.check(pathValue(r, p.name))...)
+			value := pathValue(r, p.name)
+			r.SetPathValue(p.name, value)
+			details = append(details, p.check(value)...)
 		case plantapi.InHeader:
 			// A list in several lines is the list in one (RFC 9110, section 5.3).
 			if values := r.Header.Values(p.name); len(values) > 0 {
@@ -63,21 +66,27 @@ func checkParameters(r *http.Request, op *operation) error {
 	}
 }
 
-// checkQuery holds a query string against the document.
-func checkQuery(query string, op *operation) []plantapi.ErrorDetail {
+// checkQuery holds a query string against the document and returns what it says
+// of the parameters that the operation has.
+func checkQuery(query string, op *operation) (url.Values, []plantapi.ErrorDetail) {
 	if query == "" && !op.needsQuery || op.ignoresUnknown && !op.takesQuery {
-		return nil
+		return nil, nil
 	}
 	given, err := url.ParseQuery(query)
 	if err != nil {
-		return []plantapi.ErrorDetail{{In: plantapi.InQuery, Message: "is not a well-formed query: escape %, & and ; as RFC 3986 says"}}
+		return nil, []plantapi.ErrorDetail{{In: plantapi.InQuery, Message: "is not a well-formed query: escape %, & and ; as RFC 3986 says"}}
 	}
 	var details []plantapi.ErrorDetail
+	known := 0
 	for _, p := range op.parameters {
 		if p.in != plantapi.InQuery {
 			continue
 		}
-		switch values := given[p.name]; {
+		values, isGiven := given[p.name]
+		if isGiven {
+			known++
+		}
+		switch {
 		case len(values) > 1:
 			details = append(details, p.fault("stands there twice"))
 		case len(values) == 1:
@@ -85,16 +94,21 @@ func checkQuery(query string, op *operation) []plantapi.ErrorDetail {
 		case p.required:
 			details = append(details, p.fault("is required"))
 		}
-		delete(given, p.name)
 	}
-	if op.ignoresUnknown {
-		return details
+	if op.ignoresUnknown || known == len(given) {
+		return given, details
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		unknown := parameter{name: name, in: plantapi.InQuery}
-		details = append(details, unknown.fault("is not known"))
+		if !op.hasQueryParameter(name) {
+			unknown := parameter{name: name, in: plantapi.InQuery}
+			details = append(details, unknown.fault("is not known"))
+		}
 	}
-	return details
+	return given, details
+}
+
+func (op *operation) hasQueryParameter(name string) bool {
+	return slices.ContainsFunc(op.parameters, func(p parameter) bool { return p.in == plantapi.InQuery && p.name == name })
 }
 
 // check holds the text of a parameter against its schema.

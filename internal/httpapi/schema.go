@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,21 +15,42 @@ import (
 )
 
 // violations holds a decoded body against its schema and returns every fault,
-// or as many as an answer may hold. The value is not changed.
-func violations(schema *openapi3.Schema, value any) []plantapi.ErrorDetail {
+// or as many as an answer may hold. The value is not changed. Exact says that
+// every number in it is an int64.
+func (s *bodySchema) violations(value any, exact bool) []plantapi.ErrorDetail {
+	fits := s.VisitJSON(value, s.options...) == nil
+	if fits && exact {
+		return nil
+	}
 	var details []plantapi.ErrorDetail
-	if schema.VisitJSON(value, openapi3.FailFast(), openapi3.VisitAsRequest()) != nil {
-		err := schema.VisitJSON(shortened(schema, value), openapi3.MultiErrors(), openapi3.VisitAsRequest())
+	if !fits {
+		err := s.VisitJSON(shortened(s.Schema, value), openapi3.MultiErrors(), openapi3.VisitAsRequest())
 		for _, e := range flatten(err) {
 			details = append(details, detail(e))
 		}
 	}
-	for _, d := range inexactIntegers(schema, value) {
+	for _, d := range inexactIntegers(s.Schema, value) {
 		if !slices.ContainsFunc(details, func(known plantapi.ErrorDetail) bool { return known.Pointer == d.Pointer }) {
 			details = append(details, d)
 		}
 	}
 	return details[:min(len(details), maxDetails)]
+}
+
+// eachSchema calls f with a schema and once with each one that it is made of.
+func eachSchema(schema *openapi3.Schema, seen map[*openapi3.Schema]bool, f func(*openapi3.Schema)) {
+	if seen[schema] {
+		return
+	}
+	seen[schema] = true
+	f(schema)
+	parts := slices.Concat(schema.AllOf, schema.AnyOf, schema.OneOf)
+	parts = append(parts, schema.Not, schema.Items, schema.AdditionalProperties.Schema)
+	for _, part := range slices.AppendSeq(parts, maps.Values(schema.Properties)) {
+		if part != nil {
+			eachSchema(part.Value, seen, f)
+		}
+	}
 }
 
 // shortened cuts arrays that are too long anyway, so that a body of a megabyte

@@ -5,13 +5,26 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/gen/plantserver"
 )
 
 // A handler that forgets to answer must not send an empty 200.
-func TestMustAnswer(t *testing.T) {
-	forgetful := func(context.Context, http.ResponseWriter, *http.Request, any) (any, error) { return nil, nil }
-	_, err := mustAnswer(forgetful, "createPlant")(t.Context(), nil, nil, nil)
-	if err == nil || !strings.Contains(err.Error(), "createPlant") {
-		t.Errorf("mustAnswer let nothing pass as an answer: %v", err)
+func TestForgetfulHandler(t *testing.T) {
+	var got error
+	strict := plantserver.NewStrictHandlerWithOptions(forgetful{}, plantserver.StrictHTTPServerOptions{
+		ErrorHandlerFunc: func(_ http.ResponseWriter, _ *http.Request, err error) { got = err },
+	})
+	strict.GetPlant(nil, new(http.Request), 1, plantserver.GetPlantRequestObject{}.Params)
+	if got == nil || !strings.Contains(got.Error(), "GetPlant") {
+		t.Errorf("nothing passed as an answer: %v", got)
 	}
+}
+
+type forgetful struct {
+	plantserver.StrictServerInterface
+}
+
+func (forgetful) GetPlant(context.Context, plantserver.GetPlantRequestObject) (plantserver.GetPlantResponseObject, error) {
+	return nil, nil
 }
