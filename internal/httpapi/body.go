@@ -61,7 +61,7 @@ type checkedBody struct {
 var checkedBodies = sync.Pool{New: func() any { return new(checkedBody) }}
 
 // maxPooled is how many bytes a buffer may have that is used again.
-const maxPooled = 16 << 10
+const maxPooled = 64 << 10
 
 func (b *checkedBody) release() {
 	if cap(b.text) > maxPooled {

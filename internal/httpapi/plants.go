@@ -26,7 +26,7 @@ func (s *server) CreatePlant(ctx context.Context, req plantserver.CreatePlantReq
 	if err := s.plants.Create(ctx, p); err != nil {
 		return nil, err
 	}
-	return plantserver.CreatePlant200JSONResponse{
+	return createPlant200{
 		Body:    toPlant(p),
 		Headers: plantserver.CreatePlant200ResponseHeaders{Location: s.location(p.ID)},
 	}, nil
@@ -63,7 +63,7 @@ func (s *server) ListPlants(ctx context.Context, req plantserver.ListPlantsReque
 	if err != nil {
 		return nil, err
 	}
-	answer := plantserver.ListPlants200JSONResponse{
+	answer := listPlants200{
 		Body:    make([]plantapi.StoredPlant, len(plants)), // never nil, which would be null
 		Headers: plantserver.ListPlants200ResponseHeaders{CacheControl: cacheControl},
 	}
@@ -86,7 +86,7 @@ func (s *server) GetPlant(ctx context.Context, req plantserver.GetPlantRequestOb
 			Headers: plantserver.GetPlant304ResponseHeaders{CacheControl: cacheControl, ETag: quoted(p.ETag)},
 		}, nil
 	}
-	return plantserver.GetPlant200JSONResponse{
+	return getPlant200{
 		Body:    toStoredPlant(p),
 		Headers: plantserver.GetPlant200ResponseHeaders{CacheControl: cacheControl, ETag: quoted(p.ETag)},
 	}, nil
@@ -159,7 +159,9 @@ func toStoredPlant(p plant.Plant) plantapi.StoredPlant {
 
 // location is where the plant with this ID stands, relative to the host.
 func (s *server) location(id int64) string {
-	return s.basePath + "/plants/" + strconv.FormatInt(id, 10)
+	var buf [64]byte // where most locations have room, so that only the string is allocated
+	path := append(append(buf[:0], s.basePath...), "/plants/"...)
+	return string(strconv.AppendInt(path, id, 10))
 }
 
 // nextPage is the Link to the page after this plant, with the same limit and

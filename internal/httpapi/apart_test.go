@@ -1,0 +1,46 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Requests that are answered at one time, and one after the other in the same
+// buffers, have nothing of each other.
+func TestRequestsAreApart(t *testing.T) {
+	handler := newBareHandler(t, newMapPlants(0), openStore(t), slog.New(slog.DiscardHandler))
+	call := func(method, path, body string) (status int, answer string) {
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+staticToken)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w.Code, w.Body.String()
+	}
+	var wg sync.WaitGroup
+	for caller := range 8 {
+		wg.Go(func() {
+			for n := range 100 {
+				id, name := caller*1000+n, strings.Repeat(string(rune('a'+caller)), n*n%5000)
+				tag := []string{"", fmt.Sprintf(`,"tag":"%d"`, id)}[n%2]
+				if status, answer := call(http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":%q%s}`, id, name, tag)); status != http.StatusOK ||
+					answer != fmt.Sprintf(`{"name":%q%s}`+"\n", name, tag) {
+					t.Errorf("plant %d was answered %d %s", id, status, answer)
+				}
+				if status, answer := call(http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"tag":%q}`, id, name)); status != http.StatusBadRequest {
+					t.Errorf("a plant without a name was answered %d %s", status, answer)
+				}
+				if status, answer := call(http.MethodGet, fmt.Sprintf("/plants/%d", id), ""); status != http.StatusOK ||
+					!strings.HasPrefix(answer, fmt.Sprintf(`{"id":%d,"name":%q%s,"etag"`, id, name, tag)) {
+					t.Errorf("plant %d is %d %s", id, status, answer)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
