@@ -10,11 +10,11 @@ import (
 )
 
 // requestContext is the context of one request. It is the caller's own, knows
-// what chi finds out about the route, and can be made to outlive the caller. A
-// context for each of them, and a copy of the request for each context, would
-// cost as much as the rest of a create.
+// what chi finds out about the route, and can be made to outlive the caller: a
+// context for each of them would want a copy of the request for each, too.
 type requestContext struct {
-	context.Context // of the caller
+	context.Context              // of the caller
+	request         http.Request // with this context
 	route           *chi.Context
 
 	mu       sync.Mutex
@@ -27,16 +27,17 @@ type requestContext struct {
 // routeContexts has empty ones, as the pool of a [chi.Mux] would.
 var routeContexts = sync.Pool{New: func() any { return chi.NewRouteContext() }}
 
-// inContext has a mux serve each request in a requestContext.
-func inContext(mux *chi.Mux) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := &requestContext{Context: r.Context(), route: routeContexts.Get().(*chi.Context)}
-		defer ctx.end()
-		ctx.route.Reset()
-		ctx.route.Routes = mux
-		mux.ServeHTTP(w, r.WithContext(ctx)) // takes the route that is there for its own
-		routeContexts.Put(ctx.route)
-	})
+// inContext serves each request in a requestContext.
+type inContext struct{ mux *chi.Mux }
+
+func (in inContext) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx := &requestContext{Context: r.Context(), route: routeContexts.Get().(*chi.Context)}
+	defer ctx.end()
+	ctx.request = *r.WithContext(ctx)
+	ctx.route.Reset()
+	ctx.route.Routes = in.mux
+	in.mux.ServeHTTP(w, &ctx.request) // takes the route that is there for its own
+	routeContexts.Put(ctx.route)
 }
 
 // outliveCaller gives the request that ctx belongs to until the deadline,

@@ -31,7 +31,7 @@ func serveOnce(t *testing.T, ctx context.Context, handler func(ctx context.Conte
 	if err != nil {
 		t.Fatal(err)
 	}
-	inContext(mux).ServeHTTP(nil, r)
+	inContext{mux}.ServeHTTP(nil, r)
 }
 
 // done reports whether the context has ended, as Done and Err have it.

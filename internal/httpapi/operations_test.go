@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/plantstore/plantstore/api"
 )
 
@@ -63,5 +65,29 @@ func TestIgnoringUnknownKeepsTheKnown(t *testing.T) {
 		if _, got := checkQuery(query, op); len(got) != want {
 			t.Errorf("checkQuery(%q) = %v, want %d faults", query, got, want)
 		}
+	}
+}
+
+// A parameter goes without kin-openapi only if that would have nothing to ask.
+func TestPlainParameters(t *testing.T) {
+	for _, c := range []struct {
+		schema openapi3.Schema
+		plain  bool
+	}{
+		{openapi3.Schema{Description: "d", Example: 1, Default: 2}, true},
+		{openapi3.Schema{Format: "int32"}, true},
+		{openapi3.Schema{Format: "int64"}, true},
+		{openapi3.Schema{Format: "uint8"}, false},
+		{openapi3.Schema{Min: new(1.0)}, false},
+		{openapi3.Schema{Enum: []any{1}}, false},
+		{openapi3.Schema{Not: &openapi3.SchemaRef{}}, false},
+	} {
+		c.schema.Type = &openapi3.Types{"integer"}
+		if got := isPlain(&c.schema); got != c.plain {
+			t.Errorf("isPlain(%+v) = %v", c.schema, got)
+		}
+	}
+	if isPlain(&openapi3.Schema{Type: &openapi3.Types{"string"}, Format: "int64"}) {
+		t.Error("the format of a string is not looked at")
 	}
 }

@@ -5,27 +5,37 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/go-chi/chi/v5"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
 // parameter is what the document says of one parameter.
 type parameter struct {
-	name     string
+	name     string // of a header, as [http.Header] has it
 	in       plantapi.ErrorDetailIn
 	required bool
 	schema   *openapi3.Schema
+	plain    bool // the schema says its type and nothing more
 }
 
 func loadParameter(p *openapi3.Parameter) (parameter, error) {
-	loaded := parameter{name: p.Name, in: plantapi.ErrorDetailIn(p.In), required: p.Required, schema: p.Schema.Value}
+	loaded := parameter{
+		name:     p.Name,
+		in:       plantapi.ErrorDetailIn(p.In),
+		required: p.Required,
+		schema:   p.Schema.Value,
+		plain:    isPlain(p.Schema.Value),
+	}
+	if loaded.in == plantapi.InHeader {
+		loaded.name = http.CanonicalHeaderKey(p.Name)
+	}
 	if !loaded.in.Valid() {
 		return loaded, fmt.Errorf("parameter %s: in %q is not implemented", p.Name, p.In)
 	}
@@ -33,6 +43,19 @@ func loadParameter(p *openapi3.Parameter) (parameter, error) {
 		return loaded, fmt.Errorf("parameter %s: type %v is not implemented, need integer or string", p.Name, loaded.schema.Type)
 	}
 	return loaded, nil
+}
+
+// isPlain reports whether a schema asks for no more than its type, of which
+// canonicalInt sees to that of an integer, its size included.
+func isPlain(schema *openapi3.Schema) bool {
+	rest := *schema
+	rest.Extensions, rest.Origin = nil, nil
+	rest.Title, rest.Description, rest.ExternalDocs = "", "", nil
+	rest.Default, rest.Example, rest.Examples, rest.Deprecated = nil, nil, nil, false
+	if rest.Type.Is("integer") && (rest.Format == "int32" || rest.Format == "int64") {
+		rest.Format = ""
+	}
+	return reflect.DeepEqual(rest, openapi3.Schema{Type: schema.Type})
 }
 
 // checkParameters holds the parameters of a request against the document. It
@@ -43,15 +66,16 @@ func checkParameters(r *http.Request, op *operation) error {
 	for _, p := range op.parameters {
 		switch p.in {
 		case plantapi.InPath:
-			value := pathValue(r, p.name)
-			r.SetPathValue(p.name, value)
-			details = append(details, p.check(value)...)
+			details = append(details, p.check(pathValue(r, p.name))...)
 		case plantapi.InHeader:
 			// A list in several lines is the list in one (RFC 9110, section 5.3).
-			if values := r.Header.Values(p.name); len(values) > 0 {
-				joined := strings.Join(values, ", ")
-				r.Header.Set(p.name, joined)
-				details = append(details, p.check(joined)...)
+			values := r.Header[p.name]
+			if len(values) > 1 {
+				values = []string{strings.Join(values, ", ")}
+				r.Header[p.name] = values
+			}
+			if len(values) > 0 {
+				details = append(details, p.check(values[0])...)
 			}
 		}
 	}
@@ -113,16 +137,27 @@ func (op *operation) hasQueryParameter(name string) bool {
 
 // check holds the text of a parameter against its schema.
 func (p parameter) check(text string) []plantapi.ErrorDetail {
-	var value any = text
-	if p.schema.Type.Is("integer") {
-		n, ok := canonicalInt(text, p.schema)
-		if !ok {
-			return []plantapi.ErrorDetail{p.fault(fmt.Sprintf("must be an integer of %s bits in canonical decimals", bits(p.schema)))}
+	if !p.schema.Type.Is("integer") {
+		if p.in != plantapi.InHeader && !utf8.ValidString(text) {
+			return []plantapi.ErrorDetail{p.fault("must be valid UTF-8")}
 		}
-		value = n
-	} else if p.in != plantapi.InHeader && !utf8.ValidString(text) {
-		return []plantapi.ErrorDetail{p.fault("must be valid UTF-8")}
+		if p.plain {
+			return nil
+		}
+		return p.visit(text)
 	}
+	n, ok := canonicalInt(text, p.schema)
+	if !ok {
+		return []plantapi.ErrorDetail{p.fault(fmt.Sprintf("must be an integer of %s bits in canonical decimals", bits(p.schema)))}
+	}
+	if p.plain {
+		return nil
+	}
+	return p.visit(n)
+}
+
+// visit has kin-openapi hold a value against the schema.
+func (p parameter) visit(value any) []plantapi.ErrorDetail {
 	var details []plantapi.ErrorDetail
 	for _, e := range flatten(p.schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.VisitAsRequest())) {
 		details = append(details, p.fault(detail(e).Message))
@@ -154,17 +189,20 @@ func canonicalInt(text string, schema *openapi3.Schema) (int64, bool) {
 		size = 64
 	}
 	n, err := strconv.ParseInt(text, 10, size)
-	return n, err == nil && strconv.FormatInt(n, 10) == text
+	var buf [len("-9223372036854775808")]byte
+	return n, err == nil && string(strconv.AppendInt(buf[:0], n, 10)) == text
 }
 
-// pathValue returns a path parameter as it was meant; chi has it as it was sent.
+// pathValue returns a path parameter as it was meant, and leaves it so for the
+// generated code. Chi has it as it was sent.
 func pathValue(r *http.Request, name string) string {
-	text := chi.URLParam(r, name)
+	text := r.PathValue(name)
 	if r.URL.RawPath == "" {
 		return text
 	}
 	if unescaped, err := url.PathUnescape(text); err == nil {
-		return unescaped
+		text = unescaped
+		r.SetPathValue(name, text)
 	}
 	return text
 }
