@@ -1,13 +1,47 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/oapi-codegen/runtime"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
+
+// checkedBody is a body and, once it has been held against the schema, what it
+// says. It stands in for the Body of its request, so that nobody reads another
+// value out of it than the one that was checked.
+type checkedBody struct {
+	decoder
+	text  []byte
+	value any
+}
+
+// checkedBodies are used again, but for the larger ones.
+var checkedBodies = sync.Pool{New: func() any { return new(checkedBody) }}
+
+// maxPooled is how many bytes a buffer may have that is used again.
+const maxPooled = 64 << 10
+
+// release has the body used again; nobody may know its value any more.
+func (b *checkedBody) release() {
+	if cap(b.text) > maxPooled {
+		return
+	}
+	b.takeBack(b.value)
+	b.value = nil
+	checkedBodies.Put(b)
+}
+
+// A checkedBody is bound, and not read.
+func (*checkedBody) Read([]byte) (int, error) {
+	return 0, errors.New("the body has been read and checked, it can only be bound")
+}
+
+func (*checkedBody) Close() error { return nil }
 
 // bindBody makes *into, the body of a typed request, what the value says that
 // checkBody has checked. Nothing is parsed a second time: a second parser could

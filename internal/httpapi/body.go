@@ -9,9 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
-
-	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
@@ -21,56 +18,6 @@ const (
 	jsonType       = "application/json"
 	mergePatchType = "application/merge-patch+json"
 )
-
-// bodySchema is what the document says of a body of one media type.
-type bodySchema struct {
-	*openapi3.Schema
-	names   map[string]string                 // of all members that it knows, each by itself
-	options []openapi3.SchemaValidationOption // for [openapi3.Schema.VisitJSON]
-}
-
-func loadBodySchema(schema *openapi3.Schema) *bodySchema {
-	loaded := &bodySchema{
-		Schema:  schema,
-		names:   map[string]string{},
-		options: []openapi3.SchemaValidationOption{openapi3.FailFast()},
-	}
-	readOnly := false
-	eachSchema(schema, map[*openapi3.Schema]bool{}, func(part *openapi3.Schema) {
-		readOnly = readOnly || part.ReadOnly
-		for name := range part.Properties {
-			loaded.names[name] = name
-		}
-	})
-	if readOnly { // elsewhere it makes no difference but takes its time
-		loaded.options = append(loaded.options, openapi3.VisitAsRequest())
-	}
-	return loaded
-}
-
-// checkedBody is a body and, once it has been held against the schema, what it
-// says. It stands in for the Body of its request, so that nobody reads another
-// value out of it than the one that was checked.
-type checkedBody struct {
-	decoder
-	text  []byte
-	value any
-}
-
-// checkedBodies are used again, but for the larger ones.
-var checkedBodies = sync.Pool{New: func() any { return new(checkedBody) }}
-
-// maxPooled is how many bytes a buffer may have that is used again.
-const maxPooled = 64 << 10
-
-func (b *checkedBody) release() {
-	if cap(b.text) > maxPooled {
-		return
-	}
-	b.takeBack(b.value)
-	b.value = nil
-	checkedBodies.Put(b)
-}
 
 // checkBody reads the body of a request, once, decodes it, once, holds it
 // against the schema, and leaves the very value that it checked for bindBody.
@@ -194,10 +141,3 @@ func isTooLarge(err error) bool {
 	_, ok := errors.AsType[*http.MaxBytesError](err)
 	return ok
 }
-
-// A checkedBody is bound, and not read.
-func (*checkedBody) Read([]byte) (int, error) {
-	return 0, errors.New("the body has been read and checked, it can only be bound")
-}
-
-func (*checkedBody) Close() error { return nil }

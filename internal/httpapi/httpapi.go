@@ -11,7 +11,8 @@
 //   - validate, which asks who is calling, whether they may, whether they may
 //     now (ratelimit.go, inflight.go), and whether the request is what the
 //     document describes; it decodes the body, once;
-//   - the generated code, which binds the value that was validated;
+//   - the generated code, which makes a typed request of what was validated,
+//     its body with bindBody;
 //   - a method of server, which calls the store.
 //
 // Whoever refuses on the way returns an error, and [failures.write] is the only
