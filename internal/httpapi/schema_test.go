@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/plantstore/plantstore/api"
 )
 
@@ -25,5 +27,27 @@ func TestRefusingIsCheap(t *testing.T) {
 	}
 	if got := testing.AllocsPerRun(1, func() { schema.violations(value, true) }); got > 20_000 {
 		t.Errorf("refusing it costs %.0f allocations", got)
+	}
+}
+
+// Wherever a schema says that a member is not for requests, it is refused.
+func TestReadOnly(t *testing.T) {
+	made := openapi3.NewObjectSchema().WithProperty("made", &openapi3.Schema{Type: &openapi3.Types{"string"}, ReadOnly: true})
+	for name, c := range map[string]struct {
+		schema *openapi3.Schema
+		body   string
+	}{
+		"itself":        {made, `{"made":"now"}`},
+		"in a property": {openapi3.NewObjectSchema().WithProperty("p", made), `{"p":{"made":"now"}}`},
+		"in an item":    {openapi3.NewArraySchema().WithItems(made), `[{"made":"now"}]`},
+		"in a part":     {openapi3.NewAllOfSchema(made), `{"made":"now"}`},
+	} {
+		value, err := new(decoder).decode([]byte(c.body), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if details := loadBodySchema(c.schema).violations(value, true); len(details) != 1 {
+			t.Errorf("%s: details are %v, want one", name, details)
+		}
 	}
 }
