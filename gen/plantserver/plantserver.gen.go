@@ -1307,8 +1307,12 @@ type StrictHTTPServerOptions struct {
 	// BindBody makes *into, of the type that the operation takes, what the
 	// body of the request says; nil: it is decoded by encoding/json.
 	BindBody func(r *http.Request, into any) error
-	// ErrorHandlerFunc answers a request that failed; nil: 500 and the error.
-	ErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
+	// RequestErrorHandlerFunc answers a request whose body cannot be bound;
+	// nil: 400 and the error.
+	RequestErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
+	// ResponseErrorHandlerFunc answers a request that failed; nil: 500 and the
+	// error.
+	ResponseErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
 }
 
 // NewStrictHandler has requests answered by ssi.
@@ -1321,8 +1325,13 @@ func NewStrictHandlerWithOptions(ssi StrictServerInterface, options StrictHTTPSe
 	if options.BindBody == nil {
 		options.BindBody = runtime.BindJSONBody
 	}
-	if options.ErrorHandlerFunc == nil {
-		options.ErrorHandlerFunc = func(w http.ResponseWriter, _ *http.Request, err error) {
+	if options.RequestErrorHandlerFunc == nil {
+		options.RequestErrorHandlerFunc = func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		}
+	}
+	if options.ResponseErrorHandlerFunc == nil {
+		options.ResponseErrorHandlerFunc = func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
 	}
@@ -1346,7 +1355,7 @@ func (sh *strictHandler) ListPlants(w http.ResponseWriter, r *http.Request, para
 		err = response.VisitListPlantsResponse(w)
 	}
 	if err != nil {
-		sh.options.ErrorHandlerFunc(w, r, err)
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	}
 }
 
@@ -1355,7 +1364,7 @@ func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantRequestObject
 	request.Body = new(CreatePlantJSONRequestBody)
 	if err := sh.options.BindBody(r, request.Body); err != nil {
-		sh.options.ErrorHandlerFunc(w, r, err)
+		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
 	response, err := sh.ssi.CreatePlant(r.Context(), request)
@@ -1366,7 +1375,7 @@ func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 		err = response.VisitCreatePlantResponse(w)
 	}
 	if err != nil {
-		sh.options.ErrorHandlerFunc(w, r, err)
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	}
 }
 
@@ -1383,7 +1392,7 @@ func (sh *strictHandler) DeletePlant(w http.ResponseWriter, r *http.Request, id 
 		err = response.VisitDeletePlantResponse(w)
 	}
 	if err != nil {
-		sh.options.ErrorHandlerFunc(w, r, err)
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	}
 }
 
@@ -1400,7 +1409,7 @@ func (sh *strictHandler) GetPlant(w http.ResponseWriter, r *http.Request, id int
 		err = response.VisitGetPlantResponse(w)
 	}
 	if err != nil {
-		sh.options.ErrorHandlerFunc(w, r, err)
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	}
 }
 
@@ -1411,7 +1420,7 @@ func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id i
 	request.Params = params
 	request.Body = new(PatchPlantApplicationMergePatchPlusJSONRequestBody)
 	if err := sh.options.BindBody(r, request.Body); err != nil {
-		sh.options.ErrorHandlerFunc(w, r, err)
+		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
 	response, err := sh.ssi.PatchPlant(r.Context(), request)
@@ -1422,7 +1431,7 @@ func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id i
 		err = response.VisitPatchPlantResponse(w)
 	}
 	if err != nil {
-		sh.options.ErrorHandlerFunc(w, r, err)
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	}
 }
 
@@ -1433,7 +1442,7 @@ func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int
 	request.Params = params
 	request.Body = new(PutPlantJSONRequestBody)
 	if err := sh.options.BindBody(r, request.Body); err != nil {
-		sh.options.ErrorHandlerFunc(w, r, err)
+		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
 	response, err := sh.ssi.PutPlant(r.Context(), request)
@@ -1444,7 +1453,7 @@ func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int
 		err = response.VisitPutPlantResponse(w)
 	}
 	if err != nil {
-		sh.options.ErrorHandlerFunc(w, r, err)
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	}
 }
 
@@ -1453,7 +1462,7 @@ func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantsRequestObject
 	request.Body = new(CreatePlantsJSONRequestBody)
 	if err := sh.options.BindBody(r, request.Body); err != nil {
-		sh.options.ErrorHandlerFunc(w, r, err)
+		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
 	response, err := sh.ssi.CreatePlants(r.Context(), request)
@@ -1464,6 +1473,6 @@ func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
 		err = response.VisitCreatePlantsResponse(w)
 	}
 	if err != nil {
-		sh.options.ErrorHandlerFunc(w, r, err)
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	}
 }

@@ -74,7 +74,11 @@ func New(opts Options) (http.Handler, error) {
 	failures := failures{metrics: metrics}
 	strict := plantserver.NewStrictHandlerWithOptions(
 		&server{plants: opts.Plants, basePath: basePath(opts.BaseURL)},
-		plantserver.StrictHTTPServerOptions{BindBody: bindBody, ErrorHandlerFunc: failures.write})
+		plantserver.StrictHTTPServerOptions{
+			BindBody:                 bindBody,
+			RequestErrorHandlerFunc:  failures.write,
+			ResponseErrorHandlerFunc: failures.write,
+		})
 
 	mux := chi.NewRouter()
 	mux.Use(middleware.GetHead)

@@ -3,28 +3,72 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantserver"
 )
 
 // A handler that forgets to answer must not send an empty 200.
 func TestForgetfulHandler(t *testing.T) {
 	var got error
-	strict := plantserver.NewStrictHandlerWithOptions(forgetful{}, plantserver.StrictHTTPServerOptions{
-		ErrorHandlerFunc: func(_ http.ResponseWriter, _ *http.Request, err error) { got = err },
+	strict := plantserver.NewStrictHandlerWithOptions(new(noter), plantserver.StrictHTTPServerOptions{
+		ResponseErrorHandlerFunc: func(_ http.ResponseWriter, _ *http.Request, err error) { got = err },
 	})
-	strict.GetPlant(nil, new(http.Request), 1, plantserver.GetPlantRequestObject{}.Params)
+	strict.GetPlant(nil, new(http.Request), 1, plantapi.GetPlantParams{})
 	if got == nil || !strings.Contains(got.Error(), "GetPlant") {
 		t.Errorf("nothing passed as an answer: %v", got)
 	}
 }
 
-type forgetful struct {
-	plantserver.StrictServerInterface
+// Generated code binds a request also where nobody has checked it before, as in
+// the tests of another service.
+func TestGeneratedServerAlone(t *testing.T) {
+	server := new(noter)
+	handler := plantserver.Handler(plantserver.NewStrictHandler(server))
+	for _, c := range []struct {
+		method, target, body string
+		want                 any
+	}{
+		{"GET", "/plants?limit=2&after=-1&tag=a%20b", "", plantserver.ListPlantsRequestObject{
+			Params: plantapi.ListPlantsParams{Limit: new(int32(2)), After: new(int64(-1)), Tag: new("a b")},
+		}},
+		{"GET", "/plants", "", plantserver.ListPlantsRequestObject{}},
+		{"GET", "/plants/-7", "", plantserver.GetPlantRequestObject{ID: -7}},
+		{"POST", "/plants", `{"id":1,"name":"n"}`, plantserver.CreatePlantRequestObject{Body: &plantapi.NewPlant{ID: 1, Name: "n"}}},
+		{"GET", "/plants/seven", "", nil},
+		{"GET", "/plants?limit=3000000000", "", nil},
+		{"POST", "/plants", `{"id":"one"}`, nil},
+	} {
+		server.request = nil
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), c.method, c.target, strings.NewReader(c.body)))
+		if diff := cmp.Diff(c.want, server.request); diff != "" {
+			t.Errorf("%s %s is bound as (-want +got):\n%s", c.method, c.target, diff)
+		}
+	}
 }
 
-func (forgetful) GetPlant(context.Context, plantserver.GetPlantRequestObject) (plantserver.GetPlantResponseObject, error) {
+// noter keeps a request and answers nothing.
+type noter struct {
+	plantserver.StrictServerInterface
+	request any
+}
+
+func (n *noter) CreatePlant(_ context.Context, request plantserver.CreatePlantRequestObject) (plantserver.CreatePlantResponseObject, error) {
+	n.request = request
+	return nil, nil
+}
+
+func (n *noter) GetPlant(_ context.Context, request plantserver.GetPlantRequestObject) (plantserver.GetPlantResponseObject, error) {
+	n.request = request
+	return nil, nil
+}
+
+func (n *noter) ListPlants(_ context.Context, request plantserver.ListPlantsRequestObject) (plantserver.ListPlantsResponseObject, error) {
+	n.request = request
 	return nil, nil
 }
