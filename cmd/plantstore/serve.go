@@ -197,6 +197,7 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 	case <-ctx.Done():
 	}
 	health.Drain() // before the listener retires
+	farewell.begin() // before anybody is told that it has
 	log.Info("stopping", "drain", drainTime.String())
 	if err := notify(sys, "STOPPING=1"); err != nil {
 		log.Warn("the service manager does not know that this is the end", "err", err)

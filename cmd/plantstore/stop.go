@@ -70,12 +70,17 @@ func (f *farewell) done() {
 	f.busy.Add(-1)
 }
 
-// stop stops the server that serves l; served is where its Serve returns.
+// begin has every answer from now on say that its connection is closed.
+func (f *farewell) begin() {
+	f.lastDone.Store(time.Now().UnixNano())
+	f.begun.Store(true)
+}
+
+// stop stops the server that serves l, after begin; served is where its Serve
+// returns.
 func (f *farewell) stop(ctx context.Context, log *slog.Logger, l listener, served <-chan error) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
-	f.lastDone.Store(time.Now().UnixNano())
-	f.begun.Store(true)
 	if err := l.retire(); err != nil {
 		log.Warn("who connects in this moment may be reset", "err", err)
 	}
