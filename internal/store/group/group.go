@@ -97,6 +97,9 @@ func (q *Queue[W]) Do(ctx context.Context, work W) error {
 	}
 	q.led = true
 	q.mu.Unlock()
+	// Whoever could run but does not must queue first. On one processor they
+	// cannot while the leader waits for the disk: each would lead a group of one.
+	runtime.Gosched()
 	q.lead(c)
 	return q.outcome(c)
 }

@@ -119,6 +119,28 @@ func TestGroupsDoNotCollapse(t *testing.T) {
 	}
 }
 
+// Callers who come at once, as when many connections turn out to be readable,
+// share a group on one processor too, though a commit that waits for the disk
+// lets nobody else run there.
+func TestCallersAtOnce(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const callers = 64
+	groups := 0
+	q := group.New(1024, func([]*group.Call[int]) { groups++ })
+	var wg sync.WaitGroup
+	for c := range callers {
+		wg.Go(func() {
+			if err := q.Do(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if groups > 4 {
+		t.Errorf("%d callers at once made %d groups, want one or hardly more", callers, groups)
+	}
+}
+
 // Whose context ends while the call queues is answered there and then, and the
 // call is never begun; a call that has begun ends as if nothing had happened.
 func TestContextEnds(t *testing.T) {
