@@ -16,32 +16,34 @@ const module = "github.com/plantstore/plantstore/"
 // mayImport says which packages of ours each package may import. Imports point
 // inward: towards what a plant is and what the document says. Tests are free.
 var mayImport = map[string][]string{
-	"api":                       {},
-	"gen/plantapi":              {},
-	"gen/plantclient":           {"gen/plantapi"},
-	"gen/plantserver":           {"gen/plantapi"},
-	"internal/admin":            {},
-	"internal/plant":            {},
-	"internal/token":            {},
-	"internal/contract":         {"api", "gen/plantapi", "gen/plantclient"},
-	"internal/docs":             {},
-	"internal/httpapi":          {"api", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/plant", "internal/token"},
-	"internal/plantfile":        {"gen/plantapi"},
-	"internal/store/group":      {},
-	"internal/store/pgtest":     {},
-	"internal/store/postgres":   {"internal/plant", "internal/store/group", "internal/token"},
-	"internal/store/sidebyside": {"internal/httpapi", "internal/plant", "internal/token"},
-	"internal/store/sqlite":     {"internal/plant", "internal/store/group", "internal/token"},
-	"internal/store/storetest":  {"internal/plant", "internal/token"},
-	"internal/store/timed":      {"internal/plant", "internal/token"},
+	"api":                          {},
+	"gen/plantapi":                 {},
+	"gen/plantclient":              {"gen/plantapi"},
+	"gen/plantserver":              {"gen/plantapi"},
+	"internal/admin":               {},
+	"internal/plant":               {},
+	"internal/token":               {"internal/metrics"},
+	"internal/contract":            {"api", "gen/plantapi", "gen/plantclient"},
+	"internal/docs":                {},
+	"internal/httpapi":             {"api", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/metrics", "internal/plant", "internal/token"},
+	"internal/metrics":             {},
+	"internal/metrics/metricstest": {"internal/metrics"},
+	"internal/plantfile":           {"gen/plantapi"},
+	"internal/store/group":         {"internal/metrics"},
+	"internal/store/pgtest":        {},
+	"internal/store/postgres":      {"internal/metrics", "internal/plant", "internal/store/group", "internal/token"},
+	"internal/store/sidebyside":    {"internal/httpapi", "internal/metrics", "internal/plant", "internal/token"},
+	"internal/store/sqlite":        {"internal/metrics", "internal/plant", "internal/store/group", "internal/token"},
+	"internal/store/storetest":     {"internal/plant", "internal/token"},
+	"internal/store/timed":         {"internal/metrics", "internal/plant", "internal/token"},
 	"cmd/plantstore": {
-		"gen/plantapi", "gen/plantclient", "internal/admin", "internal/docs", "internal/httpapi", "internal/plant", "internal/plantfile",
-		"internal/store/postgres", "internal/store/sqlite", "internal/store/timed", "internal/token",
+		"gen/plantapi", "gen/plantclient", "internal/admin", "internal/docs", "internal/httpapi", "internal/metrics", "internal/plant",
+		"internal/plantfile", "internal/store/postgres", "internal/store/sqlite", "internal/store/timed", "internal/token",
 	},
 }
 
 // forTests are the packages that no program may contain.
-var forTests = []string{"internal/contract", "internal/store/pgtest", "internal/store/sidebyside", "internal/store/storetest"}
+var forTests = []string{"internal/contract", "internal/metrics/metricstest", "internal/store/pgtest", "internal/store/sidebyside", "internal/store/storetest"}
 
 func TestImports(t *testing.T) {
 	packages := list(t, "./...")

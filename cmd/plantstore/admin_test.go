@@ -20,6 +20,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/plantstore/plantstore/internal/metrics/metricstest"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
@@ -139,6 +140,7 @@ func TestScrape(t *testing.T) {
 			r.call(t, "GET", "/plants/1", "")
 			r.call(t, "GET", "/nowhere", "")
 			_, scrape := r.page(t, "/metrics")
+			metricstest.Parse(t, scrape)
 			got := seriesIn(scrape)
 			for series, want := range map[string]string{
 				`plantstore_http_request_duration_seconds_count{operation="createPlant",status="200"}`: "1",

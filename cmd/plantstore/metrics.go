@@ -1,28 +1,18 @@
 package main
 
-import (
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-)
+import "github.com/plantstore/plantstore/internal/metrics"
 
 // newMetrics returns a registry with what is known of every program. The parts
 // of ours add what they count.
-func newMetrics() *prometheus.Registry {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		buildInfo(),
-	)
+func newMetrics() *metrics.Registry {
+	registry := new(metrics.Registry)
+	registry.Register(buildInfo, metrics.Runtime, metrics.Process)
 	return registry
 }
 
 // buildInfo is always 1; its labels say which program runs.
-func buildInfo() prometheus.Collector {
+func buildInfo(w *metrics.Writer) {
 	b := thisBuild()
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name:        "plantstore_build_info",
-		Help:        "Always 1; the labels say which program this is.",
-		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Commit, "goversion": b.Go},
-	}, func() float64 { return 1 })
+	w.Gauge("plantstore_build_info", "Always 1; the labels say which program this is.")
+	w.Sample(1, "goversion", b.Go, "revision", b.Commit, "version", b.Version)
 }

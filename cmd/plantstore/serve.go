@@ -166,8 +166,7 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 	if err != nil {
 		return err
 	}
-	metrics.MustRegister(measured)
-	metrics.MustRegister(append(store.Metrics(), tokens.Metrics()...)...)
+	metrics.Register(measured.Metrics, store.Metrics, tokens.Metrics)
 	listener, err := listen(ctx, config.addr)
 	if err != nil {
 		return err

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -34,7 +33,7 @@ func serveHastily(t *testing.T, changes ...func(*http.Server)) (addr string, pla
 	}
 	handler, err := httpapi.New(httpapi.Options{
 		Plants: store, Tokens: tokens, MaxBody: 1 << 20,
-		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
+		Metrics: new(metrics.Registry), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

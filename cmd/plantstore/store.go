@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/urfave/cli/v3"
 
+	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/postgres"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
@@ -19,7 +19,7 @@ type store interface {
 	plant.Store
 	token.Store
 	Ready(ctx context.Context) error
-	Metrics() []prometheus.Collector
+	Metrics(w *metrics.Writer)
 	Close() error
 }
 

@@ -10,21 +10,18 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
 // readyTime is how long the store may take to answer before it counts as down.
 // Whoever asks waits no longer than seconds itself.
 const readyTime = time.Second
 
-// New returns the handler of the admin listener.
-func New(health *Health, metrics prometheus.Gatherer) http.Handler {
+// New returns the handler of the admin listener; metrics answers scrapes.
+func New(health *Health, metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", livez)
 	mux.HandleFunc("GET /readyz", health.readyz)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", metrics)
 	// net/http/pprof also enters itself in the default mux, which no listener of
 	// ours serves.
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)

@@ -10,9 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/plantstore/plantstore/internal/admin"
+	"github.com/plantstore/plantstore/internal/metrics"
 )
 
 // get returns the status and the body of an answer.
@@ -25,7 +24,7 @@ func get(t *testing.T, handler http.Handler, path string) (int, string) {
 
 func TestReady(t *testing.T) {
 	health := &admin.Health{}
-	handler := admin.New(health, prometheus.NewRegistry())
+	handler := admin.New(health, new(metrics.Registry))
 	var fault error
 	for _, step := range []struct {
 		do   func()
@@ -59,7 +58,7 @@ func TestReadyInTime(t *testing.T) {
 		defer close(hanging)
 		health := &admin.Health{}
 		health.Started(func(context.Context) error { <-hanging; return nil })
-		status, body := get(t, admin.New(health, prometheus.NewRegistry()), "/readyz")
+		status, body := get(t, admin.New(health, new(metrics.Registry)), "/readyz")
 		if status != http.StatusServiceUnavailable || body != "the store does not answer in time\n" {
 			t.Errorf("/readyz is %d %q", status, body)
 		}
@@ -67,11 +66,12 @@ func TestReadyInTime(t *testing.T) {
 }
 
 func TestPages(t *testing.T) {
-	registry := prometheus.NewRegistry()
-	plants := prometheus.NewCounter(prometheus.CounterOpts{Name: "plants_total", Help: "Plants."})
-	registry.MustRegister(plants)
-	plants.Add(3)
-	server := httptest.NewServer(admin.New(&admin.Health{}, registry))
+	var registry metrics.Registry
+	registry.Register(func(w *metrics.Writer) {
+		w.Counter("plants_total", "Plants.")
+		w.Sample(3)
+	})
+	server := httptest.NewServer(admin.New(&admin.Health{}, &registry))
 	defer server.Close()
 	for path, want := range map[string]string{
 		"/metrics":                       "\nplants_total 3\n",

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/token"
@@ -305,7 +304,7 @@ func realHandler(t *testing.T, wrap func(plant.Store) plant.Store) http.Handler 
 	if wrap != nil {
 		plants = wrap(store)
 	}
-	handler, err := httpapi.New(httpapi.Options{Plants: plants, Tokens: tokens, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
+	handler, err := httpapi.New(httpapi.Options{Plants: plants, Tokens: tokens, Metrics: new(metrics.Registry), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,13 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
 	"github.com/plantstore/plantstore/internal/contract"
 	"github.com/plantstore/plantstore/internal/docs"
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/metrics"
 )
 
 // The service explains itself to strangers, by paths that behave like all
@@ -127,7 +126,7 @@ func startBelow(t *testing.T, path string) *service {
 	handler := newHandlerOf(t, store, httpapi.Options{
 		Plants:  store,
 		MaxBody: maxBody,
-		Metrics: prometheus.NewRegistry(),
+		Metrics: new(metrics.Registry),
 		Log:     slog.New(slog.DiscardHandler),
 		BaseURL: base,
 	})

@@ -79,7 +79,7 @@ func failureOf(err error) *failure {
 
 // failures writes every answer that is not a success.
 type failures struct {
-	metrics *metrics
+	counts *counts
 }
 
 // write answers a request with an error. Nothing of the error reaches the
@@ -122,7 +122,7 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 // note counts a failure, and leaves it where observe finds it.
 func (fs failures) note(x *exchange, code plantapi.ErrorCode, err error) {
 	x.code, x.err = code, err
-	fs.metrics.failures[code].Inc()
+	fs.counts.failures[code].Add(1)
 }
 
 // writeJSON writes an answer of our own making; the generated code writes the

@@ -2,22 +2,24 @@ package httpapi
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/plantstore/plantstore/internal/metrics/metricstest"
 )
 
 // newObserver returns an observer over two operations, and its log.
 func newObserver() (observer, *operation, *bytes.Buffer) {
 	op, log := &operation{id: "getPlant"}, new(bytes.Buffer)
-	m := newMetrics(prometheus.NewRegistry(), operations{{"GET", "/plants/{id}"}: op})
-	return observer{metrics: m, log: slog.New(slog.NewJSONHandler(log, nil)), slow: time.Hour}, op, log
+	counts := newCounts(operations{{"GET", "/plants/{id}"}: op})
+	return observer{counts: counts, log: slog.New(slog.NewJSONHandler(log, nil)), slow: time.Hour}, op, log
 }
 
 // To be observed costs a request nothing but its id: a text and the list of one
@@ -61,7 +63,7 @@ func (discard) Write(b []byte) (int, error) { return len(b), nil }
 // An answer that breaks off is cut, not ended, and it is our failure.
 func TestPanicInAnAnswer(t *testing.T) {
 	o, op, log := newObserver()
-	handler := o.observe(failures{o.metrics}.recoverPanics(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	handler := o.observe(failures{o.counts}.recoverPanics(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		exchangeOf(w).operation = op
 		_, _ = io.WriteString(w, "half an answ")
 		panic("at the disco")
@@ -79,7 +81,30 @@ func TestPanicInAnAnswer(t *testing.T) {
 			t.Errorf("logged %s\nwant %s in it", log, want)
 		}
 	}
-	if o.metrics.durations[op].byStatus[500].Load() == nil {
+	if o.counts.durations[op].byStatus[500].Load() == nil {
 		t.Error("not counted as a 500")
+	}
+}
+
+// Those who give the first answer of a kind at one time count in one place.
+func TestFirstAnswersAtOneTime(t *testing.T) {
+	for range 20 {
+		d := new(durations)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for status := range d.byStatus {
+					d.of(status).Observe(1)
+				}
+			})
+		}
+		all.Wait()
+		scrape := metricstest.Of(t, (&counts{durations: map[*operation]*durations{nil: d}}).write)
+		for status := range d.byStatus {
+			series := fmt.Sprintf(`plantstore_http_request_duration_seconds_count{operation="none",status="%d"}`, status)
+			if n := scrape[series]; n != 4 {
+				t.Fatalf("%s is %v, want 4", series, n)
+			}
+		}
 	}
 }

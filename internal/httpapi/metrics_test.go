@@ -3,12 +3,14 @@ package httpapi_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/plantstore/plantstore/internal/metrics"
+	"github.com/plantstore/plantstore/internal/metrics/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
@@ -25,69 +27,65 @@ func TestMetrics(t *testing.T) {
 	s.post(`{"id":1,"name":"n"}`)
 	s.call(http.MethodGet, "/plants/7", "")
 	s.call(http.MethodOptions, "/plants", "")
-	wantCounts(t, registry, map[string]uint64{
+	wantCounts(t, registry, map[string]float64{
 		"createPlant 200": 2, "createPlant 400": 1, "createPlant 500": 1, "getPlant 404": 1, "none 204": 1,
 		"failure 40010": 1, "failure 50000": 1, "failure 40401": 1,
 	})
 
 	// Nothing that a caller invents makes a series.
-	before := countSeries(t, registry)
+	before := metricstest.Scrape(t, registry)
 	for i := range 1000 {
 		s.call(http.MethodGet, fmt.Sprintf("/%d/plants", i), "")
 		s.call(fmt.Sprintf("BREW%d", i), "/plants", "")
 	}
-	if after := countSeries(t, registry); after != before+2 { // none 404, none 405
-		t.Errorf("%d series became %d", before, after)
+	fresh := map[string]bool{}
+	for series := range metricstest.Scrape(t, registry) {
+		if _, known := before[series]; !known && strings.Contains(series, "_count{") {
+			fresh[series] = true
+		}
+	}
+	if want := map[string]bool{
+		`plantstore_http_request_duration_seconds_count{operation="none",status="404"}`: true,
+		`plantstore_http_request_duration_seconds_count{operation="none",status="405"}`: true,
+	}; !maps.Equal(fresh, want) {
+		t.Errorf("inventions made the series %v", fresh)
 	}
 }
 
-// countSeries returns how many series there are; a histogram is one.
-func countSeries(t *testing.T, registry *prometheus.Registry) (n int) {
-	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range families {
-		n += len(f.GetMetric())
-	}
-	return n
-}
+// labelValue is in a series as it is written.
+var labelValue = regexp.MustCompile(`="([^"]*)"`)
 
 // wantCounts compares the counts of requests, by operation and status, and of
 // failures, leaving out the zeros.
-func wantCounts(t *testing.T, registry *prometheus.Registry, want map[string]uint64) {
+func wantCounts(t *testing.T, registry *metrics.Registry, want map[string]float64) {
 	t.Helper()
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]uint64{}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			labels := []string{}
-			for _, l := range m.GetLabel() {
-				labels = append(labels, l.GetValue())
+	all, got := metricstest.Scrape(t, registry), map[string]float64{}
+	for series, n := range all {
+		values := []string{}
+		for _, m := range labelValue.FindAllStringSubmatch(series, -1) {
+			values = append(values, m[1])
+		}
+		name, labels, _ := strings.Cut(series, "{")
+		switch what := strings.Join(values, " "); name {
+		case "plantstore_http_request_duration_seconds_count":
+			got[what] = n
+			if sum := all["plantstore_http_request_duration_seconds_sum{"+labels]; sum <= 0 {
+				t.Errorf("%s took %v seconds", what, sum)
 			}
-			name := strings.Join(labels, " ")
-			switch f.GetName() {
-			case "plantstore_http_request_duration_seconds":
-				got[name] = m.GetHistogram().GetSampleCount()
-				if h := m.GetHistogram(); h.GetSampleSum() <= 0 || len(h.GetBucket()) == 0 || len(h.GetPositiveSpan()) == 0 {
-					t.Errorf("%s took no time, or lacks classic or native buckets: %v", name, h)
-				}
-			case "plantstore_http_failures_total":
-				if n := m.GetCounter().GetValue(); n > 0 {
-					got["failure "+name] = uint64(n)
-				}
-			case "plantstore_http_requests_in_flight":
-				if n := m.GetGauge().GetValue(); n != 0 {
-					t.Errorf("%v requests are in flight", n)
-				}
+			bucket := "plantstore_http_request_duration_seconds_bucket{" + strings.TrimSuffix(labels, "}") + `,le="10"}`
+			if all[bucket] != n {
+				t.Errorf("%v of %v %s took at most 10 seconds", all[bucket], n, what)
+			}
+		case "plantstore_http_failures_total":
+			if n > 0 {
+				got["failure "+what] = n
 			}
 		}
 	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
+	if n, ok := all["plantstore_http_requests_in_flight"]; !ok || n != 0 {
+		t.Errorf("%v requests are in flight", n)
+	}
+	if !maps.Equal(got, want) {
 		t.Errorf("counted %v\nwant %v", got, want)
 	}
 }

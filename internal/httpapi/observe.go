@@ -12,10 +12,10 @@ import (
 // observer gives every request an id, counts it, and logs it where somebody
 // will want to know.
 type observer struct {
-	metrics *metrics
-	log     *slog.Logger
-	all     bool          // log every request, not only failed and slow ones
-	slow    time.Duration // from here on a request is slow; 0: none is
+	counts *counts
+	log    *slog.Logger
+	all    bool          // log every request, not only failed and slow ones
+	slow   time.Duration // from here on a request is slow; 0: none is
 }
 
 // observe is the first to see a request and the last to see its answer. Of a
@@ -28,7 +28,7 @@ func (o observer) observe(next http.Handler) http.Handler {
 		w.Header()[requestIDHeader] = id
 		x := exchanges.Get().(*exchange)
 		*x = exchange{ResponseWriter: w, requestID: id[0]}
-		o.metrics.inFlight.Inc()
+		o.counts.inFlight.Add(1)
 		defer o.end(x, r, began) // also if a half-written answer is cut by a panic
 		next.ServeHTTP(x, r)
 	})
@@ -37,7 +37,7 @@ func (o observer) observe(next http.Handler) http.Handler {
 // end notes how an exchange ended.
 func (o observer) end(x *exchange, r *http.Request, began time.Time) {
 	took := time.Since(began)
-	o.metrics.inFlight.Dec()
+	o.counts.inFlight.Add(-1)
 	broken := x.code/100 >= http.StatusInternalServerError
 	switch {
 	case broken:
@@ -45,7 +45,7 @@ func (o observer) end(x *exchange, r *http.Request, began time.Time) {
 	case x.status == 0 || x.cut != nil:
 		x.status = hungUp
 	}
-	o.metrics.observe(x.operation, x.status, took)
+	o.counts.observe(x.operation, x.status, took)
 	switch {
 	case broken:
 		o.write(x, r, took, slog.LevelError, "request failed", x.err)

@@ -12,9 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -61,9 +60,9 @@ func (l *logged) lines(t *testing.T) (all []line) {
 
 // observed runs a service and returns its log and metrics with it. A short answer
 // leaves once its request is logged and counted.
-func observed(t *testing.T, wrap func(plant.Store) plant.Store, change func(*httpapi.Options)) (*service, *logged, *prometheus.Registry) {
+func observed(t *testing.T, wrap func(plant.Store) plant.Store, change func(*httpapi.Options)) (*service, *logged, *metrics.Registry) {
 	t.Helper()
-	store, log, registry := openStore(t), &logged{}, prometheus.NewRegistry()
+	store, log, registry := openStore(t), &logged{}, new(metrics.Registry)
 	opts := httpapi.Options{
 		Plants: store, MaxBody: maxBody, Metrics: registry,
 		Log: slog.New(slog.NewJSONHandler(log, nil)), LogSlow: time.Hour,
@@ -114,7 +113,7 @@ func TestHungUp(t *testing.T) {
 	if l := log.lines(t); len(l) != 1 || l[0].Level != "WARN" || l[0].Msg != "answer cut short" || l[0].Err != "store: context canceled" || l[0].Status != 499 {
 		t.Errorf("logged %+v", l)
 	}
-	wantCounts(t, registry, map[string]uint64{"getPlant 499": 1})
+	wantCounts(t, registry, map[string]float64{"getPlant 499": 1})
 }
 
 func TestLog(t *testing.T) {

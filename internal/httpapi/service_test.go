@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
 	"github.com/plantstore/plantstore/internal/contract"
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/store/postgres"
@@ -117,7 +117,7 @@ func newBareHandler(t testing.TB, plants plant.Store, tokens token.Store, log *s
 	opts := httpapi.Options{
 		Plants:  plants,
 		MaxBody: maxBody,
-		Metrics: prometheus.NewRegistry(),
+		Metrics: new(metrics.Registry),
 		Log:     log,
 	}
 	for _, change := range changes {

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/plantstore/plantstore/internal/metrics"
 )
 
 const (
@@ -47,37 +48,30 @@ type memory struct {
 	found, missing recent
 	pending        map[string]*lookup
 
-	lookups      *prometheus.CounterVec
-	hits, misses prometheus.Counter // of lookups
-	turn         chan struct{}      // holds whoever's turn it is; the others wait in order
+	hits, misses atomic.Uint64 // how often the store was not, and was, asked
+	turn         chan struct{} // holds whoever's turn it is; the others wait in order
 }
 
 func newMemory(store Store) memory {
-	lookups := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "plantstore_token_cache_lookups_total",
-		Help: "Tokens that were looked up: hit is remembered or being asked for, miss asks the store.",
-	}, []string{"result"})
 	return memory{
 		store:   store,
 		found:   recent{limit: maxFound},
 		missing: recent{limit: maxMissing},
 		pending: map[string]*lookup{},
-		lookups: lookups,
-		hits:    lookups.WithLabelValues("hit"),
-		misses:  lookups.WithLabelValues("miss"),
 		turn:    make(chan struct{}, 1),
 	}
 }
 
-func (m *memory) metrics() []prometheus.Collector {
-	return []prometheus.Collector{m.lookups, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "plantstore_token_cache_entries",
-		Help: "Answers about tokens that are remembered, unknown tokens among them.",
-	}, func() float64 {
-		m.mu.RLock()
-		defer m.mu.RUnlock()
-		return float64(m.found.size() + m.missing.size())
-	})}
+// metrics is a [metrics.Source].
+func (m *memory) metrics(w *metrics.Writer) {
+	w.Counter("plantstore_token_cache_lookups_total", "Tokens that were looked up: hit is remembered or being asked for, miss asks the store.")
+	w.Sample(float64(m.hits.Load()), "result", "hit")
+	w.Sample(float64(m.misses.Load()), "result", "miss")
+	m.mu.RLock()
+	entries := m.found.size() + m.missing.size()
+	m.mu.RUnlock()
+	w.Gauge("plantstore_token_cache_entries", "Answers about tokens that are remembered, unknown tokens among them.")
+	w.Sample(float64(entries))
 }
 
 // lookUp returns what the store says, or said less than RememberFor before now,
@@ -87,7 +81,7 @@ func (m *memory) lookUp(ctx context.Context, id string, now time.Time) (*lookup,
 	l := m.remembered(id, now)
 	m.mu.RUnlock()
 	if l != nil {
-		m.hits.Inc()
+		m.hits.Add(1)
 		return l, nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -96,12 +90,12 @@ func (m *memory) lookUp(ctx context.Context, id string, now time.Time) (*lookup,
 	m.mu.Lock()
 	if l = m.remembered(id, now); l != nil { // meanwhile
 		m.mu.Unlock()
-		m.hits.Inc()
+		m.hits.Add(1)
 		return l, nil
 	}
 	if l = m.pending[id]; l != nil && l.fresh(now) {
 		m.mu.Unlock()
-		m.hits.Inc()
+		m.hits.Add(1)
 		select {
 		case <-l.done:
 			return l, l.err
@@ -113,7 +107,7 @@ func (m *memory) lookUp(ctx context.Context, id string, now time.Time) (*lookup,
 	l = &lookup{began: now, done: make(chan struct{}), err: ErrUnavailable}
 	m.pending[id] = l
 	m.mu.Unlock()
-	m.misses.Inc()
+	m.misses.Add(1)
 	m.ask(ctx, id, l)
 	return l, l.err
 }

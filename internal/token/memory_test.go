@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/plantstore/plantstore/internal/metrics/metricstest"
 )
 
 // onlyOne is a store with one token. A real store cannot stand here: it imports
@@ -69,31 +69,16 @@ func TestMemoryMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &onlyOne{id: "the one"}
 		m := newMemory(store)
-		registry := prometheus.NewPedanticRegistry()
-		registry.MustRegister(m.metrics()...)
-		for _, id := range []string{"the one", "the one", "another", "the one"} {
+		for _, id := range []string{"the one", "the one", "another", "the one", "another"} {
 			if _, err := m.lookUp(t.Context(), id, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := map[string]float64{}
-		for _, f := range families {
-			for _, metric := range f.GetMetric() {
-				name := f.GetName()
-				for _, l := range metric.GetLabel() {
-					name += " " + l.GetValue()
-				}
-				got[name] = metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
-			}
-		}
+		got := metricstest.Of(t, m.metrics)
 		want := map[string]float64{
-			"plantstore_token_cache_lookups_total hit":  2,
-			"plantstore_token_cache_lookups_total miss": float64(store.lookups),
-			"plantstore_token_cache_entries":            2,
+			`plantstore_token_cache_lookups_total{result="hit"}`:  3,
+			`plantstore_token_cache_lookups_total{result="miss"}`: float64(store.lookups),
+			"plantstore_token_cache_entries":                      2,
 		}
 		if store.lookups != 2 || !maps.Equal(got, want) {
 			t.Errorf("the metrics are %v, want %v", got, want)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/plantstore/plantstore/internal/metrics"
 )
 
 // ErrInvalid means that a text is not a token in force: it is unknown,
@@ -94,7 +94,7 @@ func (v *Verifier) verify(ctx context.Context, text string, inTurn bool) (Token,
 
 // Metrics tells how often the store had to be asked whose a token is, and how
 // many answers are remembered.
-func (v *Verifier) Metrics() []prometheus.Collector { return v.memory.metrics() }
+func (v *Verifier) Metrics(w *metrics.Writer) { v.memory.metrics(w) }
 
 // Close writes down the last uses that are not written yet and returns the
 // error of doing so. Tokens may still be verified while it runs and after it,

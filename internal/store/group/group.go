@@ -15,7 +15,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/plantstore/plantstore/internal/metrics"
 )
 
 // ErrClosed means that the queue takes no more work; nothing was begun.
@@ -32,9 +32,9 @@ const patience = 4
 type Queue[W any] struct {
 	limit int
 	run   func([]*Call[W])
-	calls sync.Pool  // of *Call[W] with an empty wake
-	group []*Call[W] // belongs to the leader
-	sizes prometheus.Histogram
+	calls sync.Pool          // of *Call[W] with an empty wake
+	group []*Call[W]         // belongs to the leader
+	sizes *metrics.Histogram // of groups
 
 	mu      sync.Mutex
 	led     bool          // somebody leads; if not, nobody waits
@@ -63,17 +63,16 @@ const (
 // at a time. It sets Err of the calls that failed, returns once the others are
 // durable, and does not keep the slice.
 func New[W any](limit int, run func([]*Call[W])) *Queue[W] {
-	q := &Queue[W]{limit: limit, run: run, sizes: prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name:    "plantstore_store_group_size",
-		Help:    "Transactions, by how many writes shared each.",
-		Buckets: prometheus.ExponentialBuckets(1, 2, 11), // to 1024
-	})}
+	q := &Queue[W]{limit: limit, run: run, sizes: metrics.NewHistogram([]float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024})}
 	q.calls.New = func() any { return &Call[W]{wake: make(chan role, 1)} }
 	return q
 }
 
-// Sizes tells how many works shared each transaction.
-func (q *Queue[W]) Sizes() prometheus.Collector { return q.sizes }
+// Metrics is a [metrics.Source]: how many works shared each transaction.
+func (q *Queue[W]) Metrics(w *metrics.Writer) {
+	w.Histogram("plantstore_store_group_size", "Transactions, by how many writes shared each.")
+	w.Buckets(q.sizes)
+}
 
 // Do returns once work is done, with its own outcome. If ctx ends while work
 // still queues, it is not begun and Do returns the error of ctx. Work that has

@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/internal/contract"
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/token"
@@ -104,7 +104,7 @@ func startLoad(t *testing.T, dsn string) *load {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = verifier.Close() })
-	handler, err := httpapi.New(httpapi.Options{Plants: store, Tokens: verifier, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
+	handler, err := httpapi.New(httpapi.Options{Plants: store, Tokens: verifier, Metrics: new(metrics.Registry), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/plantstore/plantstore/internal/metrics/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
@@ -72,20 +72,13 @@ func TestMetrics(t *testing.T) {
 	if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
 		t.Fatal(err)
 	}
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(s.Metrics()...)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
+	got := metricstest.Of(t, s.Metrics)
+	connections := 0.0
+	for _, state := range []string{"acquired", "idle", "constructing"} {
+		connections += got[`plantstore_pgx_pool_connections{state="`+state+`"}`]
 	}
-	got := map[string]float64{}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			got[f.GetName()] += m.GetGauge().GetValue() + m.GetCounter().GetValue() + float64(m.GetHistogram().GetSampleCount())
-		}
-	}
-	if got["plantstore_store_group_size"] != 1 || got["plantstore_pgx_pool_connections"] < 1 ||
-		got["plantstore_pgx_pool_connections_max"] < 1 || got["plantstore_pgx_pool_acquires_total"] < 1 {
+	if got["plantstore_store_group_size_count"] != 1 || connections < 1 ||
+		got["plantstore_pgx_pool_connections_max"] < connections || got["plantstore_pgx_pool_acquires_total"] < 1 {
 		t.Errorf("after a create the metrics are %v", got)
 	}
 	if _, ok := got["plantstore_pgx_pool_wait_seconds_total"]; !ok {

@@ -3,19 +3,16 @@ package sqlite
 import (
 	"os"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/plantstore/plantstore/internal/metrics"
 )
 
-// Metrics tells what nobody but the store can count.
-func (s *Store) Metrics() []prometheus.Collector {
-	all := []prometheus.Collector{s.writes.Sizes()}
+// Metrics is a [metrics.Source]: what nobody but the store can count.
+func (s *Store) Metrics(w *metrics.Writer) {
+	s.writes.Metrics(w)
 	if s.path != Memory {
-		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "plantstore_sqlite_wal_bytes",
-			Help: "The size of the write-ahead log on the disk. It grows while a stranger keeps an old state in use.",
-		}, func() float64 { return size(s.path + "-wal") }))
+		w.Gauge("plantstore_sqlite_wal_bytes", "The size of the write-ahead log on the disk. It grows while a stranger keeps an old state in use.")
+		w.Sample(size(s.path + "-wal"))
 	}
-	return all
 }
 
 // size returns the size of a file in bytes, 0 if there is none.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"zombiezen.com/go/sqlite"
 
+	"github.com/plantstore/plantstore/internal/metrics/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
@@ -64,18 +64,8 @@ func TestMetrics(t *testing.T) {
 		if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
 			t.Fatal(err)
 		}
-		registry := prometheus.NewPedanticRegistry()
-		registry.MustRegister(s.Metrics()...)
-		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := map[string]float64{}
-		for _, f := range families {
-			m := f.GetMetric()[0]
-			got[f.GetName()] = m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
-		}
-		if n := got["plantstore_store_group_size"]; n != 1 {
+		got := metricstest.Of(t, s.Metrics)
+		if n := got["plantstore_store_group_size_count"]; n != 1 {
 			t.Errorf("%s: %v groups were counted, want 1", name, n)
 		}
 		size, has := got["plantstore_sqlite_wal_bytes"]

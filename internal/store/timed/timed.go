@@ -6,8 +6,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -23,47 +22,46 @@ type Keeper interface {
 // like any other.
 type Store struct {
 	Keeper
-	durations                                                *prometheus.HistogramVec
-	create, createAll, get, list, put, patch, remove, lookUp prometheus.Observer
+	create, createAll, get, list, put, patch, remove, lookUp *metrics.Histogram
 }
 
 var _ Keeper = (*Store)(nil)
 
-// New returns a store that calls keeper. Register it, for it is a
-// [prometheus.Collector].
+// buckets are in seconds, from a page in memory to the most that a write may take.
+var buckets = []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}
+
+// New returns a store that calls keeper.
 func New(keeper Keeper) *Store {
-	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "plantstore_store_duration_seconds",
-		Help: "Calls of the store by operation, and how long they took, with the wait for their turn.",
-		// From a page in memory to the most that a write may take.
-		Buckets:                         []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
-		NativeHistogramBucketFactor:     1.1,
-		NativeHistogramMaxBucketNumber:  100,
-		NativeHistogramMinResetDuration: time.Hour,
-	}, []string{"operation"})
 	return &Store{
 		Keeper:    keeper,
-		durations: durations,
-		create:    durations.WithLabelValues("create"),
-		createAll: durations.WithLabelValues("create_all"),
-		get:       durations.WithLabelValues("get"),
-		list:      durations.WithLabelValues("list"),
-		put:       durations.WithLabelValues("put"),
-		patch:     durations.WithLabelValues("patch"),
-		remove:    durations.WithLabelValues("delete"),
-		lookUp:    durations.WithLabelValues("token"),
+		create:    metrics.NewHistogram(buckets),
+		createAll: metrics.NewHistogram(buckets),
+		get:       metrics.NewHistogram(buckets),
+		list:      metrics.NewHistogram(buckets),
+		put:       metrics.NewHistogram(buckets),
+		patch:     metrics.NewHistogram(buckets),
+		remove:    metrics.NewHistogram(buckets),
+		lookUp:    metrics.NewHistogram(buckets),
 	}
 }
 
-// Describe implements [prometheus.Collector].
-func (s *Store) Describe(out chan<- *prometheus.Desc) { s.durations.Describe(out) }
-
-// Collect implements [prometheus.Collector].
-func (s *Store) Collect(out chan<- prometheus.Metric) { s.durations.Collect(out) }
+// Metrics is a [metrics.Source]: how long the calls took. Those of the keeper
+// are its own to show.
+func (s *Store) Metrics(w *metrics.Writer) {
+	w.Histogram("plantstore_store_duration_seconds", "Calls of the store by operation, and how long they took, with the wait for their turn.")
+	w.Buckets(s.create, "operation", "create")
+	w.Buckets(s.createAll, "operation", "create_all")
+	w.Buckets(s.remove, "operation", "delete")
+	w.Buckets(s.get, "operation", "get")
+	w.Buckets(s.list, "operation", "list")
+	w.Buckets(s.patch, "operation", "patch")
+	w.Buckets(s.put, "operation", "put")
+	w.Buckets(s.lookUp, "operation", "token")
+}
 
 // since observes how long it is since a call began. It is deferred, so that a
 // call that panics counts, too.
-func since(began time.Time, in prometheus.Observer) { in.Observe(time.Since(began).Seconds()) }
+func since(began time.Time, in *metrics.Histogram) { in.Observe(time.Since(began).Seconds()) }
 
 // Create implements [plant.Store].
 func (s *Store) Create(ctx context.Context, p plant.Plant) error {

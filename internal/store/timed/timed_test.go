@@ -1,11 +1,11 @@
 package timed_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/plantstore/plantstore/internal/metrics/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/store/storetest"
@@ -55,7 +55,7 @@ func TestOperations(t *testing.T) {
 				want++
 			}
 			if n != want {
-				t.Errorf("after a %s there are %d of %s, want %d", name, n, operation, want)
+				t.Errorf("after a %s there are %v of %s, want %v", name, n, operation, want)
 			}
 		}
 	}
@@ -70,17 +70,13 @@ func TestOperations(t *testing.T) {
 }
 
 // counts returns how many calls were timed, by operation.
-func counts(t *testing.T, s *timed.Store) map[string]uint64 {
+func counts(t *testing.T, s *timed.Store) map[string]float64 {
 	t.Helper()
-	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(s)
-	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]uint64{}
-	for _, m := range families[0].GetMetric() {
-		all[m.GetLabel()[0].GetValue()] = m.GetHistogram().GetSampleCount()
+	all := map[string]float64{}
+	for series, n := range metricstest.Of(t, s.Metrics) {
+		if operation, ok := strings.CutPrefix(series, "plantstore_store_duration_seconds_count{operation="); ok {
+			all[strings.Trim(operation, `"}`)] = n
+		}
 	}
 	return all
 }

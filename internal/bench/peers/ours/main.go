@@ -9,10 +9,9 @@ import (
 	"os"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/plantstore/plantstore/internal/bench/peer"
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -31,7 +30,7 @@ func main() {
 			Plants:  plants,
 			Tokens:  tokens,
 			MaxBody: 1 << 20,
-			Metrics: prometheus.NewRegistry(),
+			Metrics: new(metrics.Registry),
 			Log:     slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 			LogSlow: time.Second,
 
