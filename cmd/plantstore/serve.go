@@ -195,7 +195,7 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	health.Drain() // before the listener retires
+	health.Drain()   // before the listener retires
 	farewell.begin() // before anybody is told that it has
 	log.Info("stopping", "drain", drainTime.String())
 	if err := notify(sys, "STOPPING=1"); err != nil {
