@@ -124,7 +124,7 @@ func (c *changes) create(w *write, now int64) error {
 // write stores what c.plants has become.
 func (c *changes) write(ctx context.Context, conn *pgx.Conn, id, now int64) error {
 	var removed []int64
-	var inserted, updated plantRows
+	inserted, updated := newPlantRows(len(c.plants)), newPlantRows(len(c.plants))
 	for _, key := range slices.Sorted(maps.Keys(c.plants)) {
 		switch plant := c.plants[key]; {
 		case plant.after == plant.before:
@@ -171,30 +171,6 @@ const (
 	// statement for any number of plants.
 	unnestPlants = `unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BYTEA[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[])`
 )
-
-// plantRows are the arrays for unnestPlants.
-type plantRows struct {
-	ids, versions, createdAt, updatedAt []int64
-	names, tags, tagHashes              [][]byte
-}
-
-func (r *plantRows) add(p *plant.Plant, version int64) {
-	r.ids = append(r.ids, p.ID)
-	r.names = append(r.names, []byte(p.Name))
-	var tag []byte // NULL, which an empty one is not
-	if p.Tag != nil {
-		tag = []byte(*p.Tag)
-	}
-	r.tags = append(r.tags, tag)
-	r.tagHashes = append(r.tagHashes, tagHash(p.Tag))
-	r.versions = append(r.versions, version)
-	r.createdAt = append(r.createdAt, p.CreatedAt.UnixMicro())
-	r.updatedAt = append(r.updatedAt, p.UpdatedAt.UnixMicro())
-}
-
-func (r *plantRows) args() []any {
-	return []any{r.ids, r.names, r.tags, r.tagHashes, r.versions, r.createdAt, r.updatedAt}
-}
 
 // tagHash is what the index of tags has instead of them.
 func tagHash(tag *string) []byte {

@@ -97,7 +97,12 @@ func parse(dsn string) (*pgxpool.Config, error) {
 		return nil, errNotDSN
 	}
 	config.PingTimeout = pingTime
-	config.AfterConnect = planByIndex
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		// For who has default_query_exec_mode=exec in the URL, as pgbouncer may need.
+		conn.TypeMap().RegisterDefaultPgType(int64s(nil), "_int8")
+		conn.TypeMap().RegisterDefaultPgType(byteas(nil), "_bytea")
+		return planByIndex(ctx, conn)
+	}
 	c := config.ConnConfig
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTime)
 	c.DialFunc = (&net.Dialer{

@@ -140,8 +140,9 @@ type creates struct {
 
 func newCreates(writes []*write) *creates {
 	c := &creates{writes: writes}
-	for _, w := range writes {
-		c.plants = append(c.plants, new(w.create[0]))
+	c.plants = make([]*plant.Plant, len(writes))
+	for i, w := range writes {
+		c.plants[i] = &w.create[0]
 	}
 	// Two programs that insert in one order never wait for each other.
 	slices.SortStableFunc(c.plants, func(a, b *plant.Plant) int { return cmp.Compare(a.ID, b.ID) })
@@ -159,7 +160,7 @@ func (c *creates) at(id int64) (int, bool) {
 func (c *creates) run(ctx context.Context, conn *pgx.Conn, id int64) error {
 	clear(c.stored)
 	now := time.Now()
-	var rows plantRows
+	rows := newPlantRows(len(c.plants))
 	for _, p := range c.plants {
 		p.CreatedAt, p.UpdatedAt = now, now
 		rows.add(p, int64(rand.Uint64()))

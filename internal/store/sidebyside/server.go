@@ -155,8 +155,8 @@ func (s *Server) Creates(b *testing.B, store, callers int, next func() int64) Me
 			return func() error { return err }
 		}
 		b.Cleanup(func() { conn.Close() })
-		answers := bufio.NewReader(conn)
-		return func() error { return create(conn, answers, next()) }
+		c := caller{conn: conn, answers: bufio.NewReader(conn)}
+		return func() error { return c.create(next()) }
 	}, b.Error)
 	m := Measure{N: len(took), Wall: time.Since(began), P99: p99(took)}
 	cpuAfter, allocsAfter := s.used(b)
@@ -164,16 +164,24 @@ func (s *Server) Creates(b *testing.B, store, callers int, next func() int64) Me
 	return m
 }
 
-func create(conn io.Writer, answers *bufio.Reader, id int64) error {
-	body := fmt.Appendf(nil, `{"id":%d,"name":"Ficus lyrata","tag":"Moraceae"}`, id)
-	request := fmt.Appendf(nil, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
-		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", staticToken, len(body), body)
-	if _, err := conn.Write(request); err != nil {
+// caller is one connection and what it needs for one request at a time.
+type caller struct {
+	conn          io.Writer
+	answers       *bufio.Reader
+	request, body []byte
+}
+
+func (c *caller) create(id int64) error {
+	c.body = append(strconv.AppendInt(append(c.body[:0], `{"id":`...), id, 10), `,"name":"Ficus lyrata","tag":"Moraceae"}`...)
+	c.request = append(c.request[:0], "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+staticToken+
+		"\r\nContent-Type: application/json\r\nContent-Length: "...)
+	c.request = append(strconv.AppendInt(c.request, int64(len(c.body)), 10), "\r\n\r\n"...)
+	if _, err := c.conn.Write(append(c.request, c.body...)); err != nil {
 		return err
 	}
 	length := 0
 	for first := true; ; first = false {
-		line, err := answers.ReadSlice('\n')
+		line, err := c.answers.ReadSlice('\n')
 		if err != nil {
 			return err
 		}
@@ -186,7 +194,7 @@ func create(conn io.Writer, answers *bufio.Reader, id int64) error {
 			}
 		}
 		if len(line) <= 2 {
-			_, err := answers.Discard(length)
+			_, err := c.answers.Discard(length)
 			return err
 		}
 	}
