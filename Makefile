@@ -38,11 +38,11 @@ contract: ## try every promise of the document on a service: make contract BASE_
 	@BASE_URL="$(or $(BASE_URL),$(error BASE_URL is needed, as in make contract BASE_URL=http://127.0.0.1:8080))" \
 	go test -count 1 -tags deployment -run TestDeployment ./internal/contract
 
-bench: ## run the benchmarks
-	go test -run '^$$' -bench . ./...
+bench: ## run the benchmarks, half an hour of them, but for bench-postgres and bench-http
+	go test -run '^$$' -bench . -timeout 1h ./...
 
 bench-store: ## only hold the embedded store against itself without groups, and against bare SQLite
-	go test -run '^$$' -bench SideBySide ./internal/store/sqlite
+	go test -run '^$$' -bench SideBySide -timeout 1h ./internal/store/sqlite
 
 bench-postgres: ## only hold PostgreSQL, with a server of its own, against an INSERT for each request
 	PLANTSTORE_TEST_FAILOVER=1 go test -run '^$$' -bench SideBySide ./internal/store/postgres
