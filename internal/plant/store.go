@@ -33,6 +33,7 @@ type Store interface {
 	// Put makes the plant with p's ID what p says, and returns it and whether
 	// there was none before. If the precondition does not hold it returns
 	// [ErrPrecondition]. If p is what is stored the version stays as it is.
+	// UpdatedAt never goes back, whatever the clock does.
 	Put(ctx context.Context, p Plant, condition Precondition) (stored Plant, created bool, err error)
 
 	// Patch changes the plant with the given ID and returns it. It returns

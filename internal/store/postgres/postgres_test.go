@@ -23,6 +23,16 @@ func TestStore(t *testing.T) {
 	storetest.Tokens(t, func(t *testing.T) token.Store { return open(t, pgtest.DSN(t)) })
 }
 
+func TestUpdatedAt(t *testing.T) {
+	s := open(t, pgtest.DSN(t))
+	storetest.UpdatedAt(t, s, func(t *testing.T, by time.Duration) {
+		_, err := s.pool.Exec(t.Context(), `UPDATE plants SET created_at = created_at + $1, updated_at = updated_at + $1`, by.Microseconds())
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 func open(t testing.TB, dsn string) *Store {
 	t.Helper()
 	store, err := Open(t.Context(), dsn)

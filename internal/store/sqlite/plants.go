@@ -149,7 +149,8 @@ func updatePlant(conn *sqlite.Conn, current, p plant.Plant, condition plant.Prec
 	if err != nil {
 		return plant.Plant{}, err
 	}
-	now, version := time.Now().UnixMicro(), int64(rand.Uint64())
+	// The clock may have been set back.
+	now, version := max(time.Now().UnixMicro(), current.UpdatedAt.UnixMicro()), int64(rand.Uint64())
 	bindPlant(stmt, p, version, now)
 	return p.Stamped(version, current.CreatedAt.UnixMicro(), now), run(stmt)
 }

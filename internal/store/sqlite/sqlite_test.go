@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -23,6 +24,19 @@ func TestStore(t *testing.T) {
 			storetest.Tokens(t, func(t *testing.T) token.Store { return openStore(t, path(t)) })
 		})
 	}
+}
+
+func TestUpdatedAt(t *testing.T) {
+	s := openStore(t, Memory)
+	storetest.UpdatedAt(t, s, func(t *testing.T, by time.Duration) {
+		err := s.write(t.Context(), func(conn *sqlite.Conn) error {
+			return sqlitex.Execute(conn, `UPDATE plants SET created_at = created_at + ?1, updated_at = updated_at + ?1`,
+				&sqlitex.ExecOptions{Args: []any{by.Microseconds()}})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 func TestReopen(t *testing.T) {
