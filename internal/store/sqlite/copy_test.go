@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -112,6 +113,29 @@ func TestCopyFails(t *testing.T) {
 			wantFiles(t, folder, before...)
 		})
 	}
+}
+
+// Copy does not overwrite a file that appears while it runs.
+func TestCopyMeanwhile(t *testing.T) {
+	folder := t.TempDir()
+	from, to := filepath.Join(folder, "from"), filepath.Join(folder, "to")
+	fill(t, openStore(t, from), 0, 1<<10)
+	const other = "written by another program"
+	var once sync.Once
+	err := Copy(t.Context(), from, to, func(_, _ int64) {
+		once.Do(func() {
+			if err := os.WriteFile(to, []byte(other), 0o600); err != nil {
+				t.Error(err)
+			}
+		})
+	})
+	if !errors.Is(err, fs.ErrExist) {
+		t.Errorf("Copy = %v, want %v", err, fs.ErrExist)
+	}
+	if got, err := os.ReadFile(to); err != nil || string(got) != other {
+		t.Errorf("the file holds %d bytes, %v, want what the other program wrote", len(got), err)
+	}
+	wantFiles(t, folder, "from", "from-shm", "from-wal", "to")
 }
 
 func garbage(name string) func(*testing.T, string) {

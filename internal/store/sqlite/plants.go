@@ -193,15 +193,7 @@ func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more 
 		}
 		from = *page.After + 1
 	}
-	query := `
-		SELECT id, name, tag, version, created_at, updated_at FROM plants
-		WHERE id >= ? ORDER BY id`
-	if page.Tag != nil {
-		query = `
-		SELECT id, name, tag, version, created_at, updated_at FROM plants
-		WHERE id >= ? AND tag = ? ORDER BY id`
-	}
-	stmt, err := conn.Prepare(query)
+	stmt, err := conn.Prepare(listQuery(page))
 	if err != nil {
 		return nil, false, err
 	}
@@ -225,6 +217,19 @@ func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more 
 			size += len(*p.Tag)
 		}
 	}
+}
+
+// listQuery returns the statement of a page. Its parameters are the least ID
+// and, if the page has one, the tag.
+func listQuery(page plant.Page) string {
+	if page.Tag != nil {
+		return `
+		SELECT id, name, tag, version, created_at, updated_at FROM plants
+		WHERE id >= ? AND tag = ? ORDER BY id`
+	}
+	return `
+		SELECT id, name, tag, version, created_at, updated_at FROM plants
+		WHERE id >= ? ORDER BY id`
 }
 
 // scanPlant reads a row of id, name, tag, version, created_at, updated_at.

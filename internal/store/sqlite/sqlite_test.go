@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -81,12 +82,51 @@ func TestDurableSettings(t *testing.T) {
 	}
 }
 
+// SQLite has no log for a database without a name, which is a temporary file.
+func TestOpenChecksDurable(t *testing.T) {
+	store, err := Open(t.Context(), "")
+	if err == nil {
+		store.Close()
+		t.Fatal("Open took a database that is not durable")
+	}
+	if want := "need wal"; !strings.Contains(err.Error(), want) {
+		t.Errorf("Open = %v, want %q", err, want)
+	}
+}
+
+// Each page is a search in an index that has the plants in their order.
+func TestListPlan(t *testing.T) {
+	s := openStore(t, Memory)
+	for want, page := range map[string]plant.Page{
+		"SEARCH plants USING INTEGER PRIMARY KEY (rowid>?)":           {},
+		"SEARCH plants USING INDEX plants_by_tag (tag=? AND rowid>?)": {Tag: new("tag")},
+	} {
+		var steps []string
+		err := s.read(t.Context(), func(conn *sqlite.Conn) error {
+			return sqlitex.Execute(conn, "EXPLAIN QUERY PLAN "+listQuery(page), &sqlitex.ExecOptions{
+				Args: []any{0, "tag"}[:strings.Count(listQuery(page), "?")],
+				ResultFunc: func(stmt *sqlite.Stmt) error {
+					steps = append(steps, stmt.GetText("detail"))
+					return nil
+				},
+			})
+		})
+		if err != nil || len(steps) != 1 || steps[0] != want {
+			t.Errorf("the plan of %s is %q, %v, want %q", listQuery(page), steps, err, want)
+		}
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
+	known, err := migrationNames()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		script string
 		want   string
 	}{
-		"a schema newer than the program": {`PRAGMA user_version = 1000`, "use a newer plantstore"},
+		"a schema newer than the program": {fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID, len(known)+1), "use a newer plantstore"},
 		"another program's database":      {`PRAGMA application_id = 42; CREATE TABLE t (x)`, "this is no store of plantstore"},
 	} {
 		t.Run(name, func(t *testing.T) {
