@@ -132,14 +132,21 @@ func parseSpan(text string) (time.Duration, error) {
 	return span, nil
 }
 
-// parseLifetime reads how long a token is good for; never is 0.
+// parseLifetime reads how long a token is good for; never is 0. A year (1y) has
+// 365 days.
 func parseLifetime(text string) (time.Duration, error) {
 	if text == "never" {
 		return 0, nil
 	}
-	span, err := parseSpan(text)
+	inDays := text
+	if years, ok := strings.CutSuffix(text, "y"); ok {
+		if n, err := strconv.ParseUint(years, 10, 32); err == nil {
+			inDays = fmt.Sprintf("%dd", 365*n)
+		}
+	}
+	span, err := parseSpan(inDays)
 	if err != nil || span == 0 {
-		return 0, fmt.Errorf("--expires: %q is not how long a token can be good for: write 90d, 12h or never", text)
+		return 0, fmt.Errorf("--expires: %q is not how long a token can be good for: write 90d, 12h, 1y or never", text)
 	}
 	return span, nil
 }

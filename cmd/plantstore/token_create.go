@@ -34,7 +34,7 @@ func tokenCreateCommand(sys system) *cli.Command {
 			},
 			&cli.StringFlag{
 				Name:    "expires",
-				Usage:   "let it end after `TIME`, as in 90d or 12h, or never",
+				Usage:   "let it end after `TIME`, as in 90d, 12h or 1y, or never",
 				Value:   "90d",
 				Sources: cli.EnvVars("PLANTSTORE_EXPIRES"),
 			},

@@ -29,7 +29,7 @@ func tokenRotateCommand(sys system) *cli.Command {
 			},
 			&cli.StringFlag{
 				Name:    "expires",
-				Usage:   "let the new token end after `TIME` from now, as in 90d, or never (default: as the old one)",
+				Usage:   "let the new token end after `TIME` from now, as in 90d or 1y, or never (default: as the old one)",
 				Sources: cli.EnvVars("PLANTSTORE_EXPIRES"),
 			},
 		},

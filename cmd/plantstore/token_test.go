@@ -126,3 +126,11 @@ func createPlant(t *testing.T, url, token string) (int, error) {
 	}
 	return resp.StatusCode, resp.Body.Close()
 }
+
+func TestLifetimeInYears(t *testing.T) {
+	for text, want := range map[string]time.Duration{"1y": 365 * 24 * time.Hour, "100y": maxDays * 24 * time.Hour} {
+		if got, err := parseLifetime(text); err != nil || got != want {
+			t.Errorf("parseLifetime(%q) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+}
