@@ -60,6 +60,20 @@ func TestExportImportExport(t *testing.T) {
 	}
 }
 
+// A page may end before it holds as many plants as were asked for: only Link
+// says whether more follow.
+func TestExportFollowsShortPages(t *testing.T) {
+	r := launchServe(t)
+	const plants = 6 // of a MiB each: a page ends after 4 MiB
+	name := bytes.Repeat([]byte("x"), 1_000_000)
+	for id := range plants {
+		r.send(t, http.MethodPost, "/plants", fmt.Appendf(nil, `{"id":%d,"name":"%s"}`, id, name))
+	}
+	if got := strings.Count(r.command(t, "export"), "\n"); got != 1+plants {
+		t.Errorf("exported are %d lines, want the header and %d plants", got, plants)
+	}
+}
+
 // Lost answers, a busy service and a broken one delay an import and an export,
 // and change nothing about them.
 func TestImportThroughFaults(t *testing.T) {
