@@ -8,6 +8,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/metrics"
 )
 
 // certificate is what --tls-cert and --tls-key name. The files are read again
@@ -61,6 +63,13 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		}
 	}
 	return c.current, nil
+}
+
+// metrics writes when the certificate of the next connection expires.
+func (c *certificate) metrics(w *metrics.Writer) {
+	current, _ := c.get(nil) // it never fails
+	w.Gauge("plantstore_tls_certificate_expiry_timestamp_seconds", "End of the validity of the TLS certificate, in seconds since 1970.")
+	w.Sample(float64(current.Leaf.NotAfter.Unix()))
 }
 
 // changed reports whether the files are not those that were read last. One that

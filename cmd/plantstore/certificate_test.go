@@ -19,6 +19,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +28,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/metrics/metricstest"
 )
 
 // writeCertificate writes a certificate that signs itself, and its key, to
@@ -234,6 +236,28 @@ func TestRenewal(t *testing.T) {
 	r.end(t, syscall.SIGTERM)
 	if log := r.stderr.String(); strings.Count(log, "cannot be used") != 1 || strings.Count(log, "has been renewed") != 1 {
 		t.Errorf("the log should say once that the files do not fit, and once that they do: %s", log)
+	}
+}
+
+// The metric is the end of the certificate of the next connection.
+func TestCertificateMetric(t *testing.T) {
+	const name = "plantstore_tls_certificate_expiry_timestamp_seconds"
+	dir := t.TempDir()
+	expiry := time.Now().Add(time.Hour)
+	if err := writeCertificate(dir, "cert", "127.0.0.1", expiry); err != nil {
+		t.Fatal(err)
+	}
+	r := watched(t, dir, "sqlite::memory:", "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
+	for range 2 {
+		_, scrape := r.page(t, "/metrics")
+		metricstest.Parse(t, scrape)
+		if got, err := strconv.ParseFloat(seriesIn(scrape)[name], 64); err != nil || got != float64(expiry.Unix()) {
+			t.Errorf("%s is %v, %v, want %d", name, got, err, expiry.Unix())
+		}
+		expiry = expiry.Add(24 * time.Hour)
+		if err := writeCertificate(dir, "cert", "127.0.0.1", expiry); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -167,6 +167,9 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 		return err
 	}
 	metrics.Register(measured.Metrics, store.Metrics, tokens.Metrics)
+	if cert != nil {
+		metrics.Register(cert.metrics)
+	}
 	listener, err := listen(ctx, config.addr)
 	if err != nil {
 		return err
