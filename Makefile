@@ -81,7 +81,7 @@ generate: ## make gen/ from api/openapi.yaml
 	go generate ./...
 
 checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race \
-	differential allocations crash stop test-postgres test-failover schemathesis browser reproducible package-check
+	differential allocations crash stop memory test-postgres test-failover schemathesis browser reproducible package-check
 check: $(checks) ## all that must hold before a change lands
 
 generate-check: ## fail if gen/ is not what api/ says
@@ -168,6 +168,9 @@ package-check: build/linux/$(here) internal/tools/node_modules ## check size, co
 
 stop: ## stop the service under load, 20 times, and look for requests without an answer and plants without a place
 	PLANTSTORE_STOP_ROUNDS=20 go test -count=1 -run '^TestStop$$' -v ./cmd/plantstore
+
+memory: ## send 128 bodies of 1 MiB at once, on both stores, and hold the program to the memory that README states
+	PLANTSTORE_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run '^TestMemory$$' -v ./cmd/plantstore
 
 # Runs go test and fails if a test is skipped, but for those that test-postgres
 # and test-failover run: they say so.

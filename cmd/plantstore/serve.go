@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -119,6 +120,7 @@ type serveConfig struct {
 func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 	log := newLog(sys.stderr)
 
+	limitMemory(config)
 	cert, err := openCertificate(config.tlsCert, config.tlsKey, log)
 	if err != nil {
 		return err
@@ -205,6 +207,18 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 		log.Warn("the service manager does not know that this is the end", "err", err)
 	}
 	return farewell.stop(context.WithoutCancel(ctx), log, listener, served)
+}
+
+// leastMemory is a limit of memory under which no usual load comes close.
+const leastMemory = 256 << 20
+
+// limitMemory has garbage collected sooner as the memory comes close to what
+// the bodies in flight may take: by itself the collector lets the heap double
+// first. It leaves alone a GOMEMLIMIT of the environment.
+func limitMemory(config serveConfig) {
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(max(leastMemory, int64(config.limits.inFlight)*config.maxBody))
+	}
 }
 
 // serveOn answers what comes in, with TLS if there is a certificate.

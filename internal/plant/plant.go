@@ -39,6 +39,14 @@ func (p Plant) Same(q Plant) bool {
 	return p.Tag == nil || *p.Tag == *q.Tag
 }
 
+// Size is the number of bytes in the name and the tag.
+func (p Plant) Size() int {
+	if p.Tag == nil {
+		return len(p.Name)
+	}
+	return len(p.Name) + len(*p.Tag)
+}
+
 // Patch is a change of a plant that leaves alone what it does not mention.
 type Patch struct {
 	Name   *string // nil: keep the name

@@ -16,7 +16,7 @@ const plantColumns = `id, name, tag, version, created_at, updated_at`
 
 // Create implements [plant.Store].
 func (s *Store) Create(ctx context.Context, p plant.Plant) error {
-	return s.write(ctx, &write{create: []plant.Plant{p}})
+	return s.write(ctx, &write{create: []plant.Plant{p}, size: sizeOf(p)})
 }
 
 // CreateAll implements [plant.Store].
@@ -24,12 +24,12 @@ func (s *Store) CreateAll(ctx context.Context, plants []plant.Plant) error {
 	if len(plants) == 0 {
 		return ctx.Err()
 	}
-	return s.write(ctx, &write{create: plants, batch: true})
+	return s.write(ctx, &write{create: plants, batch: true, size: sizeOf(plants...)})
 }
 
 // Put implements [plant.Store].
 func (s *Store) Put(ctx context.Context, p plant.Plant, condition plant.Precondition) (plant.Plant, bool, error) {
-	w := &write{id: p.ID, change: func(current *plant.Plant) (*plant.Plant, error) {
+	w := &write{id: p.ID, size: sizeOf(p), change: func(current *plant.Plant) (*plant.Plant, error) {
 		return &p, condition.Check(current)
 	}}
 	err := s.write(ctx, w)
@@ -38,7 +38,7 @@ func (s *Store) Put(ctx context.Context, p plant.Plant, condition plant.Precondi
 
 // Patch implements [plant.Store].
 func (s *Store) Patch(ctx context.Context, id int64, change plant.Patch, condition plant.Precondition) (plant.Plant, error) {
-	w := &write{id: id, change: func(current *plant.Plant) (*plant.Plant, error) {
+	w := &write{id: id, size: sizeOf(change.Apply(plant.Plant{})), change: func(current *plant.Plant) (*plant.Plant, error) {
 		if current == nil {
 			return nil, plant.ErrNotFound
 		}
@@ -51,7 +51,7 @@ func (s *Store) Patch(ctx context.Context, id int64, change plant.Patch, conditi
 
 // Delete implements [plant.Store].
 func (s *Store) Delete(ctx context.Context, id int64, condition plant.Precondition) error {
-	return s.write(ctx, &write{id: id, change: func(current *plant.Plant) (*plant.Plant, error) {
+	return s.write(ctx, &write{id: id, size: sizeOf(plant.Plant{}), change: func(current *plant.Plant) (*plant.Plant, error) {
 		if current == nil {
 			return nil, plant.ErrNotFound
 		}

@@ -10,7 +10,7 @@ import (
 type plantRows struct {
 	ids, versions, createdAt, updatedAt int64s
 	names, tags, tagHashes              byteas
-	text                                []byte // of names and tags
+	text                                []byte // of the last names and tags
 }
 
 // newPlantRows returns arrays with room for n plants.
@@ -37,8 +37,15 @@ func (r *plantRows) add(p *plant.Plant, version int64) {
 	r.updatedAt = append(r.updatedAt, p.UpdatedAt.UnixMicro())
 }
 
-// bytes is a text in the memory that the texts of all rows share.
+// textChunk is how much memory texts share at least. Growing one buffer would
+// copy all texts again and again, and keep each copy while a row refers to it.
+const textChunk = 64 << 10
+
+// bytes is a text in memory that it shares with others.
 func (r *plantRows) bytes(text string) []byte {
+	if len(text) > cap(r.text)-len(r.text) {
+		r.text = make([]byte, 0, max(textChunk, len(text)))
+	}
 	from := len(r.text)
 	r.text = append(r.text, text...)
 	return r.text[from:len(r.text):len(r.text)]

@@ -18,14 +18,21 @@ const (
 	// maxGroup is how many writes share a transaction at most.
 	maxGroup = 512
 
-	// maxGroupBytes is how much text a transaction may hold before the next
-	// write gets another one: it is in memory here and there.
-	maxGroupBytes = 16 << 20
+	// maxGroupBytes is how many bytes the writes of a transaction may carry
+	// before the next write gets another one. A transaction is in memory several
+	// times: as texts, as a message of the protocol, and on the server. A slow
+	// server must carry it out within half of callTime.
+	maxGroupBytes = 4 << 20
+
+	// plantBytes is what a plant takes beside its name and tag: its place in the
+	// arrays of plantRows, and the hash of its tag.
+	plantBytes = 256
 )
 
 // write is what one caller wants and how it ended.
 type write struct {
 	deadline time.Time
+	size     int // what it carries: see sizeOf
 
 	create []plant.Plant // all of them or none; or
 	batch  bool          // whether an error names one of create
@@ -36,6 +43,14 @@ type write struct {
 	err     error
 	stored  plant.Plant // by change
 	created bool
+}
+
+// sizeOf is the number of bytes that a write of these plants carries.
+func sizeOf(plants ...plant.Plant) (size int) {
+	for _, p := range plants {
+		size += p.Size() + plantBytes
+	}
+	return size
 }
 
 func (w *write) end(err error) { w.ended, w.err = true, err }
@@ -55,9 +70,7 @@ func (s *Store) run(calls []*group.Call[*write]) {
 		var writes []*write
 		for size := 0; len(writes) < len(calls) && size < maxGroupBytes; {
 			w := calls[len(writes)].Work
-			for _, p := range w.create {
-				size += len(p.Name)
-			}
+			size += w.size
 			writes = append(writes, w)
 		}
 		s.runAll(slices.Clone(writes))

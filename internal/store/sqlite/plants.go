@@ -212,10 +212,7 @@ func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more 
 		}
 		p := scanPlant(stmt)
 		plants = append(plants, p)
-		size += len(p.Name)
-		if p.Tag != nil {
-			size += len(*p.Tag)
-		}
+		size += p.Size()
 	}
 }
 

@@ -1,0 +1,82 @@
+package postgres
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/group"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+)
+
+// A transaction ends where its writes carry enough bytes, whatever kind of
+// write carries them, and in whatever part of a plant.
+func TestGroupBytes(t *testing.T) {
+	large := strings.Repeat("x", 1<<20)
+	for name, send := range map[string]func(ctx context.Context, s *Store, id int64) error{
+		"create, name": func(ctx context.Context, s *Store, id int64) error {
+			return s.Create(ctx, plant.Plant{ID: id, Name: large})
+		},
+		"create, tag": func(ctx context.Context, s *Store, id int64) error {
+			return s.Create(ctx, plant.Plant{ID: id, Tag: &large})
+		},
+		"batch": func(ctx context.Context, s *Store, id int64) error {
+			return s.CreateAll(ctx, []plant.Plant{{ID: id, Name: large[:len(large)/2]}, {ID: -id, Tag: new(large[:len(large)/2])}})
+		},
+		"put": func(ctx context.Context, s *Store, id int64) error {
+			_, _, err := s.Put(ctx, plant.Plant{ID: id, Tag: &large}, plant.Precondition{})
+			return err
+		},
+		"patch, name": func(ctx context.Context, s *Store, id int64) error {
+			_, err := s.Patch(ctx, id, plant.Patch{Name: &large}, plant.Precondition{})
+			return err
+		},
+		"patch, tag": func(ctx context.Context, s *Store, id int64) error {
+			_, err := s.Patch(ctx, id, plant.Patch{SetTag: true, Tag: &large}, plant.Precondition{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store := open(t, pgtest.DSN(t))
+			const writes = maxGroupBytes>>20 + 1 // one more than a transaction takes
+			if strings.HasPrefix(name, "patch") {
+				for id := range int64(writes) {
+					if err := store.Create(t.Context(), plant.Plant{ID: id + 1}); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			var calls []*group.Call[*write]
+			queue := store.writes
+			store.writes = group.New(maxGroup, func(queued []*group.Call[*write]) {
+				calls = append(calls, &group.Call[*write]{Work: queued[0].Work})
+			})
+			for id := range int64(writes) {
+				if err := send(t.Context(), store, id+1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			store.writes = queue
+			before := marks(t, store)
+			store.run(calls)
+			for i, c := range calls {
+				if c.Err != nil {
+					t.Errorf("write %d = %v", i, c.Err)
+				}
+			}
+			if n := marks(t, store) - before; n != 2 {
+				t.Errorf("%d writes of 1 MiB took %d transactions, want 2", writes, n)
+			}
+		})
+	}
+}
+
+// marks counts the marks of transactions.
+func marks(t *testing.T, s *Store) (n int) {
+	t.Helper()
+	if err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM marks`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
