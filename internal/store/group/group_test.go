@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/plantstore/plantstore/internal/store/group"
 )
@@ -113,7 +114,7 @@ func TestGroupsDoNotCollapse(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	waitFor(t, &wg)
 	if mean := callers * each / groups; mean < callers*3/4 {
 		t.Errorf("a group has %d works, want at least %d of %d", mean, callers*3/4, callers)
 	}
@@ -135,7 +136,7 @@ func TestCallersAtOnce(t *testing.T) {
 			}
 		})
 	}
-	wg.Wait()
+	waitFor(t, &wg)
 	if groups > 4 {
 		t.Errorf("%d callers at once made %d groups, want one or hardly more", callers, groups)
 	}
@@ -182,6 +183,51 @@ func TestContextEnds(t *testing.T) {
 			t.Errorf("groups were %q, want %q", e.groups, want)
 		}
 	})
+}
+
+// A panic of the engine, or the end of its goroutine, reaches every caller of the
+// group: none of them may take its work for durable.
+func TestPanicOfTheEngine(t *testing.T) {
+	for name, fail := range map[string]func(){
+		"panic":  func() { panic("engine") },
+		"Goexit": runtime.Goexit,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				e := engine{before: func(names []string) {
+					if names[0] == "first" {
+						<-release
+						return
+					}
+					fail()
+				}}
+				q := group.New(8, e.run)
+				var wg sync.WaitGroup
+				wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
+				synctest.Wait()
+				for _, caller := range []string{"leader", "second", "third"} {
+					wg.Go(func() {
+						defer func() {
+							if name == "panic" || caller != "leader" { // its goroutine is the one that ends
+								if _, ok := recover().(*group.Panic); !ok {
+									t.Errorf("Do of the %s did not panic", caller)
+								}
+							}
+						}()
+						err := q.Do(t.Context(), job{name: caller})
+						t.Errorf("Do of the %s returned %v", caller, err)
+					})
+					synctest.Wait() // so that they share the second group, in this order
+				}
+				close(release)
+				wg.Wait()
+				if want := [][]string{{"first"}, {"leader", "second", "third"}}; !slices.EqualFunc(e.groups, want, slices.Equal) {
+					t.Errorf("groups were %q, want %q", e.groups, want)
+				}
+			})
+		})
+	}
 }
 
 // A panic reaches the caller whose work it ended, with the place where it
@@ -253,6 +299,19 @@ func TestCloseWaits(t *testing.T) {
 			t.Errorf("groups were %q, want both calls", e.groups)
 		}
 	})
+}
+
+// waitFor waits for callers outside of synctest, which would notice by itself
+// that they wait for ever.
+func waitFor(t *testing.T, callers *sync.WaitGroup) {
+	t.Helper()
+	returned := make(chan struct{})
+	go func() { callers.Wait(); close(returned) }()
+	select {
+	case <-returned:
+	case <-time.After(time.Minute):
+		t.Fatal("waited a minute for all calls of Do to return")
+	}
 }
 
 func wantErr(t *testing.T, what string, got, want error) {
