@@ -4,6 +4,8 @@ package pgtest
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -15,6 +17,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // DrillVariable allows tests to run servers of their own.
@@ -147,10 +150,15 @@ func commandLine(pid int) string {
 	return string(text)
 }
 
+// programTime is how long one of PostgreSQL's programs may take.
+const programTime = 2 * time.Minute
+
 // run runs one of PostgreSQL's programs, which refuse to run as root.
 func (s *Server) run(program string, args ...string) {
 	s.t.Helper()
-	cmd := exec.Command(filepath.Join(s.bin, program), args...)
+	ctx, cancel := context.WithTimeout(context.Background(), programTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, program), args...)
 	cmd.Dir = s.folder
 	if c := credential(s.t); c != nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c}
@@ -165,7 +173,7 @@ func (s *Server) run(program string, args ...string) {
 	if err := cmd.Run(); err != nil {
 		text, _ := os.ReadFile(out.Name())
 		log, _ := os.ReadFile(filepath.Join(s.folder, "log"))
-		s.t.Fatalf("%s %q: %v\n%s\n%s", program, args, err, text, bytes.TrimSpace(log))
+		s.t.Fatalf("%s %q: %v\n%s\n%s", program, args, cmp.Or(ctx.Err(), err), text, bytes.TrimSpace(log))
 	}
 }
 

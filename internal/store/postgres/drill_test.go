@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -51,7 +52,7 @@ func TestDrillFailover(t *testing.T) {
 	const notices = time.Second // a manager, such as Patroni
 	primary := pgtest.NewServer(t, "synchronous_standby_names = '*'", "wal_keep_size = '64MB'")
 	standby := primary.NewStandby()
-	waitUntil(t, "the standby is synchronous", func() bool {
+	pgtest.WaitUntil(t, "the standby is synchronous", func() bool {
 		var n int
 		query(t, primary, `SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'`, &n)
 		return n == 1
@@ -133,6 +134,9 @@ func startLoad(t *testing.T, dsn string) *load {
 	return l
 }
 
+// loadClient gives up a request that gets no response.
+var loadClient = &http.Client{Timeout: 30 * time.Second}
+
 // create reports whether a plant was created; if not, it may be tried again.
 func (l *load) create(url, text string, id int64) bool {
 	body := fmt.Sprintf(`{"id":%d,"name":"plant %[1]d"}`, id)
@@ -143,7 +147,7 @@ func (l *load) create(url, text string, id int64) bool {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+text)
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := loadClient.Do(req)
 	if err != nil {
 		l.t.Error(err)
 		return false
@@ -170,7 +174,7 @@ func (l *load) create(url, text string, id int64) bool {
 func (l *load) waitForMore(n int64) {
 	l.t.Helper()
 	from := l.acked.Load()
-	waitUntil(l.t, "creates are acknowledged", func() bool { return l.acked.Load() >= from+n })
+	pgtest.WaitUntil(l.t, "creates are acknowledged", func() bool { return l.acked.Load() >= from+n })
 }
 
 // stop ends the load and fails unless the store has every plant that was
@@ -208,27 +212,20 @@ func (l *load) stop() (acknowledged, lost int) {
 	return len(l.ids), lost
 }
 
-func waitUntil(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited 30 s until %s", what)
-		}
-	}
-}
-
 // query runs a statement on a server.
 func query(t *testing.T, server *pgtest.Server, statement string, into ...any) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), strings.Replace(pgtest.URL(server), "read-write", "any", 1))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, strings.Replace(pgtest.URL(server), "read-write", "any", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(t.Context())
+	defer conn.Close(ctx)
 	if len(into) == 0 {
-		_, err = conn.Exec(t.Context(), statement)
+		_, err = conn.Exec(ctx, statement)
 	} else {
-		err = conn.QueryRow(t.Context(), statement).Scan(into...)
+		err = conn.QueryRow(ctx, statement).Scan(into...)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -122,7 +122,7 @@ func TestLostConnection(t *testing.T) {
 			if err := store.Create(t.Context(), p); err != nil {
 				t.Errorf("Create = %v, want nil", err)
 			}
-			<-meddled
+			pgtest.Wait(t, "the connection is cut at the commit of the create", meddled)
 			got, err := other.Get(t.Context(), 2)
 			if got.ETag != after.ETag || !errors.Is(err, afterErr) {
 				t.Errorf("the create was carried out twice: stored is %+v, %v, want %+v, %v", got, err, after, afterErr)
@@ -136,11 +136,7 @@ func TestLostConnection(t *testing.T) {
 func TestSettle(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	store := open(t, dsn)
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
+	conn := pgtest.Connect(t, dsn)
 	for _, end := range []string{"COMMIT", "ROLLBACK"} {
 		id := time.Now().UnixNano()
 		if _, err := conn.Exec(t.Context(), "BEGIN"); err != nil {
@@ -151,21 +147,19 @@ func TestSettle(t *testing.T) {
 		}
 		settled := make(chan bool, 1)
 		go func() {
-			done, _, err := store.settle(t.Context(), id)
+			ctx, cancel := context.WithTimeout(t.Context(), callTime)
+			defer cancel()
+			done, _, err := store.settle(ctx, id)
 			if err != nil {
 				t.Error(err)
 			}
 			settled <- done
 		}()
-		select {
-		case <-settled:
-			t.Errorf("settled before %s", end)
-		case <-time.After(50 * time.Millisecond):
-		}
+		waitUntilBlocked(t, conn) // so it has not settled before the end
 		if _, err := conn.Exec(t.Context(), end); err != nil {
 			t.Fatal(err)
 		}
-		if done := <-settled; done != (end == "COMMIT") {
+		if done := pgtest.Wait(t, "it is settled after "+end, settled); done != (end == "COMMIT") {
 			t.Errorf("after %s it was settled that it is done: %v", end, done)
 		}
 		if done, _, err := store.settle(t.Context(), id); err != nil || done != (end == "COMMIT") {
@@ -175,6 +169,19 @@ func TestSettle(t *testing.T) {
 			t.Errorf("what was settled can be done after all: %v", err)
 		}
 	}
+}
+
+// waitUntilBlocked waits until another session waits for a lock of conn.
+func waitUntilBlocked(t *testing.T, conn *pgx.Conn) {
+	t.Helper()
+	pgtest.WaitUntil(t, "another session waits for a lock of this one", func() bool {
+		var blocked bool
+		const query = `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid)))`
+		if err := conn.QueryRow(t.Context(), query).Scan(&blocked); err != nil {
+			t.Fatal(err)
+		}
+		return blocked
+	})
 }
 
 // A database that is away is ErrUnavailable, soon enough, and when it is back so

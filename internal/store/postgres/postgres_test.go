@@ -40,7 +40,9 @@ func open(t testing.TB, dsn string) *Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
+		closed := make(chan error, 1)
+		go func() { closed <- store.Close() }()
+		if err := pgtest.Wait(t, "the store closes", closed); err != nil {
 			t.Error(err)
 		}
 	})
@@ -77,10 +79,11 @@ func TestRevokedElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for revoked := time.Now(); err == nil; time.Sleep(10 * time.Millisecond) {
-		if time.Since(revoked) > time.Second {
+		asked := time.Now()
+		_, err = verifier.Verify(t.Context(), text)
+		if err == nil && asked.Sub(revoked) > time.Second {
 			t.Fatal("a second after it was revoked a token is good elsewhere")
 		}
-		_, err = verifier.Verify(t.Context(), text)
 	}
 	if !errors.Is(err, token.ErrInvalid) {
 		t.Errorf("Verify = %v, want %v", err, token.ErrInvalid)
@@ -129,11 +132,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dsn := pgtest.DSN(t)
-			conn, err := pgx.Connect(t.Context(), dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close(t.Context())
+			conn := pgtest.Connect(t, dsn)
 			if _, err := conn.PgConn().Exec(t.Context(), c.script).ReadAll(); err != nil {
 				t.Fatal(err)
 			}
@@ -159,11 +158,7 @@ func TestOpenNewer(t *testing.T) {
 		if err := open(t, dsn).Close(); err != nil {
 			t.Fatal(err)
 		}
-		conn, err := pgx.Connect(t.Context(), dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close(t.Context())
+		conn := pgtest.Connect(t, dsn)
 		const next = `
 			ALTER TABLE plants ADD COLUMN watered_at BIGINT;
 			ALTER TABLE tokens ADD COLUMN colour BYTEA NOT NULL DEFAULT '';

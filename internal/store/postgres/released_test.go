@@ -11,8 +11,6 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/store/storetest"
 )
@@ -49,11 +47,7 @@ const schemaName = "plantstore_released"
 
 func restore(t *testing.T, dsn string, dump []byte) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
+	conn := pgtest.Connect(t, dsn)
 	dump = bytes.ReplaceAll(dump, []byte(schemaName), []byte(schemaOf(t, dsn)))
 	if _, err := conn.PgConn().Exec(t.Context(), string(dump)).ReadAll(); err != nil {
 		t.Fatal(err)
