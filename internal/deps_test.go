@@ -29,21 +29,21 @@ var mayImport = map[string][]string{
 	"internal/metrics":             {},
 	"internal/metrics/metricstest": {"internal/metrics"},
 	"internal/plantfile":           {"gen/plantapi"},
-	"internal/store/group":         {"internal/metrics"},
+	"internal/store/groupcommit":   {"internal/metrics"},
 	"internal/store/pgtest":        {},
-	"internal/store/postgres":      {"internal/metrics", "internal/plant", "internal/store/group", "internal/token"},
-	"internal/store/sidebyside":    {"internal/httpapi", "internal/metrics", "internal/plant", "internal/token"},
-	"internal/store/sqlite":        {"internal/metrics", "internal/plant", "internal/store/group", "internal/token"},
+	"internal/store/postgres":      {"internal/metrics", "internal/plant", "internal/store/groupcommit", "internal/token"},
+	"internal/storebench":          {"internal/httpapi", "internal/metrics", "internal/plant", "internal/token"},
+	"internal/store/sqlite":        {"internal/metrics", "internal/plant", "internal/store/groupcommit", "internal/token"},
 	"internal/store/storetest":     {"internal/plant", "internal/token"},
-	"internal/store/timed":         {"internal/metrics", "internal/plant", "internal/token"},
+	"internal/store/storemetrics":  {"internal/metrics", "internal/plant", "internal/token"},
 	"cmd/plantstore": {
 		"gen/plantapi", "gen/plantclient", "internal/admin", "internal/docs", "internal/httpapi", "internal/metrics", "internal/plant",
-		"internal/plantfile", "internal/store/postgres", "internal/store/sqlite", "internal/store/timed", "internal/token",
+		"internal/plantfile", "internal/store/postgres", "internal/store/sqlite", "internal/store/storemetrics", "internal/token",
 	},
 }
 
 // forTests are the packages that no program may contain.
-var forTests = []string{"internal/contract", "internal/metrics/metricstest", "internal/store/pgtest", "internal/store/sidebyside", "internal/store/storetest"}
+var forTests = []string{"internal/contract", "internal/metrics/metricstest", "internal/store/pgtest", "internal/storebench", "internal/store/storetest"}
 
 func TestImports(t *testing.T) {
 	packages := list(t, "./...")

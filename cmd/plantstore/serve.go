@@ -18,7 +18,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/admin"
 	"github.com/plantstore/plantstore/internal/httpapi"
-	"github.com/plantstore/plantstore/internal/store/timed"
+	"github.com/plantstore/plantstore/internal/store/storemetrics"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -140,7 +140,7 @@ func serve(ctx context.Context, sys system, config serveConfig) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 
-	measured := timed.New(store)
+	measured := storemetrics.New(store)
 	tokens, err := token.NewVerifier(measured, sys.getenv("PLANTSTORE_TOKEN"))
 	if err != nil {
 		return fmt.Errorf("PLANTSTORE_TOKEN: %w", err)

@@ -1,7 +1,7 @@
 // Package postgres keeps plants and tokens in PostgreSQL, so that any number of
 // `plantstore serve` on any number of machines are one service.
 //
-// Writes that wait at the same time share a transaction ([group.Queue]): one
+// Writes that wait at the same time share a transaction ([groupcommit.Queue]): one
 // committer in each program. What may pass (a serialization failure, a
 // fail-over, a restart) is tried again while the caller waits; see [Store.transact].
 //
@@ -24,7 +24,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store/group"
+	"github.com/plantstore/plantstore/internal/store/groupcommit"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -50,7 +50,7 @@ const (
 // Store keeps plants and tokens in a PostgreSQL database.
 type Store struct {
 	pool   *pgxpool.Pool
-	writes *group.Queue[*write]
+	writes *groupcommit.Queue[*write]
 
 	mu    sync.Mutex
 	spent []int64 // marks of transactions whose outcome is known
@@ -78,7 +78,7 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 		return nil, errNotDSN
 	}
 	s := &Store{pool: pool}
-	s.writes = group.New(maxGroup, s.run)
+	s.writes = groupcommit.New(maxGroup, s.run)
 	if err := s.prepare(ctx); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("open PostgreSQL: %w", explain(err, config.ConnConfig))

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store/group"
+	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
 
 const (
@@ -65,7 +65,7 @@ func (s *Store) write(ctx context.Context, w *write) error {
 }
 
 // run is the function of the queue.
-func (s *Store) run(calls []*group.Call[*write]) {
+func (s *Store) run(calls []*groupcommit.Call[*write]) {
 	for len(calls) > 0 {
 		var writes []*write
 		for size := 0; len(writes) < len(calls) && size < maxGroupBytes; {

@@ -5,7 +5,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/plantstore/plantstore/internal/store/group"
+	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
 
 // maxGroup is how many writes share a transaction at most. It bounds how long
@@ -17,7 +17,7 @@ const maxGroup = 1024
 type write = func(*sqlite.Conn) error
 
 // commit runs a group of writes in one transaction and sets the outcome of each.
-func (s *Store) commit(calls []*group.Call[write]) {
+func (s *Store) commit(calls []*groupcommit.Call[write]) {
 	conn := <-s.writer
 	defer func() { s.writer <- conn }()
 	if err := transact(conn, calls); err != nil {
@@ -38,7 +38,7 @@ func (s *Store) commit(calls []*group.Call[write]) {
 // has changed, so transact only watches the count of changed rows. Where a
 // write does fail after a change, the group is taken back and run once more,
 // with savepoints.
-func transact(conn *sqlite.Conn, calls []*group.Call[write]) error {
+func transact(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
 	err := inTransaction(conn, func() error {
 		if len(calls) == 1 {
 			return attempt(conn, calls[0]) // the transaction undoes it
@@ -55,7 +55,7 @@ func transact(conn *sqlite.Conn, calls []*group.Call[write]) error {
 var errSpoiled = errors.New("group has to be run again")
 
 // runTogether runs writes that it hopes to be harmless when they fail.
-func runTogether(conn *sqlite.Conn, calls []*group.Call[write]) error {
+func runTogether(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
 	before, err := totalChanges(conn)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func runTogether(conn *sqlite.Conn, calls []*group.Call[write]) error {
 // runApart runs the writes of a group that runTogether has given up, each in a
 // savepoint. Those that have failed already would only fail again: everything
 // before them is run again and nothing else has changed.
-func runApart(conn *sqlite.Conn, calls []*group.Call[write]) error {
+func runApart(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
 	for _, c := range calls {
 		if c.Err != nil {
 			continue
@@ -105,8 +105,8 @@ func runApart(conn *sqlite.Conn, calls []*group.Call[write]) error {
 }
 
 // attempt runs one write.
-func attempt(conn *sqlite.Conn, c *group.Call[write]) error {
-	err := group.Try(func() error { return c.Work(conn) })
+func attempt(conn *sqlite.Conn, c *groupcommit.Call[write]) error {
+	err := groupcommit.Try(func() error { return c.Work(conn) })
 	if err != nil {
 		// Resets every statement that the write has left in the middle of its
 		// rows, a panic for one: it would keep the others from committing.
@@ -118,7 +118,7 @@ func attempt(conn *sqlite.Conn, c *group.Call[write]) error {
 // stillOpen returns an error if the transaction has ended under c. On a full
 // disk, say, SQLite may roll back the whole of it, and what the next write
 // changed would be committed there and then.
-func stillOpen(conn *sqlite.Conn, c *group.Call[write]) error {
+func stillOpen(conn *sqlite.Conn, c *groupcommit.Call[write]) error {
 	if !conn.AutocommitEnabled() {
 		return nil
 	}

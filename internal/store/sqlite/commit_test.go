@@ -10,7 +10,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store/group"
+	"github.com/plantstore/plantstore/internal/store/groupcommit"
 	"github.com/plantstore/plantstore/internal/store/storetest"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -20,7 +20,7 @@ import (
 func TestEveryWriteTwice(t *testing.T) {
 	openTwice := func(t *testing.T) *Store {
 		s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
-		s.writes = group.New(maxGroup, func(calls []*group.Call[write]) {
+		s.writes = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[write]) {
 			conn := <-s.writer
 			undone := inTransaction(conn, func() error {
 				for _, c := range calls {
@@ -136,9 +136,9 @@ func leaveOpen(conn *sqlite.Conn) error {
 
 // inOneGroup runs writes as one group and returns their outcomes.
 func inOneGroup(s *Store, writes []write) []error {
-	var calls []*group.Call[write]
+	var calls []*groupcommit.Call[write]
 	for _, w := range writes {
-		calls = append(calls, &group.Call[write]{Work: w})
+		calls = append(calls, &groupcommit.Call[write]{Work: w})
 	}
 	s.commit(calls)
 	var errs []error

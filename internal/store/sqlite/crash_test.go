@@ -18,7 +18,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store/sidebyside"
+	"github.com/plantstore/plantstore/internal/storebench"
 )
 
 // crashStore, if set, makes the test binary the program that TestCrash kills.
@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, writeUntilKilled(path))
 		os.Exit(1)
 	}
-	sidebyside.ServeIfAsked(openSide)
+	storebench.ServeIfAsked(openSide)
 	os.Exit(m.Run())
 }
 

@@ -13,7 +13,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/plantstore/plantstore/internal/store/group"
+	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
 
 // readers is how many reads run at once; the next one waits. Reads are short
@@ -44,7 +44,7 @@ func open(ctx context.Context, path string) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{path: path, writer: make(chan *sqlite.Conn, 1)}
-	s.writes = group.New(maxGroup, s.commit)
+	s.writes = groupcommit.New(maxGroup, s.commit)
 	s.writer <- conn
 	if path == Memory {
 		s.readers = s.writer // what is in memory belongs to its one connection

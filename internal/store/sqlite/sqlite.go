@@ -3,7 +3,7 @@
 //
 // There is one writer: SQLite admits no second one, and callers who queue here
 // wait in order instead of being told "database is locked". The writes that
-// queue while a commit runs share the next one (internal/store/group, commit.go).
+// queue while a commit runs share the next one (internal/store/groupcommit, commit.go).
 // Readers have connections of their own and never wait for the writer (WAL).
 package sqlite
 
@@ -15,7 +15,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store/group"
+	"github.com/plantstore/plantstore/internal/store/groupcommit"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -28,7 +28,7 @@ const EngineVersion = sqlite.Version
 // Store keeps plants and tokens in one SQLite file.
 type Store struct {
 	path   string
-	writes *group.Queue[write]
+	writes *groupcommit.Queue[write]
 
 	// Each channel holds the connections that are not in use.
 	writer  chan *sqlite.Conn // one

@@ -1,10 +1,10 @@
-// Package group lets writes that would wait for one another share a
+// Package groupcommit lets writes that would wait for one another share a
 // transaction: a commit costs the same for one row as for a thousand, because
 // what it waits for is the disk or the network.
 //
 // It knows no database. An engine gives a [Queue] one function that runs a
 // group of works in one transaction and says how each of them ended.
-package group
+package groupcommit
 
 import (
 	"context"

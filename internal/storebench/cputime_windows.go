@@ -1,4 +1,4 @@
-package sidebyside
+package storebench
 
 import (
 	"syscall"

@@ -1,6 +1,6 @@
 //go:build unix
 
-package sidebyside
+package storebench
 
 import (
 	"syscall"

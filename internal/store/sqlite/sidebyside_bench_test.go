@@ -12,8 +12,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/plantstore/plantstore/internal/store/group"
-	"github.com/plantstore/plantstore/internal/store/sidebyside"
+	"github.com/plantstore/plantstore/internal/store/groupcommit"
+	"github.com/plantstore/plantstore/internal/storebench"
 )
 
 // manyPlants is how many a large store holds.
@@ -22,7 +22,7 @@ const manyPlants = 5_000_000
 // BenchmarkSideBySide compares the store with itself without groups, and with
 // bare SQLite. It takes some minutes and is meant for make bench-store.
 func BenchmarkSideBySide(b *testing.B) {
-	var table sidebyside.Table
+	var table storebench.Table
 	atStore(b, &table)
 	overHTTP(b, &table)
 	withManyPlants(b, &table)
@@ -36,11 +36,11 @@ func sides(b *testing.B) (grouped, single *Store) {
 	b.Helper()
 	grouped = openStore(b, filepath.Join(b.TempDir(), "grouped.db"))
 	single = openStore(b, filepath.Join(b.TempDir(), "single.db"))
-	single.writes = group.New(1, single.commit)
+	single.writes = groupcommit.New(1, single.commit)
 	return grouped, single
 }
 
-func atStore(b *testing.B, table *sidebyside.Table) {
+func atStore(b *testing.B, table *storebench.Table) {
 	grouped, single := sides(b)
 	bare := openStore(b, filepath.Join(b.TempDir(), "bare.db"))
 	conn := <-bare.writer
@@ -49,12 +49,12 @@ func atStore(b *testing.B, table *sidebyside.Table) {
 	next := func() int64 { return last.Add(1) }
 	// insertBare inserts rows in transactions of some size, with the same
 	// statement on the same kind of connection.
-	insertBare := func(size int) sidebyside.Measure {
-		return sidebyside.Clocked(func() (n int) {
-			for began := time.Now(); time.Since(began) < sidebyside.Time; n += size {
+	insertBare := func(size int) storebench.Measure {
+		return storebench.Clocked(func() (n int) {
+			for began := time.Now(); time.Since(began) < storebench.Time; n += size {
 				err := inTransaction(conn, func() error {
 					for range size {
-						if _, _, err := insertPlant(conn, sidebyside.Plant(next())); err != nil {
+						if _, _, err := insertPlant(conn, storebench.Plant(next())); err != nil {
 							return err
 						}
 					}
@@ -68,33 +68,33 @@ func atStore(b *testing.B, table *sidebyside.Table) {
 			return n
 		})
 	}
-	grouping := func(callers int) func() sidebyside.Measure {
-		return func() sidebyside.Measure { return sidebyside.Creates(b, callers, grouped.Create, next) }
+	grouping := func(callers int) func() storebench.Measure {
+		return func() storebench.Measure { return storebench.Creates(b, callers, grouped.Create, next) }
 	}
 	table.Line("store, 64 callers: creates/s over one transaction each",
-		sidebyside.InTurn(grouping(64), func() sidebyside.Measure { return sidebyside.Creates(b, 64, single.Create, next) }).Rate(), "15x", "25x")
+		storebench.InTurn(grouping(64), func() storebench.Measure { return storebench.Creates(b, 64, single.Create, next) }).Rate(), "15x", "25x")
 	table.Line("store, one caller: creates/s over a bare transaction each",
-		sidebyside.InTurn(grouping(1), func() sidebyside.Measure { return insertBare(1) }).Rate(), "0.95x", "1.0x")
+		storebench.InTurn(grouping(1), func() storebench.Measure { return insertBare(1) }).Rate(), "0.95x", "1.0x")
 	for _, c := range []struct {
 		size       int
 		bound, aim string
 	}{{64, "0.5x", "0.6x"}, {256, "0.65x", "0.75x"}} {
 		table.Line(fmt.Sprintf("store, %d callers: creates/s over bare transactions of %[1]d", c.size),
-			sidebyside.InTurn(grouping(c.size), func() sidebyside.Measure { return insertBare(c.size) }).Rate(), c.bound, c.aim)
+			storebench.InTurn(grouping(c.size), func() storebench.Measure { return insertBare(c.size) }).Rate(), c.bound, c.aim)
 	}
 }
 
-func overHTTP(b *testing.B, table *sidebyside.Table) {
-	server := sidebyside.Start(b, filepath.Join(b.TempDir(), "grouped.db"), ungrouped+filepath.Join(b.TempDir(), "single.db"))
+func overHTTP(b *testing.B, table *storebench.Table) {
+	server := storebench.Start(b, filepath.Join(b.TempDir(), "grouped.db"), ungrouped+filepath.Join(b.TempDir(), "single.db"))
 	var last atomic.Int64
 	next := func() int64 { return last.Add(1) }
 	for _, c := range []struct {
 		callers    int
 		bound, aim string
 	}{{64, "5x", "7x"}, {256, "8x", "9x"}} {
-		r := sidebyside.InTurn(
-			func() sidebyside.Measure { return server.Creates(b, 0, c.callers, next) },
-			func() sidebyside.Measure { return server.Creates(b, 1, c.callers, next) })
+		r := storebench.InTurn(
+			func() storebench.Measure { return server.Creates(b, 0, c.callers, next) },
+			func() storebench.Measure { return server.Creates(b, 1, c.callers, next) })
 		what := fmt.Sprintf("HTTP, %d callers: ", c.callers)
 		table.Line(what+"creates/s over one transaction each", r.Rate(), c.bound, c.aim)
 		table.Line(what+"CPU of the server per create, likewise", r.CPU(), "0.3x", "0.23x")
@@ -106,24 +106,24 @@ func overHTTP(b *testing.B, table *sidebyside.Table) {
 const ungrouped = "ungrouped:"
 
 // openSide opens a store of overHTTP in the process that serves it.
-func openSide(name string) (sidebyside.Opened, error) {
+func openSide(name string) (storebench.Opened, error) {
 	path, single := strings.CutPrefix(name, ungrouped)
 	s, err := Open(context.Background(), path)
 	if err == nil && single {
-		s.writes = group.New(1, s.commit)
+		s.writes = groupcommit.New(1, s.commit)
 	}
-	return sidebyside.Opened{Plants: s, Tokens: s}, err
+	return storebench.Opened{Plants: s, Tokens: s}, err
 }
 
-func withManyPlants(b *testing.B, table *sidebyside.Table) {
+func withManyPlants(b *testing.B, table *storebench.Table) {
 	few := openStore(b, filepath.Join(b.TempDir(), "few.db"))
 	manyPath := filepath.Join(b.TempDir(), "many.db")
 	many := openStore(b, manyPath)
 	insertMany(b, few, 1000)
 	insertMany(b, many, manyPlants)
-	gets := func(s *Store, plants int64) sidebyside.Measure {
-		return sidebyside.Clocked(func() (n int) {
-			for began := time.Now(); time.Since(began) < sidebyside.Time; n++ {
+	gets := func(s *Store, plants int64) storebench.Measure {
+		return storebench.Clocked(func() (n int) {
+			for began := time.Now(); time.Since(began) < storebench.Time; n++ {
 				if _, err := s.Get(b.Context(), rand.Int64N(plants)); err != nil {
 					b.Fatal(err)
 				}
@@ -134,11 +134,11 @@ func withManyPlants(b *testing.B, table *sidebyside.Table) {
 	for range 2 * readers { // until each connection has seen the pages of the file
 		gets(many, manyPlants)
 	}
-	table.Line("get at 5,000,000 plants over 1,000, CPU", sidebyside.InTurn(
-		func() sidebyside.Measure { return gets(many, manyPlants) },
-		func() sidebyside.Measure { return gets(few, 1000) }).CPU(), "1.25x", "1.15x")
+	table.Line("get at 5,000,000 plants over 1,000, CPU", storebench.InTurn(
+		func() storebench.Measure { return gets(many, manyPlants) },
+		func() storebench.Measure { return gets(few, 1000) }).CPU(), "1.25x", "1.15x")
 
-	server := sidebyside.Start(b, manyPath)
+	server := storebench.Start(b, manyPath)
 	for range 3 {
 		server.Creates(b, 0, 64, func() int64 { return manyPlants + rand.Int64N(1<<40) })
 	}
@@ -149,7 +149,7 @@ func insertMany(b *testing.B, s *Store, n int64) {
 	for first := int64(0); first < n; first += 1000 {
 		err := s.write(b.Context(), func(conn *sqlite.Conn) error {
 			for id := first; id < min(first+1000, n); id++ {
-				if _, _, err := insertPlant(conn, sidebyside.Plant(id)); err != nil {
+				if _, _, err := insertPlant(conn, storebench.Plant(id)); err != nil {
 					return err
 				}
 			}

@@ -1,8 +1,8 @@
-// Package sidebyside compares stores with themselves without groups, at the
+// Package storebench compares stores with themselves without groups, at the
 // store and over HTTP, for the benchmarks of both engines. Both sides of a line
 // run in turn, so that whatever else the machine does slows down both, and the
 // medians of their ratios count.
-package sidebyside
+package storebench
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package group_test
+package groupcommit_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/store/group"
+	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
 
 // engine runs the works of a group one after the other and remembers the groups.
@@ -27,7 +27,7 @@ type job struct {
 	do   func() error
 }
 
-func (e *engine) run(calls []*group.Call[job]) {
+func (e *engine) run(calls []*groupcommit.Call[job]) {
 	var names []string
 	for _, c := range calls {
 		names = append(names, c.Work.name)
@@ -38,7 +38,7 @@ func (e *engine) run(calls []*group.Call[job]) {
 	}
 	for _, c := range calls {
 		if c.Work.do != nil {
-			c.Err = group.Try(c.Work.do)
+			c.Err = groupcommit.Try(c.Work.do)
 		}
 	}
 }
@@ -47,7 +47,7 @@ func (e *engine) run(calls []*group.Call[job]) {
 // hand it to.
 func TestAloneWithoutDetour(t *testing.T) {
 	var e engine
-	q := group.New(8, e.run)
+	q := groupcommit.New(8, e.run)
 	before := runtime.NumGoroutine()
 	allocs := testing.AllocsPerRun(100, func() {
 		e.groups = e.groups[:0]
@@ -73,7 +73,7 @@ func TestWaitingCallsShareTheNextGroup(t *testing.T) {
 				<-release
 			}
 		}}
-		q := group.New(3, e.run)
+		q := groupcommit.New(3, e.run)
 		errTaken := errors.New("taken")
 		var wg sync.WaitGroup
 		wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
@@ -100,7 +100,7 @@ func TestGroupsDoNotCollapse(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const callers, each = 64, 100
 	groups := 0
-	q := group.New(1024, func([]*group.Call[int]) {
+	q := groupcommit.New(1024, func([]*groupcommit.Call[int]) {
 		groups++
 		runtime.Gosched() // as a commit does that waits for the disk
 	})
@@ -127,7 +127,7 @@ func TestCallersAtOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const callers = 64
 	groups := 0
-	q := group.New(1024, func([]*group.Call[int]) { groups++ })
+	q := groupcommit.New(1024, func([]*groupcommit.Call[int]) { groups++ })
 	var wg sync.WaitGroup
 	for c := range callers {
 		wg.Go(func() {
@@ -148,7 +148,7 @@ func TestContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		e := engine{before: func([]string) { <-release }}
-		q := group.New(8, e.run)
+		q := groupcommit.New(8, e.run)
 		var wg sync.WaitGroup
 		begin := func(name string, want error) (hangUp func(), done <-chan struct{}) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -245,7 +245,7 @@ func TestPanic(t *testing.T) {
 				runtime.Goexit()
 			}
 		}}
-		q := group.New(8, e.run)
+		q := groupcommit.New(8, e.run)
 		var wg sync.WaitGroup
 		wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
 		synctest.Wait()
@@ -278,7 +278,7 @@ func TestCloseWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		e := engine{before: func([]string) { <-release }}
-		q := group.New(8, e.run)
+		q := groupcommit.New(8, e.run)
 		var wg sync.WaitGroup
 		for _, name := range []string{"a", "b"} {
 			wg.Go(func() { wantErr(t, name, q.Do(t.Context(), job{name: name}), nil) })
@@ -292,7 +292,7 @@ func TestCloseWaits(t *testing.T) {
 			t.Error("Close did not wait")
 		default:
 		}
-		wantErr(t, "a call after Close", q.Do(t.Context(), job{name: "late"}), group.ErrClosed)
+		wantErr(t, "a call after Close", q.Do(t.Context(), job{name: "late"}), groupcommit.ErrClosed)
 		close(release)
 		wg.Wait()
 		if len(e.groups) != 2 {
@@ -325,7 +325,7 @@ func wantPanic(t *testing.T, value string, fn func()) {
 	t.Helper()
 	defer func() {
 		t.Helper()
-		p, ok := recover().(*group.Panic)
+		p, ok := recover().(*groupcommit.Panic)
 		if !ok || p.Value != value || !strings.Contains(p.Error(), "group_test.go") {
 			t.Errorf("panicked with %v, want %q and where it happened", p, value)
 		}

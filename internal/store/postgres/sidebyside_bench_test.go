@@ -13,11 +13,11 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
-	"github.com/plantstore/plantstore/internal/store/sidebyside"
+	"github.com/plantstore/plantstore/internal/storebench"
 )
 
 func TestMain(m *testing.M) {
-	sidebyside.ServeIfAsked(openSide)
+	storebench.ServeIfAsked(openSide)
 	os.Exit(m.Run())
 }
 
@@ -29,26 +29,26 @@ func BenchmarkSideBySide(b *testing.B) {
 	stores := []*Store{open(b, dsn), open(b, dsn)}
 	var last atomic.Int64
 	next := func() int64 { return last.Add(1) }
-	grouped := func() sidebyside.Measure { return sidebyside.Creates(b, 64, stores[0].Create, next) }
-	var table sidebyside.Table
+	grouped := func() storebench.Measure { return storebench.Creates(b, 64, stores[0].Create, next) }
+	var table storebench.Table
 
-	r := sidebyside.InTurn(grouped, func() sidebyside.Measure { return sidebyside.Creates(b, 64, singly{stores[0]}.Create, next) })
+	r := storebench.InTurn(grouped, func() storebench.Measure { return storebench.Creates(b, 64, singly{stores[0]}.Create, next) })
 	table.Line("store, 64 callers: creates/s over an INSERT each", r.Rate(), "4x", "5x")
 	table.Line("store, 64 callers: p99, likewise", r.P99(), "1x", "")
 
-	server := sidebyside.Start(b, dsn, ungrouped+dsn)
-	r = sidebyside.InTurn(
-		func() sidebyside.Measure { return server.Creates(b, 0, 64, next) },
-		func() sidebyside.Measure { return server.Creates(b, 1, 64, next) })
+	server := storebench.Start(b, dsn, ungrouped+dsn)
+	r = storebench.InTurn(
+		func() storebench.Measure { return server.Creates(b, 0, 64, next) },
+		func() storebench.Measure { return server.Creates(b, 1, 64, next) })
 	table.Line("HTTP, 64 callers: creates/s over an INSERT each", r.Rate(), "2.5x", "")
 	table.Line("HTTP, 64 callers: CPU of the service per create, likewise", r.CPU(), "", "")
 	table.Line("HTTP, 64 callers: p99, likewise", r.P99(), "1x", "")
 
-	r = sidebyside.InTurn(func() sidebyside.Measure {
-		both := make([]sidebyside.Measure, len(stores))
+	r = storebench.InTurn(func() storebench.Measure {
+		both := make([]storebench.Measure, len(stores))
 		var all sync.WaitGroup
 		for i, s := range stores {
-			all.Go(func() { both[i] = sidebyside.Creates(b, 64, s.Create, next) })
+			all.Go(func() { both[i] = storebench.Creates(b, 64, s.Create, next) })
 		}
 		all.Wait()
 		both[0].N += both[1].N
@@ -64,13 +64,13 @@ func BenchmarkSideBySide(b *testing.B) {
 const ungrouped = "ungrouped:"
 
 // openSide opens a store in the process that serves it.
-func openSide(name string) (sidebyside.Opened, error) {
+func openSide(name string) (storebench.Opened, error) {
 	dsn, single := strings.CutPrefix(name, ungrouped)
 	s, err := Open(context.Background(), dsn)
 	if single {
-		return sidebyside.Opened{Plants: singly{s}, Tokens: s}, err
+		return storebench.Opened{Plants: singly{s}, Tokens: s}, err
 	}
-	return sidebyside.Opened{Plants: s, Tokens: s}, err
+	return storebench.Opened{Plants: s, Tokens: s}, err
 }
 
 // singly is a store that creates as a service without groups would.

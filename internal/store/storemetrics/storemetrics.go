@@ -1,6 +1,6 @@
-// Package timed measures how long a store takes, whichever engine it is. What a
+// Package storemetrics measures how long a store takes, whichever engine it is. What a
 // request takes beyond that is the network's and ours.
-package timed
+package storemetrics
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package timed_test
+package storemetrics_test
 
 import (
 	"strings"
@@ -8,12 +8,12 @@ import (
 	"github.com/plantstore/plantstore/internal/metrics/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/store/storemetrics"
 	"github.com/plantstore/plantstore/internal/store/storetest"
-	"github.com/plantstore/plantstore/internal/store/timed"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-func open(t *testing.T) *timed.Store {
+func open(t *testing.T) *storemetrics.Store {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), sqlite.Memory)
 	if err != nil {
@@ -24,7 +24,7 @@ func open(t *testing.T) *timed.Store {
 			t.Error(err)
 		}
 	})
-	return timed.New(store)
+	return storemetrics.New(store)
 }
 
 // Who is timed keeps every promise.
@@ -70,7 +70,7 @@ func TestOperations(t *testing.T) {
 }
 
 // counts returns how many calls were timed, by operation.
-func counts(t *testing.T, s *timed.Store) map[string]float64 {
+func counts(t *testing.T, s *storemetrics.Store) map[string]float64 {
 	t.Helper()
 	all := map[string]float64{}
 	for series, n := range metricstest.Of(t, s.Metrics) {
