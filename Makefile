@@ -26,7 +26,7 @@ test-postgres: ## run the tests of the store, the API and the program on Postgre
 
 test-given: # the same on what PLANTSTORE_TEST_POSTGRES names
 	@$(call unskipped,-count=1 -race ./internal/store/postgres)
-	@$(call unskipped,-count=1 ./internal/httpapi ./cmd/plantstore)
+	@$(call unskipped,-count=1 ./internal/httpapi ./internal/cli)
 
 test-failover: ## crash PostgreSQL twenty times, then lose a primary; print what it took
 	@export PLANTSTORE_TEST_FAILOVER=1; $(call unskipped,-count=1 -run Drill ./internal/store/postgres)
@@ -48,10 +48,10 @@ bench-postgres: ## only hold PostgreSQL, with a server of its own, against an IN
 	PLANTSTORE_TEST_FAILOVER=1 go test -run '^$$' -bench SideBySide ./internal/store/postgres
 
 bench-hostile: ## only misuse the service by thousands of connections: what others see of it, and its memory
-	go test -run '^$$' -bench Hostile -benchtime 1x -timeout 20m ./cmd/plantstore
+	go test -run '^$$' -bench Hostile -benchtime 1x -timeout 20m ./internal/cli
 
 bench-start: ## only start the program: the time to its first answer, and the memory it then occupies
-	go test -run '^$$' -bench Start -benchtime 20x ./cmd/plantstore
+	go test -run '^$$' -bench Start -benchtime 20x ./internal/cli
 
 bench-http: $(peers) ## hold the service against other ways to answer the same requests; SHORT=1 for a glance
 	@command -v wrk >/dev/null || $$([ "$$(id -u)" = 0 ] || echo sudo) apt-get install -qy --no-install-recommends wrk
@@ -167,10 +167,10 @@ package-check: build/linux/$(here) internal/tools/node_modules ## check size, co
 	systemd-analyze security --offline=yes --threshold=15 --no-pager "$$tmp/plantstore.service" | tail -1
 
 stop: ## stop the service under load, 20 times, and look for requests without an answer and plants without a place
-	PLANTSTORE_STOP_ROUNDS=20 go test -count=1 -run '^TestStop$$' -v ./cmd/plantstore
+	PLANTSTORE_STOP_ROUNDS=20 go test -count=1 -run '^TestStop$$' -v ./internal/cli
 
 memory: ## send 128 bodies of 1 MiB at once, on both stores, and hold the program to the memory that README states
-	PLANTSTORE_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run '^TestMemory$$' -v ./cmd/plantstore
+	PLANTSTORE_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run '^TestMemory$$' -v ./internal/cli
 
 # Runs go test and fails if a test is skipped, but for those that test-postgres
 # and test-failover run: they say so.

@@ -20,7 +20,6 @@ var mayImport = map[string][]string{
 	"gen/plantapi":                 {},
 	"gen/plantclient":              {"gen/plantapi"},
 	"gen/plantserver":              {"gen/plantapi"},
-	"internal/admin":               {},
 	"internal/plant":               {},
 	"internal/token":               {"internal/metrics"},
 	"internal/contract":            {"api", "gen/plantapi", "gen/plantclient"},
@@ -28,18 +27,22 @@ var mayImport = map[string][]string{
 	"internal/httpapi":             {"api", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/metrics", "internal/plant", "internal/token"},
 	"internal/metrics":             {},
 	"internal/metrics/metricstest": {"internal/metrics"},
-	"internal/plantfile":           {"gen/plantapi"},
 	"internal/store/groupcommit":   {"internal/metrics"},
 	"internal/store/pgtest":        {},
 	"internal/store/postgres":      {"internal/metrics", "internal/plant", "internal/store/groupcommit", "internal/token"},
 	"internal/storebench":          {"internal/httpapi", "internal/metrics", "internal/plant", "internal/token"},
 	"internal/store/sqlite":        {"internal/metrics", "internal/plant", "internal/store/groupcommit", "internal/token"},
-	"internal/store/storetest":     {"internal/plant", "internal/token"},
-	"internal/store/storemetrics":  {"internal/metrics", "internal/plant", "internal/token"},
-	"cmd/plantstore": {
-		"gen/plantapi", "gen/plantclient", "internal/admin", "internal/docs", "internal/httpapi", "internal/metrics", "internal/plant",
-		"internal/plantfile", "internal/store/postgres", "internal/store/sqlite", "internal/store/storemetrics", "internal/token",
+	"internal/store/storetest":     {"internal/plant", "internal/store", "internal/token"},
+	"internal/store/storemetrics":  {"internal/metrics", "internal/plant", "internal/store", "internal/token"},
+	"internal/store":               {"internal/metrics", "internal/plant", "internal/token"},
+	"internal/store/open":          {"internal/store", "internal/store/postgres", "internal/store/sqlite"},
+	"internal/transfer":            {"gen/plantapi", "gen/plantclient"},
+	"internal/server":              {"internal/httpapi", "internal/metrics", "internal/store/open", "internal/store/storemetrics", "internal/token"},
+	"internal/cli": {
+		"internal/docs", "internal/httpapi", "internal/server", "internal/store", "internal/store/open", "internal/store/sqlite",
+		"internal/token", "internal/transfer",
 	},
+	"cmd/plantstore": {"internal/cli"},
 }
 
 // forTests are the packages that no program may contain.

@@ -20,6 +20,7 @@ import (
 	"github.com/plantstore/plantstore/internal/contract"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -64,7 +65,7 @@ func (c caller) send(method, path, token string) answer {
 }
 
 // newToken stores a token and returns its text.
-func newToken(t *testing.T, store realStore, scopes ...token.Scope) string {
+func newToken(t *testing.T, store store.Store, scopes ...token.Scope) string {
 	t.Helper()
 	stored, text := token.New("n", scopes, time.Hour)
 	if err := store.CreateToken(t.Context(), stored); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/store/postgres"
 )
@@ -47,7 +48,7 @@ func TestModel(t *testing.T) { holdToModel(t, start(t, nil)) }
 func TestModelOnTwoServers(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	var servers []http.Handler
-	var store realStore
+	var store store.Store
 	for range 2 {
 		var err error
 		store, err = postgres.Open(t.Context(), dsn)

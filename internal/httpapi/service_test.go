@@ -19,6 +19,7 @@ import (
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/store/postgres"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) { contract.Main(m) }
 type service struct {
 	t      *testing.T
 	url    string
-	store  realStore
+	store  store.Store
 	client *plantclient.ClientWithResponses // has every scope
 }
 
@@ -52,7 +53,7 @@ func start(t *testing.T, wrap func(plant.Store) plant.Store) *service {
 }
 
 // serve runs a service whose handler is there already.
-func serve(t *testing.T, store realStore, handler http.Handler) *service {
+func serve(t *testing.T, store store.Store, handler http.Handler) *service {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.Config.DisableGeneralOptionsHandler = true // as serve has it
@@ -61,13 +62,6 @@ func serve(t *testing.T, store realStore, handler http.Handler) *service {
 	s := &service{t: t, url: server.URL, store: store}
 	s.client = s.clientWith(staticToken)
 	return s
-}
-
-// realStore is a store as the program has it.
-type realStore interface {
-	plant.Store
-	token.Store
-	Close() error
 }
 
 // engine is PostgreSQL if there is one for tests.
@@ -79,7 +73,7 @@ func engine() string {
 }
 
 // openStore opens an empty store of the engine.
-func openStore(t testing.TB) realStore {
+func openStore(t testing.TB) store.Store {
 	t.Helper()
 	if engine() == "postgres" {
 		store, err := postgres.Open(t.Context(), pgtest.DSN(t))
@@ -90,7 +84,7 @@ func openStore(t testing.TB) realStore {
 }
 
 // opened takes what opening a store returned, and has the test close it.
-func opened(t testing.TB, store realStore, err error) realStore {
+func opened(t testing.TB, store store.Store, err error) store.Store {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -326,7 +326,7 @@ func wantPanic(t *testing.T, value string, fn func()) {
 	defer func() {
 		t.Helper()
 		p, ok := recover().(*groupcommit.Panic)
-		if !ok || p.Value != value || !strings.Contains(p.Error(), "group_test.go") {
+		if !ok || p.Value != value || !strings.Contains(p.Error(), "groupcommit_test.go") {
 			t.Errorf("panicked with %v, want %q and where it happened", p, value)
 		}
 	}()

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store/group"
+	"github.com/plantstore/plantstore/internal/store/groupcommit"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
@@ -47,10 +47,10 @@ func TestGroupBytes(t *testing.T) {
 					}
 				}
 			}
-			var calls []*group.Call[*write]
+			var calls []*groupcommit.Call[*write]
 			queue := store.writes
-			store.writes = group.New(maxGroup, func(queued []*group.Call[*write]) {
-				calls = append(calls, &group.Call[*write]{Work: queued[0].Work})
+			store.writes = groupcommit.New(maxGroup, func(queued []*groupcommit.Call[*write]) {
+				calls = append(calls, &groupcommit.Call[*write]{Work: queued[0].Work})
 			})
 			for id := range int64(writes) {
 				if err := send(t.Context(), store, id+1); err != nil {

@@ -17,14 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/token"
 )
-
-// Store is a store of plants and tokens.
-type Store interface {
-	plant.Store
-	token.Store
-}
 
 // released is what an earlier release has left in a store.
 type released struct {
@@ -40,7 +35,7 @@ type releasedToken struct {
 
 // Release fills an empty store with what a later release must be able to read,
 // and returns what it should find.
-func Release(t *testing.T, store Store) (found []byte) {
+func Release(t *testing.T, store store.Store) (found []byte) {
 	t.Helper()
 	var want released
 	for _, p := range odd() {
@@ -150,7 +145,7 @@ func ReleasedFile(schema int, extension string) string {
 // Released holds a store that an earlier release has left to what [Release]
 // said of it: every plant byte for byte and with its version and its times,
 // every token with its end, and that all of it can be worked with.
-func Released(t *testing.T, store Store, found []byte) {
+func Released(t *testing.T, store store.Store, found []byte) {
 	t.Helper()
 	var want released
 	if err := json.Unmarshal(found, &want); err != nil {
@@ -178,7 +173,7 @@ func Released(t *testing.T, store Store, found []byte) {
 }
 
 // holdPlants fails unless the store has these plants and no other.
-func holdPlants(t *testing.T, store Store, want []plant.Plant) {
+func holdPlants(t *testing.T, store store.Store, want []plant.Plant) {
 	t.Helper()
 	var got []plant.Plant
 	for page := (plant.Page{Limit: 7}); ; page.After = &got[len(got)-1].ID {
@@ -207,7 +202,7 @@ func holdPlants(t *testing.T, store Store, want []plant.Plant) {
 
 // changePlants repeats each create, and replaces, changes and deletes by the
 // versions that the earlier release gave.
-func changePlants(t *testing.T, store Store, plants []plant.Plant) {
+func changePlants(t *testing.T, store store.Store, plants []plant.Plant) {
 	t.Helper()
 	mustCreate(t, store, plant.Plant{ID: 123_456, Name: "new", Tag: new("new")})
 	for i, p := range plants {
@@ -243,7 +238,7 @@ func changePlants(t *testing.T, store Store, plants []plant.Plant) {
 }
 
 // changeTokens does with each token in force what `plantstore token` does.
-func changeTokens(t *testing.T, store Store) {
+func changeTokens(t *testing.T, store store.Store) {
 	t.Helper()
 	tokens, err := store.Tokens(t.Context())
 	if err != nil {

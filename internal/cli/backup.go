@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/schollz/progressbar/v3"
+	"github.com/urfave/cli/v3"
+
+	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/store/sqlite"
+)
+
+func backupCommand(sys system) *cli.Command {
+	return &cli.Command{
+		Name:      "backup",
+		Usage:     "copy the store to a file, also while it is served",
+		ArgsUsage: "FILE",
+		Description: "FILE holds the state of one moment, has been checked, and is whole or absent. It must not exist.\n" +
+			"Nobody waits for it: requests go on being answered.\n\n" +
+			"   plantstore backup --store plantstore.db monday.db",
+		Flags: []cli.Flag{storeFlag("copy the plants and tokens of `STORE`")},
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			file, err := oneFile(cmd)
+			if err != nil {
+				return err
+			}
+			path, err := open.File(cmd.String("store"))
+			if err != nil {
+				return err
+			}
+			return copyStore(ctx, sys, path, file, "backup")
+		},
+	}
+}
+
+// oneFile returns the only argument of a command.
+func oneFile(cmd *cli.Command) (string, error) {
+	if cmd.Args().Len() != 1 || cmd.Args().First() == "" {
+		return "", fmt.Errorf("%s takes one FILE, got %d (%s --help)", cmd.Name, cmd.Args().Len(), cmd.FullName())
+	}
+	return cmd.Args().First(), nil
+}
+
+// copyStore copies a store file, with a progress bar if somebody watches.
+func copyStore(ctx context.Context, sys system, from, to, what string) error {
+	bar := newBar(sys.stderr, what)
+	err := sqlite.Copy(ctx, from, to, func(done, total int64) {
+		bar.ChangeMax64(total)
+		_ = bar.Set64(done)
+	})
+	_ = bar.Exit()
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	info, err := os.Stat(to)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	fmt.Fprintf(sys.stdout, "%s of %s is in %s, %s, checked\n", what, from, to, humanize.IBytes(uint64(info.Size())))
+	return nil
+}
+
+// newBar returns a progress bar in bytes, which is seen on a terminal only.
+func newBar(w io.Writer, what string) *progressbar.ProgressBar {
+	return progressbar.NewOptions64(1,
+		progressbar.OptionSetWriter(w),
+		progressbar.OptionSetVisibility(isTerminal(w)),
+		progressbar.OptionSetDescription(what),
+		progressbar.OptionShowBytes(true),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionClearOnFinish(),
+	)
+}

@@ -1,0 +1,334 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/metrics/metricstest"
+)
+
+// writeCertificate writes a certificate that signs itself, and its key, to
+// NAME.pem and NAME-key.pem in a folder. It is for the given host.
+func writeCertificate(dir, name, host string, expires time.Time) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
+	if err != nil {
+		return err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: host},
+		NotBefore:    time.Now().Add(-48 * time.Hour),
+		NotAfter:     expires,
+		IsCA:         true, BasicConstraintsValid: true,
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		template.IPAddresses = []net.IP{ip}
+	} else {
+		template.DNSNames = []string{host}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	write := func(file, kind string, der []byte) error {
+		return os.WriteFile(filepath.Join(dir, file), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
+	}
+	return errors.Join(write(name+".pem", "CERTIFICATE", der), write(name+"-key.pem", "PRIVATE KEY", keyDER))
+}
+
+// launchTLS starts a service with a certificate for a host.
+func launchTLS(t *testing.T, host string) (r *running, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	if err := writeCertificate(dir, "cert", host, time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := launch(dir, []string{"GORACE=" + os.Getenv("GORACE"), "PLANTSTORE_TLS_CERT=cert.pem"},
+		"--addr", "127.0.0.1:0", "--tls-key", "cert-key.pem", "--print-token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.kill)
+	if !strings.HasPrefix(r.url, "https://") {
+		t.Fatalf("announced %s, want https", r.url)
+	}
+	return r, dir
+}
+
+// trusting speaks HTTP/2 and trusts one certificate only.
+func trusting(t *testing.T, certFile string) *http.Transport {
+	t.Helper()
+	text, err := os.ReadFile(certFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(text) {
+		t.Fatalf("%s holds no certificate", certFile)
+	}
+	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+}
+
+// What README shows is the same over HTTP/2.
+func TestReadmeTLS(t *testing.T) {
+	r, dir := launchTLS(t, "127.0.0.1")
+	client := &http.Client{Transport: contract.Transport(t, trusting(t, filepath.Join(dir, "cert.pem")))}
+	typeCommands(t, tour(t), r, client, "HTTP/2.0")
+
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+	}{
+		{http.MethodHead, "/plants/1", "", http.StatusOK},
+		{http.MethodOptions, "/plants", "", http.StatusNoContent},
+		{http.MethodTrace, "/plants", "", http.StatusMethodNotAllowed},
+		{http.MethodGet, "/nowhere", "", http.StatusNotFound},
+		{http.MethodPost, "/plants", "", http.StatusBadRequest},
+		{http.MethodPost, "/plants", `{"id":9,"name":"` + strings.Repeat("n", 2<<20) + `"}`, http.StatusBadRequest},
+	} {
+		req, err := http.NewRequest(c.method, r.url+c.path, strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+r.token)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Errorf("%s %s: %v", c.method, c.path, err)
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode != c.status || resp.ProtoMajor != 2 {
+			t.Errorf("%s %s answered %s %s, want %d over HTTP/2", c.method, c.path, resp.Proto, resp.Status, c.status)
+		}
+	}
+}
+
+// The curl line that is printed works as it stands, whatever the certificate is
+// for.
+func TestPrintedCurlTLS(t *testing.T) {
+	for host, want := range map[string]string{
+		"127.0.0.1":          `https://127\.0\.0\.1:(\d+)/plants --cacert cert\.pem`,
+		"localhost":          `https://localhost:(\d+)/plants --connect-to localhost:\d+:127\.0\.0\.1:\d+ --cacert cert\.pem`,
+		"plants.example.org": `https://plants\.example\.org:(\d+)/plants --connect-to plants\.example\.org:\d+:127\.0\.0\.1:\d+ --cacert cert\.pem`,
+		"*.example.org":      `https://plants\.example\.org:(\d+)/plants --connect-to plants\.example\.org:\d+:127\.0\.0\.1:\d+ --cacert cert\.pem`,
+	} {
+		t.Run(host, func(t *testing.T) {
+			r, dir := launchTLS(t, host)
+			r.end(t, syscall.SIGTERM) // and all it says has been read
+			line := regexp.MustCompile(`(?m)^curl -i .*$`).FindString(r.stdout.String())
+			if !regexp.MustCompile(`^curl -i ` + want + ` -H `).MatchString(line) {
+				t.Fatalf("printed %s, want %s", line, want)
+			}
+			words := split(t, line, nil)
+			transport := trusting(t, filepath.Join(dir, "cert.pem"))
+			again, err := launch(dir, nil, "--addr", strings.TrimPrefix(r.url, "https://"), "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer again.kill()
+			var rest []string
+			for i := 0; i < len(words); i++ {
+				switch words[i] {
+				case "--cacert":
+					i++
+				case "--connect-to":
+					i++
+					_, at, _ := strings.Cut(words[i], ":")
+					_, at, _ = strings.Cut(at, ":")
+					transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+						return new(net.Dialer).DialContext(ctx, network, at)
+					}
+				default:
+					rest = append(rest, words[i])
+				}
+			}
+			req, err := parseCurl(rest, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp, err := (&http.Client{Transport: contract.Transport(t, transport)}).Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
+				t.Errorf("answered %s %s, want 200 over HTTP/2", resp.Proto, resp.Status)
+			}
+		})
+	}
+}
+
+// A certificate that is renewed on the disk is the one of the next connection;
+// while the files do not fit each other the old one goes on.
+func TestRenewal(t *testing.T) {
+	r, dir := launchTLS(t, "127.0.0.1")
+	shown := func() []byte {
+		t.Helper()
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(r.url, "https://"), &tls.Config{InsecureSkipVerify: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].Raw
+	}
+	onDisk := func(name string) []byte {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, _ := pem.Decode(text)
+		return block.Bytes
+	}
+	old := onDisk("cert.pem")
+	if !bytes.Equal(shown(), old) {
+		t.Error("the first certificate is not that of the file")
+	}
+	if err := writeCertificate(dir, "next", "127.0.0.1", time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	for i, move := range []struct{ from, to string }{{"next.pem", "cert.pem"}, {"next-key.pem", "cert-key.pem"}} {
+		if err := os.Rename(filepath.Join(dir, move.from), filepath.Join(dir, move.to)); err != nil {
+			t.Fatal(err)
+		}
+		want := old
+		if i == 1 {
+			want = onDisk("cert.pem")
+		}
+		for range 2 {
+			if !bytes.Equal(shown(), want) {
+				t.Errorf("after %s was replaced the wrong certificate is shown", move.to)
+			}
+		}
+	}
+	r.end(t, syscall.SIGTERM)
+	if log := r.stderr.String(); strings.Count(log, "cannot be used") != 1 || strings.Count(log, "has been renewed") != 1 {
+		t.Errorf("the log should say once that the files do not fit, and once that they do: %s", log)
+	}
+}
+
+// The metric is the end of the certificate of the next connection.
+func TestCertificateMetric(t *testing.T) {
+	const name = "plantstore_tls_certificate_expiry_timestamp_seconds"
+	dir := t.TempDir()
+	expiry := time.Now().Add(time.Hour)
+	if err := writeCertificate(dir, "cert", "127.0.0.1", expiry); err != nil {
+		t.Fatal(err)
+	}
+	r := watched(t, dir, "sqlite::memory:", "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
+	for range 2 {
+		_, scrape := r.page(t, "/metrics")
+		metricstest.Parse(t, scrape)
+		if got, err := strconv.ParseFloat(seriesIn(scrape)[name], 64); err != nil || got != float64(expiry.Unix()) {
+			t.Errorf("%s is %v, %v, want %d", name, got, err, expiry.Unix())
+		}
+		expiry = expiry.Add(24 * time.Hour)
+		if err := writeCertificate(dir, "cert", "127.0.0.1", expiry); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An expired certificate is used, and the log says why nobody connects.
+func TestExpired(t *testing.T) {
+	dir := t.TempDir()
+	if err := writeCertificate(dir, "cert", "127.0.0.1", time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	r, err := launch(dir, []string{"GORACE=" + os.Getenv("GORACE")}, "--addr", "127.0.0.1:0", "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.end(t, syscall.SIGTERM)
+	if log := r.stderr.String(); !strings.Contains(log, "the certificate has expired") {
+		t.Errorf("the log should say that the certificate has expired: %s", log)
+	}
+}
+
+// Over HTTP/2, too, every request that was sent is answered, or was refused.
+func TestStopHTTP2(t *testing.T) {
+	r, dir := launchTLS(t, "127.0.0.1")
+	transport := trusting(t, filepath.Join(dir, "cert.pem"))
+	transport.MaxConnsPerHost = 1 // all on one connection
+	client := &http.Client{Transport: transport}
+	var lastID, created atomic.Int64
+	loaded := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(loaded) })
+	var clients sync.WaitGroup
+	for range 32 {
+		clients.Go(func() {
+			defer begin()
+			for {
+				id := lastID.Add(1)
+				req, err := http.NewRequest(http.MethodPost, r.url+"/plants", strings.NewReader(fmt.Sprintf(`{"id":%d,"name":%q}`, id, plantName(id))))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				req.Header.Set("Authorization", "Bearer "+r.token)
+				req.Header.Set("Content-Type", "application/json")
+				resp, err := client.Do(req)
+				if errors.Is(err, syscall.ECONNREFUSED) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				body, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil || resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
+					t.Errorf("answered %s %s %s, %v", resp.Proto, resp.Status, body, err)
+					return
+				}
+				if created.Add(1) == 500 {
+					begin()
+				}
+			}
+		})
+	}
+	<-loaded
+	r.end(t, syscall.SIGTERM)
+	clients.Wait()
+
+	again, err := launch(dir, nil, "--addr", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.kill()
+	if stored := len(storedPlants(t, again.url, r.token)); int64(stored) != created.Load() {
+		t.Errorf("%d plants are stored, want %d", stored, created.Load())
+	}
+}

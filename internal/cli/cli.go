@@ -1,0 +1,72 @@
+// Package cli is the command line of the program: every command and its flags
+// are declared in a file of its own. A command checks what was typed and calls
+// the package that does the work: internal/server for serve, internal/transfer
+// for import and export, a store for the others.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// system is the outside world as the commands see it.
+type system struct {
+	getenv         func(string) string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	version        string // of a release; empty: see thisBuild
+}
+
+// Main runs the program and returns its exit status. A release gives its version;
+// without one the build information has it.
+func Main(version string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// A second signal finds no handler and quits at once.
+	context.AfterFunc(ctx, stop)
+
+	sys := system{version: version, getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	if err := run(ctx, sys, os.Args); err != nil {
+		fmt.Fprintln(sys.stderr, "plantstore:", token.Redact(err.Error())) // it may quote what was typed
+		return 1
+	}
+	return 0
+}
+
+// run runs the command that args name.
+func run(ctx context.Context, sys system, args []string) error {
+	root := &cli.Command{
+		Name:        "plantstore",
+		Usage:       "keep plants, over HTTP",
+		Version:     thisBuild(sys).Version,
+		Description: "To begin: plantstore serve --print-token",
+		Writer:      sys.stdout,
+		ErrWriter:   sys.stderr,
+		Commands: []*cli.Command{
+			serveCommand(sys),
+			tokenCommand(sys),
+			importCommand(sys),
+			exportCommand(sys),
+			backupCommand(sys),
+			restoreCommand(sys),
+			healthcheckCommand(sys),
+			versionCommand(sys),
+			helpCommand(),
+		},
+		Action:                          unknownCommand,
+		EnableShellCompletion:           true,
+		ConfigureShellCompletionCommand: configureCompletion,
+		// Errors are printed once, by main.
+		ExitErrHandler: func(context.Context, *cli.Command, error) {},
+	}
+	explainUsages(root)
+	return explain(root, args, root.Run(ctx, args))
+}

@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+)
+
+func TestMain(m *testing.M) {
+	// With the race detector every program would wait a second before it exits.
+	os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
+	testscript.Main(m, map[string]func(){
+		"plantstore": func() { os.Exit(Main("")) },
+	})
+}
+
+// TestScripts runs the program as it is typed; see testdata. Beside the
+// commands of testscript there are
+//
+//	serve ARG...           runs `plantstore serve ARG...` until it announces
+//	                       its address; sets $URL, $ADDR, and $TOKEN if it prints one
+//	quit SIGNAL            sends SIGTERM, SIGINT or SIGKILL to it and waits;
+//	                       what it printed is there for stdout and stderr, and
+//	                       with a ! before it, it must have failed
+//	http METHOD PATH BODY  sends a request with $TOKEN; the status line and the
+//	                       body are there for stdout
+//	keep NAME              sets $NAME to what the last command printed on stdout
+//	id NAME TOKEN          sets $NAME to the ID of a token
+//	certificate NAME HOST  writes NAME.pem and NAME-key.pem, good for an hour
+//	sql FILE STATEMENT...  runs statements on an SQLite database, which it keeps open
+//
+// $SPECIES is the file that README imports.
+func TestScripts(t *testing.T) {
+	runScripts(t, "testdata", func(*testscript.Env) {})
+}
+
+// TestScriptsPostgres runs what is about PostgreSQL; $POSTGRES is an empty
+// database.
+func TestScriptsPostgres(t *testing.T) {
+	if !pgtest.Given() {
+		pgtest.Skip(t)
+	}
+	runScripts(t, "testdata/postgres", func(env *testscript.Env) {
+		env.Setenv("POSTGRES", pgtest.DSN(env.T().(testing.TB)))
+	})
+}
+
+func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
+	species, err := filepath.Abs("../transfer/testdata/species.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: dir,
+		Setup: func(env *testscript.Env) error {
+			setup(env)
+			env.Setenv("GORACE", os.Getenv("GORACE"))
+			env.Setenv("SPECIES", species)
+			started := new(*running)
+			env.Values[runningKey{}] = started
+			env.Defer(func() {
+				if *started != nil {
+					(*started).kill()
+				}
+			})
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"serve": startServe, "quit": quit, "http": sendHTTP, "keep": keep, "id": keepID,
+			"certificate": makeCertificate, "sql": runSQL,
+		},
+	})
+}
+
+// runningKey finds the program that a script has started.
+type runningKey struct{}
+
+func startServe(ts *testscript.TestScript, _ bool, args []string) {
+	started := ts.Value(runningKey{}).(**running)
+	if *started != nil {
+		ts.Fatalf("serve: already running")
+	}
+	var env []string
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "PLANTSTORE_TOKEN", "PLANTSTORE_ADDR", "PLANTSTORE_STORE", "PLANTSTORE_BASE_URL"} {
+		if value := ts.Getenv(name); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	r, err := launch(ts.MkAbs("."), env, args...)
+	ts.Check(err)
+	*started = r
+	ts.Setenv("URL", r.url)
+	_, addr, _ := strings.Cut(r.url, "://")
+	ts.Setenv("ADDR", addr)
+	if r.token != "" {
+		ts.Setenv("TOKEN", r.token)
+	}
+}
+
+func quit(ts *testscript.TestScript, neg bool, args []string) {
+	started := ts.Value(runningKey{}).(**running)
+	signals := map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT, "SIGKILL": syscall.SIGKILL}
+	if *started == nil || len(args) != 1 || signals[args[0]] == 0 {
+		ts.Fatalf("usage: serve, then quit SIGTERM, SIGINT or SIGKILL")
+	}
+	r := *started
+	*started = nil
+	ts.Check(r.cmd.Process.Signal(signals[args[0]]))
+	<-r.drained
+	err := r.cmd.Wait()
+	if (err != nil) != neg {
+		ts.Fatalf("plantstore ended with %v after %s\n%s", err, args[0], r.stderr.String())
+	}
+	ts.Check(writeLines(ts.Stdout(), r.stdout.String()))
+	ts.Check(writeLines(ts.Stderr(), r.stderr.String()))
+}
+
+func sendHTTP(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: http METHOD PATH [BODY]")
+	}
+	body := strings.Join(args[2:], "")
+	req, err := http.NewRequest(args[0], ts.Getenv("URL"), strings.NewReader(body))
+	ts.Check(err)
+	req.URL.Opaque = args[1] // sent as it stands, * included
+	req.Header.Set("Content-Type", "application/json")
+	if token := ts.Getenv("TOKEN"); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := contract.Client(script{ts}).Do(req)
+	if neg {
+		if err == nil {
+			resp.Body.Close()
+			ts.Fatalf("answered %s, want no answer", resp.Status)
+		}
+		return
+	}
+	ts.Check(err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	ts.Check(errors.Join(err, writeLines(ts.Stdout(), resp.Status, string(text))))
+}
+
+// script lets a script fail where the document is broken.
+type script struct{ ts *testscript.TestScript }
+
+func (s script) Helper()                           {}
+func (s script) Name() string                      { return s.ts.Name() }
+func (s script) Errorf(format string, args ...any) { s.ts.Fatalf(format, args...) }
+
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: keep NAME")
+	}
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+}
+
+func keepID(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 || len(args[1]) < 16 {
+		ts.Fatalf("usage: id NAME TOKEN")
+	}
+	ts.Setenv(args[0], args[1][4:16]) // what follows pst_
+}
+
+func makeCertificate(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: certificate NAME HOST")
+	}
+	ts.Check(writeCertificate(ts.MkAbs("."), args[0], args[1], time.Now().Add(time.Hour)))
+}
+
+func runSQL(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: sql FILE STATEMENT...")
+	}
+	conn, err := sqlite.OpenConn(ts.MkAbs(args[0]), sqlite.OpenReadWrite, sqlite.OpenCreate)
+	ts.Check(err)
+	ts.Defer(func() { _ = conn.Close() })
+	for _, statement := range args[1:] {
+		ts.Check(sqlitex.ExecuteTransient(conn, statement, nil))
+	}
+}
+
+func writeLines(w io.Writer, lines ...string) error {
+	_, err := io.WriteString(w, strings.Join(lines, "\n"))
+	return err
+}

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v3"
+
+	"github.com/plantstore/plantstore/internal/transfer"
+)
+
+func exportCommand(sys system) *cli.Command {
+	return &cli.Command{
+		Name:      "export",
+		Usage:     "write every plant of a running service to a file",
+		ArgsUsage: "[FILE]",
+		Description: "Without FILE, or with -, the plants go to stdout, as CSV unless --format says otherwise. They are\n" +
+			"in the order of their ids, and plantstore import reads them back byte for byte. The token comes\n" +
+			"from PLANTSTORE_TOKEN or --token-file and needs the scope read.\n\n" +
+			"FILE appears once it is complete; one of that name is replaced then.\n\n" +
+			"   PLANTSTORE_TOKEN=pst_… plantstore export plants.csv",
+		Flags: append([]cli.Flag{formatFlag("write")}, serverFlags()...),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if cmd.NArg() > 1 {
+				return fmt.Errorf("export takes the name of one file, got %q too", cmd.Args().Get(1))
+			}
+			name, otherwise := cmd.Args().First(), transfer.Format("")
+			if name == "" || name == "-" {
+				name, otherwise = "-", transfer.CSV
+			}
+			format, err := chooseFormat(cmd.String("format"), name, otherwise)
+			if err != nil {
+				return err
+			}
+			service, err := dial(sys, cmd)
+			if err != nil {
+				return err
+			}
+			return exportFile(ctx, sys, service, name, format)
+		},
+	}
+}
+
+// exportFile writes every plant to a file and says how many there were.
+func exportFile(ctx context.Context, sys system, service *transfer.Service, name string, format transfer.Format) error {
+	out, keep, err := createOutput(sys, name)
+	if err != nil {
+		return err
+	}
+	progress := startProgress(sys.stderr, 0)
+	err = transfer.Download(ctx, service, transfer.NewWriter(countingWriter{out, progress}, format),
+		func(plants int) { progress.plants.Add(int64(plants)) })
+	progress.finish()
+	err = keep(err)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return errors.New("export: stopped before the last plant")
+	case err != nil:
+		return fmt.Errorf("export: %w", err)
+	}
+	fmt.Fprintf(sys.stderr, "%s plants in %v\n", humanize.Comma(progress.plants.Load()), progress.elapsed().Round(time.Millisecond))
+	return nil
+}
+
+// createOutput opens what the plants are written to. To keep it, given the
+// error of the writing, is the last thing to do: a file that is not complete
+// never has the name that was asked for.
+func createOutput(sys system, name string) (out io.Writer, keep func(error) error, err error) {
+	if name == "-" {
+		return sys.stdout, func(err error) error { return err }, nil
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() { // a pipe, or /dev/null
+		file, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		return file, func(err error) error { return errors.Join(err, file.Close()) }, nil
+	}
+	file, err := os.Create(name + ".part")
+	if err != nil {
+		return nil, nil, err
+	}
+	return file, func(err error) error {
+		if err == nil {
+			err = file.Sync()
+		}
+		err = errors.Join(err, file.Close())
+		if err == nil {
+			err = os.Rename(file.Name(), name)
+		}
+		if err != nil {
+			_ = os.Remove(file.Name())
+		}
+		return err
+	}, nil
+}
+
+// countingWriter counts what is written through it.
+type countingWriter struct {
+	io.Writer
+	progress *progress
+}
+
+func (c countingWriter) Write(p []byte) (int, error) {
+	n, err := c.Writer.Write(p)
+	c.progress.bytes.Add(int64(n))
+	return n, err
+}

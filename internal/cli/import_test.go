@@ -1,0 +1,342 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/transfer"
+)
+
+// Whatever a plant is made of, export, import and export again give the same
+// file, in either format; a plant that fills a whole request is among them.
+func TestExportImportExport(t *testing.T) {
+	first := launchServe(t)
+	const envelope = `{"id":100,"name":""}`
+	plants := []plantapi.NewPlant{
+		{ID: -9223372036854775808, Name: ""},
+		{ID: -1, Name: "zero\x00byte", Tag: new("")},
+		{ID: 0, Name: "quotes \" and '\"'", Tag: new(`""`)},
+		{ID: 1, Name: "a\nb\rc\r\nd\r", Tag: new("\r\n")},
+		{ID: 2, Name: ",", Tag: new(" ")},
+		{ID: 3, Name: "\ufeff\u2028\u2029<&>", Tag: new("銀杏")},
+		{ID: 100, Name: strings.Repeat("x", 1<<20-len(envelope))},
+		{ID: 101, Name: strings.Repeat("\u2028", (1<<20-len(envelope))/3)},
+		{ID: 102, Name: strings.Repeat("\x00", (1<<20-len(envelope))/6)},
+		{ID: 9223372036854775807, Name: "last", Tag: new("null")},
+	}
+	for _, p := range plants {
+		first.send(t, http.MethodPost, "/plants", transfer.AppendJSON(nil, p))
+	}
+	for _, format := range []string{"csv", "ndjson"} {
+		t.Run(format, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "plants."+format)
+			first.command(t, "export", file)
+			second := launchServe(t)
+			if out := second.command(t, "import", file); !strings.HasPrefix(out, fmt.Sprintf("%d stored, 0 refused", len(plants))) {
+				t.Errorf("import says %s", out)
+			}
+			again := filepath.Join(t.TempDir(), "again."+format)
+			second.command(t, "export", again)
+			a, b := readFile(t, file), readFile(t, again)
+			if !bytes.Equal(a, b) || len(a) < 2<<20 {
+				t.Errorf("exported are %d bytes, and %d others after an import", len(a), len(b))
+			}
+		})
+	}
+}
+
+// A page may end before it holds as many plants as were asked for: only Link
+// says whether more follow.
+func TestExportFollowsShortPages(t *testing.T) {
+	r := launchServe(t)
+	const plants = 6 // of a MiB each: a page ends after 4 MiB
+	name := bytes.Repeat([]byte("x"), 1_000_000)
+	for id := range plants {
+		r.send(t, http.MethodPost, "/plants", fmt.Appendf(nil, `{"id":%d,"name":"%s"}`, id, name))
+	}
+	if got := strings.Count(r.command(t, "export"), "\n"); got != 1+plants {
+		t.Errorf("exported are %d lines, want the header and %d plants", got, plants)
+	}
+}
+
+// Lost answers, a busy service and a broken one delay an import and an export,
+// and change nothing about them.
+func TestImportThroughFaults(t *testing.T) {
+	r := launchServe(t)
+	var requests atomic.Int64
+	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
+		switch requests.Add(1) {
+		case 2: // the plants are stored, and nobody hears of it
+			forward.ServeHTTP(httptest.NewRecorder(), req)
+			panic(http.ErrAbortHandler)
+		case 3:
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+		case 5:
+			w.WriteHeader(http.StatusBadGateway)
+		case 6: // cut short
+			w.Header().Set("Content-Length", "1000")
+			_, _ = w.Write([]byte("{"))
+		default:
+			forward.ServeHTTP(w, req)
+		}
+	})
+	file := filepath.Join(t.TempDir(), "plants.csv")
+	writePlants(t, file, 2500)
+	through := &remoteServer{proxy, r.token}
+	began := time.Now()
+	if out := through.command(t, "import", file); !strings.HasPrefix(out, "2,500 stored, 0 refused") {
+		t.Errorf("import says %s", out)
+	}
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("the import took %v, and was asked to come back after a second", took)
+	}
+	if requests.Load() < 6 {
+		t.Errorf("%d requests were sent, and not every fault was met", requests.Load())
+	}
+	requests.Store(1)
+	if out := through.command(t, "export"); out != string(readFile(t, file)) {
+		t.Errorf("exported is something else than what was imported: %.300s", out)
+	}
+	if requests.Load() < 6 {
+		t.Errorf("an export sent %d requests, and not every fault was met", requests.Load())
+	}
+}
+
+// Ctrl-C stops an import after the requests under way, and running it again
+// completes it.
+func TestImportIsStoppedAndRunAgain(t *testing.T) {
+	r := launchServe(t)
+	var requests atomic.Int64
+	third, goOn := make(chan struct{}), make(chan struct{})
+	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
+		if n := requests.Add(1); n == 3 {
+			close(third)
+			<-goOn
+		} else if n > 3 {
+			<-goOn
+		}
+		forward.ServeHTTP(w, req)
+	})
+	file := filepath.Join(t.TempDir(), "plants.csv")
+	writePlants(t, file, 20_000)
+	// The file comes through a pipe that never ends: nobody may wait for it.
+	pr, pw, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pr.Close()
+	defer pw.Close()
+	go func() { _, _ = pw.Write(readFile(t, file)) }()
+	cmd := exec.Command("plantstore", "import", "--format", "csv", "-")
+	cmd.Env, cmd.Stdin = (&remoteServer{proxy, r.token}).env(), pr
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	<-third
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(500*time.Millisecond, func() { close(goOn) }) // it has heard the signal by then
+	if err := cmd.Wait(); err == nil {
+		t.Error("an import that was stopped has the exit status 0")
+	}
+	if want := "plantstore: import: stopped: run it again to complete it, nothing is stored twice\n"; stderr.String() != want {
+		t.Errorf("import says %q, want %q", stderr.String(), want)
+	}
+	stopped := r.command(t, "export")
+	count := strings.Count(stopped, "\n") - 1
+	if want := humanize.Comma(int64(count)) + " stored, 0 refused, "; !strings.HasPrefix(stdout.String(), want) {
+		t.Errorf("import says %q, and stored are %d plants", stdout.String(), count)
+	}
+	if count == 0 || count >= 20_000 {
+		t.Errorf("%d plants were stored before the end", count)
+	}
+	r.command(t, "import", file)
+	if r.command(t, "export") != string(readFile(t, file)) {
+		t.Error("exported is something else than what was imported in two parts")
+	}
+}
+
+// A batch with many bad rows takes no more than a few requests for each of
+// them, and stores every other row.
+func TestBadRowsCostThemselves(t *testing.T) {
+	for name, test := range map[string]struct{ every, requests int }{
+		"one in a thousand": {1000, 4}, "one in ten": {10, 500}, "all": {1, 2000},
+	} {
+		every := test.every
+		t.Run(name, func(t *testing.T) {
+			r := launchServe(t)
+			taken, file := filepath.Join(t.TempDir(), "taken.csv"), filepath.Join(t.TempDir(), "plants.csv")
+			var before, want strings.Builder
+			before.WriteString("id,name,tag\n")
+			want.WriteString("id,name,tag\n")
+			for id := 1; id <= 1000; id++ {
+				line := fmt.Sprintf("%d,plant,\n", id)
+				if id%every == 0 {
+					line = fmt.Sprintf("%d,another,\n", id)
+					before.WriteString(line)
+				}
+				want.WriteString(line)
+			}
+			if err := os.WriteFile(taken, []byte(before.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r.command(t, "import", taken)
+			writePlants(t, file, 1000)
+			var requests atomic.Int64
+			proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
+				requests.Add(1)
+				forward.ServeHTTP(w, req)
+			})
+			cmd := exec.CommandContext(t.Context(), "plantstore", "import", file)
+			cmd.Env = (&remoteServer{proxy, r.token}).env()
+			out, err := cmd.Output()
+			bad := int64(1000 / every)
+			if says := fmt.Sprintf("%d stored, ", 1000-bad); err == nil || !strings.HasPrefix(string(out), says) {
+				t.Errorf("import says %q, %v, want %q", out, err, says)
+			}
+			if got := r.command(t, "export"); got != want.String() {
+				t.Error("the rows that are good are not all stored")
+			}
+			if requests.Load() > int64(test.requests) {
+				t.Errorf("%d bad rows took %d requests, want at most %d", bad, requests.Load(), test.requests)
+			}
+		})
+	}
+}
+
+// No request is larger than services take, whatever the plants are.
+func TestBatchesAreBounded(t *testing.T) {
+	r := launchServe(t)
+	var requests, refused atomic.Int64
+	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
+		requests.Add(1)
+		if req.ContentLength < 0 || req.ContentLength > 1<<20 {
+			refused.Add(1)
+		}
+		forward.ServeHTTP(w, req)
+	})
+	for name, test := range map[string]struct{ plants, size, requests int }{
+		"small ones": {2500, 10, 3}, "large ones": {300, 10_000, 6}, "very large ones": {6, 1_000_000, 6},
+	} {
+		t.Run(name, func(t *testing.T) {
+			requests.Store(0)
+			var file strings.Builder
+			file.WriteString("id,name\n")
+			for i := range test.plants {
+				fmt.Fprintf(&file, "%d,%s\n", test.size+i, strings.Repeat("x", test.size))
+			}
+			name := filepath.Join(t.TempDir(), "plants.csv")
+			if err := os.WriteFile(name, []byte(file.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			(&remoteServer{proxy, r.token}).command(t, "import", name)
+			if requests.Load() != int64(test.requests) || refused.Load() != 0 {
+				t.Errorf("%d requests, %d of them too large, want %d", requests.Load(), refused.Load(), test.requests)
+			}
+		})
+	}
+}
+
+// remoteServer is a service as the commands that talk to one are told of it.
+type remoteServer struct{ url, token string }
+
+// launchServe starts `plantstore serve` on a store of its own.
+func launchServe(t *testing.T) *remoteServer {
+	t.Helper()
+	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--print-token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.kill)
+	return &remoteServer{r.url, r.token}
+}
+
+func (s *remoteServer) env() []string {
+	return append(os.Environ(), "PLANTSTORE_SERVER="+s.url, "PLANTSTORE_TOKEN="+s.token)
+}
+
+// command runs `plantstore` against the service and returns what it printed on
+// stdout.
+func (s *remoteServer) command(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "plantstore", args...)
+	var stderr strings.Builder
+	cmd.Env, cmd.Stderr = s.env(), &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("plantstore %s: %v\n%s", args[0], err, &stderr)
+	}
+	return string(out)
+}
+
+func (s *remoteServer) send(t *testing.T, method, path string, body []byte) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+s.token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode >= 300 {
+		t.Fatalf("%s %s of %d bytes is answered %s", method, path, len(body), resp.Status)
+	}
+}
+
+// startProxy puts something between a client and a service.
+func startProxy(t *testing.T, target string, handle func(http.ResponseWriter, *http.Request, http.Handler)) string {
+	t.Helper()
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }}
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handle(w, r, forward) }))
+	t.Cleanup(proxy.Close)
+	return proxy.URL
+}
+
+// writePlants writes a file as export would.
+func writePlants(t *testing.T, name string, plants int) {
+	t.Helper()
+	var file bytes.Buffer
+	file.WriteString("id,name,tag\n")
+	for id := 1; id <= plants; id++ {
+		fmt.Fprintf(&file, "%d,plant,\n", id)
+	}
+	if err := os.WriteFile(name, file.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readFile(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

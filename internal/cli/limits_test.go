@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/httpapi"
+)
+
+func TestParseRate(t *testing.T) {
+	for text, want := range map[string]httpapi.Rate{
+		"off":       {},
+		"0":         {},
+		"100":       {Limit: 100, Per: time.Second},
+		"100/s":     {Limit: 100, Per: time.Second},
+		"600/m":     {Limit: 600, Per: time.Minute},
+		"5000/h":    {Limit: 5000, Per: time.Hour},
+		"1000000/s": {Limit: 1_000_000, Per: time.Second},
+	} {
+		if got, err := parseRate(text); got != want || err != nil {
+			t.Errorf("parseRate(%q) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "often", "-1", "+1", "1.5", "0/s", "1/", "/s", "1/d", "1/S", "1/s/s", "1000001/s", "4000000000/h"} {
+		if got, err := parseRate(text); err == nil {
+			t.Errorf("parseRate(%q) = %v, want an error", text, got)
+		}
+	}
+}
+
+func TestCheckOrigin(t *testing.T) {
+	for _, text := range []string{"*", "https://plants.example.com", "http://localhost:3000", "http://[::1]:3000", "app://plants"} {
+		if err := checkOrigin(text); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, text := range []string{"", "null", "plants.example.com", "https://", "https://a.example/", "https://a.example/x", "https://u@a.example", "https://A.example", "https://*.example"} {
+		if checkOrigin(text) == nil {
+			t.Errorf("checkOrigin(%q) = nil, want an error", text)
+		}
+	}
+}

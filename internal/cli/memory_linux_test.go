@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+)
+
+// TestMemory sends many of the largest bodies at once and holds the program to
+// the memory that README states: --max-in-flight times --max-body. Every request
+// must succeed, if need be when it is repeated.
+// PLANTSTORE_MEMORY_CLIENTS is the number of clients.
+func TestMemory(t *testing.T) {
+	clients := 4
+	if text := os.Getenv("PLANTSTORE_MEMORY_CLIENTS"); text != "" {
+		var err error
+		if clients, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("sqlite", func(t *testing.T) { tryMemory(t, clients, "plantstore.db") })
+	t.Run("postgres", func(t *testing.T) { tryMemory(t, clients, pgtest.DSN(t)) })
+}
+
+func tryMemory(t *testing.T, clients int, store string) {
+	const bound = 512 << 20 // with the defaults of both flags
+	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN=", "PLANTSTORE_STORE="+store), "--addr", "127.0.0.1:0", "--print-token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.kill()
+	peak := r.watchMemory(t)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	defer client.CloseIdleConnections()
+	for i, c := range []struct{ method, path, body string }{
+		{"POST", "/plants", `{"id":%d,"name":"n","tag":"%s"}`},
+		{"PUT", "/plants/%d", `{"name":"%s"}`},
+		{"POST", "/plants:batch", `{"plants":[{"id":-%d,"name":"%s"}]}`},
+		{"PATCH", "/plants/%d", `{"name":"%s"}`},
+	} {
+		text := strings.Repeat(string(rune('a'+i)), 1<<20-100)
+		var wg sync.WaitGroup
+		for id := 1; id <= clients; id++ {
+			wg.Go(func() {
+				path, args := c.path, []any{id, text}
+				if strings.Contains(path, "%d") {
+					path, args = fmt.Sprintf(path, id), args[1:]
+				}
+				if err := r.insist(client, c.method, path, fmt.Sprintf(c.body, args...)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	most := peak.Load()
+	t.Logf("figures: %d clients with bodies of 1 MiB: at most %d MiB of memory", clients, most>>20)
+	if most > bound || most == 0 {
+		t.Errorf("the program took %d MiB of memory, want at most %d", most>>20, bound>>20)
+	}
+}
+
+// insist sends a request until it succeeds, as long as the service is
+// unavailable.
+func (r *running) insist(client *http.Client, method, path, body string) error {
+	mediaType := "application/json"
+	if method == http.MethodPatch {
+		mediaType = "application/merge-patch+json"
+	}
+	for end := time.Now().Add(2 * longEnough); ; {
+		req, _ := http.NewRequest(method, r.url+path, bytes.NewReader([]byte(body)))
+		req.Header = http.Header{"Authorization": {"Bearer " + r.token}, "Content-Type": {mediaType}}
+		resp, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		switch {
+		case resp.StatusCode < 300:
+			return nil
+		case resp.StatusCode != http.StatusServiceUnavailable || time.Now().After(end):
+			return fmt.Errorf("%s %s: %s", method, path, resp.Status)
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// watchMemory notes the most memory of its own that the program has held so far.
+func (r *running) watchMemory(t *testing.T) *atomic.Int64 {
+	var peak atomic.Int64
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for tick := time.Tick(10 * time.Millisecond); ; {
+			peak.Store(max(peak.Load(), r.ownMemory()))
+			select {
+			case <-tick:
+			case <-done:
+				return
+			}
+		}
+	})
+	t.Cleanup(func() { close(done); wg.Wait() })
+	return &peak
+}
+
+// ownMemory is what the program holds of the machine's memory, in bytes, without
+// the pages of files, which the system can take back.
+func (r *running) ownMemory() int64 {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
+	for line := range strings.Lines(string(text)) {
+		var kib int64
+		if n, _ := fmt.Sscanf(line, "RssAnon: %d kB", &kib); n == 1 {
+			return kib << 10
+		}
+	}
+	return 0
+}

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/schollz/progressbar/v3"
+)
+
+const (
+	barEvery  = 200 * time.Millisecond
+	lineEvery = 5 * time.Second
+)
+
+// progress tells how far a long command is: a bar on a terminal, a line now and
+// then elsewhere.
+type progress struct {
+	out     io.Writer
+	bar     *progressbar.ProgressBar // nil: lines
+	started time.Time
+	stop    context.CancelFunc
+	stopped chan struct{}
+
+	plants, refused atomic.Int64
+	bytes           atomic.Int64 // that have been read
+	total           int64        // bytes that there are to read; 0: nobody knows
+
+	mu sync.Mutex // for out
+}
+
+// startProgress begins to tell; finish ends it. The total is in bytes.
+func startProgress(out io.Writer, total int64) *progress {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &progress{out: out, started: time.Now(), total: total, stop: cancel, stopped: make(chan struct{})}
+	every := lineEvery
+	if isTerminal(out) {
+		every = barEvery
+		length := total
+		if length == 0 {
+			length = -1 // it spins
+		}
+		p.bar = progressbar.NewOptions64(length,
+			progressbar.OptionSetWriter(out),
+			progressbar.OptionSetWidth(20),
+			progressbar.OptionThrottle(0), // tell does that
+			progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetSpinnerChangeInterval(0),
+		)
+	}
+	go func() {
+		defer close(p.stopped)
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+				p.tell()
+			}
+		}
+	}()
+	return p
+}
+
+// tell says how far it is now.
+func (p *progress) tell() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar == nil {
+		fmt.Fprintln(p.out, p.line())
+		return
+	}
+	p.bar.Describe(p.counts())
+	_ = p.bar.Set64(p.bytes.Load())
+}
+
+// counts says how many plants there were and how fast they come.
+func (p *progress) counts() string {
+	plants := p.plants.Load()
+	text := humanize.Comma(plants) + " plants"
+	if refused := p.refused.Load(); refused > 0 {
+		text += ", " + humanize.Comma(refused) + " refused"
+	}
+	return fmt.Sprintf("%s, %s a second", text, humanize.Comma(int64(float64(plants)/p.elapsed().Seconds())))
+}
+
+// line is counts with what a bar would show.
+func (p *progress) line() string {
+	done := p.bytes.Load()
+	if p.total == 0 || done == 0 {
+		return p.counts()
+	}
+	part := min(float64(done)/float64(p.total), 1)
+	left := time.Duration(float64(p.elapsed()) * (1 - part) / part)
+	return fmt.Sprintf("%s, %.0f%%, %v left", p.counts(), 100*part, left.Round(time.Second))
+}
+
+func (p *progress) elapsed() time.Duration { return max(time.Since(p.started), time.Millisecond) }
+
+// say prints a line that stays.
+func (p *progress) say(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		_ = p.bar.Clear() // tell draws it anew
+	}
+	fmt.Fprintln(p.out, strings.TrimSuffix(line, "\n"))
+}
+
+// finish takes the bar away. Nothing is told after it.
+func (p *progress) finish() {
+	p.stop()
+	<-p.stopped
+	if p.bar != nil {
+		_ = p.bar.Clear()
+		_ = p.bar.Exit()
+	}
+}
+
+// countingReader counts what is read through it.
+type countingReader struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+func (c countingReader) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}

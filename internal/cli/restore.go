@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/plantstore/plantstore/internal/store/open"
+)
+
+func restoreCommand(sys system) *cli.Command {
+	return &cli.Command{
+		Name:      "restore",
+		Usage:     "make a store from a backup",
+		ArgsUsage: "FILE",
+		Description: "Writes the store that --store names, which must not exist, and checks it. FILE stays as it is.\n" +
+			"To go back to a backup, stop the service and move the old store away first, with its -wal file.\n\n" +
+			"   plantstore restore --store plantstore.db monday.db",
+		Flags: []cli.Flag{storeFlag("write the plants and tokens of FILE to `STORE`")},
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			file, err := oneFile(cmd)
+			if err != nil {
+				return err
+			}
+			path, err := open.File(cmd.String("store"))
+			if err != nil {
+				return err
+			}
+			return copyStore(ctx, sys, file, path, "restore")
+		},
+	}
+}

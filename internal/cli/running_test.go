@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// longEnough is how long a test waits for what must come sooner.
+const longEnough = 30 * time.Second
+
+// running is a `plantstore serve` that a test has started.
+type running struct {
+	cmd            *exec.Cmd
+	url, token     string
+	adminURL       string // empty: there is no admin listener
+	stdout, stderr strings.Builder
+	drained        chan struct{} // closed once stdout has been read to its end
+}
+
+var (
+	adminLine    = regexp.MustCompile(`^plantstore admin listens on (http://\S+)$`) // comes first
+	announcement = regexp.MustCompile(`^plantstore listens on (https?://\S+)$`)
+	printedToken = regexp.MustCompile(`^token.*\b(pst_\w+)$`)
+)
+
+// launch runs `plantstore serve` in a folder and with an environment of its
+// own, until it has announced its address and, with --print-token, its token.
+func launch(dir string, env []string, args ...string) (*running, error) {
+	path, err := exec.LookPath("plantstore") // TestMain has put it there
+	if err != nil {
+		return nil, err
+	}
+	return launchProgram(path, dir, env, args...)
+}
+
+// launchProgram is launch, of any plantstore.
+func launchProgram(path, dir string, env []string, args ...string) (*running, error) {
+	r := &running{cmd: exec.Command(path, append([]string{"serve"}, args...)...), drained: make(chan struct{})}
+	r.cmd.Dir, r.cmd.Env, r.cmd.Stderr = dir, env, &r.stderr
+	pipe, err := r.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.cmd.Start(); err != nil {
+		return nil, err
+	}
+	addresses, tokens := make(chan string, 1), make(chan string, 1)
+	go func() {
+		defer close(r.drained)
+		for lines := bufio.NewScanner(pipe); lines.Scan(); {
+			line := lines.Text()
+			r.stdout.WriteString(line + "\n")
+			if m := adminLine.FindStringSubmatch(line); m != nil {
+				r.adminURL = m[1]
+			}
+			if m := announcement.FindStringSubmatch(line); m != nil {
+				addresses <- m[1]
+			}
+			if m := printedToken.FindStringSubmatch(line); m != nil {
+				tokens <- m[1]
+			}
+		}
+	}()
+	wait := func(line <-chan string, into *string) {
+		select {
+		case *into = <-line:
+		case <-r.drained:
+			err = fmt.Errorf("it ended")
+		case <-time.After(20 * time.Second):
+			err = fmt.Errorf("it says nothing")
+		}
+	}
+	wait(addresses, &r.url)
+	if slices.Contains(args, "--print-token") && err == nil {
+		wait(tokens, &r.token)
+	}
+	if err != nil {
+		r.kill()
+		return nil, fmt.Errorf("plantstore serve %s: %w: %s", strings.Join(args, " "), err, r.stderr.String())
+	}
+	return r, nil
+}
+
+// end sends the program a signal on which it must end well.
+func (r *running) end(t *testing.T, signal syscall.Signal) {
+	t.Helper()
+	if err := r.cmd.Process.Signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	<-r.drained
+	if err := r.cmd.Wait(); err != nil {
+		t.Fatalf("plantstore serve ended with %v after %v\n%s", err, signal, &r.stderr)
+	}
+}
+
+// kill ends the program without a word.
+func (r *running) kill() {
+	_ = r.cmd.Process.Kill()
+	<-r.drained
+	_ = r.cmd.Wait()
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// manager stands where systemd does: it listens on a socket that it names in
+// NOTIFY_SOCKET.
+type manager struct{ conn *net.UnixConn }
+
+func newManager(t *testing.T, path string) manager {
+	t.Helper()
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram", Name: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return manager{conn}
+}
+
+// expect fails unless the next message is the given one.
+func (m manager) expect(t *testing.T, want string) {
+	t.Helper()
+	buf := make([]byte, 1<<10)
+	_ = m.conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	n, err := m.conn.Read(buf)
+	if got := string(buf[:n]); got != want || err != nil {
+		t.Fatalf("the service manager was told %q, %v, want %q", got, err, want)
+	}
+}
+
+func TestNotify(t *testing.T) {
+	paths := map[string]string{"path": filepath.Join(t.TempDir(), "notify")}
+	if runtime.GOOS == "linux" {
+		paths["abstract"] = fmt.Sprintf("@plantstore-test-%d", time.Now().UnixNano())
+	}
+	for name, path := range paths {
+		t.Run(name, func(t *testing.T) {
+			m := newManager(t, path)
+			r, err := launch(t.TempDir(), []string{"NOTIFY_SOCKET=" + path}, "--addr", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.kill()
+			m.expect(t, "READY=1")
+			r.end(t, syscall.SIGTERM)
+			m.expect(t, "STOPPING=1")
+		})
+	}
+}

@@ -1,0 +1,285 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/transfer"
+)
+
+// stopRounds is how often the tests of this file stop a program under load; as
+// often as PLANTSTORE_STOP_ROUNDS says.
+func stopRounds(t *testing.T) int {
+	t.Helper()
+	text := os.Getenv("PLANTSTORE_STOP_ROUNDS")
+	if text == "" {
+		return 2
+	}
+	rounds, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rounds
+}
+
+// A program that is told to stop under full load answers every request that was
+// sent on a connection, whole; who comes later is refused at connect; and what
+// it has acknowledged is there when it is started again.
+func TestStop(t *testing.T) {
+	dir := t.TempDir()
+	env := []string{"GORACE=" + os.Getenv("GORACE"), "PLANTSTORE_TOKEN=a-static-token-of-ours"}
+	start := func() *running {
+		r, err := launch(dir, env, "--addr", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	var lastID atomic.Int64
+	var mu sync.Mutex
+	acknowledged := map[int64]bool{}
+	rounds := stopRounds(t)
+	for round := range rounds {
+		r := start()
+		loaded := make(chan struct{})
+		begin := sync.OnceFunc(func() { close(loaded) })
+		var clients sync.WaitGroup
+		for n := range 64 {
+			clients.Go(func() {
+				c := creator{
+					addr:  strings.TrimPrefix(r.url, "http://"),
+					keep:  n%4 != 0,                                     // the others fill the queue of the listener
+					idle:  time.Duration(n/60) * 500 * time.Millisecond, // four pause
+					newID: func() int64 { return lastID.Add(1) },
+					acknowledged: func(id int64) {
+						mu.Lock()
+						defer mu.Unlock()
+						acknowledged[id] = true
+						begin()
+					},
+				}
+				if err := c.run(); err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+				begin()
+			})
+		}
+		<-loaded
+		time.Sleep(rand.N(200 * time.Millisecond)) // at any moment
+		r.end(t, syscall.SIGTERM)
+		clients.Wait()
+		if t.Failed() {
+			return
+		}
+	}
+
+	r := start()
+	defer r.kill()
+	stored := storedPlants(t, r.url, "a-static-token-of-ours")
+	for id := range acknowledged {
+		if stored[id] != plantName(id) {
+			t.Errorf("plant %d was acknowledged, and there is %q in its place", id, stored[id])
+		}
+	}
+	t.Logf("in %d rounds %d plants were acknowledged, and are there", rounds, len(acknowledged))
+}
+
+// creator is a client that creates plants on a connection of its own and never
+// tries twice: what it does not get an answer to is lost.
+type creator struct {
+	addr         string
+	keep         bool          // its connection, until it is told not to
+	idle         time.Duration // at most, between two requests
+	newID        func() int64
+	acknowledged func(int64)
+}
+
+// run creates plants until nobody listens any more.
+func (c creator) run() error {
+	for {
+		conn, err := net.Dial("tcp", c.addr)
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = c.use(conn)
+		_ = conn.Close()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// use sends creates until the server says that it closes the connection.
+func (c creator) use(conn net.Conn) error {
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	answers := bufio.NewReader(conn)
+	for n := 0; ; n++ {
+		id, header := c.newID(), ""
+		if !c.keep {
+			header = "Connection: close\r\n"
+		}
+		body := fmt.Sprintf(`{"id":%d,"name":%q}`, id, plantName(id))
+		_, err := fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: plants\r\nAuthorization: Bearer a-static-token-of-ours\r\n"+
+			"Content-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", header, len(body), body)
+		if err != nil {
+			return fmt.Errorf("request %d of a connection could not be sent: %w", n, err)
+		}
+		resp, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			return fmt.Errorf("request %d of a connection was sent and not answered: %w", n, err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return fmt.Errorf("request %d of a connection was answered by half: %w", n, err)
+		}
+		if want := fmt.Sprintf("{\"name\":%q}\n", plantName(id)); resp.StatusCode != http.StatusOK || string(text) != want {
+			return fmt.Errorf("answered %s %q, want 200 %q", resp.Status, text, want)
+		}
+		c.acknowledged(id)
+		if resp.Close {
+			return nil
+		}
+		if c.idle > 0 {
+			time.Sleep(rand.N(c.idle))
+		}
+	}
+}
+
+func plantName(id int64) string { return fmt.Sprint("plant ", id) }
+
+// storedPlants lists the names of all plants by their IDs.
+func storedPlants(t *testing.T, url, token string) map[int64]string {
+	t.Helper()
+	service, err := transfer.NewService(url, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := names{}
+	if err := transfer.Download(t.Context(), service, all, func(int) {}); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// names is a [transfer.Writer] that keeps names by ID.
+type names map[int64]string
+
+func (n names) Write(p plantapi.NewPlant) error {
+	n[p.ID] = p.Name
+	return nil
+}
+
+func (n names) Flush() error { return nil }
+
+// A request of which half has been sent when the program is told to stop is
+// answered once the rest is there.
+func TestStopWaitsForRequest(t *testing.T) {
+	r, m, conn := halfSent(t)
+	if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	m.expect(t, "STOPPING=1")
+	if _, err := io.WriteString(conn, "2}"); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewReader(conn)
+	wantAnswer(t, answers, http.StatusBadRequest)
+	// Its answer may not have said that the connection is closed: it is not.
+	if _, err := io.WriteString(conn, "GET /plants HTTP/1.1\r\nHost: plants\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if resp := wantAnswer(t, answers, http.StatusUnauthorized); !resp.Close {
+		t.Error("an answer after the signal does not close its connection")
+	}
+	<-r.drained
+	if err := r.cmd.Wait(); err != nil {
+		t.Errorf("plantstore serve ended with %v\n%s", err, &r.stderr)
+	}
+}
+
+func wantAnswer(t *testing.T, answers *bufio.Reader, status int) *http.Response {
+	t.Helper()
+	resp, err := http.ReadResponse(answers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(resp.Body); resp.StatusCode != status || err != nil {
+		t.Errorf("answered %s %s, %v, want %d", resp.Status, body, err, status)
+	}
+	return resp
+}
+
+// A second signal does not wait for the request.
+func TestStopAtOnce(t *testing.T) {
+	r, m, _ := halfSent(t)
+	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	m.expect(t, "STOPPING=1")
+	for ended := false; !ended; { // it may not yet be ready for another
+		_ = r.cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-r.drained:
+			ended = true
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+	err := r.cmd.Wait()
+	e, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || e.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
+		t.Errorf("plantstore serve ended with %v, want by the signal", err)
+	}
+}
+
+// halfSent starts a program and sends it a request without the end of its body,
+// which the program has begun to read.
+func halfSent(t *testing.T, args ...string) (*running, manager, net.Conn) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "notify")
+	m := newManager(t, path)
+	r, err := launch(t.TempDir(), []string{"NOTIFY_SOCKET=" + path, "PLANTSTORE_TOKEN=a-static-token-of-ours"},
+		append(args, "--addr", "127.0.0.1:0")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
+	m.expect(t, "READY=1")
+	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := io.WriteString(conn, "POST /plants HTTP/1.1\r\nHost: plants\r\nAuthorization: Bearer a-static-token-of-ours\r\n"+
+		"Content-Type: application/json\r\nContent-Length: 8\r\nExpect: 100-continue\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	const goOn = "HTTP/1.1 100 Continue\r\n\r\n"
+	got := make([]byte, len(goOn))
+	if _, err := io.ReadFull(conn, got); string(got) != goOn || err != nil {
+		t.Fatalf("the program says %q, %v", got, err)
+	}
+	if _, err := io.WriteString(conn, `{"id":`); err != nil {
+		t.Fatal(err)
+	}
+	return r, m, conn
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+)
+
+// A revocation bites on every server within a second of the moment when
+// `plantstore token revoke` returned, however hard a client tries.
+func TestRevocationBites(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) { testRevocationBites(t, filepath.Join(t.TempDir(), "plants.db")) })
+	t.Run("postgres", func(t *testing.T) { testRevocationBites(t, pgtest.DSN(t)) })
+}
+
+func testRevocationBites(t *testing.T, store string) {
+	token := output(t, "token", "create", "--name", "hammer", "--store", store)
+	servers := []string{startServer(t, store), startServer(t, store)}
+
+	var mu sync.Mutex
+	var lastSuccess time.Time // when the last request was sent that was answered 200
+	answers := map[int]int{}
+	var clients sync.WaitGroup
+	done := make(chan struct{})
+	for _, url := range servers {
+		for range 2 {
+			clients.Go(func() {
+				for {
+					select {
+					case <-done:
+						return
+					default:
+					}
+					sent := time.Now()
+					status, err := createPlant(t, url, token)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					answers[status]++
+					if status == http.StatusOK && sent.After(lastSuccess) {
+						lastSuccess = sent
+					}
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	time.Sleep(700 * time.Millisecond) // long enough to be remembered, and asked about again
+	output(t, "token", "revoke", token[4:16], "--store", store)
+	revoked := time.Now()
+	time.Sleep(1500 * time.Millisecond)
+	close(done)
+	clients.Wait()
+
+	if late := lastSuccess.Sub(revoked); late > time.Second {
+		t.Errorf("a request sent %v after the revocation was answered 200", late)
+	}
+	if answers[http.StatusOK] == 0 || answers[http.StatusUnauthorized] == 0 || len(answers) != 2 {
+		t.Errorf("answers by status are %v, want 200 and then 401", answers)
+	}
+	t.Logf("answers by status are %v, the last 200 to a request sent %v after the revocation", answers, lastSuccess.Sub(revoked))
+}
+
+// output runs the program and returns what it printed on stdout.
+func output(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "plantstore", args...).Output()
+	if err != nil {
+		if e, ok := errors.AsType[*exec.ExitError](err); ok {
+			t.Fatalf("plantstore %s: %s", args[0], e.Stderr)
+		}
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// startServer starts `plantstore serve` on a store and returns its address.
+func startServer(t *testing.T, store string) (url string) {
+	t.Helper()
+	cmd := exec.Command("plantstore", "serve", "--addr", "127.0.0.1:0", "--store", store, "--failed-auth-limit", "off")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	pipe, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("plantstore serve: %v\n%s", err, &stderr)
+		}
+	})
+	line, err := bufio.NewReader(pipe).ReadString('\n')
+	if m := announcement.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+		return m[1]
+	}
+	t.Fatalf("plantstore serve printed %q, %v", line, err)
+	return ""
+}
+
+// createPlant sends a create, always of the same plant, and returns the status.
+func createPlant(t *testing.T, url, token string) (int, error) {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/plants", strings.NewReader(`{"id":1,"name":"n"}`))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, resp.Body.Close()
+}
+
+func TestLifetimeInYears(t *testing.T) {
+	for text, want := range map[string]time.Duration{"1y": 365 * 24 * time.Hour, "100y": maxDays * 24 * time.Hour} {
+		if got, err := parseLifetime(text); err != nil || got != want {
+			t.Errorf("parseLifetime(%q) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/plantstore/plantstore/internal/store/sqlite"
+)
+
+// build is what there is to know about this program.
+type build struct {
+	Version string `json:"version"` // devel if it is none
+	Commit  string `json:"commit"`  // unknown if it was not built in a clone; with + if files were changed
+	Go      string `json:"go"`
+	SQLite  string `json:"sqlite"`
+}
+
+// thisBuild is what this program was made of. A release is told its version; with
+// go install the build information has it.
+func thisBuild(sys system) build {
+	b := build{Version: sys.version, Commit: "unknown", Go: runtime.Version(), SQLite: sqlite.EngineVersion}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	if b.Version == "" {
+		b.Version = info.Main.Version
+	}
+	if b.Version == "" || b.Version == "(devel)" {
+		b.Version = "devel"
+	}
+	modified := false
+	for _, setting := range info.Settings {
+		switch setting.Key {
+		case "vcs.revision":
+			b.Commit = setting.Value
+		case "vcs.modified":
+			modified = setting.Value == "true"
+		}
+	}
+	if modified {
+		b.Commit += "+"
+	}
+	return b
+}
+
+func (b build) String() string {
+	return fmt.Sprintf("plantstore %s, commit %s, %s, SQLite %s", b.Version, b.Commit, b.Go, b.SQLite)
+}
+
+func versionCommand(sys system) *cli.Command {
+	return &cli.Command{
+		Name:  "version",
+		Usage: "print what this program was made of",
+		Description: "The version, the commit, and the versions of Go and SQLite; a commit with a + had changes of its own.\n\n" +
+			"   plantstore version --json",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{
+				Name:    "json",
+				Usage:   "print an object for programs",
+				Sources: cli.EnvVars("PLANTSTORE_JSON"),
+			},
+		},
+		Action: func(_ context.Context, cmd *cli.Command) error {
+			if cmd.Args().Present() {
+				return errors.New("version takes no argument")
+			}
+			if cmd.Bool("json") {
+				enc := json.NewEncoder(sys.stdout)
+				enc.SetIndent("", "  ")
+				return enc.Encode(thisBuild(sys))
+			}
+			_, err := fmt.Fprintln(sys.stdout, thisBuild(sys))
+			return err
+		},
+	}
+}

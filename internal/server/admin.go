@@ -1,0 +1,94 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"time"
+)
+
+// adminStopTime is how long a scrape under way may take once the service
+// ends. A profile that takes longer is cut off.
+const adminStopTime = time.Second
+
+// readyTime is how long the store may take to answer before it counts as down.
+// Whoever asks waits no longer than seconds itself.
+const readyTime = time.Second
+
+// newAdmin returns the handler of the admin listener: whether the service lives,
+// whether it takes requests, its metrics, which metrics serves, and its profiles.
+// It asks for no token.
+func newAdmin(health *Health, metrics http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", livez)
+	mux.HandleFunc("GET /readyz", health.readyz)
+	mux.Handle("GET /metrics", metrics)
+	// net/http/pprof also enters itself in the default mux, which no listener of
+	// ours serves.
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+// livez answers as long as the program can answer anything: whoever restarts it
+// when it does not must not do so because a database is down.
+func livez(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "alive") }
+
+// readyz says whether requests should be sent here, and if not, why.
+func (h *Health) readyz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyTime)
+	defer cancel()
+	if err := h.Ready(ctx); err != nil {
+		say(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	say(w, http.StatusOK, "ready")
+}
+
+func say(w http.ResponseWriter, status int, text string) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	fmt.Fprintln(w, text)
+}
+
+// startAdmin serves the admin listener, if there is to be one, until stop is
+// called.
+func startAdmin(stdout io.Writer, log *slog.Logger, addr string, handler http.Handler) (stop func(), err error) {
+	if addr == "" {
+		return func() {}, nil
+	}
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, explainListen("--admin-addr", addr, err)
+	}
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute, // and none for writing: a profile takes as long as it was asked to
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	go func() {
+		if err := server.Serve(listener); err != http.ErrServerClosed {
+			log.Error("the admin listener has ended", "err", err)
+		}
+	}()
+	fmt.Fprintf(stdout, "plantstore admin listens on http://%s\n", listener.Addr())
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), adminStopTime)
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			_ = server.Close()
+		}
+	}, nil
+}

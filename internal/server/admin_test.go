@@ -1,0 +1,101 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/plantstore/plantstore/internal/metrics"
+)
+
+// get returns the status and the body of an answer.
+func get(t *testing.T, handler http.Handler, path string) (int, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	return w.Code, w.Body.String()
+}
+
+func TestReady(t *testing.T) {
+	health := &Health{}
+	handler := newAdmin(health, new(metrics.Registry))
+	var fault error
+	for _, step := range []struct {
+		do   func()
+		want string // empty: ready
+	}{
+		{func() {}, "starting\n"},
+		{func() { health.Started(func(context.Context) error { return fault }) }, ""},
+		{func() { fault = errors.New("the cable is out") }, "the store fails: the cable is out\n"},
+		{func() { fault = nil }, ""},
+		{health.Drain, "draining: requests in flight are being finished, then the service ends\n"},
+		{func() { fault = errors.New("it must not be asked") }, "draining: requests in flight are being finished, then the service ends\n"},
+	} {
+		step.do()
+		wantStatus, wantBody := http.StatusServiceUnavailable, step.want
+		if step.want == "" {
+			wantStatus, wantBody = http.StatusOK, "ready\n"
+		}
+		if status, body := get(t, handler, "/readyz"); status != wantStatus || body != wantBody {
+			t.Errorf("/readyz is %d %q, want %d %q", status, body, wantStatus, wantBody)
+		}
+		if status, body := get(t, handler, "/livez"); status != http.StatusOK || body != "alive\n" {
+			t.Errorf("/livez is %d %q whatever /readyz says", status, body)
+		}
+	}
+}
+
+// A store that hangs keeps nobody waiting.
+func TestReadyInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hanging := make(chan struct{})
+		defer close(hanging)
+		health := &Health{}
+		health.Started(func(context.Context) error { <-hanging; return nil })
+		status, body := get(t, newAdmin(health, new(metrics.Registry)), "/readyz")
+		if status != http.StatusServiceUnavailable || body != "the store does not answer in time\n" {
+			t.Errorf("/readyz is %d %q", status, body)
+		}
+	})
+}
+
+func TestPages(t *testing.T) {
+	var registry metrics.Registry
+	registry.Register(func(w *metrics.Writer) {
+		w.Counter("plants_total", "Plants.")
+		w.Sample(3)
+	})
+	server := httptest.NewServer(newAdmin(&Health{}, &registry))
+	defer server.Close()
+	for path, want := range map[string]string{
+		"/metrics":                       "\nplants_total 3\n",
+		"/debug/pprof/":                  "goroutine",
+		"/debug/pprof/goroutine?debug=1": "goroutine profile",
+		"/debug/pprof/cmdline":           "server.test",
+		"/debug/pprof/symbol":            "num_symbols",
+		"/debug/pprof/profile?seconds=1": "",
+		"/debug/pprof/trace?seconds=0.1": "",
+	} {
+		resp, err := http.Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || len(body) == 0 || !strings.Contains(string(body), want) {
+			t.Errorf("%s answered %s %.300q, %v, want %q in it", path, resp.Status, body, err, want)
+		}
+	}
+	for method, path := range map[string]string{"GET": "/plants", "POST": "/readyz", "DELETE": "/metrics"} {
+		w := httptest.NewRecorder()
+		server.Config.Handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+		if w.Code != http.StatusNotFound && w.Code != http.StatusMethodNotAllowed {
+			t.Errorf("%s %s is answered %d", method, path, w.Code)
+		}
+	}
+}

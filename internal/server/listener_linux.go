@@ -1,0 +1,34 @@
+package server
+
+import (
+	"errors"
+	"net"
+
+	"golang.org/x/sys/unix"
+)
+
+// refuseHandshakes has a listener ignore who begins to connect, while those who
+// have begun go on. The client's system tries again after a second; by then the
+// next program listens, or nobody does.
+func refuseHandshakes(l *net.TCPListener) error {
+	const (
+		flags = 13 // offset in the header of TCP (RFC 9293, 3.1), where the filter begins
+		syn   = 0x02
+	)
+	filter := []unix.SockFilter{
+		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flags},
+		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: syn, Jf: 1},
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0},          // drop it
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0xffffffff}, // let all of it pass
+	}
+	raw, err := l.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var set error
+	err = raw.Control(func(fd uintptr) {
+		set = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+			&unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]})
+	})
+	return errors.Join(err, set)
+}

@@ -1,0 +1,185 @@
+// Package server runs the service: it opens the store, listens, answers until
+// it is told to stop, and then stops without losing a request.
+//
+// [Run] is the wiring, read from top to bottom. The other files hold one part
+// each: the listener, the TLS certificate, the graceful shutdown, sd_notify, and
+// the admin listener with health, metrics and profiles.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/store/storemetrics"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// printedTokenLife is how long a token of --print-token is good for.
+const printedTokenLife = 24 * time.Hour
+
+// Config is what a service is made of. Every field is needed unless its comment
+// says otherwise.
+type Config struct {
+	Addr      string // HOST:PORT of the public listener; port 0: any free port
+	AdminAddr string // HOST:PORT of the admin listener; empty or off: none
+	Store     string // as [open.Open] takes it
+	Token     string // a token with every scope, beside those of the store; empty: none
+
+	BaseURL         *url.URL // where clients reach the service; nil: the host of each request
+	TLSCert, TLSKey string   // files in PEM; both, or neither for plain HTTP
+	PrintToken      bool     // create a token for 24 hours and print it
+	NotifySocket    string   // of the service manager; empty: none
+	MaxBody         int64    // bytes of a request body
+	MaxInFlight     int      // requests that are handled at one time
+	RateLimit       httpapi.Rate
+	FailedAuthLimit httpapi.Rate
+	CORSOrigins     []string
+	LogAll          bool          // log every request
+	LogSlow         time.Duration // a request that takes this long is logged; 0: none
+	Build           Build         // of the program, for the metrics
+}
+
+// Build says which program runs.
+type Build struct{ Version, Commit, Go string }
+
+// Run runs the service until ctx ends, and then until the requests in flight
+// are answered. It prints the addresses, and the token if there is one to print,
+// to stdout.
+func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config) (err error) {
+	limitMemory(config)
+	cert, err := openCertificate(config.TLSCert, config.TLSKey, log)
+	if err != nil {
+		return err
+	}
+
+	// First up and last down: it says why there is no service yet or no more.
+	health, metrics := &Health{}, newMetrics(config.Build)
+	stopAdmin, err := startAdmin(stdout, log, config.AdminAddr, newAdmin(health, metrics))
+	if err != nil {
+		return err
+	}
+	defer stopAdmin()
+
+	store, err := open.Open(ctx, config.Store)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+
+	measured := storemetrics.New(store)
+	tokens, err := token.NewVerifier(measured, config.Token)
+	if err != nil {
+		return fmt.Errorf("PLANTSTORE_TOKEN: %w", err)
+	}
+	defer func() {
+		if err := tokens.Close(); err != nil {
+			log.Warn("when tokens were last used is not known to the minute", "err", err)
+		}
+	}()
+	handler, err := httpapi.New(httpapi.Options{
+		Plants:  measured,
+		Tokens:  tokens,
+		MaxBody: config.MaxBody,
+		Metrics: metrics,
+		Log:     log,
+		LogAll:  config.LogAll,
+		LogSlow: config.LogSlow,
+		BaseURL: config.BaseURL,
+
+		MaxInFlight: config.MaxInFlight,
+		RateLimit:   config.RateLimit,
+		FailedAuth:  config.FailedAuthLimit,
+		CORSOrigins: config.CORSOrigins,
+	})
+	if err != nil {
+		return err
+	}
+	metrics.Register(measured.Metrics, tokens.Metrics)
+	if cert != nil {
+		metrics.Register(cert.metrics)
+	}
+	listener, err := listen(ctx, config.Addr)
+	if err != nil {
+		return err
+	}
+	if config.Token == "" && !config.PrintToken {
+		if err := adviseToken(ctx, log, store, config.Store); err != nil {
+			return err
+		}
+	}
+	server := newServer(handler, log)
+	farewell := prepareFarewell(server)
+	served := make(chan error, 1)
+	go func() { served <- serveOn(server, listener, cert) }()
+	health.Started(store.Ready)
+	defer health.Drain() // also where something else than a signal ends it
+
+	err = announce(ctx, stdout, listener.Addr(), cert, store, config.PrintToken)
+	if err == nil {
+		err = notify(config.NotifySocket, "READY=1")
+	}
+	if err != nil {
+		return errors.Join(err, server.Close())
+	}
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	health.Drain()   // before the listener retires
+	farewell.begin() // before anybody is told that it has
+	log.Info("stopping", "drain", drainTime.String())
+	if err := notify(config.NotifySocket, "STOPPING=1"); err != nil {
+		log.Warn("the service manager does not know that this is the end", "err", err)
+	}
+	return farewell.stop(context.WithoutCancel(ctx), log, listener, served)
+}
+
+// leastMemory is a limit of memory under which no usual load comes close.
+const leastMemory = 256 << 20
+
+// limitMemory has garbage collected sooner as the memory comes close to what
+// the bodies in flight may take: by itself the collector lets the heap double
+// first. It leaves alone a GOMEMLIMIT of the environment.
+func limitMemory(config Config) {
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(max(leastMemory, int64(config.MaxInFlight)*config.MaxBody))
+	}
+}
+
+// serveOn answers what comes in, with TLS if there is a certificate.
+func serveOn(server *http.Server, l net.Listener, cert *certificate) error {
+	if cert == nil {
+		return server.Serve(l)
+	}
+	server.TLSConfig = cert.config()
+	return server.ServeTLS(l, "", "")
+}
+
+// newServer sets every limit that net/http leaves open: a client that sends or
+// reads slowly, or not at all, loses its connection.
+func newServer(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       30 * time.Second, // headers and body
+		WriteTimeout:      60 * time.Second, // from the end of the headers
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+
+		// The handler answers OPTIONS * like any other request.
+		DisableGeneralOptionsHandler: true,
+	}
+}

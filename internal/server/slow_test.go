@@ -1,0 +1,142 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/metrics"
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// longEnough is how long a test waits for what must come sooner.
+const longEnough = 30 * time.Second
+
+// serveHastily runs the service as serve does, with all its time-outs a
+// hundredth of what they are. One that was left open stays so.
+func serveHastily(t *testing.T, changes ...func(*http.Server)) (addr string, plants plant.Store, closed <-chan struct{}) {
+	t.Helper()
+	store, err := open.Open(t.Context(), "sqlite::memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := token.NewVerifier(store, "a-static-token-of-ours")
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler, err := httpapi.New(httpapi.Options{
+		Plants: store, Tokens: tokens, MaxBody: 1 << 20,
+		Metrics: new(metrics.Registry), Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newServer(handler, slog.New(slog.DiscardHandler))
+	for _, d := range []*time.Duration{&server.ReadHeaderTimeout, &server.ReadTimeout, &server.WriteTimeout, &server.IdleTimeout} {
+		*d /= 100
+	}
+	for _, change := range changes {
+		change(server)
+	}
+	ended := make(chan struct{}, 10)
+	server.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			ended <- struct{}{}
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() {
+		for _, close := range []func() error{server.Close, tokens.Close, store.Close} {
+			if err := close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	return listener.Addr().String(), store, ended
+}
+
+// Whoever takes too long over something loses the connection, and with it
+// whatever the service kept for it.
+func TestSlowClientsAreCutOff(t *testing.T) {
+	const head = "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a-static-token-of-ours\r\n"
+	// alone lets no other time-out stand in for the one that is tried.
+	alone := func(s *http.Server) { s.ReadTimeout = 0 }
+	for name, c := range map[string]struct {
+		sent   string
+		want   string // in the answer; or no answer
+		change func(*http.Server)
+	}{
+		"nothing is sent":          {"", "", alone},
+		"a header that never ends": {head + "X-Slow: x", "", alone},
+		"a body that never ends": {
+			head + "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{", `"error":40007`,
+			func(*http.Server) {},
+		},
+		"no second request": {"OPTIONS /plants HTTP/1.1\r\nHost: x\r\n\r\n", "204 No Content", alone},
+	} {
+		t.Run(name, func(t *testing.T) {
+			addr, _, closed := serveHastily(t, c.change)
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, c.sent); err != nil {
+				t.Fatal(err)
+			}
+			_ = conn.SetReadDeadline(time.Now().Add(longEnough))
+			answer, err := io.ReadAll(conn)
+			if err != nil {
+				t.Fatalf("the connection is still there: %v", err)
+			}
+			if c.want == "" && len(answer) > 0 || !strings.Contains(string(answer), c.want) {
+				t.Errorf("answered %q, want %q", answer, c.want)
+			}
+			wait(t, closed)
+		})
+	}
+}
+
+// A client that asks for much and reads none of it. No answer is so long that
+// it is paced.
+func TestClientsThatNeverReadAreCutOff(t *testing.T) {
+	addr, store, closed := serveHastily(t)
+	for id := range int64(100) {
+		if err := store.Create(t.Context(), plant.Plant{ID: id, Name: strings.Repeat("x", 2<<10)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.(*net.TCPConn).SetReadBuffer(4096)
+	for range 100 {
+		if _, err := fmt.Fprint(conn, "GET /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a-static-token-of-ours\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wait(t, closed)
+}
+
+func wait(t *testing.T, closed <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-closed:
+	case <-time.After(longEnough):
+		t.Fatal("the service keeps the connection")
+	}
+}

@@ -1,0 +1,67 @@
+// Package open opens the store that a setting names. It is the one place that
+// knows every engine.
+package open
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/store/postgres"
+	"github.com/plantstore/plantstore/internal/store/sqlite"
+)
+
+// Default is the store of a command that is not told another.
+const Default = "plantstore.db"
+
+// Open opens the store that name describes: a path, sqlite: and a path,
+// sqlite::memory:, or the URL of a PostgreSQL database. A store that does not
+// exist yet is created.
+func Open(ctx context.Context, name string) (store.Store, error) {
+	if postgres.IsDSN(name) {
+		s, err := postgres.Open(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("--store %s: %w", Redacted(name), err)
+		}
+		return s, nil
+	}
+	path, explicit := strings.CutPrefix(name, "sqlite:")
+	if IsURL(name) {
+		return nil, fmt.Errorf("--store %s: unknown kind of store: give a path, sqlite:PATH, postgres://…, or sqlite::memory: to keep nothing", Redacted(name))
+	}
+	if path == "" {
+		return nil, errors.New("--store is empty: give a path, sqlite:PATH, or sqlite::memory: to keep nothing")
+	}
+	if path == sqlite.Memory && !explicit {
+		path = "./" + path // a file of that name; in memory is sqlite::memory:
+	}
+	return sqlite.Open(ctx, path)
+}
+
+// InMemory reports whether name describes a store that ends with its process.
+func InMemory(name string) bool { return name == "sqlite:"+sqlite.Memory }
+
+// File returns the path of the file of the store. It fails for a store that is
+// not a file.
+func File(name string) (string, error) {
+	path := strings.TrimPrefix(name, "sqlite:")
+	if path == "" || InMemory(name) || IsURL(name) {
+		return "", fmt.Errorf("--store %s is not a file: give a path or sqlite:PATH", Redacted(name))
+	}
+	return path, nil
+}
+
+// IsURL reports whether name describes a server rather than a file.
+func IsURL(name string) bool {
+	return strings.Contains(name, "://") && !strings.HasPrefix(name, "sqlite:")
+}
+
+// Redacted returns name as a message may show it: a URL may hold a password.
+func Redacted(name string) string {
+	if scheme, _, _ := strings.Cut(name, "://"); IsURL(name) {
+		return scheme + "://…"
+	}
+	return name
+}

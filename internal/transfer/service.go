@@ -1,0 +1,160 @@
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantclient"
+)
+
+const (
+	// requestTime is how long one try may take, the answer included.
+	requestTime = time.Minute
+	// stopTime is how long a try may still take once Ctrl-C was pressed.
+	stopTime = 5 * time.Second
+	// patience is how long a request is tried again before the command gives up.
+	patience = time.Minute
+	// maxAnswer is the most that is read of an answer. A page holds 4 MiB of
+	// names and tags, and one plant more; escaped they may be six times as long.
+	maxAnswer = 64 << 20
+)
+
+// Service is a running service, as a client sees it that repeats a request where
+// that is safe and may help.
+type Service struct {
+	client   *plantclient.ClientWithResponses
+	url      string
+	patience time.Duration
+	answered atomic.Bool // at least once
+}
+
+// NewService returns a client of the service at address that sends token. It
+// sends nothing yet.
+func NewService(address, token string) (*Service, error) {
+	client := &http.Client{
+		// A redirect would lead a POST, or the token, to where nobody meant it.
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	c, err := plantclient.NewClientWithResponses(address, plantclient.WithHTTPClient(client),
+		plantclient.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+			r.Header.Set("Authorization", "Bearer "+token)
+			return nil
+		}))
+	return &Service{client: c, url: address, patience: patience}, err
+}
+
+// try sends a request until the answer is one that another try would not
+// change, and returns it with its body read. Requests must be safe to repeat.
+// If ctx ends, a try under way may come to its end, but there is no other.
+func (s *Service) try(ctx context.Context, send func(context.Context) (*http.Response, error)) (*http.Response, error) {
+	var failing time.Time // since when
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
+		resp, err := s.once(ctx, send)
+		switch {
+		case err == nil && !mayPass(resp.StatusCode):
+			return resp, nil
+		case err == nil:
+			err = s.explain(resp)
+		case !s.answered.Load() && !isLost(err): // more likely a mistake than a bad moment
+			return nil, fmt.Errorf("no service answers: %w (is --server right, and does it run?)", err)
+		}
+		if failing.IsZero() {
+			failing = time.Now()
+		}
+		busy := resp != nil && resp.StatusCode == http.StatusTooManyRequests // and not broken
+		if !busy && time.Since(failing) > s.patience {
+			return nil, fmt.Errorf("gave up after %v of trying: %w", s.patience, err)
+		}
+		wait := pause/2 + rand.N(pause) // or all who were refused together come back together
+		if resp != nil {
+			wait += retryAfter(resp.Header)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// once sends a request once and reads the answer.
+func (s *Service) once(ctx context.Context, send func(context.Context) (*http.Response, error)) (*http.Response, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	try, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopTime, cancel) })()
+	resp, err := send(try)
+	if err != nil {
+		return nil, err
+	}
+	s.answered.Store(true)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	_ = resp.Body.Close()
+	if err != nil {
+		return nil, fmt.Errorf("the answer was cut short: %w", err)
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// isLost reports whether there was a connection before the error.
+func isLost(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
+		errors.Is(err, syscall.EPIPE)
+}
+
+// mayPass reports whether the same request may succeed later.
+func mayPass(status int) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
+// retryAfter is how long the answer asks to wait: a number of seconds or, from
+// some proxies, a time.
+func retryAfter(h http.Header) time.Duration {
+	value := h.Get("Retry-After")
+	if seconds, err := strconv.Atoi(value); err == nil {
+		return max(0, time.Duration(min(seconds, 3600))*time.Second)
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return min(max(0, time.Until(at)), time.Hour)
+	}
+	return 0
+}
+
+// explain makes an error of an answer that is a failure, with the next step.
+func (s *Service) explain(resp *http.Response) error {
+	body, _ := io.ReadAll(resp.Body) // it is in memory
+	var e plantapi.Error
+	if err := json.Unmarshal(body, &e); err != nil || e.Message == "" {
+		return fmt.Errorf("%s answers %s and nothing that a plant store would say: is --server right?", s.url, resp.Status)
+	}
+	hint := ""
+	switch plantapi.ErrorCode(e.Error) {
+	case plantapi.CodeBadCredentials:
+		hint = ": plantstore token list shows whether the token is in force"
+	case plantapi.CodeNoSuchPath, plantapi.CodeMethodNotAllowed:
+		hint = ": is --server right?"
+	}
+	if e.RequestID != nil {
+		hint += fmt.Sprintf(" (request %s in its log)", *e.RequestID)
+	}
+	return fmt.Errorf("%s answers %s: %s%s", s.url, resp.Status, e.Message, hint)
+}

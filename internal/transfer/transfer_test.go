@@ -1,0 +1,384 @@
+package transfer_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/transfer"
+)
+
+var formats = []transfer.Format{transfer.CSV, transfer.NDJSON}
+
+// awkward are plants that a careless reader or writer would change.
+var awkward = []plantapi.NewPlant{
+	{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")},
+	{ID: 0, Name: "no tag"},
+	{ID: -1, Name: "an empty tag", Tag: new("")},
+	{ID: math.MinInt64, Name: ""},
+	{ID: math.MaxInt64, Name: "", Tag: new("")},
+	{ID: 2, Name: "zero\x00byte", Tag: new("\x00")},
+	{ID: 3, Name: `"`, Tag: new(`""`)},
+	{ID: 4, Name: `a "quoted" word`, Tag: new(`ends with a quote"`)},
+	{ID: 5, Name: "a\nb", Tag: new("\n")},
+	{ID: 6, Name: "a\rb", Tag: new("\r")},
+	{ID: 7, Name: "a\r\nb", Tag: new("\r\n")},
+	{ID: 8, Name: "ends with CR\r", Tag: new("ends with CR\r")},
+	{ID: 9, Name: ",", Tag: new(",,")},
+	{ID: 10, Name: " spaces ", Tag: new("\ttabs\t")},
+	{ID: 11, Name: "\ufeffa byte order mark", Tag: new("\ufeff")},
+	{ID: 12, Name: "line \u2028 paragraph \u2029", Tag: new("<&>")},
+	{ID: 13, Name: "銀杏 Ginkgo — Isoëtes 🌱", Tag: new(`\back/slash`)},
+	{ID: 14, Name: strings.Repeat("x", 1<<20), Tag: new(strings.Repeat("\x01", 1<<20))},
+	{ID: 15, Name: "null", Tag: new("null")},
+	{ID: 16, Name: "\ufffd", Tag: new("\U0010ffff")},
+}
+
+func TestRoundTrip(t *testing.T) {
+	for _, format := range formats {
+		t.Run(string(format), func(t *testing.T) {
+			file := write(t, format, awkward)
+			rows, refused := read(t, format, strings.NewReader(file))
+			if len(refused) > 0 {
+				t.Fatalf("refused are %q", refused)
+			}
+			var plants []plantapi.NewPlant
+			for _, row := range rows {
+				plants = append(plants, row.Plant)
+			}
+			if diff := cmp.Diff(awkward, plants); diff != "" {
+				t.Errorf("what was read is not what was written:\n%.2000s", diff)
+			}
+			if again := write(t, format, plants); again != file {
+				t.Error("written again it is another file")
+			}
+		})
+	}
+}
+
+func TestNoPlantsRoundTrip(t *testing.T) {
+	for format, want := range map[transfer.Format]string{transfer.CSV: "id,name,tag\n", transfer.NDJSON: ""} {
+		if file := write(t, format, nil); file != want {
+			t.Errorf("%s of no plants is %q, want %q", format, file, want)
+		}
+		if rows, refused := read(t, format, strings.NewReader(want)); len(rows)+len(refused) > 0 {
+			t.Errorf("%s of no plants has %v, %q", format, rows, refused)
+		}
+	}
+}
+
+// What people have is read, and each row that is no plant costs itself.
+func TestRead(t *testing.T) {
+	rose := func(line int) transfer.Row {
+		return transfer.Row{Line: line, Plant: plantapi.NewPlant{ID: 1, Name: "Rosa", Tag: new("Rosaceae")}}
+	}
+	for name, test := range map[string]struct {
+		format  transfer.Format
+		file    string
+		want    []transfer.Row
+		refused []string
+	}{
+		"a byte order mark":         {transfer.CSV, "\ufeffid,name,tag\n1,Rosa,Rosaceae\n", []transfer.Row{rose(2)}, nil},
+		"CRLF":                      {transfer.CSV, "id,name,tag\r\n1,Rosa,Rosaceae\r\n1,\"Rosa\",\"Rosaceae\"\r\n", []transfer.Row{rose(2), rose(3)}, nil},
+		"no end of the last line":   {transfer.CSV, "id,name,tag\n1,Rosa,Rosaceae", []transfer.Row{rose(2)}, nil},
+		"columns in another order":  {transfer.CSV, "tag,id,name\nRosaceae,1,Rosa\n", []transfer.Row{rose(2)}, nil},
+		"columns written otherwise": {transfer.CSV, "ID, Name ,\"TAG\"\n1,Rosa,Rosaceae\n", []transfer.Row{rose(2)}, nil},
+		"everything quoted":         {transfer.CSV, "\"id\",\"name\",\"tag\"\n\"1\",\"Rosa\",\"Rosaceae\"\n", []transfer.Row{rose(2)}, nil},
+		"empty lines":               {transfer.CSV, "id,name,tag\n\n\r\n1,Rosa,Rosaceae\n\n", []transfer.Row{rose(4)}, nil},
+		"spaces around the id":      {transfer.CSV, "id,name,tag\n 1 ,Rosa,Rosaceae\n", []transfer.Row{rose(2)}, nil},
+		"no column for the tag":     {transfer.CSV, "id,name\n1,Rosa\n", []transfer.Row{{2, plantapi.NewPlant{ID: 1, Name: "Rosa"}}}, nil},
+		"a quote within a field":    {transfer.CSV, "id,name,tag\n1,Rosa \"Peace\",\n", []transfer.Row{{2, plantapi.NewPlant{ID: 1, Name: `Rosa "Peace"`}}}, nil},
+		"lines are counted within quotes too": {
+			transfer.CSV, "id,name,tag\n2,\"a\nb\r\nc\",\n1,Rosa,Rosaceae\nx,y,z\n",
+			[]transfer.Row{{2, plantapi.NewPlant{ID: 2, Name: "a\nb\r\nc"}}, rose(5)},
+			[]string{`line 6: the id "x" is not a whole number`},
+		},
+		"rows that are no plants": {
+			transfer.CSV, "id,name,tag\n,a,b\n1.0,a,b\n9223372036854775808,a,b\n2,a\n2,a,b,c\n2,\xff,b\n2,\"a\"b,c\n1,Rosa,Rosaceae\n",
+			[]transfer.Row{rose(9)},
+			[]string{
+				"line 2: has no id", `line 3: the id "1.0" is not a whole number`,
+				"line 4: the id 9223372036854775808 does not fit into 64 bits", "line 5: has 2 fields and there are 3 columns",
+				"line 6: has 4 fields and there are 3 columns", "line 7: is not UTF-8",
+				`line 8: there is text after a closing quote: a quote within a field is written twice, ""`,
+			},
+		},
+		"a quote that is never closed": {
+			transfer.CSV, "id,name,tag\n1,Rosa,Rosaceae\n2,\"a,b\n3,c,d\n",
+			[]transfer.Row{rose(2)},
+			[]string{"line 3: a quote is opened and never closed; the row goes on to line 5"},
+		},
+		"a row without end": {
+			transfer.CSV, "id,name,tag\n2,\"" + strings.Repeat("y", 9<<20) + "\",\n1,Rosa,Rosaceae\n",
+			[]transfer.Row{rose(3)},
+			[]string{"line 2: is larger than 8 MiB: is a closing quote missing?"},
+		},
+		"members in any order": {
+			transfer.NDJSON, "\ufeff{\"tag\":\"Rosaceae\",\"name\":\"Rosa\",\"id\":1}\r\n\n  {\"id\": 1, \"name\": \"R\\u006fsa\", \"tag\": \"Rosaceae\"}",
+			[]transfer.Row{rose(1), rose(3)},
+			nil,
+		},
+		"null is no tag": {transfer.NDJSON, `{"id":1,"name":"Rosa","tag":null}`, []transfer.Row{{1, plantapi.NewPlant{ID: 1, Name: "Rosa"}}}, nil},
+		"lines that are no plants": {
+			transfer.NDJSON, strings.Join([]string{
+				`{"id":1}`, `{"name":"a"}`, `{"id":"1","name":"a"}`, `{"id":1.0,"name":"a"}`, `{"id":1,"name":7}`,
+				`{"id":1,"name":"a","tag":[]}`, `{"id":1,"name":"a","family":"b"}`, `{"id":1,"id":1,"name":"a"}`,
+				`{"id":1,"name":"a"} {}`, `[1]`, `{"id":1`, "{\"id\":1,\"name\":\"\xff\"}", `{"id":1,"name":"\ud800"}`,
+				`{"id":9223372036854775808,"name":"a"}`, `{"id":1,"name":"Rosa","tag":"Rosaceae"}`,
+			}, "\n"),
+			[]transfer.Row{rose(15)},
+			[]string{
+				"line 1: has no name", "line 2: has no id", "line 3: the id is not a whole number",
+				`line 4: the id "1.0" is not a whole number`, "line 5: the name is not a text", "line 6: the tag is not a text",
+				`line 7: a plant has no member "family": the members are id, name and tag`,
+				`line 8: is not a JSON object: duplicate object member name`,
+				"line 9: there is more in the line than one JSON object", "line 10: is not a JSON object",
+				"line 11: is not a JSON object: it ends too early", "line 12: is not UTF-8",
+				`line 13: is not a JSON object: invalid surrogate pair`,
+				"line 14: the id 9223372036854775808 does not fit into 64 bits",
+			},
+		},
+		"a line without end": {
+			transfer.NDJSON, strings.Repeat("y", 9<<20) + "\n{\"id\":1,\"name\":\"Rosa\",\"tag\":\"Rosaceae\"}",
+			[]transfer.Row{rose(2)},
+			[]string{"line 1: is larger than 8 MiB"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rows, refused := read(t, test.format, strings.NewReader(test.file))
+			if diff := cmp.Diff(test.want, rows); diff != "" {
+				t.Errorf("rows:\n%s", diff)
+			}
+			if len(refused) != len(test.refused) {
+				t.Fatalf("refused are %q, want %q", refused, test.refused)
+			}
+			for i, want := range test.refused {
+				if !strings.HasPrefix(refused[i], want) {
+					t.Errorf("refused is %q, want %q", refused[i], want)
+				}
+			}
+		})
+	}
+}
+
+// A header that says something else than the reader would guess ends the
+// reading, and the message names what is wrong.
+func TestHeader(t *testing.T) {
+	for file, want := range map[string]string{
+		"":                           "the file is empty: the first line of a CSV file names its columns, as in id,name,tag",
+		"id,name,family\n1,a,b\n":    `line 1: no column may be called "family": the columns are id,name,tag`,
+		"id;name;tag\n":              `line 1: no column may be called "id;name;tag": the columns are id,name,tag; columns are separated by commas`,
+		"1,Rosa,Rosaceae\n":          `line 1: no column may be called "1": the columns are id,name,tag`,
+		"id,name,tag,name\n":         `line 1: two columns are called "name"`,
+		"id,tag\n":                   `line 1: there is no column "name": the first line of a CSV file names its columns, as in id,name,tag`,
+		"name,tag\n":                 `line 1: there is no column "id": the first line of a CSV file names its columns, as in id,name,tag`,
+		"id,name,\n":                 `line 1: no column may be called "": the columns are id,name,tag`,
+		"id,\"name\n1,Rosa,Rosaceae": "line 1: a quote is opened and never closed; the row goes on to line 2",
+	} {
+		_, err := transfer.NewReader(strings.NewReader(file), transfer.CSV).Read()
+		if err == nil || err.Error() != want {
+			t.Errorf("the header of %q is %v, want %s", file, err, want)
+		}
+		if _, ok := errors.AsType[transfer.RowError](err); ok {
+			t.Errorf("the header of %q costs only itself", file)
+		}
+	}
+}
+
+func TestFormatOf(t *testing.T) {
+	for name, want := range map[string]transfer.Format{
+		"a.csv": transfer.CSV, "A.CSV": transfer.CSV, "b/a.ndjson": transfer.NDJSON, "a.jsonl": transfer.NDJSON,
+		"a.json": "", "csv": "", "-": "", "": "",
+	} {
+		if got := transfer.FormatOf(name); got != want {
+			t.Errorf("FormatOf(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A disk that is full is not a row that is wrong.
+func TestReadErrorEndsTheReading(t *testing.T) {
+	broken := errors.New("broken")
+	for format, begin := range map[transfer.Format]string{transfer.CSV: "id,name\n1", transfer.NDJSON: `{"id":1`} {
+		r := transfer.NewReader(io.MultiReader(strings.NewReader(begin), errorReader{broken}), format)
+		if _, err := r.Read(); !errors.Is(err, broken) {
+			t.Errorf("%s: Read() = %v, want %v", format, err, broken)
+		}
+	}
+}
+
+type errorReader struct{ err error }
+
+func (e errorReader) Read([]byte) (int, error) { return 0, e.err }
+
+// A file of any length takes no more memory than a short one.
+func TestMemoryIsFlat(t *testing.T) {
+	for _, format := range formats {
+		pr, pw := io.Pipe()
+		go func() {
+			w := transfer.NewWriter(pw, format)
+			for id := range int64(50_000) {
+				_ = w.Write(plantapi.NewPlant{ID: id, Name: "Ficus lyrata", Tag: new("Moraceae")})
+			}
+			_ = w.Flush()
+			_ = pw.Close()
+		}()
+		r := transfer.NewReader(pr, format)
+		before := heap()
+		n := 0
+		for ; ; n++ {
+			if _, err := r.Read(); err == io.EOF {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if grown := heap() - before; n != 50_000 || grown > 1<<20 {
+			t.Errorf("%s: %d rows left %d bytes behind", format, n, grown)
+		}
+		runtime.KeepAlive(r)
+	}
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// The file that README imports: real species, as a botanist would list them.
+func TestSpecies(t *testing.T) {
+	file, err := os.Open("testdata/species.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, refused := read(t, transfer.CSV, file)
+	if len(refused) > 0 {
+		t.Errorf("refused are %q", refused)
+	}
+	ids, names := map[int64]bool{}, map[string]bool{}
+	accented, foreign := 0, 0
+	for _, row := range rows {
+		p := row.Plant
+		if ids[p.ID] || names[p.Name] {
+			t.Errorf("line %d: %d %s is there twice", row.Line, p.ID, p.Name)
+		}
+		ids[p.ID], names[p.Name] = true, true
+		if p.Tag == nil || !strings.HasSuffix(*p.Tag, "ceae") {
+			t.Errorf("line %d: %s has no family", row.Line, p.Name)
+		}
+		switch {
+		case strings.ContainsFunc(p.Name, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) }):
+			foreign++
+		case strings.ContainsFunc(p.Name, func(r rune) bool { return unicode.IsLetter(r) && r > unicode.MaxASCII }):
+			accented++
+		}
+	}
+	if len(rows) < 300 || accented < 5 || foreign < 5 {
+		t.Errorf("%d species, %d with accents, %d in other scripts", len(rows), accented, foreign)
+	}
+}
+
+// What can be read is written in one way, which reads the same.
+func FuzzRoundTrip(f *testing.F) {
+	f.Add("id,name,tag\n1,\"a \"\"b\"\"\r\n\",\"\"\n", true)
+	f.Add("tag,id,name\r\n,1,\"\x00\"\r\n", true)
+	f.Add("{\"id\":-1,\"name\":\"\\u0000\\u2028\"}\n", false)
+	f.Fuzz(func(t *testing.T, file string, isCSV bool) {
+		format := transfer.NDJSON
+		if isCSV {
+			format = transfer.CSV
+		}
+		var plants []plantapi.NewPlant
+		for r := transfer.NewReader(strings.NewReader(file), format); ; {
+			row, err := r.Read()
+			if _, bad := errors.AsType[transfer.RowError](err); bad {
+				continue
+			}
+			if err != nil {
+				break
+			}
+			plants = append(plants, row.Plant)
+		}
+		for _, other := range formats {
+			rows, refused := read(t, other, strings.NewReader(write(t, other, plants)))
+			if len(refused) > 0 || len(rows) != len(plants) {
+				t.Fatalf("%s of %+v reads as %+v, %q", other, plants, rows, refused)
+			}
+			for i := range rows {
+				if !cmp.Equal(rows[i].Plant, plants[i]) {
+					t.Fatalf("%s of %+v reads as %+v", other, plants[i], rows[i].Plant)
+				}
+			}
+		}
+	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	for _, format := range formats {
+		b.Run(string(format), func(b *testing.B) {
+			var file bytes.Buffer
+			w := transfer.NewWriter(&file, format)
+			for id := range int64(10_000) {
+				_ = w.Write(plantapi.NewPlant{ID: id, Name: fmt.Sprint("Ficus lyrata ", id), Tag: new("Moraceae")})
+			}
+			_ = w.Flush()
+			b.ReportAllocs()
+			for b.Loop() {
+				for r := transfer.NewReader(bytes.NewReader(file.Bytes()), format); ; {
+					if _, err := r.Read(); err == io.EOF {
+						break
+					} else if err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(b.N)*10_000/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
+}
+
+// read reads a file whole.
+func read(t *testing.T, format transfer.Format, file io.Reader) (rows []transfer.Row, refused []string) {
+	t.Helper()
+	for r := transfer.NewReader(file, format); ; {
+		row, err := r.Read()
+		switch bad, ok := errors.AsType[transfer.RowError](err); {
+		case ok:
+			refused = append(refused, bad.Error())
+		case err == io.EOF:
+			return rows, refused
+		case err != nil:
+			t.Fatal(err)
+		default:
+			rows = append(rows, row)
+		}
+	}
+}
+
+func write(t *testing.T, format transfer.Format, plants []plantapi.NewPlant) string {
+	t.Helper()
+	var file strings.Builder
+	w := transfer.NewWriter(&file, format)
+	for _, p := range plants {
+		if err := w.Write(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	return file.String()
+}
