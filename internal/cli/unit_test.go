@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 // gives up after five starts in ten seconds, and a start without a database
 // fails within milliseconds.
 func TestUnitRestartsForever(t *testing.T) {
-	text, err := os.ReadFile("plantstore.service")
+	text, err := os.ReadFile("../../cmd/plantstore/plantstore.service")
 	if err != nil {
 		t.Fatal(err)
 	}
