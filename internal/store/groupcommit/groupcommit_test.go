@@ -202,7 +202,7 @@ func TestPanicOfTheEngine(t *testing.T) {
 					}
 					fail()
 				}}
-				q := group.New(8, e.run)
+				q := groupcommit.New(8, e.run)
 				var wg sync.WaitGroup
 				wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
 				synctest.Wait()
@@ -210,7 +210,7 @@ func TestPanicOfTheEngine(t *testing.T) {
 					wg.Go(func() {
 						defer func() {
 							if name == "panic" || caller != "leader" { // its goroutine is the one that ends
-								if _, ok := recover().(*group.Panic); !ok {
+								if _, ok := recover().(*groupcommit.Panic); !ok {
 									t.Errorf("Do of the %s did not panic", caller)
 								}
 							}
