@@ -252,8 +252,12 @@ type PlantPatch struct {
 
 // Plants Plants as others see them.
 //
-// Example: {"plants":[{"name":"Mentha spicata","tag":"Lamiaceae"}]}
+// Example: {"created":1,"plants":[{"name":"Mentha spicata","tag":"Lamiaceae"}]}
 type Plants struct {
+	// Created How many of the plants this request stored. The others were stored before, with the same name and tag: if the
+	// request repeats one without a response, that one may have stored them.
+	Created int32 `json:"created"`
+
 	// Plants The plants.
 	Plants []Plant `json:"plants"`
 }
