@@ -73,13 +73,13 @@ func (forgetful) Create(context.Context, plant.Plant) error { return nil }
 
 type partial struct{ plant.Store }
 
-func (s partial) CreateAll(ctx context.Context, plants []plant.Plant) error {
+func (s partial) CreateAll(ctx context.Context, plants []plant.Plant) (int, error) {
 	for i, p := range plants {
 		if err := s.Create(ctx, p); err != nil {
-			return plant.ExistsError{Index: i}
+			return 0, plant.ExistsError{Index: i}
 		}
 	}
-	return nil
+	return len(plants), nil
 }
 
 type careless struct{ plant.Store }

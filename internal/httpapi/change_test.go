@@ -197,11 +197,14 @@ func TestBatch(t *testing.T) {
 	s.call(http.MethodPost, "/plants:batch", `{"plants":[`+strings.Repeat("{},", 300_000)+`{}]}`).wantError(t, plantapi.CodeInvalidBody)
 
 	whole := batch(1000, func(p []plantapi.NewPlant) { p[500] = plantapi.NewPlant{ID: 500, Name: "there", Tag: new("t")} })
-	for range 2 {
+	for _, created := range []int32{999, 0} {
 		var got plantapi.Plants
 		a := s.call(http.MethodPost, "/plants:batch", whole).wantStatus(t, http.StatusOK)
 		if err := json.Unmarshal([]byte(a.body), &got); err != nil || len(got.Plants) != 1000 || got.Plants[999].Name != "plant 999" {
 			t.Fatalf("answered %d plants, %v", len(got.Plants), err)
+		}
+		if got.Created != created {
+			t.Errorf("created is %d, want %d", got.Created, created)
 		}
 	}
 	for _, id := range []int64{0, 999} {

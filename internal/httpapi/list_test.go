@@ -151,7 +151,7 @@ func (s *service) fill(n int) {
 		for id := from; id < min(from+10_000, n); id++ {
 			plants = append(plants, plant.Plant{ID: int64(id), Name: "n", Tag: new("t")})
 		}
-		if err := s.store.CreateAll(s.t.Context(), plants); err != nil {
+		if _, err := s.store.CreateAll(s.t.Context(), plants); err != nil {
 			s.t.Fatal(err)
 		}
 	}

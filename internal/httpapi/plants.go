@@ -44,13 +44,14 @@ func (s *server) CreatePlants(ctx context.Context, req plantserver.CreatePlantsR
 		plants[i] = fromNewPlant(p)
 		answer.Plants[i] = toPlant(plants[i])
 	}
-	err := s.plants.CreateAll(ctx, plants)
+	created, err := s.plants.CreateAll(ctx, plants)
 	if taken, ok := errors.AsType[plant.ExistsError](err); ok {
 		return nil, idTaken(fmt.Sprintf("/plants/%d/id", taken.Index), "belongs to another plant")
 	}
 	if err != nil {
 		return nil, err
 	}
+	answer.Created = int32(created)
 	return answer, nil
 }
 

@@ -18,8 +18,9 @@ type Store interface {
 
 	// CreateAll stores all of the plants or none, each as Create would. No ID
 	// may be among them twice. If another plant has one of the IDs it returns
-	// an [ExistsError] that says whose.
-	CreateAll(ctx context.Context, plants []Plant) error
+	// an [ExistsError] that says whose. Created is how many were not stored
+	// before.
+	CreateAll(ctx context.Context, plants []Plant) (created int, err error)
 
 	// Get returns the plant with the given ID, or [ErrNotFound].
 	Get(ctx context.Context, id int64) (Plant, error)

@@ -81,7 +81,7 @@ func (c *changes) read(ctx context.Context, conn *pgx.Conn) error {
 
 // apply does to c.plants what w wants, or nothing.
 func (c *changes) apply(w *write, now int64) error {
-	w.stored, w.created = plant.Plant{}, false
+	w.stored, w.created, w.inserted = plant.Plant{}, false, 0
 	if w.change == nil {
 		return c.create(w, now)
 	}
@@ -116,6 +116,7 @@ func (c *changes) create(w *write, now int64) error {
 	for _, p := range w.create {
 		if c.plants[p.ID].after == nil {
 			c.plants[p.ID].set(p, now, now)
+			w.inserted++
 		}
 	}
 	return nil

@@ -35,7 +35,13 @@ func TestLostConnection(t *testing.T) {
 			func(ctx context.Context, s *Store) bool { got, _ := s.Get(ctx, 2); return got.Same(p) },
 		},
 		"batch": {
-			func(ctx context.Context, s *Store, _ string) error { return s.CreateAll(ctx, []plant.Plant{p}) },
+			func(ctx context.Context, s *Store, _ string) error {
+				created, err := s.CreateAll(ctx, []plant.Plant{p})
+				if err == nil && created != 1 {
+					return fmt.Errorf("CreateAll = %d, want 1", created)
+				}
+				return err
+			},
 			func(ctx context.Context, s *Store) bool { got, _ := s.Get(ctx, 2); return got.Same(p) },
 		},
 		"put": {

@@ -20,11 +20,13 @@ func (s *Store) Create(ctx context.Context, p plant.Plant) error {
 }
 
 // CreateAll implements [plant.Store].
-func (s *Store) CreateAll(ctx context.Context, plants []plant.Plant) error {
+func (s *Store) CreateAll(ctx context.Context, plants []plant.Plant) (created int, err error) {
 	if len(plants) == 0 {
-		return ctx.Err()
+		return 0, ctx.Err()
 	}
-	return s.write(ctx, &write{create: plants, batch: true, size: sizeOf(plants...)})
+	w := &write{create: plants, batch: true, size: sizeOf(plants...)}
+	err = s.write(ctx, w)
+	return w.inserted, err
 }
 
 // Put implements [plant.Store].

@@ -224,7 +224,7 @@ func (p *pair) next() *Store { return p.servers[p.turn.Add(1)%2] }
 
 func (p *pair) Create(ctx context.Context, c plant.Plant) error { return p.next().Create(ctx, c) }
 
-func (p *pair) CreateAll(ctx context.Context, plants []plant.Plant) error {
+func (p *pair) CreateAll(ctx context.Context, plants []plant.Plant) (int, error) {
 	return p.next().CreateAll(ctx, plants)
 }
 

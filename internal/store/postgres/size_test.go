@@ -22,7 +22,8 @@ func TestGroupBytes(t *testing.T) {
 			return s.Create(ctx, plant.Plant{ID: id, Tag: &large})
 		},
 		"batch": func(ctx context.Context, s *Store, id int64) error {
-			return s.CreateAll(ctx, []plant.Plant{{ID: id, Name: large[:len(large)/2]}, {ID: -id, Tag: new(large[:len(large)/2])}})
+			_, err := s.CreateAll(ctx, []plant.Plant{{ID: id, Name: large[:len(large)/2]}, {ID: -id, Tag: new(large[:len(large)/2])}})
+			return err
 		},
 		"put": func(ctx context.Context, s *Store, id int64) error {
 			_, _, err := s.Put(ctx, plant.Plant{ID: id, Tag: &large}, plant.Precondition{})

@@ -43,6 +43,8 @@ type write struct {
 	err     error
 	stored  plant.Plant // by change
 	created bool
+
+	inserted int // how many of create
 }
 
 // sizeOf is the number of bytes that a write of these plants carries.

@@ -31,7 +31,7 @@ func BenchmarkList(b *testing.B) {
 				tag := fmt.Sprint("tag ", (from+i)*tags/count)
 				batch[i] = plant.Plant{ID: int64(from + i), Name: "Ficus lyrata", Tag: &tag}
 			}
-			if err := store.CreateAll(b.Context(), batch); err != nil {
+			if _, err := store.CreateAll(b.Context(), batch); err != nil {
 				b.Fatal(err)
 			}
 		}

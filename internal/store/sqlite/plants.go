@@ -14,23 +14,31 @@ import (
 
 // Create implements [plant.Store].
 func (s *Store) Create(ctx context.Context, p plant.Plant) error {
-	return s.write(ctx, func(conn *sqlite.Conn) error { return createPlant(conn, p) })
+	return s.write(ctx, func(conn *sqlite.Conn) error {
+		_, err := createPlant(conn, p)
+		return err
+	})
 }
 
 // CreateAll implements [plant.Store].
-func (s *Store) CreateAll(ctx context.Context, plants []plant.Plant) error {
-	return s.write(ctx, func(conn *sqlite.Conn) error {
+func (s *Store) CreateAll(ctx context.Context, plants []plant.Plant) (created int, err error) {
+	err = s.write(ctx, func(conn *sqlite.Conn) error {
+		created = 0 // it may run again
 		for i, p := range plants {
-			err := createPlant(conn, p)
+			inserted, err := createPlant(conn, p)
 			if errors.Is(err, plant.ErrExists) {
 				return plant.ExistsError{Index: i}
 			}
 			if err != nil {
 				return err
 			}
+			if inserted {
+				created++
+			}
 		}
 		return nil
 	})
+	return created, err
 }
 
 // Get implements [plant.Store].
@@ -104,21 +112,21 @@ func (s *Store) Delete(ctx context.Context, id int64, condition plant.Preconditi
 	})
 }
 
-// createPlant inserts p unless it is there; another plant under its ID is
-// [plant.ErrExists].
-func createPlant(conn *sqlite.Conn, p plant.Plant) error {
-	_, inserted, err := insertPlant(conn, p)
+// createPlant inserts p unless it is there, and reports whether it did; another
+// plant under its ID is [plant.ErrExists].
+func createPlant(conn *sqlite.Conn, p plant.Plant) (inserted bool, err error) {
+	_, inserted, err = insertPlant(conn, p)
 	if err != nil || inserted {
-		return err
+		return inserted, err
 	}
 	current, err := getPlant(conn, p.ID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !current.Same(p) {
-		return plant.ErrExists
+		return false, plant.ErrExists
 	}
-	return nil
+	return false, nil
 }
 
 // insertPlant reports whether it stored p; if not, the ID is taken.

@@ -66,7 +66,7 @@ func (s *Store) Create(ctx context.Context, p plant.Plant) error {
 }
 
 // CreateAll implements [plant.Store].
-func (s *Store) CreateAll(ctx context.Context, plants []plant.Plant) error {
+func (s *Store) CreateAll(ctx context.Context, plants []plant.Plant) (int, error) {
 	defer since(time.Now(), s.createAll)
 	return s.Store.CreateAll(ctx, plants)
 }

@@ -39,7 +39,7 @@ func TestOperations(t *testing.T) {
 	p, some := plant.Plant{ID: 1, Name: "n"}, plant.Precondition{}
 	for name, call := range map[string]func(){
 		"create":     func() { _ = s.Create(ctx, p) },
-		"create_all": func() { _ = s.CreateAll(ctx, []plant.Plant{p}) },
+		"create_all": func() { _, _ = s.CreateAll(ctx, []plant.Plant{p}) },
 		"get":        func() { _, _ = s.Get(ctx, 1) },
 		"list":       func() { _, _, _ = s.List(ctx, plant.Page{Limit: 1}) },
 		"put":        func() { _, _, _ = s.Put(ctx, p, some) },

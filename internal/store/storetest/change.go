@@ -22,8 +22,8 @@ var anyVersion = &plant.ETags{Any: true}
 func createAll(t *testing.T, open func(t *testing.T) plant.Store) {
 	t.Run("all plants of a batch are stored", func(t *testing.T) {
 		store := open(t)
-		if err := store.CreateAll(t.Context(), odd()); err != nil {
-			t.Fatal(err)
+		if created, err := store.CreateAll(t.Context(), odd()); created != len(odd()) || err != nil {
+			t.Fatalf("CreateAll = %d, %v, want %d", created, err, len(odd()))
 		}
 		for _, p := range odd() {
 			mustHold(t, store, p)
@@ -33,9 +33,9 @@ func createAll(t *testing.T, open func(t *testing.T) plant.Store) {
 	t.Run("an equal repeat is fine, wholly or in part", func(t *testing.T) {
 		store := open(t)
 		mustCreate(t, store, odd()[3])
-		for range 2 {
-			if err := store.CreateAll(t.Context(), odd()); err != nil {
-				t.Fatalf("CreateAll = %v, want nil", err)
+		for _, want := range []int{len(odd()) - 1, 0} {
+			if created, err := store.CreateAll(t.Context(), odd()); created != want || err != nil {
+				t.Fatalf("CreateAll = %d, %v, want %d", created, err, want)
 			}
 		}
 	})
@@ -44,7 +44,7 @@ func createAll(t *testing.T, open func(t *testing.T) plant.Store) {
 		store := open(t)
 		mustCreate(t, store, plant.Plant{ID: 3, Name: "first"})
 		batch := []plant.Plant{{ID: 1, Name: "a"}, {ID: 2, Name: "b"}, {ID: 3, Name: "second"}, {ID: 4, Name: "d"}}
-		err := store.CreateAll(t.Context(), batch)
+		_, err := store.CreateAll(t.Context(), batch)
 		if taken, ok := errors.AsType[plant.ExistsError](err); !ok || taken.Index != 2 || !errors.Is(err, plant.ErrExists) {
 			t.Fatalf("CreateAll = %v, want an ExistsError for plant 2", err)
 		}
@@ -60,7 +60,7 @@ func createAll(t *testing.T, open func(t *testing.T) plant.Store) {
 		for i := range batch {
 			batch[i] = plant.Plant{ID: int64(i), Name: fmt.Sprint(i)}
 		}
-		if err := store.CreateAll(t.Context(), batch); err != nil {
+		if _, err := store.CreateAll(t.Context(), batch); err != nil {
 			t.Fatal(err)
 		}
 		if got := walk(t, store, plant.Page{Limit: 1000}); len(got) != len(batch) {
@@ -82,7 +82,7 @@ func createAll(t *testing.T, open func(t *testing.T) plant.Store) {
 				if c%2 == 1 {
 					slices.Reverse(batch)
 				}
-				errs[c] = store.CreateAll(t.Context(), batch)
+				_, errs[c] = store.CreateAll(t.Context(), batch)
 			})
 		}
 		wg.Wait()
@@ -254,7 +254,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		mustCreate(t, store, p)
 		current := mustGet(t, store, 1)
 		mustCreate(t, store, p)
-		if err := store.CreateAll(t.Context(), []plant.Plant{p}); err != nil {
+		if _, err := store.CreateAll(t.Context(), []plant.Plant{p}); err != nil {
 			t.Fatal(err)
 		}
 		put, _, err := store.Put(t.Context(), p, plant.Precondition{})
