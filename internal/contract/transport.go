@@ -7,10 +7,14 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"sync"
+	"time"
 )
 
-// Client returns an HTTP client whose every exchange is checked.
-func Client(t T) *http.Client { return &http.Client{Transport: Transport(t, nil)} }
+// Client returns an HTTP client whose every exchange is checked. An exchange that
+// takes half a minute fails.
+func Client(t T) *http.Client {
+	return &http.Client{Transport: Transport(t, nil), Timeout: 30 * time.Second}
+}
 
 // Transport checks every exchange that passes through next, which is
 // [http.DefaultTransport] if nil.

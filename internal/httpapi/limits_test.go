@@ -126,16 +126,43 @@ func TestRateOfEachToken(t *testing.T) {
 	c.send("POST", "/plants", a).wantError(t, plantapi.CodeInsufficientScope)
 }
 
-// haltedPlants is a real store whose List waits for leave.
-type haltedPlants struct {
+// heldPlants is a real store whose List waits. Each call sends the channel that
+// ends its wait when it is closed.
+type heldPlants struct {
 	plant.Store
-	began, leave chan struct{}
+	began chan chan struct{}
 }
 
-func (s haltedPlants) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
-	s.began <- struct{}{}
-	<-s.leave
-	return s.Store.List(ctx, page)
+func (s heldPlants) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
+	leave := make(chan struct{})
+	s.began <- leave
+	select {
+	case <-leave:
+		return s.Store.List(ctx, page)
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+}
+
+// heldList is a request for a list that is in flight until leave is closed.
+type heldList struct {
+	leave    chan struct{}
+	response chan answer
+}
+
+// startList sends a request for a list and returns once it is in flight.
+func startList(t *testing.T, handler http.Handler, store heldPlants) heldList {
+	t.Helper()
+	response := make(chan answer, 1)
+	go func() { response <- callerOf(t, handler).send("GET", "/plants", staticToken) }()
+	return heldList{receive(t, store.began, "a call of List"), response}
+}
+
+// finish ends the wait of the request and checks its response.
+func (l heldList) finish(t *testing.T) {
+	t.Helper()
+	close(l.leave)
+	receive(t, l.response, "the response to a list").wantStatus(t, http.StatusOK)
 }
 
 // While as many requests as may be are in flight, each operation is refused
@@ -144,15 +171,9 @@ func (s haltedPlants) List(ctx context.Context, page plant.Page) ([]plant.Plant,
 // is none of them.
 func TestCapacityOfEveryOperation(t *testing.T) {
 	store := openStore(t)
-	stuck := haltedPlants{store, make(chan struct{}), make(chan struct{})}
-	handler := newBareHandler(t, stuck, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.MaxInFlight = 2 })
-	list := func() chan answer {
-		c, done := callerOf(t, handler), make(chan answer)
-		go func() { done <- c.send("GET", "/plants", staticToken) }()
-		<-stuck.began
-		return done
-	}
-	first, second := list(), list()
+	held := heldPlants{store, make(chan chan struct{}, 3)}
+	handler := newBareHandler(t, held, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.MaxInFlight = 2 })
+	first, second := startList(t, handler, held), startList(t, handler, held)
 	forEachOperation(t, func(t *testing.T, method, path string) {
 		c := callerOf(t, handler)
 		a := c.send(method, path, staticToken)
@@ -166,14 +187,12 @@ func TestCapacityOfEveryOperation(t *testing.T) {
 	c.send("OPTIONS", "/plants", "").wantStatus(t, http.StatusNoContent)
 	c.send("GET", "/nowhere", "").wantError(t, plantapi.CodeNoSuchPath)
 
-	stuck.leave <- struct{}{}
-	(<-first).wantStatus(t, http.StatusOK)
+	first.finish(t)
 	c.send("GET", "/plants/1", staticToken).wantError(t, plantapi.CodeNoSuchPlant)
-	third := list()
+	third := startList(t, handler, held)
 	c.send("GET", "/plants/1", staticToken).wantError(t, plantapi.CodeUnavailable)
-	close(stuck.leave)
-	(<-second).wantStatus(t, http.StatusOK)
-	(<-third).wantStatus(t, http.StatusOK)
+	second.finish(t)
+	third.finish(t)
 }
 
 // Requests that are refused, or that break, leave the flight as well.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
@@ -149,6 +150,20 @@ func (s *service) clientWith(token string) *plantclient.ClientWithResponses {
 		s.t.Fatal(err)
 	}
 	return client
+}
+
+// longEnough is how long a test waits for what must come sooner.
+const longEnough = 30 * time.Second
+
+// receive returns what is sent to a channel, or fails the test if nothing is.
+func receive[T any](t *testing.T, from <-chan T, what string) (value T) {
+	t.Helper()
+	select {
+	case value = <-from:
+	case <-time.After(longEnough):
+		t.Fatalf("waited %v for %s", longEnough, what)
+	}
+	return value
 }
 
 // answer is a response whose body has been read.
