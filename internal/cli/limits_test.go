@@ -1,6 +1,12 @@
 package cli
 
 import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,5 +44,30 @@ func TestCheckOrigin(t *testing.T) {
 		if checkOrigin(text) == nil {
 			t.Errorf("checkOrigin(%q) = nil, want an error", text)
 		}
+	}
+}
+
+// The flag --max-in-flight reaches the handler: while a request waits for its
+// body, another one is refused.
+func TestMaxInFlight(t *testing.T) {
+	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--print-token", "--max-in-flight", "1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.kill()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(longEnough))
+	fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
+		"Content-Length: 20\r\nExpect: 100-continue\r\n\r\n", r.token)
+	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
+		t.Fatalf("the service says %q, %v, want that it waits for the body", line, err)
+	}
+	client := &http.Client{Timeout: longEnough}
+	if status := r.create(client, 1, "n"); status != http.StatusServiceUnavailable {
+		t.Errorf("the second request is answered %d, want 503", status)
 	}
 }

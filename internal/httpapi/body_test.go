@@ -177,7 +177,11 @@ func TestTooLargeIsRefusedUnread(t *testing.T) {
 // A body that ends before its announced length is cut short; nothing is stored.
 func TestBodyCutShort(t *testing.T) {
 	s := start(t, nil)
-	s.speak(rawPost(30, `{"id":1,"name":"n"}`), true).wantError(t, plantapi.CodeIncompleteBody)
+	a := s.speak(rawPost(30, `{"id":1,"name":"n"}`), true)
+	a.wantError(t, plantapi.CodeIncompleteBody)
+	if !a.Close {
+		t.Error("the response does not say that the connection is closed")
+	}
 	s.wantNone(1)
 }
 

@@ -145,6 +145,19 @@ func TestConditionalHeaders(t *testing.T) {
 		s.with(t).call(http.MethodDelete, "/plants/1", "", header("If-Match", `W/"`+etag+`"`)).
 			wantError(t, plantapi.CodePreconditionFailed)
 	})
+	t.Run("an If-Match list in two lines", func(t *testing.T) {
+		for want, lines := range map[int][]string{
+			http.StatusOK:                 {`"a"`, `"` + etag + `"`},
+			http.StatusPreconditionFailed: {`"a"`, `"b"`},
+		} {
+			a := s.with(t).call(http.MethodPatch, "/plants/1", `{"tag":"t"}`, func(r *http.Request) {
+				r.Header["If-Match"] = lines
+			}).wantStatus(t, want)
+			if want == http.StatusOK {
+				etag = a.plant(t).ETag
+			}
+		}
+	})
 	t.Run("an If-Match list", func(t *testing.T) {
 		s.with(t).call(http.MethodDelete, "/plants/1", "", header("If-Match", `"a", W/"b", "`+etag+`"`)).
 			wantStatus(t, http.StatusNoContent)

@@ -64,6 +64,24 @@ func TestRateLimitOfTheSilent(t *testing.T) {
 	})
 }
 
+// A window that ends gives back no more than its last moment.
+func TestRateLimitAtTheEndOfAWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newRateLimit(Rate{Limit: 10, Per: 10 * time.Second})
+		time.Sleep(9500 * time.Millisecond)
+		for range 10 {
+			l.count(http.Header{}, token.Token{ID: "a"})
+		}
+		time.Sleep(500 * time.Millisecond)
+		for _, id := range []string{"b", "a"} {
+			h := http.Header{}
+			if err := l.count(h, token.Token{ID: id}); (err == nil) != (id == "b") {
+				t.Errorf("half a second after its quota is used up, %s has %q, %v", id, left(h), err)
+			}
+		}
+	})
+}
+
 // A quota that is whole takes no memory, and one that is not is never forgotten.
 func TestRateLimitForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

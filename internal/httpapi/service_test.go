@@ -230,6 +230,9 @@ func (a answer) wantError(t *testing.T, code plantapi.ErrorCode) plantapi.Error 
 	if e.Error != int32(code) || a.StatusCode != int(code)/100 || e.Message == "" {
 		t.Fatalf("answered %s %s, want error %d", a.Status, a.body, code)
 	}
+	if (e.RequestID != nil) != (a.StatusCode >= 500) {
+		t.Errorf("the Error is %s, want request_id with a 5xx and only there", a.body)
+	}
 	if got := a.Header.Get("Content-Type"); got != "application/json" {
 		t.Errorf("Content-Type of an Error is %q, want application/json", got)
 	}

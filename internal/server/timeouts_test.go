@@ -1,0 +1,95 @@
+package server
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipes is a listener whose connections are the ends of pipes, so that a server
+// and its clients run on the clock of a test.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	c, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (p pipes) Close() error { close(p); return nil }
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// The limits of the server are those that README states, each alone and exact.
+func TestServerLimits(t *testing.T) {
+	const head = "POST / HTTP/1.1\r\nHost: x\r\n"
+	large := func(n int) string { return head + "X-Large: " + strings.Repeat("x", n) + "\r\n\r\n" }
+	for name, c := range map[string]struct {
+		sent   string
+		reads  bool
+		after  time.Duration // the connection is closed
+		status string
+	}{
+		"nothing is sent":          {"", true, 10 * time.Second, ""},
+		"a header that never ends": {head + "X-Slow: x", true, 10 * time.Second, ""},
+		"a body that never ends":   {head + "Content-Length: 2\r\n\r\nx", true, 30 * time.Second, "400"},
+		"no second request":        {head + "\r\n", true, 2 * time.Minute, "204"},
+		"nothing is read":          {head + "\r\n", false, time.Minute, ""},
+		"30 KiB of headers":        {large(30 << 10), true, 2 * time.Minute, "204"},
+		"40 KiB of headers":        {large(40 << 10), true, 500 * time.Millisecond, "431"}, // which net/http waits before it closes
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := newServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if _, err := io.Copy(io.Discard, r.Body); err != nil {
+						w.WriteHeader(http.StatusBadRequest)
+						return
+					}
+					w.WriteHeader(http.StatusNoContent)
+				}), slog.New(slog.DiscardHandler))
+				closed := make(chan time.Duration, 1)
+				began := time.Now()
+				server.ConnState = func(_ net.Conn, state http.ConnState) {
+					if state == http.StateClosed {
+						closed <- time.Since(began)
+					}
+				}
+				listener := make(pipes, 1)
+				go func() { _ = server.Serve(listener) }()
+				defer server.Close()
+				client, conn := net.Pipe()
+				defer client.Close()
+				listener <- conn
+				go func() { _, _ = io.WriteString(client, c.sent) }()
+				response := make(chan string, 1)
+				if c.reads {
+					go func() {
+						text, _ := io.ReadAll(client)
+						response <- string(text)
+					}()
+				}
+				select {
+				case after := <-closed:
+					if after != c.after {
+						t.Errorf("the connection is closed after %v, want %v", after, c.after)
+					}
+				case <-time.After(time.Hour):
+					t.Fatal("the connection is open after an hour")
+				}
+				if !c.reads {
+					return
+				}
+				if got := <-response; (c.status == "") != (got == "") || !strings.HasPrefix(strings.TrimPrefix(got, "HTTP/1.1 "), c.status) {
+					t.Errorf("the response is %.60q, want the status %q", got, c.status)
+				}
+			})
+		})
+	}
+}
