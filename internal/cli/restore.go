@@ -14,7 +14,7 @@ func restoreCommand(sys system) *cli.Command {
 		Usage:     "make a store from a backup",
 		ArgsUsage: "FILE",
 		Description: "Writes the store that --store names, which must not exist, and checks it. FILE stays as it is.\n" +
-			"To go back to a backup, stop the service and move the old store away first, with its -wal file.\n\n" +
+			"To go back to a backup, first stop the service and move the old file together with its -wal and -shm.\n\n" +
 			"   plantstore restore --store plantstore.db monday.db",
 		Flags: []cli.Flag{storeFlag("write the plants and tokens of FILE to `STORE`")},
 		Action: func(ctx context.Context, cmd *cli.Command) error {

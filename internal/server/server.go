@@ -76,6 +76,9 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
+	if watcher, ok := store.(interface{ Watch(*slog.Logger) }); ok { // one that is a file
+		watcher.Watch(log)
+	}
 
 	measured := storemetrics.New(store)
 	tokens, err := token.NewVerifier(measured, config.Token)

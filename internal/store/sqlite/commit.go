@@ -20,8 +20,16 @@ type write = func(*sqlite.Conn) error
 func (s *Store) commit(calls []*groupcommit.Call[write]) {
 	conn := <-s.writer
 	defer func() { s.writer <- conn }()
-	if err := transact(conn, calls); err != nil {
-		// Whatever the writes found was in a transaction that never was.
+	err := s.files.recheck()
+	if err == nil {
+		err = transact(conn, calls)
+	}
+	if err == nil {
+		err = s.files.check()
+	}
+	if err != nil {
+		// Whatever the writes found was in a transaction that never was, or in a
+		// file that the next start does not find.
 		for _, c := range calls {
 			c.Err = err
 		}

@@ -43,7 +43,7 @@ func open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, writer: make(chan *sqlite.Conn, 1)}
+	s := &Store{path: path, writer: make(chan *sqlite.Conn, 1), closed: make(chan struct{})}
 	s.writes = groupcommit.New(maxGroup, s.commit)
 	s.writer <- conn
 	if path == Memory {
@@ -66,6 +66,9 @@ func open(ctx context.Context, path string) (*Store, error) {
 	for _, conn := range conns {
 		s.readers <- conn
 	}
+	if err := s.files.open(path); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
@@ -85,6 +88,10 @@ func checkPath(path string) error {
 	return nil
 }
 
+// adviceDamaged is what to do about a damaged file.
+const adviceDamaged = "the file is damaged: stop the service, move the file away together with its -wal and -shm files, " +
+	"and restore a backup (plantstore restore)"
+
 // advise puts what to do about it before an error of SQLite.
 func advise(err error) error {
 	var advice string
@@ -98,7 +105,7 @@ func advise(err error) error {
 	case sqlite.ResultNotADB:
 		advice = "this is some other kind of file: name another one"
 	case sqlite.ResultCorrupt:
-		advice = "the file is damaged: move it away with its -wal file and restore a backup (plantstore restore)"
+		advice = adviceDamaged
 	case sqlite.ResultIOErr:
 		advice = "the disk cannot be read or written: look into the log of the system"
 	default:

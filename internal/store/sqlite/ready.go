@@ -7,11 +7,14 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// Ready returns nil if the store takes writes and has the schema that this
-// program needs. It is a write that changes nothing: it waits for its turn and
+// Ready returns nil if the store takes writes, has the schema that this program
+// needs, and no statement has found the file damaged. It is a write that changes nothing: it waits for its turn and
 // for the lock on the file, but not for the disk. A read would say little, for
 // SQLite may answer it from memory whatever has become of the file.
 func (s *Store) Ready(ctx context.Context) error {
+	if err := s.files.damage(); err != nil {
+		return err
+	}
 	names, err := migrationNames()
 	if err != nil {
 		return err

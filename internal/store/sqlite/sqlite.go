@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"zombiezen.com/go/sqlite"
 
@@ -36,6 +37,10 @@ type Store struct {
 
 	log   walLog // belongs to whoever holds the writer
 	reads reads
+	files openFiles
+
+	closed chan struct{}  // closed by Close
+	watch  sync.WaitGroup // for Watch
 }
 
 var (
@@ -47,6 +52,8 @@ var (
 // called after it.
 func (s *Store) Close() error {
 	s.writes.Close()
+	close(s.closed)
+	s.watch.Wait()
 	var errs []error
 	if s.readers != nil && s.readers != s.writer {
 		for range cap(s.readers) {
@@ -59,10 +66,12 @@ func (s *Store) Close() error {
 
 // read runs fn with a connection that sees every write acknowledged so far.
 func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	return with(ctx, s.readers, func(conn *sqlite.Conn) error {
+	err := with(ctx, s.readers, func(conn *sqlite.Conn) error {
 		defer s.reads.begin().Add(-1)
 		return fn(conn)
 	})
+	s.files.note(err)
+	return err
 }
 
 // write runs fn in a transaction, which it may share with others, and returns
@@ -72,7 +81,9 @@ func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {
 // fn may run twice, the second time as if the first had not been: it sets the
 // variables that it captures and does not add to them.
 func (s *Store) write(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	return translate(s.writes.Do(ctx, fn))
+	err := translate(s.writes.Do(ctx, fn))
+	s.files.note(err)
+	return err
 }
 
 // with runs fn with a connection of a pool.
@@ -94,9 +105,10 @@ func with(ctx context.Context, pool chan *sqlite.Conn, fn func(*sqlite.Conn) err
 func translate(err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultReadOnly,
-		sqlite.ResultIOErr, sqlite.ResultCantOpen, sqlite.ResultNoMem,
-		sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultPerm, sqlite.ResultProtocol:
+		sqlite.ResultIOErr, sqlite.ResultCantOpen, sqlite.ResultNoMem, sqlite.ResultPerm, sqlite.ResultProtocol:
 		return fmt.Errorf("sqlite: %w: %w: %w", plant.ErrUnavailable, token.ErrUnavailable, err)
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB: // it was a database when it was opened
+		return fmt.Errorf("sqlite: %w: %w: %s (%w)", plant.ErrUnavailable, token.ErrUnavailable, adviceDamaged, err)
 	}
 	return err
 }

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A service whose file is moved, removed or replaced acknowledges no write that
+// the next start does not find.
+func TestStoreMoved(t *testing.T) {
+	for name, move := range map[string]func(t *testing.T, path string) error{
+		"mv": func(_ *testing.T, path string) error { return os.Rename(path, path+".old") },
+		"rm": func(_ *testing.T, path string) error { return os.Remove(path) },
+		"replace": func(t *testing.T, path string) error {
+			backup(t, path, path+".new")
+			return os.Rename(path+".new", path)
+		},
+		"rm -wal": func(_ *testing.T, path string) error { return os.Remove(path + "-wal") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "plants.db")
+			r := watched(t, dir, "plants.db")
+			if status, _ := r.call(t, "POST", "/plants", `{"id":1,"name":"before"}`); status != http.StatusOK {
+				t.Fatalf("before it the answer is %d", status)
+			}
+			if err := move(t, path); err != nil {
+				t.Fatal(err)
+			}
+			for id := range 5 {
+				status, _ := r.call(t, "POST", "/plants", fmt.Sprintf(`{"id":1%d,"name":"after"}`, id))
+				if status != http.StatusServiceUnavailable {
+					t.Errorf("after it the answer is %d, want 503", status)
+				}
+			}
+			r.wantReady(t, "the store fails: sqlite: ")
+			if _, body := r.page(t, "/readyz"); !strings.Contains(body, "was moved, removed or replaced") {
+				t.Errorf("/readyz says %s", body)
+			}
+			if status, _ := r.call(t, "GET", "/plants/1", ""); status != http.StatusOK {
+				t.Errorf("a read is answered %d, want 200", status)
+			}
+			if name == "mv" { // and back
+				if err := os.Rename(path+".old", path); err != nil {
+					t.Fatal(err)
+				}
+				r.wantReady(t, "")
+				if status, _ := r.call(t, "POST", "/plants", `{"id":2,"name":"after"}`); status != http.StatusOK {
+					t.Errorf("once the file is back the answer is %d, want 200", status)
+				}
+			}
+			r.end(t, syscall.SIGTERM)
+			if n := strings.Count(r.stderr.String(), `"msg":"store unavailable"`); n != 1 {
+				t.Errorf("the log says %d times that the store is unavailable, want once:\n%s", n, &r.stderr)
+			}
+		})
+	}
+}
+
+// A service that has met damage in its file is not ready, and says what to do.
+func TestStoreDamaged(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "plants.db")
+	r := watched(t, dir, "plants.db")
+	var plants []string
+	for id := range 1000 {
+		plants = append(plants, fmt.Sprintf(`{"id":%d,"name":"%s"}`, id, strings.Repeat("n", 500)))
+	}
+	if status, _ := r.call(t, "POST", "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`); status != http.StatusOK {
+		t.Fatalf("the batch is answered %d", status)
+	}
+	r.end(t, syscall.SIGTERM)
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = file.WriteAt(make([]byte, 4096), 50*4096)
+	file.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	r = watched(t, dir, "plants.db")
+	r.wantReady(t, "") // nothing has read that page
+	if status, _ := r.call(t, "GET", "/plants?limit=1000", ""); status != http.StatusServiceUnavailable {
+		t.Errorf("a list over the damage is answered %d, want 503", status)
+	}
+	const hint = "the file is damaged: stop the service, move the file away together with its -wal and -shm files, and restore a backup"
+	if status, body := r.page(t, "/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, hint) {
+		t.Errorf("/readyz is %d %s, want the hint", status, body)
+	}
+	r.end(t, syscall.SIGTERM)
+	if n := strings.Count(r.stderr.String(), `"msg":"store damaged"`); n != 1 || !strings.Contains(r.stderr.String(), hint) {
+		t.Errorf("the log has the damage %d times, want once, with the hint:\n%s", n, &r.stderr)
+	}
+}
+
+// backup runs plantstore backup.
+func backup(t *testing.T, store, file string) {
+	t.Helper()
+	if out, err := exec.Command("plantstore", "backup", "--store", store, file).CombinedOutput(); err != nil {
+		t.Fatalf("plantstore backup: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,152 @@
+package sqlite
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// A file that is moved, removed or replaced while it is open takes no write that
+// is acknowledged; once it is back it does.
+func TestMovedFile(t *testing.T) {
+	for name, c := range map[string]struct {
+		suffix string
+		move   func(t *testing.T, path string)
+	}{
+		"the database is moved":   {"", func(*testing.T, string) {}},
+		"the database is removed": {"", func(t *testing.T, path string) { os.Remove(path + ".moved") }},
+		"the database is replaced": {"", func(t *testing.T, path string) {
+			data, err := os.ReadFile(path + ".moved")
+			if err == nil {
+				err = os.WriteFile(path, data, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"the log is moved":    {"-wal", func(*testing.T, string) {}},
+		"the log is removed":  {"-wal", func(t *testing.T, path string) { os.Remove(path + ".moved") }},
+		"the log is replaced": {"-wal", func(t *testing.T, path string) { garbage(filepath.Base(path))(t, filepath.Dir(path)) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := filepath.Join(t.TempDir(), "plants.db")
+			path := filepath.Join(t.TempDir(), "link.db") // SQLite keeps the log beside the target
+			if err := os.Symlink(target, path); err != nil {
+				t.Fatal(err)
+			}
+			s := openStore(t, path)
+			var log bytes.Buffer
+			s.files.log = slog.New(slog.NewTextHandler(&log, nil))
+			if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Rename(target+c.suffix, target+c.suffix+".moved"); err != nil {
+				t.Fatal(err)
+			}
+			c.move(t, target+c.suffix)
+			for id := range int64(3) {
+				err := s.Create(t.Context(), plant.Plant{ID: 10 + id})
+				if !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, token.ErrUnavailable) {
+					t.Errorf("Create = %v, want %v", err, plant.ErrUnavailable)
+				}
+			}
+			if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), c.suffix+" was moved, removed or replaced") {
+				t.Errorf("Ready = %v, want the reason", err)
+			}
+			if _, err := s.Get(t.Context(), 1); err != nil {
+				t.Errorf("meanwhile Get(1) = %v", err)
+			}
+			if n := strings.Count(log.String(), "level=ERROR"); n != 1 {
+				t.Errorf("the log has %d errors, want 1:\n%s", n, &log)
+			}
+			if err := os.Rename(target+c.suffix+".moved", target+c.suffix); err != nil {
+				return // it was removed
+			}
+			if err := s.Ready(t.Context()); err != nil {
+				t.Errorf("once the file is back Ready = %v", err)
+			}
+			if err := s.Create(t.Context(), plant.Plant{ID: 2}); err != nil {
+				t.Errorf("once the file is back Create = %v", err)
+			}
+			if n := strings.Count(log.String(), "available again"); n != 1 {
+				t.Errorf("the log says %d times that the store is back, want 1:\n%s", n, &log)
+			}
+		})
+	}
+}
+
+// Watch finds out while nobody uses the store.
+func TestWatch(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	lines := make(lines, 10)
+	s.Watch(slog.New(slog.NewTextHandler(lines, nil)))
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case line := <-lines:
+		if !strings.Contains(line, "level=ERROR") || !strings.Contains(line, path) {
+			t.Errorf("the log has %q, want an error that names %s", line, path)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("no line in the log 20 s after the file was removed")
+	}
+}
+
+// lines receives what is written.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
+// A damaged file is unavailable, not a fault of ours, and the store is not ready
+// once a statement has found the damage.
+func TestDamagedFile(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "from")
+	s, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, 0, 1<<20)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	damage(t, folder)
+	s = openStore(t, path)
+	var log bytes.Buffer
+	s.files.log = slog.New(slog.NewTextHandler(&log, nil))
+	if err := s.Ready(t.Context()); err != nil {
+		t.Errorf("before a statement finds the damage Ready = %v", err)
+	}
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			_, _, err := s.List(t.Context(), plant.Page{Limit: 2000})
+			if !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, token.ErrUnavailable) {
+				t.Errorf("List = %v, want %v", err, plant.ErrUnavailable)
+			}
+		})
+	}
+	all.Wait()
+	for range 3 {
+		if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), adviceDamaged) {
+			t.Errorf("Ready = %v, want what to do", err)
+		}
+	}
+	if n := strings.Count(log.String(), "store damaged"); n != 1 || !strings.Contains(log.String(), adviceDamaged) {
+		t.Errorf("the log has the damage %d times, want 1 with what to do:\n%s", n, &log)
+	}
+}
