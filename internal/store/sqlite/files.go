@@ -3,6 +3,7 @@ package sqlite
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -36,6 +37,18 @@ type openFiles struct {
 type openedFile struct {
 	path string
 	info os.FileInfo
+}
+
+// createFile creates the database that SQLite is about to open, readable by its
+// owner alone because it holds the hashes of tokens. SQLite gives the log and
+// its index the mode of the database. The errors are left to SQLite to find.
+func createFile(path string) {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return // to open and close it would release the locks of another connection
+	}
+	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err == nil {
+		f.Close()
+	}
 }
 
 // open remembers the files that SQLite has just opened.

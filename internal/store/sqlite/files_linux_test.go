@@ -8,12 +8,39 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
+
+// Whatever the umask is, other users can read neither a store nor a copy of it.
+func TestFileMode(t *testing.T) {
+	before := syscall.Umask(0)
+	defer syscall.Umask(before)
+	folder := t.TempDir()
+	path := filepath.Join(folder, "plants.db")
+	s := openStore(t, path)
+	if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Copy(t.Context(), path, filepath.Join(folder, "copy.db"), ignore); err != nil {
+		t.Fatal(err)
+	}
+	openStore(t, filepath.Join(folder, "copy.db"))
+	names := files(t, folder)
+	if len(names) != 6 {
+		t.Errorf("the folder has %q, want two databases, each with -wal and -shm", names)
+	}
+	for _, name := range names {
+		info, err := os.Stat(filepath.Join(folder, name))
+		if err != nil || info.Mode() != 0o600 {
+			t.Errorf("the mode of %s is %v, %v, want 0600", name, info.Mode(), err)
+		}
+	}
+}
 
 // A file that is moved, removed or replaced while it is open takes no write that
 // is acknowledged; once it is back it does.

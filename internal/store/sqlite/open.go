@@ -177,9 +177,12 @@ func openReader(path string) (*sqlite.Conn, error) {
 // openWriter opens the connection that writes, creates the file if there is
 // none, and brings the schema up to date.
 func openWriter(ctx context.Context, path string) (*sqlite.Conn, error) {
+	if path != Memory {
+		createFile(path)
+	}
 	// Without WAL readers and the writer would wait for each other. It is set
 	// first: what is set before it is not always kept.
-	conn, err := openConn(path, "PRAGMA journal_mode = WAL;"+forWriter, sqlite.OpenCreate)
+	conn, err := openConn(path, "PRAGMA journal_mode = WAL;"+forWriter)
 	if err != nil {
 		return nil, err
 	}
