@@ -71,7 +71,7 @@ func (r *running) wantReady(t *testing.T, reason string) {
 	if reason != "" {
 		want, text = http.StatusServiceUnavailable, reason
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(longEnough); ; time.Sleep(10 * time.Millisecond) {
 		status, body := r.page(t, "/readyz")
 		if status == want && strings.HasPrefix(body, text) {
 			return
@@ -128,6 +128,7 @@ func metricsOf(pattern *regexp.Regexp, text string) map[string]bool {
 }
 
 func TestScrape(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -219,6 +220,7 @@ func TestScrape(t *testing.T) {
 
 // While another program holds the file the store takes no writes.
 func TestReadyOnSQLite(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	r := watched(t, dir, "plants.db")
 	r.wantReady(t, "")
@@ -266,6 +268,7 @@ func TestReadyOnPostgres(t *testing.T) {
 // A service that is told to stop says so at once, and its admin listener stays
 // until the last request is answered.
 func TestDraining(t *testing.T) {
+	t.Parallel()
 	r := watched(t, t.TempDir(), "plants.db")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	if err != nil {
@@ -275,9 +278,13 @@ func TestDraining(t *testing.T) {
 	body := `{"id":1,"name":"n"}`
 	fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		r.token, len(body), body[:5])
+	deadline := time.Now().Add(longEnough)
 	for inFlight := ""; inFlight != "1"; {
 		_, scrape := r.page(t, "/metrics")
 		inFlight = seriesIn(scrape)["plantstore_http_requests_in_flight"]
+		if time.Now().After(deadline) {
+			t.Fatalf("%q requests are in flight, want the one that was sent by half", inFlight)
+		}
 	}
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -293,8 +300,7 @@ func TestDraining(t *testing.T) {
 	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("the request in flight was answered %v, %v", resp, err)
 	}
-	<-r.drained
-	if err := r.cmd.Wait(); err != nil {
+	if err := r.wait(); err != nil {
 		t.Errorf("it ended with %v\n%s", err, r.stderr.String())
 	}
 	if resp, err := http.Get(r.adminURL + "/livez"); err == nil {
@@ -305,13 +311,13 @@ func TestDraining(t *testing.T) {
 
 // The id of an answer finds its request in the log.
 func TestLogRequests(t *testing.T) {
+	t.Parallel()
 	r := watched(t, t.TempDir(), "plants.db", "--log-requests", "all", "--log-slow", "0s")
 	_, header := r.call(t, "GET", "/plants/"+r.token+"?"+r.token, "")
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	<-r.drained
-	if err := r.cmd.Wait(); err != nil {
+	if err := r.wait(); err != nil {
 		t.Fatal(err)
 	}
 	var found int

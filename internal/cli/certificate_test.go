@@ -103,8 +103,9 @@ func trusting(t *testing.T, certFile string) *http.Transport {
 
 // What README shows is the same over HTTP/2.
 func TestReadmeTLS(t *testing.T) {
+	t.Parallel()
 	r, dir := launchTLS(t, "127.0.0.1")
-	client := &http.Client{Transport: contract.Transport(t, trusting(t, filepath.Join(dir, "cert.pem")))}
+	client := &http.Client{Timeout: longEnough, Transport: contract.Transport(t, trusting(t, filepath.Join(dir, "cert.pem")))}
 	typeCommands(t, tour(t), r, client, "HTTP/2.0")
 
 	for _, c := range []struct {
@@ -139,6 +140,7 @@ func TestReadmeTLS(t *testing.T) {
 // The curl line that is printed works as it stands, whatever the certificate is
 // for.
 func TestPrintedCurlTLS(t *testing.T) {
+	t.Parallel()
 	for host, want := range map[string]string{
 		"127.0.0.1":          `https://127\.0\.0\.1:(\d+)/plants --cacert cert\.pem`,
 		"localhost":          `https://localhost:(\d+)/plants --connect-to localhost:\d+:127\.0\.0\.1:\d+ --cacert cert\.pem`,
@@ -179,7 +181,7 @@ func TestPrintedCurlTLS(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			resp, err := (&http.Client{Transport: contract.Transport(t, transport)}).Do(req)
+			resp, err := (&http.Client{Timeout: longEnough, Transport: contract.Transport(t, transport)}).Do(req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -193,10 +195,11 @@ func TestPrintedCurlTLS(t *testing.T) {
 // A certificate that is renewed on the disk is the one of the next connection;
 // while the files do not fit each other the old one goes on.
 func TestRenewal(t *testing.T) {
+	t.Parallel()
 	r, dir := launchTLS(t, "127.0.0.1")
 	shown := func() []byte {
 		t.Helper()
-		conn, err := tls.Dial("tcp", strings.TrimPrefix(r.url, "https://"), &tls.Config{InsecureSkipVerify: true})
+		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: longEnough}, "tcp", strings.TrimPrefix(r.url, "https://"), &tls.Config{InsecureSkipVerify: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,6 +244,7 @@ func TestRenewal(t *testing.T) {
 
 // The metric is the end of the certificate of the next connection.
 func TestCertificateMetric(t *testing.T) {
+	t.Parallel()
 	const name = "plantstore_tls_certificate_expiry_timestamp_seconds"
 	dir := t.TempDir()
 	expiry := time.Now().Add(time.Hour)
@@ -263,6 +267,7 @@ func TestCertificateMetric(t *testing.T) {
 
 // An expired certificate is used, and the log says why nobody connects.
 func TestExpired(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := writeCertificate(dir, "cert", "127.0.0.1", time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
@@ -279,10 +284,11 @@ func TestExpired(t *testing.T) {
 
 // Over HTTP/2, too, every request that was sent is answered, or was refused.
 func TestStopHTTP2(t *testing.T) {
+	t.Parallel()
 	r, dir := launchTLS(t, "127.0.0.1")
 	transport := trusting(t, filepath.Join(dir, "cert.pem"))
 	transport.MaxConnsPerHost = 1 // all on one connection
-	client := &http.Client{Transport: transport}
+	client := &http.Client{Timeout: longEnough, Transport: transport}
 	var lastID, created atomic.Int64
 	loaded := make(chan struct{})
 	begin := sync.OnceFunc(func() { close(loaded) })

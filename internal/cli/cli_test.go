@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"flag"
 	"io"
 	"net/http"
 	"os"
@@ -22,6 +23,11 @@ import (
 func TestMain(m *testing.M) {
 	// With the race detector every program would wait a second before it exits.
 	os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
+	http.DefaultClient.Timeout = longEnough // no command uses it
+	// The tests mostly wait for programs, so more of them run than there are processors.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	testscript.Main(m, map[string]func(){
 		"plantstore": func() { os.Exit(Main("")) },
 	})
@@ -59,6 +65,7 @@ func TestScriptsPostgres(t *testing.T) {
 }
 
 func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
+	t.Parallel()
 	species, err := filepath.Abs("../transfer/testdata/species.csv")
 	if err != nil {
 		t.Fatal(err)
@@ -119,8 +126,7 @@ func quit(ts *testscript.TestScript, neg bool, args []string) {
 	r := *started
 	*started = nil
 	ts.Check(r.cmd.Process.Signal(signals[args[0]]))
-	<-r.drained
-	err := r.cmd.Wait()
+	err := r.wait()
 	if (err != nil) != neg {
 		ts.Fatalf("plantstore ended with %v after %s\n%s", err, args[0], r.stderr.String())
 	}
@@ -137,6 +143,7 @@ func sendHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	req.URL.Opaque = args[1] // sent as it stands, * included
 	req.Header.Set("Content-Type", "application/json")
+	req.Close = true // an idle connection would keep a later quit waiting
 	if token := ts.Getenv("TOKEN"); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}

@@ -16,6 +16,7 @@ import (
 // Another team's service, in a module of its own, compiles with the generated
 // client and its few modules, and handles everything that the program answers.
 func TestConsumer(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile("testdata/consumer/main.go")
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +63,7 @@ delete: 204
 // What README says under "Use it from Go" compiles in a module that has nothing
 // but the client, and does what it says, against a service that keeps nothing.
 func TestReadmeFromGo(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -97,12 +99,15 @@ func TestReadmeFromGo(t *testing.T) {
 	if got := runConsumer(t, program, "SERVER="+r.url, "TOKEN="+r.token); strings.Count(got, "\n") != 1+2500 {
 		t.Errorf("the program in README lists %d of 2500 plants", strings.Count(got, "\n")-1)
 	}
-	cmd := exec.CommandContext(t.Context(), program)
+	cmd := newCommand(t, program)
 	cmd.Env = append(os.Environ(), "SERVER="+r.url, "TOKEN=nobody")
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "401 Unauthorized") {
 		t.Errorf("without a token the program in README says %q, %v", out, err)
 	}
 }
+
+// buildTime is how long a test waits for the compiler, whose cache may be empty.
+const buildTime = 5 * time.Minute
 
 // buildConsumer compiles a program in a module of its own, as another team
 // would have it, and returns it and the modules that it came to need.
@@ -128,12 +133,14 @@ func buildConsumer(t *testing.T, source string) (program string, modules []strin
 		}
 	}
 	program = filepath.Join(dir, "consumer")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
+	ctx, cancel := context.WithTimeout(t.Context(), buildTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, ".")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	cmd = exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".")
+	cmd = exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
 	out, err := cmd.Output()
 	if err != nil {
@@ -152,9 +159,7 @@ func buildConsumer(t *testing.T, source string) (program string, modules []strin
 
 func runConsumer(t *testing.T, program string, env ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // paging may go in circles
-	defer cancel()
-	cmd := exec.CommandContext(ctx, program)
+	cmd := newCommand(t, program) // paging may go in circles
 	cmd.Env = append(os.Environ(), env...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +12,7 @@ import (
 
 // With an admin listener the service is well as long as it is ready.
 func TestHealthcheckReady(t *testing.T) {
+	t.Parallel()
 	r, m, conn := halfSent(t, "--admin-addr", "127.0.0.1:0")
 	_, addr, _ := strings.Cut(r.adminURL, "://")
 	if got := output(t, "healthcheck", "--admin-addr", addr); got != "ready" {
@@ -22,21 +22,21 @@ func TestHealthcheckReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.expect(t, "STOPPING=1")
-	out, err := exec.Command("plantstore", "healthcheck", "--admin-addr", addr).CombinedOutput()
+	out, err := newCommand(t, "plantstore", "healthcheck", "--admin-addr", addr).CombinedOutput()
 	if err == nil || !strings.HasPrefix(string(out), "plantstore: healthcheck: not ready: 503 Service Unavailable: draining") {
 		t.Errorf("healthcheck of a service that stops says %q, %v, want that it drains", out, err)
 	}
 	if _, err := io.WriteString(conn, "2}"); err != nil {
 		t.Fatal(err)
 	}
-	<-r.drained
-	if err := r.cmd.Wait(); err != nil {
+	if err := r.wait(); err != nil {
 		t.Errorf("plantstore serve ended with %v\n%s", err, &r.stderr)
 	}
 }
 
 // A service that accepts and says nothing is not well.
 func TestHealthcheckSilence(t *testing.T) {
+	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

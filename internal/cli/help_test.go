@@ -7,6 +7,7 @@ import (
 
 // Every command explains itself, with an example to type.
 func TestHelpHasExamples(t *testing.T) {
+	t.Parallel()
 	var check func(path ...string)
 	check = func(path ...string) {
 		help := output(t, append(path, "--help")...)

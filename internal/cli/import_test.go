@@ -8,7 +8,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -25,6 +24,7 @@ import (
 // Whatever a plant is made of, export, import and export again give the same
 // file, in either format; a plant that fills a whole request is among them.
 func TestExportImportExport(t *testing.T) {
+	t.Parallel()
 	first := launchServe(t)
 	const envelope = `{"id":100,"name":""}`
 	plants := []plantapi.NewPlant{
@@ -63,6 +63,7 @@ func TestExportImportExport(t *testing.T) {
 // A page may end before it holds as many plants as were asked for: only Link
 // says whether more follow.
 func TestExportFollowsShortPages(t *testing.T) {
+	t.Parallel()
 	r := launchServe(t)
 	const plants = 6 // of a MiB each: a page ends after 4 MiB
 	name := bytes.Repeat([]byte("x"), 1_000_000)
@@ -77,6 +78,7 @@ func TestExportFollowsShortPages(t *testing.T) {
 // Lost answers, a busy service and a broken one delay an import and an export,
 // and change nothing about them.
 func TestImportThroughFaults(t *testing.T) {
+	t.Parallel()
 	r := launchServe(t)
 	var requests atomic.Int64
 	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
@@ -121,6 +123,7 @@ func TestImportThroughFaults(t *testing.T) {
 // Ctrl-C stops an import after the requests under way, and running it again
 // completes it.
 func TestImportIsStoppedAndRunAgain(t *testing.T) {
+	t.Parallel()
 	r := launchServe(t)
 	var requests atomic.Int64
 	third, goOn := make(chan struct{}), make(chan struct{})
@@ -143,7 +146,7 @@ func TestImportIsStoppedAndRunAgain(t *testing.T) {
 	defer pr.Close()
 	defer pw.Close()
 	go func() { _, _ = pw.Write(readFile(t, file)) }()
-	cmd := exec.Command("plantstore", "import", "--format", "csv", "-")
+	cmd := newCommand(t, "plantstore", "import", "--format", "csv", "-")
 	cmd.Env, cmd.Stdin = (&remoteServer{proxy, r.token}).env(), pr
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -178,6 +181,7 @@ func TestImportIsStoppedAndRunAgain(t *testing.T) {
 // A batch with many bad rows takes no more than a few requests for each of
 // them, and stores every other row.
 func TestBadRowsCostThemselves(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct{ every, requests int }{
 		"one in a thousand": {1000, 4}, "one in ten": {10, 500}, "all": {1, 2000},
 	} {
@@ -206,7 +210,7 @@ func TestBadRowsCostThemselves(t *testing.T) {
 				requests.Add(1)
 				forward.ServeHTTP(w, req)
 			})
-			cmd := exec.CommandContext(t.Context(), "plantstore", "import", file)
+			cmd := newCommand(t, "plantstore", "import", file)
 			cmd.Env = (&remoteServer{proxy, r.token}).env()
 			out, err := cmd.Output()
 			bad := int64(1000 / every)
@@ -225,6 +229,7 @@ func TestBadRowsCostThemselves(t *testing.T) {
 
 // No request is larger than services take, whatever the plants are.
 func TestBatchesAreBounded(t *testing.T) {
+	t.Parallel()
 	r := launchServe(t)
 	var requests, refused atomic.Int64
 	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
@@ -278,7 +283,7 @@ func (s *remoteServer) env() []string {
 // stdout.
 func (s *remoteServer) command(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "plantstore", args...)
+	cmd := newCommand(t, "plantstore", args...)
 	var stderr strings.Builder
 	cmd.Env, cmd.Stderr = s.env(), &stderr
 	out, err := cmd.Output()

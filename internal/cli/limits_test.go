@@ -50,6 +50,7 @@ func TestCheckOrigin(t *testing.T) {
 // The flag --max-in-flight reaches the handler: while a request waits for its
 // body, another one is refused.
 func TestMaxInFlight(t *testing.T) {
+	t.Parallel()
 	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--print-token", "--max-in-flight", "1")
 	if err != nil {
 		t.Fatal(err)

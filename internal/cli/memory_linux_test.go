@@ -21,6 +21,7 @@ import (
 // must succeed, if need be when it is repeated.
 // PLANTSTORE_MEMORY_CLIENTS is the number of clients.
 func TestMemory(t *testing.T) {
+	t.Parallel()
 	clients := 4
 	if text := os.Getenv("PLANTSTORE_MEMORY_CLIENTS"); text != "" {
 		var err error
@@ -40,7 +41,7 @@ func tryMemory(t *testing.T, clients int, store string) {
 	}
 	defer r.kill()
 	peak := r.watchMemory(t)
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	client := &http.Client{Timeout: longEnough, Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	defer client.CloseIdleConnections()
 	for i, c := range []struct{ method, path, body string }{
 		{"POST", "/plants", `{"id":%d,"name":"n","tag":"%s"}`},

@@ -14,6 +14,7 @@ import (
 // TestReadme types the command lines of README's section "Use it" and compares
 // what comes back with what is printed there; … stands for anything.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	r, err := launch(t.TempDir(), []string{"HOME=" + t.TempDir()}, "--addr", "127.0.0.1:0", "--print-token")
 	if err != nil {
 		t.Fatal(err)

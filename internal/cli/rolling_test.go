@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ import (
 // Two servers on one store, behind a proxy, are restarted one after the other,
 // and no client of the proxy sees it.
 func TestRollingRestart(t *testing.T) {
+	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { testRollingRestart(t, filepath.Join(t.TempDir(), "plants.db")) })
 	t.Run("postgres", func(t *testing.T) { testRollingRestart(t, pgtest.DSN(t)) })
 }
@@ -74,7 +76,9 @@ func testRollingRestart(t *testing.T, store string) {
 				}
 				id := lastID.Add(1)
 				var resp *plantclient.CreatePlantResponse
-				resp, err = client.CreatePlantWithResponse(t.Context(), plantapi.NewPlant{ID: id, Name: plantName(id)})
+				ctx, cancel := context.WithTimeout(t.Context(), longEnough)
+				resp, err = client.CreatePlantWithResponse(ctx, plantapi.NewPlant{ID: id, Name: plantName(id)})
+				cancel()
 				if err == nil && resp.JSON200 == nil {
 					err = fmt.Errorf("answered %s: %s", resp.Status(), resp.Body)
 				}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os/exec"
 	"regexp"
@@ -13,7 +14,18 @@ import (
 )
 
 // longEnough is how long a test waits for what must come sooner.
-const longEnough = 30 * time.Second
+const longEnough = time.Minute
+
+// newCommand returns a command that prints its goroutines on stderr and ends if
+// it takes longer than longEnough.
+func newCommand(t testing.TB, program string, args ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(t.Context(), longEnough)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
+	cmd.WaitDelay = time.Second
+	return cmd
+}
 
 // running is a `plantstore serve` that a test has started.
 type running struct {
@@ -73,8 +85,8 @@ func launchProgram(path, dir string, env []string, args ...string) (*running, er
 		case *into = <-line:
 		case <-r.drained:
 			err = fmt.Errorf("it ended")
-		case <-time.After(20 * time.Second):
-			err = fmt.Errorf("it says nothing")
+		case <-time.After(longEnough):
+			err = fmt.Errorf("it has not announced its address or token after %v", longEnough)
 		}
 	}
 	wait(addresses, &r.url)
@@ -94,15 +106,25 @@ func (r *running) end(t *testing.T, signal syscall.Signal) {
 	if err := r.cmd.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
-	<-r.drained
-	if err := r.cmd.Wait(); err != nil {
+	if err := r.wait(); err != nil {
 		t.Fatalf("plantstore serve ended with %v after %v\n%s", err, signal, &r.stderr)
 	}
+}
+
+// wait waits until the program has ended. A program that takes longer than
+// longEnough is told to print its goroutines on stderr.
+func (r *running) wait() error {
+	late := time.AfterFunc(longEnough, func() { _ = r.cmd.Process.Signal(syscall.SIGQUIT) })
+	<-r.drained
+	err := r.cmd.Wait()
+	if !late.Stop() {
+		return fmt.Errorf("it had not ended after %v: %w", longEnough, err)
+	}
+	return err
 }
 
 // kill ends the program without a word.
 func (r *running) kill() {
 	_ = r.cmd.Process.Kill()
-	<-r.drained
-	_ = r.cmd.Wait()
+	_ = r.wait()
 }

@@ -28,7 +28,7 @@ func newManager(t *testing.T, path string) manager {
 func (m manager) expect(t *testing.T, want string) {
 	t.Helper()
 	buf := make([]byte, 1<<10)
-	_ = m.conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = m.conn.SetReadDeadline(time.Now().Add(longEnough))
 	n, err := m.conn.Read(buf)
 	if got := string(buf[:n]); got != want || err != nil {
 		t.Fatalf("the service manager was told %q, %v, want %q", got, err, want)
@@ -36,6 +36,7 @@ func (m manager) expect(t *testing.T, want string) {
 }
 
 func TestNotify(t *testing.T) {
+	t.Parallel()
 	paths := map[string]string{"path": filepath.Join(t.TempDir(), "notify")}
 	if runtime.GOOS == "linux" {
 		paths["abstract"] = fmt.Sprintf("@plantstore-test-%d", time.Now().UnixNano())

@@ -42,6 +42,7 @@ func stopRounds(t *testing.T) int {
 // sent on a connection, whole; who comes later is refused at connect; and what
 // it has acknowledged is there when it is started again.
 func TestStop(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	env := []string{"GORACE=" + os.Getenv("GORACE"), "PLANTSTORE_TOKEN=a-static-token-of-ours"}
 	start := func() *running {
@@ -113,7 +114,7 @@ type creator struct {
 // run creates plants until nobody listens any more.
 func (c creator) run() error {
 	for {
-		conn, err := net.Dial("tcp", c.addr)
+		conn, err := net.DialTimeout("tcp", c.addr, longEnough)
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			return nil
 		}
@@ -130,7 +131,7 @@ func (c creator) run() error {
 
 // use sends creates until the server says that it closes the connection.
 func (c creator) use(conn net.Conn) error {
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	_ = conn.SetDeadline(time.Now().Add(longEnough))
 	answers := bufio.NewReader(conn)
 	for n := 0; ; n++ {
 		id, header := c.newID(), ""
@@ -193,6 +194,7 @@ func (n names) Flush() error { return nil }
 // A request of which half has been sent when the program is told to stop is
 // answered once the rest is there.
 func TestStopWaitsForRequest(t *testing.T) {
+	t.Parallel()
 	r, m, conn := halfSent(t)
 	if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
@@ -210,8 +212,7 @@ func TestStopWaitsForRequest(t *testing.T) {
 	if resp := wantAnswer(t, answers, http.StatusUnauthorized); !resp.Close {
 		t.Error("an answer after the signal does not close its connection")
 	}
-	<-r.drained
-	if err := r.cmd.Wait(); err != nil {
+	if err := r.wait(); err != nil {
 		t.Errorf("plantstore serve ended with %v\n%s", err, &r.stderr)
 	}
 }
@@ -230,20 +231,24 @@ func wantAnswer(t *testing.T, answers *bufio.Reader, status int) *http.Response 
 
 // A second signal does not wait for the request.
 func TestStopAtOnce(t *testing.T) {
+	t.Parallel()
 	r, m, _ := halfSent(t)
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	m.expect(t, "STOPPING=1")
+	late := time.After(longEnough)
 	for ended := false; !ended; { // it may not yet be ready for another
 		_ = r.cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-r.drained:
 			ended = true
+		case <-late:
+			t.Fatalf("plantstore serve had not ended %v after a second signal", longEnough)
 		case <-time.After(50 * time.Millisecond):
 		}
 	}
-	err := r.cmd.Wait()
+	err := r.wait()
 	e, ok := errors.AsType[*exec.ExitError](err)
 	if !ok || e.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
 		t.Errorf("plantstore serve ended with %v, want by the signal", err)
@@ -268,7 +273,7 @@ func halfSent(t *testing.T, args ...string) (*running, manager, net.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(longEnough))
 	if _, err := io.WriteString(conn, "POST /plants HTTP/1.1\r\nHost: plants\r\nAuthorization: Bearer a-static-token-of-ours\r\n"+
 		"Content-Type: application/json\r\nContent-Length: 8\r\nExpect: 100-continue\r\n\r\n"); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"errors"
 	"net/http"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 // A revocation bites on every server within a second of the moment when
 // `plantstore token revoke` returned, however hard a client tries.
 func TestRevocationBites(t *testing.T) {
+	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { testRevocationBites(t, filepath.Join(t.TempDir(), "plants.db")) })
 	t.Run("postgres", func(t *testing.T) { testRevocationBites(t, pgtest.DSN(t)) })
 }
@@ -75,7 +75,7 @@ func testRevocationBites(t *testing.T, store string) {
 // output runs the program and returns what it printed on stdout.
 func output(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "plantstore", args...).Output()
+	out, err := newCommand(t, "plantstore", args...).Output()
 	if err != nil {
 		if e, ok := errors.AsType[*exec.ExitError](err); ok {
 			t.Fatalf("plantstore %s: %s", args[0], e.Stderr)
@@ -88,28 +88,12 @@ func output(t *testing.T, args ...string) string {
 // startServer starts `plantstore serve` on a store and returns its address.
 func startServer(t *testing.T, store string) (url string) {
 	t.Helper()
-	cmd := exec.Command("plantstore", "serve", "--addr", "127.0.0.1:0", "--store", store, "--failed-auth-limit", "off")
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	pipe, err := cmd.StdoutPipe()
+	r, err := launch(t.TempDir(), nil, "--addr", "127.0.0.1:0", "--store", store, "--failed-auth-limit", "off")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("plantstore serve: %v\n%s", err, &stderr)
-		}
-	})
-	line, err := bufio.NewReader(pipe).ReadString('\n')
-	if m := announcement.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
-		return m[1]
-	}
-	t.Fatalf("plantstore serve printed %q, %v", line, err)
-	return ""
+	t.Cleanup(func() { r.end(t, syscall.SIGTERM) })
+	return r.url
 }
 
 // createPlant sends a create, always of the same plant, and returns the status.

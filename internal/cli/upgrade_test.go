@@ -33,6 +33,7 @@ const firstOnPostgres = "4250a8c"
 // goes on from what the other has written. One of the old is started again on
 // what the new has made of the schema.
 func TestRollingUpgrade(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.DSN(t)
 	current, err := exec.LookPath("plantstore")
 	if err != nil {
@@ -103,7 +104,7 @@ func TestRollingUpgrade(t *testing.T) {
 func releaseBefore(t *testing.T) string {
 	t.Helper()
 	// A tag on HEAD itself is this release.
-	if tag, err := exec.CommandContext(t.Context(), "git", "describe", "--tags", "--abbrev=0", "HEAD^").Output(); err == nil {
+	if tag, err := newCommand(t, "git", "describe", "--tags", "--abbrev=0", "HEAD^").Output(); err == nil {
 		return strings.TrimSpace(string(tag))
 	}
 	return firstOnPostgres
@@ -114,8 +115,10 @@ func releaseBefore(t *testing.T) string {
 func buildReleaseBefore(t *testing.T) string {
 	t.Helper()
 	folder, commit := t.TempDir(), releaseBefore(t)
+	ctx, cancel := context.WithTimeout(t.Context(), buildTime)
+	defer cancel()
 	run := func(dir, name string, args ...string) {
-		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd := exec.CommandContext(ctx, name, args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s %s: %v\n%s\nThis test builds the program of %s: it needs a clone with the history "+
@@ -172,8 +175,7 @@ func (r *rotation) remove(t *testing.T, m *member) {
 	if err := m.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	<-m.drained
-	if err := m.cmd.Wait(); err != nil {
+	if err := m.wait(); err != nil {
 		t.Errorf("the server ended with %v\n%s", err, m.stderr.String())
 	}
 }
@@ -351,7 +353,7 @@ func mustEqual(t *testing.T, got, want *plantapi.StoredPlant) {
 
 func createToken(t *testing.T, program, dsn string) (text string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program, "token", "create", "--name", "n", "--scope", "read", "--store", dsn)
+	cmd := newCommand(t, program, "token", "create", "--name", "n", "--scope", "read", "--store", dsn)
 	cmd.Stderr = t.Output()
 	out, err := cmd.Output()
 	if err != nil {
@@ -379,11 +381,11 @@ func tokenOnBoth(t *testing.T, current, dsn, text string, servers ...*member) {
 		}
 	}
 	id := text[4:16] // what follows pst_
-	if out, err := exec.CommandContext(t.Context(), current, "token", "revoke", "--store", dsn, id).CombinedOutput(); err != nil {
+	if out, err := newCommand(t, current, "token", "revoke", "--store", dsn, id).CombinedOutput(); err != nil {
 		t.Fatalf("token revoke: %v\n%s", err, out)
 	}
 	for _, m := range servers {
-		for ends := time.Now().Add(20 * time.Second); status(m) != http.StatusUnauthorized; time.Sleep(10 * time.Millisecond) {
+		for ends := time.Now().Add(longEnough); status(m) != http.StatusUnauthorized; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(ends) {
 				t.Fatal("a server goes on taking a token that has been revoked")
 			}
