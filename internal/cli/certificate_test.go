@@ -137,6 +137,22 @@ func TestReadmeTLS(t *testing.T) {
 	}
 }
 
+// TLS 1.2 is the oldest version that the service accepts.
+func TestOldTLSIsRefused(t *testing.T) {
+	t.Parallel()
+	r, _ := launchTLS(t, "127.0.0.1")
+	for version, accepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: longEnough}, "tcp", strings.TrimPrefix(r.url, "https://"),
+			&tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version})
+		if err == nil {
+			conn.Close()
+		}
+		if (err == nil) != accepted {
+			t.Errorf("a handshake with %s ends with %v, want it accepted: %v", tls.VersionName(version), err, accepted)
+		}
+	}
+}
+
 // The curl line that is printed works as it stands, whatever the certificate is
 // for.
 func TestPrintedCurlTLS(t *testing.T) {

@@ -200,6 +200,7 @@ func TestStopWaitsForRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.expect(t, "STOPPING=1")
+	time.Sleep(2 * time.Second) // as a slow client takes
 	if _, err := io.WriteString(conn, "2}"); err != nil {
 		t.Fatal(err)
 	}
@@ -214,6 +215,10 @@ func TestStopWaitsForRequest(t *testing.T) {
 	}
 	if err := r.wait(); err != nil {
 		t.Errorf("plantstore serve ended with %v\n%s", err, &r.stderr)
+	}
+	// How long the program would have waited at most, as README says.
+	if log := r.stderr.String(); !strings.Contains(log, `"drain":"25s"`) {
+		t.Errorf("the log has no drain of 25s:\n%s", log)
 	}
 }
 
