@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
@@ -73,8 +74,17 @@ func TestLostConnection(t *testing.T) {
 			func(ctx context.Context, s *Store) bool { _, err := s.Token(ctx, "new"); return err == nil },
 		},
 	} {
-		for _, answered := range []bool{true, false} {
-			t.Run(fmt.Sprintf("%s, committed %v", name, answered), func(t *testing.T) {
+		for _, lost := range []struct {
+			name     string
+			answered bool
+			says     []byte
+		}{
+			{"committed", true, nil},
+			{"committed, and the server says FATAL", true, fatal},
+			{"not committed", false, nil},
+			{"not committed, and the server says FATAL", false, fatal},
+		} {
+			t.Run(name+", "+lost.name, func(t *testing.T) {
 				dsn := pgtest.DSN(t)
 				other := open(t, dsn)
 				if err := other.Create(t.Context(), base); err != nil {
@@ -89,7 +99,7 @@ func TestLostConnection(t *testing.T) {
 				if _, err := store.Get(t.Context(), 1); err != nil { // there is a connection
 					t.Fatal(err)
 				}
-				proxy.cutCommit(answered, func() {})
+				proxy.cutCommit(lost.answered, lost.says, func() {})
 				if err := c.write(t.Context(), store, before.ETag); err != nil {
 					t.Errorf("the write = %v, want nil", err)
 				}
@@ -118,7 +128,7 @@ func TestLostConnection(t *testing.T) {
 			var after plant.Plant
 			var afterErr error
 			meddled := make(chan struct{})
-			proxy.cutCommit(true, func() {
+			proxy.cutCommit(true, nil, func() {
 				if err := meddle(context.Background(), other); err != nil {
 					t.Error(err)
 				}
@@ -279,6 +289,7 @@ type proxy struct {
 	conns       map[net.Conn]bool
 	armed       bool
 	answered    bool
+	says        []byte
 	cut         func()
 	cuts        int
 	asked       bool // the last to speak was a client
@@ -352,12 +363,28 @@ func (p *proxy) stop() {
 	}
 }
 
+// fatal is what a server says before it closes a connection
+// (pg_terminate_backend, a shutdown, a crash of another session). It says nothing
+// of a commit that was under way.
+var fatal = must((&pgproto3.ErrorResponse{
+	Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01",
+	Message: "terminating connection due to administrator command",
+}).Encode(nil))
+
+func must(message []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return message
+}
+
 // cutCommit cuts the next connection that commits: when the server has answered,
-// after calling fn, or before it has got the request.
-func (p *proxy) cutCommit(answered bool, fn func()) {
+// or before it has got the request. Before that it calls fn and sends the client
+// says.
+func (p *proxy) cutCommit(answered bool, says []byte, fn func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.armed, p.answered, p.cut = true, answered, fn
+	p.armed, p.answered, p.says, p.cut = true, answered, says, fn
 }
 
 func (p *proxy) count() int {
@@ -398,13 +425,19 @@ func (p *proxy) copy(to, from net.Conn, commit func([]byte) bool, answers bool) 
 		}
 		p.asked = !answers
 		var cut func()
+		var says []byte
 		if p.armed && p.answered == answers && commit(b[:n]) {
-			cut, p.armed = p.cut, false
+			cut, says, p.armed = p.cut, p.says, false
 			p.cuts++
 		}
 		p.mu.Unlock()
 		if cut != nil {
 			cut()
+			client := from
+			if answers {
+				client = to
+			}
+			_, _ = client.Write(says)
 			return
 		}
 		if _, err := to.Write(b[:n]); err != nil {

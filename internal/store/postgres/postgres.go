@@ -73,6 +73,10 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	return openConfig(ctx, config)
+}
+
+func openConfig(ctx context.Context, config *pgxpool.Config) (*Store, error) {
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, errNotDSN

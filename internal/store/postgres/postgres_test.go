@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/store/storetest"
@@ -262,33 +260,4 @@ func (p *pair) UpdateToken(ctx context.Context, id string, change func(*token.To
 
 func (p *pair) TouchTokens(ctx context.Context, used map[string]time.Time) error {
 	return p.next().TouchTokens(ctx, used)
-}
-
-// However small a table is when a statement is first planned, its plan suits a
-// large one.
-func TestPlansByIndex(t *testing.T) {
-	store := open(t, pgtest.DSN(t))
-	if err := store.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := store.pool.Exec(t.Context(), `ANALYZE plants`); err != nil {
-		t.Fatal(err)
-	}
-	for _, query := range []string{
-		`SELECT 1 FROM plants WHERE id = ANY('{1,2,3}') ORDER BY id FOR UPDATE`,
-		`UPDATE plants SET name = '' FROM unnest('{1,2}'::BIGINT[]) AS new (id) WHERE plants.id = new.id`,
-		`DELETE FROM plants WHERE id = ANY('{1,2,3}')`,
-	} {
-		rows, err := store.pool.Query(t.Context(), `EXPLAIN `+query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if plan := strings.Join(plan, "\n"); strings.Contains(plan, "Seq Scan") {
-			t.Errorf("%s reads the whole table:\n%s", query, plan)
-		}
-	}
 }

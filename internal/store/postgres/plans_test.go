@@ -1,0 +1,133 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+)
+
+// statements notes the statements about plants that a store sends, with the
+// arguments that it sent last.
+type statements struct {
+	mu   sync.Mutex
+	args map[string][]any
+}
+
+var aboutPlants = regexp.MustCompile(`(FROM|UPDATE|JOIN) plants\b`)
+
+func (s *statements) add(query string, args []any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if aboutPlants.MatchString(query) && !strings.HasPrefix(query, "EXPLAIN") {
+		s.args[query] = args
+	}
+}
+
+func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	s.add(data.SQL, data.Args)
+	return ctx
+}
+
+func (s *statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (s *statements) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	for _, q := range data.Batch.QueuedQueries {
+		s.add(q.SQL, q.Arguments)
+	}
+	return ctx
+}
+
+func (s *statements) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+func (s *statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+// Every statement of the store finds the plants that it is about by an index,
+// also when it is planned while the table is small, and those with a tag by the
+// index of tags.
+func TestPlansByIndex(t *testing.T) {
+	config, err := parse(pgtest.DSN(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := &statements{args: map[string][]any{}}
+	config.ConnConfig.Tracer = sent
+	store, err := openConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+
+	for _, size := range []int{1, 2000} {
+		t.Run(fmt.Sprintf("%d plants", size), func(t *testing.T) {
+			var plants []plant.Plant
+			for id := range size {
+				plants = append(plants, plant.Plant{ID: int64(id), Name: "n", Tag: new(fmt.Sprint("tag ", id%100))})
+			}
+			if err := store.CreateAll(t.Context(), plants); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := store.pool.Exec(t.Context(), `ANALYZE plants`); err != nil {
+				t.Fatal(err)
+			}
+			doEverything(t, store)
+			for _, query := range slices.Sorted(maps.Keys(sent.args)) {
+				plan := explainPlan(t, store, query, sent.args[query])
+				if strings.Contains(plan, "Seq Scan on plants") || size > 1 && !strings.Contains(plan, "Index Cond") {
+					t.Errorf("%s\nreads the whole table:\n%s", query, plan)
+				}
+				byTag := regexp.MustCompile(`plants_by_tag\b.*\n *Index Cond: \(\(tag_hash = .*\) AND \(id >= `)
+				if size > 1 && strings.Contains(query, "tag = $") && !byTag.MatchString(plan) {
+					t.Errorf("%s\ndoes not use the index of tags:\n%s", query, plan)
+				}
+			}
+			if n := len(sent.args); n < 7 {
+				t.Errorf("the store sent %d statements about plants, want at least 7", n)
+			}
+		})
+	}
+}
+
+// doEverything has a store send each of its statements about plants.
+func doEverything(t *testing.T, s *Store) {
+	t.Helper()
+	ctx := t.Context()
+	_, _, putErr := s.Put(ctx, plant.Plant{ID: -1, Name: "new"}, plant.Precondition{})
+	_, patchErr := s.Patch(ctx, -1, plant.Patch{Name: new("changed")}, plant.Precondition{})
+	_, getErr := s.Get(ctx, -1)
+	err := errors.Join(putErr, patchErr, getErr, s.Delete(ctx, -1, plant.Precondition{}))
+	for _, page := range []plant.Page{{Limit: 100}, {After: new(int64(0)), Tag: new("tag 1"), Limit: 100}} {
+		_, _, listErr := s.List(ctx, page)
+		err = errors.Join(err, listErr)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Create(ctx, plant.Plant{ID: 0, Name: "another"}); !errors.Is(err, plant.ErrExists) {
+		t.Fatalf("Create of a taken id = %v, want %v", err, plant.ErrExists)
+	}
+}
+
+// explainPlan returns the plan of a statement on a connection of the store.
+func explainPlan(t *testing.T, s *Store, query string, args []any) string {
+	t.Helper()
+	rows, err := s.pool.Query(t.Context(), `EXPLAIN `+query, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatalf("EXPLAIN %s: %v", query, err)
+	}
+	return strings.Join(plan, "\n")
+}
