@@ -74,7 +74,7 @@ func TestPlansByIndex(t *testing.T) {
 			for id := range size {
 				plants = append(plants, plant.Plant{ID: int64(id), Name: "n", Tag: new(fmt.Sprint("tag ", id%100))})
 			}
-			if err := store.CreateAll(t.Context(), plants); err != nil {
+			if _, err := store.CreateAll(t.Context(), plants); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := store.pool.Exec(t.Context(), `ANALYZE plants`); err != nil {

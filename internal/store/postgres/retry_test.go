@@ -28,7 +28,8 @@ func TestCreatedMeanwhile(t *testing.T) {
 			return err
 		}, plant.ErrPrecondition},
 		"batch": {func(s *Store) error {
-			return s.CreateAll(t.Context(), []plant.Plant{{ID: 1, Name: "batch"}})
+			_, err := s.CreateAll(t.Context(), []plant.Plant{{ID: 1, Name: "batch"}})
+			return err
 		}, plant.ErrExists},
 	} {
 		t.Run(name, func(t *testing.T) {
