@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -38,23 +39,23 @@ func lacksScope(s token.Scope) *failure {
 
 // authenticate tells who is calling. Credentials that are not valid are counted;
 // h are the headers of the answer.
-func (v validator) authenticate(h http.Header, r *http.Request) (token.Token, error) {
-	caller, err := v.identify(r)
+func (v validator) authenticate(ctx context.Context, h http.Header, r *http.Request) (token.Token, error) {
+	caller, err := v.identify(ctx, r)
 	if err == errBadCredentials || errors.Is(err, token.ErrInvalid) {
 		return token.Token{}, v.strangers.failed(h, r, err)
 	}
 	return caller, err
 }
 
-func (v validator) identify(r *http.Request) (token.Token, error) {
+func (v validator) identify(ctx context.Context, r *http.Request) (token.Token, error) {
 	text, err := bearer(r.Header["Authorization"])
 	switch {
 	case err != nil:
 		return token.Token{}, err
 	case v.strangers.suspects(r):
-		return v.tokens.VerifyInTurn(r.Context(), text)
+		return v.tokens.VerifyInTurn(ctx, text)
 	}
-	return v.tokens.Verify(r.Context(), text)
+	return v.tokens.Verify(ctx, text)
 }
 
 // bearer takes the token out of the Authorization headers of a request. Two of

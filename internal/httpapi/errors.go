@@ -47,7 +47,7 @@ var answers = []struct {
 	{token.ErrInvalid, errBadCredentials},
 	{token.ErrUnavailable, errUnavailable},
 	{context.DeadlineExceeded, errUnavailable}, // the store's queue is too long
-	{context.Canceled, errUnavailable},         // nobody is there to read it
+	{context.Canceled, errUnavailable},         // by the store: no client cancels a request
 }
 
 var (
@@ -93,11 +93,7 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	f := failureOf(err)
-	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		x.cut = err // whatever is answered, nobody waits for it
-	} else {
-		fs.note(x, f.code, err)
-	}
+	fs.note(x, f.code, err)
 	status := int(f.code) / 100
 	body := plantapi.Error{Error: int32(f.code), Message: f.message}
 	if len(f.details) > 0 {

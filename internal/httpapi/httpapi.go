@@ -108,7 +108,7 @@ func New(opts Options) (http.Handler, error) {
 	})
 	cors := cors{origins: opts.CORSOrigins, routes: routes}
 	observer := observer{counts: counts, log: opts.Log, all: opts.LogAll, slow: opts.LogSlow}
-	return observer.observe(failures.recoverPanics(secureHeaders(cors.allow(routes.answerOptions(inContext{mux}))))), nil
+	return observer.observe(failures.recoverPanics(secureHeaders(cors.allow(routes.answerOptions(mux))))), nil
 }
 
 // server implements the operations of the document. A request that arrives

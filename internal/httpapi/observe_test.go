@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
@@ -77,43 +80,73 @@ func observed(t *testing.T, wrap func(plant.Store) plant.Store, change func(*htt
 func all(opts *httpapi.Options)    { opts.LogAll = true }
 func failed(opts *httpapi.Options) {}
 
-// stuckPlants is a real store whose reads take until their callers go.
-type stuckPlants struct {
-	plant.Store
-	asked chan struct{}
-}
-
-func (s stuckPlants) Get(ctx context.Context, _ int64) (plant.Plant, error) {
-	close(s.asked)
-	<-ctx.Done()
-	return plant.Plant{}, fmt.Errorf("store: %w", ctx.Err())
-}
-
-// A caller who hangs up is no failure of the service.
+// A client that hangs up while its response is written is no failure of the
+// service.
 func TestHungUp(t *testing.T) {
-	asked := make(chan struct{})
-	s, log, registry := observed(t, func(real plant.Store) plant.Store { return stuckPlants{real, asked} }, failed)
-	ctx, hangUp := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/plants/1", nil)
+	s, log, registry := observed(t, nil, failed)
+	var large []plant.Plant
+	for id := range int64(4) { // together more than the buffers of a connection hold
+		large = append(large, plant.Plant{ID: id, Name: strings.Repeat("\x01", 1<<20)})
+	}
+	if _, err := s.store.CreateAll(t.Context(), large); err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/plants", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+staticToken)
-	go func() {
-		<-asked
-		hangUp()
-	}()
-	if resp, err := http.DefaultClient.Do(req); err == nil {
-		resp.Body.Close()
-		t.Fatalf("answered %s", resp.Status)
+	client := http.Client{Timeout: longEnough}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for log.String() == "" { // until the test is too late
-		time.Sleep(time.Millisecond)
+	resp.Body.Close()
+	for late := time.After(longEnough); log.String() == ""; time.Sleep(time.Millisecond) {
+		select {
+		case <-late:
+			t.Fatalf("waited %v for the log of a response that nobody reads", longEnough)
+		default:
+		}
 	}
-	if l := log.lines(t); len(l) != 1 || l[0].Level != "WARN" || l[0].Msg != "answer cut short" || l[0].Err != "store: context canceled" || l[0].Status != 499 {
+	if l := log.lines(t); len(l) != 1 || l[0].Level != "WARN" || l[0].Msg != "answer cut short" || l[0].Status != 499 {
 		t.Errorf("logged %+v", l)
 	}
-	wantCounts(t, registry, map[string]float64{"getPlant 499": 1})
+	wantCounts(t, registry, map[string]float64{"listPlants 499": 1})
+}
+
+// stuckPlants is a store whose reads and writes wait until their context ends.
+type stuckPlants struct{ plant.Store }
+
+func (stuckPlants) Get(ctx context.Context, _ int64) (plant.Plant, error) {
+	<-ctx.Done()
+	return plant.Plant{}, fmt.Errorf("store: %w", ctx.Err())
+}
+
+func (stuckPlants) Delete(ctx context.Context, _ int64, _ plant.Precondition) error {
+	<-ctx.Done()
+	return fmt.Errorf("store: %w", ctx.Err())
+}
+
+// A request that hangs ends at its deadline, not when its client goes.
+func TestDeadline(t *testing.T) {
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				handler := newBareHandler(t, stuckPlants{}, nil, slog.New(slog.DiscardHandler))
+				ctx, hangUp := context.WithCancel(t.Context())
+				time.AfterFunc(time.Second, hangUp)
+				r := httptest.NewRequestWithContext(ctx, method, "/plants/1", nil)
+				r.Header.Set("Authorization", "Bearer "+staticToken)
+				w, began := httptest.NewRecorder(), time.Now()
+				handler.ServeHTTP(w, r)
+				answer{w.Result(), w.Body.String()}.wantError(t, plantapi.CodeUnavailable)
+				if took := time.Since(began); took != 20*time.Second {
+					t.Errorf("took %v, want 20 seconds", took)
+				}
+			})
+		})
+	}
 }
 
 func TestLog(t *testing.T) {

@@ -2,14 +2,16 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"net/http"
 	"time"
 
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// writeDeadline bounds a write whose caller may have gone.
-const writeDeadline = 20 * time.Second
+// requestDeadline is how long a valid request may take until its response is
+// made. It is shorter than the drain of a shutdown.
+const requestDeadline = 20 * time.Second
 
 // validator holds every request against the document before the generated code
 // sees it.
@@ -29,7 +31,11 @@ func (v validator) validate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		op := v.operations[route{documented(r.Method), r.Pattern}]
 		exchangeOf(w).operation = op
-		if err := v.admit(w, r, op); err != nil {
+		// net/http cancels the context of a request when its client closes the
+		// sending half of the connection, though the client still reads. So no
+		// request is cancelled by its client: deadlines alone end it.
+		ctx := context.WithoutCancel(r.Context())
+		if err := v.admit(ctx, w, r, op); err != nil {
 			v.failures.write(w, r, err)
 			return
 		}
@@ -38,20 +44,17 @@ func (v validator) validate(next http.Handler) http.Handler {
 			v.failures.write(w, r, err)
 			return
 		}
-		if op.scope == token.Write {
-			// A caller who hangs up, or closes its sending half, cancels the
-			// context of a request. What it asked for is done all the same.
-			outliveCaller(r.Context(), time.Now().Add(writeDeadline))
-		}
-		next.ServeHTTP(w, r)
+		ctx, cancel := context.WithTimeout(ctx, requestDeadline)
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
 // admit and then check ask in the order that the document gives. Nothing of the
 // body is read before the caller is admitted, so a stranger costs no memory. Who
 // is admitted is in flight.
-func (v validator) admit(w http.ResponseWriter, r *http.Request, op *operation) error {
-	caller, err := v.authenticate(w.Header(), r)
+func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Request, op *operation) error {
+	caller, err := v.authenticate(ctx, w.Header(), r)
 	if err != nil {
 		return err
 	}
@@ -62,7 +65,7 @@ func (v validator) admit(w http.ResponseWriter, r *http.Request, op *operation) 
 	if err := v.rateLimit.count(w.Header(), caller); err != nil {
 		return err
 	}
-	return v.inFlight.enter(r.Context(), op)
+	return v.inFlight.enter(ctx, op)
 }
 
 // check asks what is being sent.
