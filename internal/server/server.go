@@ -1,4 +1,4 @@
-// Package server runs the service: it opens the store, listens, answers until
+// Package server runs the service: it listens, opens the store, answers until
 // it is told to stop, and then stops without losing a request.
 //
 // [Run] is the wiring, read from top to bottom. The other files hold one part
@@ -62,6 +62,17 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	if err != nil {
 		return err
 	}
+	if err := token.CheckStatic(config.Token); err != nil {
+		return fmt.Errorf("PLANTSTORE_TOKEN: %w", err)
+	}
+	// All that may be wrong with the settings is found before the store is
+	// created or its schema changed. Connections wait in the queue of the
+	// listener until the server accepts them.
+	listener, err := listen(ctx, config.Addr)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // where the server never begins to serve
 
 	// First up and last down: it says why there is no service yet or no more.
 	health, metrics := &Health{}, newMetrics(config.Build)
@@ -83,7 +94,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	measured := storemetrics.New(store)
 	tokens, err := token.NewVerifier(measured, config.Token)
 	if err != nil {
-		return fmt.Errorf("PLANTSTORE_TOKEN: %w", err)
+		return err
 	}
 	defer func() {
 		if err := tokens.Close(); err != nil {
@@ -111,10 +122,6 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	metrics.Register(measured.Metrics, tokens.Metrics)
 	if cert != nil {
 		metrics.Register(cert.metrics)
-	}
-	listener, err := listen(ctx, config.Addr)
-	if err != nil {
-		return err
 	}
 	if config.Token == "" && !config.PrintToken {
 		if err := adviseToken(ctx, log, store, config.Store); err != nil {

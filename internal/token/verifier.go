@@ -32,17 +32,25 @@ type Verifier struct {
 // can carry. Close the Verifier before the store.
 func NewVerifier(store Store, static string) (*Verifier, error) {
 	v := &Verifier{memory: newMemory(store), uses: uses{store: store, closing: make(chan struct{})}}
-	if static == "" {
-		return v, nil
-	}
-	if len(static) < minStaticLen {
-		return nil, fmt.Errorf("a static token needs at least %d characters, this one has %d", minStaticLen, len(static))
-	}
-	if !isB64Token(static) {
-		return nil, errors.New(`a static token may hold letters, digits and -._~+/ only, with = at its end`)
+	if err := CheckStatic(static); err != nil || static == "" {
+		return v, err
 	}
 	v.static = &Token{Name: "static", Scopes: []Scope{Read, Write}, SecretHash: hashOf(static)}
 	return v, nil
+}
+
+// CheckStatic returns the error that [NewVerifier] has for a static token.
+func CheckStatic(static string) error {
+	if static == "" {
+		return nil
+	}
+	if len(static) < minStaticLen {
+		return fmt.Errorf("a static token needs at least %d characters, this one has %d", minStaticLen, len(static))
+	}
+	if !isB64Token(static) {
+		return errors.New(`a static token may hold letters, digits and -._~+/ only, with = at its end`)
+	}
+	return nil
 }
 
 // Verify returns the token whose text this is, or [ErrInvalid] if there is no
