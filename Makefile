@@ -14,7 +14,8 @@ help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## run the service on 127.0.0.1:8080 and print a token and a curl line
-	@go run ./cmd/plantstore serve --print-token
+	@go build -o .build/plantstore ./cmd/plantstore
+	@exec .build/plantstore serve --print-token # go run would report Ctrl-C as an error
 
 test: ## run the tests; needs Go and nothing else
 	go test ./...

@@ -129,7 +129,7 @@ func metricsOf(pattern *regexp.Regexp, text string) map[string]bool {
 
 func TestScrape(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("../../cmd/plantstore/README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,16 +176,16 @@ func TestScrape(t *testing.T) {
 				}
 			}
 
-			// README lists what there is.
+			// The manual lists what there is.
 			listed, there := metricsOf(readmeMetric, string(readme)), metricsOf(scrapedMetric, scrape)
 			for name := range there {
 				if !listed[name] {
-					t.Errorf("README does not list %s", name)
+					t.Errorf("the manual does not list %s", name)
 				}
 			}
 			for name := range listed {
 				if !there[name] && !strings.Contains(name, "_pgx_") && !strings.Contains(name, "_sqlite_") && !strings.Contains(name, "_tls_") {
-					t.Errorf("README lists %s, which there is not", name)
+					t.Errorf("the manual lists %s, which there is not", name)
 				}
 			}
 

@@ -101,12 +101,12 @@ func trusting(t *testing.T, certFile string) *http.Transport {
 	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
 }
 
-// What README shows is the same over HTTP/2.
+// The tour of the API is the same over HTTP/2.
 func TestReadmeTLS(t *testing.T) {
 	t.Parallel()
 	r, dir := launchTLS(t, "127.0.0.1")
 	client := &http.Client{Timeout: longEnough, Transport: contract.Transport(t, trusting(t, filepath.Join(dir, "cert.pem")))}
-	typeCommands(t, tour(t), r, client, "HTTP/2.0")
+	typeCommands(t, curls(t, "api/README.md"), r, client, "HTTP/2.0")
 
 	for _, c := range []struct {
 		method, path, body string

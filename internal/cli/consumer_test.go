@@ -60,22 +60,11 @@ delete: 204
 	}
 }
 
-// What README says under "Use it from Go" compiles in a module that has nothing
-// but the client, and does what it says, against a service that keeps nothing.
-func TestReadmeFromGo(t *testing.T) {
+// The program in api/README.md compiles in a module that has nothing but the
+// client, and does what it says, against a service that keeps nothing.
+func TestReadmeProgram(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, found := strings.Cut(string(readme), "\n## Use it from Go\n")
-	_, code, hasCode := strings.Cut(section, "\n\n    package main\n")
-	if !found || !hasCode {
-		t.Fatal("README has no section with a program")
-	}
-	end := regexp.MustCompile(`\n\n[^ \n]`).FindStringIndex(code)
-	code = regexp.MustCompile(`(?m)^ {4}`).ReplaceAllString("    package main\n"+code[:end[0]+1], "")
-	program, _ := buildConsumer(t, code)
+	program, _ := buildConsumer(t, goCode(t, "api/README.md"))
 
 	r, err := launch(t.TempDir(), os.Environ(), "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token")
 	if err != nil {
@@ -84,26 +73,65 @@ func TestReadmeFromGo(t *testing.T) {
 	t.Cleanup(r.kill)
 	for range 2 { // a repeated create is safe
 		if got, want := runConsumer(t, program, "SERVER="+r.url, "TOKEN="+r.token), "stored Ficus lyrata\n1 Ficus lyrata\n"; got != want {
-			t.Errorf("the program in README says %q, want %q", got, want)
+			t.Errorf("the program in api/README.md says %q, want %q", got, want)
 		}
 	}
 	service := &remoteServer{r.url, r.token}
 	service.send(t, http.MethodPut, "/plants/1", []byte(`{"name":"Ficus elastica"}`))
 	if got, want := runConsumer(t, program, "SERVER="+r.url, "TOKEN="+r.token), "another plant has this id\n1 Ficus elastica\n"; got != want {
-		t.Errorf("the program in README says %q, want %q", got, want)
+		t.Errorf("the program in api/README.md says %q, want %q", got, want)
 	}
 	service.send(t, http.MethodDelete, "/plants/1", nil)
 	file := filepath.Join(t.TempDir(), "plants.csv")
 	writePlants(t, file, 2500)
 	service.command(t, "import", file)
 	if got := runConsumer(t, program, "SERVER="+r.url, "TOKEN="+r.token); strings.Count(got, "\n") != 1+2500 {
-		t.Errorf("the program in README lists %d of 2500 plants", strings.Count(got, "\n")-1)
+		t.Errorf("the program in api/README.md lists %d of 2500 plants", strings.Count(got, "\n")-1)
 	}
 	cmd := newCommand(t, program)
 	cmd.Env = append(os.Environ(), "SERVER="+r.url, "TOKEN=nobody")
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "401 Unauthorized") {
-		t.Errorf("without a token the program in README says %q, %v", out, err)
+		t.Errorf("without a token the program in api/README.md says %q, %v", out, err)
 	}
+}
+
+// The lines in README.md compile, too, and create a plant.
+func TestReadmeLines(t *testing.T) {
+	t.Parallel()
+	r, err := launch(t.TempDir(), os.Environ(), "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.kill)
+	lines := strings.Replace(goCode(t, "README.md"), "http://127.0.0.1:8080", r.url, 1)
+	program, _ := buildConsumer(t, `package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantclient"
+)
+
+func main() {
+`+lines+"}\n")
+	if got, want := runConsumer(t, program, "TOKEN="+r.token), "200 OK {\"name\":\"Ficus lyrata\"}\n\n"; got != want {
+		t.Errorf("the lines in README.md print %q, want %q", got, want)
+	}
+}
+
+// goCode returns the Go code of a page, which has one block of it.
+func goCode(t *testing.T, name string) string {
+	t.Helper()
+	m := regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(readme(t, name), -1)
+	if len(m) != 1 {
+		t.Fatalf("%s has %d blocks of Go, want one", name, len(m))
+	}
+	return m[0][1]
 }
 
 // buildTime is how long a test waits for the compiler, whose cache may be empty.

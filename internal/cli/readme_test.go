@@ -1,38 +1,202 @@
 package cli
 
 import (
+	"bufio"
+	"context"
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/plantstore/plantstore/internal/contract"
 )
 
-// TestReadme types the command lines of README's section "Use it" and compares
-// what comes back with what is printed there; … stands for anything.
-func TestReadme(t *testing.T) {
-	t.Parallel()
-	r, err := launch(t.TempDir(), []string{"HOME=" + t.TempDir()}, "--addr", "127.0.0.1:0", "--print-token")
+// readme returns the text of a page of the documentation.
+func readme(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(r.kill)
-	typeCommands(t, tour(t), r, contract.Client(t), "HTTP/1.1")
+	return string(text)
 }
 
-// tour is what README's section "Use it" has one type.
-func tour(t *testing.T) []command {
+// TestReadme sends what the curl lines of the documentation send, and compares
+// the responses with those on the page; … stands for anything.
+func TestReadme(t *testing.T) {
+	for name, least := range map[string]int{"README.md": 3, "api/README.md": 12} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := launch(t.TempDir(), []string{"HOME=" + t.TempDir()}, "--addr", "127.0.0.1:0", "--print-token")
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(r.kill)
+			all := curls(t, name)
+			if len(all) < least {
+				t.Errorf("the page has %d curl lines, want at least %d", len(all), least)
+			}
+			typeCommands(t, all, r, contract.Client(t), "HTTP/1.1")
+		})
+	}
+}
+
+// curls are the curl lines of a page, and those that keep an ETag.
+func curls(t *testing.T, name string) []command {
 	t.Helper()
-	readme, err := os.ReadFile("../../README.md")
+	return slices.DeleteFunc(commands(readme(t, name)), func(c command) bool {
+		return !strings.HasPrefix(c.line, "curl ") && !strings.HasPrefix(c.line, "ETAG=")
+	})
+}
+
+// TestManual runs the commands of the operator's manual, in order and in one
+// folder, beside the service that one of them starts.
+func TestManual(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(readme), "\n## Use it\n")
-	section, _, _ = strings.Cut(section, "\n## ")
-	return commands(section)
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(root, "internal"), filepath.Join(dir, "internal")); err != nil { // as in a clone
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "PLANTSTORE_ADDR=127.0.0.1:0", "PLANTSTORE_TOKEN=correct-horse-battery-staple")
+	typed := 0
+	for _, c := range commands(readme(t, "cmd/plantstore/README.md")) {
+		switch {
+		case strings.HasSuffix(c.line, " plantstore serve"):
+			r, err := launch(dir, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(r.kill)
+			if want := strings.Replace(c.output, "http://127.0.0.1:8080", r.url, 1); strings.TrimSpace(r.stdout.String()) != want {
+				t.Errorf("%s\nprints %s\nthe page says %s", c.line, &r.stdout, c.output)
+			}
+			env = append(env, "PLANTSTORE_SERVER="+r.url)
+		case strings.HasPrefix(c.line, "plantstore "):
+			ctx, cancel := context.WithTimeout(t.Context(), longEnough)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, "sh", "-c", c.line)
+			cmd.Dir, cmd.Env = dir, env
+			var stdout, stderr strings.Builder
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%s\nends with %v: %s", c.line, err, &stderr)
+			}
+			// export says on stderr what it did, because stdout may be the file.
+			if got := strings.TrimSpace(stdout.String()); !like(c.output, got) && !like(c.output, strings.TrimSpace(stderr.String())) {
+				t.Errorf("%s\nprints %s%s\nthe page says %s", c.line, got, &stderr, c.output)
+			}
+		case c.line == "go install ./cmd/plantstore": // the tests have built it
+			continue
+		default:
+			t.Errorf("no test runs %s", c.line)
+		}
+		typed++
+	}
+	if typed < 6 {
+		t.Errorf("the page has %d commands, want at least 6", typed)
+	}
+}
+
+// TestMakeRun runs `make run` and ends it with Ctrl-C, as a newcomer does.
+func TestMakeRun(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("make"); err != nil {
+		t.Skip("there is no make")
+	}
+	var want string
+	for _, c := range commands(readme(t, "README.md")) {
+		if c.line == "make run" {
+			want = c.output
+		}
+	}
+	dir := t.TempDir()
+	cmd := exec.Command("make", "run")
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "PLANTSTORE_ADDR=127.0.0.1:0", "PLANTSTORE_STORE="+filepath.Join(dir, "plantstore.db"), "MAKEFLAGS=", "MAKELEVEL=")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that the signal reaches all of it, as Ctrl-C does
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	end := func(signal syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, signal) }
+	stop := time.AfterFunc(2*time.Minute, func() { end(syscall.SIGKILL) }) // it builds the program first
+	defer stop.Stop()
+	var printed strings.Builder
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		printed.WriteString(lines.Text() + "\n")
+		if strings.Contains(lines.Text(), "/docs") {
+			end(syscall.SIGINT)
+		}
+	}
+	_ = cmd.Wait() // make itself is ended by the signal
+	got := regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(strings.TrimSpace(printed.String()), "127.0.0.1:8080")
+	if !like(want, got) {
+		t.Errorf("make run prints\n%s\nthe page says\n%s\n%s", got, want, &stderr)
+	}
+	if strings.Contains(stderr.String(), "Error") {
+		t.Errorf("Ctrl-C of make run ends with %s", &stderr)
+	}
+}
+
+// TestReadmeLinks follows every link within the repository, and looks for every
+// make target that the documentation names.
+func TestReadmeLinks(t *testing.T) {
+	t.Parallel()
+	makefile := readme(t, "Makefile")
+	for _, name := range []string{"README.md", "api/README.md", "cmd/plantstore/README.md", "internal/README.md", "internal/bench/README.md"} {
+		text := readme(t, name)
+		for _, m := range regexp.MustCompile(`\]\(([^)\s]*)\)`).FindAllStringSubmatch(text, -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			page := text
+			if target != "" {
+				info, err := os.Stat(filepath.Join("../..", filepath.Dir(name), target))
+				if err != nil {
+					t.Errorf("%s links to %s: %v", name, m[1], err)
+					continue
+				}
+				if info.IsDir() || anchor == "" {
+					continue
+				}
+				page = readme(t, filepath.Join(filepath.Dir(name), target))
+			}
+			if !slices.Contains(anchors(page), anchor) {
+				t.Errorf("%s links to %s, and there is no such heading", name, m[1])
+			}
+		}
+		for _, m := range regexp.MustCompile("(?m)(?:`|^    |^\\$ )make ([a-z][a-z-]+)").FindAllStringSubmatch(text, -1) {
+			if !regexp.MustCompile(`(?m)^` + m[1] + `:`).MatchString(makefile) {
+				t.Errorf("%s names make %s, which the Makefile does not have", name, m[1])
+			}
+		}
+	}
+}
+
+// anchors returns what the headings of a page are called in a link.
+func anchors(page string) (all []string) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
+		name := strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")
+		all = append(all, regexp.MustCompile(`[^a-z0-9_-]`).ReplaceAllString(name, ""))
+	}
+	return all
 }
 
 // typeCommands sends what curl would, to a service of its own, and compares.
@@ -40,7 +204,6 @@ func typeCommands(t *testing.T, all []command, r *running, client *http.Client, 
 	t.Helper()
 	vars := map[string]string{"TOKEN": r.token}
 	var last *http.Response
-	typed := 0
 	for _, c := range all {
 		words := split(t, c.line, vars)
 		if name, value, ok := strings.Cut(words[0], "="); ok && value == `"…"` {
@@ -63,29 +226,21 @@ func typeCommands(t *testing.T, all []command, r *running, client *http.Client, 
 		c.output = strings.Replace(c.output, "HTTP/1.1", proto, 1)
 		compare(t, c, resp, string(body))
 		last = resp
-		typed++
-	}
-	if typed < 10 {
-		t.Errorf("README has %d curl lines to type, want a tour", typed)
 	}
 }
 
 // command is a line of a shell and what it prints.
 type command struct{ line, output string }
 
-// commands finds the indented lines that begin with a $ and what follows them.
-func commands(text string) (all []command) {
-	for _, block := range strings.Split(text, "\n    $ ")[1:] {
-		var indented []string
-		for i, line := range strings.Split(block, "\n") {
-			if i > 0 && line != "" && !strings.HasPrefix(line, "    ") {
-				break
-			}
-			indented = append(indented, strings.TrimPrefix(line, "    "))
+// commands finds the lines behind a $ in the console blocks of a page, and what
+// follows each of them.
+func commands(page string) (all []command) {
+	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
+		for _, text := range strings.Split("\n"+block[1], "\n$ ")[1:] {
+			whole := strings.ReplaceAll(text, "\\\n", "")
+			line, output, _ := strings.Cut(whole, "\n")
+			all = append(all, command{strings.TrimSpace(line), strings.TrimSpace(output)})
 		}
-		whole := strings.ReplaceAll(strings.Join(indented, "\n"), "\\\n", "")
-		line, output, _ := strings.Cut(whole, "\n")
-		all = append(all, command{line, strings.TrimSpace(output)})
 	}
 	return all
 }
@@ -160,16 +315,16 @@ func compare(t *testing.T, c command, resp *http.Response, body string) {
 	head, wantBody, _ := strings.Cut(c.output, "\n\n")
 	lines := strings.Split(head, "\n")
 	if got := resp.Proto + " " + resp.Status; got != lines[0] {
-		t.Errorf("%s\nanswered %s, README says %s\n%s", c.line, got, lines[0], body)
+		t.Errorf("%s\nanswered %s, the page says %s\n%s", c.line, got, lines[0], body)
 	}
 	for _, line := range lines[1:] {
 		name, want, _ := strings.Cut(line, ": ")
 		if got := resp.Header.Get(name); !like(want, got) {
-			t.Errorf("%s\nhas %s %q, README says %q", c.line, name, got, want)
+			t.Errorf("%s\nhas %s %q, the page says %q", c.line, name, got, want)
 		}
 	}
 	if !like(wantBody, strings.TrimSpace(body)) {
-		t.Errorf("%s\nanswered %s\nREADME says %s", c.line, body, wantBody)
+		t.Errorf("%s\nanswered %s\nthe page says %s", c.line, body, wantBody)
 	}
 }
 
