@@ -218,6 +218,24 @@ func TestScrape(t *testing.T) {
 	}
 }
 
+// A page whose host name resolves to a loopback address reads nothing.
+func TestAdminHost(t *testing.T) {
+	r := watched(t, t.TempDir(), "sqlite::memory:")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.adminURL+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = "rebound.example.com"
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusForbidden {
+		t.Errorf("/metrics is answered %s with Host %s, want 403", resp.Status, req.Host)
+	}
+}
+
 // While another program holds the file the store takes no writes.
 func TestReadyOnSQLite(t *testing.T) {
 	t.Parallel()

@@ -73,7 +73,7 @@ func startAdmin(stdout io.Writer, log *slog.Logger, addr string, handler http.Ha
 		return nil, explainListen("--admin-addr", addr, err)
 	}
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           guardHost(listener.Addr(), handler),
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       2 * time.Minute, // and none for writing: a profile takes as long as it was asked to
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
