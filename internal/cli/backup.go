@@ -61,7 +61,7 @@ func copyStore(ctx context.Context, sys system, from, to, what string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	fmt.Fprintf(sys.stdout, "%s of %s is in %s, %s, checked\n", what, from, to, humanize.IBytes(uint64(info.Size())))
+	fmt.Fprintf(sys.stdout, "%s of %s is in %s, %s, checked\n", what, open.Redacted(from), open.Redacted(to), humanize.IBytes(uint64(info.Size())))
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -35,10 +36,15 @@ func Main(version string) int {
 
 	sys := system{version: version, getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	if err := run(ctx, sys, os.Args); err != nil {
-		fmt.Fprintln(sys.stderr, "plantstore:", token.Redact(err.Error())) // it may quote what was typed
+		fmt.Fprintln(sys.stderr, "plantstore:", sys.redact(err.Error())) // it may quote what was typed
 		return 1
 	}
 	return 0
+}
+
+// redact returns s without the passwords and tokens in it.
+func (sys system) redact(s string) string {
+	return token.Redact(open.RedactPasswords(s), sys.getenv("PLANTSTORE_TOKEN"))
 }
 
 // run runs the command that args name.

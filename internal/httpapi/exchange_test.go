@@ -13,13 +13,15 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/metrics/metricstest"
+	"github.com/plantstore/plantstore/internal/token"
 )
 
 // newObserver returns an observer over two operations, and its log.
 func newObserver() (observer, *operation, *bytes.Buffer) {
 	op, log := &operation{id: "getPlant"}, new(bytes.Buffer)
 	counts := newCounts(operations{{"GET", "/plants/{id}"}: op})
-	return observer{counts: counts, log: slog.New(slog.NewJSONHandler(log, nil)), slow: time.Hour}, op, log
+	redact := func(s string) string { return token.Redact(s, "correct-horse-battery-staple") }
+	return observer{counts: counts, log: slog.New(slog.NewJSONHandler(log, nil)), slow: time.Hour, redact: redact}, op, log
 }
 
 // To be observed costs a request nothing but its id: a text and the list of one
@@ -38,6 +40,7 @@ func TestObserveAllocations(t *testing.T) {
 		most  float64
 	}{
 		"with an id of its own": {"mine", 0},
+		"with a long id":        {"01935a7e-8d3c-7c1e-9a55-0c4d6a1f2b3e", 0},
 		"without an id":         {"", 2},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/plants/1", nil)

@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"time"
-
-	"github.com/plantstore/plantstore/internal/token"
 )
 
 // observer gives every request an id, counts it, and logs it where somebody
@@ -14,8 +12,9 @@ import (
 type observer struct {
 	counts *counts
 	log    *slog.Logger
-	all    bool          // log every request, not only failed and slow ones
-	slow   time.Duration // from here on a request is slow; 0: none is
+	all    bool                // log every request, not only failed and slow ones
+	slow   time.Duration       // from here on a request is slow; 0: none is
+	redact func(string) string // makes the tokens in a text useless
 }
 
 // observe is the first to see a request and the last to see its answer. Of a
@@ -24,7 +23,7 @@ type observer struct {
 func (o observer) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		id := requestID(r.Header, began)
+		id := requestID(r.Header, began, o.redact)
 		w.Header()[requestIDHeader] = id
 		x := exchanges.Get().(*exchange)
 		*x = exchange{ResponseWriter: w, requestID: id[0]}
@@ -66,8 +65,8 @@ func (o observer) end(x *exchange, r *http.Request, began time.Time) {
 func (o observer) write(x *exchange, r *http.Request, took time.Duration, level slog.Level, message string, err error) {
 	attrs := []slog.Attr{
 		slog.String("request_id", x.requestID),
-		slog.String("method", token.Redact(r.Method)),
-		slog.String("path", token.Redact(r.URL.Path)),
+		slog.String("method", o.redact(r.Method)),
+		slog.String("path", o.redact(r.URL.Path)),
 		slog.Int("status", x.status),
 		slog.Float64("seconds", took.Seconds()),
 		slog.Int64("bytes", x.bytes),
@@ -83,7 +82,7 @@ func (o observer) write(x *exchange, r *http.Request, took time.Duration, level 
 		attrs = append(attrs, slog.Int("error", int(x.code)))
 	}
 	if err != nil {
-		attrs = append(attrs, slog.String("err", token.Redact(err.Error())))
+		attrs = append(attrs, slog.String("err", o.redact(err.Error())))
 	}
 	o.log.LogAttrs(context.WithoutCancel(r.Context()), level, message, attrs...)
 }

@@ -205,7 +205,7 @@ func TestLog(t *testing.T) {
 // A token stands in no log, wherever a caller put it, and no body does.
 func TestLogHoldsNoSecret(t *testing.T) {
 	s, log, _ := observed(t, func(real plant.Store) plant.Store {
-		return faultyPlants{real, func() error { panic("a plant called secret-name, and " + leaked) }}
+		return faultyPlants{real, func() error { panic("a plant called secret-name, " + staticToken + " and " + leaked) }}
 	}, all)
 	mine, text := token.New("laptop", []token.Scope{token.Read, token.Write}, time.Hour)
 	if err := s.store.CreateToken(t.Context(), mine); err != nil {
@@ -219,12 +219,15 @@ func TestLogHoldsNoSecret(t *testing.T) {
 	s.call(text, "/plants", "", with)
 	s.call(http.MethodGet, "/plants", "", with, header("X-Request-Id", text))
 	s.call(http.MethodGet, "/plants", "", with, header("If-None-Match", text), header("Cookie", text))
+	s.call(http.MethodGet, "/plants/"+staticToken, "")
+	s.call(http.MethodGet, "/plants", "", header("X-Request-Id", staticToken))
+	s.call(staticToken, "/plants", "")
 	for _, secret := range []string{text, text[:30], leaked, staticToken, "secret-body", "token="} {
 		if strings.Contains(log.String(), secret) {
 			t.Errorf("the log holds %s:\n%s", secret, log)
 		}
 	}
-	if l := log.lines(t); len(l) != 7 || l[0].Token != mine.ID || !strings.Contains(l[0].Err, "secret-name") {
+	if l := log.lines(t); len(l) != 10 || l[0].Token != mine.ID || !strings.Contains(l[0].Err, "secret-name") {
 		t.Errorf("logged %d lines:\n%s", len(l), log)
 	}
 }

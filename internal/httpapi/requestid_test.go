@@ -26,7 +26,7 @@ func TestRequestID(t *testing.T) {
 	_, text := token.New("", nil, time.Hour)
 	for _, given := range []string{
 		"", " ", "a b", `a"b`, "a'b", "a,b", "a;b", "a\\b", "a%0Ab", "a\tb", "é", "a\x80", "{}", "<a>", strings.Repeat("x", 129), strings.Repeat("x", 1000),
-		text, "a=" + text,
+		text, "a=" + text, staticToken, "a=" + staticToken,
 	} {
 		before := time.Now().Truncate(time.Millisecond)
 		a := s.post(`{"id":1,"name":"n"}`, header("X-Request-Id", given))

@@ -90,7 +90,7 @@ func adviseToken(ctx context.Context, log *slog.Logger, tokens token.Store, stor
 	switch {
 	case open.InMemory(store): // no other program can reach it
 		command = "plantstore serve --print-token --store " + store
-	case store != open.Default && !open.IsURL(store): // a URL may hold a password; it is in PLANTSTORE_STORE
+	case store != open.Default && open.Redacted(store) == store: // one with a password is in PLANTSTORE_STORE
 		command += " --store " + shellQuote(store)
 	}
 	log.Warn("no token is in force: every request is answered 401 until you make one", "run", command)

@@ -234,12 +234,30 @@ func parse(text string) (id, secret string, ok bool) {
 var texts = regexp.MustCompile(prefix + `[0-9A-Za-z]{20,}`)
 
 // Redact returns s with every token in it made useless, for logs and messages
-// that quote what somebody typed.
-func Redact(s string) string {
-	if !strings.Contains(s, prefix) {
-		return s // as nearly always, and without an allocation
+// that quote what somebody typed. One of them is the static token, if there is
+// one; a text that is too short for a static token is ignored.
+func Redact(s, static string) string {
+	if strings.Contains(s, prefix) { // nearly never, so that there is nothing to allocate
+		s = texts.ReplaceAllLiteralString(s, prefix+"…")
 	}
-	return texts.ReplaceAllLiteralString(s, prefix+"…")
+	if len(static) < minStaticLen || len(s) < len(static) {
+		return s
+	}
+	// A client can send guesses and measure the time. With strings.Contains, the
+	// time would depend on how many characters of a guess are right.
+	var redacted []byte
+	copied := 0
+	for i := 0; i+len(static) <= len(s); i++ {
+		if subtle.ConstantTimeCompare([]byte(s[i:i+len(static)]), []byte(static)) == 1 {
+			redacted = append(append(redacted, s[copied:i]...), "…"...)
+			copied = i + len(static)
+			i = copied - 1
+		}
+	}
+	if copied == 0 {
+		return s
+	}
+	return string(append(redacted, s[copied:]...))
 }
 
 // checksum is the CRC-32 (IEEE) of s in base 62.

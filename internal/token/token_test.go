@@ -119,7 +119,11 @@ func TestRevokeKeepsTheFirstTime(t *testing.T) {
 
 func TestRedact(t *testing.T) {
 	_, text := New("n", nil, 0)
+	const static = "correct-horse+battery/staple=="
 	for in, want := range map[string]string{
+		static: "…",
+		"/plants/" + static + "/" + static + text: "/plants/…/…pst_…",
+		static[1:]:              static[1:],
 		text:                    "pst_…",
 		"GET /a?token=" + text:  "GET /a?token=pst_…",
 		text + "," + text + ".": "pst_…,pst_….",
@@ -128,8 +132,11 @@ func TestRedact(t *testing.T) {
 		"open pst_plants.db":    "open pst_plants.db",
 		"nothing of the sort":   "nothing of the sort",
 	} {
-		if got := Redact(in); got != want {
+		if got := Redact(in, static); got != want {
 			t.Errorf("Redact(%q) = %q, want %q", in, got, want)
 		}
+	}
+	if got := Redact("a message", "e"); got != "a message" {
+		t.Errorf("a text that is too short for a token was redacted: %q", got)
 	}
 }

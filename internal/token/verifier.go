@@ -22,6 +22,7 @@ const minStaticLen = 16
 // a second, and notes in the background when tokens are used.
 type Verifier struct {
 	static *Token // nil: there is none
+	text   string // of the static token, for Redact
 	memory memory
 	uses   uses
 }
@@ -35,6 +36,7 @@ func NewVerifier(store Store, static string) (*Verifier, error) {
 	if err := CheckStatic(static); err != nil || static == "" {
 		return v, err
 	}
+	v.text = static
 	v.static = &Token{Name: "static", Scopes: []Scope{Read, Write}, SecretHash: hashOf(static)}
 	return v, nil
 }
@@ -99,6 +101,10 @@ func (v *Verifier) verify(ctx context.Context, text string, inTurn bool) (Token,
 	}
 	return l.token, nil
 }
+
+// Redact returns s with every token in it made useless, the static token
+// included, for logs and messages that quote what somebody typed.
+func (v *Verifier) Redact(s string) string { return Redact(s, v.text) }
 
 // Metrics tells how often the store had to be asked whose a token is, and how
 // many answers are remembered.

@@ -20,6 +20,9 @@ const Default = "plantstore.db"
 // sqlite::memory:, or the URL of a PostgreSQL database. A store that does not
 // exist yet is created.
 func Open(ctx context.Context, name string) (store.Store, error) {
+	if err := check(name); err != nil {
+		return nil, err
+	}
 	if postgres.IsDSN(name) {
 		s, err := postgres.Open(ctx, name)
 		if err != nil {
@@ -46,6 +49,9 @@ func InMemory(name string) bool { return name == "sqlite:"+sqlite.Memory }
 // File returns the path of the file of the store. It fails for a store that is
 // not a file.
 func File(name string) (string, error) {
+	if err := check(name); err != nil {
+		return "", err
+	}
 	path := strings.TrimPrefix(name, "sqlite:")
 	if path == "" || InMemory(name) || IsURL(name) {
 		return "", fmt.Errorf("--store %s is not a file: give a path or sqlite:PATH", Redacted(name))
@@ -56,12 +62,4 @@ func File(name string) (string, error) {
 // IsURL reports whether name describes a server rather than a file.
 func IsURL(name string) bool {
 	return strings.Contains(name, "://") && !strings.HasPrefix(name, "sqlite:")
-}
-
-// Redacted returns name as a message may show it: a URL may hold a password.
-func Redacted(name string) string {
-	if scheme, _, _ := strings.Cut(name, "://"); IsURL(name) {
-		return scheme + "://…"
-	}
-	return name
 }
