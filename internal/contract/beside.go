@@ -11,9 +11,11 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// documentation are the paths at which the service explains itself. They are
-// no operations, so the document does not list them.
-var documentation = []string{"/docs", "/openapi.yaml", "/openapi.json"}
+// documentation are the paths of the documentation, and root, which redirects to
+// it. They are not operations, so the document does not list them.
+var documentation = []string{root, "/docs", "/openapi.yaml", "/openapi.json"}
+
+const root = "/"
 
 // partOfDocs reports whether a path may be one of what the page at /docs is
 // made of. Which of these there are is the page's own affair.
@@ -25,7 +27,8 @@ func partOfDocs(path string) bool { return strings.HasPrefix(path, "/docs/") }
 //   - OPTIONS of a known path: 204 with Allow and nothing else;
 //   - an unknown path: 404 with 40400;
 //   - a known path with a method it does not offer: 405 with 40500 and Allow;
-//   - the documentation paths, which offer GET.
+//   - the documentation paths, which offer GET;
+//   - GET /: 307 to /docs.
 //
 // Each of them has the X-Request-Id that the document gives every answer. HEAD
 // is answered as GET without a body, so it is held against GET.
@@ -90,14 +93,23 @@ func checkRefusal(x Exchange, code plantapi.ErrorCode) []Fault {
 	return faults
 }
 
-// checkDocumentation fails unless the answer is a file, none because the caller
-// has it, or the way to one.
+// checkDocumentation fails unless the response is a file, a 304 for one, or a
+// redirect to the page.
 func checkDocumentation(x Exchange) (faults []Fault) {
+	if x.Path == root {
+		if x.Status != http.StatusTemporaryRedirect {
+			faults = append(faults, Fault{"status", "documentation", "must be 307"})
+		}
+		if x.Header.Get("Location") != "docs" {
+			faults = append(faults, Fault{"header Location", "documentation", "must be docs, relative to /"})
+		}
+		return faults
+	}
 	switch x.Status {
 	case http.StatusOK, http.StatusNotModified, http.StatusPermanentRedirect:
 		return nil
 	}
-	return []Fault{{"status", "documentation", "must be 200, 304 or 308: whoever asks is told"}}
+	return []Fault{{"status", "documentation", "must be 200, 304 or 308"}}
 }
 
 // checkAllow fails unless there is one Allow header with exactly the methods of

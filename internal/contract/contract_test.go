@@ -50,6 +50,7 @@ var asked = map[string]struct{ method, path, token, body string }{
 	"wrong path":   {"GET", "/nowhere", "", ""},
 	"options":      {"OPTIONS", "/plants", "", ""},
 	"page":         {"GET", "/docs", "", ""},
+	"root":         {"GET", "/", "", ""},
 	"page write":   {"POST", "/docs", "", ""},
 	"page part":    {"GET", "/docs/nothing", "", ""},
 }
@@ -108,6 +109,10 @@ func TestWrongHandlers(t *testing.T) {
 		"OPTIONS with a body":                 {"options", func(a *answer) { a.status, a.body = 200, "{}" }, "status: OPTIONS"},
 		"documentation that is hidden":        {"page", func(a *answer) { a.status = 401 }, "status: documentation"},
 		"documentation that is not there":     {"page", func(a *answer) { a.status = 404 }, "status: documentation"},
+		"a root that is not there":            {"root", func(a *answer) { a.status = 404 }, "status: documentation"},
+		"a root that is a page":               {"root", func(a *answer) { a.status = 200 }, "status: documentation"},
+		"a root that leads elsewhere":         {"root", func(a *answer) { a.header.Set("Location", "plants") }, "header Location: documentation"},
+		"a page that leads elsewhere":         {"page", func(a *answer) { a.status = 307 }, "status: documentation"},
 		"documentation that can be written":   {"page write", func(a *answer) { a.header.Set("Allow", "GET, HEAD, POST, OPTIONS") }, "but the path offers [GET HEAD OPTIONS]"},
 		"a part of the page that is missing":  {"page part", func(a *answer) { a.replace("40400", "40401") }, "body /error: ErrorCode"},
 	} {

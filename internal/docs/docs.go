@@ -22,8 +22,9 @@ func Handlers(document []byte, baseURL *url.URL) (map[string]http.Handler, error
 		return nil, err
 	}
 	handlers := map[string]http.Handler{
+		"/":             redirect("docs", http.StatusTemporaryRedirect),
 		"/docs":         onceAsked(newPage),
-		"/docs/":        http.HandlerFunc(toPage),
+		"/docs/":        redirect("../docs", http.StatusPermanentRedirect),
 		"/openapi.yaml": asYAML,
 		"/openapi.json": onceAsked(func() http.Handler {
 			asJSON, err := newJSONDocument(document, baseURL)
@@ -46,9 +47,13 @@ func onceAsked(newHandler func() http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { made().ServeHTTP(w, r) })
 }
 
-// toPage answers /docs/, which people type. The reference is relative, so that
-// it holds below a path that only a proxy knows.
-func toPage(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Location", "../docs")
-	w.WriteHeader(http.StatusPermanentRedirect)
+// redirect sends browsers that open the address of the service, or add a slash
+// to that of the page, to the page. The location is a relative reference, so
+// that it is right below a path that only a proxy knows; http.Redirect would
+// make it absolute.
+func redirect(location string, status int) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", location)
+		w.WriteHeader(status)
+	})
 }

@@ -164,18 +164,32 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// A path that only a proxy knows survives the way from /docs/ to /docs.
-func TestSlash(t *testing.T) {
-	resp := get(handlers(t, "")["/docs/"], nil)
-	if resp.StatusCode != http.StatusPermanentRedirect || resp.Header.Get("Location") != "../docs" {
-		t.Errorf("/docs/ answered %d to %s", resp.StatusCode, resp.Header.Get("Location"))
+// The references are relative: below a path that a proxy takes off, they lead to
+// the page, too.
+func TestRedirects(t *testing.T) {
+	hs := handlers(t, "")
+	for path, want := range map[string]struct {
+		status   int
+		location string
+	}{
+		"/":      {http.StatusTemporaryRedirect, "docs"},
+		"/docs/": {http.StatusPermanentRedirect, "../docs"},
+	} {
+		if hs[path] == nil {
+			t.Errorf("%s has no handler", path)
+			continue
+		}
+		resp := get(hs[path], nil)
+		if resp.StatusCode != want.status || resp.Header.Get("Location") != want.location {
+			t.Errorf("GET %s = %d to %q, want %d to %q", path, resp.StatusCode, resp.Header.Get("Location"), want.status, want.location)
+		}
 	}
 }
 
 func TestPaths(t *testing.T) {
 	for path := range maps.Keys(handlers(t, "")) {
-		if path != "/docs" && path != "/openapi.yaml" && path != "/openapi.json" && !strings.HasPrefix(path, "/docs/") {
-			t.Errorf("%s is no path of the documentation", path)
+		if !slices.Contains([]string{"/", "/docs", "/openapi.yaml", "/openapi.json"}, path) && !strings.HasPrefix(path, "/docs/") {
+			t.Errorf("%s is not a path of the documentation", path)
 		}
 	}
 }

@@ -339,7 +339,7 @@ func changePath(_ *source, random *rand.Rand, r *contract.Request) {
 	case 0:
 		r.Path += pick(random, []string{"/", "/x", "%2F", ":batch", "%20", ";a=b", "."})
 	case 1:
-		r.Path = pick(random, []string{"/", "//plants", "/PLANTS", "/plants", "/plants/", "/plants:batch", "/plants%3Abatch", "/plants//5", "/plants/../plants", "/plant"})
+		r.Path = pick(random, []string{"/nowhere", "//plants", "/PLANTS", "/plants", "/plants/", "/plants:batch", "/plants%3Abatch", "/plants//5", "/plants/../plants", "/plant"})
 	default:
 		at := 1 + random.IntN(len(r.Path)) // an escaped letter is the letter
 		if at < len(r.Path) && r.Path[at] != '%' {

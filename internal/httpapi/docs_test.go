@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -42,12 +43,41 @@ func TestDocumentation(t *testing.T) {
 		s.send(http.MethodPost, path, "").wantError(t, plantapi.CodeMethodNotAllowed)
 		s.send("BREW", path, "").wantError(t, plantapi.CodeMethodNotAllowed)
 	}
-	if got := s.send(http.MethodGet, "/docs/", ""); !strings.HasPrefix(got.body, "<!doctype html>") {
-		t.Errorf("/docs/ leads to %.100q", got.body)
+	wantPage(t, s.url, "/", "/docs/")
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		resp, err := http.DefaultTransport.RoundTrip(httptest.NewRequest(method, s.url+"/", nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusTemporaryRedirect || resp.Header.Get("Location") != "docs" {
+			t.Errorf("%s / = %s to %q, want 307 to docs", method, resp.Status, resp.Header.Get("Location"))
+		}
 	}
-	for _, path := range []string{"/docs/nothing", "/docs/docs.js/", "/docs//docs.js", "/docs/index.html", "/openapi.yaml/", "/openapi", "/openapi.yml", "/favicon.ico", "/"} {
+	for _, path := range []string{"/docs/nothing", "/docs/docs.js/", "/docs//docs.js", "/docs/index.html", "/openapi.yaml/", "/openapi", "/openapi.yml", "/favicon.ico"} {
 		s.send(http.MethodGet, path, "").wantError(t, plantapi.CodeNoSuchPath)
 	}
+}
+
+// wantPage fails unless each of the paths leads to the page.
+func wantPage(t *testing.T, base string, paths ...string) {
+	t.Helper()
+	for _, path := range paths {
+		resp, err := http.Get(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || !strings.HasPrefix(string(body), "<!doctype html>") {
+			t.Errorf("GET %s = %s %.100q, %v, want the page", path, resp.Status, body, err)
+		}
+	}
+}
+
+// Behind a proxy that takes a path off, / and /docs/ lead to the page, too.
+func TestRedirectsBelowAPath(t *testing.T) {
+	wantPage(t, startBelow(t, "/store/room").url, "/", "/docs/", "/docs")
 }
 
 // Behind a proxy that takes a path off, the service keeps every promise, and

@@ -15,7 +15,6 @@ func TestRoutes(t *testing.T) {
 		want         plantapi.ErrorCode // 0: 204
 		allow        string
 	}{
-		{"GET", "/", plantapi.CodeNoSuchPath, ""},
 		{"GET", "/plant", plantapi.CodeNoSuchPath, ""},
 		{"POST", "/plants/", plantapi.CodeNoSuchPath, ""},
 		{"GET", "/plants/1/", plantapi.CodeNoSuchPath, ""},
@@ -38,6 +37,8 @@ func TestRoutes(t *testing.T) {
 		{"POST", "/plants/a%2Fb", plantapi.CodeMethodNotAllowed, "DELETE, GET, HEAD, PATCH, PUT, OPTIONS"},
 		{"GET", "/plants:batch", plantapi.CodeMethodNotAllowed, "POST, OPTIONS"},
 		{"HEAD", "/plants:batch", plantapi.CodeMethodNotAllowed, "POST, OPTIONS"},
+		{"POST", "/", plantapi.CodeMethodNotAllowed, "GET, HEAD, OPTIONS"},
+		{"OPTIONS", "/", 0, "GET, HEAD, OPTIONS"},
 		{"OPTIONS", "/plants", 0, "GET, HEAD, POST, OPTIONS"},
 		{"OPTIONS", "/plants/1", 0, "DELETE, GET, HEAD, PATCH, PUT, OPTIONS"},
 		{"OPTIONS", "/plants:batch", 0, "POST, OPTIONS"},
