@@ -65,6 +65,7 @@ func TestRightHandler(t *testing.T) {
 
 // A handler that is wrong in one way only must be caught, and for that reason.
 func TestWrongHandlers(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		asked string
 		wrong func(*answer)

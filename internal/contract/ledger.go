@@ -196,13 +196,15 @@ func (l *ledger) enter(d *document, x Exchange, test string) {
 		}
 	}
 	for _, media := range ref.Value.Content {
-		for name := range shown(media, x.Body) {
-			note(exampleOf(*r, x.Status, ref, name))
+		for name, example := range media.Examples {
+			if promise := exampleOf(*r, x.Status, ref, name); l.seen[promise] == "" && shown(media, example, x.Body) {
+				note(promise)
+			}
 		}
 	}
 	for name, media := range requestExamples(*r) {
-		if shown(media, x.RequestBody)[name] {
-			note(requestExample(*r, name))
+		if promise := requestExample(*r, name); l.seen[promise] == "" && shown(media, media.Examples[name], x.RequestBody) {
+			note(promise)
 		}
 	}
 	if sent, err := url.Parse(x.URL); err == nil {
@@ -227,25 +229,15 @@ func (l *ledger) noteLocked(promise, test string) {
 	}
 }
 
-// shown returns the examples that a body is equal to. Members that the service
+// shown reports whether a body is equal to an example. Members that the service
 // makes up (readOnly in the document) need only be there.
-func shown(media *openapi3.MediaType, body []byte) map[string]bool {
-	var got any
-	if len(media.Examples) == 0 || json.Unmarshal(body, &got) != nil {
-		return nil
+func shown(media *openapi3.MediaType, example *openapi3.ExampleRef, body []byte) bool {
+	var got, want any
+	text, err := json.Marshal(example.Value.Value)
+	if err != nil || json.Unmarshal(text, &want) != nil || json.Unmarshal(body, &got) != nil {
+		return false
 	}
-	got = withoutReadOnly(media.Schema.Value, got)
-	names := map[string]bool{}
-	for name, ref := range media.Examples {
-		text, err := json.Marshal(ref.Value.Value)
-		var want any
-		if err == nil && json.Unmarshal(text, &want) == nil {
-			if reflect.DeepEqual(withoutReadOnly(media.Schema.Value, want), got) {
-				names[name] = true
-			}
-		}
-	}
-	return names
+	return reflect.DeepEqual(withoutReadOnly(media.Schema.Value, want), withoutReadOnly(media.Schema.Value, got))
 }
 
 // withoutReadOnly replaces the readOnly members of a value by a mark.

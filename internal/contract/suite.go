@@ -109,7 +109,9 @@ func (v *session) send(method, path, query string, header http.Header, body []by
 	if query != "" {
 		url += "?" + query
 	}
-	req, err := http.NewRequestWithContext(context.Background(), method, url, bytes.NewReader(body))
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		v.fail("%v", err)
 	}

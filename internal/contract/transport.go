@@ -10,10 +10,13 @@ import (
 	"time"
 )
 
+// patience is how long a test waits for a response and its body.
+const patience = time.Minute
+
 // Client returns an HTTP client whose every exchange is checked. An exchange that
-// takes half a minute fails.
+// takes longer than patience fails.
 func Client(t T) *http.Client {
-	return &http.Client{Transport: Transport(t, nil), Timeout: 30 * time.Second}
+	return &http.Client{Transport: Transport(t, nil), Timeout: patience}
 }
 
 // Transport checks every exchange that passes through next, which is

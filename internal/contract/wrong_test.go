@@ -280,6 +280,7 @@ func mediaTypeIf(r *http.Request) {
 }
 
 func TestWrongServers(t *testing.T) {
+	t.Parallel()
 	tries := map[string]http.Handler{}
 	for name, wrap := range wrongServers {
 		tries[name] = wrap(realHandler(t, nil))
@@ -289,6 +290,7 @@ func TestWrongServers(t *testing.T) {
 	}
 	for name, handler := range tries {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			fault, by := firstFault(t, handler)
 			if fault == "" {
 				t.Fatal("no generated test noticed")
@@ -299,6 +301,7 @@ func TestWrongServers(t *testing.T) {
 }
 
 func TestRightServerPasses(t *testing.T) {
+	t.Parallel()
 	if fault, by := firstFault(t, realHandler(t, nil)); fault != "" {
 		t.Errorf("%s: %s", by, fault)
 	}
