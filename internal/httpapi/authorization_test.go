@@ -14,6 +14,7 @@ import (
 // TestAuthorization sends headers as they stand, over a connection of its own
 // each: no client library would send most of them.
 func TestAuthorization(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	create := func(lifetime time.Duration, change func(*token.Token)) string {
 		stored, text := token.New("n", []token.Scope{token.Write}, lifetime)

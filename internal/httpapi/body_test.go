@@ -20,6 +20,7 @@ import (
 )
 
 func TestBadBody(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	for name, c := range map[string]struct {
 		body  string
@@ -170,6 +171,7 @@ func TestChunkedBody(t *testing.T) {
 
 // A body that is announced as too large is refused before it is sent.
 func TestTooLargeIsRefusedUnread(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	s.speak(rawPost(10<<20, ""), false).wantError(t, plantapi.CodeBodyTooLarge)
 }

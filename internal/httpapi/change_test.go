@@ -15,6 +15,7 @@ import (
 )
 
 func TestPatch(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		patch string
 		want  plant.Plant
@@ -152,6 +153,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestBatch(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	s.post(`{"id":500,"name":"there","tag":"t"}`)
 	batch := func(n int, change func(plants []plantapi.NewPlant)) string {

@@ -26,6 +26,7 @@ func corsHeaders(h http.Header) string {
 }
 
 func TestCORS(t *testing.T) {
+	t.Parallel()
 	const (
 		page    = "https://plants.example"
 		exposed = "Access-Control-Expose-Headers [ETag, Link, Location, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, WWW-Authenticate, X-Request-Id]"

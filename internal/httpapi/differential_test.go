@@ -37,6 +37,7 @@ import (
 // seed S is always the same one. PLANTSTORE_DIFFERENTIAL is how many there are
 // and PLANTSTORE_DIFFERENTIAL_SEED the seed.
 func TestDifferential(t *testing.T) {
+	t.Parallel()
 	count, seed := number(t, "PLANTSTORE_DIFFERENTIAL", 10_000), number(t, "PLANTSTORE_DIFFERENTIAL_SEED", 1)
 	doc := loadDocument(t)
 	ours, theirs := newOurs(t), newTheirs(t, doc)

@@ -83,6 +83,7 @@ func TestRedirectsBelowAPath(t *testing.T) {
 // Behind a proxy that takes a path off, the service keeps every promise, and
 // all that it answers leads back through the proxy.
 func TestBelowAPath(t *testing.T) {
+	t.Parallel()
 	s := startBelow(t, "/store/room")
 	tests, err := contract.Generated(1_000_000)
 	if err != nil {

@@ -91,6 +91,7 @@ func TestPanicInAnAnswer(t *testing.T) {
 
 // Those who give the first answer of a kind at one time count in one place.
 func TestFirstAnswersAtOneTime(t *testing.T) {
+	t.Parallel()
 	for range 20 {
 		d := new(durations)
 		var all sync.WaitGroup

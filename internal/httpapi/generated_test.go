@@ -11,6 +11,7 @@ import (
 // TestGenerated tries on the service everything that the document promises. No
 // test of it is written here: the document makes them.
 func TestGenerated(t *testing.T) {
+	t.Parallel()
 	target := start(t, nil).target()
 	tests, err := contract.Generated(1_000_000)
 	if err != nil {
@@ -23,6 +24,7 @@ func TestGenerated(t *testing.T) {
 
 // TestRandom draws bodies from the schemas.
 func TestRandom(t *testing.T) {
+	t.Parallel()
 	contract.Random(t, start(t, nil).target(), 1_000_000)
 }
 

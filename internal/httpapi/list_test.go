@@ -70,6 +70,7 @@ func TestListLimits(t *testing.T) {
 
 // A page of large plants ends early, and Link alone says whether more follow.
 func TestListLargePlants(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	for id := range 9 {
 		s.post(fmt.Sprintf(`{"id":%d,"name":"%s"}`, id, strings.Repeat("x", 1000_000))).wantStatus(t, http.StatusOK)
@@ -83,9 +84,10 @@ func TestListLargePlants(t *testing.T) {
 	}
 }
 
-// A client walks a hundred thousand plants, once by what it has read last and
-// once by Link alone.
+// A client walks a hundred thousand plants, by what it has read last; Link
+// leads to the same pages.
 func TestWalk(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	const count = 100_000
 	s.fill(count)
@@ -107,19 +109,14 @@ func TestWalk(t *testing.T) {
 			t.Fatalf("after plant %d came an empty page", next-1)
 		}
 		params.After = new(next - 1)
-		more = resp.Headers200.Link != nil
+		if more = resp.Headers200.Link != nil; more {
+			if want := fmt.Sprintf(`</plants?after=%d&limit=1000>; rel="next"`, next-1); *resp.Headers200.Link != want {
+				t.Fatalf("after plant %d Link is %s, want %s", next-1, *resp.Headers200.Link, want)
+			}
+		}
 	}
 	if next != count {
 		t.Errorf("the walk ended after %d plants, want %d", next, count)
-	}
-	for i, id := range s.walkLinks("/plants?limit=1000") {
-		if id != int64(i) {
-			t.Fatalf("by Link, plant %d came at place %d", id, i)
-		}
-		next--
-	}
-	if next != 0 {
-		t.Errorf("by Link, %d plants were left out", next)
 	}
 }
 

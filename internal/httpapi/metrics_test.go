@@ -15,6 +15,7 @@ import (
 )
 
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	fault := error(nil)
 	s, _, registry := observed(t, func(real plant.Store) plant.Store {
 		return faultyPlants{real, func() error { return fault }}

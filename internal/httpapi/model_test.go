@@ -41,11 +41,15 @@ func (m model) create(plants ...plantapi.NewPlant) plantapi.ErrorCode {
 
 // TestModel runs random operations against the service and the model, and
 // compares every answer and what is stored in the end.
-func TestModel(t *testing.T) { holdToModel(t, start(t, nil)) }
+func TestModel(t *testing.T) {
+	t.Parallel()
+	holdToModel(t, start(t, nil))
+}
 
 // Two servers on one database are one service to a caller whose requests go now
 // to the one and now to the other.
 func TestModelOnTwoServers(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.DSN(t)
 	var servers []http.Handler
 	var store store.Store

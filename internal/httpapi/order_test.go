@@ -15,6 +15,7 @@ import (
 // order that the document gives. Each case starts from a request wrong in every
 // way that can be, and mends the ways one after the other.
 func TestOrderOfRefusals(t *testing.T) {
+	t.Parallel()
 	s := start(t, nil)
 	limited := serve(t, s.store, newBareHandler(t, s.store, s.store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) {
 		o.RateLimit = httpapi.Rate{Limit: 1, Per: time.Hour}
