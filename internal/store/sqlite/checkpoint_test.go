@@ -90,7 +90,7 @@ func TestLongRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, s, 2<<20, 20<<20)
-	writer := <-s.writer
+	writer := receive(t, s.writer, "the writer")
 	defer func() { s.writer <- writer }()
 	_, pages, err := checkpoint(writer, "PRAGMA wal_checkpoint(NOOP)")
 	if err != nil || pages > 2*checkpointPages {

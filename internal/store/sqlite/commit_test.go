@@ -18,6 +18,7 @@ import (
 // Every write may run twice. Here every one does, and the store keeps all its
 // promises: what was done the first time is gone, in the file and in variables.
 func TestEveryWriteTwice(t *testing.T) {
+	t.Parallel()
 	openTwice := func(t *testing.T) *Store {
 		s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 		s.writes = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[write]) {
@@ -42,6 +43,7 @@ func TestEveryWriteTwice(t *testing.T) {
 
 // What one write of a group does is no other's business.
 func TestNeighbours(t *testing.T) {
+	t.Parallel()
 	errLate := errors.New("noticed too late")
 	insert := func(ids ...int64) write {
 		return func(conn *sqlite.Conn) error {

@@ -63,7 +63,7 @@ func TestCopyWhileWriting(t *testing.T) {
 		t.Errorf("the copy is in WAL mode, %v", err)
 	}
 	copied := openStore(t, backup)
-	conn := <-copied.readers
+	conn := receive(t, copied.readers, "a reader")
 	defer func() { copied.readers <- conn }()
 	if n := countPlants(t, conn); n < 4<<10 || n%2 != 0 {
 		t.Errorf("the copy has %d plants, want at least %d, and two of each write", n, 4<<10)

@@ -27,7 +27,7 @@ func TestFaultsPass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "plants.db")
 			s := openStore(t, path)
-			writer := <-s.writer
+			writer := receive(t, s.writer, "the writer")
 			writer.SetBusyTimeout(10 * time.Millisecond)
 			s.writer <- writer
 			big := strings.Repeat("n", 1<<20)
@@ -62,7 +62,7 @@ func TestFaultsPass(t *testing.T) {
 			if _, err := s.Get(t.Context(), 6); !errors.Is(err, plant.ErrNotFound) {
 				t.Errorf("Get of what was not acknowledged = %v, want %v", err, plant.ErrNotFound)
 			}
-			conn := <-s.readers
+			conn := receive(t, s.readers, "a reader")
 			defer func() { s.readers <- conn }()
 			if err := checkIntegrity(conn); err != nil {
 				t.Error(err)
@@ -108,7 +108,7 @@ func otherWriter(t *testing.T, _ *Store, path string) (remove func()) {
 
 func fullDatabase(t *testing.T, s *Store, _ string) (remove func()) {
 	set := func(statement string) {
-		conn := <-s.writer
+		conn := receive(t, s.writer, "the writer")
 		defer func() { s.writer <- conn }()
 		if err := setPragmas(conn, statement); err != nil {
 			t.Fatal(err)
@@ -119,6 +119,7 @@ func fullDatabase(t *testing.T, s *Store, _ string) (remove func()) {
 }
 
 func TestOpenAdvises(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		prepare func(t *testing.T, path string)
 		want    string

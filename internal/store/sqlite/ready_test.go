@@ -22,7 +22,7 @@ func TestReady(t *testing.T) {
 	}
 
 	// Another program holds the file.
-	conn := <-s.writer
+	conn := receive(t, s.writer, "the writer")
 	conn.SetBusyTimeout(time.Millisecond)
 	s.writer <- conn
 	stranger, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
@@ -46,7 +46,7 @@ func TestReady(t *testing.T) {
 
 func TestReadySchema(t *testing.T) {
 	s := openStore(t, Memory)
-	conn := <-s.writer
+	conn := receive(t, s.writer, "the writer")
 	err := execute(conn, "PRAGMA user_version = 1")
 	s.writer <- conn
 	if err != nil {

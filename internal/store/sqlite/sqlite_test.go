@@ -16,6 +16,7 @@ import (
 )
 
 func TestStore(t *testing.T) {
+	t.Parallel()
 	for name, path := range map[string]func(t *testing.T) string{
 		"file":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "plants.db") },
 		"memory": func(*testing.T) string { return Memory },
@@ -25,6 +26,18 @@ func TestStore(t *testing.T) {
 			storetest.Tokens(t, func(t *testing.T) token.Store { return openStore(t, path(t)) })
 		})
 	}
+}
+
+// receive returns what is sent to a channel, or fails the test if nothing is.
+func receive[T any](t *testing.T, from <-chan T, what string) (value T) {
+	t.Helper()
+	const longEnough = 30 * time.Second
+	select {
+	case value = <-from:
+	case <-time.After(longEnough):
+		t.Fatalf("waited %v for %s", longEnough, what)
+	}
+	return value
 }
 
 func TestUpdatedAt(t *testing.T) {
@@ -62,7 +75,7 @@ func TestReopen(t *testing.T) {
 // The settings that an acknowledged write rests on.
 func TestDurableSettings(t *testing.T) {
 	store := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
-	conn := <-store.writer
+	conn := receive(t, store.writer, "the writer")
 	defer func() { store.writer <- conn }()
 	if err := checkDurable(conn); err != nil {
 		t.Error(err)

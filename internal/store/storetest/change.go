@@ -22,7 +22,7 @@ var anyVersion = &plant.ETags{Any: true}
 func createAll(t *testing.T, open func(t *testing.T) plant.Store) {
 	t.Run("all plants of a batch are stored", func(t *testing.T) {
 		store := open(t)
-		if created, err := store.CreateAll(t.Context(), odd()); created != len(odd()) || err != nil {
+		if created, err := store.CreateAll(within(t), odd()); created != len(odd()) || err != nil {
 			t.Fatalf("CreateAll = %d, %v, want %d", created, err, len(odd()))
 		}
 		for _, p := range odd() {
@@ -34,7 +34,7 @@ func createAll(t *testing.T, open func(t *testing.T) plant.Store) {
 		store := open(t)
 		mustCreate(t, store, odd()[3])
 		for _, want := range []int{len(odd()) - 1, 0} {
-			if created, err := store.CreateAll(t.Context(), odd()); created != want || err != nil {
+			if created, err := store.CreateAll(within(t), odd()); created != want || err != nil {
 				t.Fatalf("CreateAll = %d, %v, want %d", created, err, want)
 			}
 		}
@@ -44,7 +44,7 @@ func createAll(t *testing.T, open func(t *testing.T) plant.Store) {
 		store := open(t)
 		mustCreate(t, store, plant.Plant{ID: 3, Name: "first"})
 		batch := []plant.Plant{{ID: 1, Name: "a"}, {ID: 2, Name: "b"}, {ID: 3, Name: "second"}, {ID: 4, Name: "d"}}
-		_, err := store.CreateAll(t.Context(), batch)
+		_, err := store.CreateAll(within(t), batch)
 		if taken, ok := errors.AsType[plant.ExistsError](err); !ok || taken.Index != 2 || !errors.Is(err, plant.ErrExists) {
 			t.Fatalf("CreateAll = %v, want an ExistsError for plant 2", err)
 		}
@@ -60,7 +60,7 @@ func createAll(t *testing.T, open func(t *testing.T) plant.Store) {
 		for i := range batch {
 			batch[i] = plant.Plant{ID: int64(i), Name: fmt.Sprint(i)}
 		}
-		if _, err := store.CreateAll(t.Context(), batch); err != nil {
+		if _, err := store.CreateAll(within(t), batch); err != nil {
 			t.Fatal(err)
 		}
 		if got := walk(t, store, plant.Page{Limit: 1000}); len(got) != len(batch) {
@@ -82,7 +82,7 @@ func createAll(t *testing.T, open func(t *testing.T) plant.Store) {
 				if c%2 == 1 {
 					slices.Reverse(batch)
 				}
-				_, errs[c] = store.CreateAll(t.Context(), batch)
+				_, errs[c] = store.CreateAll(within(t), batch)
 			})
 		}
 		wg.Wait()
@@ -104,7 +104,7 @@ func change(t *testing.T, open func(t *testing.T) plant.Store) {
 				p       plant.Plant
 				created bool
 			}{{plant.Plant{ID: p.ID, Name: "another", Tag: new("another")}, true}, {p, false}, {p, false}} {
-				stored, created, err := store.Put(t.Context(), c.p, plant.Precondition{})
+				stored, created, err := store.Put(within(t), c.p, plant.Precondition{})
 				if err != nil || created != c.created || !stored.Same(c.p) {
 					t.Fatalf("Put(%s) = %s, %v, %v, want it, created = %v", show(c.p), show(stored), created, err, c.created)
 				}
@@ -129,7 +129,7 @@ func change(t *testing.T, open func(t *testing.T) plant.Store) {
 			t.Run(name, func(t *testing.T) {
 				store := open(t)
 				mustCreate(t, store, base)
-				stored, err := store.Patch(t.Context(), 1, c.change, plant.Precondition{})
+				stored, err := store.Patch(within(t), 1, c.change, plant.Precondition{})
 				if err != nil || !stored.Same(c.want) {
 					t.Fatalf("Patch = %s, %v, want %s", show(stored), err, show(c.want))
 				}
@@ -142,10 +142,10 @@ func change(t *testing.T, open func(t *testing.T) plant.Store) {
 		store := open(t)
 		for _, id := range []int64{math.MinInt64, -1, 0, math.MaxInt64} {
 			mustCreate(t, store, plant.Plant{ID: id, Name: "n", Tag: new("t")})
-			if err := store.Delete(t.Context(), id, plant.Precondition{}); err != nil {
+			if err := store.Delete(within(t), id, plant.Precondition{}); err != nil {
 				t.Fatalf("Delete(%d) = %v", id, err)
 			}
-			if err := store.Delete(t.Context(), id, plant.Precondition{}); !errors.Is(err, plant.ErrNotFound) {
+			if err := store.Delete(within(t), id, plant.Precondition{}); !errors.Is(err, plant.ErrNotFound) {
 				t.Errorf("Delete(%d) again = %v, want %v", id, err, plant.ErrNotFound)
 			}
 		}
@@ -162,14 +162,14 @@ func change(t *testing.T, open func(t *testing.T) plant.Store) {
 		for name, condition := range map[string]plant.Precondition{
 			"whatever": {}, "if it is there": {IfMatch: anyVersion},
 		} {
-			if _, err := store.Patch(t.Context(), 1, plant.Patch{Name: new("n")}, condition); !errors.Is(err, plant.ErrNotFound) {
+			if _, err := store.Patch(within(t), 1, plant.Patch{Name: new("n")}, condition); !errors.Is(err, plant.ErrNotFound) {
 				t.Errorf("Patch %s = %v, want %v", name, err, plant.ErrNotFound)
 			}
-			if err := store.Delete(t.Context(), 1, condition); !errors.Is(err, plant.ErrNotFound) {
+			if err := store.Delete(within(t), 1, condition); !errors.Is(err, plant.ErrNotFound) {
 				t.Errorf("Delete %s = %v, want %v", name, err, plant.ErrNotFound)
 			}
 		}
-		_, _, err := store.Put(t.Context(), plant.Plant{ID: 1, Name: "n"}, plant.Precondition{IfMatch: anyVersion})
+		_, _, err := store.Put(within(t), plant.Plant{ID: 1, Name: "n"}, plant.Precondition{IfMatch: anyVersion})
 		if !errors.Is(err, plant.ErrPrecondition) {
 			t.Errorf("Put if it is there = %v, want %v", err, plant.ErrPrecondition)
 		}
@@ -192,13 +192,13 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 			"not there":               {IfNoneMatch: anyVersion},
 			"there and of no version": {IfMatch: anyVersion, IfNoneMatch: anyVersion},
 		} {
-			if _, _, err := store.Put(t.Context(), plant.Plant{ID: 1, Name: "second"}, condition); !errors.Is(err, plant.ErrPrecondition) {
+			if _, _, err := store.Put(within(t), plant.Plant{ID: 1, Name: "second"}, condition); !errors.Is(err, plant.ErrPrecondition) {
 				t.Errorf("Put if %s = %v, want %v", name, err, plant.ErrPrecondition)
 			}
-			if _, err := store.Patch(t.Context(), 1, plant.Patch{Name: new("second")}, condition); !errors.Is(err, plant.ErrPrecondition) {
+			if _, err := store.Patch(within(t), 1, plant.Patch{Name: new("second")}, condition); !errors.Is(err, plant.ErrPrecondition) {
 				t.Errorf("Patch if %s = %v, want %v", name, err, plant.ErrPrecondition)
 			}
-			if err := store.Delete(t.Context(), 1, condition); !errors.Is(err, plant.ErrPrecondition) {
+			if err := store.Delete(within(t), 1, condition); !errors.Is(err, plant.ErrPrecondition) {
 				t.Errorf("Delete if %s = %v, want %v", name, err, plant.ErrPrecondition)
 			}
 			mustBe(t, store, current)
@@ -207,7 +207,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 
 	t.Run("a precondition that holds lets the write pass", func(t *testing.T) {
 		store := open(t)
-		if _, created, err := store.Put(t.Context(), plant.Plant{ID: 1, Name: "a"}, plant.Precondition{IfNoneMatch: anyVersion}); err != nil || !created {
+		if _, created, err := store.Put(within(t), plant.Plant{ID: 1, Name: "a"}, plant.Precondition{IfNoneMatch: anyVersion}); err != nil || !created {
 			t.Fatalf("Put if not there = %v, %v", created, err)
 		}
 		for _, condition := range []func(etag string) plant.Precondition{
@@ -216,13 +216,13 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 			func(string) plant.Precondition { return plant.Precondition{IfNoneMatch: is("another")} },
 		} {
 			before := mustGet(t, store, 1)
-			after, err := store.Patch(t.Context(), 1, plant.Patch{Name: new(before.Name + "b")}, condition(before.ETag))
+			after, err := store.Patch(within(t), 1, plant.Patch{Name: new(before.Name + "b")}, condition(before.ETag))
 			if err != nil {
 				t.Fatal(err)
 			}
 			mustBe(t, store, after)
 		}
-		if err := store.Delete(t.Context(), 1, plant.Precondition{IfMatch: is(mustGet(t, store, 1).ETag)}); err != nil {
+		if err := store.Delete(within(t), 1, plant.Precondition{IfMatch: is(mustGet(t, store, 1).ETag)}); err != nil {
 			t.Errorf("Delete if it is of this version = %v", err)
 		}
 	})
@@ -233,7 +233,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		for life := range 20 {
 			mustCreate(t, store, plant.Plant{ID: 1, Name: "same"})
 			for step, change := range []plant.Patch{{}, {Name: new("other")}, {Name: new("same")}, {SetTag: true, Tag: new("")}} {
-				p, err := store.Patch(t.Context(), 1, change, plant.Precondition{})
+				p, err := store.Patch(within(t), 1, change, plant.Precondition{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -242,7 +242,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 				}
 				seen[p.ETag] = true
 			}
-			if err := store.Delete(t.Context(), 1, plant.Precondition{}); err != nil {
+			if err := store.Delete(within(t), 1, plant.Precondition{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -254,14 +254,14 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		mustCreate(t, store, p)
 		current := mustGet(t, store, 1)
 		mustCreate(t, store, p)
-		if _, err := store.CreateAll(t.Context(), []plant.Plant{p}); err != nil {
+		if _, err := store.CreateAll(within(t), []plant.Plant{p}); err != nil {
 			t.Fatal(err)
 		}
-		put, _, err := store.Put(t.Context(), p, plant.Precondition{})
+		put, _, err := store.Put(within(t), p, plant.Precondition{})
 		if diff := cmp.Diff(current, put); err != nil || diff != "" {
 			t.Errorf("Put of what is there: %v (-want +got)\n%s", err, diff)
 		}
-		patched, err := store.Patch(t.Context(), 1, plant.Patch{Name: new("n")}, plant.Precondition{})
+		patched, err := store.Patch(within(t), 1, plant.Patch{Name: new("n")}, plant.Precondition{})
 		if diff := cmp.Diff(current, patched); err != nil || diff != "" {
 			t.Errorf("Patch to what is there: %v (-want +got)\n%s", err, diff)
 		}
@@ -275,7 +275,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 		if before.CreatedAt != before.UpdatedAt || before.CreatedAt.IsZero() {
 			t.Errorf("a new plant was created %v and changed %v", before.CreatedAt, before.UpdatedAt)
 		}
-		after, err := store.Patch(t.Context(), 1, plant.Patch{Name: new("m")}, plant.Precondition{})
+		after, err := store.Patch(within(t), 1, plant.Patch{Name: new("m")}, plant.Precondition{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,7 +293,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 			for c := range callers {
 				wg.Go(func() {
 					p := plant.Plant{ID: id, Name: fmt.Sprint(c)}
-					_, created, err := store.Put(t.Context(), p, plant.Precondition{IfNoneMatch: anyVersion})
+					_, created, err := store.Put(within(t), p, plant.Precondition{IfNoneMatch: anyVersion})
 					switch {
 					case err == nil && created:
 						creations.Add(1)
@@ -323,9 +323,9 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 				wg.Go(func() {
 					name := fmt.Sprint(round, c)
 					if c%2 == 0 {
-						_, errs[c] = store.Patch(t.Context(), 1, plant.Patch{Name: &name}, plant.Precondition{IfMatch: is(current.ETag)})
+						_, errs[c] = store.Patch(within(t), 1, plant.Patch{Name: &name}, plant.Precondition{IfMatch: is(current.ETag)})
 					} else {
-						_, _, errs[c] = store.Put(t.Context(), plant.Plant{ID: 1, Name: name}, plant.Precondition{IfMatch: is(current.ETag)})
+						_, _, errs[c] = store.Put(within(t), plant.Plant{ID: 1, Name: name}, plant.Precondition{IfMatch: is(current.ETag)})
 					}
 				})
 			}
@@ -346,7 +346,7 @@ func version(t *testing.T, open func(t *testing.T) plant.Store) {
 
 func mustGet(t *testing.T, store plant.Store, id int64) plant.Plant {
 	t.Helper()
-	p, err := store.Get(t.Context(), id)
+	p, err := store.Get(within(t), id)
 	if err != nil {
 		t.Fatalf("Get(%d) = %v", id, err)
 	}

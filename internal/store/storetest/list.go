@@ -15,7 +15,7 @@ import (
 
 func list(t *testing.T, open func(t *testing.T) plant.Store) {
 	t.Run("an empty store has no plants", func(t *testing.T) {
-		plants, more, err := open(t).List(t.Context(), plant.Page{Limit: 1})
+		plants, more, err := open(t).List(within(t), plant.Page{Limit: 1})
 		if len(plants) != 0 || more || err != nil {
 			t.Errorf("List = %v, %v, %v, want none", plants, more, err)
 		}
@@ -54,7 +54,7 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 			mustCreate(t, store, plant.Plant{ID: id, Name: "n"})
 		}
 		for limit, want := range map[int]bool{1: true, 2: true, 3: false, 4: false} {
-			if _, more, err := store.List(t.Context(), plant.Page{Limit: limit}); err != nil || more != want {
+			if _, more, err := store.List(within(t), plant.Page{Limit: limit}); err != nil || more != want {
 				t.Errorf("List with limit %d says more = %v, %v, want %v", limit, more, err, want)
 			}
 		}
@@ -85,12 +85,12 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		for _, p := range odd() {
 			mustCreate(t, store, p)
 		}
-		plants, _, err := store.List(t.Context(), plant.Page{Limit: 1000})
+		plants, _, err := store.List(within(t), plant.Page{Limit: 1000})
 		if err != nil || len(plants) != len(odd()) {
 			t.Fatalf("List = %d plants, %v, want %d", len(plants), err, len(odd()))
 		}
 		for _, p := range plants {
-			got, err := store.Get(t.Context(), p.ID)
+			got, err := store.Get(within(t), p.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		for id := range int64(9) {
 			mustCreate(t, store, plant.Plant{ID: id, Name: big[:len(big)/2], Tag: new(big[:len(big)/2])})
 		}
-		plants, more, err := store.List(t.Context(), plant.Page{Limit: 100})
+		plants, more, err := store.List(within(t), plant.Page{Limit: 100})
 		if err != nil || len(plants) != 4 || !more {
 			t.Errorf("a page of plants of %d bytes has %d, more = %v, %v, want 4 and more", len(big), len(plants), more, err)
 		}
@@ -120,7 +120,7 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		huge := strings.Repeat("x", plant.MaxPageBytes+1)
 		mustCreate(t, store, plant.Plant{ID: 1, Name: huge})
 		mustCreate(t, store, plant.Plant{ID: 2, Name: "n"})
-		plants, more, err := store.List(t.Context(), plant.Page{Limit: 100})
+		plants, more, err := store.List(within(t), plant.Page{Limit: 100})
 		if err != nil || len(plants) != 1 || !more {
 			t.Errorf("List = %d plants, more = %v, %v, want 1 and more", len(plants), more, err)
 		}
@@ -144,12 +144,12 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 				default:
 				}
 				passing := plant.Plant{ID: i*7%count*3 + 1, Name: fmt.Sprint(i)}
-				if _, _, err := store.Put(t.Context(), passing, plant.Precondition{}); err != nil {
+				if _, _, err := store.Put(within(t), passing, plant.Precondition{}); err != nil {
 					t.Errorf("Put(%s) = %v", show(passing), err)
 					return
 				}
 				if i%2 == 0 {
-					if err := store.Delete(t.Context(), passing.ID, plant.Precondition{}); err != nil {
+					if err := store.Delete(within(t), passing.ID, plant.Precondition{}); err != nil {
 						t.Errorf("Delete(%d) = %v", passing.ID, err)
 						return
 					}
@@ -187,7 +187,7 @@ func incompressible(n int) string {
 func walk(t *testing.T, store plant.Store, page plant.Page) (ids []int64) {
 	t.Helper()
 	for {
-		plants, more, err := store.List(t.Context(), page)
+		plants, more, err := store.List(within(t), page)
 		if err != nil {
 			t.Fatalf("List(%+v) = %v", page, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -28,12 +29,20 @@ func Plants(t *testing.T, open func(t *testing.T) plant.Store) {
 	t.Run("version", func(t *testing.T) { version(t, open) })
 }
 
+// within returns a context that ends when a call of a store takes longer than a
+// test waits.
+func within(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 func create(t *testing.T, open func(t *testing.T) plant.Store) {
 	t.Run("a plant comes back as it was created", func(t *testing.T) {
 		store := open(t)
 		for i, p := range odd() {
 			mustCreate(t, store, p)
-			got, err := store.Get(t.Context(), p.ID)
+			got, err := store.Get(within(t), p.ID)
 			if err != nil {
 				t.Fatalf("Get(%d) after creating case %d: %v", p.ID, i, err)
 			}
@@ -44,7 +53,7 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 	})
 
 	t.Run("a missing plant is ErrNotFound", func(t *testing.T) {
-		if _, err := open(t).Get(t.Context(), 404); !errors.Is(err, plant.ErrNotFound) {
+		if _, err := open(t).Get(within(t), 404); !errors.Is(err, plant.ErrNotFound) {
 			t.Errorf("Get(404) = %v, want %v", err, plant.ErrNotFound)
 		}
 	})
@@ -67,7 +76,7 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 		} {
 			store := open(t)
 			mustCreate(t, store, first)
-			if err := store.Create(t.Context(), other); !errors.Is(err, plant.ErrExists) {
+			if err := store.Create(within(t), other); !errors.Is(err, plant.ErrExists) {
 				t.Errorf("Create(%s) over %s = %v, want %v", show(other), show(first), err, plant.ErrExists)
 			}
 			mustHold(t, store, first)
@@ -77,7 +86,7 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 	t.Run("no tag and an empty tag are two things", func(t *testing.T) {
 		store := open(t)
 		mustCreate(t, store, plant.Plant{ID: 1, Name: "n"})
-		if err := store.Create(t.Context(), plant.Plant{ID: 1, Name: "n", Tag: new("")}); !errors.Is(err, plant.ErrExists) {
+		if err := store.Create(within(t), plant.Plant{ID: 1, Name: "n", Tag: new("")}); !errors.Is(err, plant.ErrExists) {
 			t.Errorf("Create with an empty tag over one without = %v, want %v", err, plant.ErrExists)
 		}
 	})
@@ -89,7 +98,7 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 		var wg sync.WaitGroup
 		for i := range callers {
 			wg.Go(func() {
-				errs[i] = store.Create(t.Context(), plant.Plant{ID: 7, Name: fmt.Sprint(i)})
+				errs[i] = store.Create(within(t), plant.Plant{ID: 7, Name: fmt.Sprint(i)})
 			})
 		}
 		wg.Wait()
@@ -118,7 +127,7 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 			wg.Go(func() {
 				for i := range each {
 					p := plant.Plant{ID: int64(c*each + i), Name: fmt.Sprint(c, i)}
-					if err := store.Create(t.Context(), p); err != nil {
+					if err := store.Create(within(t), p); err != nil {
 						t.Errorf("Create(%s) = %v", show(p), err)
 					}
 				}
@@ -134,12 +143,12 @@ func create(t *testing.T, open func(t *testing.T) plant.Store) {
 
 	t.Run("a call whose caller has gone before it began changes nothing", func(t *testing.T) {
 		store := open(t)
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(within(t))
 		cancel()
 		if err := store.Create(ctx, plant.Plant{ID: 1, Name: "n"}); !errors.Is(err, context.Canceled) {
 			t.Errorf("Create with a cancelled context = %v, want %v", err, context.Canceled)
 		}
-		if _, err := store.Get(t.Context(), 1); !errors.Is(err, plant.ErrNotFound) {
+		if _, err := store.Get(within(t), 1); !errors.Is(err, plant.ErrNotFound) {
 			t.Errorf("then Get(1) = %v, want %v", err, plant.ErrNotFound)
 		}
 	})
@@ -169,7 +178,7 @@ func odd() []plant.Plant {
 
 func mustCreate(t *testing.T, store plant.Store, p plant.Plant) {
 	t.Helper()
-	if err := store.Create(t.Context(), p); err != nil {
+	if err := store.Create(within(t), p); err != nil {
 		t.Fatalf("Create(%s) = %v, want nil", show(p), err)
 	}
 }
@@ -177,7 +186,7 @@ func mustCreate(t *testing.T, store plant.Store, p plant.Plant) {
 // mustHold fails unless the store has exactly this plant under its ID.
 func mustHold(t *testing.T, store plant.Store, want plant.Plant) {
 	t.Helper()
-	got, err := store.Get(t.Context(), want.ID)
+	got, err := store.Get(within(t), want.ID)
 	if err != nil {
 		t.Fatalf("Get(%d) = %v, want %s", want.ID, err, show(want))
 	}

@@ -31,7 +31,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 	})
 
 	t.Run("a missing token is ErrNotFound", func(t *testing.T) {
-		if _, err := open(t).Token(t.Context(), "nobody"); !errors.Is(err, token.ErrNotFound) {
+		if _, err := open(t).Token(within(t), "nobody"); !errors.Is(err, token.ErrNotFound) {
 			t.Errorf("Token of an unknown id = %v, want %v", err, token.ErrNotFound)
 		}
 	})
@@ -41,20 +41,20 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		first, _ := token.New("first", nil, 0)
 		second, _ := token.New("second", nil, 0)
 		second.ID = first.ID
-		if err := store.CreateToken(t.Context(), first); err != nil {
+		if err := store.CreateToken(within(t), first); err != nil {
 			t.Fatal(err)
 		}
-		if err := store.CreateToken(t.Context(), second); err == nil {
+		if err := store.CreateToken(within(t), second); err == nil {
 			t.Error("CreateToken overwrote a token")
 		}
-		if got, err := store.Token(t.Context(), first.ID); err != nil || got.Name != "first" {
+		if got, err := store.Token(within(t), first.ID); err != nil || got.Name != "first" {
 			t.Errorf("Token = %q, %v, want the first one", got.Name, err)
 		}
 	})
 
 	t.Run("tokens are listed the oldest first", func(t *testing.T) {
 		store := open(t)
-		if got, err := store.Tokens(t.Context()); err != nil || len(got) != 0 {
+		if got, err := store.Tokens(within(t)); err != nil || len(got) != 0 {
 			t.Errorf("Tokens of an empty store = %v, %v", got, err)
 		}
 		var want []token.Token
@@ -64,7 +64,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 			mustCreateToken(t, store, listed)
 			want = append(want, kept(listed))
 		}
-		got, err := store.Tokens(t.Context())
+		got, err := store.Tokens(within(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		mustCreateToken(t, store, before)
 		mustCreateToken(t, store, other)
 		var want token.Token
-		err := store.UpdateToken(t.Context(), before.ID, func(got *token.Token) error {
+		err := store.UpdateToken(within(t), before.ID, func(got *token.Token) error {
 			if diff := cmp.Diff(kept(before), *got); diff != "" {
 				t.Errorf("change was given (-want +got):\n%s", diff)
 			}
@@ -105,7 +105,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		want, _ := token.New("n", nil, time.Hour)
 		mustCreateToken(t, store, want)
 		refused := errors.New("refused")
-		err := store.UpdateToken(t.Context(), want.ID, func(got *token.Token) error {
+		err := store.UpdateToken(within(t), want.ID, func(got *token.Token) error {
 			got.Name = "changed"
 			return refused
 		})
@@ -116,7 +116,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 	})
 
 	t.Run("an update of a missing token is ErrNotFound", func(t *testing.T) {
-		err := open(t).UpdateToken(t.Context(), "nobody", func(*token.Token) error {
+		err := open(t).UpdateToken(within(t), "nobody", func(*token.Token) error {
 			t.Error("change was called")
 			return nil
 		})
@@ -133,7 +133,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		var wg sync.WaitGroup
 		for range callers {
 			wg.Go(func() {
-				err := store.UpdateToken(t.Context(), stored.ID, func(got *token.Token) error {
+				err := store.UpdateToken(within(t), stored.ID, func(got *token.Token) error {
 					got.Name += "x"
 					return nil
 				})
@@ -160,7 +160,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 			{first.Add(-time.Hour), first},
 			{first.Add(token.TouchInterval), first.Add(token.TouchInterval)},
 		} {
-			if err := store.TouchTokens(t.Context(), map[string]time.Time{used.ID: c.at, "nobody": c.at}); err != nil {
+			if err := store.TouchTokens(within(t), map[string]time.Time{used.ID: c.at, "nobody": c.at}); err != nil {
 				t.Fatalf("TouchTokens = %v", err)
 			}
 			used.LastUsedAt = c.want
@@ -175,13 +175,13 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		mustCreateToken(t, store, stored)
 		at := time.Now()
 		err := errors.Join(
-			store.TouchTokens(t.Context(), map[string]time.Time{stored.ID: at}),
-			store.UpdateToken(t.Context(), stored.ID, func(got *token.Token) error {
+			store.TouchTokens(within(t), map[string]time.Time{stored.ID: at}),
+			store.UpdateToken(within(t), stored.ID, func(got *token.Token) error {
 				got.LastUsedAt = time.Time{}
 				got.Revoke(at)
 				return nil
 			}),
-			store.TouchTokens(t.Context(), map[string]time.Time{stored.ID: at.Add(time.Hour)}))
+			store.TouchTokens(within(t), map[string]time.Time{stored.ID: at.Add(time.Hour)}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		store := open(t)
 		want, _ := token.New("n", nil, time.Hour)
 		mustCreateToken(t, store, want)
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(within(t))
 		cancel()
 		for name, err := range map[string]error{
 			"TouchTokens": store.TouchTokens(ctx, map[string]time.Time{want.ID: time.Now()}),
@@ -222,7 +222,7 @@ func kept(t token.Token) token.Token {
 
 func mustCreateToken(t *testing.T, store token.Store, stored token.Token) {
 	t.Helper()
-	if err := store.CreateToken(t.Context(), stored); err != nil {
+	if err := store.CreateToken(within(t), stored); err != nil {
 		t.Fatalf("CreateToken(%q) = %v", stored.Name, err)
 	}
 }
@@ -237,7 +237,7 @@ func mustRotate(t *testing.T, stored *token.Token, grace time.Duration) {
 // mustHoldToken fails unless the store has exactly this token under its ID.
 func mustHoldToken(t *testing.T, store token.Store, want token.Token) {
 	t.Helper()
-	got, err := store.Token(t.Context(), want.ID)
+	got, err := store.Token(within(t), want.ID)
 	if err != nil {
 		t.Fatalf("Token(%q) = %v", want.ID, err)
 	}
