@@ -157,14 +157,15 @@ reproducible: ## fail if two clones of this commit in different folders build di
 
 here := $(shell go env GOARCH)
 unit := cmd/plantstore/plantstore.service
-package-check: build/linux/$(here) internal/tools/node_modules ## check size, container and systemd unit
+package-check: build/linux/$(here) internal/tools/node_modules ## check size, container and systemd units
 	@size=$$(stat -c %s .build/plantstore-linux-$(here)); echo "the program has $$size bytes"; [ $$size -lt $$((20 << 20)) ]
 	internal/tools/node_modules/.bin/dockerfile-utils lint cmd/plantstore/Dockerfile
 	@left=$$(git ls-files -ci --exclude-from=.dockerignore); [ -z "$$left" ] || { echo ".dockerignore leaves out: $$left" >&2; exit 1; }
 	.ci/container .build/plantstore-linux-$(here)
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	sed "s|/usr/local/bin/plantstore|$$PWD/.build/plantstore-linux-$(here)|" $(unit) >"$$tmp/plantstore.service"; \
-	systemd-analyze verify --man=no --recursive-errors=no "$$tmp/plantstore.service"; \
+	cp cmd/plantstore/plantstore-backup.{service,timer} "$$tmp"; \
+	systemd-analyze verify --man=no --recursive-errors=no "$$tmp"/plantstore{,-backup}.service "$$tmp/plantstore-backup.timer"; \
 	systemd-analyze security --offline=yes --threshold=15 --no-pager "$$tmp/plantstore.service" | tail -1
 
 stop: ## stop the service under load, 20 times, and look for requests without an answer and plants without a place

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -20,10 +21,18 @@ func backupCommand(sys system) *cli.Command {
 		Name:      "backup",
 		Usage:     "copy the store to a file, also while it is served",
 		ArgsUsage: "FILE",
-		Description: "FILE holds the state of one moment, has been checked, and is whole or absent. It must not exist.\n" +
+		Description: "FILE holds the state of one moment, has been checked, and is whole or absent. It must not exist,\n" +
+			"unless --replace is given.\n" +
 			"Nobody waits for it: requests go on being answered.\n\n" +
 			"   plantstore backup --store plantstore.db monday.db",
-		Flags: []cli.Flag{storeFlag("copy the plants and tokens of `STORE`")},
+		Flags: []cli.Flag{
+			storeFlag("copy the plants and tokens of `STORE`"),
+			&cli.BoolFlag{
+				Name:    "replace",
+				Usage:   "replace FILE if it exists, once the backup is checked; if that fails, FILE stays as it is",
+				Sources: cli.EnvVars("PLANTSTORE_REPLACE"),
+			},
+		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			file, err := oneFile(cmd)
 			if err != nil {
@@ -33,7 +42,13 @@ func backupCommand(sys system) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return copyStore(ctx, sys, path, file, "backup")
+			if file == "-" { // a stream can be neither checked nor withdrawn
+				return errors.New("backup cannot write to stdout: name a FILE")
+			}
+			replace := cmd.Bool("replace")
+			return copyStore(sys, path, file, "backup", func(progress func(done, total int64)) error {
+				return sqlite.Backup(ctx, path, file, replace, progress)
+			})
 		},
 	}
 }
@@ -46,10 +61,11 @@ func oneFile(cmd *cli.Command) (string, error) {
 	return cmd.Args().First(), nil
 }
 
-// copyStore copies a store file, with a progress bar if somebody watches.
-func copyStore(ctx context.Context, sys system, from, to, what string) error {
+// copyStore runs a copy of a store file, with a progress bar on a terminal, and
+// prints the result.
+func copyStore(sys system, from, to, what string, run func(progress func(done, total int64)) error) error {
 	bar := newBar(sys.stderr, what)
-	err := sqlite.Copy(ctx, from, to, func(done, total int64) {
+	err := run(func(done, total int64) {
 		bar.ChangeMax64(total)
 		_ = bar.Set64(done)
 	})

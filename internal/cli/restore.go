@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/store/sqlite"
 )
 
 func restoreCommand(sys system) *cli.Command {
@@ -26,7 +27,9 @@ func restoreCommand(sys system) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return copyStore(ctx, sys, file, path, "restore")
+			return copyStore(sys, file, path, "restore", func(progress func(done, total int64)) error {
+				return sqlite.Copy(ctx, file, path, progress)
+			})
 		},
 	}
 }

@@ -2,15 +2,59 @@ package cli
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 )
 
 // systemd starts the service again without an end, with a pause: by default it
 // gives up after five starts in ten seconds, and a start without a database
 // fails within milliseconds.
 func TestUnitRestartsForever(t *testing.T) {
-	text, err := os.ReadFile("../../cmd/plantstore/plantstore.service")
+	settings := unitSettings(t, "plantstore.service")
+	for name, want := range map[string]string{
+		"[Unit]StartLimitIntervalSec": "0", "[Service]Restart": "on-failure", "[Service]RestartSec": "5s",
+	} {
+		if settings[name] != want {
+			t.Errorf("%s is %q, want %q", name, settings[name], want)
+		}
+	}
+}
+
+// The unit of the daily backup keeps as many as it says, and replaces the oldest.
+func TestBackupUnit(t *testing.T) {
+	settings := unitSettings(t, "plantstore-backup.service")
+	command := strings.NewReplacer("$$", "$", "%%", "%", "/usr/local/bin/plantstore", "plantstore", "/var/backups/plantstore", ".").
+		Replace(settings["[Service]ExecStart"])
+	dir := t.TempDir()
+	r, err := launch(dir, []string{"HOME=" + dir}, "--addr", "127.0.0.1:0", "--store", "plantstore.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.end(t, syscall.SIGTERM)
+	day := time.Now().Unix() / 86400
+	for range 2 {
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), settings["[Service]Environment"], "PLANTSTORE_STORE=plantstore.db")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, out)
+		}
+	}
+	backups, err := filepath.Glob(filepath.Join(dir, "[0-6].db"))
+	days := time.Now().Unix()/86400 - day + 1
+	if err != nil || int64(len(backups)) != days || settings["[Service]Environment"] != "KEEP=7" {
+		t.Errorf("there are the backups %q, %v, with %s, want %d with KEEP=7", backups, err, settings["[Service]Environment"], days)
+	}
+}
+
+// unitSettings returns the last value of each setting of a unit of systemd.
+func unitSettings(t *testing.T, name string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../../cmd/plantstore/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,11 +67,5 @@ func TestUnitRestartsForever(t *testing.T) {
 			settings[section+name] = value
 		}
 	}
-	for name, want := range map[string]string{
-		"[Unit]StartLimitIntervalSec": "0", "[Service]Restart": "on-failure", "[Service]RestartSec": "5s",
-	} {
-		if settings[name] != want {
-			t.Errorf("%s is %q, want %q", name, settings[name], want)
-		}
-	}
+	return settings
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -21,7 +22,25 @@ const copyStep = 256
 // to is whole, checked and durable, or absent. Progress is told in bytes, from
 // time to time.
 func Copy(ctx context.Context, from, to string, progress func(done, total int64)) error {
-	if err := checkAbsent(to); err != nil {
+	return copyTo(ctx, from, to, false, progress)
+}
+
+// Backup is [Copy], and leaves the time of the backup for the metrics of a
+// service that has the store open. If replace is set, it replaces the file to,
+// which stays as it was if Backup fails.
+func Backup(ctx context.Context, from, to string, replace bool, progress func(done, total int64)) error {
+	began := time.Now()
+	if err := copyTo(ctx, from, to, replace, progress); err != nil {
+		return err
+	}
+	if err := markBackup(from, began); err != nil {
+		return fmt.Errorf("%s is whole, but the time of the backup could not be stored: %w", to, err)
+	}
+	return nil
+}
+
+func copyTo(ctx context.Context, from, to string, replace bool, progress func(done, total int64)) error {
+	if err := checkTarget(from, to, replace); err != nil {
 		return fmt.Errorf("write %s: %w", to, err)
 	}
 	temporary, err := copyAside(ctx, from, to, progress)
@@ -29,14 +48,39 @@ func Copy(ctx context.Context, from, to string, progress func(done, total int64)
 		return err
 	}
 	defer os.Remove(temporary)
-	if err := publish(temporary, to); err != nil {
+	if err := publish(temporary, to, replace); err != nil {
 		return fmt.Errorf("write %s: %w", to, err)
 	}
 	return nil
 }
 
-// checkAbsent finds what a new file at path would overwrite, or be mixed with:
-// SQLite would take a log that an old store has left for one of the new file.
+// checkTarget returns an error if a copy of the file from may not be written to
+// path.
+func checkTarget(from, path string, replace bool) error {
+	if !replace {
+		return checkAbsent(path)
+	}
+	if err := checkPath(path); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return checkAlone(path)
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("this is not a regular file: name another one")
+	}
+	if store, err := os.Stat(from); err == nil && os.SameFile(store, info) {
+		return errors.New("this is the store itself: name another file")
+	}
+	return checkAlone(path)
+}
+
+// checkAbsent returns an error if there is a file at path that a new one would
+// overwrite, or be mixed with.
 func checkAbsent(path string) error {
 	if err := checkPath(path); err != nil {
 		return err
@@ -44,6 +88,12 @@ func checkAbsent(path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return errors.New("this file exists: name another one, or move it away")
 	}
+	return checkAlone(path)
+}
+
+// checkAlone returns an error if there is a log of the file at path: SQLite would
+// take it for one of the new file.
+func checkAlone(path string) error {
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
 		if _, err := os.Lstat(path + suffix); err == nil {
 			return fmt.Errorf("%s is left of an old store: move it away", path+suffix)
@@ -171,17 +221,14 @@ func checkIntegrity(conn *sqlite.Conn) error {
 	})
 }
 
-// publish gives a file that is whole its name, durably, and never that of
-// another file.
-func publish(temporary, name string) error {
-	// A rename would overwrite what has come there meanwhile; a link does not.
-	// Some file systems have none.
-	err := os.Link(temporary, name)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		if err := checkAbsent(name); err != nil {
-			return err
-		}
+// publish gives a file that is whole its name, durably, and that of another file
+// only if replace is set.
+func publish(temporary, name string, replace bool) error {
+	var err error
+	if replace {
 		err = os.Rename(temporary, name)
+	} else {
+		err = linkOrRename(temporary, name)
 	}
 	if err != nil || runtime.GOOS == "windows" { // where folders cannot be synced
 		return err
@@ -191,4 +238,35 @@ func publish(temporary, name string) error {
 		return err
 	}
 	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// linkOrRename gives a file a name that no other file has.
+func linkOrRename(temporary, name string) error {
+	// A rename would overwrite what has come there meanwhile; a link does not.
+	// Some file systems have none.
+	err := os.Link(temporary, name)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := checkAbsent(name); err != nil {
+			return err
+		}
+		err = os.Rename(temporary, name)
+	}
+	return err
+}
+
+// markSuffix makes the name of the mark of a store: an empty file beside it
+// whose time is that of the last backup. A row in the store would make each
+// backup a write, and have it wait for the one writer.
+const markSuffix = "-last-backup"
+
+// markBackup leaves the time of a backup of the store at path.
+func markBackup(path string, at time.Time) error {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(target+markSuffix, nil, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(target+markSuffix, at, at)
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/plantstore/plantstore/internal/metrics/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
@@ -136,6 +138,60 @@ func TestCopyMeanwhile(t *testing.T) {
 		t.Errorf("the file holds %d bytes, %v, want what the other program wrote", len(got), err)
 	}
 	wantFiles(t, folder, "from", "from-shm", "from-wal", "to")
+}
+
+// A backup that fails leaves the file that it was to replace, and one that does
+// not replaces it whole. Its time is in the metrics of the store.
+func TestBackupReplaces(t *testing.T) {
+	folder := t.TempDir()
+	from, to := filepath.Join(folder, "from"), filepath.Join(folder, "to")
+	s := openStore(t, from)
+	if at := metricstest.Of(t, s.Metrics)["plantstore_sqlite_last_backup_timestamp_seconds"]; at != 0 {
+		t.Errorf("before the first backup its time is %v, want 0", at)
+	}
+	link := filepath.Join(folder, "link")
+	if err := os.Symlink(from, link); err != nil {
+		t.Fatal(err)
+	}
+	garbage("to")(t, folder)
+	before, err := os.ReadFile(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		from string
+		to   string
+		want string
+	}{
+		"cancelled":      {cancelled(t.Context()), from, to, "context canceled"},
+		"not a store":    {t.Context(), filepath.Join(folder, "other-wal"), to, "some other kind of file"},
+		"the store":      {t.Context(), link, from, "this is the store itself"},
+		"a link":         {t.Context(), from, link, "not a regular file"},
+		"another store":  {t.Context(), from, filepath.Join(folder, "other"), "other-wal is left of an old store"},
+		"a folder":       {t.Context(), from, folder, "this is a folder"},
+		"no such folder": {t.Context(), from, filepath.Join(folder, "none", "to"), "create it first"},
+	} {
+		garbage("other-wal")(t, folder)
+		if err := Backup(c.ctx, c.from, c.to, true, ignore); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: Backup = %v, want %q", name, err, c.want)
+		}
+	}
+	if after, err := os.ReadFile(to); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("a backup that failed changed the file: %v", err)
+	}
+	began := time.Now().Truncate(time.Millisecond)
+	for range 2 {
+		if err := Backup(t.Context(), link, to, true, ignore); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantFiles(t, folder, "from", "from-last-backup", "from-shm", "from-wal", "link", "other-wal", "to")
+	at := metricstest.Of(t, s.Metrics)["plantstore_sqlite_last_backup_timestamp_seconds"]
+	if seconds := float64(began.UnixMilli()) / 1e3; at < seconds || at > seconds+60 {
+		t.Errorf("the time of the backup is %f, want %f or a little more", at, seconds)
+	}
+	openStore(t, to)
 }
 
 func garbage(name string) func(*testing.T, string) {

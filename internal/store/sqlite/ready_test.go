@@ -68,9 +68,11 @@ func TestMetrics(t *testing.T) {
 		if n := got["plantstore_store_group_size_count"]; n != 1 {
 			t.Errorf("%s: %v groups were counted, want 1", name, n)
 		}
-		size, has := got["plantstore_sqlite_wal_bytes"]
-		if info, _ := os.Stat(path + "-wal"); has != want || want && size != float64(info.Size()) {
-			t.Errorf("%s: the size of the log is %v, %v", name, size, has)
+		for metric, file := range map[string]string{"plantstore_sqlite_bytes": path, "plantstore_sqlite_wal_bytes": path + "-wal"} {
+			size, has := got[metric]
+			if info, _ := os.Stat(file); has != want || want && size != float64(info.Size()) {
+				t.Errorf("%s: %s is %v, %v", name, metric, size, has)
+			}
 		}
 	}
 }
