@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -268,6 +271,51 @@ func TestBadCredentialsOfAnAddress(t *testing.T) {
 		}
 		host.send("GET", "/plants", "nonsense").wantError(t, want)
 	}
+}
+
+// slowTokens is a store of one token that takes its time over each question.
+type slowTokens struct {
+	token.Store
+	token token.Token
+	takes time.Duration
+}
+
+func (s slowTokens) Token(_ context.Context, id string) (token.Token, error) {
+	time.Sleep(s.takes)
+	if id != s.token.ID {
+		return token.Token{}, token.ErrNotFound
+	}
+	return s.token, nil
+}
+
+func (slowTokens) TouchTokens(context.Context, map[string]time.Time) error { return nil }
+
+// The unknown tokens of a hundred full HTTP/2 connections are refused as such,
+// and a good token behind them is served.
+func TestFloodOfUnknownTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		good, text := token.New("good", []token.Scope{token.Read}, time.Hour)
+		handler := newBareHandler(t, newMapPlants(1), slowTokens{token: good, takes: 5 * time.Millisecond}, slog.New(slog.DiscardHandler),
+			func(o *httpapi.Options) { o.FailedAuth = httpapi.Rate{Limit: 100, Per: time.Hour} })
+		var mu sync.Mutex
+		got := map[int]int{}
+		var wg sync.WaitGroup
+		for range 1600 {
+			wg.Go(func() {
+				a := callerOf(t, handler).send("GET", "/plants/1", unknownToken())
+				mu.Lock()
+				defer mu.Unlock()
+				got[a.StatusCode]++
+			})
+		}
+		synctest.Wait()
+		a := callerOf(t, handler).send("GET", "/plants/1", text)
+		wg.Wait()
+		a.wantStatus(t, http.StatusOK)
+		if want := map[int]int{http.StatusUnauthorized: 100, http.StatusTooManyRequests: 1500}; !maps.Equal(got, want) {
+			t.Errorf("answered %v, want %v", got, want)
+		}
+	})
 }
 
 // unknownToken returns a token of the right form that no store has.

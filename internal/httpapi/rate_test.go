@@ -115,19 +115,16 @@ func TestDecimals(t *testing.T) {
 
 // Limits that are not reached cost the request path no memory.
 func TestLimitsAllocateNothing(t *testing.T) {
-	rates, capacity, nobody := newRateLimit(Rate{Limit: 1 << 20, Per: time.Hour}), newInFlight(1), newStrangers(Rate{Limit: 1, Per: time.Hour})
-	suspects := newStrangers(Rate{Limit: 1, Per: time.Hour})
+	rates, capacity, strange := newRateLimit(Rate{Limit: 1 << 20, Per: time.Hour}), newInFlight(1), newStrangers(Rate{Limit: maxDecimals - 1, Per: time.Hour})
 	r := httptest.NewRequest(http.MethodGet, "/plants", nil)
 	r.RemoteAddr = "[2001:db8::1]:4711"
-	_ = suspects.failed(http.Header{}, r, errBadCredentials)
 	h, caller, ctx, page := http.Header{}, token.Token{ID: "mGdgoH14hxFz"}, t.Context(), &operation{answersPage: true}
 	for what, f := range map[string]func(){
-		"a quota":        func() { clear(h); _, _, _ = rates.take(caller.ID) },
-		"its headers":    func() { clear(h); suspects.quota.describe(h, 1, 0) },
-		"the cap":        func() { _ = capacity.enter(ctx, page); capacity.leave(page) },
-		"nobody suspect": func() { nobody.suspects(r) },
-		"a suspect":      func() { suspects.suspects(r) },
-		"no limits":      func() { _ = (*rateLimit)(nil).count(h, caller); (*strangers)(nil).suspects(r) },
+		"a quota":         func() { clear(h); _, _, _ = rates.take(caller.ID) },
+		"its headers":     func() { clear(h); strange.quota.describe(h, 1, 0) },
+		"the cap":         func() { _ = capacity.enter(ctx, page); capacity.leave(page) },
+		"bad credentials": func() { _ = strange.failed(h, r, errBadCredentials) },
+		"no limits":       func() { _ = (*rateLimit)(nil).count(h, caller); _ = (*strangers)(nil).failed(h, r, errBadCredentials) },
 	} {
 		if got := testing.AllocsPerRun(1000, f); got != 0 {
 			t.Errorf("%s: %v allocations, want none", what, got)

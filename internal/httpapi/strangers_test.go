@@ -8,38 +8,30 @@ import (
 	"time"
 )
 
-// An address is suspect while it has no bad credentials left, and no longer.
-func TestSuspects(t *testing.T) {
+// An address beyond its quota of bad credentials gets 429, other addresses do
+// not, and the quota comes back.
+func TestFailedCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStrangers(Rate{Limit: 2, Per: 2 * time.Second})
-		from := func(addr string) *http.Request {
+		fails := func(addr string, want error) {
+			t.Helper()
 			r := httptest.NewRequest(http.MethodGet, "/plants", nil)
 			r.RemoteAddr = addr
-			return r
-		}
-		bad, other := from("192.0.2.1:1"), from("192.0.2.2:1")
-		want := func(suspect bool) {
-			t.Helper()
-			if got := s.suspects(bad); got != suspect {
-				t.Errorf("at %v suspects = %v, want %v", s.quota.now(), got, suspect)
-			}
-			if s.suspects(other) {
-				t.Errorf("at %v another address is suspect", s.quota.now())
+			if got := s.failed(http.Header{}, r, errBadCredentials); got != want {
+				t.Errorf("at %v %s gets %v, want %v", s.quota.now(), addr, got, want)
 			}
 		}
-		want(false)
-		_ = s.failed(http.Header{}, bad, errBadCredentials)
-		want(false)
-		_ = s.failed(http.Header{}, other, errBadCredentials)
-		_ = s.failed(http.Header{}, bad, errBadCredentials)
-		want(true)
+		const bad, other = "192.0.2.1:1", "192.0.2.2:1"
+		fails(bad, errBadCredentials)
+		fails(bad, errBadCredentials)
+		fails(bad, errTooManyFailures)
+		fails(other, errBadCredentials)
 		time.Sleep(999 * time.Millisecond)
-		want(true)
+		fails(bad, errTooManyFailures)
 		time.Sleep(time.Millisecond)
-		want(false)
-		_ = s.failed(http.Header{}, bad, errBadCredentials)
-		want(true)
+		fails(bad, errBadCredentials)
+		fails(bad, errTooManyFailures)
 		time.Sleep(time.Hour)
-		want(false)
+		fails(bad, errBadCredentials)
 	})
 }

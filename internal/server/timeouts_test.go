@@ -1,10 +1,14 @@
 package server
 
 import (
+	"crypto/tls"
+	"encoding/binary"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -92,4 +96,41 @@ func TestServerLimits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The server tells the clients of HTTP/2 how many requests it serves at one time
+// on a connection.
+func TestServerLimitsStreams(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config = newServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(longEnough))
+	// The preface of a client (RFC 9113, section 3.4), and no settings.
+	if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
+		t.Fatal(err)
+	}
+	var header [9]byte
+	if _, err := io.ReadFull(conn, header[:]); err != nil || header[3] != 4 {
+		t.Fatalf("the first frame of the server is %x, %v, want SETTINGS", header, err)
+	}
+	settings := make([]byte, int(header[1])<<8|int(header[2]))
+	if _, err := io.ReadFull(conn, settings); err != nil {
+		t.Fatal(err)
+	}
+	for s := range slices.Chunk(settings, 6) {
+		if binary.BigEndian.Uint16(s) == 3 { // SETTINGS_MAX_CONCURRENT_STREAMS
+			if n := binary.BigEndian.Uint32(s[2:]); n != 16 {
+				t.Errorf("the server takes %d requests at one time, want 16", n)
+			}
+			return
+		}
+	}
+	t.Errorf("the settings %x do not limit the requests of a connection", settings)
 }

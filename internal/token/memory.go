@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/plantstore/plantstore/internal/metrics"
 )
 
@@ -26,6 +28,11 @@ const (
 	// tokens that exist.
 	maxFound   = 8192
 	maxMissing = 4096
+
+	// maxLookups is how many ids the store is asked about at one time, so that a
+	// flood of unknown tokens leaves connections to the store for other requests.
+	// Tokens in use are not counted.
+	maxLookups = 4
 )
 
 // lookup is what the store said about one id. A token that does not exist is
@@ -49,7 +56,7 @@ type memory struct {
 	pending        map[string]*lookup
 
 	hits, misses atomic.Uint64 // how often the store was not, and was, asked
-	turn         chan struct{} // holds whoever's turn it is; the others wait in order
+	lookups      *semaphore.Weighted
 }
 
 func newMemory(store Store) memory {
@@ -58,7 +65,7 @@ func newMemory(store Store) memory {
 		found:   recent{limit: maxFound},
 		missing: recent{limit: maxMissing},
 		pending: map[string]*lookup{},
-		turn:    make(chan struct{}, 1),
+		lookups: semaphore.NewWeighted(maxLookups),
 	}
 }
 
@@ -106,36 +113,16 @@ func (m *memory) lookUp(ctx context.Context, id string, now time.Time) (*lookup,
 	id = strings.Clone(id) // it is part of a whole Authorization header
 	l = &lookup{began: now, done: make(chan struct{}), err: ErrUnavailable}
 	m.pending[id] = l
+	inUse := m.found.has(id)
 	m.mu.Unlock()
 	m.misses.Add(1)
-	m.ask(ctx, id, l)
+	m.ask(ctx, id, l, inUse)
 	return l, l.err
 }
 
-// await waits until it is the caller's turn to look up an id, unless that token
-// was found lately, if not freshly: tokens in use never wait. The caller calls
-// done after the look-up.
-func (m *memory) await(ctx context.Context, id string) (done func(), err error) {
-	m.mu.RLock()
-	known := m.found.has(id) || m.missing.get(id, time.Now()) != nil
-	m.mu.RUnlock()
-	if known {
-		return func() {}, nil
-	}
-	timer := time.NewTimer(lookupTime)
-	defer timer.Stop()
-	select {
-	case m.turn <- struct{}{}:
-		return func() { <-m.turn }, nil
-	case <-timer.C:
-		return nil, ErrUnavailable
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
-// ask has l answered by the store and remembers the answer.
-func (m *memory) ask(ctx context.Context, id string, l *lookup) {
+// ask has l answered by the store and remembers the answer. Ids that are not in
+// use wait in order for one of maxLookups.
+func (m *memory) ask(ctx context.Context, id string, l *lookup, inUse bool) {
 	defer func() { // also if the store panics: others wait
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -153,6 +140,12 @@ func (m *memory) ask(ctx context.Context, id string, l *lookup) {
 	}()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTime)
 	defer cancel()
+	if !inUse {
+		if m.lookups.Acquire(ctx, 1) != nil {
+			return // l.err is ErrUnavailable
+		}
+		defer m.lookups.Release(1)
+	}
 	l.token, l.err = m.store.Token(ctx, id)
 }
 

