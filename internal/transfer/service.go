@@ -3,6 +3,7 @@ package transfer
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,6 +67,9 @@ func (s *Service) try(ctx context.Context, send func(context.Context) (*http.Res
 			return resp, nil
 		case err == nil:
 			err = s.explain(resp)
+		case isUntrusted(err):
+			return nil, fmt.Errorf("this machine does not trust the certificate of %s: put it, or that of its authority, into a PEM file "+
+				"and name the file in SSL_CERT_FILE: %w", s.url, err)
 		case !s.answered.Load() && !isLost(err): // more likely a mistake than a bad moment
 			return nil, fmt.Errorf("no service answers: %w (is --server right, and does it run?)", err)
 		}
@@ -108,6 +112,13 @@ func (s *Service) once(ctx context.Context, send func(context.Context) (*http.Re
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
+}
+
+// isUntrusted reports whether the service has a certificate that it signed
+// itself, or of an unknown authority.
+func isUntrusted(err error) bool {
+	_, ok := errors.AsType[x509.UnknownAuthorityError](err)
+	return ok
 }
 
 // isLost reports whether there was a connection before the error.

@@ -20,6 +20,9 @@ const (
 	duplicateTable      = "42P07"
 	duplicateObject     = "42710"
 	undefinedObject     = "42704"
+	protocolViolation   = "08P01" // of pgbouncer: an unknown parameter
+	duplicateStatement  = "42P05"
+	undefinedStatement  = "26000"
 	invalidPassword     = "28P01"
 	invalidAccount      = "28000"
 	noSuchDatabase      = "3D000"
@@ -91,6 +94,9 @@ func (a answer) Unwrap() error { return a.error }
 func final(err error) error {
 	if a, ok := errors.AsType[answer](err); ok {
 		return a.error
+	}
+	if isPooled(err) {
+		return fmt.Errorf("postgres: %w: %w", errPooled, err)
 	}
 	return fmt.Errorf("postgres: %w", err)
 }

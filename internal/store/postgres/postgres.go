@@ -17,6 +17,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -51,6 +52,7 @@ const (
 type Store struct {
 	pool   *pgxpool.Pool
 	writes *groupcommit.Queue[*write]
+	pooled atomic.Bool // an error has shown that errPooled holds
 
 	mu    sync.Mutex
 	spent []int64 // marks of transactions whose outcome is known
@@ -90,15 +92,10 @@ func openConfig(ctx context.Context, config *pgxpool.Config) (*Store, error) {
 	return s, nil
 }
 
-// errNotDSN says nothing of what it is about: what cannot be read may hold a
-// password anywhere.
-var errNotDSN = errors.New("this is no PostgreSQL URL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, " +
-	"with %40 for @, %2F for / and %3A for : in a password, and several hosts separated by commas")
-
 func parse(dsn string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, errNotDSN
+		return nil, explainURL(dsn)
 	}
 	config.PingTimeout = pingTime
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
@@ -174,31 +171,6 @@ func checkDurable(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// explain says what to do about an error of opening the store.
-func explain(err error, config *pgx.ConnConfig) error {
-	hosts := net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
-	for _, f := range config.Fallbacks {
-		if host := net.JoinHostPort(f.Host, fmt.Sprint(f.Port)); !strings.Contains(hosts, host) {
-			hosts += ", " + host
-		}
-	}
-	switch code(err) {
-	case invalidPassword, invalidAccount:
-		return fmt.Errorf("%s does not let user %s in: check the user and the password in --store: %w", hosts, config.User, err)
-	case noSuchDatabase:
-		return fmt.Errorf("%s has no database %s: make it first, with createdb %[2]s: %w", hosts, config.Database, err)
-	case notAllowed:
-		return fmt.Errorf("user %s may not make tables: give it a database of its own, "+
-			"or GRANT USAGE, CREATE ON SCHEMA public TO it: %w", config.User, err)
-	case duplicateTable:
-		return fmt.Errorf("database %s holds tables of another program: give plantstore a database of its own: %w", config.Database, err)
-	}
-	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("no server that may write answers at %s: start it, or check the hosts in --store: %w", hosts, err)
-	}
-	return err
-}
-
 // Close waits for writes under way and closes the store. No method may be
 // called after it.
 func (s *Store) Close() error {
@@ -224,6 +196,9 @@ func (s *Store) on(ctx context.Context, fn func(context.Context, *pgx.Conn) erro
 	}
 	defer conn.Release() // closes it if it is broken or still in a transaction
 	err = fn(ctx, conn.Conn())
+	if isPooled(err) {
+		s.pooled.Store(true)
+	}
 	if err != nil && conn.Conn().PgConn().TxStatus() == 'E' {
 		_, _ = conn.Exec(ctx, `ROLLBACK`)
 	}

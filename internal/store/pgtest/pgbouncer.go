@@ -1,0 +1,84 @@
+//go:build unix
+
+package pgtest
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Pooler runs a pgbouncer that pools transactions in front of the schema of a
+// URL from [DSN], and returns the URL of the same schema through it.
+func Pooler(t testing.TB, dsn string) string {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		program = "/usr/sbin/pgbouncer" // not in the PATH of every user
+	}
+	if _, err := os.Stat(program); err != nil {
+		t.Fatal("no pgbouncer here: install pgbouncer")
+	}
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := os.MkdirTemp("", "plantstore-pgbouncer.") // t.TempDir is closed to other users
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	port := freePort(t)
+	password := ""
+	if config.Password != "" { // pgbouncer takes no empty one
+		password = fmt.Sprintf("password='%s' ", config.Password)
+	}
+	text := fmt.Sprintf("[databases]\n%s = host='%s' port=%d user='%s' %sconnect_query='SET search_path TO %s'\n"+
+		"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\n"+
+		"ignore_startup_parameters = statement_timeout\n",
+		config.Database, config.Host, config.Port, config.User, password, config.RuntimeParams["search_path"], port)
+	file := filepath.Join(folder, "pgbouncer.ini")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, file)
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if c := credential(t); c != nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c}
+		for _, path := range []string{folder, file} {
+			if err := os.Chown(path, int(c.Uid), int(c.Gid)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if t.Failed() {
+			t.Logf("pgbouncer says:\n%s", &log)
+		}
+	})
+	address := fmt.Sprint("127.0.0.1:", port)
+	WaitUntil(t, "pgbouncer accepts connections", func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	u := url.URL{Scheme: "postgres", User: url.User(config.User), Host: address, Path: config.Database}
+	u.RawQuery = url.Values{"sslmode": {"disable"}, "statement_timeout": {fmt.Sprint(longEnough.Milliseconds())}}.Encode()
+	return u.String()
+}

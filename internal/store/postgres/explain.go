@@ -1,0 +1,110 @@
+package postgres
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// errNotDSN says nothing of what it is about: what cannot be read may hold a
+// password anywhere.
+var errNotDSN = errors.New("this is no PostgreSQL URL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, " +
+	"with %40 for @, %2F for / and %3A for : in a password, and several hosts separated by commas")
+
+// validValues says what the parameters take that people set most.
+var validValues = map[string]string{
+	"pool_max_conns":          "a number of at least 1",
+	"pool_min_conns":          "a number",
+	"connect_timeout":         "a number of seconds",
+	"sslmode":                 "disable, allow, prefer, require, verify-ca or verify-full",
+	"sslrootcert":             "a file with certificates in PEM",
+	"target_session_attrs":    "read-write, primary or any",
+	"default_query_exec_mode": "exec, or nothing",
+}
+
+// explainURL says what is wrong with a URL that pgx cannot parse. It names a
+// parameter only if the URL is valid without it: then the name is one that pgx
+// knows, and no part of a password.
+func explainURL(dsn string) error {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return errNotDSN
+	}
+	query := u.Query()
+	for name, values := range query {
+		query.Del(name)
+		u.RawQuery = query.Encode()
+		if _, err := pgxpool.ParseConfig(u.String()); err == nil {
+			if valid := validValues[name]; valid != "" {
+				return fmt.Errorf("the value of %s in --store is not valid: write %s", name, valid)
+			}
+			return fmt.Errorf("the value of %s in --store is not valid: correct it or remove the parameter", name)
+		}
+		query[name] = values
+	}
+	return errNotDSN
+}
+
+// refusedTLS is part of an error of pgx, which has no type of its own.
+const refusedTLS = "server refused TLS connection"
+
+// errPooled means that prepared statements do not work. A pooler gives each
+// transaction any session of the server, but a prepared statement belongs to one.
+var errPooled = errors.New("the store is behind pgbouncer or a similar pooler with transaction pooling: " +
+	"add default_query_exec_mode=exec to the URL in --store and restart")
+
+// isPooled reports whether an error shows that errPooled holds.
+func isPooled(err error) bool {
+	return code(err) == duplicateStatement || code(err) == undefinedStatement
+}
+
+// explain says what to do about an error of opening the store.
+func explain(err error, config *pgx.ConnConfig) error {
+	hosts := net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
+	for _, f := range config.Fallbacks {
+		if host := net.JoinHostPort(f.Host, fmt.Sprint(f.Port)); !strings.Contains(hosts, host) {
+			hosts += ", " + host
+		}
+	}
+	_, noConnection := errors.AsType[*pgconn.ConnectError](err)
+	_, otherName := errors.AsType[x509.HostnameError](err)
+	_, otherAuthority := errors.AsType[x509.UnknownAuthorityError](err)
+	switch {
+	case otherName:
+		return fmt.Errorf("the certificate of %s is for another name: write the name in the certificate as the host in --store, "+
+			"or accept any name with sslmode=verify-ca: %w", hosts, err)
+	case otherAuthority:
+		return fmt.Errorf("the certificate of %s is signed by an authority that this machine does not trust: "+
+			"name the file with the certificate of the authority in --store, with sslrootcert=FILE: %w", hosts, err)
+	case noConnection && strings.Contains(err.Error(), refusedTLS):
+		return fmt.Errorf("%s does not support TLS, and sslmode in --store requires it: set ssl = on in postgresql.conf, "+
+			"or write sslmode=disable if you trust the network: %w", hosts, err)
+	case noConnection && (code(err) == undefinedObject || code(err) == protocolViolation):
+		return fmt.Errorf("%s does not know a parameter in --store: correct its name or remove it: %w", hosts, err)
+	case isPooled(err):
+		return fmt.Errorf("%w: %w", errPooled, err)
+	}
+	switch code(err) {
+	case invalidPassword, invalidAccount:
+		return fmt.Errorf("%s does not let user %s in: check the user and the password in --store: %w", hosts, config.User, err)
+	case noSuchDatabase:
+		return fmt.Errorf("%s has no database %s: make it first, with createdb %[2]s: %w", hosts, config.Database, err)
+	case notAllowed:
+		return fmt.Errorf("user %s may not make tables: give it a database of its own, "+
+			"or GRANT USAGE, CREATE ON SCHEMA public TO it: %w", config.User, err)
+	case duplicateTable:
+		return fmt.Errorf("database %s holds tables of another program: give plantstore a database of its own: %w", config.Database, err)
+	}
+	if noConnection || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no server that may write answers at %s: start it, or check the hosts in --store: %w", hosts, err)
+	}
+	return err
+}

@@ -1,0 +1,153 @@
+//go:build unix
+
+package postgres
+
+import (
+	"crypto/tls"
+	"encoding/pem"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+)
+
+// Each mistake in the URL gets a sentence of its own that says what to do.
+func TestOpenExplains(t *testing.T) {
+	dsn := newProxy(t, pgtest.DSN(t)).dsn // over TCP, without TLS
+	withTLS, authority := newTLSServer(t)
+	for name, c := range map[string]struct {
+		dsn  string
+		set  map[string]string
+		want string
+	}{
+		"TLS is required and not supported": {dsn, map[string]string{"sslmode": "require"}, "does not support TLS, and sslmode in --store requires it: set ssl = on"},
+		"the certificate is for another name": {
+			strings.Replace(withTLS, "127.0.0.1", "localhost", 1),
+			map[string]string{"sslmode": "verify-full", "sslrootcert": authority},
+			"is for another name: write the name in the certificate as the host in --store",
+		},
+		"the certificate is of an unknown authority": {withTLS, map[string]string{"sslmode": "verify-full"}, "with sslrootcert=FILE"},
+		"an unknown parameter":                       {dsn, map[string]string{"colour": "green"}, "does not know a parameter in --store: correct its name or remove it"},
+		"no connections":                             {dsn, map[string]string{"pool_max_conns": "0"}, "the value of pool_max_conns in --store is not valid: write a number of at least 1"},
+		"pool_max_conns is no number":                {dsn, map[string]string{"pool_max_conns": "many"}, "the value of pool_max_conns in --store is not valid: write a number of at least 1"},
+		"an unknown sslmode":                         {dsn, map[string]string{"sslmode": "on"}, "the value of sslmode in --store is not valid: write disable,"},
+		"an unknown lifetime":                        {dsn, map[string]string{"pool_max_conn_lifetime": "long"}, "the value of pool_max_conn_lifetime in --store is not valid: correct it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u, err := url.Parse(c.dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			query := u.Query()
+			for name, value := range c.set {
+				query.Set(name, value)
+			}
+			u.RawQuery = query.Encode()
+			store, err := Open(t.Context(), u.String())
+			if err == nil {
+				store.Close()
+				t.Fatal("Open took it")
+			}
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Open = %q, want it to say %q", err, c.want)
+			}
+		})
+	}
+}
+
+// newTLSServer returns the URL of a server that begins TLS as PostgreSQL does,
+// and the file with its authority. The certificate is for 127.0.0.1.
+func newTLSServer(t *testing.T) (dsn, authority string) {
+	t.Helper()
+	https := httptest.NewTLSServer(nil) // for its certificate
+	https.Close()
+	authority = filepath.Join(t.TempDir(), "authority.pem")
+	block := &pem.Block{Type: "CERTIFICATE", Bytes: https.Certificate().Raw}
+	if err := os.WriteFile(authority, pem.EncodeToMemory(block), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_ = conn.SetDeadline(time.Now().Add(time.Minute))
+				if _, err := io.ReadFull(conn, make([]byte, 8)); err != nil { // SSLRequest
+					return
+				}
+				if _, err := conn.Write([]byte("S")); err != nil {
+					return
+				}
+				_ = tls.Server(conn, https.TLS).Handshake()
+			}()
+		}
+	}()
+	return "postgres://plantstore@" + l.Addr().String() + "/postgres", authority
+}
+
+// Behind a pgbouncer that pools transactions prepared statements do not work:
+// the store says so, and is not ready. Without them it works.
+func TestPooler(t *testing.T) {
+	dsn := pgtest.Pooler(t, pgtest.DSN(t))
+	const advice = "add default_query_exec_mode=exec to the URL in --store"
+	store := open(t, dsn)
+	get := func(store *Store) error {
+		_, err := store.Get(t.Context(), 1)
+		return err
+	}
+	if err := get(store); !errors.Is(err, plant.ErrNotFound) {
+		t.Fatalf("Get = %v, want %v", err, plant.ErrNotFound)
+	}
+	if err := store.Ready(t.Context()); err != nil {
+		t.Fatalf("Ready = %v before anything failed", err)
+	}
+	conn, err := store.pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = get(store) // by another connection, which pgbouncer gives the same session
+	conn.Release()
+	if err == nil || !strings.Contains(err.Error(), advice) {
+		t.Errorf("Get = %v, want it to say %q", err, advice)
+	}
+	if err := store.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), advice) {
+		t.Errorf("Ready = %v, want it to say %q", err, advice)
+	}
+	if another, err := Open(t.Context(), dsn); err == nil || !strings.Contains(err.Error(), advice) {
+		if err == nil {
+			another.Close()
+		}
+		t.Errorf("Open = %v, want it to say %q", err, advice)
+	}
+
+	store = open(t, dsn+"&default_query_exec_mode=exec")
+	err = store.Create(t.Context(), plant.Plant{ID: 1, Name: "n"})
+	for range 3 { // the last one by a fourth connection
+		err = errors.Join(err, get(store))
+		conn, acquireErr := store.pool.Acquire(t.Context())
+		if acquireErr != nil {
+			t.Fatal(acquireErr)
+		}
+		defer conn.Release()
+	}
+	if err := errors.Join(err, store.Ready(t.Context())); err != nil {
+		t.Errorf("without prepared statements: %v", err)
+	}
+}
