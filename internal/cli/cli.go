@@ -6,6 +6,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,17 +36,37 @@ func Main(version string) int {
 	context.AfterFunc(ctx, stop)
 
 	sys := system{version: version, getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	if err := run(ctx, sys, os.Args); err != nil {
-		fmt.Fprintln(sys.stderr, "plantstore:", sys.redact(err.Error())) // it may quote what was typed
-		return 1
+	err := run(ctx, sys, os.Args)
+	if err == nil {
+		return 0
 	}
-	return 0
+	fmt.Fprintln(sys.stderr, "plantstore:", sys.redact(err.Error())) // it may quote what was typed
+	if e, ok := errors.AsType[statusError](err); ok {
+		return e.status
+	}
+	return 1
 }
 
 // redact returns s without the passwords and tokens in it.
 func (sys system) redact(s string) string {
 	return token.Redact(open.RedactPasswords(s), sys.getenv("PLANTSTORE_TOKEN"))
 }
+
+// The exit statuses of import and export, beside 0 and 1.
+const (
+	statusRefused     = 2
+	statusUnavailable = 3
+	statusToken       = 4
+	statusStopped     = 130 // the same as of a program that Ctrl-C ends
+)
+
+// statusError is an error with its exit status.
+type statusError struct {
+	error
+	status int
+}
+
+func (e statusError) Unwrap() error { return e.error }
 
 // run runs the command that args name.
 func run(ctx context.Context, sys system, args []string) error {

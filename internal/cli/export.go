@@ -23,6 +23,8 @@ func exportCommand(sys system) *cli.Command {
 			"in the order of their ids, and plantstore import reads them back byte for byte. The token comes\n" +
 			"from PLANTSTORE_TOKEN or --token-file and needs the scope read.\n\n" +
 			"FILE appears once it is complete; one of that name is replaced then.\n\n" +
+			"The exit status is 0, 3 if the service is not available, 4 if it does not accept the token, 130\n" +
+			"after Ctrl-C, and 1 for any other failure.\n\n" +
 			"   PLANTSTORE_TOKEN=pst_… plantstore export plants.csv",
 		Flags: append([]cli.Flag{formatFlag("write")}, serverFlags()...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -52,16 +54,16 @@ func exportFile(ctx context.Context, sys system, service *transfer.Service, name
 	if err != nil {
 		return err
 	}
-	progress := startProgress(sys.stderr, 0)
+	progress := startProgress(sys.stderr, 0, service)
 	err = transfer.Download(ctx, service, transfer.NewWriter(countingWriter{out, progress}, format),
 		func(plants int) { progress.plants.Add(int64(plants)) })
 	progress.finish()
 	err = keep(err)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return errors.New("export: stopped before the last plant")
+		return statusError{errors.New("export: stopped before the last plant"), statusStopped}
 	case err != nil:
-		return fmt.Errorf("export: %w", err)
+		return withStatus(fmt.Errorf("export: %w", err))
 	}
 	fmt.Fprintf(sys.stderr, "%s plants in %v\n", humanize.Comma(progress.plants.Load()), progress.elapsed().Round(time.Millisecond))
 	return nil

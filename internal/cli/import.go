@@ -2,13 +2,10 @@ package cli
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -26,15 +23,18 @@ func importCommand(sys system) *cli.Command {
 			"order), or NDJSON, a JSON object in each line; - is stdin. In CSV a field with nothing in it is no\n" +
 			"tag, and \"\" is an empty tag. The token comes from PLANTSTORE_TOKEN or --token-file and needs the\n" +
 			"scope write.\n\n" +
-			"A row that cannot be stored is named with its line and the reason, and costs no other. The exit\n" +
-			"status is 0 only if every row went in. Nothing is overwritten or stored twice, so an import that\n" +
-			"was stopped, or whose rows were corrected, is completed by running it again.\n\n" +
+			"A row that cannot be stored is named with its line and the reason, and costs no other. Nothing is\n" +
+			"overwritten or stored twice, so an import that was stopped is completed by running it again. The\n" +
+			"file of --rejects has the refused rows, in the order of FILE and with the columns, or members, line\n" +
+			"and reason before the others: correct it and import it as it is, import takes no notice of them.\n\n" +
+			"The exit status is 0 if every row is stored, 2 if rows were refused, 3 if the service is not\n" +
+			"available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any other failure.\n\n" +
 			"   PLANTSTORE_TOKEN=pst_… plantstore import species.csv",
 		Flags: append([]cli.Flag{
 			formatFlag("read"),
 			&cli.StringFlag{
 				Name:    "rejects",
-				Usage:   "write the rows that were not stored to `FILE` too: CSV with line and reason",
+				Usage:   "write the rows that were refused to `FILE`, with line and reason, in the format of the other",
 				Sources: cli.EnvVars("PLANTSTORE_REJECTS"),
 			},
 		}, serverFlags()...),
@@ -97,35 +97,44 @@ func importFile(ctx context.Context, sys system, service *transfer.Service, name
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, list.Close()) }()
+	if list != nil {
+		defer func() { err = errors.Join(err, list.Close()) }()
+	}
 
-	progress := startProgress(sys.stderr, size)
+	progress := startProgress(sys.stderr, size, service)
 	u := transfer.Upload{
 		Service: service,
 		Stored:  func(plants int) { progress.plants.Add(int64(plants)) },
 		Refuse: func(bad transfer.RowError) {
 			progress.refused.Add(1)
 			progress.say(bad.Error())
-			list.add(bad)
 		},
 	}
-	err = u.Run(ctx, transfer.NewReader(countingReader{in, &progress.bytes}, format))
+	if list != nil {
+		u.Rejects = list
+	}
+	counts, err := u.Run(ctx, transfer.NewReader(countingReader{in, &progress.bytes}, format))
 	progress.finish()
 
 	stored, refused := progress.plants.Load(), progress.refused.Load()
-	fmt.Fprintf(sys.stdout, "%s stored, %s refused, in %v\n",
-		humanize.Comma(stored), humanize.Comma(refused), progress.elapsed().Round(time.Millisecond))
+	fmt.Fprintf(sys.stdout, "%s new, %s already there, %s refused", comma(counts.New), comma(counts.Existing), humanize.Comma(refused))
+	if counts.Either > 0 {
+		fmt.Fprintf(sys.stdout, ", %s new or already there", comma(counts.Either))
+	}
+	fmt.Fprintf(sys.stdout, ", in %v\n", progress.elapsed().Round(time.Millisecond))
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return errors.New("import: stopped: run it again to complete it, nothing is stored twice")
+		return statusError{errors.New("import: stopped: run it again to complete it, nothing is stored twice"), statusStopped}
 	case err != nil:
-		return fmt.Errorf("import: %w", err)
+		return withStatus(fmt.Errorf("import: %w", err))
 	case refused > 0:
-		return fmt.Errorf("import: %s of %s rows were refused: correct them and run it again, nothing is stored twice",
-			humanize.Comma(refused), humanize.Comma(stored+refused))
+		return statusError{fmt.Errorf("import: %s of %s rows were refused: correct them and run it again, nothing is stored twice",
+			humanize.Comma(refused), humanize.Comma(stored+refused)), statusRefused}
 	}
 	return nil
 }
+
+func comma(n int) string { return humanize.Comma(int64(n)) }
 
 // openInput opens a file, or stdin for -, and says how long it is; 0 if nobody
 // knows.
@@ -149,20 +158,10 @@ func openInput(sys system, name string) (io.ReadCloser, int64, error) {
 	return file, info.Size(), nil
 }
 
-// rejectList is the file of the rows that were not stored. The zero list keeps
-// nothing.
-type rejectList struct {
-	mu   sync.Mutex
-	file *os.File // nil once it is closed
-	csv  *csv.Writer
-	err  error // the first
-}
-
-// createRejects begins the list, unless its name is empty.
-func createRejects(name string, in io.Reader) (*rejectList, error) {
-	l := &rejectList{}
+// createRejects begins the file of refused rows; it is nil without a name.
+func createRejects(name string, in io.Reader) (*os.File, error) {
 	if name == "" {
-		return l, nil
+		return nil, nil
 	}
 	if input, ok := in.(*os.File); ok {
 		a, errA := os.Stat(name)
@@ -175,39 +174,5 @@ func createRejects(name string, in io.Reader) (*rejectList, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--rejects: %w", err)
 	}
-	l.file, l.csv = file, csv.NewWriter(file)
-	l.write("line", "reason")
-	return l, nil
-}
-
-// add writes a row, at once: who looks while the import runs sees it.
-func (l *rejectList) add(bad transfer.RowError) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file != nil {
-		l.write(strconv.Itoa(bad.Line), bad.Reason)
-	}
-}
-
-func (l *rejectList) write(fields ...string) {
-	err := l.csv.Write(fields)
-	l.csv.Flush()
-	if l.err == nil {
-		l.err = errors.Join(err, l.csv.Error())
-	}
-}
-
-// Close ends the list and returns what went wrong with it.
-func (l *rejectList) Close() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.file == nil {
-		return nil
-	}
-	err := errors.Join(l.err, l.file.Close())
-	l.file = nil
-	if err != nil {
-		return fmt.Errorf("--rejects: %w", err)
-	}
-	return nil
+	return file, nil
 }

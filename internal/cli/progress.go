@@ -11,6 +11,8 @@ import (
 
 	"github.com/dustin/go-humanize"
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/plantstore/plantstore/internal/transfer"
 )
 
 const (
@@ -24,6 +26,7 @@ type progress struct {
 	out     io.Writer
 	bar     *progressbar.ProgressBar // nil: lines
 	started time.Time
+	service *transfer.Service
 	stop    context.CancelFunc
 	stopped chan struct{}
 
@@ -35,9 +38,9 @@ type progress struct {
 }
 
 // startProgress begins to tell; finish ends it. The total is in bytes.
-func startProgress(out io.Writer, total int64) *progress {
+func startProgress(out io.Writer, total int64, service *transfer.Service) *progress {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &progress{out: out, started: time.Now(), total: total, stop: cancel, stopped: make(chan struct{})}
+	p := &progress{out: out, started: time.Now(), total: total, service: service, stop: cancel, stopped: make(chan struct{})}
 	every := lineEvery
 	if isTerminal(out) {
 		every = barEvery
@@ -88,11 +91,21 @@ func (p *progress) counts() string {
 	if refused := p.refused.Load(); refused > 0 {
 		text += ", " + humanize.Comma(refused) + " refused"
 	}
+	if wait := p.service.Waiting(); wait != nil {
+		text += fmt.Sprintf(", waiting for the service for %v", time.Since(wait.Since).Round(time.Second))
+		if wait.Most > 0 {
+			text += fmt.Sprintf(" (at most %v)", wait.Most)
+		}
+		return text
+	}
 	return fmt.Sprintf("%s, %s a second", text, humanize.Comma(int64(float64(plants)/p.elapsed().Seconds())))
 }
 
 // line is counts with what a bar would show.
 func (p *progress) line() string {
+	if wait := p.service.Waiting(); wait != nil {
+		return fmt.Sprintf("%s: %v", p.counts(), wait.Reason)
+	}
 	done := p.bytes.Load()
 	if p.total == 0 || done == 0 {
 		return p.counts()

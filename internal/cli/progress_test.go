@@ -5,13 +5,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/transfer"
 )
 
 // Where there is no terminal a line every few seconds tells how far it is.
 func TestProgressInLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		p := startProgress(&out, 1000)
+		p := startProgress(&out, 1000, new(transfer.Service))
 		p.plants.Store(2000)
 		time.Sleep(lineEvery - time.Second)
 		if out.Len() > 0 {
@@ -35,7 +37,7 @@ func TestProgressInLines(t *testing.T) {
 func TestProgressWithoutEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
-		p := startProgress(&out, 0)
+		p := startProgress(&out, 0, new(transfer.Service))
 		p.bytes.Store(250)
 		p.plants.Store(10)
 		time.Sleep(2*lineEvery + time.Second)

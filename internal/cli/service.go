@@ -46,6 +46,17 @@ func dial(sys system, cmd *cli.Command) (*transfer.Service, error) {
 	return transfer.NewService(address, token)
 }
 
+// withStatus gives an error of a transfer its exit status.
+func withStatus(err error) error {
+	if _, ok := errors.AsType[transfer.TokenError](err); ok {
+		return statusError{err, statusToken}
+	}
+	if _, ok := errors.AsType[transfer.UnavailableError](err); ok {
+		return statusError{err, statusUnavailable}
+	}
+	return err
+}
+
 // findToken reads the token. It is no flag: other users of the machine see the
 // command lines of all programs.
 func findToken(sys system, file string) (string, error) {

@@ -26,13 +26,16 @@ type csvReader struct {
 
 	// The record that was read last.
 	text   []byte // of all fields
+	raw    []byte // the same as it is in the file
+	whole  bool   // raw has all of it
 	fields []csvField
 	line   int
 }
 
 type csvField struct {
-	begin, end int // in the text
-	quoted     bool
+	begin, end       int // in the text
+	rawBegin, rawEnd int // in the raw text
+	quoted           bool
 }
 
 func (c *csvReader) Read() (Row, error) {
@@ -65,7 +68,7 @@ func (c *csvReader) readHeader() error {
 	for _, f := range c.fields {
 		name := strings.ToLower(strings.TrimSpace(string(c.text[f.begin:f.end])))
 		switch {
-		case name != "id" && name != "name" && name != "tag":
+		case name != "id" && name != "name" && name != "tag" && !isRejectColumn(name):
 			hint := ""
 			if strings.ContainsAny(name, ";\t|") {
 				hint = "; columns are separated by commas"
@@ -88,10 +91,10 @@ func (c *csvReader) readHeader() error {
 // row makes a plant of the record.
 func (c *csvReader) row() (Row, error) {
 	if len(c.fields) != len(c.columns) {
-		return Row{}, RowError{c.line, fmt.Sprintf("has %d fields and there are %d columns", len(c.fields), len(c.columns))}
+		return Row{}, c.refuse(fmt.Sprintf("has %d fields and there are %d columns", len(c.fields), len(c.columns)))
 	}
 	if !utf8.Valid(c.text) {
-		return Row{}, RowError{c.line, "is not UTF-8"}
+		return Row{}, c.refuse("is not UTF-8")
 	}
 	row := Row{Line: c.line}
 	for i, f := range c.fields {
@@ -100,7 +103,7 @@ func (c *csvReader) row() (Row, error) {
 		case "id":
 			id, err := parseID(strings.TrimSpace(text))
 			if err != nil {
-				return Row{}, RowError{c.line, err.Error()}
+				return Row{}, c.refuse(err.Error())
 			}
 			row.Plant.ID = id
 		case "name":
@@ -112,6 +115,61 @@ func (c *csvReader) row() (Row, error) {
 		}
 	}
 	return row, nil
+}
+
+// refuse makes an error of the record.
+func (c *csvReader) refuse(reason string) RowError {
+	var fields []string
+	for i, f := range c.fields {
+		if c.whole && (i >= len(c.columns) || !isRejectColumn(c.columns[i])) {
+			fields = append(fields, string(c.raw[f.rawBegin:f.rawEnd]))
+		}
+	}
+	return RowError{Line: c.line, Reason: reason, text: strings.Join(fields, ",")}
+}
+
+// The columns of a file of refused rows are in the order of this file, as the
+// rows that no plant can be made of are copied.
+
+func (c *csvReader) rejectHeader() string {
+	header := lineColumn + "," + reasonColumn
+	for _, name := range c.columns {
+		if !isRejectColumn(name) {
+			header += "," + name
+		}
+	}
+	return header + "\n"
+}
+
+func (c *csvReader) textOf(row Row) string {
+	var fields []string
+	for _, name := range c.columns {
+		switch p := row.Plant; {
+		case name == "id":
+			fields = append(fields, strconv.FormatInt(p.ID, 10))
+		case name == "name":
+			fields = append(fields, quoteField(p.Name, false))
+		case name == "tag" && p.Tag == nil:
+			fields = append(fields, "")
+		case name == "tag":
+			fields = append(fields, quoteField(*p.Tag, *p.Tag == ""))
+		}
+	}
+	return strings.Join(fields, ",")
+}
+
+func (c *csvReader) appendReject(dst []byte, bad RowError) []byte {
+	dst = strconv.AppendInt(dst, int64(bad.Line), 10)
+	dst = append(dst, ',')
+	dst = append(dst, quoteField(bad.Reason, false)...)
+	if bad.text != "" {
+		dst = append(dst, ',')
+		dst = append(dst, bad.text...)
+	}
+	if strings.HasSuffix(bad.text, "\r") { // of the last field, and not of the end of the line
+		dst = append(dst, '\r')
+	}
+	return append(dst, '\n')
 }
 
 func parseID(text string) (int64, error) {
@@ -130,20 +188,25 @@ func parseID(text string) (int64, error) {
 // readRecord reads one record, whatever its fields are. It returns a [RowError]
 // once it has read to the end of a record that is none.
 func (c *csvReader) readRecord() error {
-	c.text, c.fields, c.line = c.text[:0], c.fields[:0], c.ended+1
-	begin, quoted, closed, empty := 0, false, false, true
+	c.text, c.raw, c.whole, c.fields, c.line = c.text[:0], c.raw[:0], true, c.fields[:0], c.ended+1
+	begin, rawBegin, quoted, closed, empty := 0, 0, false, false, true
 	fault := ""
-	end := func() {
-		c.fields = append(c.fields, csvField{begin, len(c.text), quoted})
-		begin, quoted, closed = len(c.text), false, false
+	keep := func(b byte) {
+		if c.whole = c.whole && len(c.raw) < maxRow; c.whole {
+			c.raw = append(c.raw, b)
+		}
 	}
-	finish := func() error {
-		end()
+	end := func(separator int) { // of so many bytes
+		c.fields = append(c.fields, csvField{begin, len(c.text), rawBegin, len(c.raw) - separator, quoted})
+		begin, rawBegin, quoted, closed = len(c.text), len(c.raw), false, false
+	}
+	finish := func(separator int) error {
+		end(separator)
 		if last := c.ended; fault != "" && last > c.line {
 			fault += fmt.Sprintf("; the row goes on to line %d", last)
 		}
 		if fault != "" {
-			return RowError{c.line, fault}
+			return c.refuse(fault)
 		}
 		return nil
 	}
@@ -157,26 +220,30 @@ func (c *csvReader) readRecord() error {
 				fault = "a quote is opened and never closed"
 			}
 			c.ended++
-			return finish()
+			return finish(0)
 		case err != nil:
 			return err
 		}
 		empty = false
+		keep(b)
 		switch {
 		case quoted && !closed:
-			if b == '"' && !c.next('"') {
-				closed = true
-				continue
+			if b == '"' {
+				if !c.next('"') {
+					closed = true
+					continue
+				}
+				keep(b)
 			}
 			if b == '\n' {
 				c.ended++
 			}
 		case b == ',':
-			end()
+			end(1)
 			continue
 		case b == '\r' && c.next('\n'), b == '\n':
 			c.ended++
-			return finish()
+			return finish(1)
 		case closed:
 			if fault == "" {
 				fault = `there is text after a closing quote: a quote within a field is written twice, ""`
@@ -217,10 +284,10 @@ func (c *csvWriter) Write(p plantapi.NewPlant) error {
 	c.begin()
 	_, _ = c.out.Write(strconv.AppendInt(c.out.AvailableBuffer(), p.ID, 10))
 	_ = c.out.WriteByte(',')
-	c.field(p.Name, false)
+	_, _ = c.out.WriteString(quoteField(p.Name, false))
 	_ = c.out.WriteByte(',')
 	if p.Tag != nil {
-		c.field(*p.Tag, *p.Tag == "")
+		_, _ = c.out.WriteString(quoteField(*p.Tag, *p.Tag == ""))
 	}
 	return c.out.WriteByte('\n')
 }
@@ -232,22 +299,12 @@ func (c *csvWriter) begin() {
 	}
 }
 
-func (c *csvWriter) field(text string, quote bool) {
+// quoteField writes a field, in quotes if it needs them or they are asked for.
+func quoteField(text string, quote bool) string {
 	if !quote && !strings.ContainsAny(text, ",\"\r\n") {
-		_, _ = c.out.WriteString(text)
-		return
+		return text
 	}
-	_ = c.out.WriteByte('"')
-	for {
-		before, after, found := strings.Cut(text, `"`)
-		_, _ = c.out.WriteString(before)
-		if !found {
-			break
-		}
-		_, _ = c.out.WriteString(`""`)
-		text = after
-	}
-	_ = c.out.WriteByte('"')
+	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
 }
 
 func (c *csvWriter) Flush() error {

@@ -40,7 +40,7 @@ func Download(ctx context.Context, s *Service, w Writer, written func(plants int
 func (s *Service) fetch(ctx context.Context, pages chan<- []plantapi.NewPlant) error {
 	params := plantapi.ListPlantsParams{Limit: new(int32(1000))}
 	for {
-		resp, err := s.try(ctx, func(ctx context.Context) (*http.Response, error) {
+		resp, _, err := s.try(ctx, func(ctx context.Context) (*http.Response, error) {
 			return s.client.ListPlants(ctx, &params)
 		})
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -43,7 +44,7 @@ func (n *ndjsonReader) Read() (Row, error) {
 	}
 	plant, err := n.plant()
 	if err != nil {
-		return Row{}, RowError{n.line, err.Error()}
+		return Row{}, RowError{n.line, err.Error(), membersOf(n.text)}
 	}
 	return Row{Line: n.line, Plant: plant}, nil
 }
@@ -67,7 +68,7 @@ func (n *ndjsonReader) readLine() error {
 		case err != nil && err != io.EOF:
 			return err
 		case tooLarge:
-			return RowError{n.line, fmt.Sprintf("is larger than %d MiB", maxRow>>20)}
+			return RowError{n.line, fmt.Sprintf("is larger than %d MiB", maxRow>>20), "}"}
 		}
 		return nil
 	}
@@ -104,6 +105,12 @@ func (n *ndjsonReader) plant() (p plantapi.NewPlant, err error) {
 			return p, malformed(err)
 		}
 		member := token.String()
+		if isRejectColumn(member) || member == rowMember {
+			if err := n.dec.SkipValue(); err != nil {
+				return p, malformed(err)
+			}
+			continue
+		}
 		if member != "id" && member != "name" && member != "tag" {
 			return p, fmt.Errorf("a plant has no member %.100q: the members are id, name and tag", member)
 		}
@@ -141,6 +148,65 @@ func (n *ndjsonReader) plant() (p plantapi.NewPlant, err error) {
 		return p, errors.New("has no name")
 	}
 	return p, nil
+}
+
+// rowMember is where a file of refused rows has a line that is not an object.
+const rowMember = "row"
+
+func (n *ndjsonReader) rejectHeader() string { return "" }
+
+func (n *ndjsonReader) textOf(row Row) string { return string(AppendJSON(nil, row.Plant)[1:]) }
+
+func (n *ndjsonReader) appendReject(dst []byte, bad RowError) []byte {
+	dst = append(dst, `{"line":`...)
+	dst = strconv.AppendInt(dst, int64(bad.Line), 10)
+	dst = append(dst, `,"reason":`...)
+	dst = appendText(dst, bad.Reason)
+	if bad.text != "" && bad.text[0] != '}' {
+		dst = append(dst, ',')
+	}
+	dst = append(dst, bad.text...)
+	return append(dst, '\n')
+}
+
+// membersOf returns the members of the object in a line, and what follows them,
+// without its opening brace and without what a file of refused rows has more. It
+// is malformed wherever the line is, so that a person can correct it.
+func membersOf(line []byte) string {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' {
+		return string(append(appendText([]byte(`"`+rowMember+`":`), string(line)), '}'))
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(line), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	_, _ = dec.ReadToken() // the brace
+	var members []string
+	for {
+		begin := dec.InputOffset()
+		if dec.PeekKind() == '}' {
+			_, _ = dec.ReadToken()
+			return strings.Join(members, ",") + "}" + string(line[dec.InputOffset():])
+		}
+		name, err := dec.ReadToken()
+		key := name.String()
+		if err == nil {
+			_, err = dec.ReadValue()
+		}
+		switch {
+		case err != nil:
+			if rest := withoutComma(line[begin:]); rest != "" {
+				members = append(members, rest)
+			}
+			return strings.Join(members, ",")
+		case !isRejectColumn(key):
+			members = append(members, withoutComma(line[begin:dec.InputOffset()]))
+		}
+	}
+}
+
+// withoutComma removes the comma between a member and the one before.
+func withoutComma(member []byte) string {
+	member, _ = bytes.CutPrefix(bytes.TrimSpace(member), []byte(","))
+	return string(bytes.TrimSpace(member))
 }
 
 // ndjsonWriter writes NDJSON.

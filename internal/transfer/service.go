@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -38,6 +39,50 @@ type Service struct {
 	url      string
 	patience time.Duration
 	answered atomic.Bool // at least once
+
+	waiting atomic.Pointer[Wait] // nil: the last request succeeded
+	pending atomic.Int64         // requests
+	heard   atomic.Int64         // when the last response came, or the first request was sent; Unix nanoseconds
+}
+
+// TokenError means that the service does not take the token.
+type TokenError struct{ error }
+
+func (e TokenError) Unwrap() error { return e.error }
+
+// UnavailableError means that there is no service, or that it was not available
+// for too long.
+type UnavailableError struct{ error }
+
+func (e UnavailableError) Unwrap() error { return e.error }
+
+// Wait says that requests are sent again until the service is available.
+type Wait struct {
+	Since  time.Time
+	Most   time.Duration // after which they are given up; 0: never
+	Reason error
+}
+
+// silence is how long a request may take before it is taken for a wait.
+const silence = 3 * time.Second
+
+// Waiting returns what the service is waited for now, or nil.
+func (s *Service) Waiting() *Wait {
+	if wait := s.waiting.Load(); wait != nil {
+		return wait
+	}
+	if heard := time.Unix(0, s.heard.Load()); s.pending.Load() > 0 && time.Since(heard) > silence {
+		return &Wait{Since: heard, Reason: fmt.Errorf("%s does not respond", s.url)}
+	}
+	return nil
+}
+
+// waits notes that a request is sent again.
+func (s *Service) waits(wait Wait) {
+	if earlier := s.waiting.Load(); earlier != nil {
+		wait.Since = earlier.Since
+	}
+	s.waiting.Store(&wait)
 }
 
 // NewService returns a client of the service at address that sends token. It
@@ -57,36 +102,48 @@ func NewService(address, token string) (*Service, error) {
 
 // try sends a request until the answer is one that another try would not
 // change, and returns it with its body read. Requests must be safe to repeat.
-// If ctx ends, a try under way may come to its end, but there is no other.
-func (s *Service) try(ctx context.Context, send func(context.Context) (*http.Response, error)) (*http.Response, error) {
+// If ctx ends, a try under way may come to its end, but there is no other. Lost
+// reports whether a try before may have been carried out.
+func (s *Service) try(ctx context.Context, send func(context.Context) (*http.Response, error)) (resp *http.Response, lost bool, err error) {
 	var failing time.Time // since when
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		resp, err := s.once(ctx, send)
+		resp, err = s.once(ctx, send)
 		switch {
 		case err == nil && !mayPass(resp.StatusCode):
-			return resp, nil
+			s.waiting.Store(nil)
+			return resp, lost, nil
+		case ctx.Err() != nil:
+			return nil, lost, context.Cause(ctx)
 		case err == nil:
+			lost = lost || resp.StatusCode != http.StatusTooManyRequests
 			err = s.explain(resp)
 		case isUntrusted(err):
-			return nil, fmt.Errorf("this machine does not trust the certificate of %s: put it, or that of its authority, into a PEM file "+
+			return nil, lost, fmt.Errorf("this machine does not trust the certificate of %s: put it, or that of its authority, into a PEM file "+
 				"and name the file in SSL_CERT_FILE: %w", s.url, err)
 		case !s.answered.Load() && !isLost(err): // more likely a mistake than a bad moment
-			return nil, fmt.Errorf("no service answers: %w (is --server right, and does it run?)", err)
+			return nil, lost, UnavailableError{fmt.Errorf("no service answers: %w (is --server right, and does it run?)", err)}
+		default:
+			lost = lost || !isUnsent(err)
 		}
 		if failing.IsZero() {
 			failing = time.Now()
 		}
 		busy := resp != nil && resp.StatusCode == http.StatusTooManyRequests // and not broken
 		if !busy && time.Since(failing) > s.patience {
-			return nil, fmt.Errorf("gave up after %v of trying: %w", s.patience, err)
+			return nil, lost, UnavailableError{fmt.Errorf("gave up after %v of trying: %w", s.patience, err)}
 		}
+		most := s.patience
+		if busy {
+			most = 0
+		}
+		s.waits(Wait{Since: failing, Most: most, Reason: err})
 		wait := pause/2 + rand.N(pause) // or all who were refused together come back together
 		if resp != nil {
 			wait += retryAfter(resp.Header)
 		}
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			return nil, lost, context.Cause(ctx)
 		case <-time.After(wait):
 		}
 	}
@@ -100,11 +157,16 @@ func (s *Service) once(ctx context.Context, send func(context.Context) (*http.Re
 	try, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopTime, cancel) })()
+	if s.pending.Add(1) == 1 {
+		s.heard.Store(time.Now().UnixNano())
+	}
+	defer s.pending.Add(-1)
 	resp, err := send(try)
 	if err != nil {
 		return nil, err
 	}
 	s.answered.Store(true)
+	s.heard.Store(time.Now().UnixNano())
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	_ = resp.Body.Close()
 	if err != nil {
@@ -125,6 +187,27 @@ func isUntrusted(err error) bool {
 func isLost(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, syscall.EPIPE)
+}
+
+// isUnsent reports whether the request of an error was never sent.
+func isUnsent(err error) bool {
+	e, ok := errors.AsType[*net.OpError](err)
+	return ok && e.Op == "dial"
+}
+
+// check fails unless the service takes the token for writes. It sends a request
+// that stores nothing: a service looks at the token before the body.
+func (s *Service) check(ctx context.Context) error {
+	resp, _, err := s.try(ctx, func(ctx context.Context) (*http.Response, error) {
+		return s.client.CreatePlantsWithBody(ctx, "application/json", strings.NewReader(batchBegin+batchEnd))
+	})
+	if err != nil {
+		return err
+	}
+	if readError(resp).Error == int32(plantapi.CodeInvalidBody) {
+		return nil
+	}
+	return s.explain(resp)
 }
 
 // mayPass reports whether the same request may succeed later.
@@ -152,9 +235,8 @@ func retryAfter(h http.Header) time.Duration {
 
 // explain makes an error of an answer that is a failure, with the next step.
 func (s *Service) explain(resp *http.Response) error {
-	body, _ := io.ReadAll(resp.Body) // it is in memory
-	var e plantapi.Error
-	if err := json.Unmarshal(body, &e); err != nil || e.Message == "" {
+	e := readError(resp)
+	if e.Message == "" {
 		return fmt.Errorf("%s answers %s and nothing that a plant store would say: is --server right?", s.url, resp.Status)
 	}
 	hint := ""
@@ -167,5 +249,9 @@ func (s *Service) explain(resp *http.Response) error {
 	if e.RequestID != nil {
 		hint += fmt.Sprintf(" (request %s in its log)", *e.RequestID)
 	}
-	return fmt.Errorf("%s answers %s: %s%s", s.url, resp.Status, e.Message, hint)
+	err := fmt.Errorf("%s answers %s: %s%s", s.url, resp.Status, e.Message, hint)
+	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+		return TokenError{err}
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,8 +22,40 @@ func TestImportGivesUp(t *testing.T) {
 	service.patience = 300 * time.Millisecond
 	u := Upload{Service: service, Stored: func(int) { t.Error("something is stored") }, Refuse: func(bad RowError) { t.Error(bad) }}
 	file := strings.NewReader("id,name\n1,Rosa\n2,Ficus\n")
-	err = u.Run(t.Context(), NewReader(file, CSV))
+	_, err = u.Run(t.Context(), NewReader(file, CSV))
 	if err == nil || !strings.Contains(err.Error(), "gave up after 300ms of trying") || !strings.Contains(err.Error(), "502 Bad Gateway") {
 		t.Errorf("import says %v", err)
+	}
+	if _, ok := errors.AsType[UnavailableError](err); !ok {
+		t.Errorf("the error is %T, want one that says that the service is not available", err)
+	}
+}
+
+// A service that accepts requests and does not respond is waited for, too.
+func TestWaitingForAResponse(t *testing.T) {
+	received, respond := make(chan struct{}), make(chan struct{})
+	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(received)
+		<-respond
+	}))
+	t.Cleanup(silent.Close)
+	service, err := NewService(silent.URL, "token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- service.check(t.Context()) }()
+	<-received
+	if wait := service.Waiting(); wait != nil {
+		t.Errorf("at once it waits: %+v", wait)
+	}
+	service.heard.Add(-int64(silence))
+	if wait := service.Waiting(); wait == nil || !strings.HasSuffix(wait.Reason.Error(), "does not respond") {
+		t.Errorf("after %v without a response Waiting() = %+v", silence, wait)
+	}
+	close(respond)
+	<-ended
+	if wait := service.Waiting(); wait != nil {
+		t.Errorf("after the response it waits: %+v", wait)
 	}
 }

@@ -58,6 +58,8 @@ type Row struct {
 type RowError struct {
 	Line   int // the first line of the row, counted from 1
 	Reason string
+
+	text string // of the row, for a file of refused rows
 }
 
 func (e RowError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
@@ -68,6 +70,18 @@ type Reader interface {
 	// [RowError] for a row that is no plant; after any other error there is
 	// nothing more to read.
 	Read() (Row, error)
+
+	// What follows makes a file of refused rows, which is of the same format:
+	// each row has its line and the reason before what it had in this file, and a
+	// Reader takes no notice of them.
+
+	// rejectHeader returns what the file begins with. It is known once the first
+	// row was read.
+	rejectHeader() string
+	// textOf returns the text of a row for a RowError.
+	textOf(Row) string
+	// appendReject appends a refused row.
+	appendReject(dst []byte, bad RowError) []byte
 }
 
 // NewReader returns a reader of a file in the given format.
@@ -95,6 +109,14 @@ func NewWriter(w io.Writer, f Format) Writer {
 	}
 	return &ndjsonWriter{out: out}
 }
+
+// The columns, and members, that a file of refused rows has more.
+const (
+	lineColumn   = "line"
+	reasonColumn = "reason"
+)
+
+func isRejectColumn(name string) bool { return name == lineColumn || name == reasonColumn }
 
 // skipBOM leaves out the mark that some programs put before UTF-8.
 func skipBOM(in *bufio.Reader) {

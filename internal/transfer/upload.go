@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
@@ -28,28 +29,54 @@ const (
 type Upload struct {
 	Service *Service
 	Stored  func(plants int) // is told of plants that are stored now
-	Refuse  func(RowError)   // is told of a row that is not stored
+	Refuse  func(RowError)   // is told of the rows that are not stored, in the order of the file
+	Rejects io.Writer        // gets the same rows, whole, as a file that can be uploaded; nil: nothing does
+
+	sent  atomic.Bool // a request was sent
+	order rejectOrder
+
+	mu     sync.Mutex
+	counts Counts
 }
 
-// batch is some rows and the request that stores them.
+// Counts says what became of the plants of an upload that are stored now.
+type Counts struct {
+	New      int // stored by this upload
+	Existing int // stored before
+	Either   int // one of these: a response that would tell was lost
+}
+
+// batch is some rows, the request that stores them, and the rows between them
+// that are refused.
 type batch struct {
-	rows []Row
-	body []byte
+	number int // from 0
+	rows   []Row
+	body   []byte
+
+	refused     []RowError
+	refusedSize int // of their texts
 }
 
-// Run stores what there is to read. It returns nil if every row was stored or
-// refused. If ctx ends it finishes what is under way and returns the cause.
-func (u *Upload) Run(ctx context.Context, r Reader) error {
+// Run stores what there is to read. It returns a nil error if every row was
+// stored or refused. If ctx ends it finishes what is under way and returns the
+// cause.
+func (u *Upload) Run(ctx context.Context, r Reader) (Counts, error) {
+	err := u.run(ctx, r)
+	return u.counts, err
+}
+
+func (u *Upload) run(ctx context.Context, r Reader) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	batches := make(chan batch)
-	// Reading may hang, as from a terminal; nobody waits for it then.
+	batches := make(chan *batch)
+	// Reading may hang, as from a terminal; nothing waits for it then.
 	go func() {
 		defer close(batches)
 		if err := u.read(ctx, r, batches); err != nil {
 			fail(fmt.Errorf("read: %w", err))
 		}
 	}()
+	u.order = rejectOrder{refuse: u.Refuse, reader: r, out: u.Rejects}
 	var workers sync.WaitGroup
 	for range uploads {
 		workers.Go(func() {
@@ -61,7 +88,8 @@ func (u *Upload) Run(ctx context.Context, r Reader) error {
 					if !more {
 						return
 					}
-					if err := u.store(ctx, b); err != nil {
+					err := u.store(ctx, r, b)
+					if err = errors.Join(err, u.order.add(b)); err != nil {
 						fail(err)
 					}
 				}
@@ -69,43 +97,49 @@ func (u *Upload) Run(ctx context.Context, r Reader) error {
 		})
 	}
 	workers.Wait()
-	return context.Cause(ctx)
+	err := context.Cause(ctx)
+	if err == nil && !u.sent.Load() {
+		err = u.Service.check(ctx)
+	}
+	return errors.Join(err, u.order.end(err == nil))
 }
 
 // read makes batches of what there is to read.
-func (u *Upload) read(ctx context.Context, r Reader, batches chan<- batch) error {
-	var b batch
+func (u *Upload) read(ctx context.Context, r Reader, batches chan<- *batch) error {
+	b := &batch{}
 	send := func() {
+		if len(b.rows) > 0 {
+			b.body = append(b.body, batchEnd...)
+		}
 		select {
 		case <-ctx.Done():
-		case batches <- b.finished():
+		case batches <- b:
 		}
-		b = batch{}
+		b = &batch{number: b.number + 1}
 	}
 	for ctx.Err() == nil {
 		row, err := r.Read()
-		if bad, ok := errors.AsType[RowError](err); ok {
-			u.Refuse(bad)
-			continue
-		}
-		if err != nil {
-			if len(b.rows) > 0 {
-				send()
-			}
+		bad, refused := errors.AsType[RowError](err)
+		switch {
+		case refused:
+			b.refuse(bad, u.Rejects != nil)
+		case err != nil:
+			send()
 			if err == io.EOF {
 				return nil
 			}
 			return err
+		default:
+			before := len(b.body)
+			b.add(row)
+			if n := len(b.rows); n > 1 && len(b.body) > maxBatchBytes {
+				// The last one was too much: it begins the next batch.
+				b.rows, b.body = b.rows[:n-1], b.body[:before]
+				send()
+				b.add(row)
+			}
 		}
-		b.add(row)
-		if n := len(b.rows); n > 1 && len(b.body) > maxBatchBytes {
-			// The last one was too much: it begins the next batch.
-			last := b.rows[n-1]
-			b = makeBatch(b.rows[:n-1])
-			send()
-			b.add(last)
-		}
-		if len(b.rows) == maxBatch {
+		if len(b.rows)+len(b.refused) == maxBatch || b.refusedSize > maxBatchBytes {
 			send()
 		}
 	}
@@ -125,75 +159,130 @@ func (b *batch) add(row Row) {
 	b.rows = append(b.rows, row)
 }
 
-func (b *batch) finished() batch { return batch{b.rows, append(b.body, batchEnd...)} }
+// refuse notes a row that is refused, and its text if something needs it.
+func (b *batch) refuse(bad RowError, keepText bool) {
+	if !keepText {
+		bad.text = ""
+	}
+	b.refused = append(b.refused, bad)
+	b.refusedSize += len(bad.text)
+}
 
-func makeBatch(rows []Row) (b batch) {
+// bodyOf returns the request that stores some rows.
+func bodyOf(rows []Row) []byte {
+	var b batch
 	for _, row := range rows {
 		b.add(row)
 	}
-	return b
+	return append(b.body, batchEnd...)
 }
 
-// store stores the plants of a batch, each by itself if it must be: a row that
-// the service refuses costs no other. A request whose answer was lost is sent
-// again, which is safe.
-func (u *Upload) store(ctx context.Context, b batch) error {
-	if len(b.rows) == 1 {
-		return u.storeOne(ctx, b.rows[0])
+// store stores the plants of a batch, or refuses their rows.
+func (u *Upload) store(ctx context.Context, r Reader, b *batch) error {
+	if len(b.rows) == 0 {
+		return nil
 	}
-	resp, err := u.Service.try(ctx, func(ctx context.Context) (*http.Response, error) {
-		return u.Service.client.CreatePlantsWithBody(ctx, "application/json", bytes.NewReader(b.body))
+	return u.storeRows(ctx, b.rows, b.body, func(row Row, reason string) {
+		bad := RowError{Line: row.Line, Reason: reason}
+		if u.Rejects != nil {
+			bad.text = r.textOf(row)
+		}
+		b.refuse(bad, true)
+	})
+}
+
+// storeRows stores the plants of rows, each by itself if it must be: a row that
+// the service refuses costs no other. A request whose response was lost is sent
+// again, which is safe.
+func (u *Upload) storeRows(ctx context.Context, rows []Row, body []byte, refuse func(row Row, reason string)) error {
+	u.sent.Store(true)
+	resp, lost, err := u.Service.try(ctx, func(ctx context.Context) (*http.Response, error) {
+		return u.Service.client.CreatePlantsWithBody(ctx, "application/json", bytes.NewReader(body))
 	})
 	if err != nil {
 		return err
 	}
 	switch resp.StatusCode {
 	case http.StatusOK:
-		u.Stored(len(b.rows)) // what comes back is what was sent
+		u.count(len(rows), createdIn(resp), lost)
 		return nil
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge: // the latter from proxies
 	default:
 		return u.Service.explain(resp)
 	}
-	good, bad := culprits(b.rows, readError(resp))
+	e := readError(resp)
+	if len(rows) == 1 {
+		if e.Error == int32(plantapi.CodeBodyTooLarge) || resp.StatusCode == http.StatusRequestEntityTooLarge {
+			return u.storeLarge(ctx, rows[0], refuse)
+		}
+		refuse(rows[0], reason(rows[0], e, resp))
+		return nil
+	}
+	good, bad := culprits(rows, e)
 	// A batch with one culprit may have more. In halves it takes no more than
 	// two requests for each row, and few for few.
-	for _, rows := range [][]Row{good[:len(good)/2], good[len(good)/2:]} {
-		if len(rows) == 0 {
+	parts := [][]Row{good[:len(good)/2], good[len(good)/2:]}
+	// Culprits are last, so that of two rows with one id the first is stored.
+	for i := range bad {
+		parts = append(parts, bad[i:i+1])
+	}
+	for _, part := range parts {
+		if len(part) == 0 {
 			continue
 		}
-		part := makeBatch(rows)
-		if err := u.store(ctx, part.finished()); err != nil {
-			return err
-		}
-	}
-	// Last, so that of two rows with one id the first is stored.
-	for _, row := range bad {
-		if err := u.storeOne(ctx, row); err != nil {
+		if err := u.storeRows(ctx, part, bodyOf(part), refuse); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// storeOne stores a plant or refuses its row.
-func (u *Upload) storeOne(ctx context.Context, row Row) error {
-	body := AppendJSON(nil, row.Plant)
-	resp, err := u.Service.try(ctx, func(ctx context.Context) (*http.Response, error) {
-		return u.Service.client.CreatePlantWithBody(ctx, "application/json", bytes.NewReader(body))
+// storeLarge stores a plant that is too large for a batch of its own. It may fit
+// into a request without the members around it.
+func (u *Upload) storeLarge(ctx context.Context, row Row, refuse func(row Row, reason string)) error {
+	resp, _, err := u.Service.try(ctx, func(ctx context.Context) (*http.Response, error) {
+		return u.Service.client.CreatePlantWithBody(ctx, "application/json", bytes.NewReader(AppendJSON(nil, row.Plant)))
 	})
 	if err != nil {
 		return err
 	}
 	switch resp.StatusCode {
 	case http.StatusOK:
-		u.Stored(1)
+		u.count(1, nil, false)
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
-		u.Refuse(RowError{Line: row.Line, Reason: reason(row, resp)})
+		refuse(row, reason(row, readError(resp), resp))
 	default:
 		return u.Service.explain(resp)
 	}
 	return nil
+}
+
+// createdIn returns how many plants a response says that its request stored, or
+// nil if it does not say, as that of an older service.
+func createdIn(resp *http.Response) *int {
+	var answer struct {
+		Created *int `json:"created"`
+	}
+	_ = json.NewDecoder(resp.Body).Decode(&answer) // it is in memory
+	return answer.Created
+}
+
+// count counts plants that are stored now. Those that a repeated request did not
+// store may have been stored by the one before, whose response was lost.
+func (u *Upload) count(plants int, created *int, lost bool) {
+	u.Stored(plants)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case created == nil:
+		u.counts.Either += plants
+	case lost:
+		u.counts.New += *created
+		u.counts.Either += plants - *created
+	default:
+		u.counts.New += *created
+		u.counts.Existing += plants - *created
+	}
 }
 
 // culprits parts the rows that an error points at from the others.
@@ -218,8 +307,7 @@ func culprits(rows []Row, e plantapi.Error) (good, bad []Row) {
 }
 
 // reason says why the service does not take a plant.
-func reason(row Row, resp *http.Response) string {
-	e := readError(resp)
+func reason(row Row, e plantapi.Error, resp *http.Response) string {
 	switch {
 	case e.Error == int32(plantapi.CodeIDTaken):
 		return fmt.Sprintf("the id %d belongs to another plant", row.Plant.ID)
@@ -232,6 +320,7 @@ func reason(row Row, resp *http.Response) string {
 // readError reads an Error; it is empty if the answer has none.
 func readError(resp *http.Response) (e plantapi.Error) {
 	body, _ := io.ReadAll(resp.Body) // it is in memory
+	resp.Body = io.NopCloser(bytes.NewReader(body))
 	if json.Unmarshal(body, &e) != nil {
 		return plantapi.Error{}
 	}

@@ -1,0 +1,150 @@
+package transfer
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+)
+
+// A file of refused rows has each row whole, and reads like the rows that it was
+// made of: the plants are the same, and what is wrong is still wrong. Made again
+// from itself it is the same file.
+func TestRejects(t *testing.T) {
+	for name, test := range map[string]struct {
+		format Format
+		file   string
+		want   string
+	}{
+		"columns in another order": {
+			CSV, "tag,ID, name\nRosaceae,1,Rosa\n\"\",2,\"a,\"\"b\"\"\"\n,x,y\n",
+			"line,reason,tag,id,name\n2,r,Rosaceae,1,Rosa\n3,r,\"\",2,\"a,\"\"b\"\"\"\n4,\"the id \"\"x\"\" is not a whole number\",,x,y\n",
+		},
+		"fields that are not right": {
+			CSV, "id,name\r\n1,\"a\"b\r\n\xff,\"\xff\"\r\n,\"a\nb\"\r\n1\r\n1,2,3,\"4\"\r\n",
+			"line,reason,id,name\n2,\"there is text after a closing quote: a quote within a field is written twice, \"\"\"\"\",1,\"a\"b\n" +
+				"3,is not UTF-8,\xff,\"\xff\"\n4,has no id,,\"a\nb\"\n6,has 1 fields and there are 2 columns,1\n" +
+				"7,has 4 fields and there are 2 columns,1,2,3,\"4\"\n",
+		},
+		"a CR at the end of the file": {CSV, "id,name\n,a\r", "line,reason,id,name\n2,has no id,,a\r\r\n"},
+		"a quote that is never closed": {
+			CSV, "id,name\n1,\"a\n2,b",
+			"line,reason,id,name\n2,a quote is opened and never closed; the row goes on to line 3,1,\"a\n2,b\n",
+		},
+		"a row without end": {
+			CSV, "id,name\n1,\"" + strings.Repeat("y", 9<<20) + "\"\n2,Rosa\n",
+			"line,reason,id,name\n2,is larger than 8 MiB: is a closing quote missing?\n3,r,2,Rosa\n",
+		},
+		"members": {
+			NDJSON, strings.Join([]string{
+				`{"tag":null,"name":"Rosa","id":1}`, `{}`, ` {"id":1 , "family":"b"} `, `{"id":1,,"name":"a"}`, `{"id":1,"name":"a"} {}`,
+				`{"id":1,"name":"a","id":2}`, `{"id"`, `{"id":1,`, `{`, `[1]`, `x`, `{"name":"b","line":7,"reason":"old"}`, "{\"id\":\"\xff\"}",
+				strings.Repeat("y", 9<<20),
+			}, "\n"),
+			strings.Join([]string{
+				`{"line":1,"reason":"r","id":1,"name":"Rosa"}`,
+				`{"line":2,"reason":"has no id"}`,
+				`{"line":3,"reason":"a plant has no member \"family\": the members are id, name and tag","id":1,"family":"b"}`,
+				`{"line":4,"reason":"is not a JSON object: invalid character ',' at start of value","id":1,,"name":"a"}`,
+				`{"line":5,"reason":"there is more in the line than one JSON object","id":1,"name":"a"} {}`,
+				`{"line":6,"reason":"is not a JSON object: duplicate object member name","id":1,"name":"a","id":2}`,
+				`{"line":7,"reason":"is not a JSON object: it ends too early","id"`,
+				`{"line":8,"reason":"is not a JSON object: it ends too early","id":1`,
+				`{"line":9,"reason":"is not a JSON object: it ends too early"`,
+				`{"line":10,"reason":"is not a JSON object","row":"[1]"}`,
+				`{"line":11,"reason":"is not a JSON object: invalid character 'x' at start of value","row":"x"}`,
+				`{"line":12,"reason":"has no id","name":"b"}`,
+				"{\"line\":13,\"reason\":\"is not UTF-8\",\"id\":\"\xff\"}",
+				`{"line":14,"reason":"is larger than 8 MiB"}`,
+			}, "\n") + "\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := rejectAll(t, test.format, test.file)
+			if diff := cmp.Diff(test.want, first); diff != "" {
+				t.Errorf("the file of refused rows (-want +got):\n%.2000s", diff)
+			}
+			if strings.Contains(first, "never closed") {
+				return // the end of the file is within the quotes
+			}
+			second := rejectAll(t, test.format, first)
+			third := rejectAll(t, test.format, second)
+			if diff := cmp.Diff(second, third); diff != "" {
+				t.Errorf("made again from itself (-want +got):\n%.2000s", diff)
+			}
+		})
+	}
+}
+
+// rejectAll refuses every row of a file.
+func rejectAll(t *testing.T, format Format, file string) string {
+	t.Helper()
+	r := NewReader(strings.NewReader(file), format)
+	var text []byte
+	for {
+		row, err := r.Read()
+		bad, refused := errors.AsType[RowError](err)
+		switch {
+		case err == io.EOF:
+			return r.rejectHeader() + string(text)
+		case err != nil && !refused:
+			t.Fatal(err)
+		case !refused:
+			bad = RowError{Line: row.Line, Reason: "r", text: r.textOf(row)}
+		}
+		text = r.appendReject(text, bad)
+	}
+}
+
+// Whatever a file holds, the file of its refused rows has as many rows, and the
+// same plants.
+func FuzzRejects(f *testing.F) {
+	f.Add("id,name,tag\n1,\"a \"\"b\"\"\r\n\",\"\"\nx,\"a\"b,\xff\n1\n", true)
+	f.Add("reason,tag,id,name,line\r\n,\"\n\",1,\"\x00\",\"\r", true)
+	f.Add("{\"id\":-1,\"name\":\"\\u0000\"}\n{\"line\":1,,\"id\"\n[{}]\n{\"\\u0069d\":1}\n", false)
+	f.Fuzz(func(t *testing.T, file string, isCSV bool) {
+		format := NDJSON
+		if isCSV {
+			format = CSV
+		}
+		if _, err := NewReader(strings.NewReader(file), format).Read(); err != nil {
+			if _, ok := errors.AsType[RowError](err); !ok {
+				return // it has no header
+			}
+		}
+		want, rejects := readAll(t, format, file), rejectAll(t, format, file)
+		got := readAll(t, format, rejects)
+		if len(got) != len(want) {
+			t.Fatalf("%q has %d rows and makes %q with %d", file, len(want), rejects, len(got))
+		}
+		for i := range want {
+			// What is wrong may have been in a column that is left out.
+			if diff := cmp.Diff(want[i], got[i]); want[i] != nil && diff != "" {
+				t.Errorf("%q makes %q (-want +got):\n%s", file, rejects, diff)
+			}
+		}
+	})
+}
+
+// readAll returns the plants of a file, nil for each row that is none.
+func readAll(t *testing.T, format Format, file string) (plants []*plantapi.NewPlant) {
+	t.Helper()
+	for r := NewReader(strings.NewReader(file), format); ; {
+		row, err := r.Read()
+		_, refused := errors.AsType[RowError](err)
+		switch {
+		case err == io.EOF:
+			return plants
+		case refused:
+			plants = append(plants, nil)
+		case err != nil:
+			t.Fatal(err)
+		default:
+			plants = append(plants, &row.Plant)
+		}
+	}
+}
