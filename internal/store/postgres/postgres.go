@@ -55,7 +55,8 @@ type Store struct {
 	pooled atomic.Bool // an error has shown that errPooled holds
 
 	mu    sync.Mutex
-	spent []int64 // marks of transactions whose outcome is known
+	spent []int64   // marks of transactions whose outcome is known
+	swept time.Time // when sweepMarks ran last
 }
 
 var (
@@ -148,7 +149,7 @@ func (s *Store) prepare(ctx context.Context) error {
 			if err := migrate(ctx, conn); err != nil {
 				return err
 			}
-			_, err := conn.Exec(ctx, `DELETE FROM marks WHERE at < $1`, time.Now().Add(-markLife).UnixMicro())
+			_, err := conn.Exec(ctx, sweepMarks, oldestMark(), maxSwept)
 			return err
 		})
 		if err == nil || !passes(code(err)) || !wait.sleep(ctx) {
@@ -181,7 +182,7 @@ func (s *Store) Close() error {
 	if len(spent) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		// Whoever starts tomorrow removes what this leaves.
+		// A sweep removes what this leaves, a day later.
 		_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, spent)
 	}
 	s.pool.Close()

@@ -192,21 +192,6 @@ func TestOpenKeepsPasswords(t *testing.T) {
 	}
 }
 
-// A transaction that leaves a mark sees to it that marks do not pile up.
-func TestMarksGo(t *testing.T) {
-	dsn := pgtest.DSN(t)
-	store := open(t, dsn)
-	for id := range int64(3 * maxSpent) {
-		if err := store.Create(t.Context(), plant.Plant{ID: id}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var marks int
-	if err := store.pool.QueryRow(t.Context(), `SELECT count(*) FROM marks`).Scan(&marks); err != nil || marks > maxSpent {
-		t.Errorf("after %d transactions there are %d marks, %v", 3*maxSpent, marks, err)
-	}
-}
-
 // pair is two servers on one database, asked in turn.
 type pair struct {
 	servers [2]*Store

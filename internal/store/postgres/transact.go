@@ -16,7 +16,17 @@ const (
 
 	// maxSpent is how many marks gather before they are removed together.
 	maxSpent = 64
+
+	// sweepInterval is how often the marks are removed that programs left which
+	// were killed, and maxSwept how many at once. It reads all marks, for they
+	// have no index by time: one would cost more than it saves.
+	sweepInterval = time.Hour
+	maxSwept      = 10_000
 )
+
+// sweepMarks removes marks of before $1, at most $2. No transaction with one of
+// them is still being settled.
+const sweepMarks = `DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE at < $1 LIMIT $2)`
 
 // mark makes a transaction one that can be found again, by the number it drew.
 const mark = `INSERT INTO marks (id, done, at) VALUES ($1, true, $2)`
@@ -109,6 +119,7 @@ func (s *Store) suspect(err error) {
 }
 
 // spend has the mark of a transaction removed some time: its outcome is known.
+// Once in sweepInterval it also removes those that other programs left.
 func (s *Store) spend(id int64) {
 	s.mu.Lock()
 	s.spent = append(s.spent, id)
@@ -116,14 +127,24 @@ func (s *Store) spend(id int64) {
 	if len(s.spent) >= maxSpent {
 		spent, s.spent = s.spent, nil
 	}
+	sweep := spent != nil && time.Since(s.swept) > sweepInterval
+	if sweep {
+		s.swept = time.Now()
+	}
 	s.mu.Unlock()
 	if spent == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, spent) // or tomorrow's start does
+	_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, spent) // or a sweep does
+	if sweep {
+		_, _ = s.pool.Exec(ctx, sweepMarks, oldestMark(), maxSwept) // or the next one does
+	}
 }
+
+// oldestMark is when the oldest mark may have been made that is still needed.
+func oldestMark() int64 { return time.Now().Add(-markLife).UnixMicro() }
 
 // backoff is how long to wait before the next attempt: at first hardly at all,
 // because most of what fails is another program that was faster.

@@ -1,0 +1,93 @@
+package postgres
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+)
+
+// A transaction that leaves a mark sees to it that marks do not pile up.
+func TestMarksGo(t *testing.T) {
+	store := open(t, pgtest.DSN(t))
+	for id := range int64(3 * maxSpent) {
+		if err := store.Create(t.Context(), plant.Plant{ID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(marks(t, store)); n > maxSpent {
+		t.Errorf("after %d transactions there are %d marks", 3*maxSpent, n)
+	}
+}
+
+// Marks that killed programs left are removed at the start and while the service
+// runs, once nothing can need them.
+func TestMarksOfOthersGo(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	store := open(t, dsn)
+	leave := func() {
+		t.Helper()
+		old, recent := time.Now().Add(-markLife-time.Minute).UnixMicro(), time.Now().Add(-markLife+time.Minute).UnixMicro()
+		_, err := store.pool.Exec(t.Context(), `
+			INSERT INTO marks (id, done, at) VALUES (1, true, $1), (2, false, $1), (3, true, $2), (4, false, $2)
+			ON CONFLICT (id) DO NOTHING`, old, recent)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(from int64) {
+		t.Helper()
+		for id := range int64(maxSpent) {
+			if err := store.Create(t.Context(), plant.Plant{ID: from + id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	wantMarks := func(when string, want ...int64) {
+		t.Helper()
+		got := slices.DeleteFunc(marks(t, store), func(id int64) bool { return id < 1 || id > 4 })
+		if !slices.Equal(got, want) {
+			t.Errorf("%s there are the marks %v, want %v", when, got, want)
+		}
+	}
+
+	leave()
+	write(0) // removes the old ones of this store for the first time
+	wantMarks("after a sweep", 3, 4)
+
+	leave()
+	write(1000)
+	wantMarks("soon after a sweep", 1, 2, 3, 4)
+	store.mu.Lock()
+	store.swept = store.swept.Add(-sweepInterval)
+	store.mu.Unlock()
+	write(2000)
+	wantMarks("an hour later", 3, 4)
+
+	leave()
+	open(t, dsn)
+	wantMarks("after a start", 3, 4)
+	for id, want := range map[int64]bool{3: true, 4: false} {
+		if done, _, err := store.settle(t.Context(), id); err != nil || done != want {
+			t.Errorf("settle(%d) = %v, %v, want %v", id, done, err, want)
+		}
+	}
+}
+
+// marks returns the marks of transactions.
+func marks(t *testing.T, s *Store) []int64 {
+	t.Helper()
+	rows, err := s.pool.Query(t.Context(), `SELECT id FROM marks ORDER BY id`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
