@@ -117,7 +117,7 @@ func (e Scope) Valid() bool {
 	}
 }
 
-// Error Why a request failed.
+// Error The reason why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type Error struct {
@@ -131,10 +131,10 @@ type Error struct {
 	// Example: body does not match the schema: /name is required
 	Message string `json:"message"`
 
-	// Details What is wrong, each fault by itself; with 40002, 40003 and 40010.
+	// Details The faults of the request, if `error` is 40002, 40003 or 40010.
 	Details *[]ErrorDetail `json:"details,omitempty"`
 
-	// RequestID The name of this request in the log of the service; with 5xx.
+	// RequestID The id of the request, as in the log of the service. Only a 5xx response has it.
 	//
 	// Example: 01935a7e-8d3c-7c1e-9a55-0c4d6a1f2b3e
 	RequestID *string `json:"request_id,omitempty"`
@@ -144,24 +144,24 @@ type Error struct {
 //
 // | value | meaning |
 // |---|---|
-// | 40001 | the body is not exactly one well-formed JSON value: trailing bytes, duplicate names, invalid UTF-8, lone surrogates, nested deeper than 64 |
+// | 40001 | the body is not exactly one well-formed JSON value: it has trailing bytes, duplicate names, invalid UTF-8 or lone surrogates, or is nested deeper than 64 levels |
 // | 40002 | the body does not match the schema |
 // | 40003 | a parameter does not match the schema, or is unknown |
-// | 40004 | Content-Type, charset or Content-Encoding is not one that the operation takes |
+// | 40004 | the operation does not accept the Content-Type, charset or Content-Encoding |
 // | 40005 | the body is missing |
 // | 40006 | the body is larger than the limit |
-// | 40007 | the body was cut short or came too slowly; the connection is closed |
+// | 40007 | the body is cut short or arrives too slowly; the service closes the connection |
 // | 40010 | another plant has this id; nothing changed |
-// | 40100 | no credentials |
-// | 40101 | credentials not valid: unknown, malformed, expired or revoked |
+// | 40100 | the request has no credentials |
+// | 40101 | the credentials are not valid: unknown, malformed, expired or revoked |
 // | 40300 | the token lacks the scope |
-// | 40400 | no such path |
-// | 40401 | no such plant |
-// | 40500 | method not allowed; `Allow` lists those that are |
-// | 41200 | precondition failed |
-// | 42900 | too many requests; `Retry-After` says when to come back |
+// | 40400 | the path is unknown |
+// | 40401 | no plant has this id |
+// | 40500 | the path does not offer the method; `Allow` lists the methods that it offers |
+// | 41200 | the condition in `If-Match` or `If-None-Match` is not met |
+// | 42900 | too many requests; `Retry-After` gives the seconds to wait |
 // | 50000 | internal error |
-// | 50300 | not available: starting, stopping, store down or over capacity; `Retry-After` says when to come back |
+// | 50300 | the service is not available: it is starting, stopping or over capacity, or its store is down; `Retry-After` gives the seconds to wait |
 //
 // Example: 40002
 type ErrorCode int32
@@ -170,29 +170,29 @@ type ErrorCode int32
 //
 // Example: {"in":"body","message":"is required","pointer":"/name"}
 type ErrorDetail struct {
-	// In The part of the request that is at fault.
+	// In The part of the request that has the fault.
 	//
 	// Example: body
 	In ErrorDetailIn `json:"in"`
 
-	// Pointer Where in that part: a JSON Pointer (RFC 6901) into the body, or `/` and the name of a parameter.
+	// Pointer The place in that part: a JSON Pointer (RFC 6901) into the body, or `/` and the name of a parameter.
 	//
 	//
 	// Example: /name
 	Pointer string `json:"pointer"`
 
-	// Message What is wrong there.
+	// Message What is wrong at this place.
 	//
 	// Example: is required
 	Message string `json:"message"`
 }
 
-// ErrorDetailIn The part of the request that is at fault.
+// ErrorDetailIn The part of the request that has the fault.
 //
 // Example: body
 type ErrorDetailIn string
 
-// NewPlant A plant to be stored, with the id it is to have.
+// NewPlant A plant to store, with its id.
 //
 // Example: {"id":1,"name":"Ficus lyrata","tag":"Moraceae"}
 type NewPlant struct {
@@ -212,15 +212,15 @@ type NewPlant struct {
 	Tag *string `json:"tag,omitempty"`
 }
 
-// NewPlants Plants to be stored together.
+// NewPlants Plants to store together.
 //
 // Example: {"plants":[{"id":7,"name":"Mentha spicata","tag":"Lamiaceae"}]}
 type NewPlants struct {
-	// Plants The plants, no id twice.
+	// Plants The plants. Each id can be in the batch only once.
 	Plants []NewPlant `json:"plants"`
 }
 
-// Plant A plant as others see it; the id stays with whoever asked.
+// Plant The name and the tag of a plant. It has no id, because the client knows the id from its request.
 //
 // Example: {"name":"Ficus lyrata","tag":"Moraceae"}
 type Plant struct {
@@ -235,7 +235,7 @@ type Plant struct {
 	Tag *string `json:"tag,omitempty"`
 }
 
-// PlantPatch What is to be different about a plant; what is not here stays.
+// PlantPatch The members of a plant to change. The plant keeps the members that are absent.
 //
 // Example: {"name":"Ilex aquifolium","tag":null}
 type PlantPatch struct {
@@ -244,35 +244,38 @@ type PlantPatch struct {
 	// Example: Ilex aquifolium
 	Name *string `json:"name,omitempty"`
 
-	// Tag The new tag of the plant, or null for none
+	// Tag The new tag of the plant, or null to remove the tag
 	//
 	// Example: Aquifoliaceae
 	Tag nullable.Nullable[string] `json:"tag,omitempty"`
 }
 
-// Plants Plants as others see them.
+// Plants The plants of a batch, without their ids.
 //
 // Example: {"created":1,"plants":[{"name":"Mentha spicata","tag":"Lamiaceae"}]}
 type Plants struct {
-	// Created How many of the plants this request stored. The others were stored before, with the same name and tag: if the
-	// request repeats one without a response, that one may have stored them.
+	// Created The number of plants that this request stored. The others were already stored with the same name and tag.
+	// An earlier attempt of the same request, whose response was lost, may have stored them.
+	//
+	//
+	// Example: 1
 	Created int32 `json:"created"`
 
-	// Plants The plants.
+	// Plants The plants, in the order of the request.
 	Plants []Plant `json:"plants"`
 }
 
-// Scope All values of `x-required-scope`, and what a token may be good for.
+// Scope All scopes: the values of `x-required-scope`, and what a token can have.
 //
 // | value | allows |
 // |---|---|
-// | read | to read plants |
-// | write | to create, change and delete plants |
+// | read | reading plants |
+// | write | creating, changing and deleting plants |
 //
 // Example: read
 type Scope string
 
-// StoredPlant A plant as the store keeps it.
+// StoredPlant A plant with its id, version and times.
 //
 // Example: {"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}
 type StoredPlant struct {
@@ -291,17 +294,17 @@ type StoredPlant struct {
 	// Example: Araceae
 	Tag *string `json:"tag,omitempty"`
 
-	// ETag The version of the plant; opaque, and never used twice for one id.
+	// ETag The version of the plant. It is an opaque string, and never used twice for the same id.
 	//
 	// Example: 0d5d3v4tjg00bqk9h2m6s8v1p4
 	ETag string `json:"etag"`
 
-	// CreatedAt When the plant was created, in UTC, to the microsecond.
+	// CreatedAt The time when the plant was created, in UTC, to the microsecond.
 	//
 	// Example: 2026-11-20T09:00:00.000001Z
 	CreatedAt time.Time `json:"created_at"`
 
-	// UpdatedAt When the plant was last changed, in UTC, to the microsecond.
+	// UpdatedAt The time when the plant was last changed, in UTC, to the microsecond.
 	//
 	// Example: 2026-11-20T09:00:00.000001Z
 	UpdatedAt time.Time `json:"updated_at"`
@@ -318,87 +321,90 @@ type IfMatch = string
 // IfNoneMatch defines model for IfNoneMatch.
 type IfNoneMatch = string
 
-// BadParameter Why a request failed.
+// BadParameter The reason why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type BadParameter = Error
 
-// Forbidden Why a request failed.
+// Forbidden The reason why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type Forbidden = Error
 
-// InternalError Why a request failed.
+// InternalError The reason why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type InternalError = Error
 
-// NoSuchPlant Why a request failed.
+// NoSuchPlant The reason why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type NoSuchPlant = Error
 
-// PreconditionFailed Why a request failed.
+// PreconditionFailed The reason why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type PreconditionFailed = Error
 
-// TooManyRequests Why a request failed.
+// TooManyRequests The reason why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type TooManyRequests = Error
 
-// Unauthorized Why a request failed.
+// Unauthorized The reason why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type Unauthorized = Error
 
-// Unavailable Why a request failed.
+// Unavailable The reason why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type Unavailable = Error
 
 // ListPlantsParams defines parameters for ListPlants.
 type ListPlantsParams struct {
-	// Limit The most plants in a page. More than 1000 gives 1000.
+	// Limit The maximum number of plants in a page. A value over 1000 is treated as 1000.
 	Limit *int32 `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// After Plants up to and with this id are left out. The last id of a page leads to the next one.
+	// After Returns only plants with a greater id. For the next page, send the last id of this page.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 
-	// Tag Only plants with exactly this tag.
+	// Tag Returns only plants with exactly this tag.
 	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
 }
 
 // DeletePlantParams defines parameters for DeletePlant.
 type DeletePlantParams struct {
-	// IfMatch Do it only if the plant is of one of these versions (RFC 9110, section 13.1.1): entity tags, quoted and with
-	// commas between them, or `*` for any. A weak one (`W/`) never matches.
+	// IfMatch The service handles the request only if the plant has one of these versions (RFC 9110, section 13.1.1). The value
+	// is a comma-separated list of entity tags in double quotes, or `*` for any version. A weak entity tag (`W/`) never
+	// matches.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // GetPlantParams defines parameters for GetPlant.
 type GetPlantParams struct {
-	// IfNoneMatch Do it only if the plant is of none of these versions (RFC 9110, section 13.1.2): entity tags, quoted and with
-	// commas between them, or `*` for any.
+	// IfNoneMatch The service handles the request only if the plant has none of these versions (RFC 9110, section 13.1.2). The
+	// value is a comma-separated list of entity tags in double quotes, or `*` for any version.
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
 // PatchPlantParams defines parameters for PatchPlant.
 type PatchPlantParams struct {
-	// IfMatch Do it only if the plant is of one of these versions (RFC 9110, section 13.1.1): entity tags, quoted and with
-	// commas between them, or `*` for any. A weak one (`W/`) never matches.
+	// IfMatch The service handles the request only if the plant has one of these versions (RFC 9110, section 13.1.1). The value
+	// is a comma-separated list of entity tags in double quotes, or `*` for any version. A weak entity tag (`W/`) never
+	// matches.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // PutPlantParams defines parameters for PutPlant.
 type PutPlantParams struct {
-	// IfMatch Do it only if the plant is of one of these versions (RFC 9110, section 13.1.1): entity tags, quoted and with
-	// commas between them, or `*` for any. A weak one (`W/`) never matches.
+	// IfMatch The service handles the request only if the plant has one of these versions (RFC 9110, section 13.1.1). The value
+	// is a comma-separated list of entity tags in double quotes, or `*` for any version. A weak entity tag (`W/`) never
+	// matches.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 
-	// IfNoneMatch Do it only if the plant is of none of these versions (RFC 9110, section 13.1.2): entity tags, quoted and with
-	// commas between them, or `*` for any.
+	// IfNoneMatch The service handles the request only if the plant has none of these versions (RFC 9110, section 13.1.2). The
+	// value is a comma-separated list of entity tags in double quotes, or `*` for any version.
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 

@@ -93,11 +93,12 @@ type ClientInterface interface {
 
 	// ListPlants List plants
 	//
-	// Lists plants in the order of their ids, a page at a time. While more follow there is a `Link` to the next
-	// page; without it this page was the last. A page may hold fewer plants than `limit`, as it ends once it holds
-	// 4 MiB of names and tags: only `Link` says whether more follow.
+	// Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
+	// `Link` header to the next page. The last page has none. A page can have fewer plants than `limit`, because it
+	// ends when it holds 4 MiB of names and tags: only `Link` tells whether more plants follow.
 	//
-	// The pages of one walk hold every plant that was there throughout exactly once, whatever is written meanwhile.
+	// Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
+	// write.
 	//
 	// Requires the scope `read`.
 	//
@@ -106,12 +107,12 @@ type ClientInterface interface {
 
 	// CreatePlantWithBody Create a plant
 	//
-	// Stores a plant under an `id` of your choice. Once the answer is 200 the plant is durable.
+	// Stores a plant with an `id` that the client chooses. When the response is 200, the plant is durable.
 	//
-	// Repeating a create is safe: the same `id`, `name` and `tag` again answer 200 and change nothing. If another
-	// plant has the `id`, the answer is 400 with 40010; nothing is ever overwritten.
+	// It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
+	// changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
 	//
-	// Members that `NewPlant` does not name are ignored, and so are query parameters.
+	// Members that `NewPlant` does not define are ignored, and so are query parameters.
 	//
 	// Requires the scope `write`.
 	//
@@ -122,12 +123,12 @@ type ClientInterface interface {
 
 	// CreatePlant Create a plant
 	//
-	// Stores a plant under an `id` of your choice. Once the answer is 200 the plant is durable.
+	// Stores a plant with an `id` that the client chooses. When the response is 200, the plant is durable.
 	//
-	// Repeating a create is safe: the same `id`, `name` and `tag` again answer 200 and change nothing. If another
-	// plant has the `id`, the answer is 400 with 40010; nothing is ever overwritten.
+	// It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
+	// changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
 	//
-	// Members that `NewPlant` does not name are ignored, and so are query parameters.
+	// Members that `NewPlant` does not define are ignored, and so are query parameters.
 	//
 	// Requires the scope `write`.
 	//
@@ -138,8 +139,10 @@ type ClientInterface interface {
 
 	// DeletePlant Delete a plant
 	//
-	// Removes the plant; its id is free again. With `If-Match` only a plant of a version listed there is removed;
-	// otherwise the answer is 412 and nothing has changed.
+	// Deletes the plant. A new plant can have its id.
+	//
+	// With `If-Match`, the request only deletes a plant that has one of the listed versions. Otherwise the response is
+	// 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -148,7 +151,7 @@ type ClientInterface interface {
 
 	// GetPlant Read a plant
 	//
-	// Reads one plant. With `If-None-Match`, a plant whose version is listed there is not sent again (304).
+	// Returns one plant. If `If-None-Match` lists its version, the response is 304 without a body.
 	//
 	// Requires the scope `read`.
 	//
@@ -157,9 +160,11 @@ type ClientInterface interface {
 
 	// PatchPlantWithBody Change a plant
 	//
-	// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
-	// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
-	// there is changed; otherwise the answer is 412 and nothing has changed.
+	// Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
+	// removes the tag. Members that `PlantPatch` does not define are refused.
+	//
+	// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
+	// 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -170,9 +175,11 @@ type ClientInterface interface {
 
 	// PatchPlantWithApplicationMergePatchPlusJSONBody Change a plant
 	//
-	// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
-	// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
-	// there is changed; otherwise the answer is 412 and nothing has changed.
+	// Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
+	// removes the tag. Members that `PlantPatch` does not define are refused.
+	//
+	// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
+	// 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -183,9 +190,11 @@ type ClientInterface interface {
 
 	// PutPlantWithBody Replace or create a plant
 	//
-	// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
-	// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
-	// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+	// Replaces the plant with this id, or creates it if there is none. If the body has no `tag`, the plant has no tag
+	// afterwards.
+	//
+	// With `If-Match`, the request only replaces a plant that has one of the listed versions. With
+	// `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -196,9 +205,11 @@ type ClientInterface interface {
 
 	// PutPlant Replace or create a plant
 	//
-	// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
-	// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
-	// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+	// Replaces the plant with this id, or creates it if there is none. If the body has no `tag`, the plant has no tag
+	// afterwards.
+	//
+	// With `If-Match`, the request only replaces a plant that has one of the listed versions. With
+	// `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -209,9 +220,9 @@ type ClientInterface interface {
 
 	// CreatePlantsWithBody Create many plants
 	//
-	// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
-	// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
-	// the batch, refuses the batch with 40010, and `details` points at it.
+	// Stores all of the plants or none of them. They become durable together. Each plant is handled as in
+	// `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
+	// the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
 	//
 	// Requires the scope `write`.
 	//
@@ -222,9 +233,9 @@ type ClientInterface interface {
 
 	// CreatePlants Create many plants
 	//
-	// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
-	// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
-	// the batch, refuses the batch with 40010, and `details` points at it.
+	// Stores all of the plants or none of them. They become durable together. Each plant is handled as in
+	// `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
+	// the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
 	//
 	// Requires the scope `write`.
 	//
@@ -236,11 +247,12 @@ type ClientInterface interface {
 
 // ListPlants List plants
 //
-// Lists plants in the order of their ids, a page at a time. While more follow there is a `Link` to the next
-// page; without it this page was the last. A page may hold fewer plants than `limit`, as it ends once it holds
-// 4 MiB of names and tags: only `Link` says whether more follow.
+// Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
+// `Link` header to the next page. The last page has none. A page can have fewer plants than `limit`, because it
+// ends when it holds 4 MiB of names and tags: only `Link` tells whether more plants follow.
 //
-// The pages of one walk hold every plant that was there throughout exactly once, whatever is written meanwhile.
+// Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
+// write.
 //
 // Requires the scope `read`.
 //
@@ -259,12 +271,12 @@ func (c *Client) ListPlants(ctx context.Context, params *ListPlantsParams, reqEd
 
 // CreatePlantWithBody Create a plant
 //
-// Stores a plant under an `id` of your choice. Once the answer is 200 the plant is durable.
+// Stores a plant with an `id` that the client chooses. When the response is 200, the plant is durable.
 //
-// Repeating a create is safe: the same `id`, `name` and `tag` again answer 200 and change nothing. If another
-// plant has the `id`, the answer is 400 with 40010; nothing is ever overwritten.
+// It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
+// changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
 //
-// Members that `NewPlant` does not name are ignored, and so are query parameters.
+// Members that `NewPlant` does not define are ignored, and so are query parameters.
 //
 // Requires the scope `write`.
 //
@@ -285,12 +297,12 @@ func (c *Client) CreatePlantWithBody(ctx context.Context, contentType string, bo
 
 // CreatePlant Create a plant
 //
-// Stores a plant under an `id` of your choice. Once the answer is 200 the plant is durable.
+// Stores a plant with an `id` that the client chooses. When the response is 200, the plant is durable.
 //
-// Repeating a create is safe: the same `id`, `name` and `tag` again answer 200 and change nothing. If another
-// plant has the `id`, the answer is 400 with 40010; nothing is ever overwritten.
+// It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
+// changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
 //
-// Members that `NewPlant` does not name are ignored, and so are query parameters.
+// Members that `NewPlant` does not define are ignored, and so are query parameters.
 //
 // Requires the scope `write`.
 //
@@ -311,8 +323,10 @@ func (c *Client) CreatePlant(ctx context.Context, body CreatePlantJSONRequestBod
 
 // DeletePlant Delete a plant
 //
-// Removes the plant; its id is free again. With `If-Match` only a plant of a version listed there is removed;
-// otherwise the answer is 412 and nothing has changed.
+// Deletes the plant. A new plant can have its id.
+//
+// With `If-Match`, the request only deletes a plant that has one of the listed versions. Otherwise the response is
+// 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -331,7 +345,7 @@ func (c *Client) DeletePlant(ctx context.Context, id int64, params *DeletePlantP
 
 // GetPlant Read a plant
 //
-// Reads one plant. With `If-None-Match`, a plant whose version is listed there is not sent again (304).
+// Returns one plant. If `If-None-Match` lists its version, the response is 304 without a body.
 //
 // Requires the scope `read`.
 //
@@ -350,9 +364,11 @@ func (c *Client) GetPlant(ctx context.Context, id int64, params *GetPlantParams,
 
 // PatchPlantWithBody Change a plant
 //
-// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
-// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
-// there is changed; otherwise the answer is 412 and nothing has changed.
+// Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
+// removes the tag. Members that `PlantPatch` does not define are refused.
+//
+// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
+// 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -373,9 +389,11 @@ func (c *Client) PatchPlantWithBody(ctx context.Context, id int64, params *Patch
 
 // PatchPlantWithApplicationMergePatchPlusJSONBody Change a plant
 //
-// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
-// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
-// there is changed; otherwise the answer is 412 and nothing has changed.
+// Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
+// removes the tag. Members that `PlantPatch` does not define are refused.
+//
+// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
+// 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -396,9 +414,11 @@ func (c *Client) PatchPlantWithApplicationMergePatchPlusJSONBody(ctx context.Con
 
 // PutPlantWithBody Replace or create a plant
 //
-// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
-// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
-// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+// Replaces the plant with this id, or creates it if there is none. If the body has no `tag`, the plant has no tag
+// afterwards.
+//
+// With `If-Match`, the request only replaces a plant that has one of the listed versions. With
+// `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -419,9 +439,11 @@ func (c *Client) PutPlantWithBody(ctx context.Context, id int64, params *PutPlan
 
 // PutPlant Replace or create a plant
 //
-// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
-// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
-// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+// Replaces the plant with this id, or creates it if there is none. If the body has no `tag`, the plant has no tag
+// afterwards.
+//
+// With `If-Match`, the request only replaces a plant that has one of the listed versions. With
+// `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -442,9 +464,9 @@ func (c *Client) PutPlant(ctx context.Context, id int64, params *PutPlantParams,
 
 // CreatePlantsWithBody Create many plants
 //
-// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
-// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
-// the batch, refuses the batch with 40010, and `details` points at it.
+// Stores all of the plants or none of them. They become durable together. Each plant is handled as in
+// `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
+// the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
 //
 // Requires the scope `write`.
 //
@@ -465,9 +487,9 @@ func (c *Client) CreatePlantsWithBody(ctx context.Context, contentType string, b
 
 // CreatePlants Create many plants
 //
-// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
-// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
-// the batch, refuses the batch with 40010, and `details` points at it.
+// Stores all of the plants or none of them. They become durable together. Each plant is handled as in
+// `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
+// the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
 //
 // Requires the scope `write`.
 //
@@ -923,11 +945,12 @@ type ClientWithResponsesInterface interface {
 
 	// ListPlantsWithResponse List plants
 	//
-	// Lists plants in the order of their ids, a page at a time. While more follow there is a `Link` to the next
-	// page; without it this page was the last. A page may hold fewer plants than `limit`, as it ends once it holds
-	// 4 MiB of names and tags: only `Link` says whether more follow.
+	// Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
+	// `Link` header to the next page. The last page has none. A page can have fewer plants than `limit`, because it
+	// ends when it holds 4 MiB of names and tags: only `Link` tells whether more plants follow.
 	//
-	// The pages of one walk hold every plant that was there throughout exactly once, whatever is written meanwhile.
+	// Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
+	// write.
 	//
 	// Requires the scope `read`.
 	//
@@ -938,12 +961,12 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePlantWithBodyWithResponse Create a plant
 	//
-	// Stores a plant under an `id` of your choice. Once the answer is 200 the plant is durable.
+	// Stores a plant with an `id` that the client chooses. When the response is 200, the plant is durable.
 	//
-	// Repeating a create is safe: the same `id`, `name` and `tag` again answer 200 and change nothing. If another
-	// plant has the `id`, the answer is 400 with 40010; nothing is ever overwritten.
+	// It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
+	// changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
 	//
-	// Members that `NewPlant` does not name are ignored, and so are query parameters.
+	// Members that `NewPlant` does not define are ignored, and so are query parameters.
 	//
 	// Requires the scope `write`.
 	//
@@ -954,12 +977,12 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePlantWithResponse Create a plant
 	//
-	// Stores a plant under an `id` of your choice. Once the answer is 200 the plant is durable.
+	// Stores a plant with an `id` that the client chooses. When the response is 200, the plant is durable.
 	//
-	// Repeating a create is safe: the same `id`, `name` and `tag` again answer 200 and change nothing. If another
-	// plant has the `id`, the answer is 400 with 40010; nothing is ever overwritten.
+	// It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
+	// changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
 	//
-	// Members that `NewPlant` does not name are ignored, and so are query parameters.
+	// Members that `NewPlant` does not define are ignored, and so are query parameters.
 	//
 	// Requires the scope `write`.
 	//
@@ -970,8 +993,10 @@ type ClientWithResponsesInterface interface {
 
 	// DeletePlantWithResponse Delete a plant
 	//
-	// Removes the plant; its id is free again. With `If-Match` only a plant of a version listed there is removed;
-	// otherwise the answer is 412 and nothing has changed.
+	// Deletes the plant. A new plant can have its id.
+	//
+	// With `If-Match`, the request only deletes a plant that has one of the listed versions. Otherwise the response is
+	// 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -982,7 +1007,7 @@ type ClientWithResponsesInterface interface {
 
 	// GetPlantWithResponse Read a plant
 	//
-	// Reads one plant. With `If-None-Match`, a plant whose version is listed there is not sent again (304).
+	// Returns one plant. If `If-None-Match` lists its version, the response is 304 without a body.
 	//
 	// Requires the scope `read`.
 	//
@@ -993,9 +1018,11 @@ type ClientWithResponsesInterface interface {
 
 	// PatchPlantWithBodyWithResponse Change a plant
 	//
-	// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
-	// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
-	// there is changed; otherwise the answer is 412 and nothing has changed.
+	// Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
+	// removes the tag. Members that `PlantPatch` does not define are refused.
+	//
+	// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
+	// 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -1006,9 +1033,11 @@ type ClientWithResponsesInterface interface {
 
 	// PatchPlantWithApplicationMergePatchPlusJSONBodyWithResponse Change a plant
 	//
-	// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
-	// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
-	// there is changed; otherwise the answer is 412 and nothing has changed.
+	// Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
+	// removes the tag. Members that `PlantPatch` does not define are refused.
+	//
+	// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
+	// 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -1019,9 +1048,11 @@ type ClientWithResponsesInterface interface {
 
 	// PutPlantWithBodyWithResponse Replace or create a plant
 	//
-	// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
-	// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
-	// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+	// Replaces the plant with this id, or creates it if there is none. If the body has no `tag`, the plant has no tag
+	// afterwards.
+	//
+	// With `If-Match`, the request only replaces a plant that has one of the listed versions. With
+	// `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -1032,9 +1063,11 @@ type ClientWithResponsesInterface interface {
 
 	// PutPlantWithResponse Replace or create a plant
 	//
-	// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
-	// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
-	// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+	// Replaces the plant with this id, or creates it if there is none. If the body has no `tag`, the plant has no tag
+	// afterwards.
+	//
+	// With `If-Match`, the request only replaces a plant that has one of the listed versions. With
+	// `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -1045,9 +1078,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePlantsWithBodyWithResponse Create many plants
 	//
-	// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
-	// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
-	// the batch, refuses the batch with 40010, and `details` points at it.
+	// Stores all of the plants or none of them. They become durable together. Each plant is handled as in
+	// `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
+	// the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
 	//
 	// Requires the scope `write`.
 	//
@@ -1058,9 +1091,9 @@ type ClientWithResponsesInterface interface {
 
 	// CreatePlantsWithResponse Create many plants
 	//
-	// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
-	// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
-	// the batch, refuses the batch with 40010, and `details` points at it.
+	// Stores all of the plants or none of them. They become durable together. Each plant is handled as in
+	// `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
+	// the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
 	//
 	// Requires the scope `write`.
 	//
@@ -2152,11 +2185,12 @@ func (r CreatePlantsResponse) ContentType() string {
 
 // ListPlantsWithResponse List plants
 //
-// Lists plants in the order of their ids, a page at a time. While more follow there is a `Link` to the next
-// page; without it this page was the last. A page may hold fewer plants than `limit`, as it ends once it holds
-// 4 MiB of names and tags: only `Link` says whether more follow.
+// Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
+// `Link` header to the next page. The last page has none. A page can have fewer plants than `limit`, because it
+// ends when it holds 4 MiB of names and tags: only `Link` tells whether more plants follow.
 //
-// The pages of one walk hold every plant that was there throughout exactly once, whatever is written meanwhile.
+// Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
+// write.
 //
 // Requires the scope `read`.
 //
@@ -2173,12 +2207,12 @@ func (c *ClientWithResponses) ListPlantsWithResponse(ctx context.Context, params
 
 // CreatePlantWithBodyWithResponse Create a plant
 //
-// Stores a plant under an `id` of your choice. Once the answer is 200 the plant is durable.
+// Stores a plant with an `id` that the client chooses. When the response is 200, the plant is durable.
 //
-// Repeating a create is safe: the same `id`, `name` and `tag` again answer 200 and change nothing. If another
-// plant has the `id`, the answer is 400 with 40010; nothing is ever overwritten.
+// It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
+// changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
 //
-// Members that `NewPlant` does not name are ignored, and so are query parameters.
+// Members that `NewPlant` does not define are ignored, and so are query parameters.
 //
 // Requires the scope `write`.
 //
@@ -2195,12 +2229,12 @@ func (c *ClientWithResponses) CreatePlantWithBodyWithResponse(ctx context.Contex
 
 // CreatePlantWithResponse Create a plant
 //
-// Stores a plant under an `id` of your choice. Once the answer is 200 the plant is durable.
+// Stores a plant with an `id` that the client chooses. When the response is 200, the plant is durable.
 //
-// Repeating a create is safe: the same `id`, `name` and `tag` again answer 200 and change nothing. If another
-// plant has the `id`, the answer is 400 with 40010; nothing is ever overwritten.
+// It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
+// changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
 //
-// Members that `NewPlant` does not name are ignored, and so are query parameters.
+// Members that `NewPlant` does not define are ignored, and so are query parameters.
 //
 // Requires the scope `write`.
 //
@@ -2217,8 +2251,10 @@ func (c *ClientWithResponses) CreatePlantWithResponse(ctx context.Context, body 
 
 // DeletePlantWithResponse Delete a plant
 //
-// Removes the plant; its id is free again. With `If-Match` only a plant of a version listed there is removed;
-// otherwise the answer is 412 and nothing has changed.
+// Deletes the plant. A new plant can have its id.
+//
+// With `If-Match`, the request only deletes a plant that has one of the listed versions. Otherwise the response is
+// 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -2235,7 +2271,7 @@ func (c *ClientWithResponses) DeletePlantWithResponse(ctx context.Context, id in
 
 // GetPlantWithResponse Read a plant
 //
-// Reads one plant. With `If-None-Match`, a plant whose version is listed there is not sent again (304).
+// Returns one plant. If `If-None-Match` lists its version, the response is 304 without a body.
 //
 // Requires the scope `read`.
 //
@@ -2252,9 +2288,11 @@ func (c *ClientWithResponses) GetPlantWithResponse(ctx context.Context, id int64
 
 // PatchPlantWithBodyWithResponse Change a plant
 //
-// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
-// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
-// there is changed; otherwise the answer is 412 and nothing has changed.
+// Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
+// removes the tag. Members that `PlantPatch` does not define are refused.
+//
+// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
+// 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -2271,9 +2309,11 @@ func (c *ClientWithResponses) PatchPlantWithBodyWithResponse(ctx context.Context
 
 // PatchPlantWithApplicationMergePatchPlusJSONBodyWithResponse Change a plant
 //
-// Changes the members that the body has and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null` takes the
-// tag away. Members that `PlantPatch` does not name are refused. With `If-Match` only a plant of a version listed
-// there is changed; otherwise the answer is 412 and nothing has changed.
+// Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
+// removes the tag. Members that `PlantPatch` does not define are refused.
+//
+// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
+// 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -2290,9 +2330,11 @@ func (c *ClientWithResponses) PatchPlantWithApplicationMergePatchPlusJSONBodyWit
 
 // PutPlantWithBodyWithResponse Replace or create a plant
 //
-// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
-// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
-// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+// Replaces the plant with this id, or creates it if there is none. If the body has no `tag`, the plant has no tag
+// afterwards.
+//
+// With `If-Match`, the request only replaces a plant that has one of the listed versions. With
+// `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -2309,9 +2351,11 @@ func (c *ClientWithResponses) PutPlantWithBodyWithResponse(ctx context.Context, 
 
 // PutPlantWithResponse Replace or create a plant
 //
-// Makes the plant with this id what the body says, whether or not there was one. A body without `tag` leaves a
-// plant without tag. With `If-Match` only a plant of a version listed there is replaced; with `If-None-Match: *`
-// a plant is only created. Otherwise the answer is 412 and nothing has changed.
+// Replaces the plant with this id, or creates it if there is none. If the body has no `tag`, the plant has no tag
+// afterwards.
+//
+// With `If-Match`, the request only replaces a plant that has one of the listed versions. With
+// `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -2328,9 +2372,9 @@ func (c *ClientWithResponses) PutPlantWithResponse(ctx context.Context, id int64
 
 // CreatePlantsWithBodyWithResponse Create many plants
 //
-// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
-// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
-// the batch, refuses the batch with 40010, and `details` points at it.
+// Stores all of the plants or none of them. They become durable together. Each plant is handled as in
+// `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
+// the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
 //
 // Requires the scope `write`.
 //
@@ -2347,9 +2391,9 @@ func (c *ClientWithResponses) CreatePlantsWithBodyWithResponse(ctx context.Conte
 
 // CreatePlantsWithResponse Create many plants
 //
-// Stores all of the plants or none of them; they become durable together. Each is treated as by `createPlant`: one
-// that is stored already with the same name and tag is fine. An id that another plant has, or that stands twice in
-// the batch, refuses the batch with 40010, and `details` points at it.
+// Stores all of the plants or none of them. They become durable together. Each plant is handled as in
+// `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
+// the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
 //
 // Requires the scope `write`.
 //
