@@ -38,7 +38,7 @@ func (s *server) CreatePlants(ctx context.Context, req plantserver.CreatePlantsR
 	seen := make(map[int64]bool, len(plants))
 	for i, p := range req.Body.Plants {
 		if seen[p.ID] {
-			return nil, idTaken(fmt.Sprintf("/plants/%d/id", i), "stands in this batch already")
+			return nil, idTaken(fmt.Sprintf("/plants/%d/id", i), "is in this batch more than once")
 		}
 		seen[p.ID] = true
 		plants[i] = fromNewPlant(p)
