@@ -136,6 +136,7 @@ func TestScrape(t *testing.T) {
 	for engine, store := range engines(t) {
 		t.Run(engine, func(t *testing.T) {
 			r := watched(t, t.TempDir(), store)
+			r.token = strings.TrimSpace(output(t, "token", "create", "--name", "scraped", "--store", store)) // one that the store is asked for
 			r.call(t, "POST", "/plants", `{"id":1,"name":"n"}`)
 			r.call(t, "POST", "/plants", `{"id":1,"name":"m"}`)
 			r.call(t, "GET", "/plants/1", "")

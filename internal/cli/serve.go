@@ -21,7 +21,7 @@ func serveCommand(sys system) *cli.Command {
 			"Requests need a token: plantstore token makes them. One with every scope may also be given as\n" +
 			"PLANTSTORE_TOKEN, at least 16 characters:\n\n" +
 			"   PLANTSTORE_TOKEN=$(openssl rand -hex 32) plantstore serve\n\n" +
-			"To try it, with a token for a day; to serve other machines, with TLS and a certificate:\n\n" +
+			"To try it, with a token that it prints; to serve other machines, with TLS and a certificate:\n\n" +
 			"   plantstore serve --print-token\n" +
 			"   plantstore serve --addr 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem",
 		Flags: append([]cli.Flag{
@@ -51,7 +51,7 @@ func serveCommand(sys system) *cli.Command {
 			},
 			&cli.BoolFlag{
 				Name:    "print-token",
-				Usage:   "make a token that is good for 24 hours and print it, with a curl line to try",
+				Usage:   "print a token that ends with the service, after 24 hours at most, and a curl line to try",
 				Sources: cli.EnvVars("PLANTSTORE_PRINT_TOKEN"),
 			},
 		}, slices.Concat(logFlags(), limitFlags())...),

@@ -16,29 +16,25 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// announce prints where the service listens and, if asked to, a new token with
-// a line that creates a plant, and where to read more. The certificate is nil
-// without TLS.
-func announce(ctx context.Context, stdout io.Writer, addr net.Addr, cert *certificate, tokens token.Store, printToken bool) error {
+// announce prints where the service listens and, if there is a token to print, the
+// token with a line that creates a plant, and where to read more. The certificate
+// is nil without TLS.
+func announce(stdout io.Writer, addr net.Addr, cert *certificate, token string) {
 	scheme := "http"
 	if cert != nil {
 		scheme = "https"
 	}
 	url := scheme + "://" + addr.String()
 	fmt.Fprintln(stdout, "plantstore listens on", url)
-	if !printToken {
-		return nil
-	}
-	t, text := token.New("serve", []token.Scope{token.Read, token.Write}, printedTokenLife)
-	if err := tokens.CreateToken(ctx, t); err != nil {
-		return err
+	if token == "" {
+		return
 	}
 	target := url + "/plants"
 	if cert != nil {
 		target = curlTarget(addr, cert)
 	}
 	fmt.Fprintf(stdout, `
-token, good for 24 hours: %s
+token, valid for 24 hours or until the service stops: %s
 
 Create a plant:
 
@@ -46,8 +42,7 @@ curl -i %s -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d 
 
 Or read about it and try it in a browser: %s/docs
 
-`, text, target, text, url)
-	return nil
+`, token, target, token, url)
 }
 
 // curlTarget is the URL by which curl on this machine finds the service and

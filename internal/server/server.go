@@ -38,7 +38,7 @@ type Config struct {
 
 	BaseURL         *url.URL // where clients reach the service; nil: the host of each request
 	TLSCert, TLSKey string   // files in PEM; both, or neither for plain HTTP
-	PrintToken      bool     // create a token for 24 hours and print it
+	PrintToken      bool     // print a token that ends with the service, after 24 hours at most
 	NotifySocket    string   // of the service manager; empty: none
 	MaxBody         int64    // bytes of a request body
 	MaxInFlight     int      // requests that are handled at one time
@@ -123,7 +123,11 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	if cert != nil {
 		metrics.Register(cert.metrics)
 	}
-	if config.Token == "" && !config.PrintToken {
+	printed := ""
+	if config.PrintToken {
+		printed = tokens.Temporary("serve", printedTokenLife)
+	}
+	if config.Token == "" && printed == "" {
 		if err := adviseToken(ctx, log, store, config.Store); err != nil {
 			return err
 		}
@@ -135,11 +139,8 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	health.Started(store.Ready)
 	defer health.Drain() // also where something else than a signal ends it
 
-	err = announce(ctx, stdout, listener.Addr(), cert, store, config.PrintToken)
-	if err == nil {
-		err = notify(config.NotifySocket, "READY=1")
-	}
-	if err != nil {
+	announce(stdout, listener.Addr(), cert, printed)
+	if err := notify(config.NotifySocket, "READY=1"); err != nil {
 		return errors.Join(err, server.Close())
 	}
 	select {

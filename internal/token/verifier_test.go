@@ -564,3 +564,31 @@ func verifier(t testing.TB, store token.Store, static string) *token.Verifier {
 	})
 	return v
 }
+
+// A temporary token is accepted by its Verifier until its lifetime is over, and
+// is not stored.
+func TestTemporary(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := open(t)
+		v, err := token.NewVerifier(store, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		text := v.Temporary("serve", time.Hour)
+		got, err := v.Verify(t.Context(), text)
+		if err != nil || got.Name != "serve" || !got.Allows(token.Write) {
+			t.Errorf("Verify = %v, %v, want the temporary token", got, err)
+		}
+		if _, err := v.Verify(t.Context(), text[:len(text)-1]+"0"); !errors.Is(err, token.ErrInvalid) {
+			t.Errorf("Verify of a mistyped token = %v", err)
+		}
+		if stored, err := store.Tokens(t.Context()); err != nil || len(stored) != 0 {
+			t.Errorf("the store has the tokens %v, %v", stored, err)
+		}
+		time.Sleep(time.Hour)
+		if _, err := v.Verify(t.Context(), text); !errors.Is(err, token.ErrInvalid) {
+			t.Errorf("Verify after an hour = %v", err)
+		}
+	})
+}
