@@ -2,6 +2,7 @@
 package internal_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const module = "github.com/plantstore/plantstore/"
@@ -87,12 +89,17 @@ var clientModules = []string{
 	"github.com/plantstore/plantstore",
 }
 
+// listTime is how long a test waits for go list.
+const listTime = 2 * time.Minute
+
 func TestClientIsLight(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./gen/plantclient", "./gen/plantapi")
+	ctx, cancel := context.WithTimeout(t.Context(), listTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./gen/plantclient", "./gen/plantapi")
 	cmd.Dir = ".."
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("go list: %v", err)
 	}
 	modules := strings.Fields(string(out))
 	slices.Sort(modules)
@@ -104,14 +111,16 @@ func TestClientIsLight(t *testing.T) {
 // list returns the imports of packages by name, ours without the module's.
 func list(t *testing.T, args ...string) map[string][]string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Imports,GoFiles"}, args...)...)
+	ctx, cancel := context.WithTimeout(t.Context(), listTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", append([]string{"list", "-json=ImportPath,Imports,GoFiles"}, args...)...)
 	cmd.Dir = ".."
 	out, err := cmd.Output()
 	if err != nil {
 		if e, ok := errors.AsType[*exec.ExitError](err); ok {
 			t.Fatalf("go list: %s", e.Stderr)
 		}
-		t.Fatal(err)
+		t.Fatalf("go list: %v", err)
 	}
 	packages := map[string][]string{}
 	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {

@@ -221,6 +221,7 @@ func TestScrape(t *testing.T) {
 
 // A page whose host name resolves to a loopback address reads nothing.
 func TestAdminHost(t *testing.T) {
+	t.Parallel()
 	r := watched(t, t.TempDir(), "sqlite::memory:")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.adminURL+"/metrics", nil)
 	if err != nil {
@@ -263,6 +264,7 @@ func TestReadyOnSQLite(t *testing.T) {
 
 // Package postgres tries it with a server that is gone.
 func TestReadyOnPostgres(t *testing.T) {
+	t.Parallel()
 	if !pgtest.Given() {
 		pgtest.Skip(t)
 	}

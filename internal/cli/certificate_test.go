@@ -341,7 +341,7 @@ func TestStopHTTP2(t *testing.T) {
 			}
 		})
 	}
-	<-loaded
+	receive(t, loaded, "500 creates over HTTP/2")
 	r.end(t, syscall.SIGTERM)
 	clients.Wait()
 

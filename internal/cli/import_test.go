@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -143,6 +144,8 @@ func TestImportIsStoppedAndRunAgain(t *testing.T) {
 		}
 		forward.ServeHTTP(w, req)
 	})
+	release := sync.OnceFunc(func() { close(goOn) })
+	t.Cleanup(release) // or the proxy would wait for its requests
 	file := filepath.Join(t.TempDir(), "plants.csv")
 	writePlants(t, file, 20_000)
 	// The file comes through a pipe that never ends: nobody may wait for it.
@@ -160,11 +163,11 @@ func TestImportIsStoppedAndRunAgain(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	<-third
+	receive(t, third, "the third request of the import")
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(500*time.Millisecond, func() { close(goOn) }) // it has heard the signal by then
+	time.AfterFunc(500*time.Millisecond, release) // it has heard the signal by then
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
 		t.Errorf("an import that was stopped ends with %v, want exit status 130", err)
 	}

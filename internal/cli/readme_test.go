@@ -1,19 +1,14 @@
 package cli
 
 import (
-	"bufio"
-	"context"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/plantstore/plantstore/internal/contract"
 )
@@ -31,6 +26,7 @@ func readme(t *testing.T, name string) string {
 // TestReadme sends what the curl lines of the documentation send, and compares
 // the responses with those on the page; … stands for anything.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	for name, least := range map[string]int{"README.md": 3, "api/README.md": 12} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,9 +79,7 @@ func TestManual(t *testing.T) {
 			}
 			env = append(env, "PLANTSTORE_SERVER="+r.url)
 		case strings.HasPrefix(c.line, "plantstore "):
-			ctx, cancel := context.WithTimeout(t.Context(), longEnough)
-			defer cancel()
-			cmd := exec.CommandContext(ctx, "sh", "-c", c.line)
+			cmd := newCommand(t, "sh", "-c", c.line)
 			cmd.Dir, cmd.Env = dir, env
 			var stdout, stderr strings.Builder
 			cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -105,52 +99,6 @@ func TestManual(t *testing.T) {
 	}
 	if typed < 6 {
 		t.Errorf("the page has %d commands, want at least 6", typed)
-	}
-}
-
-// TestMakeRun runs `make run` and ends it with Ctrl-C, as a newcomer does.
-func TestMakeRun(t *testing.T) {
-	t.Parallel()
-	if _, err := exec.LookPath("make"); err != nil {
-		t.Skip("there is no make")
-	}
-	var want string
-	for _, c := range commands(readme(t, "README.md")) {
-		if c.line == "make run" {
-			want = c.output
-		}
-	}
-	dir := t.TempDir()
-	cmd := exec.Command("make", "run")
-	cmd.Dir = "../.."
-	cmd.Env = append(os.Environ(), "PLANTSTORE_ADDR=127.0.0.1:0", "PLANTSTORE_STORE="+filepath.Join(dir, "plantstore.db"), "MAKEFLAGS=", "MAKELEVEL=")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that the signal reaches all of it, as Ctrl-C does
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	end := func(signal syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, signal) }
-	stop := time.AfterFunc(2*time.Minute, func() { end(syscall.SIGKILL) }) // it builds the program first
-	defer stop.Stop()
-	var printed strings.Builder
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		printed.WriteString(lines.Text() + "\n")
-		if strings.Contains(lines.Text(), "/docs") {
-			end(syscall.SIGINT)
-		}
-	}
-	_ = cmd.Wait() // make itself is ended by the signal
-	got := regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(strings.TrimSpace(printed.String()), "127.0.0.1:8080")
-	if !like(want, got) {
-		t.Errorf("make run prints\n%s\nthe page says\n%s\n%s", got, want, &stderr)
-	}
-	if strings.Contains(stderr.String(), "Error") {
-		t.Errorf("Ctrl-C of make run ends with %s", &stderr)
 	}
 }
 

@@ -16,6 +16,17 @@ import (
 // longEnough is how long a test waits for what must come sooner.
 const longEnough = time.Minute
 
+// receive returns what is sent to a channel, or fails the test if nothing is.
+func receive[T any](t *testing.T, from <-chan T, what string) (value T) {
+	t.Helper()
+	select {
+	case value = <-from:
+	case <-time.After(longEnough):
+		t.Fatalf("waited %v for %s", longEnough, what)
+	}
+	return value
+}
+
 // newCommand returns a command that prints its goroutines on stderr and ends if
 // it takes longer than longEnough.
 func newCommand(t testing.TB, program string, args ...string) *exec.Cmd {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -13,8 +12,9 @@ import (
 // A start that fails because of its address leaves the database as it was. The
 // scripts try the same with a file.
 func TestFailedStartOnPostgres(t *testing.T) {
+	t.Parallel()
 	dsn := pgtest.DSN(t)
-	out, err := exec.CommandContext(t.Context(), "plantstore", "serve", "--addr", "foo", "--store", dsn).CombinedOutput()
+	out, err := newCommand(t, "plantstore", "serve", "--addr", "foo", "--store", dsn).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "--addr foo: ") {
 		t.Fatalf("plantstore serve --addr foo: %v\n%s", err, out)
 	}

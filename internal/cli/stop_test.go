@@ -81,7 +81,7 @@ func TestStop(t *testing.T) {
 				begin()
 			})
 		}
-		<-loaded
+		receive(t, loaded, "the first acknowledged create")
 		time.Sleep(rand.N(200 * time.Millisecond)) // at any moment
 		r.end(t, syscall.SIGTERM)
 		clients.Wait()

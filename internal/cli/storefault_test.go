@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 // A service whose file is moved, removed or replaced acknowledges no write that
 // the next start does not find.
 func TestStoreMoved(t *testing.T) {
+	t.Parallel()
 	for name, move := range map[string]func(t *testing.T, path string) error{
 		"mv": func(_ *testing.T, path string) error { return os.Rename(path, path+".old") },
 		"rm": func(_ *testing.T, path string) error { return os.Remove(path) },
@@ -106,7 +106,7 @@ func TestStoreDamaged(t *testing.T) {
 // backup runs plantstore backup.
 func backup(t *testing.T, store, file string) {
 	t.Helper()
-	if out, err := exec.Command("plantstore", "backup", "--store", store, file).CombinedOutput(); err != nil {
+	if out, err := newCommand(t, "plantstore", "backup", "--store", store, file).CombinedOutput(); err != nil {
 		t.Fatalf("plantstore backup: %v\n%s", err, out)
 	}
 }

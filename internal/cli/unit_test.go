@@ -2,7 +2,6 @@ package cli
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -26,6 +25,7 @@ func TestUnitRestartsForever(t *testing.T) {
 
 // The unit of the daily backup keeps as many as it says, and replaces the oldest.
 func TestBackupUnit(t *testing.T) {
+	t.Parallel()
 	settings := unitSettings(t, "plantstore-backup.service")
 	command := strings.NewReplacer("$$", "$", "%%", "%", "/usr/local/bin/plantstore", "plantstore", "/var/backups/plantstore", ".").
 		Replace(settings["[Service]ExecStart"])
@@ -37,7 +37,7 @@ func TestBackupUnit(t *testing.T) {
 	r.end(t, syscall.SIGTERM)
 	day := time.Now().Unix() / 86400
 	for range 2 {
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+		cmd := newCommand(t, "sh", "-c", command)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), settings["[Service]Environment"], "PLANTSTORE_STORE=plantstore.db")
 		if out, err := cmd.CombinedOutput(); err != nil {

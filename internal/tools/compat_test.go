@@ -2,11 +2,13 @@
 package tools
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Each of these edits breaks some client; each must turn `make compat` red, for
@@ -44,7 +46,9 @@ func TestCompatTurnsRed(t *testing.T) {
 		if err := os.WriteFile(path, []byte(document), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.CommandContext(t.Context(), "make", "--no-print-directory", "-C", root, "compat", "DOCUMENT="+path)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // it builds oasdiff first
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "make", "--no-print-directory", "-C", root, "compat", "DOCUMENT="+path)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
