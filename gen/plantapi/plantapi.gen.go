@@ -299,12 +299,12 @@ type StoredPlant struct {
 	// Example: 0d5d3v4tjg00bqk9h2m6s8v1p4
 	ETag string `json:"etag"`
 
-	// CreatedAt The time when the plant was created, in UTC, to the microsecond.
+	// CreatedAt The time when the plant was created, in UTC, always with six digits after the seconds.
 	//
 	// Example: 2026-11-20T09:00:00.000001Z
 	CreatedAt time.Time `json:"created_at"`
 
-	// UpdatedAt The time when the plant was last changed, in UTC, to the microsecond.
+	// UpdatedAt The time when the plant was last changed, in UTC, always with six digits after the seconds.
 	//
 	// Example: 2026-11-20T09:00:00.000001Z
 	UpdatedAt time.Time `json:"updated_at"`
@@ -369,7 +369,8 @@ type ListPlantsParams struct {
 	// After Returns only plants with a greater id. For the next page, send the last id of this page.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 
-	// Tag Returns only plants with exactly this tag.
+	// Tag Returns only plants with exactly this tag. If the request for the next page, with this tag and the same
+	// headers, could exceed 32 KiB, the tag is refused with 40003.
 	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
 }
 

@@ -161,7 +161,8 @@ type ClientInterface interface {
 	// PatchPlantWithBody Change a plant
 	//
 	// Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
-	// removes the tag. Members that `PlantPatch` does not define are refused.
+	// removes the tag. Members that `PlantPatch` does not define are ignored, so a
+	// client can send back a `StoredPlant` as it received it.
 	//
 	// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
 	// 412 and nothing changes.
@@ -176,7 +177,8 @@ type ClientInterface interface {
 	// PatchPlantWithApplicationMergePatchPlusJSONBody Change a plant
 	//
 	// Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
-	// removes the tag. Members that `PlantPatch` does not define are refused.
+	// removes the tag. Members that `PlantPatch` does not define are ignored, so a
+	// client can send back a `StoredPlant` as it received it.
 	//
 	// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
 	// 412 and nothing changes.
@@ -196,6 +198,8 @@ type ClientInterface interface {
 	// With `If-Match`, the request only replaces a plant that has one of the listed versions. With
 	// `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
 	//
+	// Members that `Plant` does not define are ignored, so a client can send back a `StoredPlant` as it received it.
+	//
 	// Requires the scope `write`.
 	//
 	// Takes any type of body and a specified content type.
@@ -210,6 +214,8 @@ type ClientInterface interface {
 	//
 	// With `If-Match`, the request only replaces a plant that has one of the listed versions. With
 	// `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
+	//
+	// Members that `Plant` does not define are ignored, so a client can send back a `StoredPlant` as it received it.
 	//
 	// Requires the scope `write`.
 	//
@@ -365,7 +371,8 @@ func (c *Client) GetPlant(ctx context.Context, id int64, params *GetPlantParams,
 // PatchPlantWithBody Change a plant
 //
 // Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
-// removes the tag. Members that `PlantPatch` does not define are refused.
+// removes the tag. Members that `PlantPatch` does not define are ignored, so a
+// client can send back a `StoredPlant` as it received it.
 //
 // With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
 // 412 and nothing changes.
@@ -390,7 +397,8 @@ func (c *Client) PatchPlantWithBody(ctx context.Context, id int64, params *Patch
 // PatchPlantWithApplicationMergePatchPlusJSONBody Change a plant
 //
 // Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
-// removes the tag. Members that `PlantPatch` does not define are refused.
+// removes the tag. Members that `PlantPatch` does not define are ignored, so a
+// client can send back a `StoredPlant` as it received it.
 //
 // With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
 // 412 and nothing changes.
@@ -420,6 +428,8 @@ func (c *Client) PatchPlantWithApplicationMergePatchPlusJSONBody(ctx context.Con
 // With `If-Match`, the request only replaces a plant that has one of the listed versions. With
 // `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
 //
+// Members that `Plant` does not define are ignored, so a client can send back a `StoredPlant` as it received it.
+//
 // Requires the scope `write`.
 //
 // Takes any type of body and a specified content type.
@@ -444,6 +454,8 @@ func (c *Client) PutPlantWithBody(ctx context.Context, id int64, params *PutPlan
 //
 // With `If-Match`, the request only replaces a plant that has one of the listed versions. With
 // `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
+//
+// Members that `Plant` does not define are ignored, so a client can send back a `StoredPlant` as it received it.
 //
 // Requires the scope `write`.
 //
@@ -1019,7 +1031,8 @@ type ClientWithResponsesInterface interface {
 	// PatchPlantWithBodyWithResponse Change a plant
 	//
 	// Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
-	// removes the tag. Members that `PlantPatch` does not define are refused.
+	// removes the tag. Members that `PlantPatch` does not define are ignored, so a
+	// client can send back a `StoredPlant` as it received it.
 	//
 	// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
 	// 412 and nothing changes.
@@ -1034,7 +1047,8 @@ type ClientWithResponsesInterface interface {
 	// PatchPlantWithApplicationMergePatchPlusJSONBodyWithResponse Change a plant
 	//
 	// Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
-	// removes the tag. Members that `PlantPatch` does not define are refused.
+	// removes the tag. Members that `PlantPatch` does not define are ignored, so a
+	// client can send back a `StoredPlant` as it received it.
 	//
 	// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
 	// 412 and nothing changes.
@@ -1054,6 +1068,8 @@ type ClientWithResponsesInterface interface {
 	// With `If-Match`, the request only replaces a plant that has one of the listed versions. With
 	// `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
 	//
+	// Members that `Plant` does not define are ignored, so a client can send back a `StoredPlant` as it received it.
+	//
 	// Requires the scope `write`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -1068,6 +1084,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// With `If-Match`, the request only replaces a plant that has one of the listed versions. With
 	// `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
+	//
+	// Members that `Plant` does not define are ignored, so a client can send back a `StoredPlant` as it received it.
 	//
 	// Requires the scope `write`.
 	//
@@ -2289,7 +2307,8 @@ func (c *ClientWithResponses) GetPlantWithResponse(ctx context.Context, id int64
 // PatchPlantWithBodyWithResponse Change a plant
 //
 // Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
-// removes the tag. Members that `PlantPatch` does not define are refused.
+// removes the tag. Members that `PlantPatch` does not define are ignored, so a
+// client can send back a `StoredPlant` as it received it.
 //
 // With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
 // 412 and nothing changes.
@@ -2310,7 +2329,8 @@ func (c *ClientWithResponses) PatchPlantWithBodyWithResponse(ctx context.Context
 // PatchPlantWithApplicationMergePatchPlusJSONBodyWithResponse Change a plant
 //
 // Changes the members that are in the body and keeps the others (JSON Merge Patch, RFC 7396). `"tag": null`
-// removes the tag. Members that `PlantPatch` does not define are refused.
+// removes the tag. Members that `PlantPatch` does not define are ignored, so a
+// client can send back a `StoredPlant` as it received it.
 //
 // With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
 // 412 and nothing changes.
@@ -2336,6 +2356,8 @@ func (c *ClientWithResponses) PatchPlantWithApplicationMergePatchPlusJSONBodyWit
 // With `If-Match`, the request only replaces a plant that has one of the listed versions. With
 // `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
 //
+// Members that `Plant` does not define are ignored, so a client can send back a `StoredPlant` as it received it.
+//
 // Requires the scope `write`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -2356,6 +2378,8 @@ func (c *ClientWithResponses) PutPlantWithBodyWithResponse(ctx context.Context, 
 //
 // With `If-Match`, the request only replaces a plant that has one of the listed versions. With
 // `If-None-Match: *`, it only creates a plant. Otherwise the response is 412 and nothing changes.
+//
+// Members that `Plant` does not define are ignored, so a client can send back a `StoredPlant` as it received it.
 //
 // Requires the scope `write`.
 //
