@@ -5,22 +5,27 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantserver"
 )
 
 // The answers that are sent most are the generated ones in all but the way they
-// are written: no reflection, and a buffer that is used again.
+// are written: no reflection, and a buffer that is used again. So are those with
+// a time: encoding/json would leave out its last zeros.
 type (
 	createPlant200 plantserver.CreatePlant200JSONResponse
 	getPlant200    plantserver.GetPlant200JSONResponse
 	listPlants200  plantserver.ListPlants200JSONResponse
+	putPlant200    plantserver.PutPlant200JSONResponse
+	putPlant201    plantserver.PutPlant201JSONResponse
+	patchPlant200  plantserver.PatchPlant200JSONResponse
 )
 
 func (a createPlant200) VisitCreatePlantResponse(w http.ResponseWriter) error {
 	w.Header()["Location"] = []string{a.Headers.Location}
 	body := answerBodies.Get().(*answerBody)
 	body.text = appendPlant(body.text, &a.Body)
-	return body.send(w)
+	return body.send(w, http.StatusOK)
 }
 
 func (a getPlant200) VisitGetPlantResponse(w http.ResponseWriter) error {
@@ -29,7 +34,7 @@ func (a getPlant200) VisitGetPlantResponse(w http.ResponseWriter) error {
 	h["Etag"] = []string{a.Headers.ETag}
 	body := answerBodies.Get().(*answerBody)
 	body.text = appendStoredPlant(body.text, &a.Body)
-	return body.send(w)
+	return body.send(w, http.StatusOK)
 }
 
 func (a listPlants200) VisitListPlantsResponse(w http.ResponseWriter) error {
@@ -40,7 +45,27 @@ func (a listPlants200) VisitListPlantsResponse(w http.ResponseWriter) error {
 	}
 	body := answerBodies.Get().(*answerBody)
 	body.text = appendStoredPlants(body.text, a.Body)
-	return body.send(w)
+	return body.send(w, http.StatusOK)
+}
+
+func (a putPlant200) VisitPutPlantResponse(w http.ResponseWriter) error {
+	body := answerBodies.Get().(*answerBody)
+	body.text = appendStoredPlant(body.text, (*plantapi.StoredPlant)(&a))
+	return body.send(w, http.StatusOK)
+}
+
+func (a putPlant201) VisitPutPlantResponse(w http.ResponseWriter) error {
+	w.Header()["Location"] = []string{a.Headers.Location}
+	body := answerBodies.Get().(*answerBody)
+	body.text = appendStoredPlant(body.text, &a.Body)
+	return body.send(w, http.StatusCreated)
+}
+
+func (a patchPlant200) VisitPatchPlantResponse(w http.ResponseWriter) error {
+	w.Header()["Etag"] = []string{a.Headers.ETag}
+	body := answerBodies.Get().(*answerBody)
+	body.text = appendStoredPlant(body.text, &a.Body)
+	return body.send(w, http.StatusOK)
 }
 
 // Headers that are the same in every answer. Nobody changes the slice of a
@@ -51,7 +76,7 @@ var (
 	nosniffHeader      = []string{"nosniff"}
 )
 
-// answerBody is the JSON text of an answer with 200.
+// answerBody is the JSON text of an answer with 200 or 201.
 type answerBody struct{ text []byte }
 
 // answerBodies are used again, but for the larger ones.
@@ -63,14 +88,14 @@ const countedByServer = 2048
 
 // send sends the body and has it used again. It ends in a line feed, as
 // everything does that encoding/json writes.
-func (b *answerBody) send(w http.ResponseWriter) error {
+func (b *answerBody) send(w http.ResponseWriter, status int) error {
 	b.text = append(b.text, '\n')
 	h := w.Header()
 	h["Content-Type"] = jsonTypeHeader
 	if len(b.text) >= countedByServer {
 		h["Content-Length"] = []string{strconv.Itoa(len(b.text))}
 	}
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(status)
 	_, err := w.Write(b.text)
 	if cap(b.text) <= maxPooled {
 		b.text = b.text[:0]

@@ -10,7 +10,8 @@ import (
 )
 
 // The bodies that many answers have are encoded by hand, as encoding/json would
-// encode them without escapes for HTML. Members stand in the order of the
+// encode them without escapes for HTML, but for times, which always have six
+// digits after the seconds. Members stand in the order of the
 // document.
 
 func appendPlant(b []byte, p *plantapi.Plant) []byte {
@@ -61,6 +62,6 @@ func appendString(b []byte, s string) []byte {
 
 func appendTime(b []byte, t time.Time) []byte {
 	b = append(b, '"')
-	b = t.AppendFormat(b, time.RFC3339Nano)
+	b = t.AppendFormat(b, "2006-01-02T15:04:05.000000Z07:00")
 	return append(b, '"')
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
@@ -104,12 +103,12 @@ func (s *server) PutPlant(ctx context.Context, req plantserver.PutPlantRequestOb
 		return nil, err
 	}
 	if created {
-		return plantserver.PutPlant201JSONResponse{
+		return putPlant201{
 			Body:    toStoredPlant(stored),
 			Headers: plantserver.PutPlant201ResponseHeaders{Location: s.location(stored.ID)},
 		}, nil
 	}
-	return plantserver.PutPlant200JSONResponse(toStoredPlant(stored)), nil
+	return putPlant200(toStoredPlant(stored)), nil
 }
 
 func (s *server) PatchPlant(ctx context.Context, req plantserver.PatchPlantRequestObject) (plantserver.PatchPlantResponseObject, error) {
@@ -118,7 +117,7 @@ func (s *server) PatchPlant(ctx context.Context, req plantserver.PatchPlantReque
 	if err != nil {
 		return nil, err
 	}
-	return plantserver.PatchPlant200JSONResponse{
+	return patchPlant200{
 		Body:    toStoredPlant(stored),
 		Headers: plantserver.PatchPlant200ResponseHeaders{ETag: quoted(stored.ETag)},
 	}, nil
@@ -168,12 +167,13 @@ func (s *server) location(id int64) string {
 // nextPage is the Link to the page after this plant, with the same limit and
 // tag.
 func (s *server) nextPage(params plantapi.ListPlantsParams, after int64) string {
-	query := url.Values{"after": {strconv.FormatInt(after, 10)}}
+	link := append([]byte("<"), s.basePath...)
+	link = strconv.AppendInt(append(link, "/plants?after="...), after, 10)
 	if params.Limit != nil {
-		query.Set("limit", strconv.FormatInt(int64(*params.Limit), 10))
+		link = strconv.AppendInt(append(link, "&limit="...), int64(*params.Limit), 10)
 	}
 	if params.Tag != nil {
-		query.Set("tag", *params.Tag)
+		link = append(append(link, "&tag="...), escapeQuery(*params.Tag)...)
 	}
-	return "<" + s.basePath + "/plants?" + query.Encode() + `>; rel="next"`
+	return string(append(link, `>; rel="next"`...))
 }

@@ -51,8 +51,15 @@ func (s *bodySchema) violations(value any, exact bool) []plantapi.ErrorDetail {
 	var details []plantapi.ErrorDetail
 	if !fits {
 		err := s.VisitJSON(shortened(s.Schema, value), openapi3.MultiErrors(), openapi3.VisitAsRequest())
+		var long []string // arrays whose items shortened has replaced, so that their faults are false
 		for _, e := range flatten(err) {
-			details = append(details, detail(e))
+			d := detail(e)
+			if e, ok := errors.AsType[*openapi3.SchemaError](e); ok && e.SchemaField == "maxItems" {
+				long = append(long, d.Pointer+"/")
+			}
+			if !slices.ContainsFunc(long, func(array string) bool { return strings.HasPrefix(d.Pointer, array) }) {
+				details = append(details, d)
+			}
 		}
 	}
 	for _, d := range inexactIntegers(s.Schema, value) {
@@ -79,13 +86,14 @@ func eachSchema(schema *openapi3.Schema, seen map[*openapi3.Schema]bool, f func(
 	}
 }
 
-// shortened cuts arrays that are too long anyway, so that a body of a megabyte
-// with a fault every three bytes does not become a hundred of errors.
+// shortened replaces the items of arrays that are too long by null, so that a
+// body of a megabyte with a fault every three bytes does not become a hundred of
+// errors.
 func shortened(schema *openapi3.Schema, value any) any {
 	switch value := value.(type) {
 	case []any:
 		if most := schema.MaxItems; most != nil && uint64(len(value)) > *most {
-			return make([]any, *most+1)[:*most+1]
+			return make([]any, *most+1)
 		}
 	case map[string]any:
 		short := make(map[string]any, len(value))

@@ -57,7 +57,8 @@ func start(t *testing.T, wrap func(plant.Store) plant.Store) *service {
 func serve(t *testing.T, store store.Store, handler http.Handler) *service {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
-	server.Config.DisableGeneralOptionsHandler = true // as serve has it
+	server.Config.DisableGeneralOptionsHandler = true // as serve has it, and
+	server.Config.MaxHeaderBytes = httpapi.MaxHeaderBytes
 	server.Start()
 	t.Cleanup(server.Close)
 	s := &service{t: t, url: server.URL, store: store}

@@ -73,6 +73,9 @@ func (v validator) check(w http.ResponseWriter, r *http.Request, op *operation) 
 	if err := checkParameters(r, op); err != nil {
 		return err
 	}
+	if op.answersPage && !nextPageFits(r) {
+		return errLongTag
+	}
 	if len(op.bodies) == 0 {
 		return nil
 	}

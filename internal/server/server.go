@@ -193,7 +193,7 @@ func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 		ReadTimeout:       30 * time.Second, // headers and body
 		WriteTimeout:      60 * time.Second, // from the end of the headers
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    32 << 10,
+		MaxHeaderBytes:    httpapi.MaxHeaderBytes,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 
