@@ -95,5 +95,6 @@ func run(ctx context.Context, sys system, args []string) error {
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 	}
 	explainUsages(root)
+	completeAll(root)
 	return explain(root, args, root.Run(ctx, args))
 }
