@@ -17,6 +17,7 @@ type exchange struct {
 	status    int                // of the answer; 0: it has not begun
 	bytes     int64              // of its body, as far as it was written
 	operation *operation         // nil: none, or not found yet
+	page      pageTurn           // of a request for a list
 	caller    string             // the public ID of the token, or its name if it has none
 	code      plantapi.ErrorCode // 0: it did not fail
 	err       error              // why it failed

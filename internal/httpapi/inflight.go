@@ -18,28 +18,26 @@ import (
 type inFlight struct {
 	most  int64 // 0: no cap
 	now   atomic.Int64
-	pages pages
+	pages *pages
 }
 
 func newInFlight(most int) *inFlight { return &inFlight{most: int64(most), pages: newPages()} }
 
 // enter fails if the cap is reached; otherwise leave must follow.
-func (f *inFlight) enter(ctx context.Context, op *operation) error {
-	if op.answersPage {
-		if err := f.pages.enter(ctx); err != nil {
+func (f *inFlight) enter(ctx context.Context, x *exchange) (err error) {
+	if x.operation.answersPage {
+		if x.page, err = f.pages.enter(ctx); err != nil {
 			return err
 		}
 	}
 	if f.now.Add(1) > f.most && f.most > 0 {
-		f.leave(op)
+		f.leave(x)
 		return errUnavailable
 	}
 	return nil
 }
 
-func (f *inFlight) leave(op *operation) {
+func (f *inFlight) leave(x *exchange) {
 	f.now.Add(-1)
-	if op.answersPage {
-		f.pages.leave()
-	}
+	x.page.leave()
 }

@@ -4,43 +4,81 @@ import (
 	"context"
 	"runtime"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
-// pagesPerCPU is how many pages are being answered at one time for each
-// processor. To make one is work for a processor: with more of them, every
-// other request waits while they take turns. One may hold 4 MiB of plants and as
-// much again of JSON, so these hold some 16 MiB for each processor.
+// pagesPerCPU is how many pages are made at one time for each processor. To make
+// one is work for a processor: with more of them, every other request waits while
+// they take turns. One may hold 4 MiB of plants and six times as much JSON.
 const pagesPerCPU = 2
 
-// pageWait is how long a caller waits for its turn.
+// pageWait is how long a request waits for its turn.
 const pageWait = 5 * time.Second
 
-// pages lets so many callers at one time have a page of plants; the others wait
-// in order. Who does not read its page keeps its place until writePaced cuts it off,
-// and keeps only those waiting who want pages, too: they wait before they are in
-// flight, and so take no other request's place.
-type pages chan struct{}
+// maxUnread is how many bytes of large pages are written without a turn. README
+// says so.
+const maxUnread = 256 << 20
 
-func newPages() pages { return make(pages, pagesPerCPU*runtime.GOMAXPROCS(0)) }
+// pages gives requests for a page of plants their turn, in order. They wait
+// before they are in flight, and so take no other request's place. A page that
+// has been made is written without a turn, so that slow clients do not keep
+// others from listing.
+type pages struct {
+	turns  *semaphore.Weighted
+	unread *semaphore.Weighted // bytes of maxUnread
+}
 
-// enter fails if it is not the caller's turn in pageWait; otherwise leave must
-// follow.
-func (p pages) enter(ctx context.Context) error {
-	select {
-	case p <- struct{}{}:
-		return nil
-	default:
-	}
-	timer := time.NewTimer(pageWait)
-	defer timer.Stop()
-	select {
-	case p <- struct{}{}:
-		return nil
-	case <-timer.C:
-		return errUnavailable
-	case <-ctx.Done():
-		return ctx.Err()
+func newPages() *pages {
+	return &pages{
+		turns:  semaphore.NewWeighted(pagesPerCPU * int64(runtime.GOMAXPROCS(0))),
+		unread: semaphore.NewWeighted(maxUnread),
 	}
 }
 
-func (p pages) leave() { <-p }
+// enter fails if no turn comes in pageWait; otherwise leave must follow.
+func (p *pages) enter(ctx context.Context) (pageTurn, error) {
+	if !p.turns.TryAcquire(1) {
+		ctx, cancel := context.WithTimeout(ctx, pageWait)
+		defer cancel()
+		if p.turns.Acquire(ctx, 1) != nil {
+			return pageTurn{}, errUnavailable
+		}
+	}
+	return pageTurn{pages: p, making: true}, nil
+}
+
+// pageTurn is what a request holds of pages. The zero pageTurn holds nothing.
+type pageTurn struct {
+	pages  *pages
+	making bool  // it has a turn
+	unread int64 // bytes of pages.unread
+}
+
+// made ends the turn, before the page is written, if maxUnread has room for its
+// bytes. Otherwise the turn goes on until the page is written. Pages that the
+// buffers of a connection hold need no room.
+func (t *pageTurn) made(bytes int) {
+	switch {
+	case !t.making:
+		return
+	case bytes <= smallResponse:
+	case t.pages.unread.TryAcquire(int64(bytes)):
+		t.unread = int64(bytes)
+	default:
+		return
+	}
+	t.making = false
+	t.pages.turns.Release(1)
+}
+
+// leave gives back what the request still holds.
+func (t *pageTurn) leave() {
+	if t.making {
+		t.pages.turns.Release(1)
+	}
+	if t.unread > 0 {
+		t.pages.unread.Release(t.unread)
+	}
+	*t = pageTurn{}
+}

@@ -1,11 +1,8 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
-	"net/http"
-	"net/http/httptest"
-	"os"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,30 +25,28 @@ func TestOperationsWithPages(t *testing.T) {
 
 func TestPagesWaitInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		most := cap(newPages())
-		f, list, get := newInFlight(most+1), &operation{answersPage: true}, &operation{}
+		most := 2 * runtime.GOMAXPROCS(0)
+		f, get := newInFlight(most+1), &exchange{operation: &operation{}}
+		var lists []*exchange
+		list := func() *exchange { return &exchange{operation: &operation{answersPage: true}} }
 		for range most {
-			if err := f.enter(t.Context(), list); err != nil {
+			lists = append(lists, list())
+			if err := f.enter(t.Context(), lists[len(lists)-1]); err != nil {
 				t.Fatal(err)
 			}
 		}
 		// One more waits, is in flight only after that, and gives up in time.
 		began := time.Now()
-		if err := f.enter(t.Context(), list); !errors.Is(err, errUnavailable) || time.Since(began) != pageWait {
+		if err := f.enter(t.Context(), list()); !errors.Is(err, errUnavailable) || time.Since(began) != pageWait {
 			t.Errorf("enter = %v after %v, want errUnavailable after %v", err, time.Since(began), pageWait)
-		}
-		gone, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := f.enter(gone, list); !errors.Is(err, context.Canceled) {
-			t.Errorf("enter of a caller who has gone = %v, want context.Canceled", err)
 		}
 		go func() {
 			time.Sleep(time.Second)
-			f.leave(list)
+			f.leave(lists[0])
 		}()
 		began = time.Now()
-		waited := make(chan error)
-		go func() { waited <- f.enter(t.Context(), list) }()
+		waited, next := make(chan error), list()
+		go func() { waited <- f.enter(t.Context(), next) }()
 		synctest.Wait()
 		if err := f.enter(t.Context(), get); err != nil {
 			t.Errorf("enter of another request meanwhile = %v", err)
@@ -61,64 +56,40 @@ func TestPagesWaitInOrder(t *testing.T) {
 			t.Errorf("enter = %v after %v, want nil after a second", err, time.Since(began))
 		}
 		// Who is refused for the cap gives the place of the page back.
-		f.leave(list)
+		f.leave(next)
 		f.now.Store(f.most)
-		if err := f.enter(t.Context(), list); !errors.Is(err, errUnavailable) || len(f.pages) != most-1 {
-			t.Errorf("enter beyond the cap = %v with %d pages, want errUnavailable with %d", err, len(f.pages), most-1)
+		if err := f.enter(t.Context(), next); !errors.Is(err, errUnavailable) || !f.pages.turns.TryAcquire(1) {
+			t.Errorf("enter beyond the cap = %v, want errUnavailable and a turn that is free again", err)
 		}
 	})
 }
 
-// deadlines is a writer whose client takes so many bytes and then no more.
-type deadlines struct {
-	*httptest.ResponseRecorder
-	takes int
-	at    time.Time
-	set   int
-}
-
-func (d *deadlines) SetWriteDeadline(at time.Time) error {
-	d.at = at
-	d.set++
-	return nil
-}
-
-func (d *deadlines) Write(b []byte) (int, error) {
-	if d.takes -= len(b); d.takes >= 0 {
-		time.Sleep(paceTime - 1) // slowly
-		return d.ResponseRecorder.Write(b)
-	}
-	time.Sleep(time.Until(d.at))
-	return 0, os.ErrDeadlineExceeded
-}
-
-func TestPaced(t *testing.T) {
-	const size = 4*paceBytes + 1
-	for name, c := range map[string]struct {
-		takes, parts int
-		err          error
+// A page that has been made has no turn any more, as long as those that are
+// being written have room in maxUnread.
+func TestPagesBeingWritten(t *testing.T) {
+	p := newPages()
+	const large = maxUnread / 2
+	var turns []*pageTurn
+	for i, c := range []struct {
+		bytes  int
+		making bool
 	}{
-		"a slow client gets everything": {size, 5, nil},
-		"one that stops does not":       {2 * paceBytes, 3, os.ErrDeadlineExceeded},
+		{large, false}, {large, false}, {smallResponse, false}, {smallResponse + 1, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := &deadlines{ResponseRecorder: httptest.NewRecorder(), takes: c.takes}
-				began := time.Now()
-				n, err := (&exchange{ResponseWriter: w}).Write(make([]byte, size))
-				if n != c.takes || !errors.Is(err, c.err) || w.Body.Len() != c.takes || w.set != c.parts {
-					t.Errorf("Write = %d, %v in %d parts, want %d, %v in %d", n, err, w.set, c.takes, c.err, c.parts)
-				}
-				if took := time.Since(began); took > time.Duration(c.parts)*paceTime {
-					t.Errorf("took %v", took)
-				}
-			})
-		})
+		turn, err := p.enter(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn.made(c.bytes); turn.making != c.making {
+			t.Errorf("page %d of %d bytes has a turn while it is written: %v, want %v", i, c.bytes, turn.making, c.making)
+		}
+		turns = append(turns, &turn)
 	}
-	// Without deadlines it is written all the same.
-	w := httptest.NewRecorder()
-	var rw http.ResponseWriter = &exchange{ResponseWriter: w}
-	if n, err := rw.Write(make([]byte, size)); n != size || err != nil || w.Body.Len() != size {
-		t.Errorf("Write = %d, %v, want %d", n, err, size)
+	for _, turn := range turns {
+		turn.leave()
+		turn.leave() // which does nothing
+	}
+	if !p.unread.TryAcquire(maxUnread) || !p.turns.TryAcquire(2*int64(runtime.GOMAXPROCS(0))) {
+		t.Error("not everything was given back")
 	}
 }

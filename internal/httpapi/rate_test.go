@@ -118,7 +118,7 @@ func TestLimitsAllocateNothing(t *testing.T) {
 	rates, capacity, strange := newRateLimit(Rate{Limit: 1 << 20, Per: time.Hour}), newInFlight(1), newStrangers(Rate{Limit: maxDecimals - 1, Per: time.Hour})
 	r := httptest.NewRequest(http.MethodGet, "/plants", nil)
 	r.RemoteAddr = "[2001:db8::1]:4711"
-	h, caller, ctx, page := http.Header{}, token.Token{ID: "mGdgoH14hxFz"}, t.Context(), &operation{answersPage: true}
+	h, caller, ctx, page := http.Header{}, token.Token{ID: "mGdgoH14hxFz"}, t.Context(), &exchange{operation: &operation{answersPage: true}}
 	for what, f := range map[string]func(){
 		"a quota":         func() { clear(h); _, _, _ = rates.take(caller.ID) },
 		"its headers":     func() { clear(h); strange.quota.describe(h, 1, 0) },

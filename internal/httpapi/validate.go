@@ -39,7 +39,7 @@ func (v validator) validate(next http.Handler) http.Handler {
 			v.failures.write(w, r, err)
 			return
 		}
-		defer v.inFlight.leave(op)
+		defer v.inFlight.leave(exchangeOf(w))
 		if err := v.check(w, r, op); err != nil {
 			v.failures.write(w, r, err)
 			return
@@ -65,7 +65,7 @@ func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err := v.rateLimit.count(w.Header(), caller); err != nil {
 		return err
 	}
-	return v.inFlight.enter(ctx, op)
+	return v.inFlight.enter(ctx, exchangeOf(w))
 }
 
 // check asks what is being sent.

@@ -30,7 +30,11 @@ func listen(ctx context.Context, addr string) (listener, error) {
 	if err != nil {
 		return listener{}, explainListen("--addr", addr, err)
 	}
-	return listener{l.(*net.TCPListener)}, nil
+	tcp := l.(*net.TCPListener)
+	if err := limitUnsent(tcp); err != nil {
+		return listener{}, errors.Join(fmt.Errorf("limit what connections hold unsent: %w", err), tcp.Close())
+	}
+	return listener{tcp}, nil
 }
 
 // explainListen says what to do about an address that a flag gives.

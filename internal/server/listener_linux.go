@@ -32,3 +32,22 @@ func refuseHandshakes(l *net.TCPListener) error {
 	})
 	return errors.Join(err, set)
 }
+
+// maxUnsent is how many bytes of a response the system takes over before it can
+// send them.
+const maxUnsent = 128 << 10
+
+// limitUnsent sets maxUnsent for the connections of a listener. Without it the
+// system takes megabytes of a response at once: a client that reads nothing then
+// looks like one that has read them.
+func limitUnsent(l *net.TCPListener) error {
+	raw, err := l.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var set error
+	err = raw.Control(func(fd uintptr) {
+		set = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, maxUnsent)
+	})
+	return errors.Join(err, set)
+}

@@ -1,0 +1,119 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+// pipes is a listener whose connections are the ends of pipes, so that a server
+// and its clients run on the clock of a test, and nothing is buffered.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	conn, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func (p pipes) Close() error { close(p); return nil }
+
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// servePages serves lists of two plants, the first of which makes a response of
+// 6 MiB, and returns a function that requests as many of them as it is told. It
+// is called in the bubble of a test.
+func servePages(t *testing.T, http2 bool) (list func(limit int) (*http.Response, error)) {
+	t.Helper()
+	plants := &mapPlants{sorted: []plant.Plant{{ID: 1, Name: "n"}, {ID: 2, Name: strings.Repeat("\x01", 1<<20)}}}
+	handler := newBareHandler(t, plants, nil, slog.New(slog.DiscardHandler))
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(!http2)
+	protocols.SetUnencryptedHTTP2(http2)
+	server := &http.Server{Handler: handler, WriteTimeout: time.Minute, Protocols: protocols} // as package server has it
+	listener := make(pipes)
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() { server.Close() })
+	return func(limit int) (*http.Response, error) {
+		client := &http.Transport{Protocols: protocols, DialContext: func(context.Context, string, string) (net.Conn, error) {
+			ours, theirs := net.Pipe()
+			listener <- theirs
+			return ours, nil
+		}}
+		t.Cleanup(client.CloseIdleConnections)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://x/plants?limit=%d", limit), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+staticToken)
+		return client.RoundTrip(r)
+	}
+}
+
+// A client that reads 50 kB a second gets a response of any size, in whatever
+// bursts it reads.
+func TestSlowReaderIsServed(t *testing.T) {
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				resp, err := servePages(t, http2)(2)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				var n int64
+				for began := time.Now(); err == nil; time.Sleep(time.Until(began.Add(time.Duration(n) * time.Second / 50_000))) {
+					var burst int64
+					burst, err = io.CopyN(io.Discard, resp.Body, 1<<20)
+					n += burst
+				}
+				if err != io.EOF || n != resp.ContentLength {
+					t.Errorf("read %d bytes of %d, %v", n, resp.ContentLength, err)
+				}
+			})
+		})
+	}
+}
+
+// Clients that do not read are cut off soon, and others list meanwhile.
+func TestClientsThatDoNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := servePages(t, false)
+		var unread []*http.Response
+		for range 2*runtime.GOMAXPROCS(0) + 1 { // more than pages are made at one time
+			resp, err := list(2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			unread = append(unread, resp)
+		}
+		began := time.Now()
+		other, err := list(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Body.Close()
+		if took := time.Since(began); other.StatusCode != http.StatusOK || took != 0 {
+			t.Errorf("another list is answered %s after %v, want 200 at once", other.Status, took)
+		}
+		time.Sleep(20 * time.Second)
+		for _, resp := range unread {
+			if n, err := io.Copy(io.Discard, resp.Body); err == nil || n > 1<<20 {
+				t.Errorf("read %d bytes after 20 seconds, %v, want a connection that was cut off", n, err)
+			}
+		}
+	})
+}
