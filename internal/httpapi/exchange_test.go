@@ -21,7 +21,7 @@ func newObserver() (observer, *operation, *bytes.Buffer) {
 	op, log := &operation{id: "getPlant"}, new(bytes.Buffer)
 	counts := newCounts(operations{{"GET", "/plants/{id}"}: op})
 	redact := func(s string) string { return token.Redact(s, "correct-horse-battery-staple") }
-	return observer{counts: counts, log: slog.New(slog.NewJSONHandler(log, nil)), slow: time.Hour, redact: redact}, op, log
+	return observer{counts: counts, log: newRequestLog(slog.New(slog.NewJSONHandler(log, nil)), false, time.Hour, redact)}, op, log
 }
 
 // To be observed costs a request nothing but its id: a text and the list of one

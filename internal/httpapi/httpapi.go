@@ -107,7 +107,7 @@ func New(opts Options) (http.Handler, error) {
 		})
 	})
 	cors := cors{origins: opts.CORSOrigins, routes: routes}
-	observer := observer{counts: counts, log: opts.Log, all: opts.LogAll, slow: opts.LogSlow, redact: opts.Tokens.Redact}
+	observer := observer{counts: counts, log: newRequestLog(opts.Log, opts.LogAll, opts.LogSlow, opts.Tokens.Redact)}
 	return observer.observe(failures.recoverPanics(secureHeaders(cors.allow(routes.answerOptions(mux))))), nil
 }
 
