@@ -128,12 +128,15 @@ func TestImportThroughFaults(t *testing.T) {
 	}
 }
 
+// progressLine is what a command prints that takes more than five seconds.
+var progressLine = regexp.MustCompile(`(?m)^[0-9,]+ plants, .*\n`)
+
 // Ctrl-C stops an import after the requests under way, and running it again
 // completes it.
 func TestImportIsStoppedAndRunAgain(t *testing.T) {
 	t.Parallel()
 	r := launchServe(t)
-	var requests atomic.Int64
+	var requests, cut atomic.Int64
 	third, goOn := make(chan struct{}), make(chan struct{})
 	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
 		if n := requests.Add(1); n == 3 {
@@ -143,6 +146,9 @@ func TestImportIsStoppedAndRunAgain(t *testing.T) {
 			<-goOn
 		}
 		forward.ServeHTTP(w, req)
+		if req.Context().Err() != nil {
+			cut.Add(1)
+		}
 	})
 	release := sync.OnceFunc(func() { close(goOn) })
 	t.Cleanup(release) // or the proxy would wait for its requests
@@ -171,12 +177,15 @@ func TestImportIsStoppedAndRunAgain(t *testing.T) {
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
 		t.Errorf("an import that was stopped ends with %v, want exit status 130", err)
 	}
-	if want := "plantstore: import: stopped: run it again to complete it, nothing is stored twice\n"; stderr.String() != want {
+	if want := "plantstore: import: stopped: run it again to complete it, nothing is stored twice\n"; progressLine.ReplaceAllString(stderr.String(), "") != want {
 		t.Errorf("import says %q, want %q", stderr.String(), want)
 	}
 	stopped := r.command(t, "export")
 	count := strings.Count(stopped, "\n") - 1
-	if want := humanize.Comma(int64(count)) + " new, 0 already there, 0 refused, "; !strings.HasPrefix(stdout.String(), want) {
+	// On a machine that is slow enough a request is cut off after five seconds: then
+	// the import does not know that its plants are stored.
+	want := humanize.Comma(int64(count)) + " new, 0 already there, 0 refused, "
+	if !strings.HasPrefix(stdout.String(), want) && cut.Load() == 0 {
 		t.Errorf("import says %q, and stored are %d plants", stdout.String(), count)
 	}
 	if count == 0 || count >= 20_000 {
