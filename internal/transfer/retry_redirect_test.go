@@ -1,0 +1,94 @@
+package transfer
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A service that asks for a pause gets it, whether it names seconds or a time.
+func TestRetryAfter(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		value  func() string
+		pause  time.Duration
+	}{
+		"too many requests": {http.StatusTooManyRequests, func() string { return "7" }, 7 * time.Second},
+		"not available":     {http.StatusServiceUnavailable, func() string { return "1" }, time.Second},
+		"a bad gateway":     {http.StatusBadGateway, func() string { return "20" }, 20 * time.Second},
+		"a time": {http.StatusServiceUnavailable, func() string {
+			return time.Now().Add(30 * time.Second).UTC().Format(http.TimeFormat)
+		}, 29 * time.Second},
+		"a time that is over": {http.StatusServiceUnavailable, func() string { return "Fri, 20 Nov 1999 09:00:00 GMT" }, 0},
+		"a negative number":   {http.StatusServiceUnavailable, func() string { return "-7" }, 0},
+		"nothing":             {http.StatusServiceUnavailable, func() string { return "" }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				service, err := NewService("http://plants.example.com", "token")
+				if err != nil {
+					t.Fatal(err)
+				}
+				var sent []time.Time
+				resp, _, err := service.try(t.Context(), func(context.Context) (*http.Response, error) {
+					sent = append(sent, time.Now())
+					resp := &http.Response{StatusCode: c.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(""))}
+					resp.Header.Set("Retry-After", c.value())
+					if len(sent) == 2 {
+						resp.StatusCode = http.StatusOK
+					}
+					return resp, nil
+				})
+				if err != nil || resp.StatusCode != http.StatusOK || len(sent) != 2 {
+					t.Fatalf("%d requests were sent, %v; want 2", len(sent), err)
+				}
+				// Up to a second of a time is lost in its text, and the pauses of several
+				// clients differ by some milliseconds.
+				if pause := sent[1].Sub(sent[0]); pause < c.pause || pause > c.pause+1200*time.Millisecond {
+					t.Errorf("the second request was sent after %v, want %v", pause, c.pause)
+				}
+			})
+		})
+	}
+}
+
+// A redirect is not followed: neither a plant nor the token is sent to where it
+// leads, be it another host or the same.
+func TestNoRedirect(t *testing.T) {
+	var redirected atomic.Int64
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { redirected.Add(1) }))
+	t.Cleanup(elsewhere.Close)
+	otherHost := strings.Replace(elsewhere.URL, "127.0.0.1", "localhost", 1)
+	for _, to := range []string{otherHost, elsewhere.URL} {
+		for _, status := range []int{http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, to+r.URL.Path, status)
+			}))
+			t.Cleanup(server.Close)
+			service, err := NewService(server.URL, "token")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for method, send := range map[string]func(context.Context) (*http.Response, error){
+				"GET": func(ctx context.Context) (*http.Response, error) { return service.client.ListPlants(ctx, nil) },
+				"POST": func(ctx context.Context) (*http.Response, error) {
+					return service.client.CreatePlantsWithBody(ctx, "application/json", strings.NewReader(`{"plants":[]}`))
+				},
+			} {
+				resp, _, err := service.try(t.Context(), send)
+				if err != nil || resp.StatusCode != status {
+					t.Errorf("%s ended with %v, %v; want the redirect %d", method, resp, err, status)
+				}
+				if redirected.Swap(0) != 0 {
+					t.Errorf("%s followed the redirect %d to %s", method, status, to)
+				}
+			}
+		}
+	}
+}
