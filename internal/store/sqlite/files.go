@@ -91,9 +91,9 @@ func (f *openFiles) check() error {
 	switch {
 	case !changed || f.log == nil:
 	case err != nil:
-		f.log.Error("store unavailable", "err", err)
+		f.log.Error("store file moved or removed", "err", err)
 	default:
-		f.log.Info("store available again: its files are back")
+		f.log.Info("store file is back")
 	}
 	return err
 }

@@ -104,7 +104,7 @@ func TestMovedFile(t *testing.T) {
 			if err := s.Create(t.Context(), plant.Plant{ID: 2}); err != nil {
 				t.Errorf("once the file is back Create = %v", err)
 			}
-			if n := strings.Count(log.String(), "available again"); n != 1 {
+			if n := strings.Count(log.String(), "store file is back"); n != 1 {
 				t.Errorf("the log says %d times that the store is back, want 1:\n%s", n, &log)
 			}
 		})
