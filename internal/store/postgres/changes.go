@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -26,7 +27,13 @@ type changes struct {
 type change struct {
 	before, after *plant.Plant // one and the same if nothing does
 	version       int64        // of after, unless that is before
+
+	unread bool // before is larger than every create of it: only its ID is known
+	later  bool // before is not read in this transaction
 }
+
+// errLater ends the part of a write in one transaction: it wants another one.
+var errLater = errors.New("the transaction has read enough")
 
 func (c *change) set(p plant.Plant, createdAt, updatedAt int64) {
 	c.version = int64(rand.Uint64())
@@ -57,24 +64,22 @@ func (c *changes) run(ctx context.Context, conn *pgx.Conn, id int64) error {
 // IDs, so that two programs seldom wait for each other.
 func (c *changes) read(ctx context.Context, conn *pgx.Conn) error {
 	c.plants = map[int64]*change{}
+	most := map[int64]int64{} // bytes to read of each
 	for _, w := range c.writes {
 		if w.change != nil {
-			c.plants[w.id] = &change{}
+			c.plants[w.id], most[w.id] = &change{}, whole
 		}
 		for _, p := range w.create {
-			c.plants[p.ID] = &change{}
+			c.plants[p.ID], most[p.ID] = &change{}, max(most[p.ID], int64(p.Size()))
 		}
 	}
 	var b pgx.Batch
 	b.Queue(`BEGIN`)
-	b.Queue(`SELECT `+plantColumns+` FROM plants WHERE id = ANY($1) ORDER BY id FOR UPDATE`,
-		slices.Collect(maps.Keys(c.plants))).
+	b.Queue(readStored(`FOR UPDATE OF plants`), storedArgs(most)...).
 		Query(func(rows pgx.Rows) error {
-			plants, err := pgx.CollectRows(rows, scanPlant)
-			for _, p := range plants {
-				*c.plants[p.ID] = change{before: &p, after: &p}
-			}
-			return err
+			return scanStored(rows, func(p *plant.Plant, read bool) {
+				*c.plants[p.ID] = change{before: p, after: p, unread: !read, later: !read && most[p.ID] == whole}
+			})
 		})
 	return conn.SendBatch(ctx, &b).Close()
 }
@@ -86,6 +91,9 @@ func (c *changes) apply(w *write, now int64) error {
 		return c.create(w, now)
 	}
 	plant := c.plants[w.id]
+	if plant.later {
+		return errLater
+	}
 	next, err := w.change(plant.after)
 	switch {
 	case err != nil:
@@ -106,7 +114,11 @@ func (c *changes) apply(w *write, now int64) error {
 
 func (c *changes) create(w *write, now int64) error {
 	for i, p := range w.create {
-		if current := c.plants[p.ID].after; current != nil && !current.Same(p) {
+		stored := c.plants[p.ID]
+		if stored.later {
+			return errLater
+		}
+		if current := stored.after; current != nil && (stored.unread || !current.Same(p)) {
 			if w.batch {
 				return plant.ExistsError{Index: i}
 			}
@@ -161,7 +173,9 @@ func (c *changes) found([]int64) {}
 
 func (c *changes) done(context.Context, *Store) {
 	for i, w := range c.writes {
-		w.end(c.errs[i])
+		if c.errs[i] != errLater {
+			w.end(c.errs[i])
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -294,6 +295,7 @@ type proxy struct {
 	cuts        int
 	asked       bool // the last to speak was a client
 	turns       int
+	received    atomic.Int64 // bytes from the server
 }
 
 // newProxy returns a proxy to the database of a URL.
@@ -418,6 +420,9 @@ func (p *proxy) copy(to, from net.Conn, commit func([]byte) bool, answers bool) 
 		n, err := from.Read(b)
 		if err != nil {
 			return
+		}
+		if answers {
+			p.received.Add(int64(n))
 		}
 		p.mu.Lock()
 		if !answers && !p.asked {

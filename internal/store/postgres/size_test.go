@@ -2,8 +2,11 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
@@ -68,6 +71,85 @@ func TestGroupBytes(t *testing.T) {
 			}
 			if n := len(marks(t, store)) - before; n != 2 {
 				t.Errorf("%d writes of 1 MiB took %d transactions, want 2", writes, n)
+			}
+		})
+	}
+}
+
+// What a transaction reads is bounded, too: small writes about large plants do
+// not fill the memory.
+func TestGroupReads(t *testing.T) {
+	const plants = 2*maxGroupBytes>>20 + 1
+	large := strings.Repeat("x", 1<<20)
+	dsn := pgtest.DSN(t)
+	proxy := newProxy(t, dsn)
+	filler, store := open(t, dsn), open(t, proxy.dsn)
+	for id := range int64(plants) {
+		if err := filler.Create(t.Context(), plant.Plant{ID: id, Name: large}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create := func(batch bool, name string) func(id int64) *write {
+		return func(id int64) *write { return &write{create: []plant.Plant{{ID: id, Name: name}}, batch: batch} }
+	}
+	change := func(change func(*plant.Plant) *plant.Plant) func(id int64) *write {
+		return func(id int64) *write {
+			return &write{id: id, change: func(p *plant.Plant) (*plant.Plant, error) { return change(p), nil }}
+		}
+	}
+	tag := func(text string) func(id int64) *write {
+		return change(func(p *plant.Plant) *plant.Plant { return &plant.Plant{ID: p.ID, Name: p.Name, Tag: &text} })
+	}
+	all := &write{batch: true}
+	for id := range int64(plants) {
+		all.create = append(all.create, plant.Plant{ID: id, Name: large})
+	}
+	for _, c := range []struct {
+		name         string
+		kind         func(id int64) *write
+		and          *write // or nil
+		transactions int    // that changed something
+		most         int64  // MiB that may come from the server
+		want         error
+	}{
+		{"creates", create(false, "n"), nil, 1, 1, plant.ErrExists},
+		{"empty creates", create(false, ""), nil, 1, 1, plant.ErrExists},
+		{"equal creates", create(false, large), nil, 1, plants + 1, nil},
+		{"batches", create(true, "n"), nil, 0, 1, plant.ErrExists},
+		{"larger batches", create(true, large+"y"), nil, 0, plants + 1, plant.ErrExists},
+		{"equal batches", create(true, large), nil, 1, plants + 1, nil},
+		{"an equal batch and changes", tag("a"), all, 3, 2*plants + 1, nil},
+		{"changes", tag("b"), nil, 3, plants + 1, nil},
+		{"deletes", change(func(*plant.Plant) *plant.Plant { return nil }), nil, 3, plants + 1, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var writes []*write
+			for id := range int64(plants) {
+				writes = append(writes, c.kind(id))
+			}
+			if c.and != nil {
+				writes = append(writes, c.and)
+			}
+			for _, w := range writes {
+				w.deadline = time.Now().Add(callTime)
+			}
+			before, received := len(marks(t, filler)), proxy.received.Load()
+			store.runAll(slices.Clone(writes))
+			for i, w := range writes {
+				want := c.want
+				if w == c.and {
+					want = plant.ErrExists // it comes after the changes
+				}
+				if !errors.Is(w.err, want) || !w.ended {
+					t.Errorf("write %d = %v, want %v", i, w.err, want)
+				}
+			}
+			// In the text format of the proxy a byte is two hexadecimal digits.
+			if n := (proxy.received.Load() - received) / 2; n > c.most<<20 {
+				t.Errorf("the server sent %d bytes, want at most %d MiB", n, c.most)
+			}
+			if n := len(marks(t, filler)) - before; n != c.transactions {
+				t.Errorf("%d writes took %d transactions, want %d", len(writes), n, c.transactions)
 			}
 		})
 	}

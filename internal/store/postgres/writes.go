@@ -151,6 +151,7 @@ type creates struct {
 	writes []*write
 	plants []*plant.Plant // those of writes, by ID and without those of an ID that is there already
 	stored []*plant.Plant // what is stored under the IDs of plants now; nil: not known
+	larger []bool         // what is stored is larger than every create of it, and was not read
 }
 
 func newCreates(writes []*write) *creates {
@@ -162,7 +163,7 @@ func newCreates(writes []*write) *creates {
 	// Two programs that insert in one order never wait for each other.
 	slices.SortStableFunc(c.plants, func(a, b *plant.Plant) int { return cmp.Compare(a.ID, b.ID) })
 	c.plants = slices.CompactFunc(c.plants, func(a, b *plant.Plant) bool { return a.ID == b.ID })
-	c.stored = make([]*plant.Plant, len(c.plants))
+	c.stored, c.larger = make([]*plant.Plant, len(c.plants)), make([]bool, len(c.plants))
 	return c
 }
 
@@ -174,6 +175,7 @@ func (c *creates) at(id int64) (int, bool) {
 // its own: it is durable once it has been answered.
 func (c *creates) run(ctx context.Context, conn *pgx.Conn, id int64) error {
 	clear(c.stored)
+	clear(c.larger)
 	now := time.Now()
 	rows := newPlantRows(len(c.plants))
 	for _, p := range c.plants {
@@ -213,7 +215,7 @@ func (c *creates) done(ctx context.Context, s *Store) {
 		case p == nil && err != nil:
 			w.end(err)
 		case p == nil:
-		case p.Same(w.create[0]):
+		case !c.larger[i] && p.Same(w.create[0]):
 			w.end(nil)
 		default:
 			w.end(plant.ErrExists)
@@ -223,26 +225,25 @@ func (c *creates) done(ctx context.Context, s *Store) {
 
 // readOthers reads what is stored under the IDs that were not inserted.
 func (c *creates) readOthers(ctx context.Context, s *Store) error {
-	var ids []int64
-	for i, p := range c.plants {
-		if c.stored[i] == nil {
-			ids = append(ids, p.ID)
+	most := map[int64]int64{} // bytes to read of each
+	for _, w := range c.writes {
+		p := w.create[0]
+		if i, _ := c.at(p.ID); c.stored[i] == nil {
+			most[p.ID] = max(most[p.ID], int64(p.Size()))
 		}
 	}
-	if len(ids) == 0 {
+	if len(most) == 0 {
 		return nil
 	}
 	return s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, `SELECT `+plantColumns+` FROM plants WHERE id = ANY($1)`, ids)
+		rows, err := conn.Query(ctx, readStored(""), storedArgs(most)...)
 		if err != nil {
 			return err
 		}
-		others, err := pgx.CollectRows(rows, scanPlant)
-		for _, p := range others {
+		return scanStored(rows, func(p *plant.Plant, read bool) {
 			if i, ok := c.at(p.ID); ok {
-				c.stored[i] = &p
+				c.stored[i], c.larger[i] = p, !read
 			}
-		}
-		return err
+		})
 	})
 }
