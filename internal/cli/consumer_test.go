@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Another team's service, in a module of its own, compiles with the generated
@@ -134,9 +133,6 @@ func goCode(t *testing.T, name string) string {
 	return m[0][1]
 }
 
-// buildTime is how long a test waits for the compiler, whose cache may be empty.
-const buildTime = 5 * time.Minute
-
 // buildConsumer compiles a program in a module of its own, as another team
 // would have it, and returns it and the modules that it came to need.
 func buildConsumer(t *testing.T, source string) (program string, modules []string) {
@@ -161,7 +157,7 @@ func buildConsumer(t *testing.T, source string) (program string, modules []strin
 		}
 	}
 	program = filepath.Join(dir, "consumer")
-	ctx, cancel := context.WithTimeout(t.Context(), buildTime)
+	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, ".")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")

@@ -41,7 +41,7 @@ func TestMakeRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := func(signal syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, signal) }
-	stop := time.AfterFunc(buildTime, func() { end(syscall.SIGKILL) }) // it builds the program first
+	stop := time.AfterFunc(commandTime, func() { end(syscall.SIGKILL) }) // it builds the program first
 	defer stop.Stop()
 	var printed strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {

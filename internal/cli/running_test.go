@@ -13,8 +13,14 @@ import (
 	"time"
 )
 
-// longEnough is how long a test waits for what must come sooner.
-const longEnough = time.Minute
+const (
+	// longEnough is how long a test waits for what must come sooner.
+	longEnough = time.Minute
+
+	// commandTime is how long a test waits for a command. It may send hundreds of
+	// requests, or be the compiler with an empty cache.
+	commandTime = 5 * time.Minute
+)
 
 // receive returns what is sent to a channel, or fails the test if nothing is.
 func receive[T any](t *testing.T, from <-chan T, what string) (value T) {
@@ -28,9 +34,9 @@ func receive[T any](t *testing.T, from <-chan T, what string) (value T) {
 }
 
 // newCommand returns a command that prints its goroutines on stderr and ends if
-// it takes longer than longEnough.
+// it takes longer than commandTime.
 func newCommand(t testing.TB, program string, args ...string) *exec.Cmd {
-	ctx, cancel := context.WithTimeout(t.Context(), longEnough)
+	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }

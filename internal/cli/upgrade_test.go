@@ -115,7 +115,7 @@ func releaseBefore(t *testing.T) string {
 func buildReleaseBefore(t *testing.T) string {
 	t.Helper()
 	folder, commit := t.TempDir(), releaseBefore(t)
-	ctx, cancel := context.WithTimeout(t.Context(), buildTime)
+	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	defer cancel()
 	run := func(dir, name string, args ...string) {
 		cmd := exec.CommandContext(ctx, name, args...)
