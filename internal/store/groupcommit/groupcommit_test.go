@@ -43,21 +43,24 @@ func (e *engine) run(calls []*groupcommit.Call[job]) {
 	}
 }
 
-// A caller who comes alone runs its work on its own goroutine: there is none to
-// hand it to.
-func TestAloneWithoutDetour(t *testing.T) {
+// newQueue returns a queue that the test closes.
+func newQueue[W any](t *testing.T, limit int, run func([]*groupcommit.Call[W])) *groupcommit.Queue[W] {
+	t.Helper()
+	q := groupcommit.New(limit, run)
+	t.Cleanup(q.Close)
+	return q
+}
+
+// A single call allocates nothing of its own.
+func TestAllocations(t *testing.T) {
 	var e engine
-	q := groupcommit.New(8, e.run)
-	before := runtime.NumGoroutine()
+	q := newQueue(t, 8, e.run)
 	allocs := testing.AllocsPerRun(100, func() {
 		e.groups = e.groups[:0]
 		if err := q.Do(t.Context(), job{name: "a"}); err != nil {
 			t.Fatal(err)
 		}
 	})
-	if after := runtime.NumGoroutine(); after > before {
-		t.Errorf("there are %d goroutines, were %d", after, before)
-	}
 	if allocs > 1 { // the list of names
 		t.Errorf("one call allocates %v times", allocs)
 	}
@@ -73,7 +76,7 @@ func TestWaitingCallsShareTheNextGroup(t *testing.T) {
 				<-release
 			}
 		}}
-		q := groupcommit.New(3, e.run)
+		q := newQueue(t, 3, e.run)
 		errTaken := errors.New("taken")
 		var wg sync.WaitGroup
 		wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
@@ -100,7 +103,7 @@ func TestGroupsDoNotCollapse(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const callers, each = 64, 100
 	groups := 0
-	q := groupcommit.New(1024, func([]*groupcommit.Call[int]) {
+	q := newQueue(t, 1024, func([]*groupcommit.Call[int]) {
 		groups++
 		runtime.Gosched() // as a commit does that waits for the disk
 	})
@@ -127,7 +130,7 @@ func TestCallersAtOnce(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const callers = 64
 	groups := 0
-	q := groupcommit.New(1024, func([]*groupcommit.Call[int]) { groups++ })
+	q := newQueue(t, 1024, func([]*groupcommit.Call[int]) { groups++ })
 	var wg sync.WaitGroup
 	for c := range callers {
 		wg.Go(func() {
@@ -148,7 +151,7 @@ func TestContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		e := engine{before: func([]string) { <-release }}
-		q := groupcommit.New(8, e.run)
+		q := newQueue(t, 8, e.run)
 		var wg sync.WaitGroup
 		begin := func(name string, want error) (hangUp func(), done <-chan struct{}) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -202,17 +205,15 @@ func TestPanicOfTheEngine(t *testing.T) {
 					}
 					fail()
 				}}
-				q := groupcommit.New(8, e.run)
+				q := newQueue(t, 8, e.run)
 				var wg sync.WaitGroup
 				wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
 				synctest.Wait()
-				for _, caller := range []string{"leader", "second", "third"} {
+				for _, caller := range []string{"one", "two", "three"} {
 					wg.Go(func() {
 						defer func() {
-							if name == "panic" || caller != "leader" { // its goroutine is the one that ends
-								if _, ok := recover().(*groupcommit.Panic); !ok {
-									t.Errorf("Do of the %s did not panic", caller)
-								}
+							if _, ok := recover().(*groupcommit.Panic); !ok {
+								t.Errorf("Do of the %s did not panic", caller)
 							}
 						}()
 						err := q.Do(t.Context(), job{name: caller})
@@ -222,7 +223,7 @@ func TestPanicOfTheEngine(t *testing.T) {
 				}
 				close(release)
 				wg.Wait()
-				if want := [][]string{{"first"}, {"leader", "second", "third"}}; !slices.EqualFunc(e.groups, want, slices.Equal) {
+				if want := [][]string{{"first"}, {"one", "two", "three"}}; !slices.EqualFunc(e.groups, want, slices.Equal) {
 					t.Errorf("groups were %q, want %q", e.groups, want)
 				}
 			})
@@ -245,7 +246,7 @@ func TestPanic(t *testing.T) {
 				runtime.Goexit()
 			}
 		}}
-		q := groupcommit.New(8, e.run)
+		q := newQueue(t, 8, e.run)
 		var wg sync.WaitGroup
 		wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
 		synctest.Wait()
@@ -265,11 +266,14 @@ func TestPanic(t *testing.T) {
 
 		wantPanic(t, "alone", func() { _ = q.Do(t.Context(), job{"panics", func() error { panic("alone") }}) })
 		wantPanic(t, "engine", func() { _ = q.Do(t.Context(), job{name: "broken engine"}) })
-		wg.Go(func() {
+		func() {
+			defer func() {
+				if _, ok := recover().(*groupcommit.Panic); !ok {
+					t.Error("Do did not panic after the end of the committer's goroutine")
+				}
+			}()
 			_ = q.Do(t.Context(), job{name: "ended engine"})
-			t.Error("Do returned after the end of its goroutine")
-		})
-		wg.Wait()
+		}()
 		wantErr(t, "the next one", q.Do(t.Context(), job{name: "next"}), nil)
 	})
 }
