@@ -28,7 +28,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/contract"
-	"github.com/plantstore/plantstore/internal/metrics/metricstest"
+	"github.com/plantstore/plantstore/internal/metricstest"
 )
 
 // writeCertificate writes a certificate that signs itself, and its key, to

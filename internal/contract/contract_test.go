@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/httpapi"
-	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/token"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 const staticToken = "a-static-token-of-ours"
@@ -310,7 +310,7 @@ func realHandler(t *testing.T, wrap func(plant.Store) plant.Store) http.Handler 
 	if wrap != nil {
 		plants = wrap(store)
 	}
-	handler, err := httpapi.New(httpapi.Options{Plants: plants, Tokens: tokens, Metrics: new(metrics.Registry), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
+	handler, err := httpapi.New(httpapi.Options{Plants: plants, Tokens: tokens, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/plantstore/plantstore/internal/contract"
 	"github.com/plantstore/plantstore/internal/docs"
 	"github.com/plantstore/plantstore/internal/httpapi"
-	"github.com/plantstore/plantstore/internal/metrics"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // The service explains itself to strangers, by paths that behave like all
@@ -157,7 +157,7 @@ func startBelow(t *testing.T, path string) *service {
 	handler := newHandlerOf(t, store, httpapi.Options{
 		Plants:  store,
 		MaxBody: maxBody,
-		Metrics: new(metrics.Registry),
+		Metrics: prometheus.NewRegistry(),
 		Log:     slog.New(slog.DiscardHandler),
 		BaseURL: base,
 	})

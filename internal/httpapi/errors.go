@@ -118,7 +118,7 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 // note counts a failure, and leaves it where observe finds it.
 func (fs failures) note(x *exchange, code plantapi.ErrorCode, err error) {
 	x.code, x.err = code, err
-	fs.counts.failures[code].Add(1)
+	fs.counts.failures[code].Inc()
 }
 
 // writeJSON writes an answer of our own making; the generated code writes the

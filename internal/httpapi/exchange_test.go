@@ -2,24 +2,23 @@ package httpapi
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/metrics/metricstest"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/plantstore/plantstore/internal/token"
 )
 
 // newObserver returns an observer over two operations, and its log.
 func newObserver() (observer, *operation, *bytes.Buffer) {
 	op, log := &operation{id: "getPlant"}, new(bytes.Buffer)
-	counts := newCounts(operations{{"GET", "/plants/{id}"}: op})
+	counts := newCounts(operations{{"GET", "/plants/{id}"}: op}, prometheus.NewRegistry())
 	redact := func(s string) string { return token.Redact(s, "correct-horse-battery-staple") }
 	return observer{counts: counts, log: newRequestLog(slog.New(slog.NewJSONHandler(log, nil)), false, time.Hour, redact)}, op, log
 }
@@ -84,31 +83,7 @@ func TestPanicInAnAnswer(t *testing.T) {
 			t.Errorf("logged %s\nwant %s in it", log, want)
 		}
 	}
-	if o.counts.durations[op].byStatus[500].Load() == nil {
+	if o.counts.durations[op][500].Load() == nil {
 		t.Error("not counted as a 500")
-	}
-}
-
-// Those who give the first answer of a kind at one time count in one place.
-func TestFirstAnswersAtOneTime(t *testing.T) {
-	t.Parallel()
-	for range 20 {
-		d := new(durations)
-		var all sync.WaitGroup
-		for range 4 {
-			all.Go(func() {
-				for status := range d.byStatus {
-					d.of(status).Observe(1)
-				}
-			})
-		}
-		all.Wait()
-		scrape := metricstest.Of(t, (&counts{durations: map[*operation]*durations{nil: d}}).write)
-		for status := range d.byStatus {
-			series := fmt.Sprintf(`plantstore_http_request_duration_seconds_count{operation="none",status="%d"}`, status)
-			if n := scrape[series]; n != 4 {
-				t.Fatalf("%s is %v, want 4", series, n)
-			}
-		}
 	}
 }

@@ -27,11 +27,11 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/docs"
-	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -43,7 +43,7 @@ type Options struct {
 	Tokens  *token.Verifier
 	MaxBody int64 // bytes of a request body
 
-	Metrics *metrics.Registry
+	Metrics prometheus.Registerer
 	Log     *slog.Logger
 	LogAll  bool          // log every request, not only failed and slow ones
 	LogSlow time.Duration // from here on a request is slow; 0: none is
@@ -70,8 +70,7 @@ func New(opts Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts := newCounts(operations)
-	opts.Metrics.Register(counts.write)
+	counts := newCounts(operations, opts.Metrics)
 	failures := failures{counts: counts}
 	strict := plantserver.NewStrictHandlerWithOptions(
 		&server{plants: opts.Plants, basePath: basePath(opts.BaseURL)},

@@ -1,15 +1,13 @@
 package httpapi
 
 import (
-	"maps"
-	"slices"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/internal/metrics"
 )
 
 // durationBuckets are in seconds: a read takes tenths of a millisecond, a
@@ -24,68 +22,60 @@ const noOperation = "none"
 // The number is that of nginx; nobody ever receives it.
 const hungUp = 499
 
-// counts is what there is to know of all requests.
+// counts is what is measured of all requests.
 type counts struct {
-	inFlight  atomic.Int64
-	failures  map[plantapi.ErrorCode]*atomic.Uint64
+	inFlight  prometheus.Gauge
+	failures  map[plantapi.ErrorCode]prometheus.Counter
+	requests  *prometheus.HistogramVec
 	durations map[*operation]*durations // nil: of no operation
 }
 
-// durations are the histograms of one operation by status. They are made when
-// the first such answer is given, and then found without a look-up of labels.
-type durations struct {
-	byStatus [600]atomic.Pointer[metrics.Histogram]
-}
+// durations are the histograms of one operation by status, found without a
+// look-up of labels.
+type durations [600]atomic.Pointer[prometheus.Observer]
 
-func newCounts(operations operations) *counts {
+func newCounts(operations operations, registry prometheus.Registerer) *counts {
+	failures := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "plantstore_http_failures_total",
+		Help: "Error responses by their number.",
+	}, []string{"error"})
 	c := &counts{
-		failures:  map[plantapi.ErrorCode]*atomic.Uint64{},
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "plantstore_http_requests_in_flight",
+			Help: "Requests whose response is not complete.",
+		}),
+		failures: map[plantapi.ErrorCode]prometheus.Counter{},
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "plantstore_http_request_duration_seconds",
+			Help: "Duration of requests in seconds by operation and status. Operation none is every unknown path and method, " +
+				"status 499 a response that was cut off.",
+			Buckets:                        durationBuckets,
+			NativeHistogramBucketFactor:    1.1,
+			NativeHistogramMaxBucketNumber: 100,
+		}, []string{"operation", "status"}),
 		durations: map[*operation]*durations{nil: {}},
 	}
 	for code := plantapi.ErrorCode(400_00); code < 600_00; code++ {
 		if code.Valid() {
-			c.failures[code] = new(atomic.Uint64)
+			c.failures[code] = failures.WithLabelValues(strconv.Itoa(int(code)))
 		}
 	}
 	for _, op := range operations {
 		c.durations[op] = new(durations)
 	}
+	registry.MustRegister(c.inFlight, failures, c.requests)
 	return c
 }
 
 // observe counts a finished request.
 func (c *counts) observe(op *operation, status int, took time.Duration) {
-	c.durations[op].of(status).Observe(took.Seconds())
-}
-
-// of returns the histogram for a status.
-func (d *durations) of(status int) *metrics.Histogram {
-	if known := d.byStatus[status].Load(); known != nil {
-		return known
+	known := &c.durations[op][status]
+	histogram := known.Load()
+	if histogram == nil {
+		histogram = new(c.requests.WithLabelValues(op.label(), strconv.Itoa(status)))
+		known.Store(histogram)
 	}
-	d.byStatus[status].CompareAndSwap(nil, metrics.NewHistogram(durationBuckets))
-	return d.byStatus[status].Load()
-}
-
-// write is the [metrics.Source] of what was counted.
-func (c *counts) write(w *metrics.Writer) {
-	w.Histogram("plantstore_http_request_duration_seconds",
-		"Requests by operation and status, and the seconds from their headers to the end of the answer; "+
-			"operation none is every unknown path and method, status 499 a caller who hung up.")
-	byID := func(a, b *operation) int { return strings.Compare(a.label(), b.label()) }
-	for _, op := range slices.SortedFunc(maps.Keys(c.durations), byID) {
-		for status := range c.durations[op].byStatus {
-			if h := c.durations[op].byStatus[status].Load(); h != nil {
-				w.Buckets(h, "operation", op.label(), "status", strconv.Itoa(status))
-			}
-		}
-	}
-	w.Gauge("plantstore_http_requests_in_flight", "Requests whose answer is not finished.")
-	w.Sample(float64(c.inFlight.Load()))
-	w.Counter("plantstore_http_failures_total", "Requests that were refused or failed, by the number in the answer.")
-	for _, code := range slices.Sorted(maps.Keys(c.failures)) {
-		w.Sample(float64(c.failures[code].Load()), "error", strconv.Itoa(int(code)))
-	}
+	(*histogram).Observe(took.Seconds())
 }
 
 // label is the operation as metrics have it.

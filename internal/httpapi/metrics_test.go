@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plantstore/plantstore/internal/metrics"
-	"github.com/plantstore/plantstore/internal/metrics/metricstest"
+	"github.com/plantstore/plantstore/internal/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 func TestMetrics(t *testing.T) {
@@ -58,7 +58,7 @@ var labelValue = regexp.MustCompile(`="([^"]*)"`)
 
 // wantCounts compares the counts of requests, by operation and status, and of
 // failures, leaving out the zeros.
-func wantCounts(t *testing.T, registry *metrics.Registry, want map[string]float64) {
+func wantCounts(t *testing.T, registry *prometheus.Registry, want map[string]float64) {
 	t.Helper()
 	all, got := metricstest.Scrape(t, registry), map[string]float64{}
 	for series, n := range all {

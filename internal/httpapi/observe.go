@@ -22,7 +22,7 @@ func (o observer) observe(next http.Handler) http.Handler {
 		w.Header()[requestIDHeader] = id
 		x := exchanges.Get().(*exchange)
 		*x = exchange{ResponseWriter: w, requestID: id[0]}
-		o.counts.inFlight.Add(1)
+		o.counts.inFlight.Inc()
 		defer o.end(x, r, began) // also if a half-written answer is cut by a panic
 		next.ServeHTTP(x, r)
 	})
@@ -31,7 +31,7 @@ func (o observer) observe(next http.Handler) http.Handler {
 // end notes how an exchange ended.
 func (o observer) end(x *exchange, r *http.Request, began time.Time) {
 	took := time.Since(began)
-	o.counts.inFlight.Add(-1)
+	o.counts.inFlight.Dec()
 	broken := x.code/100 >= http.StatusInternalServerError
 	switch {
 	case broken:

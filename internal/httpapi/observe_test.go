@@ -16,9 +16,9 @@ import (
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/httpapi"
-	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // line is a line of the log.
@@ -63,9 +63,9 @@ func (l *logged) lines(t *testing.T) (all []line) {
 
 // observed runs a service and returns its log and metrics with it. A short answer
 // leaves once its request is logged and counted.
-func observed(t *testing.T, wrap func(plant.Store) plant.Store, change func(*httpapi.Options)) (*service, *logged, *metrics.Registry) {
+func observed(t *testing.T, wrap func(plant.Store) plant.Store, change func(*httpapi.Options)) (*service, *logged, *prometheus.Registry) {
 	t.Helper()
-	store, log, registry := openStore(t), &logged{}, new(metrics.Registry)
+	store, log, registry := openStore(t), &logged{}, prometheus.NewRegistry()
 	opts := httpapi.Options{
 		Plants: store, MaxBody: maxBody, Metrics: registry,
 		Log: slog.New(slog.NewJSONHandler(log, nil)), LogSlow: time.Hour,

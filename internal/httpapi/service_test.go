@@ -18,13 +18,13 @@ import (
 	"github.com/plantstore/plantstore/gen/plantclient"
 	"github.com/plantstore/plantstore/internal/contract"
 	"github.com/plantstore/plantstore/internal/httpapi"
-	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/store/postgres"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/token"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -113,7 +113,7 @@ func newBareHandler(t testing.TB, plants plant.Store, tokens token.Store, log *s
 	opts := httpapi.Options{
 		Plants:  plants,
 		MaxBody: maxBody,
-		Metrics: new(metrics.Registry),
+		Metrics: prometheus.NewRegistry(),
 		Log:     log,
 	}
 	for _, change := range changes {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/plantstore/plantstore/internal/metrics"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // get returns the status and the body of an answer.
@@ -23,7 +23,7 @@ func get(t *testing.T, handler http.Handler, path string) (int, string) {
 
 func TestReady(t *testing.T) {
 	health := &Health{}
-	handler := newAdmin(health, new(metrics.Registry))
+	handler := newAdmin(health, serveMetrics(prometheus.NewRegistry()))
 	var fault error
 	for _, step := range []struct {
 		do   func()
@@ -57,7 +57,7 @@ func TestReadyInTime(t *testing.T) {
 		defer close(hanging)
 		health := &Health{}
 		health.Started(func(context.Context) error { <-hanging; return nil })
-		status, body := get(t, newAdmin(health, new(metrics.Registry)), "/readyz")
+		status, body := get(t, newAdmin(health, serveMetrics(prometheus.NewRegistry())), "/readyz")
 		if status != http.StatusServiceUnavailable || body != "the store does not answer in time\n" {
 			t.Errorf("/readyz is %d %q", status, body)
 		}
@@ -65,12 +65,11 @@ func TestReadyInTime(t *testing.T) {
 }
 
 func TestPages(t *testing.T) {
-	var registry metrics.Registry
-	registry.Register(func(w *metrics.Writer) {
-		w.Counter("plants_total", "Plants.")
-		w.Sample(3)
-	})
-	server := httptest.NewServer(newAdmin(&Health{}, &registry))
+	registry := prometheus.NewRegistry()
+	plants := prometheus.NewCounter(prometheus.CounterOpts{Name: "plants_total", Help: "Plants."})
+	plants.Add(3)
+	registry.MustRegister(plants)
+	server := httptest.NewServer(newAdmin(&Health{}, serveMetrics(registry)))
 	defer server.Close()
 	for path, want := range map[string]string{
 		"/metrics":                       "\nplants_total 3\n",

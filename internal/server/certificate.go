@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/metrics"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // certificate is what --tls-cert and --tls-key name. The files are read again
@@ -65,11 +65,15 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current, nil
 }
 
-// metrics writes when the certificate of the next connection expires.
-func (c *certificate) metrics(w *metrics.Writer) {
-	current, _ := c.get(nil) // it never fails
-	w.Gauge("plantstore_tls_certificate_expiry_timestamp_seconds", "End of the validity of the TLS certificate, in seconds since 1970.")
-	w.Sample(float64(current.Leaf.NotAfter.Unix()))
+// metrics tells when the certificate of the next connection expires.
+func (c *certificate) metrics() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "plantstore_tls_certificate_expiry_timestamp_seconds",
+		Help: "End of the validity of the TLS certificate in seconds since 1970.",
+	}, func() float64 {
+		current, _ := c.get(nil) // it never fails
+		return float64(current.Leaf.NotAfter.Unix())
+	})
 }
 
 // changed reports whether the files are not those that were read last. One that

@@ -1,17 +1,29 @@
 package server
 
-import "github.com/plantstore/plantstore/internal/metrics"
+import (
+	"net/http"
 
-// newMetrics returns a registry with what is known of every program. The parts
-// of ours add what they count.
-func newMetrics(b Build) *metrics.Registry {
-	registry := new(metrics.Registry)
-	registry.Register(b.metrics, metrics.Runtime, metrics.Process)
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// newMetrics returns a registry with the metrics of every Go program and with
+// plantstore_build_info.
+func newMetrics(b Build) *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name:        "plantstore_build_info",
+			Help:        "Always 1; the labels say which program this is.",
+			ConstLabels: prometheus.Labels{"goversion": b.Go, "revision": b.Commit, "version": b.Version},
+		}, func() float64 { return 1 }))
 	return registry
 }
 
-// metrics writes what is always 1; its labels say which program runs.
-func (b Build) metrics(w *metrics.Writer) {
-	w.Gauge("plantstore_build_info", "Always 1; the labels say which program this is.")
-	w.Sample(1, "goversion", b.Go, "revision", b.Commit, "version", b.Version)
+// serveMetrics answers scrapes.
+func serveMetrics(registry *prometheus.Registry) http.Handler {
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }

@@ -76,7 +76,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 
 	// First up and last down: it says why there is no service yet or no more.
 	health, metrics := &Health{}, newMetrics(config.Build)
-	stopAdmin, err := startAdmin(stdout, log, config.AdminAddr, newAdmin(health, metrics))
+	stopAdmin, err := startAdmin(stdout, log, config.AdminAddr, newAdmin(health, serveMetrics(metrics)))
 	if err != nil {
 		return err
 	}
@@ -119,9 +119,10 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	if err != nil {
 		return err
 	}
-	metrics.Register(measured.Metrics, tokens.Metrics)
+	metrics.MustRegister(measured.Metrics()...)
+	metrics.MustRegister(tokens.Metrics()...)
 	if cert != nil {
-		metrics.Register(cert.metrics)
+		metrics.MustRegister(cert.metrics())
 	}
 	printed := ""
 	if config.PrintToken {

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/httpapi"
-	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/token"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // longEnough is how long a test waits for what must come sooner.
@@ -34,7 +34,7 @@ func serveHastily(t *testing.T, changes ...func(*http.Server)) (addr string, pla
 	}
 	handler, err := httpapi.New(httpapi.Options{
 		Plants: store, Tokens: tokens, MaxBody: 1 << 20,
-		Metrics: new(metrics.Registry), Log: slog.New(slog.DiscardHandler),
+		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,8 @@ package store
 import (
 	"context"
 
-	"github.com/plantstore/plantstore/internal/metrics"
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -20,8 +21,9 @@ type Store interface {
 	// it does not. It asks the database once and returns when ctx ends.
 	Ready(ctx context.Context) error
 
-	// Metrics is a [metrics.Source].
-	Metrics(w *metrics.Writer)
+	// Metrics returns what the store measures, for a registry. It may be called
+	// more than once and returns the same collectors.
+	Metrics() []prometheus.Collector
 
 	// Close waits for calls under way and closes the store. No method may be
 	// called after it.

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/httpapi"
-	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // staticToken is what the callers of a Server send.
@@ -93,7 +93,7 @@ func serve(names []string, open func(name string) (Opened, error)) error {
 		if err != nil {
 			return err
 		}
-		h, err := httpapi.New(httpapi.Options{Plants: s.Plants, Tokens: tokens, Metrics: new(metrics.Registry), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
+		h, err := httpapi.New(httpapi.Options{Plants: s.Plants, Tokens: tokens, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
 		if err != nil {
 			return err
 		}

@@ -8,9 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
-
-	"github.com/plantstore/plantstore/internal/metrics"
 )
 
 const (
@@ -69,16 +68,27 @@ func newMemory(store Store) memory {
 	}
 }
 
-// metrics is a [metrics.Source].
-func (m *memory) metrics(w *metrics.Writer) {
-	w.Counter("plantstore_token_cache_lookups_total", "Tokens that were looked up: hit is remembered or being asked for, miss asks the store.")
-	w.Sample(float64(m.hits.Load()), "result", "hit")
-	w.Sample(float64(m.misses.Load()), "result", "miss")
-	m.mu.RLock()
-	entries := m.found.size() + m.missing.size()
-	m.mu.RUnlock()
-	w.Gauge("plantstore_token_cache_entries", "Answers about tokens that are remembered, unknown tokens among them.")
-	w.Sample(float64(entries))
+// metrics are the numbers of look-ups and of entries.
+func (m *memory) metrics() []prometheus.Collector {
+	lookups := func(result string, n *atomic.Uint64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name:        "plantstore_token_cache_lookups_total",
+			Help:        "Tokens that were looked up: a hit is in the cache or being read, a miss reads the store.",
+			ConstLabels: prometheus.Labels{"result": result},
+		}, func() float64 { return float64(n.Load()) })
+	}
+	return []prometheus.Collector{
+		lookups("hit", &m.hits),
+		lookups("miss", &m.misses),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "plantstore_token_cache_entries",
+			Help: "Tokens in the cache, unknown ones included.",
+		}, func() float64 {
+			m.mu.RLock()
+			defer m.mu.RUnlock()
+			return float64(m.found.size() + m.missing.size())
+		}),
+	}
 }
 
 // lookUp returns what the store says, or said less than RememberFor before now,

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/metrics/metricstest"
+	"github.com/plantstore/plantstore/internal/metricstest"
 )
 
 // onlyOne is a store with one token. A real store cannot stand here: it imports
@@ -74,7 +74,7 @@ func TestMemoryMetrics(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got := metricstest.Of(t, m.metrics)
+		got := metricstest.Of(t, m.metrics())
 		want := map[string]float64{
 			`plantstore_token_cache_lookups_total{result="hit"}`:  3,
 			`plantstore_token_cache_lookups_total{result="miss"}`: float64(store.lookups),

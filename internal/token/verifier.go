@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/metrics"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // ErrInvalid means that a text is not a token in force: it is unknown,
@@ -103,9 +103,9 @@ func (v *Verifier) Temporary(name string, lifetime time.Duration) (text string) 
 // included, for logs and messages that quote what somebody typed.
 func (v *Verifier) Redact(s string) string { return Redact(s, v.text) }
 
-// Metrics tells how often the store had to be asked whose a token is, and how
-// many answers are remembered.
-func (v *Verifier) Metrics(w *metrics.Writer) { v.memory.metrics(w) }
+// Metrics tells how often the store was asked for a token, and how many tokens
+// the cache has.
+func (v *Verifier) Metrics() []prometheus.Collector { return v.memory.metrics() }
 
 // Close writes down the last uses that are not written yet and returns the
 // error of doing so. Tokens may still be verified while it runs and after it,

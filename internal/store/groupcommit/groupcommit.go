@@ -16,7 +16,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/plantstore/plantstore/internal/metrics"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // ErrClosed means that the queue takes no more work; nothing was begun.
@@ -26,9 +26,9 @@ var ErrClosed = errors.New("store is closed")
 type Queue[W any] struct {
 	limit int
 	run   func([]*Call[W])
-	calls sync.Pool          // of *Call[W] with an empty done
-	group []*Call[W]         // belongs to the committer
-	sizes *metrics.Histogram // of groups
+	calls sync.Pool            // of *Call[W] with an empty done
+	group []*Call[W]           // belongs to the committer
+	sizes prometheus.Histogram // of groups
 
 	mu      sync.Mutex
 	waiting []*Call[W]    // in order of arrival
@@ -51,9 +51,13 @@ type Call[W any] struct {
 // durable, and does not keep the slice. Close ends the goroutine of the queue.
 func New[W any](limit int, run func([]*Call[W])) *Queue[W] {
 	q := &Queue[W]{
-		limit:   limit,
-		run:     run,
-		sizes:   metrics.NewHistogram([]float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}),
+		limit: limit,
+		run:   run,
+		sizes: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "plantstore_store_group_size",
+			Help:    "Number of writes that share a transaction.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 11), // to 1024
+		}),
 		arrived: make(chan struct{}, 1),
 		ended:   make(chan struct{}),
 	}
@@ -62,11 +66,8 @@ func New[W any](limit int, run func([]*Call[W])) *Queue[W] {
 	return q
 }
 
-// Metrics is a [metrics.Source]: how many works shared each transaction.
-func (q *Queue[W]) Metrics(w *metrics.Writer) {
-	w.Histogram("plantstore_store_group_size", "Transactions, by how many writes shared each.")
-	w.Buckets(q.sizes)
-}
+// Metrics tells how many works share each transaction.
+func (q *Queue[W]) Metrics() []prometheus.Collector { return []prometheus.Collector{q.sizes} }
 
 // Do returns once work is done, with its own outcome. If ctx ends while work
 // still queues, it is not begun and Do returns the error of ctx. Work that has

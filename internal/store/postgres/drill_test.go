@@ -20,10 +20,10 @@ import (
 
 	"github.com/plantstore/plantstore/internal/contract"
 	"github.com/plantstore/plantstore/internal/httpapi"
-	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/token"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // A server that stops as in a crash, again and again, takes nothing back that
@@ -105,7 +105,7 @@ func startLoad(t *testing.T, dsn string) *load {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = verifier.Close() })
-	handler, err := httpapi.New(httpapi.Options{Plants: store, Tokens: verifier, Metrics: new(metrics.Registry), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
+	handler, err := httpapi.New(httpapi.Options{Plants: store, Tokens: verifier, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

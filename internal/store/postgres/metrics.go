@@ -1,19 +1,30 @@
 package postgres
 
-import "github.com/plantstore/plantstore/internal/metrics"
+import (
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+)
 
-// Metrics is a [metrics.Source]: what nobody but the store can count.
-func (s *Store) Metrics(w *metrics.Writer) {
-	s.writes.Metrics(w)
-	stat := s.pool.Stat()
-	w.Gauge("plantstore_pgx_pool_connections", "Connections to PostgreSQL: acquired are in use, idle wait for use, constructing are being opened.")
-	w.Sample(float64(stat.AcquiredConns()), "state", "acquired")
-	w.Sample(float64(stat.IdleConns()), "state", "idle")
-	w.Sample(float64(stat.ConstructingConns()), "state", "constructing")
-	w.Gauge("plantstore_pgx_pool_connections_max", "Connections that there may be.")
-	w.Sample(float64(stat.MaxConns()))
-	w.Counter("plantstore_pgx_pool_acquires_total", "How often a connection was asked for and had.")
-	w.Sample(float64(stat.AcquireCount()))
-	w.Counter("plantstore_pgx_pool_wait_seconds_total", "The time that callers have waited for a connection where none was idle.")
-	w.Sample(stat.EmptyAcquireWaitTime().Seconds())
+// Metrics implements [store.Store].
+func (s *Store) Metrics() []prometheus.Collector {
+	gauge := func(name, help, state string, value func(*pgxpool.Stat) int32) prometheus.Collector {
+		opts := prometheus.GaugeOpts{Name: "plantstore_pgx_pool_" + name, Help: help}
+		if state != "" {
+			opts.ConstLabels = prometheus.Labels{"state": state}
+		}
+		return prometheus.NewGaugeFunc(opts, func() float64 { return float64(value(s.pool.Stat())) })
+	}
+	counter := func(name, help string, value func(*pgxpool.Stat) float64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "plantstore_pgx_pool_" + name, Help: help},
+			func() float64 { return value(s.pool.Stat()) })
+	}
+	const connections = "Connections to PostgreSQL by state: acquired are in use, idle wait for use, constructing are being opened."
+	return append(s.writes.Metrics(),
+		gauge("connections", connections, "acquired", (*pgxpool.Stat).AcquiredConns),
+		gauge("connections", connections, "idle", (*pgxpool.Stat).IdleConns),
+		gauge("connections", connections, "constructing", (*pgxpool.Stat).ConstructingConns),
+		gauge("connections_max", "Largest possible number of connections.", "", (*pgxpool.Stat).MaxConns),
+		counter("acquires_total", "Connections that were acquired.", func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }),
+		counter("wait_seconds_total", "Time spent waiting for a connection in seconds, where none was idle.",
+			func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() }))
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/plantstore/plantstore/internal/metrics/metricstest"
+	"github.com/plantstore/plantstore/internal/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
@@ -72,7 +72,7 @@ func TestMetrics(t *testing.T) {
 	if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
 		t.Fatal(err)
 	}
-	got := metricstest.Of(t, s.Metrics)
+	got := metricstest.Of(t, s.Metrics())
 	connections := 0.0
 	for _, state := range []string{"acquired", "idle", "constructing"} {
 		connections += got[`plantstore_pgx_pool_connections{state="`+state+`"}`]

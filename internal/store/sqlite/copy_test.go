@@ -14,7 +14,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/plantstore/plantstore/internal/metrics/metricstest"
+	"github.com/plantstore/plantstore/internal/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
@@ -146,7 +146,7 @@ func TestBackupReplaces(t *testing.T) {
 	folder := t.TempDir()
 	from, to := filepath.Join(folder, "from"), filepath.Join(folder, "to")
 	s := openStore(t, from)
-	if at := metricstest.Of(t, s.Metrics)["plantstore_sqlite_last_backup_timestamp_seconds"]; at != 0 {
+	if at := metricstest.Of(t, s.Metrics())["plantstore_sqlite_last_backup_timestamp_seconds"]; at != 0 {
 		t.Errorf("before the first backup its time is %v, want 0", at)
 	}
 	link := filepath.Join(folder, "link")
@@ -187,7 +187,7 @@ func TestBackupReplaces(t *testing.T) {
 		}
 	}
 	wantFiles(t, folder, "from", "from-last-backup", "from-shm", "from-wal", "link", "other-wal", "to")
-	at := metricstest.Of(t, s.Metrics)["plantstore_sqlite_last_backup_timestamp_seconds"]
+	at := metricstest.Of(t, s.Metrics())["plantstore_sqlite_last_backup_timestamp_seconds"]
 	if seconds := float64(began.UnixMilli()) / 1e3; at < seconds || at > seconds+60 {
 		t.Errorf("the time of the backup is %f, want %f or a little more", at, seconds)
 	}

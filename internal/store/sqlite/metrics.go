@@ -4,21 +4,25 @@ import (
 	"os"
 	"strings"
 
-	"github.com/plantstore/plantstore/internal/metrics"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Metrics is a [metrics.Source]: what nobody but the store can count.
-func (s *Store) Metrics(w *metrics.Writer) {
-	s.writes.Metrics(w)
-	if len(s.files.opened) > 0 { // not in memory
-		database, log := s.files.opened[0].path, s.files.opened[1].path
-		w.Gauge("plantstore_sqlite_bytes", "The size of the database on the disk, without its write-ahead log.")
-		w.Sample(size(database))
-		w.Gauge("plantstore_sqlite_wal_bytes", "The size of the write-ahead log on the disk. It grows while a stranger keeps an old state in use.")
-		w.Sample(size(log))
-		w.Gauge("plantstore_sqlite_last_backup_timestamp_seconds", "The time of the last backup in seconds since 1970, 0 if there is none.")
-		w.Sample(lastBackup(strings.TrimSuffix(log, "-wal")))
+// Metrics implements [store.Store].
+func (s *Store) Metrics() []prometheus.Collector {
+	all := s.writes.Metrics()
+	if len(s.files.opened) == 0 { // in memory
+		return all
 	}
+	database, log := s.files.opened[0].path, s.files.opened[1].path
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "plantstore_sqlite_" + name, Help: help}, value)
+	}
+	return append(all,
+		gauge("bytes", "Size of the database in bytes, without its write-ahead log.", func() float64 { return size(database) }),
+		gauge("wal_bytes", "Size of the write-ahead log in bytes. It grows while another program holds an old snapshot open.",
+			func() float64 { return size(log) }),
+		gauge("last_backup_timestamp_seconds", "Time of the last backup in seconds since 1970, 0 if there is none.",
+			func() float64 { return lastBackup(strings.TrimSuffix(log, "-wal")) }))
 }
 
 // size returns the size of a file in bytes, 0 if there is none.

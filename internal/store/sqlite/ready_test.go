@@ -10,7 +10,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/plantstore/plantstore/internal/metrics/metricstest"
+	"github.com/plantstore/plantstore/internal/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
@@ -64,7 +64,7 @@ func TestMetrics(t *testing.T) {
 		if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
 			t.Fatal(err)
 		}
-		got := metricstest.Of(t, s.Metrics)
+		got := metricstest.Of(t, s.Metrics())
 		if n := got["plantstore_store_group_size_count"]; n != 1 {
 			t.Errorf("%s: %v groups were counted, want 1", name, n)
 		}

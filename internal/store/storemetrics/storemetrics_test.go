@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/metrics/metricstest"
+	"github.com/plantstore/plantstore/internal/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/store/storemetrics"
@@ -73,7 +73,7 @@ func TestOperations(t *testing.T) {
 func counts(t *testing.T, s *storemetrics.Store) map[string]float64 {
 	t.Helper()
 	all := map[string]float64{}
-	for series, n := range metricstest.Of(t, s.Metrics) {
+	for series, n := range metricstest.Of(t, s.Metrics()) {
 		if operation, ok := strings.CutPrefix(series, "plantstore_store_duration_seconds_count{operation="); ok {
 			all[strings.Trim(operation, `"}`)] = n
 		}

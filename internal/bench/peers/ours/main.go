@@ -11,9 +11,9 @@ import (
 
 	"github.com/plantstore/plantstore/internal/bench/peer"
 	"github.com/plantstore/plantstore/internal/httpapi"
-	"github.com/plantstore/plantstore/internal/metrics"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/token"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 func main() {
@@ -30,7 +30,7 @@ func main() {
 			Plants:  plants,
 			Tokens:  tokens,
 			MaxBody: 1 << 20,
-			Metrics: new(metrics.Registry),
+			Metrics: prometheus.NewRegistry(),
 			Log:     slog.New(slog.NewJSONHandler(os.Stderr, nil)),
 			LogSlow: time.Second,
 

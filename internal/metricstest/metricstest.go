@@ -10,30 +10,31 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
-
-	"github.com/plantstore/plantstore/internal/metrics"
 )
 
-// Scrape returns what a handler answers to a scrape, as [Parse] does.
-func Scrape(t testing.TB, handler http.Handler) map[string]float64 {
+// Scrape returns what a scrape of a registry gets, as [Parse] does.
+func Scrape(t testing.TB, registry prometheus.Gatherer) map[string]float64 {
 	t.Helper()
 	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
-	if got := w.Header().Get("Content-Type"); w.Code != http.StatusOK || got != metrics.ContentType {
-		t.Errorf("a scrape is answered %d with %q", w.Code, got)
+	promhttp.HandlerFor(registry, promhttp.HandlerOpts{}).
+		ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	if w.Code != http.StatusOK {
+		t.Errorf("a scrape gets %d: %s", w.Code, w.Body)
 	}
 	return Parse(t, w.Body.String())
 }
 
-// Of scrapes sources.
-func Of(t testing.TB, sources ...metrics.Source) map[string]float64 {
+// Of scrapes collectors.
+func Of(t testing.TB, collectors []prometheus.Collector) map[string]float64 {
 	t.Helper()
-	var registry metrics.Registry
-	registry.Register(sources...)
-	return Scrape(t, &registry)
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(collectors...)
+	return Scrape(t, registry)
 }
 
 // Parse returns the series of a scrape, as they are written, and their values.
