@@ -6,10 +6,15 @@ const follow = () => document.documentElement.classList.toggle("dark-mode", dark
 dark.addEventListener("change", follow);
 follow();
 
-// unfilled moves the examples of optional parameters into their descriptions.
-// Swagger UI would fill them in, so that whoever tries an operation makes it
-// depend on conditions that nothing meets.
-function unfilled(description) {
+// prepare changes what Swagger UI makes of the document:
+//
+// The examples of optional parameters move into their descriptions. Swagger UI
+// would fill them in, and an operation that is tried out would then depend on
+// conditions that no plant meets.
+//
+// The server is the one of the page, without a variable to fill in: the policy
+// of the page allows requests to no other.
+function prepare(description) {
   const operations = Object.values(description.paths).flatMap((path) => Object.values(path));
   const shared = Object.values(description.components.parameters);
   for (const parameter of operations.flatMap(({ parameters = [] }) => parameters).concat(shared)) {
@@ -17,21 +22,40 @@ function unfilled(description) {
     parameter.description += `\n\nExample: \`${parameter.example}\``;
     delete parameter.example;
   }
+  description.servers = [{ url: description.servers[0].variables.base_url.default }];
   return description;
 }
+
+// Sections shows a text with headings of the second level as sections that are
+// closed at first, so that the operations are on the first screen.
+const Sections = (Markdown, { React }) => (props) => {
+  const [start, ...sections] = (props.source ?? "").split(/^## /m);
+  const element = React.createElement;
+  return element(
+    React.Fragment,
+    null,
+    element(Markdown, { ...props, source: start }),
+    ...sections.map((section) => {
+      const [title] = section.split("\n", 1);
+      const summary = element("summary", null, element("h2", null, title));
+      return element("details", { key: title }, summary, element(Markdown, { ...props, source: section.slice(title.length) }));
+    }),
+  );
+};
 
 SwaggerUIBundle({
   dom_id: "#docs",
   url: "openapi.json", // relative to the page, which a proxy may have put below a path
   responseInterceptor: (response) => {
-    if (response.url.endsWith("/openapi.json")) response.text = JSON.stringify(unfilled(JSON.parse(response.text)));
+    if (response.url.endsWith("/openapi.json")) response.text = JSON.stringify(prepare(JSON.parse(response.text)));
     return response;
   },
   layout: "BaseLayout",
   presets: [SwaggerUIBundle.presets.apis],
+  plugins: [{ wrapComponents: { Markdown: Sections } }],
   deepLinking: true,
   displayRequestDuration: true,
   docExpansion: "list",
-  syntaxHighlight: { theme: "tomorrow-night" }, // the usual one has red on black
-  validatorUrl: null, // else the document of a service on the Internet is sent to one elsewhere
+  syntaxHighlight: { theme: "tomorrow-night" }, // the default has red on black
+  validatorUrl: null, // the default sends the document of a public service to another host
 });

@@ -103,6 +103,30 @@ function faint() {
   return [...list];
 }
 
+// long lists the lines of text on a page that have more than 75 characters. Code
+// is exempt.
+function long() {
+  const lines = [];
+  const range = document.createRange();
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  let line = {};
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (!text.parentElement.checkVisibility() || text.parentElement.closest("pre, textarea, option, svg, script")) continue;
+    let block = text.parentElement;
+    while (getComputedStyle(block).display.startsWith("inline")) block = block.parentElement;
+    for (const { 0: word, index } of text.data.matchAll(/\S+/g)) {
+      range.setStart(text, index);
+      range.setEnd(text, index + word.length);
+      const { left } = range.getBoundingClientRect();
+      if (block !== line.block || left <= line.left) lines.push((line = { block, words: [] }));
+      line.left = left;
+      line.words.push(word);
+    }
+  }
+  return lines.map(({ words }) => words.join(" ")).filter((words) => words.length > 75);
+}
+
 // visit uses the page of the service at an address, and stores one plant.
 async function visit(browser, name, address, id, options) {
   const context = await browser.newContext({ reducedMotion: "reduce", ...options });
@@ -111,6 +135,7 @@ async function visit(browser, name, address, id, options) {
   const wrong = await complaints(page, new URL(address).origin);
   const look = async (what, element) => {
     for (const text of await page.evaluate(faint)) wrong.push(`too faint, in ${what}: ${text}`);
+    for (const line of await page.evaluate(long)) wrong.push(`longer than 75 characters, in ${what}: ${line}`);
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     if (width > options.viewport.width) wrong.push(`too wide, in ${what}: ${width}`);
     if (pictures) await element.screenshot({ path: `${pictures}/${name}-${what}.png` });
@@ -127,7 +152,26 @@ async function visit(browser, name, address, id, options) {
     operations.map((operation) => operation.summary),
     "the operations, in the order of the document",
   );
+  if (!options.isMobile) {
+    for (const element of [page.locator(".opblock").first(), page.getByRole("button", { name: "Authorize" })]) {
+      const { y, height } = await element.boundingBox();
+      if (y + height > options.viewport.height) wrong.push(`not visible without scrolling: ${element} ends at y = ${y + height}`);
+    }
+    const { y } = await page.locator(".opblock").first().boundingBox();
+    console.log(`${name}: the first operation is at y = ${y}`);
+  }
+  await look("first-screen", page);
+
+  // The sections of the introduction are closed until they are needed.
+  const sections = page.locator(".info summary");
+  assert.deepEqual(
+    await sections.allTextContents(),
+    [...described.info.description.matchAll(/^## (.*)$/gm)].map(([, title]) => title),
+    "the sections of the introduction",
+  );
+  for (const section of await sections.all()) await section.click();
   await look("page", page.locator("body"));
+  for (const section of await sections.all()) await section.click();
 
   await page.getByRole("button", { name: "Authorize" }).click();
   const dialog = page.locator(".dialog-ux .modal-ux");
@@ -135,6 +179,9 @@ async function visit(browser, name, address, id, options) {
   await look("credentials", page);
   await dialog.getByRole("button", { name: "Apply credentials" }).click();
   await dialog.getByRole("button", { name: "Close" }).last().click();
+
+  await page.locator(".models").getByRole("button", { name: "ErrorCode" }).click();
+  await look("errors", page.locator(".models"));
 
   for (const { operationId, parameters: named = [] } of operations) {
     const parameters = named.map((it) => (it.$ref ? described.components.parameters[it.$ref.split("/").pop()] : it));
