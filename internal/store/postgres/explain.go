@@ -39,6 +39,10 @@ func explainURL(dsn string) error {
 		return errNotDSN
 	}
 	query := u.Query()
+	u.RawQuery = query.Encode()
+	if _, err := pgxpool.ParseConfig(u.String()); err == nil {
+		return errNotDSN // the mistake is between the parameters
+	}
 	for name, values := range query {
 		query.Del(name)
 		u.RawQuery = query.Encode()
