@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,7 +18,6 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/transfer"
@@ -366,114 +363,4 @@ func readFile(t *testing.T, name string) []byte {
 		t.Fatal(err)
 	}
 	return text
-}
-
-// Refused rows are told, and written, in the order of the file, whatever the
-// order of the responses.
-func TestRejectsAreInOrder(t *testing.T) {
-	r := launchServe(t)
-	dir := t.TempDir()
-	var taken, file, want strings.Builder
-	taken.WriteString("id,name,tag\n")
-	file.WriteString("id,name,tag\n")
-	want.WriteString("line,reason,id,name,tag\n")
-	for id := 1; id <= 3000; id++ {
-		row, reason := fmt.Sprintf("%d,plant,", id), ""
-		switch id % 250 {
-		case 0:
-			fmt.Fprintf(&taken, "%d,another,\n", id)
-			reason = fmt.Sprintf("the id %d belongs to another plant", id)
-		case 100:
-			row, reason = ",plant,", "has no id"
-		}
-		fmt.Fprintln(&file, row)
-		if reason != "" {
-			fmt.Fprintf(&want, "%d,%s,%s\n", id+1, reason, row)
-		}
-	}
-	for name, text := range map[string]string{"taken.csv": taken.String(), "plants.csv": file.String()} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r.command(t, "import", filepath.Join(dir, "taken.csv"))
-	var requests, ended atomic.Int64
-	later := make(chan struct{})
-	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
-		if requests.Add(1) == 1 { // its batch ends after others
-			select {
-			case <-later:
-			case <-time.After(20 * time.Second):
-				t.Error("no other request was sent while the first waits")
-			}
-		}
-		forward.ServeHTTP(w, req)
-		if ended.Add(1) == 10 {
-			close(later)
-		}
-	})
-	rejects := filepath.Join(dir, "rejects.csv")
-	cmd := newCommand(t, "plantstore", "import", filepath.Join(dir, "plants.csv"), "--rejects", rejects)
-	cmd.Env = (&remoteServer{proxy, r.token}).env()
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 2 {
-		t.Errorf("import ends with %v, want exit status 2\n%s", err, &stderr)
-	}
-	if diff := cmp.Diff(want.String(), string(readFile(t, rejects))); diff != "" {
-		t.Errorf("the file of refused rows (-want +got):\n%s", diff)
-	}
-	var lines []int
-	for _, m := range regexp.MustCompile(`(?m)^line (\d+): `).FindAllStringSubmatch(stderr.String(), -1) {
-		line, _ := strconv.Atoi(m[1])
-		lines = append(lines, line)
-	}
-	if len(lines) != 24 || !slices.IsSorted(lines) {
-		t.Errorf("stderr names the lines %v, want 24 in order", lines)
-	}
-}
-
-// While it waits for a service an import says so, for how long, and why.
-func TestImportSaysThatItWaits(t *testing.T) {
-	var broken atomic.Bool
-	broken.Store(true)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if broken.Load() {
-			w.WriteHeader(http.StatusBadGateway)
-			return
-		}
-		fmt.Fprintln(w, `{"created":2,"plants":[]}`)
-	}))
-	t.Cleanup(server.Close)
-	service, err := transfer.NewService(server.URL, "token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out strings.Builder
-	p := startProgress(&out, 0, service)
-	defer p.finish()
-	ended := make(chan error, 1)
-	go func() {
-		u := transfer.Upload{Service: service, Stored: func(int) {}, Refuse: func(transfer.RowError) {}}
-		_, err := u.Run(t.Context(), transfer.NewReader(strings.NewReader("id,name\n1,Rosa\n2,Ficus\n"), transfer.CSV))
-		ended <- err
-	}()
-	want := regexp.MustCompile(`^0 plants, waiting for the service for \d+s \(at most 1m0s\): http://\S+ answers 502 Bad Gateway `)
-	for deadline := time.Now().Add(20 * time.Second); !want.MatchString(p.line()); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the line is %q, want one like %s", p.line(), want)
-		}
-	}
-	broken.Store(false)
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(30 * time.Second):
-		t.Fatal("the import did not go on once the service was available")
-	}
-	if line := p.line(); strings.Contains(line, "waiting") {
-		t.Errorf("after the wait the line is %q", line)
-	}
 }

@@ -1,7 +1,12 @@
 package cli
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,4 +51,49 @@ func TestProgressWithoutEnd(t *testing.T) {
 			t.Errorf("it says %q, want %q", &out, want)
 		}
 	})
+}
+
+// While it waits for a service an import says so, for how long, and why.
+func TestImportSaysThatItWaits(t *testing.T) {
+	var broken atomic.Bool
+	broken.Store(true)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if broken.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		fmt.Fprintln(w, `{"created":2,"plants":[]}`)
+	}))
+	t.Cleanup(server.Close)
+	service, err := transfer.NewService(server.URL, "token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	p := startProgress(&out, 0, service)
+	defer p.finish()
+	ended := make(chan error, 1)
+	go func() {
+		u := transfer.Upload{Service: service, Stored: func(int) {}, Refuse: func(transfer.RowError) {}}
+		_, err := u.Run(t.Context(), transfer.NewReader(strings.NewReader("id,name\n1,Rosa\n2,Ficus\n"), transfer.CSV))
+		ended <- err
+	}()
+	want := regexp.MustCompile(`^0 plants, waiting for the service for \d+s \(at most 1m0s\): http://\S+ answers 502 Bad Gateway `)
+	for deadline := time.Now().Add(20 * time.Second); !want.MatchString(p.line()); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the line is %q, want one like %s", p.line(), want)
+		}
+	}
+	broken.Store(false)
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the import did not go on once the service was available")
+	}
+	if line := p.line(); strings.Contains(line, "waiting") {
+		t.Errorf("after the wait the line is %q", line)
+	}
 }
