@@ -153,7 +153,11 @@ func TestOpenRefuses(t *testing.T) {
 func TestOpenNewer(t *testing.T) {
 	openNewer := func(t *testing.T) *Store {
 		dsn := pgtest.DSN(t)
-		if err := open(t, dsn).Close(); err != nil {
+		store, err := Open(t.Context(), dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
 			t.Fatal(err)
 		}
 		conn := pgtest.Connect(t, dsn)
