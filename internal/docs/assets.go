@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Swagger UI, as internal/tools/swagger-ui unpacks it. Strings, because they
-// stay in the program's file until somebody asks for them.
+// The files of Swagger UI, as internal/tools/swagger-ui unpacks them. They are
+// strings, because a string stays in the file of the program until it is read.
 var (
 	//go:embed swagger-ui/swagger-ui-bundle.js.gz
 	bundle string
@@ -24,7 +24,7 @@ var (
 	notice string
 )
 
-// What the page adds to it.
+// The files that the page adds to Swagger UI.
 var (
 	//go:embed page/docs.js
 	script string
@@ -34,8 +34,8 @@ var (
 	favicon string
 )
 
-// assets is all that the page is made of. The licences ask to go where Swagger
-// UI goes.
+// assets are all files of the page. The licences must be distributed together
+// with Swagger UI.
 var assets = []file{
 	{name: "docs.css", mediaType: "text/css; charset=utf-8", content: ownStyles},
 	{name: "docs.js", mediaType: "text/javascript; charset=utf-8", content: script},
@@ -50,17 +50,17 @@ var assets = []file{
 type file struct {
 	name, mediaType string
 	content         string
-	gzipped         bool // the content is
+	gzipped         bool // content is compressed with gzip
 }
 
-// version tells one content of a file from another.
+// version identifies the content of a file.
 func (f file) version() string { return digest(f.content) }
 
 // asset serves a file.
 type asset struct {
 	file
 	version string
-	plain   func() string // what was gzipped, for those who cannot read that
+	plain   func() string // the uncompressed content, for clients that do not accept gzip
 }
 
 func newAsset(f file) *asset {
@@ -71,9 +71,10 @@ func newAsset(f file) *asset {
 
 func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	// The page asks for a file by its version too, so that what was kept never
-	// meets a newer page. In an upgrade the other server may be asked: then this
-	// is another version, which nobody must keep under that name.
+	// The page requests each file with its version, so that a cached file is never
+	// used with a newer page. During an upgrade, the request can reach a server that
+	// has another version of the file: caches must not keep that response under
+	// this URL.
 	if r.URL.Query().Get("v") == a.version {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	} else {
@@ -99,7 +100,7 @@ func gunzip(content string) string {
 		_, err = io.Copy(&plain, reader)
 	}
 	if err != nil {
-		panic(err) // a test reads every file
+		panic(err) // not reached: a test reads every file
 	}
 	return plain.String()
 }

@@ -9,17 +9,18 @@ import (
 	"strings"
 )
 
-// host is a name, an IPv4 address or an IPv6 address in brackets, with a port or
-// without: what cannot end a text in YAML or JSON, whoever sends it.
+// host matches a name, an IPv4 address or an IPv6 address in brackets, with or
+// without a port. No match contains a character that ends a string in YAML or
+// JSON, so a request cannot inject anything into the document.
 var host = regexp.MustCompile(`^(?i:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?$`)
 
-// ParseBaseURL reads the address of a service as its callers write it, as in
-// https://example.com/store. A slash at the end is taken off.
+// ParseBaseURL parses the address of the service as its clients use it, as in
+// https://example.com/store. It removes a trailing slash.
 func ParseBaseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, errors.Unwrap(err) // the text is the caller's to quote
+		return nil, errors.Unwrap(err) // without the text, which url.Error repeats
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, errors.New("it must begin with http:// or https://")
 	case u.User != nil:
@@ -36,9 +37,10 @@ func ParseBaseURL(text string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: strings.TrimSuffix(u.Path, "/"), RawPath: escaped}, nil
 }
 
-// requestURL is the address of the service as this request has it, or empty if
-// it names no host that makes sense. What proxies say in further headers, anyone
-// can say: behind one, the address is a setting.
+// requestURL returns the address of the service that a request was sent to, or an
+// empty string if the host of the request is not valid. It ignores the headers
+// that proxies add, because every client can send them: behind a proxy, the
+// address is a setting.
 func requestURL(r *http.Request) string {
 	if !host.MatchString(r.Host) {
 		return ""

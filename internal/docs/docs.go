@@ -1,10 +1,10 @@
-// Package docs explains the service to people and programs, without a token:
-// the document at /openapi.yaml and /openapi.json, and a page at /docs that
-// shows it in a browser, with Swagger UI, and sends requests from there.
+// Package docs serves the documentation of the API, without a token: the OpenAPI
+// document at /openapi.yaml and /openapi.json, and a page at /docs, which shows
+// the document with Swagger UI and can send requests.
 //
-// The page works without any other host, under a Content-Security-Policy that
-// allows no inline script or style, and below any path that a proxy puts before
-// it: every reference in it is relative.
+// The page loads nothing from other hosts. Its Content-Security-Policy allows no
+// inline script or style. Every reference in it is relative, so it works below
+// any path that a proxy adds.
 package docs
 
 import (
@@ -13,9 +13,10 @@ import (
 	"sync"
 )
 
-// Handlers returns what answers GET, by path. The document must name the
-// address of the service once, in double quotes; baseURL takes its place, or if
-// nil the address that a request was sent to.
+// Handlers returns the handlers of GET requests, by path. The document must
+// contain [documented], the default address of the service, exactly once, in
+// double quotes. The handlers replace it with baseURL or, if baseURL is nil, with
+// the address that the request was sent to.
 func Handlers(document []byte, baseURL *url.URL) (map[string]http.Handler, error) {
 	asYAML, err := newDocument("application/yaml", document, baseURL)
 	if err != nil {
@@ -23,10 +24,10 @@ func Handlers(document []byte, baseURL *url.URL) (map[string]http.Handler, error
 	}
 	handlers := map[string]http.Handler{
 		"/":             redirect("docs", http.StatusTemporaryRedirect),
-		"/docs":         onceAsked(newPage),
+		"/docs":         lazy(newPage),
 		"/docs/":        redirect("../docs", http.StatusPermanentRedirect),
 		"/openapi.yaml": asYAML,
-		"/openapi.json": onceAsked(func() http.Handler {
+		"/openapi.json": lazy(func() http.Handler {
 			asJSON, err := newJSONDocument(document, baseURL)
 			if err != nil {
 				panic(err) // a test reads the document
@@ -35,16 +36,16 @@ func Handlers(document []byte, baseURL *url.URL) (map[string]http.Handler, error
 		}),
 	}
 	for _, a := range assets {
-		handlers["/docs/"+a.name] = onceAsked(func() http.Handler { return newAsset(a) })
+		handlers["/docs/"+a.name] = lazy(func() http.Handler { return newAsset(a) })
 	}
 	return handlers, nil
 }
 
-// onceAsked makes a handler when it is first needed: a service that explains
-// itself to nobody starts faster and takes less memory.
-func onceAsked(newHandler func() http.Handler) http.Handler {
-	made := sync.OnceValue(newHandler)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { made().ServeHTTP(w, r) })
+// lazy returns a handler that newHandler creates at the first request. A service
+// whose documentation is not requested starts faster and needs less memory.
+func lazy(newHandler func() http.Handler) http.Handler {
+	handler := sync.OnceValue(newHandler)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) })
 }
 
 // redirect sends browsers that open the address of the service, or add a slash

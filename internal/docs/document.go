@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// documented is the address that stands in the document where that of the
-// service belongs: the default of its variable base_url.
+// documented is the address that the document in the repository has as the
+// default of its variable base_url. The service replaces it with its own.
 const documented = "http://127.0.0.1:8080"
 
-// document is the document in one of its forms, cut in two where the address of
-// the service belongs. Nothing is kept for an address, so that strangers who
-// make up hosts cost no memory.
+// document serves the OpenAPI document in one format, YAML or JSON. Its text is
+// in two parts, before and after the address of the service. Nothing is cached
+// for an address, so requests with invented hosts need no memory.
 type document struct {
 	mediaType     string
 	before, after string
-	digest        string // of both
-	baseURL       string // empty: that of the request
+	digest        string // of both parts
+	baseURL       string // if empty, the address that the request was sent to
 }
 
 func newDocument(mediaType string, text []byte, baseURL *url.URL) (*document, error) {
@@ -44,22 +44,22 @@ func newJSONDocument(inYAML []byte, baseURL *url.URL) (*document, error) {
 }
 
 func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// Anyone may keep it, but has to ask each time whether it still holds.
+	// Caches may store the document, but must revalidate it before each use.
 	w.Header().Set("Cache-Control", "no-cache")
 	address := d.baseURL
 	if address == "" {
-		// Some caches leave the host out of what they find an answer by.
+		// Some caches ignore the host when they look up a response.
 		w.Header().Set("Vary", "Host")
 		address = requestURL(r)
 	}
 	if address == "" {
 		address = documented
 	}
-	// The address fits into the quotes: it was checked.
+	// The address needs no escaping: ParseBaseURL or requestURL has checked it.
 	send(w, r, d.mediaType, digest(d.digest, address), d.before, `"`, address, `"`, d.after)
 }
 
-// digest makes an ETag of parts.
+// digest returns a hash of the parts, to be used as an ETag.
 func digest(parts ...string) string {
 	hash := sha256.New()
 	for _, part := range parts {

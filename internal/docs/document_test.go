@@ -17,7 +17,7 @@ import (
 	"github.com/plantstore/plantstore/api"
 )
 
-// forms are where the document is, what it is there, and what reads it.
+// forms are the formats of the document by path: its media type and its parser.
 var forms = map[string]struct {
 	mediaType string
 	unmarshal func([]byte, any) error
@@ -26,7 +26,7 @@ var forms = map[string]struct {
 	"/openapi.json": {"application/json", json.Unmarshal},
 }
 
-// handlers serves the documentation, with an address of its own or without.
+// handlers returns the handlers for a base URL, which may be empty.
 func handlers(t *testing.T, baseURL string) map[string]http.Handler {
 	t.Helper()
 	if baseURL == "" {
@@ -49,7 +49,8 @@ func must(t *testing.T) func(map[string]http.Handler, error) map[string]http.Han
 	}
 }
 
-// get asks a handler, after a change to the request.
+// get sends a GET request to a handler. change, if not nil, changes the request
+// before.
 func get(h http.Handler, change func(*http.Request)) *http.Response {
 	r := httptest.NewRequest(http.MethodGet, "http://plants.example/", nil)
 	if change != nil {
@@ -73,27 +74,28 @@ func withHost(host string) func(*http.Request) {
 	return func(r *http.Request) { r.Host = host }
 }
 
-// The address is a setting, or the one that the request was sent to.
+// The document has the address of the setting, or the one that the request was
+// sent to.
 func TestAddress(t *testing.T) {
 	for name, c := range map[string]struct {
 		baseURL string
 		change  func(*http.Request)
 		want    string
 	}{
-		"the request's host":  {"", nil, "http://plants.example"},
-		"its port":            {"", withHost("plants.example:81"), "http://plants.example:81"},
-		"an IPv6 address":     {"", withHost("[::1]:8080"), "http://[::1]:8080"},
-		"in small letters":    {"", withHost("Plants.EXAMPLE"), "http://plants.example"},
-		"TLS":                 {"", func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, "https://plants.example"},
-		"a setting":           {"https://example.org/store", nil, "https://example.org/store"},
-		"not what anyone can": {"", func(r *http.Request) { r.Header.Set("X-Forwarded-Host", "evil.example") }, "http://plants.example"},
+		"the request's host":          {"", nil, "http://plants.example"},
+		"its port":                    {"", withHost("plants.example:81"), "http://plants.example:81"},
+		"an IPv6 address":             {"", withHost("[::1]:8080"), "http://[::1]:8080"},
+		"in lower case":               {"", withHost("Plants.EXAMPLE"), "http://plants.example"},
+		"TLS":                         {"", func(r *http.Request) { r.TLS = &tls.ConnectionState{} }, "https://plants.example"},
+		"a setting":                   {"https://example.org/store", nil, "https://example.org/store"},
+		"X-Forwarded-Host is ignored": {"", func(r *http.Request) { r.Header.Set("X-Forwarded-Host", "evil.example") }, "http://plants.example"},
 	} {
 		hs := handlers(t, c.baseURL)
 		for path, form := range forms {
 			resp := get(hs[path], c.change)
 			var doc openapi3.T
 			if err := form.unmarshal([]byte(body(t, resp)), new(any)); err != nil {
-				t.Errorf("%s: %s is no %s: %v", name, path, form.mediaType, err)
+				t.Errorf("%s: %s is not %s: %v", name, path, form.mediaType, err)
 			}
 			resp = get(hs[path], c.change)
 			loaded, err := openapi3.NewLoader().LoadFromData([]byte(body(t, resp)))
@@ -120,7 +122,7 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// A host that means to be more than a host does not get into the document.
+// An invalid host does not get into the document.
 func TestHostileHosts(t *testing.T) {
 	hs := handlers(t, "")
 	for _, host := range []string{
@@ -131,14 +133,14 @@ func TestHostileHosts(t *testing.T) {
 			resp := get(hs[path], withHost(host))
 			text := body(t, resp)
 			if want := body(t, get(hs[path], withHost("127.0.0.1:8080"))); text != want {
-				t.Errorf("%s for the host %.20q is another than the one in the repository", path, host)
+				t.Errorf("%s for the host %.20q differs from the one in the repository", path, host)
 			}
 		}
 	}
 }
 
-// The YAML is the file of the repository, comments and order included, but for
-// the address.
+// The YAML is the file of the repository, with its comments and its order. Only
+// the address differs.
 func TestYAMLIsTheFile(t *testing.T) {
 	got := body(t, get(handlers(t, "https://example.org/store")["/openapi.yaml"], nil))
 	want := strings.Replace(string(api.Document), `"http://127.0.0.1:8080"`, `"https://example.org/store"`, 1)
@@ -146,11 +148,11 @@ func TestYAMLIsTheFile(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := body(t, get(handlers(t, "http://127.0.0.1:8080")["/openapi.yaml"], nil)); got != string(api.Document) {
-		t.Error("with the address of the file it is another file")
+		t.Error("with the address of the file, the YAML differs from the file")
 	}
 }
 
-// The JSON says what the YAML says, in the same order.
+// The JSON has the same content as the YAML, in the same order.
 func TestJSONIsTheYAML(t *testing.T) {
 	hs := handlers(t, "")
 	fromYAML, fromJSON := body(t, get(hs["/openapi.yaml"], nil)), body(t, get(hs["/openapi.json"], nil))
@@ -161,7 +163,7 @@ func TestJSONIsTheYAML(t *testing.T) {
 	if err := json.Unmarshal([]byte(fromJSON), &got); err != nil {
 		t.Fatal(err)
 	}
-	again, err := json.Marshal(want) // one kind of number
+	again, err := json.Marshal(want) // so that both have the same type of number
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +171,7 @@ func TestJSONIsTheYAML(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("JSON says something else (-yaml +json):\n%s", diff)
+		t.Errorf("JSON has other content (-yaml +json):\n%s", diff)
 	}
 	var inYAML, inJSON yaml.Node // JSON is YAML
 	if err := yaml.Unmarshal([]byte(fromYAML), &inYAML); err != nil {
@@ -214,7 +216,8 @@ func TestToJSON(t *testing.T) {
 	}
 }
 
-// Whoever has it is told so, and an address has one and the same bytes always.
+// A client that has the document gets a 304. All servers of one address send the
+// same bytes and ETag.
 func TestETag(t *testing.T) {
 	one, other := handlers(t, ""), handlers(t, "http://plants.example")
 	for path := range forms {
@@ -225,10 +228,10 @@ func TestETag(t *testing.T) {
 		}
 		same := get(other[path], nil)
 		if same.Header.Get("ETag") != etag || body(t, same) != body(t, resp) {
-			t.Errorf("%s is another on another server of the same address", path)
+			t.Errorf("%s differs on another server with the same address", path)
 		}
 		if got := get(one[path], withHost("other.example")).Header.Get("ETag"); got == etag {
-			t.Errorf("%s has ETag %s for another address, too", path, etag)
+			t.Errorf("%s has ETag %s for another address as well", path, etag)
 		}
 		for value, want := range map[string]int{
 			etag: 304, "W/" + etag: 304, "*": 304, `"x", ` + etag: 304, etag + `,"x"`: 304,
@@ -237,7 +240,7 @@ func TestETag(t *testing.T) {
 			resp := get(one[path], func(r *http.Request) { r.Header.Set("If-None-Match", value) })
 			text := body(t, resp)
 			if resp.StatusCode != want || (text == "") != (want == 304) || resp.Header.Get("ETag") != etag {
-				t.Errorf("%s with If-None-Match: %s answered %d and %d bytes with ETag %s, want %d", path, value, resp.StatusCode, len(text), resp.Header.Get("ETag"), want)
+				t.Errorf("%s with If-None-Match: %s = %d with %d bytes and ETag %s, want %d", path, value, resp.StatusCode, len(text), resp.Header.Get("ETag"), want)
 			}
 			if want == 304 && (resp.Header.Get("Cache-Control") == "" || resp.Header.Get("Vary") == "") {
 				t.Errorf("a 304 lacks headers of its 200: %v", resp.Header)
@@ -245,11 +248,11 @@ func TestETag(t *testing.T) {
 		}
 	}
 	if one, other := get(one["/openapi.yaml"], nil).Header.Get("ETag"), get(one["/openapi.json"], nil).Header.Get("ETag"); one == other {
-		t.Error("YAML and JSON have one ETag")
+		t.Error("YAML and JSON have the same ETag")
 	}
 }
 
-// A document with no place for the address, or with two, is not served.
+// Handlers fails for a document that does not contain the address exactly once.
 func TestDocumentWithoutAddress(t *testing.T) {
 	for _, text := range []string{"a: b", `a: "http://127.0.0.1:8080"` + "\n" + `b: "http://127.0.0.1:8080"`, "a: http://127.0.0.1:8080"} {
 		if _, err := Handlers([]byte(text), nil); err == nil {

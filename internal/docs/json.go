@@ -5,11 +5,11 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/oasdiff/yaml3" // which kin-openapi reads the document with, too
+	"github.com/oasdiff/yaml3" // the YAML parser of kin-openapi
 )
 
-// toJSON writes a document in YAML as JSON. The order of names stays: it is the
-// one in which readers meet the operations. Comments have no place there.
+// toJSON converts a document from YAML to JSON. It keeps the order of the members,
+// because the page shows the operations in that order. It drops comments.
 func toJSON(document []byte) ([]byte, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(document, &root); err != nil {
@@ -22,8 +22,9 @@ func toJSON(document []byte) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// writeJSON writes one value. Numbers are copied digit by digit. What JSON has
-// not, or the document no use for, is an error: dates, anchors, 0x10.
+// writeJSON writes one value. It copies numbers digit by digit. Values that JSON
+// does not have, or that the document does not need, are errors: dates, anchors,
+// 0x10.
 func writeJSON(enc *jsontext.Encoder, n *yaml.Node) error {
 	switch n.Kind {
 	case yaml.DocumentNode:
@@ -42,11 +43,11 @@ func writeJSON(enc *jsontext.Encoder, n *yaml.Node) error {
 			return enc.WriteValue(jsontext.Value(n.Value))
 		}
 	}
-	return fmt.Errorf("line %d: %q is nothing that JSON has", n.Line, n.Value)
+	return fmt.Errorf("line %d: %q has no equivalent in JSON", n.Line, n.Value)
 }
 
-// writeAll writes the values of an array, or names and values of an object in
-// turn, between its brackets.
+// writeAll writes an array or an object: the begin token, the children of n and
+// the end token. The children of an object are names and values in turn.
 func writeAll(enc *jsontext.Encoder, n *yaml.Node, begin, end jsontext.Token) error {
 	if err := enc.WriteToken(begin); err != nil {
 		return err

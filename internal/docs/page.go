@@ -9,9 +9,9 @@ import (
 //go:embed page/index.html
 var pageText string
 
-// policy lets the page load what this service serves, and nothing else: no
-// other host, no inline script or style, no frame around it. Swagger UI's style
-// sheet has its icons in it, as data.
+// policy is the Content-Security-Policy of the page. It allows only files of this
+// service: no other host, no inline script or style, no frame around the page.
+// The style sheet of Swagger UI contains its icons as data: URLs.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 

@@ -15,14 +15,15 @@ import (
 	"testing"
 )
 
-// Swagger UI is what was published: what is served has the checksums that were
-// written down when the package was unpacked, and nothing else lies beside it.
+// The files of Swagger UI are the published ones: the served files have the
+// checksums that were recorded when the package was unpacked, and the folder has
+// no other files.
 func TestSwaggerUIIsThePublishedOne(t *testing.T) {
 	sums, err := os.ReadFile("swagger-ui/SHA256SUMS")
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := map[string]bool{} // by the sum of what a browser gets
+	served := map[string]bool{} // by the checksum of the response body
 	for path, h := range handlers(t, "") {
 		if strings.HasPrefix(path, "/docs/") {
 			sum := sha256.Sum256([]byte(body(t, get(h, nil))))
@@ -33,10 +34,10 @@ func TestSwaggerUIIsThePublishedOne(t *testing.T) {
 	for line := range strings.Lines(string(sums)) {
 		sum, name, ok := strings.Cut(strings.TrimSpace(line), "  ")
 		if !ok {
-			t.Fatalf("SHA256SUMS has the line %q", line)
+			t.Fatalf("SHA256SUMS has an invalid line %q", line)
 		}
 		if !served[sum] {
-			t.Errorf("%s is not served as it was published", name)
+			t.Errorf("the served %s is not the published one", name)
 		}
 		if _, err := os.Stat("swagger-ui/" + name); err != nil {
 			name += ".gz"
@@ -53,28 +54,29 @@ func TestSwaggerUIIsThePublishedOne(t *testing.T) {
 	}
 	slices.Sort(files)
 	if !slices.Equal(there, files) {
-		t.Errorf("there are %q, but SHA256SUMS knows %q", there, files)
+		t.Errorf("the folder has %q, but SHA256SUMS lists %q", there, files)
 	}
 }
 
-// reference finds what a page refers to.
+// reference matches a reference in a page.
 var reference = regexp.MustCompile(`(?:src|href)="([^"]*)"`)
 
-// The page needs nothing but what is served beside it, wherever a proxy puts
-// that: every reference is relative, leads to something, and names its version.
+// The page needs only files of the service, and works below any path that a proxy
+// adds: every reference is relative, has a handler, and contains the version of
+// its file.
 func TestPageReferences(t *testing.T) {
 	hs := handlers(t, "")
 	resp := get(hs["/docs"], nil)
 	text := body(t, resp)
 	if resp.Header.Get("Content-Type") != "text/html; charset=utf-8" {
-		t.Errorf("the page is %s", resp.Header.Get("Content-Type"))
+		t.Errorf("the page has Content-Type %s", resp.Header.Get("Content-Type"))
 	}
 	found := 0
 	for _, m := range reference.FindAllStringSubmatch(text, -1) {
 		path, version, versioned := strings.Cut(m[1], "?v=")
 		h := hs["/"+path]
 		if h == nil {
-			t.Errorf("the page refers to %s, which is not there", m[1])
+			t.Errorf("the page refers to %s, which has no handler", m[1])
 			continue
 		}
 		found++
@@ -83,20 +85,20 @@ func TestPageReferences(t *testing.T) {
 		}
 		got := get(h, func(r *http.Request) { r.URL.RawQuery = "v=" + version })
 		if !versioned || got.Header.Get("Cache-Control") != "public, max-age=31536000, immutable" {
-			t.Errorf("%s is kept by %q", m[1], got.Header.Get("Cache-Control"))
+			t.Errorf("%s has Cache-Control %q", m[1], got.Header.Get("Cache-Control"))
 		}
 		for _, query := range []string{"", "v=", "v=another"} {
 			got := get(h, func(r *http.Request) { r.URL.RawQuery = query })
 			if got.Header.Get("Cache-Control") != "no-cache" {
-				t.Errorf("%s?%s is kept by %q", path, query, got.Header.Get("Cache-Control"))
+				t.Errorf("%s?%s has Cache-Control %q", path, query, got.Header.Get("Cache-Control"))
 			}
 		}
 	}
 	if found < 6 {
-		t.Errorf("the page has %d references, want the style sheets, the scripts and the icon at least", found)
+		t.Errorf("the page has %d references, want at least the style sheets, the scripts and the icon", found)
 	}
 	if strings.Contains(text, "style=") || regexp.MustCompile(`<style|<script[^>]*>[^<]|\son[a-z]+=`).MatchString(text) {
-		t.Error("the page has a script or a style in itself, which its policy forbids")
+		t.Error("the page has an inline script or style, which its policy forbids")
 	}
 }
 
@@ -109,15 +111,15 @@ func TestPagePolicy(t *testing.T) {
 		}
 	}
 	if strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") || strings.Contains(policy, "*") {
-		t.Errorf("the policy %q is lax", policy)
+		t.Errorf("the policy %q allows too much", policy)
 	}
 	if got := h.Get("Referrer-Policy"); got != "no-referrer" {
 		t.Errorf("Referrer-Policy is %q", got)
 	}
 }
 
-// Files travel compressed where the caller can read that, and are two things to
-// caches then.
+// Files are sent compressed if the client accepts gzip. Caches see the compressed
+// and the plain file as two representations, with two ETags.
 func TestEncodings(t *testing.T) {
 	hs := handlers(t, "")
 	for _, a := range assets {
@@ -127,13 +129,13 @@ func TestEncodings(t *testing.T) {
 			t.Errorf("%s: without Accept-Encoding: %v", a.name, plain.Header)
 		}
 		want := body(t, plain)
-		for accept, squeezed := range map[string]bool{
+		for accept, compressed := range map[string]bool{
 			"gzip": true, "gzip, deflate, br, zstd": true, "br, GZIP;q=0.5": true, "deflate,gzip ; q=1.0": true,
 			"gzip;q=0": false, "gzip;q=0.000": false, "identity": false, "br": false, "": false, "x-gzip-ish": false,
 		} {
 			resp := get(h, func(r *http.Request) { r.Header.Set("Accept-Encoding", accept) })
 			got := body(t, resp)
-			if squeezed = squeezed && a.gzipped; squeezed {
+			if compressed = compressed && a.gzipped; compressed {
 				reader, err := gzip.NewReader(strings.NewReader(got))
 				if err != nil {
 					t.Fatalf("%s: Accept-Encoding %q: %v", a.name, accept, err)
@@ -144,10 +146,10 @@ func TestEncodings(t *testing.T) {
 				}
 				got = b.String()
 			}
-			if got != want || (resp.Header.Get("Content-Encoding") == "gzip") != squeezed {
+			if got != want || (resp.Header.Get("Content-Encoding") == "gzip") != compressed {
 				t.Errorf("%s: Accept-Encoding %q: %d bytes with Content-Encoding %q", a.name, accept, len(got), resp.Header.Get("Content-Encoding"))
 			}
-			if (resp.Header.Get("ETag") == plain.Header.Get("ETag")) == squeezed {
+			if (resp.Header.Get("ETag") == plain.Header.Get("ETag")) == compressed {
 				t.Errorf("%s: Accept-Encoding %q: ETag %s, plain %s", a.name, accept, resp.Header.Get("ETag"), plain.Header.Get("ETag"))
 			}
 			if (resp.Header.Get("Vary") == "Accept-Encoding") != a.gzipped {
@@ -158,14 +160,14 @@ func TestEncodings(t *testing.T) {
 				r.Header.Set("If-None-Match", resp.Header.Get("ETag"))
 			})
 			if again.StatusCode != http.StatusNotModified || again.Header.Get("Content-Encoding") != "" {
-				t.Errorf("%s: Accept-Encoding %q: asked again, answered %d %v", a.name, accept, again.StatusCode, again.Header)
+				t.Errorf("%s: Accept-Encoding %q: a request with the ETag = %d %v", a.name, accept, again.StatusCode, again.Header)
 			}
 		}
 	}
 }
 
-// The references are relative: below a path that a proxy takes off, they lead to
-// the page, too.
+// The locations are relative, so they lead to the page below any path that a
+// proxy removes from requests.
 func TestRedirects(t *testing.T) {
 	hs := handlers(t, "")
 	for path, want := range map[string]struct {

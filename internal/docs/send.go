@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// send answers with a text, given in parts, or with 304 if the caller has it.
+// send writes a response whose body is the given parts, or a 304 if the client has
+// this version already.
 func send(w http.ResponseWriter, r *http.Request, mediaType, etag string, parts ...string) {
 	h := w.Header()
 	h.Set("ETag", `"`+etag+`"`)
@@ -25,13 +26,14 @@ func send(w http.ResponseWriter, r *http.Request, mediaType, etag string, parts 
 	h.Set("Content-Length", strconv.Itoa(length))
 	for _, part := range parts {
 		if _, err := io.WriteString(w, part); err != nil {
-			return // the caller has gone
+			return // the client has closed the connection
 		}
 	}
 }
 
 // has reports whether If-None-Match lists an entity tag (RFC 9110, section
-// 13.1.2). Ours have no comma in them, so a comma always parts two tags.
+// 13.1.2). Tags of this package contain no comma, so a comma always separates two
+// tags.
 func has(r *http.Request, etag string) bool {
 	for tag := range strings.SplitSeq(strings.Join(r.Header.Values("If-None-Match"), ","), ",") {
 		tag = strings.TrimSpace(tag)
@@ -44,7 +46,8 @@ func has(r *http.Request, etag string) bool {
 
 var gzipAccepted = regexp.MustCompile(`(?i)(?:^|,)[\t ]*gzip[\t ]*(?:;[\t ]*q=([0-9.]+)[\t ]*)?(?:,|$)`)
 
-// acceptsGzip reads Accept-Encoding (RFC 9110, section 12.5.3).
+// acceptsGzip reports whether Accept-Encoding allows gzip (RFC 9110, section
+// 12.5.3).
 func acceptsGzip(r *http.Request) bool {
 	m := gzipAccepted.FindStringSubmatch(strings.Join(r.Header.Values("Accept-Encoding"), ","))
 	return m != nil && (m[1] == "" || strings.Trim(m[1], "0.") != "")

@@ -1,4 +1,4 @@
-// Shows the document of the service that this page comes from.
+// Shows the OpenAPI document of the service that serves this page.
 "use strict";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -45,7 +45,7 @@ const Sections = (Markdown, { React }) => (props) => {
 
 SwaggerUIBundle({
   dom_id: "#docs",
-  url: "openapi.json", // relative to the page, which a proxy may have put below a path
+  url: "openapi.json", // relative to the page, so that it works below any path that a proxy adds
   responseInterceptor: (response) => {
     if (response.url.endsWith("/openapi.json")) response.text = JSON.stringify(prepare(JSON.parse(response.text)));
     return response;
