@@ -1,10 +1,9 @@
-// Uses the page at /docs as a person does, in Chromium: reads it, authorises,
-// creates a plant from it and reads the answer, in light and dark, on a desk
-// and on a phone, and below a path that a proxy takes off. Every host but the
-// service's is unknown to the browser, and anything that it complains about is
-// a failure.
+// Tests the page at /docs in Chromium: reads it, authorises, creates a plant and
+// reads the response, in light and dark, on a desktop and on a phone, and below a
+// path that a proxy removes. The browser can reach only the service. Every error
+// and warning of the browser is a failure.
 //
-// usage: node docs.mjs PLANTSTORE [FOLDER], a program, and where to put pictures
+// usage: node docs.mjs PLANTSTORE [FOLDER], the program and the folder for pictures
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -17,7 +16,7 @@ const token = "only-for-the-browser";
 const started = [];
 let log = ""; // of the programs, in case something fails
 
-// serve runs the program on a store in memory and returns its address.
+// serve runs the program with a store in memory and returns its address.
 async function serve(...args) {
   const child = spawn(program, ["serve", "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", ...args], {
     env: { PLANTSTORE_TOKEN: token },
@@ -32,8 +31,8 @@ async function serve(...args) {
   throw new Error("the program ended before it listened");
 }
 
-// proxy takes a path off the requests that begin with it, and sends them on to
-// what to.address is by then. It returns its own address, with the path.
+// proxy removes a path from the requests that begin with it, and forwards them to
+// to.address, which can be set later. It returns its own address, with the path.
 async function proxy(path, to) {
   const server = http.createServer((request, response) => {
     if (!request.url.startsWith(path + "/")) {
@@ -41,9 +40,9 @@ async function proxy(path, to) {
       return;
     }
     const { method, headers } = request;
-    const sent = http.request(to.address + request.url.slice(path.length), { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode, answer.headers);
-      answer.pipe(response);
+    const sent = http.request(to.address + request.url.slice(path.length), { method, headers }, (received) => {
+      response.writeHead(received.statusCode, received.headers);
+      received.pipe(response);
     });
     sent.on("error", () => response.destroy());
     request.pipe(sent);
@@ -53,8 +52,8 @@ async function proxy(path, to) {
   return `http://127.0.0.1:${server.address().port}${path}`;
 }
 
-// complaints lists, while it grows, what the browser finds wrong with a page,
-// and requests to anyone but the service.
+// complaints returns a list to which it adds every error and warning of the
+// browser about a page, and every request to another host.
 async function complaints(page, origin) {
   const list = [];
   await page.exposeFunction("complain", (text) => list.push(text));
@@ -73,9 +72,9 @@ async function complaints(page, origin) {
   return list;
 }
 
-// faint lists the texts of a page that stand out too little from what is behind
-// them: by less than 4.5 to 1, or 3 to 1 where they are large (WCAG 2.2, 1.4.3).
-// What cannot be used is exempt.
+// faint lists the texts of a page with too little contrast to their background:
+// less than 4.5 to 1, or 3 to 1 for large text (WCAG 2.2, 1.4.3). Disabled
+// elements are exempt.
 function faint() {
   const read = (colour) => colour.match(/[\d.]+/g).map(Number);
   const over = ([r, g, b, a = 1], below) => [r, g, b].map((c, i) => c * a + below[i] * (1 - a));
@@ -127,7 +126,7 @@ function long() {
   return lines.map(({ words }) => words.join(" ")).filter((words) => words.length > 75);
 }
 
-// visit uses the page of the service at an address, and stores one plant.
+// visit tests the page of the service at an address, and stores one plant.
 async function visit(browser, name, address, id, options) {
   const context = await browser.newContext({ reducedMotion: "reduce", ...options });
   const page = await context.newPage();
@@ -145,7 +144,8 @@ async function visit(browser, name, address, id, options) {
   assert.equal(described.servers[0].variables.base_url.default, address, "the address in the document");
   const operations = Object.values(described.paths).flatMap((path) => Object.values(path));
 
-  await page.goto(`${address}/docs`);
+  await page.goto(`${address}/`);
+  assert.equal(page.url(), `${address}/docs`, "where / leads");
   await page.locator(".opblock").nth(operations.length - 1).waitFor();
   assert.deepEqual(
     await page.locator(".opblock-summary-description").allTextContents(),
@@ -207,24 +207,24 @@ async function visit(browser, name, address, id, options) {
   console.log(`${name}: read, authorised, created plant ${id}`);
 }
 
-// create creates a plant from the page, and reads the answer there.
+// create creates a plant with the page, and reads the response in the page.
 async function create(block, id, tag) {
   await block.locator("textarea").fill(JSON.stringify({ id, name: "Ficus lyrata", tag }));
   await block.getByRole("button", { name: "Execute" }).click();
-  const answer = block.locator(".live-responses-table .response");
-  await answer.waitFor();
-  const status = (await answer.locator(".response-col_status").textContent()).trim();
-  const body = await answer.locator(".highlight-code code").first().textContent();
-  assert.deepEqual([status, JSON.parse(body)], ["200", { name: "Ficus lyrata", tag }], "the answer in the page");
+  const response = block.locator(".live-responses-table .response");
+  await response.waitFor();
+  const status = (await response.locator(".response-col_status").textContent()).trim();
+  const body = await response.locator(".highlight-code code").first().textContent();
+  assert.deepEqual([status, JSON.parse(body)], ["200", { name: "Ficus lyrata", tag }], "the response in the page");
 }
 
 const chromiums = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const executablePath = process.env.CHROMIUM ?? chromiums.find(existsSync);
-assert.ok(executablePath, "no Chromium here: install it, or name it in CHROMIUM");
+assert.ok(executablePath, "Chromium is not installed: install it, or set CHROMIUM to its path");
 const browser = await chromium.launch({
   executablePath,
   args: ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
-  chromiumSandbox: process.getuid?.() !== 0, // it refuses to work for root
+  chromiumSandbox: process.getuid?.() !== 0, // Chromium does not start with its sandbox as root
 });
 started.push({ kill: () => browser.close() });
 try {
