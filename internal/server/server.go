@@ -134,7 +134,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		}
 	}
 	server := newServer(handler, log)
-	farewell := prepareFarewell(server)
+	shutdown := newGracefulShutdown(server)
 	served := make(chan error, 1)
 	go func() { served <- serveOn(server, listener, cert) }()
 	health.Started(store.Ready)
@@ -150,12 +150,12 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	case <-ctx.Done():
 	}
 	health.Drain()   // before the listener retires
-	farewell.begin() // before anybody is told that it has
+	shutdown.begin() // before the log and the service manager announce it
 	log.Info("stopping", "drain", drainTime.String())
 	if err := notify(config.NotifySocket, "STOPPING=1"); err != nil {
 		log.Warn("the service manager does not know that this is the end", "err", err)
 	}
-	return farewell.stop(context.WithoutCancel(ctx), log, listener, served)
+	return shutdown.stop(context.WithoutCancel(ctx), log, listener, served)
 }
 
 // leastMemory is a limit of memory under which no usual load comes close.

@@ -12,96 +12,96 @@ import (
 )
 
 const (
-	// drainTime is how long requests in flight may take once the service has
-	// been told to stop. It is longer than any write may take.
+	// drainTime is how long a shutdown waits for requests in flight. It is longer
+	// than any write may take.
 	drainTime = 25 * time.Second
 
-	// idleGrace is how long a connection stays open then that has no request.
-	// Its client has not used it for that long, and so is unlikely to do so in
-	// the very moment in which it is closed.
+	// idleGrace is how long idle connections stay open during a shutdown. A client
+	// that sends nothing for so long is unlikely to send a request at the moment
+	// when its connection is closed.
 	idleGrace = 2 * time.Second
 )
 
-// farewell stops a server so that every request is answered whole or refused at
-// connect.
+// gracefulShutdown stops a server without losing a request: each one gets a
+// complete response, or its connection is refused.
 //
-// [http.Server.Shutdown] alone closes idle connections at once, and drops a
-// request that it has just read: a client that keeps its connections and sent
-// one in that moment gets nothing. Until a connection is closed HTTP/1.1 can
-// only say so with an answer (RFC 9112, 9.6). So it is said with the next
-// answer, and Shutdown is for what is left: HTTP/2, which says which requests it
-// has not begun, and connections that nobody uses.
-type farewell struct {
+// [http.Server.Shutdown] alone is not enough. It closes idle connections at once,
+// and drops a request that it has just read, so a client that sends a request on
+// a kept connection at that moment gets no response. HTTP/1.1 can announce the
+// end of a connection only in a response (RFC 9112, section 9.6). So every
+// response during the drain has Connection: close, and Shutdown closes only what
+// is left: idle connections, and those of HTTP/2, which says itself which requests
+// were not handled.
+type gracefulShutdown struct {
 	server   *http.Server
 	open     atomic.Int64 // connections
 	busy     atomic.Int64 // requests
 	begun    atomic.Bool
-	lastDone atomic.Int64 // when a request was done since then, or it began; Unix nanoseconds
+	lastDone atomic.Int64 // when the last request ended or the shutdown began; Unix nanoseconds
 }
 
-// prepareFarewell makes a server ready to be stopped. Its handler must have been
-// set, and it must have no ConnState.
-func prepareFarewell(server *http.Server) *farewell {
-	f := &farewell{server: server}
+// newGracefulShutdown prepares a server for a graceful shutdown. The server must
+// have its handler and no ConnState.
+func newGracefulShutdown(server *http.Server) *gracefulShutdown {
+	s := &gracefulShutdown{server: server}
 	next := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		f.busy.Add(1)
-		defer f.done()
-		if f.begun.Load() {
-			w.Header().Set("Connection", "close") // for HTTP/2 net/http makes GOAWAY of it
+		s.busy.Add(1)
+		defer s.done()
+		if s.begun.Load() {
+			w.Header().Set("Connection", "close") // in HTTP/2 net/http sends GOAWAY instead
 		}
 		next.ServeHTTP(w, r)
 	})
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
 		switch state {
 		case http.StateNew:
-			f.open.Add(1)
+			s.open.Add(1)
 		case http.StateClosed, http.StateHijacked:
-			f.open.Add(-1)
+			s.open.Add(-1)
 		}
 	}
-	return f
+	return s
 }
 
-func (f *farewell) done() {
-	if f.begun.Load() {
-		f.lastDone.Store(time.Now().UnixNano())
+func (s *gracefulShutdown) done() {
+	if s.begun.Load() {
+		s.lastDone.Store(time.Now().UnixNano())
 	}
-	f.busy.Add(-1)
+	s.busy.Add(-1)
 }
 
-// begin has every answer from now on say that its connection is closed.
-func (f *farewell) begin() {
-	f.lastDone.Store(time.Now().UnixNano())
-	f.begun.Store(true)
+// begin adds Connection: close to every response from now on.
+func (s *gracefulShutdown) begin() {
+	s.lastDone.Store(time.Now().UnixNano())
+	s.begun.Store(true)
 }
 
-// stop stops the server that serves l, after begin; served is where its Serve
-// returns.
-func (f *farewell) stop(ctx context.Context, log *slog.Logger, l listener, served <-chan error) error {
+// stop drains and closes the server of l. begin must be called before; served
+// receives the result of Serve.
+func (s *gracefulShutdown) stop(ctx context.Context, log *slog.Logger, l listener, served <-chan error) error {
 	ctx, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
 	if err := l.retire(); err != nil {
-		log.Warn("who connects in this moment may be reset", "err", err)
+		log.Warn("new connections may be reset while the listener closes", "err", err)
 	}
 	select {
-	case <-served: // nothing is accepted any more
+	case <-served: // no connection is accepted any more
 	case <-ctx.Done():
 	}
-	f.awaitClients(ctx)
-	if err := f.server.Shutdown(ctx); err != nil {
-		return errors.Join(fmt.Errorf("requests in flight after %v were cut off: %w", drainTime, err), f.server.Close())
+	s.awaitClients(ctx)
+	if err := s.server.Shutdown(ctx); err != nil {
+		return errors.Join(fmt.Errorf("requests in flight after %v were cut off: %w", drainTime, err), s.server.Close())
 	}
 	return nil
 }
 
-// awaitClients waits until every client has gone, or those who are left do
-// nothing.
-func (f *farewell) awaitClients(ctx context.Context) {
+// awaitClients waits until all connections are closed, or idle for idleGrace.
+func (s *gracefulShutdown) awaitClients(ctx context.Context) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for f.open.Load() > 0 {
-		if f.busy.Load() == 0 && time.Since(time.Unix(0, f.lastDone.Load())) > idleGrace {
+	for s.open.Load() > 0 {
+		if s.busy.Load() == 0 && time.Since(time.Unix(0, s.lastDone.Load())) > idleGrace {
 			return
 		}
 		select {
