@@ -73,7 +73,7 @@ func tokenRotateCommand(sys system) *cli.Command {
 			// Until then a server may refuse the new secret, and whoever reads
 			// the token may use it at once. It is printed in any case.
 			select {
-			case <-time.After(token.RememberFor):
+			case <-time.After(token.CacheTTL):
 			case <-ctx.Done():
 			}
 			fmt.Fprintf(sys.stderr, "token %q %s; %s; the new one is shown this once:\n",

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// RememberFor is how long a [Verifier] believes an answer of the store,
+	// CacheTTL is how long a [Verifier] believes an answer of the store,
 	// counted from the question. A change is obeyed everywhere within a second;
 	// this is half of it.
-	RememberFor = 500 * time.Millisecond
+	CacheTTL = 500 * time.Millisecond
 
 	// lookupTime is how long the store may take over an answer. It does not
 	// depend on who asked first and may have gone since.
 	lookupTime = 5 * time.Second
 
-	// A memory holds at most twice as many answers of each kind, some 400 bytes
+	// A cache holds at most twice as many answers of each kind, some 400 bytes
 	// each. They are apart, so that no flood of unknown ids drives out the
 	// tokens that exist.
 	maxFound   = 8192
@@ -44,11 +44,11 @@ type lookup struct {
 	err   error
 }
 
-func (l *lookup) fresh(now time.Time) bool { return now.Sub(l.began) < RememberFor }
+func (l *lookup) fresh(now time.Time) bool { return now.Sub(l.began) < CacheTTL }
 
-// memory asks the store for tokens and remembers its answers for RememberFor.
+// cache asks the store for tokens and remembers its answers for CacheTTL.
 // Questions about one id at one time become one.
-type memory struct {
+type cache struct {
 	store          Store
 	mu             sync.RWMutex
 	found, missing recent
@@ -58,8 +58,8 @@ type memory struct {
 	lookups      *semaphore.Weighted
 }
 
-func newMemory(store Store) memory {
-	return memory{
+func newCache(store Store) cache {
+	return cache{
 		store:   store,
 		found:   recent{limit: maxFound},
 		missing: recent{limit: maxMissing},
@@ -69,7 +69,7 @@ func newMemory(store Store) memory {
 }
 
 // metrics are the numbers of look-ups and of entries.
-func (m *memory) metrics() []prometheus.Collector {
+func (c *cache) metrics() []prometheus.Collector {
 	lookups := func(result string, n *atomic.Uint64) prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name:        "plantstore_token_cache_lookups_total",
@@ -78,41 +78,41 @@ func (m *memory) metrics() []prometheus.Collector {
 		}, func() float64 { return float64(n.Load()) })
 	}
 	return []prometheus.Collector{
-		lookups("hit", &m.hits),
-		lookups("miss", &m.misses),
+		lookups("hit", &c.hits),
+		lookups("miss", &c.misses),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "plantstore_token_cache_entries",
 			Help: "Tokens in the cache, unknown ones included.",
 		}, func() float64 {
-			m.mu.RLock()
-			defer m.mu.RUnlock()
-			return float64(m.found.size() + m.missing.size())
+			c.mu.RLock()
+			defer c.mu.RUnlock()
+			return float64(c.found.size() + c.missing.size())
 		}),
 	}
 }
 
-// lookUp returns what the store says, or said less than RememberFor before now,
+// lookUp returns what the store says, or said less than CacheTTL before now,
 // about an id.
-func (m *memory) lookUp(ctx context.Context, id string, now time.Time) (*lookup, error) {
-	m.mu.RLock()
-	l := m.remembered(id, now)
-	m.mu.RUnlock()
+func (c *cache) lookUp(ctx context.Context, id string, now time.Time) (*lookup, error) {
+	c.mu.RLock()
+	l := c.cached(id, now)
+	c.mu.RUnlock()
 	if l != nil {
-		m.hits.Add(1)
+		c.hits.Add(1)
 		return l, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	if l = m.remembered(id, now); l != nil { // meanwhile
-		m.mu.Unlock()
-		m.hits.Add(1)
+	c.mu.Lock()
+	if l = c.cached(id, now); l != nil { // meanwhile
+		c.mu.Unlock()
+		c.hits.Add(1)
 		return l, nil
 	}
-	if l = m.pending[id]; l != nil && l.fresh(now) {
-		m.mu.Unlock()
-		m.hits.Add(1)
+	if l = c.pending[id]; l != nil && l.fresh(now) {
+		c.mu.Unlock()
+		c.hits.Add(1)
 		select {
 		case <-l.done:
 			return l, l.err
@@ -122,52 +122,52 @@ func (m *memory) lookUp(ctx context.Context, id string, now time.Time) (*lookup,
 	}
 	id = strings.Clone(id) // it is part of a whole Authorization header
 	l = &lookup{began: now, done: make(chan struct{}), err: ErrUnavailable}
-	m.pending[id] = l
-	inUse := m.found.has(id)
-	m.mu.Unlock()
-	m.misses.Add(1)
-	m.ask(ctx, id, l, inUse)
+	c.pending[id] = l
+	inUse := c.found.has(id)
+	c.mu.Unlock()
+	c.misses.Add(1)
+	c.ask(ctx, id, l, inUse)
 	return l, l.err
 }
 
 // ask has l answered by the store and remembers the answer. Ids that are not in
 // use wait in order for one of maxLookups.
-func (m *memory) ask(ctx context.Context, id string, l *lookup, inUse bool) {
+func (c *cache) ask(ctx context.Context, id string, l *lookup, inUse bool) {
 	defer func() { // also if the store panics: others wait
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if m.pending[id] == l {
-			delete(m.pending, id)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.pending[id] == l {
+			delete(c.pending, id)
 		}
 		switch {
 		case l.err == nil:
-			m.found.put(id, l)
+			c.found.put(id, l)
 		case errors.Is(l.err, ErrNotFound):
 			l.token, l.err = Token{}, nil
-			m.missing.put(id, l)
+			c.missing.put(id, l)
 		}
 		close(l.done)
 	}()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTime)
 	defer cancel()
 	if !inUse {
-		if m.lookups.Acquire(ctx, 1) != nil {
+		if c.lookups.Acquire(ctx, 1) != nil {
 			return // l.err is ErrUnavailable
 		}
-		defer m.lookups.Release(1)
+		defer c.lookups.Release(1)
 	}
-	l.token, l.err = m.store.Token(ctx, id)
+	l.token, l.err = c.store.Token(ctx, id)
 }
 
-// remembered returns a fresh answer, or nil. The caller holds mu.
-func (m *memory) remembered(id string, now time.Time) *lookup {
-	if l := m.found.get(id, now); l != nil {
+// cached returns a fresh answer, or nil. The caller holds mu.
+func (c *cache) cached(id string, now time.Time) *lookup {
+	if l := c.found.get(id, now); l != nil {
 		return l
 	}
-	return m.missing.get(id, now)
+	return c.missing.get(id, now)
 }
 
-// recent holds lookups of the last RememberFor, and at most twice as many as
+// recent holds lookups of the last CacheTTL, and at most twice as many as
 // its limit: when the young ones are that many or that old, the old ones go.
 type recent struct {
 	limit      int
@@ -192,7 +192,7 @@ func (r *recent) size() int { return len(r.young) + len(r.old) }
 func (r *recent) has(id string) bool { return r.young[id] != nil || r.old[id] != nil }
 
 func (r *recent) put(id string, l *lookup) {
-	if r.young == nil || len(r.young) >= r.limit || l.began.Sub(r.turned) >= RememberFor {
+	if r.young == nil || len(r.young) >= r.limit || l.began.Sub(r.turned) >= CacheTTL {
 		r.young, r.old, r.turned = map[string]*lookup{}, r.young, l.began
 	}
 	r.young[id] = l

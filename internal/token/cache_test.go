@@ -32,9 +32,9 @@ func (s *onlyOne) Token(_ context.Context, id string) (Token, error) {
 func TestFloodOfUnknown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &onlyOne{id: "the one"}
-		m := newMemory(store)
+		c := newCache(store)
 		look := func(id string) {
-			if _, err := m.lookUp(t.Context(), id, time.Now()); err != nil {
+			if _, err := c.lookUp(t.Context(), id, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -42,11 +42,11 @@ func TestFloodOfUnknown(t *testing.T) {
 		for i := range 20 * maxMissing {
 			look(fmt.Sprint("unknown ", i))
 		}
-		if got := len(m.missing.young) + len(m.missing.old); got > 2*maxMissing {
+		if got := len(c.missing.young) + len(c.missing.old); got > 2*maxMissing {
 			t.Errorf("remembers %d unknown ids, want at most %d", got, 2*maxMissing)
 		}
-		if len(m.pending) != 0 {
-			t.Errorf("%d look-ups are still under way", len(m.pending))
+		if len(c.pending) != 0 {
+			t.Errorf("%d look-ups are still under way", len(c.pending))
 		}
 		asked := store.lookups
 		look(store.id)
@@ -54,27 +54,27 @@ func TestFloodOfUnknown(t *testing.T) {
 		if store.lookups != asked {
 			t.Error("the flood made the store be asked again about a token that exists, or about the latest unknown one")
 		}
-		time.Sleep(RememberFor)
+		time.Sleep(CacheTTL)
 		look("another")
-		time.Sleep(RememberFor)
+		time.Sleep(CacheTTL)
 		look("yet another")
-		if got := len(m.missing.young) + len(m.missing.old); got != 2 {
+		if got := len(c.missing.young) + len(c.missing.old); got != 2 {
 			t.Errorf("a second after the flood %d unknown ids are remembered, want 2", got)
 		}
 	})
 }
 
 // What the store need not be asked is a hit.
-func TestMemoryMetrics(t *testing.T) {
+func TestCacheMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &onlyOne{id: "the one"}
-		m := newMemory(store)
+		c := newCache(store)
 		for _, id := range []string{"the one", "the one", "another", "the one", "another"} {
-			if _, err := m.lookUp(t.Context(), id, time.Now()); err != nil {
+			if _, err := c.lookUp(t.Context(), id, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got := metricstest.Of(t, m.metrics())
+		got := metricstest.Of(t, c.metrics())
 		want := map[string]float64{
 			`plantstore_token_cache_lookups_total{result="hit"}`:  3,
 			`plantstore_token_cache_lookups_total{result="miss"}`: float64(store.lookups),

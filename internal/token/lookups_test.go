@@ -93,7 +93,7 @@ func TestLookupGivesUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer v.Close()
-		if !v.memory.lookups.TryAcquire(maxLookups) {
+		if !v.cache.lookups.TryAcquire(maxLookups) {
 			t.Fatal("look-ups are under way")
 		}
 		_, text := New("n", nil, 0)

@@ -24,7 +24,7 @@ type Verifier struct {
 	static    *Token // nil: there is none
 	text      string // of the static token, for Redact
 	temporary Token  // the zero Token: there is none
-	memory    memory
+	cache     cache
 	uses      uses
 }
 
@@ -33,7 +33,7 @@ type Verifier struct {
 // refuses a static token that is easily guessed or that no Authorization header
 // can carry. Close the Verifier before the store.
 func NewVerifier(store Store, static string) (*Verifier, error) {
-	v := &Verifier{memory: newMemory(store), uses: uses{store: store, closing: make(chan struct{})}}
+	v := &Verifier{cache: newCache(store), uses: uses{store: store, closing: make(chan struct{})}}
 	if err := CheckStatic(static); err != nil || static == "" {
 		return v, err
 	}
@@ -78,7 +78,7 @@ func (v *Verifier) Verify(ctx context.Context, text string) (Token, error) {
 		}
 		return v.temporary, nil
 	}
-	l, err := v.memory.lookUp(ctx, id, now)
+	l, err := v.cache.lookUp(ctx, id, now)
 	if err != nil {
 		return Token{}, err
 	}
@@ -105,7 +105,7 @@ func (v *Verifier) Redact(s string) string { return Redact(s, v.text) }
 
 // Metrics tells how often the store was asked for a token, and how many tokens
 // the cache has.
-func (v *Verifier) Metrics() []prometheus.Collector { return v.memory.metrics() }
+func (v *Verifier) Metrics() []prometheus.Collector { return v.cache.metrics() }
 
 // Close writes down the last uses that are not written yet and returns the
 // error of doing so. Tokens may still be verified while it runs and after it,
