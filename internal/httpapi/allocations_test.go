@@ -15,7 +15,7 @@ import (
 func TestAllocations(t *testing.T) {
 	handler := newBareHandler(t, newMapPlants(1000), openStore(t), slog.New(slog.DiscardHandler))
 	most := map[string]float64{"createPlant": 25, "getPlant": 15, "listPlants": 32}
-	for _, e := range exchanges {
+	for _, e := range benchRequests {
 		t.Run(e.name, func(t *testing.T) {
 			got := testing.AllocsPerRun(1000, e.caller(t, handler))
 			if t.Logf("figures: %s allocates %v times", e.name, got); got > most[e.name] {

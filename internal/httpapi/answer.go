@@ -90,7 +90,7 @@ const countedByServer = 2048
 // everything does that encoding/json writes.
 func (b *answerBody) send(w http.ResponseWriter, status int) error {
 	b.text = append(b.text, '\n')
-	exchangeOf(w).page.made(cap(b.text))
+	recorderOf(w).list.made(cap(b.text))
 	h := w.Header()
 	h["Content-Type"] = jsonTypeHeader
 	if len(b.text) >= countedByServer {

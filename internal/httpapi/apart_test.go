@@ -14,8 +14,8 @@ import (
 // buffers, have nothing of each other.
 func TestRequestsAreApart(t *testing.T) {
 	handler := newBareHandler(t, newMapPlants(0), openStore(t), slog.New(slog.DiscardHandler))
-	call := func(method, path, body string) (status int, answer string) {
-		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+	call := func(method, path, content string) (status int, body string) {
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(content))
 		r.Header.Set("Authorization", "Bearer "+staticToken)
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
@@ -28,16 +28,16 @@ func TestRequestsAreApart(t *testing.T) {
 			for n := range 100 {
 				id, name := caller*1000+n, strings.Repeat(string(rune('a'+caller)), n*n%5000)
 				tag := []string{"", fmt.Sprintf(`,"tag":"%d"`, id)}[n%2]
-				if status, answer := call(http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":%q%s}`, id, name, tag)); status != http.StatusOK ||
-					answer != fmt.Sprintf(`{"name":%q%s}`+"\n", name, tag) {
-					t.Errorf("plant %d was answered %d %s", id, status, answer)
+				if status, body := call(http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":%q%s}`, id, name, tag)); status != http.StatusOK ||
+					body != fmt.Sprintf(`{"name":%q%s}`+"\n", name, tag) {
+					t.Errorf("plant %d was answered %d %s", id, status, body)
 				}
-				if status, answer := call(http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"tag":%q}`, id, name)); status != http.StatusBadRequest {
-					t.Errorf("a plant without a name was answered %d %s", status, answer)
+				if status, body := call(http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"tag":%q}`, id, name)); status != http.StatusBadRequest {
+					t.Errorf("a plant without a name was answered %d %s", status, body)
 				}
-				if status, answer := call(http.MethodGet, fmt.Sprintf("/plants/%d", id), ""); status != http.StatusOK ||
-					!strings.HasPrefix(answer, fmt.Sprintf(`{"id":%d,"name":%q%s,"etag"`, id, name, tag)) {
-					t.Errorf("plant %d is %d %s", id, status, answer)
+				if status, body := call(http.MethodGet, fmt.Sprintf("/plants/%d", id), ""); status != http.StatusOK ||
+					!strings.HasPrefix(body, fmt.Sprintf(`{"id":%d,"name":%q%s,"etag"`, id, name, tag)) {
+					t.Errorf("plant %d is %d %s", id, status, body)
 				}
 			}
 		})

@@ -42,7 +42,7 @@ func lacksScope(s token.Scope) *failure {
 func (v validator) authenticate(ctx context.Context, h http.Header, r *http.Request) (token.Token, error) {
 	caller, err := v.identify(ctx, r)
 	if err == errBadCredentials || errors.Is(err, token.ErrInvalid) {
-		return token.Token{}, v.strangers.failed(h, r, err)
+		return token.Token{}, v.failedAuth.failed(h, r, err)
 	}
 	return caller, err
 }

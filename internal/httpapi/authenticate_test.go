@@ -98,14 +98,14 @@ func TestEveryOperation(t *testing.T) {
 			walked++
 			t.Run(method+" "+path, func(t *testing.T) {
 				needed := token.Scope(fmt.Sprint(operation.Extensions["x-required-scope"]))
-				send := func(authorization string) answer {
+				send := func(authorization string) response {
 					r := httptest.NewRequestWithContext(t.Context(), method, target, untouchable{t})
 					if authorization != "" {
 						r.Header.Set("Authorization", authorization)
 					}
 					w := httptest.NewRecorder()
 					handler.ServeHTTP(w, r)
-					return answer{w.Result(), w.Body.String()}
+					return response{w.Result(), w.Body.String()}
 				}
 				send("").wantError(t, plantapi.CodeNoCredentials)
 				send("Bearer nonsense").wantError(t, plantapi.CodeBadCredentials)
@@ -211,7 +211,7 @@ func TestStrangersBodyIsUnread(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)
-			answer{w.Result(), w.Body.String()}.wantError(t, want)
+			response{w.Result(), w.Body.String()}.wantError(t, want)
 		}
 	}
 }
@@ -234,6 +234,6 @@ func TestTokenStoreDown(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		newHandler(t, store, faultyTokens{store, err}).ServeHTTP(w, r)
-		answer{w.Result(), w.Body.String()}.wantError(t, want)
+		response{w.Result(), w.Body.String()}.wantError(t, want)
 	}
 }

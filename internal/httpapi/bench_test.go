@@ -27,7 +27,7 @@ func BenchmarkHandler(b *testing.B) {
 	store := openStore(b)
 	plants := newMapPlants(1000)
 	ours := newBareHandler(b, plants, store, slog.New(slog.DiscardHandler))
-	for _, c := range exchanges {
+	for _, c := range benchRequests {
 		for _, h := range []struct {
 			name    string
 			handler http.Handler
@@ -64,10 +64,10 @@ func BenchmarkCreatePlant(b *testing.B) {
 	})
 }
 
-// exchange is a request that the handler is measured with.
-type exchange struct{ name, method, target, body string }
+// benchRequest is a request that the handler is measured with.
+type benchRequest struct{ name, method, target, body string }
 
-var exchanges = []exchange{
+var benchRequests = []benchRequest{
 	{"createPlant", http.MethodPost, "/plants", `{"id":123456,"name":"Ficus lyrata","tag":"Moraceae"}`},
 	{"getPlant", http.MethodGet, "/plants/123", ""},
 	{"listPlants", http.MethodGet, "/plants?limit=100", ""},
@@ -75,7 +75,7 @@ var exchanges = []exchange{
 
 // caller returns a function that has the handler answer the request. It
 // allocates nothing itself.
-func (e exchange) caller(tb testing.TB, handler http.Handler) func() {
+func (e benchRequest) caller(tb testing.TB, handler http.Handler) func() {
 	tb.Helper()
 	r := httptest.NewRequestWithContext(tb.Context(), e.method, e.target, nil)
 	r.Header.Set("Authorization", "Bearer "+staticToken)
@@ -196,7 +196,7 @@ func (f floor) create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Location", "/plants/"+strconv.FormatInt(p.ID, 10))
-	f.answer(w, plantapi.Plant{Name: p.Name, Tag: p.Tag})
+	f.write(w, plantapi.Plant{Name: p.Name, Tag: p.Tag})
 }
 
 func (f floor) get(w http.ResponseWriter, r *http.Request) {
@@ -211,7 +211,7 @@ func (f floor) get(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("ETag", `"`+p.ETag+`"`)
-	f.answer(w, stored(p))
+	f.write(w, stored(p))
 }
 
 func (f floor) list(w http.ResponseWriter, r *http.Request) {
@@ -224,14 +224,14 @@ func (f floor) list(w http.ResponseWriter, r *http.Request) {
 	if more {
 		w.Header().Set("Link", "</plants?after="+strconv.FormatInt(plants[len(plants)-1].ID, 10)+`>; rel="next"`)
 	}
-	answer := make([]plantapi.StoredPlant, len(plants))
+	page := make([]plantapi.StoredPlant, len(plants))
 	for i, p := range plants {
-		answer[i] = stored(p)
+		page[i] = stored(p)
 	}
-	f.answer(w, answer)
+	f.write(w, page)
 }
 
-func (floor) answer(w http.ResponseWriter, body any) {
+func (floor) write(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(body)
 }

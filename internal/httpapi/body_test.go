@@ -253,7 +253,7 @@ func filled(n int) string {
 
 // speak sends a request as it is written over a connection of its own, closes
 // the sending half if told to, and returns the answer.
-func (s *service) speak(request string, halfClose bool) answer {
+func (s *service) speak(request string, halfClose bool) response {
 	s.t.Helper()
 	a := s.speakUnheld(request, halfClose)
 	line := strings.Fields(request)
@@ -270,7 +270,7 @@ func (s *service) speak(request string, halfClose bool) answer {
 
 // speakUnheld is speak for requests that net/http refuses before there is a
 // handler, in words of its own.
-func (s *service) speakUnheld(request string, halfClose bool) answer {
+func (s *service) speakUnheld(request string, halfClose bool) response {
 	s.t.Helper()
 	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(s.url, "http://"), 10*time.Second)
 	if err != nil {
@@ -295,5 +295,5 @@ func (s *service) speakUnheld(request string, halfClose bool) answer {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return answer{resp, string(body)}
+	return response{resp, string(body)}
 }

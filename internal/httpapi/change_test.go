@@ -74,7 +74,7 @@ func TestPut(t *testing.T) {
 	s.wantNone(2)
 
 	replaced := s.call(http.MethodPut, "/plants/-1", `{"name":"b"}`, header("If-Match", `"`+created.plant(t).ETag+`"`)).wantStatus(t, http.StatusOK)
-	for _, a := range []answer{created, replaced} {
+	for _, a := range []response{created, replaced} {
 		if got := a.Header.Values("ETag"); len(got) > 0 {
 			t.Errorf("PUT answered with ETag %q: what is stored is not what was sent", got)
 		}

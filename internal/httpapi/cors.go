@@ -22,8 +22,8 @@ const (
 // nothing of a 401 but that something failed. Cookies and other ambient
 // credentials are never allowed; the token is a header that the page sets.
 type cors struct {
-	origins []string // exact, or *
-	routes  routes
+	origins  []string // exact, or *
+	fallback fallback
 }
 
 // allow adds the headers; without origins it is next itself.
@@ -46,7 +46,7 @@ func (c cors) allow(next http.Handler) http.Handler {
 			h.Set("Access-Control-Allow-Origin", origin)
 		}
 		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
-			if methods := c.routes.allowed(routePath(r)); methods != "" {
+			if methods := c.fallback.allowed(routePath(r)); methods != "" {
 				h.Set("Access-Control-Allow-Methods", strings.TrimSuffix(methods, ", "+http.MethodOptions))
 				h.Set("Access-Control-Allow-Headers", corsRequestHeaders)
 				h.Set("Access-Control-Max-Age", corsMaxAge)

@@ -85,15 +85,15 @@ type failures struct {
 // write answers a request with an error. Nothing of the error reaches the
 // caller but what its failure says; observe logs the whole of a 5xx.
 func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
-	x := exchangeOf(w)
-	if x.begun() {
+	rec := recorderOf(w)
+	if rec.begun() {
 		// The answer was under way: the caller has gone, or what follows would
 		// make two answers of one. There is nobody left to tell.
-		x.cut = err
+		rec.cut = err
 		return
 	}
 	f := failureOf(err)
-	fs.note(x, f.code, err)
+	fs.note(rec, f.code, err)
 	status := int(f.code) / 100
 	body := plantapi.Error{Error: int32(f.code), Message: f.message}
 	if len(f.details) > 0 {
@@ -110,14 +110,14 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Connection", "close") // what follows is not a request
 	}
 	if status >= 500 {
-		body.RequestID = new(x.requestID)
+		body.RequestID = new(rec.requestID)
 	}
 	writeJSON(w, status, body)
 }
 
 // note counts a failure, and leaves it where observe finds it.
-func (fs failures) note(x *exchange, code plantapi.ErrorCode, err error) {
-	x.code, x.err = code, err
+func (fs failures) note(rec *responseRecorder, code plantapi.ErrorCode, err error) {
+	rec.code, rec.err = code, err
 	fs.counts.failures[code].Inc()
 }
 

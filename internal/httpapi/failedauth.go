@@ -22,23 +22,23 @@ var errTooManyFailures = fail(plantapi.CodeTooManyRequests, "too many requests w
 // believed, of a proxy or otherwise. The table has a fixed size and two addresses
 // may share a cell. An IPv6 address counts as its /64, which is what one host
 // has.
-type strangers struct {
+type failedAuthLimiter struct {
 	quota quota
 	seed  maphash.Seed // so that nobody can choose whose cell to share
 	cells [4096]atomic.Int64
 }
 
-// newStrangers returns nil, which counts nothing, for the zero Rate.
-func newStrangers(r Rate) *strangers {
+// newFailedAuthLimiter returns nil, which counts nothing, for the zero Rate.
+func newFailedAuthLimiter(r Rate) *failedAuthLimiter {
 	if r.Limit == 0 {
 		return nil
 	}
-	return &strangers{quota: newQuota(r), seed: maphash.MakeSeed()}
+	return &failedAuthLimiter{quota: newQuota(r), seed: maphash.MakeSeed()}
 }
 
 // failed counts bad credentials. Beyond the quota it returns how they are
 // answered instead, and says in the headers for how long.
-func (s *strangers) failed(h http.Header, r *http.Request, err error) error {
+func (s *failedAuthLimiter) failed(h http.Header, r *http.Request, err error) error {
 	if s == nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *strangers) failed(h http.Header, r *http.Request, err error) error {
 }
 
 // cell is where the address of a request is counted.
-func (s *strangers) cell(r *http.Request) *atomic.Int64 {
+func (s *failedAuthLimiter) cell(r *http.Request) *atomic.Int64 {
 	at, _ := netip.ParseAddrPort(r.RemoteAddr) // what has none, a socket of a file, is one address
 	addr := at.Addr().Unmap().WithZone("")
 	bytes := addr.As16()

@@ -12,7 +12,7 @@ import (
 // not, and the quota comes back.
 func TestFailedCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStrangers(Rate{Limit: 2, Per: 2 * time.Second})
+		s := newFailedAuthLimiter(Rate{Limit: 2, Per: 2 * time.Second})
 		fails := func(addr string, want error) {
 			t.Helper()
 			r := httptest.NewRequest(http.MethodGet, "/plants", nil)

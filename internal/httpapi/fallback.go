@@ -11,7 +11,7 @@ import (
 
 // routes answers what no operation answers: unknown paths, methods that a path
 // does not offer, and OPTIONS.
-type routes struct {
+type fallback struct {
 	mux      *chi.Mux
 	methods  []string // that some operation has, sorted
 	failures failures
@@ -19,10 +19,10 @@ type routes struct {
 
 // allowed lists the methods of a path in the form of an Allow header, or is
 // empty if there is no such path.
-func (rs routes) allowed(path string) string {
+func (f fallback) allowed(path string) string {
 	var methods []string
-	for _, method := range rs.methods {
-		if path == "*" || rs.mux.Match(chi.NewRouteContext(), documented(method), path) {
+	for _, method := range f.methods {
+		if path == "*" || f.mux.Match(chi.NewRouteContext(), documented(method), path) {
 			methods = append(methods, method)
 		}
 	}
@@ -32,30 +32,30 @@ func (rs routes) allowed(path string) string {
 	return strings.Join(append(methods, http.MethodOptions), ", ")
 }
 
-// refuse answers a request that chi found no operation for. Chi asks for the
+// reject answers a request that chi found no operation for. Chi asks for the
 // method first, so it takes an unknown method on an unknown path for a wrong
 // method; the path counts first here.
-func (rs routes) refuse(w http.ResponseWriter, r *http.Request) {
-	allow := rs.allowed(routePath(r))
+func (f fallback) reject(w http.ResponseWriter, r *http.Request) {
+	allow := f.allowed(routePath(r))
 	if allow == "" {
-		rs.failures.write(w, r, fail(plantapi.CodeNoSuchPath, "no such path"))
+		f.failures.write(w, r, fail(plantapi.CodeNoSuchPath, "no such path"))
 		return
 	}
 	w.Header().Set("Allow", allow)
-	rs.failures.write(w, r, fail(plantapi.CodeMethodNotAllowed, "method not allowed"))
+	f.failures.write(w, r, fail(plantapi.CodeMethodNotAllowed, "method not allowed"))
 }
 
-// answerOptions answers OPTIONS, which tells nothing that the document does
+// options answers OPTIONS, which tells nothing that the document does
 // not, and so needs no credentials.
-func (rs routes) answerOptions(next http.Handler) http.Handler {
+func (f fallback) options(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodOptions {
 			next.ServeHTTP(w, r)
 			return
 		}
-		allow := rs.allowed(routePath(r))
+		allow := f.allowed(routePath(r))
 		if allow == "" {
-			rs.refuse(w, r)
+			f.reject(w, r)
 			return
 		}
 		w.Header().Set("Allow", allow)

@@ -43,7 +43,7 @@ func FuzzBody(f *testing.F) {
 				t.Errorf("sent %q, answered %q", sent.Name, got.Name)
 			}
 		case http.StatusBadRequest:
-			answer{w.Result(), w.Body.String()}.wantError(t, errorCode(t, w.Body.Bytes()))
+			response{w.Result(), w.Body.String()}.wantError(t, errorCode(t, w.Body.Bytes()))
 		default:
 			t.Errorf("%q answered %d %s", body, w.Code, w.Body)
 		}

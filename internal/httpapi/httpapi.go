@@ -6,7 +6,7 @@
 //   - observe, which gives it an id, counts it, and logs it if it fails;
 //   - recoverPanics, so that even a bug answers as the document says;
 //   - cors, which lets pages of other origins in, if it is told to;
-//   - answerOptions, which answers OPTIONS for every path;
+//   - options, which answers OPTIONS for every path;
 //   - chi, which finds the operation, or whose refusal becomes 404 or 405;
 //   - validate, which asks who is calling, whether they may, whether they may
 //     now (ratelimit.go, inflight.go), and whether the request is what the
@@ -82,9 +82,9 @@ func New(opts Options) (http.Handler, error) {
 
 	mux := chi.NewRouter()
 	mux.Use(middleware.GetHead)
-	routes := routes{mux: mux, methods: operations.methods(), failures: failures}
-	mux.NotFound(routes.refuse)
-	mux.MethodNotAllowed(routes.refuse)
+	fallback := fallback{mux: mux, methods: operations.methods(), failures: failures}
+	mux.NotFound(fallback.reject)
+	mux.MethodNotAllowed(fallback.reject)
 	for path, explanation := range explanations {
 		mux.Method(http.MethodGet, path, explanation) // for anybody
 	}
@@ -96,7 +96,7 @@ func New(opts Options) (http.Handler, error) {
 			tokens:     opts.Tokens,
 			failures:   failures,
 			maxBody:    opts.MaxBody,
-			strangers:  newStrangers(opts.FailedAuth),
+			failedAuth: newFailedAuthLimiter(opts.FailedAuth),
 			rateLimit:  newRateLimit(opts.RateLimit),
 			inFlight:   newInFlight(opts.MaxInFlight),
 		}.validate)
@@ -105,9 +105,9 @@ func New(opts Options) (http.Handler, error) {
 			ErrorHandlerFunc: failures.write,
 		})
 	})
-	cors := cors{origins: opts.CORSOrigins, routes: routes}
+	cors := cors{origins: opts.CORSOrigins, fallback: fallback}
 	observer := observer{counts: counts, log: newRequestLog(opts.Log, opts.LogAll, opts.LogSlow, opts.Tokens.Redact)}
-	return observer.observe(failures.recoverPanics(secureHeaders(cors.allow(routes.answerOptions(mux))))), nil
+	return observer.observe(failures.recoverPanics(secureHeaders(cors.allow(fallback.options(mux))))), nil
 }
 
 // server implements the operations of the document. A request that arrives

@@ -18,26 +18,26 @@ import (
 type inFlight struct {
 	most  int64 // 0: no cap
 	now   atomic.Int64
-	pages *pages
+	lists *listSemaphore
 }
 
-func newInFlight(most int) *inFlight { return &inFlight{most: int64(most), pages: newPages()} }
+func newInFlight(most int) *inFlight { return &inFlight{most: int64(most), lists: newListSemaphore()} }
 
 // enter fails if the cap is reached; otherwise leave must follow.
-func (f *inFlight) enter(ctx context.Context, x *exchange) (err error) {
-	if x.operation.answersPage {
-		if x.page, err = f.pages.enter(ctx); err != nil {
+func (f *inFlight) enter(ctx context.Context, rec *responseRecorder) (err error) {
+	if rec.operation.answersPage {
+		if rec.list, err = f.lists.enter(ctx); err != nil {
 			return err
 		}
 	}
 	if f.now.Add(1) > f.most && f.most > 0 {
-		f.leave(x)
+		f.leave(rec)
 		return errUnavailable
 	}
 	return nil
 }
 
-func (f *inFlight) leave(x *exchange) {
+func (f *inFlight) leave(rec *responseRecorder) {
 	f.now.Add(-1)
-	x.page.leave()
+	rec.list.leave()
 }

@@ -57,14 +57,14 @@ func callerOf(t *testing.T, handler http.Handler) caller {
 	return caller{t, contract.Handler(t, handler), "192.0.2.1:4711", untouchable{t}}
 }
 
-func (c caller) send(method, path, token string) answer {
+func (c caller) send(method, path, token string) response {
 	c.t.Helper()
 	r := httptest.NewRequestWithContext(c.t.Context(), method, path, c.body)
 	r.RemoteAddr = c.addr
 	r.Header.Set("Authorization", "Bearer "+token)
 	w := httptest.NewRecorder()
 	c.handler.ServeHTTP(w, r)
-	return answer{w.Result(), w.Body.String()}
+	return response{w.Result(), w.Body.String()}
 }
 
 // newToken stores a token and returns its text.
@@ -105,7 +105,7 @@ func TestRateOfEveryOperation(t *testing.T) {
 	})
 }
 
-func wantQuota(t *testing.T, a answer, limit, remaining int) {
+func wantQuota(t *testing.T, a response, limit, remaining int) {
 	t.Helper()
 	got := a.Header.Get("RateLimit-Limit") + " " + a.Header.Get("RateLimit-Remaining")
 	if want := fmt.Sprint(limit, " ", remaining); got != want {
@@ -150,13 +150,13 @@ func (s heldPlants) List(ctx context.Context, page plant.Page) ([]plant.Plant, b
 // heldList is a request for a list that is in flight until leave is closed.
 type heldList struct {
 	leave    chan struct{}
-	response chan answer
+	response chan response
 }
 
 // startList sends a request for a list and returns once it is in flight.
 func startList(t *testing.T, handler http.Handler, store heldPlants) heldList {
 	t.Helper()
-	response := make(chan answer, 1)
+	response := make(chan response, 1)
 	go func() { response <- callerOf(t, handler).send("GET", "/plants", staticToken) }()
 	return heldList{receive(t, store.began, "a call of List"), response}
 }
@@ -209,7 +209,7 @@ func TestCapacityComesBack(t *testing.T) {
 		r.Header = http.Header{"Authorization": {"Bearer " + staticToken}, "Content-Type": {"application/json"}}
 		w := httptest.NewRecorder()
 		c.handler.ServeHTTP(w, r)
-		answer{w.Result(), w.Body.String()}.wantError(t, plantapi.CodeInternal)
+		response{w.Result(), w.Body.String()}.wantError(t, plantapi.CodeInternal)
 	}
 }
 
@@ -246,7 +246,7 @@ func TestBadCredentialsOfAnAddress(t *testing.T) {
 	r.RemoteAddr = bad.addr
 	w := httptest.NewRecorder()
 	bad.handler.ServeHTTP(w, r)
-	answer{w.Result(), w.Body.String()}.wantError(t, plantapi.CodeNoCredentials)
+	response{w.Result(), w.Body.String()}.wantError(t, plantapi.CodeNoCredentials)
 
 	// Other addresses have quotas of their own; one host has a /64.
 	for addr, want := range map[string]plantapi.ErrorCode{

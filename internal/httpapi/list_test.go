@@ -155,7 +155,7 @@ func (s *service) fill(n int) {
 }
 
 // ids lists the ids of a page.
-func ids(t *testing.T, a answer) (all []int64) {
+func ids(t *testing.T, a response) (all []int64) {
 	t.Helper()
 	var plants []plantapi.StoredPlant
 	if err := json.Unmarshal([]byte(a.body), &plants); err != nil {

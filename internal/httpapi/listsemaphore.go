@@ -24,33 +24,33 @@ const maxUnread = 256 << 20
 // before they are in flight, and so take no other request's place. A page that
 // has been made is written without a turn, so that slow clients do not keep
 // others from listing.
-type pages struct {
+type listSemaphore struct {
 	turns  *semaphore.Weighted
 	unread *semaphore.Weighted // bytes of maxUnread
 }
 
-func newPages() *pages {
-	return &pages{
+func newListSemaphore() *listSemaphore {
+	return &listSemaphore{
 		turns:  semaphore.NewWeighted(pagesPerCPU * int64(runtime.GOMAXPROCS(0))),
 		unread: semaphore.NewWeighted(maxUnread),
 	}
 }
 
 // enter fails if no turn comes in pageWait; otherwise leave must follow.
-func (p *pages) enter(ctx context.Context) (pageTurn, error) {
+func (p *listSemaphore) enter(ctx context.Context) (listPermit, error) {
 	if !p.turns.TryAcquire(1) {
 		ctx, cancel := context.WithTimeout(ctx, pageWait)
 		defer cancel()
 		if p.turns.Acquire(ctx, 1) != nil {
-			return pageTurn{}, errUnavailable
+			return listPermit{}, errUnavailable
 		}
 	}
-	return pageTurn{pages: p, making: true}, nil
+	return listPermit{lists: p, making: true}, nil
 }
 
-// pageTurn is what a request holds of pages. The zero pageTurn holds nothing.
-type pageTurn struct {
-	pages  *pages
+// listPermit is what a request holds of pages. The zero listPermit holds nothing.
+type listPermit struct {
+	lists  *listSemaphore
 	making bool  // it has a turn
 	unread int64 // bytes of pages.unread
 }
@@ -58,27 +58,27 @@ type pageTurn struct {
 // made ends the turn, before the page is written, if maxUnread has room for its
 // bytes. Otherwise the turn goes on until the page is written. Pages that the
 // buffers of a connection hold need no room.
-func (t *pageTurn) made(bytes int) {
+func (t *listPermit) made(bytes int) {
 	switch {
 	case !t.making:
 		return
 	case bytes <= smallResponse:
-	case t.pages.unread.TryAcquire(int64(bytes)):
+	case t.lists.unread.TryAcquire(int64(bytes)):
 		t.unread = int64(bytes)
 	default:
 		return
 	}
 	t.making = false
-	t.pages.turns.Release(1)
+	t.lists.turns.Release(1)
 }
 
 // leave gives back what the request still holds.
-func (t *pageTurn) leave() {
+func (t *listPermit) leave() {
 	if t.making {
-		t.pages.turns.Release(1)
+		t.lists.turns.Release(1)
 	}
 	if t.unread > 0 {
-		t.pages.unread.Release(t.unread)
+		t.lists.unread.Release(t.unread)
 	}
-	*t = pageTurn{}
+	*t = listPermit{}
 }

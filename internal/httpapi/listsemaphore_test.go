@@ -26,9 +26,9 @@ func TestOperationsWithPages(t *testing.T) {
 func TestPagesWaitInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		most := 2 * runtime.GOMAXPROCS(0)
-		f, get := newInFlight(most+1), &exchange{operation: &operation{}}
-		var lists []*exchange
-		list := func() *exchange { return &exchange{operation: &operation{answersPage: true}} }
+		f, get := newInFlight(most+1), &responseRecorder{operation: &operation{}}
+		var lists []*responseRecorder
+		list := func() *responseRecorder { return &responseRecorder{operation: &operation{answersPage: true}} }
 		for range most {
 			lists = append(lists, list())
 			if err := f.enter(t.Context(), lists[len(lists)-1]); err != nil {
@@ -58,7 +58,7 @@ func TestPagesWaitInOrder(t *testing.T) {
 		// Who is refused for the cap gives the place of the page back.
 		f.leave(next)
 		f.now.Store(f.most)
-		if err := f.enter(t.Context(), next); !errors.Is(err, errUnavailable) || !f.pages.turns.TryAcquire(1) {
+		if err := f.enter(t.Context(), next); !errors.Is(err, errUnavailable) || !f.lists.turns.TryAcquire(1) {
 			t.Errorf("enter beyond the cap = %v, want errUnavailable and a turn that is free again", err)
 		}
 	})
@@ -67,9 +67,9 @@ func TestPagesWaitInOrder(t *testing.T) {
 // A page that has been made has no turn any more, as long as those that are
 // being written have room in maxUnread.
 func TestPagesBeingWritten(t *testing.T) {
-	p := newPages()
+	p := newListSemaphore()
 	const large = maxUnread / 2
-	var turns []*pageTurn
+	var turns []*listPermit
 	for i, c := range []struct {
 		bytes  int
 		making bool

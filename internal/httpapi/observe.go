@@ -20,27 +20,27 @@ func (o observer) observe(next http.Handler) http.Handler {
 		began := time.Now()
 		id := requestID(r.Header, began, o.log.redact)
 		w.Header()[requestIDHeader] = id
-		x := exchanges.Get().(*exchange)
-		*x = exchange{ResponseWriter: w, requestID: id[0]}
+		rec := recorders.Get().(*responseRecorder)
+		*rec = responseRecorder{ResponseWriter: w, requestID: id[0]}
 		o.counts.inFlight.Inc()
-		defer o.end(x, r, began) // also if a half-written answer is cut by a panic
-		next.ServeHTTP(x, r)
+		defer o.end(rec, r, began) // also if a half-written answer is cut by a panic
+		next.ServeHTTP(rec, r)
 	})
 }
 
 // end notes how an exchange ended.
-func (o observer) end(x *exchange, r *http.Request, began time.Time) {
+func (o observer) end(rec *responseRecorder, r *http.Request, began time.Time) {
 	took := time.Since(began)
 	o.counts.inFlight.Dec()
-	broken := x.code/100 >= http.StatusInternalServerError
+	broken := rec.code/100 >= http.StatusInternalServerError
 	switch {
 	case broken:
-		x.status = int(x.code) / 100 // also where an answer had begun
-	case x.status == 0 || x.cut != nil:
-		x.status = hungUp
+		rec.status = int(rec.code) / 100 // also where an answer had begun
+	case rec.status == 0 || rec.cut != nil:
+		rec.status = hungUp
 	}
-	o.counts.observe(x.operation, x.status, took)
-	o.log.end(x, r, took, broken)
-	*x = exchange{} // keep nothing of the request alive
-	exchanges.Put(x)
+	o.counts.observe(rec.operation, rec.status, took)
+	o.log.end(rec, r, took, broken)
+	*rec = responseRecorder{} // keep nothing of the request alive
+	recorders.Put(rec)
 }

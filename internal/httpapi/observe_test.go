@@ -140,7 +140,7 @@ func TestDeadline(t *testing.T) {
 				r.Header.Set("Authorization", "Bearer "+staticToken)
 				w, began := httptest.NewRecorder(), time.Now()
 				handler.ServeHTTP(w, r)
-				answer{w.Result(), w.Body.String()}.wantError(t, plantapi.CodeUnavailable)
+				response{w.Result(), w.Body.String()}.wantError(t, plantapi.CodeUnavailable)
 				if took := time.Since(began); took != 20*time.Second {
 					t.Errorf("took %v, want 20 seconds", took)
 				}

@@ -30,11 +30,11 @@ type operation struct {
 	answersPage    bool                   // an array of many plants
 }
 
-// route names an operation as chi does: a method and a pattern, which is the
+// operationKey names an operation as chi does: a method and a pattern, which is the
 // path of the document.
-type route struct{ method, pattern string }
+type operationKey struct{ method, pattern string }
 
-type operations map[route]*operation
+type operations map[operationKey]*operation
 
 // loadOperations reads the document. It fails on anything that this package
 // could not enforce, so that a hole shows at start and not in production.
@@ -56,7 +56,7 @@ func loadOperations(document []byte) (operations, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s %s: %w", method, path, err)
 			}
-			ops[route{method, path}] = op
+			ops[operationKey{method, path}] = op
 		}
 	}
 	return ops, nil

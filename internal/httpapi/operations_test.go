@@ -15,7 +15,7 @@ func TestLoadOperations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	op := ops[route{"POST", "/plants"}]
+	op := ops[operationKey{"POST", "/plants"}]
 	if op == nil || op.id != "createPlant" || op.scope != "write" || op.bodies[jsonType] == nil {
 		t.Errorf("POST /plants is %+v", op)
 	}
@@ -60,7 +60,7 @@ func TestIgnoringUnknownKeepsTheKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	op := ops[route{"POST", "/plants"}]
+	op := ops[operationKey{"POST", "/plants"}]
 	for query, want := range map[string]int{"": 0, "dry=1": 0, "dry=1&more=x": 0, "dry=x": 1, "dry=1&dry=1": 1, "more=%zz": 1} {
 		if _, got := checkQuery(query, op); len(got) != want {
 			t.Errorf("checkQuery(%q) = %v, want %d faults", query, got, want)

@@ -115,16 +115,19 @@ func TestDecimals(t *testing.T) {
 
 // Limits that are not reached cost the request path no memory.
 func TestLimitsAllocateNothing(t *testing.T) {
-	rates, capacity, strange := newRateLimit(Rate{Limit: 1 << 20, Per: time.Hour}), newInFlight(1), newStrangers(Rate{Limit: maxDecimals - 1, Per: time.Hour})
+	rates, capacity, strange := newRateLimit(Rate{Limit: 1 << 20, Per: time.Hour}), newInFlight(1), newFailedAuthLimiter(Rate{Limit: maxDecimals - 1, Per: time.Hour})
 	r := httptest.NewRequest(http.MethodGet, "/plants", nil)
 	r.RemoteAddr = "[2001:db8::1]:4711"
-	h, caller, ctx, page := http.Header{}, token.Token{ID: "mGdgoH14hxFz"}, t.Context(), &exchange{operation: &operation{answersPage: true}}
+	h, caller, ctx, page := http.Header{}, token.Token{ID: "mGdgoH14hxFz"}, t.Context(), &responseRecorder{operation: &operation{answersPage: true}}
 	for what, f := range map[string]func(){
 		"a quota":         func() { clear(h); _, _, _ = rates.take(caller.ID) },
 		"its headers":     func() { clear(h); strange.quota.describe(h, 1, 0) },
 		"the cap":         func() { _ = capacity.enter(ctx, page); capacity.leave(page) },
 		"bad credentials": func() { _ = strange.failed(h, r, errBadCredentials) },
-		"no limits":       func() { _ = (*rateLimit)(nil).count(h, caller); _ = (*strangers)(nil).failed(h, r, errBadCredentials) },
+		"no limits": func() {
+			_ = (*rateLimit)(nil).count(h, caller)
+			_ = (*failedAuthLimiter)(nil).failed(h, r, errBadCredentials)
+		},
 	} {
 		if got := testing.AllocsPerRun(1000, f); got != 0 {
 			t.Errorf("%s: %v allocations, want none", what, got)

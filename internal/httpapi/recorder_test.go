@@ -28,8 +28,8 @@ func newObserver() (observer, *operation, *bytes.Buffer) {
 func TestObserveAllocations(t *testing.T) {
 	o, op, _ := newObserver()
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if x, ok := w.(*exchange); ok {
-			x.operation = op
+		if rec, ok := w.(*responseRecorder); ok {
+			rec.operation = op
 		}
 		w.WriteHeader(http.StatusOK)
 		_, _ = w.Write(nil)
@@ -66,7 +66,7 @@ func (discard) Write(b []byte) (int, error) { return len(b), nil }
 func TestPanicInAnAnswer(t *testing.T) {
 	o, op, log := newObserver()
 	handler := o.observe(failures{o.counts}.recoverPanics(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		exchangeOf(w).operation = op
+		recorderOf(w).operation = op
 		_, _ = io.WriteString(w, "half an answ")
 		panic("at the disco")
 	})))
@@ -78,7 +78,7 @@ func TestPanicInAnAnswer(t *testing.T) {
 		}()
 		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/plants/1", nil))
 	}()
-	for _, want := range []string{`"level":"ERROR"`, `"msg":"request failed"`, "at the disco", "exchange_test.go", `"status":500`, `"bytes":12`, `"error":50000`} {
+	for _, want := range []string{`"level":"ERROR"`, `"msg":"request failed"`, "at the disco", "recorder_test.go", `"status":500`, `"bytes":12`, `"error":50000`} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("logged %s\nwant %s in it", log, want)
 		}

@@ -22,8 +22,8 @@ func (fs failures) recoverPanics(next http.Handler) http.Handler {
 				panic(v)
 			}
 			err := fmt.Errorf("panic: %v\n%s", v, debug.Stack())
-			if x := exchangeOf(w); x.begun() {
-				fs.note(x, plantapi.CodeInternal, err)
+			if rec := recorderOf(w); rec.begun() {
+				fs.note(rec, plantapi.CodeInternal, err)
 				panic(http.ErrAbortHandler)
 			}
 			fs.write(w, r, err)

@@ -38,66 +38,66 @@ func newRequestLog(log *slog.Logger, all bool, slow time.Duration, redact func(s
 }
 
 // end logs a request that has ended, if it is one to log.
-func (l *requestLog) end(x *exchange, r *http.Request, took time.Duration, broken bool) {
-	l.noteStore(x)
+func (l *requestLog) end(rec *responseRecorder, r *http.Request, took time.Duration, broken bool) {
+	l.noteStore(rec)
 	switch {
 	case broken:
-		l.limited(&l.failed, x, r, took, slog.LevelError, x.err)
-	case x.cut != nil:
-		l.limited(&l.cut, x, r, took, slog.LevelWarn, x.cut)
+		l.limited(&l.failed, rec, r, took, slog.LevelError, rec.err)
+	case rec.cut != nil:
+		l.limited(&l.cut, rec, r, took, slog.LevelWarn, rec.cut)
 	case l.slow > 0 && took >= l.slow:
-		l.limited(&l.late, x, r, took, slog.LevelWarn, nil)
+		l.limited(&l.late, rec, r, took, slog.LevelWarn, nil)
 	case l.all:
-		l.write(x, r, took, slog.LevelInfo, "request", nil)
+		l.write(rec, r, took, slog.LevelInfo, "request", nil)
 	}
 }
 
 // noteStore tells the outage that a request belongs to how the request went.
-func (l *requestLog) noteStore(x *exchange) {
-	if x.operation == nil {
+func (l *requestLog) noteStore(rec *responseRecorder) {
+	if rec.operation == nil {
 		return
 	}
 	o := &l.reads
-	if x.operation.scope == token.Write {
+	if rec.operation.scope == token.Write {
 		o = &l.writes
 	}
 	switch {
-	case errors.Is(x.err, plant.ErrUnavailable):
-		o.failed(l.redact(x.err.Error()))
-	case x.code == 0 && x.cut == nil:
+	case errors.Is(rec.err, plant.ErrUnavailable):
+		o.failed(l.redact(rec.err.Error()))
+	case rec.code == 0 && rec.cut == nil:
 		o.succeeded()
 	}
 }
 
 // limited logs a request unless there were too many of its kind. If all requests
 // are to be logged, there are never too many.
-func (l *requestLog) limited(limit *lineLimit, x *exchange, r *http.Request, took time.Duration, level slog.Level, err error) {
+func (l *requestLog) limited(limit *lineLimit, rec *responseRecorder, r *http.Request, took time.Duration, level slog.Level, err error) {
 	if l.all || limit.allow() {
-		l.write(x, r, took, level, limit.line, err)
+		l.write(rec, r, took, level, limit.line, err)
 	}
 }
 
 // write logs a request: who asked for what, and what became of it. Neither
 // header, query nor body is ever logged; what is might still hold a token that
 // somebody put in the wrong place.
-func (l *requestLog) write(x *exchange, r *http.Request, took time.Duration, level slog.Level, message string, err error) {
+func (l *requestLog) write(rec *responseRecorder, r *http.Request, took time.Duration, level slog.Level, message string, err error) {
 	attrs := []slog.Attr{
-		slog.String("request_id", x.requestID),
+		slog.String("request_id", rec.requestID),
 		slog.String("method", l.redact(r.Method)),
 		slog.String("path", l.redact(r.URL.Path)),
-		slog.Int("status", x.status),
+		slog.Int("status", rec.status),
 		slog.Float64("seconds", took.Seconds()),
-		slog.Int64("bytes", x.bytes),
+		slog.Int64("bytes", rec.bytes),
 		slog.String("remote", r.RemoteAddr),
 	}
-	if x.operation != nil {
-		attrs = append(attrs, slog.String("operation", x.operation.id))
+	if rec.operation != nil {
+		attrs = append(attrs, slog.String("operation", rec.operation.id))
 	}
-	if x.caller != "" {
-		attrs = append(attrs, slog.String("token", x.caller))
+	if rec.caller != "" {
+		attrs = append(attrs, slog.String("token", rec.caller))
 	}
-	if x.code != 0 {
-		attrs = append(attrs, slog.Int("error", int(x.code)))
+	if rec.code != 0 {
+		attrs = append(attrs, slog.Int("error", int(rec.code)))
 	}
 	if err != nil {
 		attrs = append(attrs, slog.String("err", l.redact(err.Error())))

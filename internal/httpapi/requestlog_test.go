@@ -45,9 +45,9 @@ func newStoreLog(t *testing.T, all bool) *storeLog {
 	log := newRequestLog(slog.New(slog.NewJSONHandler(&s.text, nil)), all, time.Second, func(s string) string { return s })
 	s.handler = observer{counts: s.counts, log: log}.observe(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(s.takes)
-		exchangeOf(w).operation = read
+		recorderOf(w).operation = read
 		if r.Method == http.MethodPost {
-			exchangeOf(w).operation = write
+			recorderOf(w).operation = write
 			if s.err != nil {
 				failures{s.counts}.write(w, r, s.err)
 				return

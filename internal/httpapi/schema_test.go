@@ -16,7 +16,7 @@ func TestRefusingIsCheap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := ops[route{"POST", "/plants:batch"}].bodies[jsonType]
+	schema := ops[operationKey{"POST", "/plants:batch"}].bodies[jsonType]
 	value, err := new(decoder).decode([]byte(`{"plants":[`+strings.Repeat("{},", 300_000)+`{}]}`), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -167,22 +167,22 @@ func receive[T any](t *testing.T, from <-chan T, what string) (value T) {
 	return value
 }
 
-// answer is a response whose body has been read.
-type answer struct {
+// response is a response whose body has been read.
+type response struct {
 	*http.Response
 	body string
 }
 
 // post creates a plant as a client would that may do everything, after the
 // given changes to the request.
-func (s *service) post(body string, changes ...func(*http.Request)) answer {
+func (s *service) post(body string, changes ...func(*http.Request)) response {
 	s.t.Helper()
 	return s.call(http.MethodPost, "/plants", body, changes...)
 }
 
 // call sends a request with credentials and the right Content-Type, after the
 // given changes to it.
-func (s *service) call(method, path, body string, changes ...func(*http.Request)) answer {
+func (s *service) call(method, path, body string, changes ...func(*http.Request)) response {
 	s.t.Helper()
 	defaults := []func(*http.Request){header("Authorization", "Bearer "+staticToken)}
 	switch method {
@@ -195,7 +195,7 @@ func (s *service) call(method, path, body string, changes ...func(*http.Request)
 }
 
 // send sends a request as it is.
-func (s *service) send(method, path, body string, changes ...func(*http.Request)) answer {
+func (s *service) send(method, path, body string, changes ...func(*http.Request)) response {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *service) send(method, path, body string, changes ...func(*http.Request)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return answer{resp, string(text)}
+	return response{resp, string(text)}
 }
 
 func header(name, value string) func(*http.Request) {
@@ -222,7 +222,7 @@ func header(name, value string) func(*http.Request) {
 
 // wantError fails unless a is an Error with this code and nothing else about it
 // is wrong. It returns the error for a closer look.
-func (a answer) wantError(t *testing.T, code plantapi.ErrorCode) plantapi.Error {
+func (a response) wantError(t *testing.T, code plantapi.ErrorCode) plantapi.Error {
 	t.Helper()
 	var e plantapi.Error
 	if err := json.Unmarshal([]byte(a.body), &e); err != nil {
@@ -244,7 +244,7 @@ func (a answer) wantError(t *testing.T, code plantapi.ErrorCode) plantapi.Error 
 }
 
 // wantStatus fails unless a has this status.
-func (a answer) wantStatus(t *testing.T, status int) answer {
+func (a response) wantStatus(t *testing.T, status int) response {
 	t.Helper()
 	if a.StatusCode != status {
 		t.Fatalf("answered %s %.300s, want %d", a.Status, a.body, status)
@@ -253,7 +253,7 @@ func (a answer) wantStatus(t *testing.T, status int) answer {
 }
 
 // plant reads a StoredPlant.
-func (a answer) plant(t *testing.T) (p plantapi.StoredPlant) {
+func (a response) plant(t *testing.T) (p plantapi.StoredPlant) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
 		t.Fatalf("answered %s %.300s, want a plant", a.Status, a.body)

@@ -20,7 +20,7 @@ type validator struct {
 	tokens     *token.Verifier
 	failures   failures
 	maxBody    int64
-	strangers  *strangers
+	failedAuth *failedAuthLimiter
 	rateLimit  *rateLimit
 	inFlight   *inFlight
 }
@@ -29,8 +29,8 @@ type validator struct {
 // when it runs, so r.Pattern names the operation.
 func (v validator) validate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		op := v.operations[route{documented(r.Method), r.Pattern}]
-		exchangeOf(w).operation = op
+		op := v.operations[operationKey{documented(r.Method), r.Pattern}]
+		recorderOf(w).operation = op
 		// net/http cancels the context of a request when its client closes the
 		// sending half of the connection, though the client still reads. So no
 		// request is cancelled by its client: deadlines alone end it.
@@ -39,7 +39,7 @@ func (v validator) validate(next http.Handler) http.Handler {
 			v.failures.write(w, r, err)
 			return
 		}
-		defer v.inFlight.leave(exchangeOf(w))
+		defer v.inFlight.leave(recorderOf(w))
 		if err := v.check(w, r, op); err != nil {
 			v.failures.write(w, r, err)
 			return
@@ -58,14 +58,14 @@ func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err != nil {
 		return err
 	}
-	exchangeOf(w).caller = cmp.Or(caller.ID, caller.Name)
+	recorderOf(w).caller = cmp.Or(caller.ID, caller.Name)
 	if !caller.Allows(op.scope) {
 		return lacksScope(op.scope)
 	}
 	if err := v.rateLimit.count(w.Header(), caller); err != nil {
 		return err
 	}
-	return v.inFlight.enter(ctx, exchangeOf(w))
+	return v.inFlight.enter(ctx, recorderOf(w))
 }
 
 // check asks what is being sent.
