@@ -32,12 +32,12 @@ test-given: # the same on what PLANTSTORE_TEST_POSTGRES names
 test-failover: ## crash PostgreSQL twenty times, then lose a primary; print what it took
 	@export PLANTSTORE_TEST_FAILOVER=1; $(call unskipped,-count=1 -run Drill ./internal/store/postgres)
 
-contract-report: ## write contract-report.html: each promise of the document and the test that received it
-	@CONTRACT_REPORT=$$PWD/contract-report.html go test -count 1 -v ./internal/httpapi | grep -a -E '^[a-zA-Z ]+ +[0-9]+ of +[0-9]+|^contract:|FAIL'
+contract-report: ## write contract-report.txt, .html and .xml (JUnit): each promise of the document and its test
+	@CONTRACT_REPORT=$$PWD/contract-report go test -count 1 -v ./internal/httpapi | grep -a -E '^[a-zA-Z ]+ +[0-9]+ of +[0-9]+|^contract:|^see |FAIL'
 
-contract: ## try every promise of the document on a service: make contract BASE_URL=http://…, token in PLANTSTORE_TOKEN
+contract: ## test a service against the document: make contract BASE_URL=http://…, token in PLANTSTORE_TOKEN; writes contract-report.*
 	@BASE_URL="$(or $(BASE_URL),$(error BASE_URL is needed, as in make contract BASE_URL=http://127.0.0.1:8080))" \
-	go test -count 1 -tags deployment -run TestDeployment ./internal/contract
+	CONTRACT_REPORT="$$PWD/contract-report" go test -count 1 -tags deployment -run TestDeployment ./internal/contract/plantcontract
 
 bench: ## run the benchmarks, half an hour of them, but for bench-postgres and bench-http
 	go test -run '^$$' -bench . -timeout 1h ./...

@@ -27,7 +27,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/metricstest"
 )
 
@@ -105,7 +105,7 @@ func trusting(t *testing.T, certFile string) *http.Transport {
 func TestReadmeTLS(t *testing.T) {
 	t.Parallel()
 	r, dir := launchTLS(t, "127.0.0.1")
-	client := &http.Client{Timeout: longEnough, Transport: contract.Transport(t, trusting(t, filepath.Join(dir, "cert.pem")))}
+	client := &http.Client{Timeout: longEnough, Transport: plantcontract.Plants().Transport(t, trusting(t, filepath.Join(dir, "cert.pem")))}
 	typeCommands(t, curls(t, "api/README.md"), r, client, "HTTP/2.0")
 
 	for _, c := range []struct {
@@ -172,7 +172,7 @@ func TestPrintedCurlTLS(t *testing.T) {
 			}
 			words := split(t, line, nil)
 			transport := trusting(t, filepath.Join(dir, "cert.pem"))
-			again, err := launch(dir, []string{"PLANTSTORE_TOKEN=" + r.token}, "--addr", strings.TrimPrefix(r.url, "https://"), "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
+			again, err := launch(dir, nil, "--addr", strings.TrimPrefix(r.url, "https://"), "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -197,7 +197,7 @@ func TestPrintedCurlTLS(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			resp, err := (&http.Client{Timeout: longEnough, Transport: contract.Transport(t, transport)}).Do(req)
+			resp, err := (&http.Client{Timeout: longEnough, Transport: plantcontract.Plants().Transport(t, transport)}).Do(req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -341,11 +341,11 @@ func TestStopHTTP2(t *testing.T) {
 			}
 		})
 	}
-	receive(t, loaded, "500 creates over HTTP/2")
+	<-loaded
 	r.end(t, syscall.SIGTERM)
 	clients.Wait()
 
-	again, err := launch(dir, []string{"PLANTSTORE_TOKEN=" + r.token}, "--addr", "127.0.0.1:0")
+	again, err := launch(dir, nil, "--addr", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

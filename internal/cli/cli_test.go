@@ -16,7 +16,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
@@ -147,7 +147,7 @@ func sendHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	if token := ts.Getenv("TOKEN"); token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := contract.Client(script{ts}).Do(req)
+	resp, err := plantcontract.Plants().Client(script{ts}).Do(req)
 	if neg {
 		if err == nil {
 			resp.Body.Close()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 )
 
 // readme returns the text of a page of the documentation.
@@ -39,7 +39,7 @@ func TestReadme(t *testing.T) {
 			if len(all) < least {
 				t.Errorf("the page has %d curl lines, want at least %d", len(all), least)
 			}
-			typeCommands(t, all, r, contract.Client(t), "HTTP/1.1")
+			typeCommands(t, all, r, plantcontract.Plants().Client(t), "HTTP/1.1")
 		})
 	}
 }

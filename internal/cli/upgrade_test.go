@@ -19,7 +19,7 @@ import (
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
@@ -63,7 +63,7 @@ func TestRollingUpgrade(t *testing.T) {
 	defer stop.Store(true)
 
 	r.wait(t)
-	newOne := r.add(t, current, dsn, contract.Client(t))
+	newOne := r.add(t, current, dsn, plantcontract.Plants().Client(t))
 	r.wait(t)
 	r.remove(t, oldOne)
 	r.wait(t)
@@ -71,7 +71,7 @@ func TestRollingUpgrade(t *testing.T) {
 	r.wait(t)
 	tokenOnBoth(t, current, dsn, reader, newOne, oldTwo)
 	r.remove(t, oldTwo)
-	r.add(t, current, dsn, contract.Client(t))
+	r.add(t, current, dsn, plantcontract.Plants().Client(t))
 	r.wait(t)
 	r.remove(t, oldOne)
 	r.wait(t)

@@ -5,259 +5,228 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
-
-	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// Case is one request that was made from the document, and how it must be
-// answered. Cases are made anew from each document: an operation, a parameter or
-// a keyword that it gains is tried without a word of test code.
-type Case struct {
-	Name string
+// testCase is one request that was made from the document, and how the service
+// must respond to it.
+type testCase struct {
+	name    string
+	promise string // what a pass shows
 
-	promise   string // the entry in the ledger that a pass makes
-	route     documentRoute
-	path      string // with parameters filled in
-	query     string
-	header    http.Header
-	body      []byte
-	needs     *int64 // a plant that must be there
-	mayNot    []int64
-	anonymous string // "none" or "bad": what is sent for credentials; "scope": a token without the scope
+	route      *route
+	parameters map[string]string // of the path, escaped
+	query      []string
+	header     http.Header
+	cookies    []string
+	body       []byte
 
-	want  plantapi.ErrorCode // 0: must not be refused
-	in    plantapi.ErrorDetailIn
-	point string // where a detail must point, if in is set
+	use         *resourceUse // the resource that the path names, if a test can create it
+	id          any          // its identity, if the request has it
+	absent      bool         // nobody created what the path names
+	mayNot      []any        // identities that other cases use, too; they are removed first
+	credentials func(*Session) (Credentials, bool)
+
+	why *Violation // nil: the service must not refuse it
 }
 
 // suite makes cases from one document.
 type suite struct {
-	doc   *document
-	gen   *generator
-	links map[string]link // by operation: where the plant comes from that its path names
+	contract  *Contract
+	document  *document
+	gen       *generator
+	resources []*resource
+	uses      map[*route]*resourceUse
+	skipped   []string
 }
 
-// link says that a path parameter of an operation takes what a body of the
-// source had, as the links of the document say.
-type link struct {
-	source    documentRoute
-	member    string // of the source's body
-	parameter string
-}
+// manyOperations is the size from which fewer values are tried in each place.
+const manyOperations = 25
 
-func newSuite(doc *document, firstID int64) *suite {
-	s := &suite{doc: doc, links: map[string]link{}}
-	s.gen = &generator{identities: map[*openapi3.Schema]bool{}, first: firstID, next: firstID}
-	for _, r := range doc.routes {
-		for _, ref := range r.operation.Responses.Map() {
-			for _, l := range ref.Value.Links {
-				for parameter, expression := range l.Value.Parameters {
-					member, ok := strings.CutPrefix(fmt.Sprint(expression), "$request.body#/")
-					if !ok {
-						continue
-					}
-					s.links[l.Value.OperationID] = link{r, member, parameter}
-					for _, media := range r.operation.RequestBody.Value.Content {
-						s.gen.identities[media.Schema.Value.Properties[member].Value] = true
-					}
-				}
-			}
-		}
-	}
+func newSuite(c *Contract, firstID int64) *suite {
+	s := &suite{contract: c, document: c.document, gen: newGenerator(firstID, c.profile.Rules)}
+	s.gen.plain = len(s.document.routes) > manyOperations
+	s.findResources()
 	return s
 }
 
+func (s *suite) skip(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(s.skipped, text) {
+		s.skipped = append(s.skipped, text)
+	}
+}
+
 // cases returns every case, in an order that does not change.
-func (s *suite) cases() (all []Case) {
-	for _, r := range s.doc.routes {
-		all = append(all, s.credentials(r)...)
-		all = append(all, s.parameters(r)...)
+func (s *suite) cases() (all []*testCase) {
+	for _, r := range s.document.routes {
 		if r.operation.RequestBody != nil {
+			s.skipMediaTypes(r)
+			if _, schema := r.body(); schema == nil && r.operation.RequestBody.Value.Required {
+				s.skip("%s: requests: its body is required and has no JSON media type", r.operation.OperationID)
+				continue
+			}
+		}
+		if name := s.unwritable(r); name != "" {
+			s.skip("%s: requests: no value for its required parameter %s", r.operation.OperationID, name)
+			continue
+		}
+		all = append(all, s.credentials(r)...)
+		all = append(all, s.parameterCases(r)...)
+		if _, schema := r.body(); schema != nil {
 			all = append(all, s.bodies(r)...)
 		}
 	}
 	return all
 }
 
+func (s *suite) skipMediaTypes(r *route) {
+	mediaType, _ := r.body()
+	for _, other := range slices.Sorted(maps.Keys(r.operation.RequestBody.Value.Content)) {
+		if other != mediaType && !isJSON(other) {
+			s.skip("%s: body as %s", r.operation.OperationID, other)
+		}
+	}
+}
+
+// unwritable returns the required parameter that no value is known for.
+func (s *suite) unwritable(r *route) string {
+	for _, p := range r.parameters {
+		if _, ok := s.gen.baseParameter(p); !ok && p.Required {
+			return p.Name
+		}
+	}
+	return ""
+}
+
 // request returns the plainest valid request of an operation.
-func (s *suite) request(r documentRoute, name, promise string) Case {
-	c := Case{
-		Name:    r.operation.OperationID + ", " + name,
+func (s *suite) request(r *route, name, promise string) *testCase {
+	c := &testCase{
+		name:    r.operation.OperationID + ", " + name,
 		promise: r.operation.OperationID + ", " + promise,
-		route:   r, path: r.template, header: http.Header{},
+		route:   r, parameters: map[string]string{}, header: http.Header{}, use: s.uses[r],
 	}
-	if l, ok := s.links[r.operation.OperationID]; ok {
-		s.gen.next++
-		id := s.gen.next
-		c.needs = &id
-		c.path = strings.Replace(c.path, "{"+l.parameter+"}", strconv.FormatInt(id, 10), 1)
+	for _, p := range r.parameters {
+		if c.use != nil && p.In == "path" && p.Name == c.use.parameter {
+			c.id = s.gen.identity(c.use.schema)
+			c.parameters[p.Name], _ = written(p, c.id)
+			continue
+		}
+		if p.Required {
+			text, _ := s.gen.baseParameter(p)
+			c.set(p, text)
+			c.absent = c.absent || p.In == "path"
+		}
 	}
-	if r.operation.RequestBody != nil {
-		mediaType, schema := bodyOf(r)
+	if mediaType, schema := r.body(); schema != nil {
 		c.header.Set("Content-Type", mediaType)
 		c.body = encode(s.gen.base(schema))
 	}
 	return c
 }
 
-// refused makes a case one that must be refused.
-func (c Case) refused(code plantapi.ErrorCode) Case {
-	c.want = code
+// refused makes a case one that the service must refuse.
+func (c *testCase) refused(why Violation) *testCase {
+	c.why = &why
 	return c
 }
 
-// at makes a refusal point somewhere.
-func (c Case) at(in plantapi.ErrorDetailIn, pointer string) Case {
-	c.in, c.point = in, pointer
-	return c
-}
-
-func (s *suite) credentials(r documentRoute) []Case {
-	var all []Case
-	for _, c := range []struct {
-		anonymous string
-		want      plantapi.ErrorCode
-	}{{"none", plantapi.CodeNoCredentials}, {"bad", plantapi.CodeBadCredentials}, {"scope", plantapi.CodeInsufficientScope}} {
-		request := s.request(r, "credentials "+c.anonymous, "security, "+c.anonymous).refused(c.want)
-		request.anonymous = c.anonymous
-		all = append(all, request)
-	}
-	return append(all, s.request(r, "credentials good", "security, good"))
-}
-
-// parameters tries every parameter, and one that is unknown.
-func (s *suite) parameters(r documentRoute) []Case {
-	var all []Case
-	for _, ref := range r.operation.Parameters {
-		p := ref.Value
-		in := plantapi.ErrorDetailIn(p.In)
-		make := func(v parameterVariant, outcome string) Case {
-			keyword := fmt.Sprintf("parameter %s %s, %s", p.Name, v.keyword, outcome)
-			return s.set(s.request(r, fmt.Sprintf("%s: %.40q", keyword, v.texts), keyword), p, v.texts)
-		}
-		for _, v := range obeyingParameter(p) {
-			all = append(all, make(v, "obeyed"))
-		}
-		for _, v := range breakingParameter(p) {
-			all = append(all, make(v, "broken").refused(plantapi.CodeInvalidParameter).at(in, "/"+p.Name))
-		}
-	}
-	unknown := s.request(r, "unknown parameter", "unknown parameter")
-	unknown.query = "unknown-parameter=1"
-	if r.operation.Extensions["x-unknown-parameters"] != "ignored" {
-		unknown = unknown.refused(plantapi.CodeInvalidParameter).at(plantapi.InQuery, "/unknown-parameter")
-	}
-	return append(all, unknown)
-}
-
-// set gives a request the texts of one parameter.
-func (s *suite) set(c Case, p *openapi3.Parameter, texts []string) Case {
+// set gives a request the text of one parameter.
+func (c *testCase) set(p *openapi3.Parameter, text string) {
 	switch p.In {
 	case "path":
-		c.path = strings.Replace(c.route.template, "{"+p.Name+"}", url.PathEscape(texts[0]), 1)
-		c.needs = nil
-		if id, err := strconv.ParseInt(texts[0], 10, 64); err == nil {
-			c.needs, c.mayNot = &id, []int64{id}
-		}
+		c.parameters[p.Name] = text
 	case "query":
-		c.query = url.Values{p.Name: texts}.Encode()
+		c.query = append(slices.DeleteFunc(c.query, func(pair string) bool { return strings.HasPrefix(pair, p.Name+"=") }), text)
 	case "header":
-		c.header[http.CanonicalHeaderKey(p.Name)] = texts
+		c.header[http.CanonicalHeaderKey(p.Name)] = []string{text}
+	case "cookie":
+		c.cookies = append(slices.DeleteFunc(c.cookies, func(pair string) bool { return strings.HasPrefix(pair, p.Name+"=") }), text)
 	}
-	return c
 }
 
-// parameterVariant is a parameter as it is written, with one thing about it.
-type parameterVariant struct {
-	keyword string
-	texts   []string // more than one: the parameter is there more than once
+// path returns the path with parameters filled in.
+func (c *testCase) path() string {
+	path := c.route.template
+	for name, text := range c.parameters {
+		path = strings.Replace(path, "{"+name+"}", text, 1)
+	}
+	return path
 }
 
-func obeyingParameter(p *openapi3.Parameter) (all []parameterVariant) {
-	s := p.Schema.Value
-	if p.Example != nil {
-		if s.Example == nil {
-			copied := *s
-			s, copied.Example = &copied, p.Example
+// parameterCases tries every parameter, and one that is unknown.
+func (s *suite) parameterCases(r *route) (all []*testCase) {
+	for _, p := range r.parameters {
+		make := func(v parameterVariant, outcome string) *testCase {
+			keyword := "parameter " + p.Name + " " + v.keyword + ", " + outcome
+			if strings.HasPrefix(v.keyword, "/") {
+				keyword = "parameter " + p.Name + v.keyword + ", " + outcome
+			}
+			c := s.request(r, keyword+": "+v.shown, keyword)
+			c.set(p, v.text)
+			if p.In == "path" {
+				c.named(p, v.text)
+			}
+			return c
 		}
-		all = append(all, parameterVariant{"example", []string{fmt.Sprint(p.Example)}})
+		for _, v := range s.gen.obeyingParameter(p) {
+			all = append(all, make(v, "obeyed"))
+		}
+		in := Violation{InvalidParameter, p.In, "/" + p.Name}
+		for _, v := range s.gen.breakingParameter(p) {
+			c := make(v, "broken")
+			c.use, c.id, c.mayNot = nil, nil, nil
+			all = append(all, c.refused(in))
+		}
+		if p.Required && p.In != "path" {
+			promise := "parameter " + p.Name + " required, broken"
+			c := s.request(r, promise, promise)
+			c.query = slices.DeleteFunc(c.query, func(pair string) bool { return strings.HasPrefix(pair, p.Name) })
+			c.cookies = slices.DeleteFunc(c.cookies, func(pair string) bool { return strings.HasPrefix(pair, p.Name+"=") })
+			if p.In == "header" {
+				c.header.Del(p.Name)
+			}
+			all = append(all, c.refused(in))
+		}
 	}
-	g := &generator{}
-	for _, v := range g.obeying(s) {
-		if text, ok := v.value.(string); ok && p.In == "header" && s.Pattern == "" && text != strings.TrimSpace(text) {
-			continue // no header has spaces around it
+	if refuses := s.contract.profile.Rules.RefusesUnknown; refuses != nil {
+		c := s.request(r, "unknown parameter", "unknown parameter")
+		c.query = append(c.query, "unknown-parameter=1")
+		if refuses(r.operation) {
+			c.refused(Violation{InvalidParameter, "query", "/unknown-parameter"})
 		}
-		all = append(all, parameterVariant{v.keyword, []string{fmt.Sprint(v.value)}})
+		all = append(all, c)
 	}
 	return all
 }
 
-func breakingParameter(p *openapi3.Parameter) (all []parameterVariant) {
-	add := func(keyword string, texts ...string) {
-		all = append(all, parameterVariant{keyword, texts})
+// named makes a case create the resource that its path names, if a create can
+// give it that identity.
+func (c *testCase) named(p *openapi3.Parameter, text string) {
+	if c.use == nil || c.use.parameter != p.Name {
+		c.absent = true
+		return
 	}
-	s := p.Schema.Value
-	switch {
-	case s.Type.Is("integer"):
-		for _, text := range []string{"x", "+1", "01", "-0", "1.0", "1e0", "1 ", "1,2", "0x1", "١"} {
-			add("type", text)
-		}
-		if p.In == "query" {
-			add("type", "")
-		}
-		low, high := limits(s)
-		add(edge(s.Min != nil, "minimum", "format"), oneOff(low, -1).String())
-		add(edge(s.Max != nil, "maximum", "format"), oneOff(high, 1).String())
-		if s.Format == "int32" {
-			add("format", strconv.Itoa(math.MaxInt32+1))
-		}
-	case s.Pattern != "":
-		add("pattern", unmatched(s))
-	case p.In == "query":
-		add("type", "\xff") // no string is made of this
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && c.use.schema.Type.Is("integer") && !c.use.assigned {
+		c.id, c.mayNot = n, []any{n}
+		return
 	}
-	if p.In == "query" {
-		all = append(all, parameterVariant{"once", []string{"1", "1"}})
-	}
-	return all
-}
-
-// parameterKeywords lists what there is to obey and to break in a parameter.
-func parameterKeywords(p *openapi3.Parameter) (all []string) {
-	at := "parameter " + p.Name
-	for _, keyword := range keywords(p.Schema.Value, at) {
-		if strings.Contains(keyword, " nullable, ") || keyword == at+" type, broken" && p.In == "header" {
-			continue // text is never null, and any text is a string
-		}
-		if keyword == at+" type, broken" && p.In == "path" && !p.Schema.Value.Type.Is("integer") {
-			continue
-		}
-		all = append(all, keyword)
-	}
-	if p.In == "query" {
-		all = append(all, at+" once, broken")
-	}
-	return all
+	c.use, c.id, c.absent = nil, nil, true
 }
 
 // bodies tries the body: as it should be, in every way that its schema allows
 // and forbids, of another media type, malformed, and missing.
-func (s *suite) bodies(r documentRoute) []Case {
-	mediaType, schema := bodyOf(r)
-	var all []Case
-	add := func(name, promise string, body []byte) *Case {
+func (s *suite) bodies(r *route) (all []*testCase) {
+	mediaType, schema := r.body()
+	add := func(name, promise string, body []byte) *testCase {
 		c := s.request(r, name, promise)
 		c.body = body
 		all = append(all, c)
-		return &all[len(all)-1]
+		return c
 	}
 	for _, v := range s.gen.obeying(schema) {
 		promise := fmt.Sprintf("body %s %s, obeyed", place(v.pointer), v.keyword)
@@ -265,74 +234,72 @@ func (s *suite) bodies(r documentRoute) []Case {
 		c.mayNot = s.notFresh(schema, v.value)
 	}
 	for _, v := range s.gen.breaking(schema) {
-		at := place(strings.TrimSuffix(v.pointer, "/"+unknownMember)) // the object is what forbids it
+		at := place(v.pointer)
+		if v.keyword == "additionalProperties" {
+			at = place(strings.TrimSuffix(v.pointer, "/"+unknownMember)) // the object forbids it
+		}
 		promise := fmt.Sprintf("body %s %s, broken", at, v.keyword)
 		c := add(promise+fmt.Sprintf(": %.60s", encode(v.value)), promise, encode(v.value))
-		*c = c.refused(plantapi.CodeInvalidBody).at(plantapi.InBody, v.pointer)
+		c.refused(Violation{InvalidBody, "body", v.pointer})
 		c.mayNot = s.notFresh(schema, v.value)
 	}
 	examples := requestExamples(r)
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
 		value := normal(examples[name].Examples[name].Value.Value)
+		if !s.gen.valid(schema, value) {
+			continue // the document is wrong; parse has listed it
+		}
 		c := add("example "+name, "request example "+name, encode(value))
 		c.mayNot = s.notFresh(schema, value)
 	}
 
 	plain := func() []byte { return encode(s.gen.base(schema)) }
-	add("media type, obeyed", "media type "+mediaType+", obeyed", plain()).header.Set("Content-Type", mediaType+"; charset=utf-8")
-	for _, other := range []string{"", "text/plain", "application/xml", mediaType + "; charset=utf-16", mediaType + "x"} {
-		c := add(fmt.Sprintf("media type %q", other), "media type "+mediaType+", broken", plain())
-		*c = c.refused(plantapi.CodeUnsupportedMediaType)
-		c.header.Set("Content-Type", other)
+	others := []string{"application/xml"}
+	exactly := add("media type, obeyed", "media type "+mediaType+", obeyed", plain())
+	if s.gen.rules.StrictMediaTypes {
+		exactly.header.Set("Content-Type", mediaType+"; charset=utf-8")
+		others = []string{"", "text/plain", "application/xml", mediaType + "; charset=utf-16", mediaType + "x"}
 	}
-	missing := add("no body", "body required, broken", nil)
-	*missing = missing.refused(plantapi.CodeMissingBody)
+	for _, other := range others {
+		if r.operation.RequestBody.Value.Content.Get(other) != nil {
+			continue // a media type range covers it
+		}
+		c := add(fmt.Sprintf("media type %q", other), "media type "+mediaType+", broken", plain())
+		c.refused(Violation{Kind: WrongMediaType}).header.Set("Content-Type", other)
+	}
+	if r.operation.RequestBody.Value.Required {
+		add("no body", "body required, broken", nil).refused(Violation{Kind: MissingBody})
+	}
 	base := string(plain())
-	for _, malformed := range [][2]string{
-		{"truncated", base[:len(base)-1]},
-		{"trailing value", base + "{}"},
-		{"trailing byte", base + "x"},
-		{"not UTF-8", strings.Replace(base, "Ficus", "\xff", 1)},
-		{"lone surrogate", strings.Replace(base, "Ficus", `\ud800`, 1)},
-		{"a member twice", strings.Replace(base, "{", `{"x":1,"x":1,`, 1)},
-		{"nested deep", strings.Repeat("[", 100) + strings.Repeat("]", 100)},
-		{"no JSON", "plant"},
-	} {
-		if malformed[1] != base {
-			c := add("malformed body: "+malformed[0], "body well-formed, broken", []byte(malformed[1]))
-			*c = c.refused(plantapi.CodeMalformedBody)
+	malformed := [][2]string{{"truncated", base[:len(base)-1]}, {"trailing byte", base + "x"}, {"not JSON", "plant"}}
+	if s.gen.rules.StrictJSON {
+		malformed = append(malformed, [][2]string{
+			{"trailing value", base + "{}"},
+			{"not UTF-8", strings.Replace(base, "Ficus", "\xff", 1)},
+			{"lone surrogate", strings.Replace(base, "Ficus", `\ud800`, 1)},
+			{"duplicate name", strings.Replace(base, "{", `{"x":1,"x":1,`, 1)},
+			{"nested deep", strings.Repeat("[", 100) + strings.Repeat("]", 100)},
+		}...)
+	}
+	for _, m := range malformed {
+		if m[1] != base {
+			add("malformed body: "+m[0], "body well-formed, broken", []byte(m[1])).refused(Violation{Kind: MalformedBody})
 		}
 	}
 	return all
 }
 
-// bodyPromises lists what bodies has to try.
-func bodyPromises(r documentRoute) []string {
-	if r.operation.RequestBody == nil {
-		return nil
-	}
-	mediaType, schema := bodyOf(r)
-	all := []string{"media type " + mediaType + ", obeyed", "media type " + mediaType + ", broken", "body required, broken", "body well-formed, broken"}
-	return append(all, keywords(schema, "body ")...)
-}
-
-// bodyOf returns the media type of an operation's body and its schema.
-func bodyOf(r documentRoute) (string, *openapi3.Schema) {
-	content := r.operation.RequestBody.Value.Content
-	mediaType := slices.Sorted(maps.Keys(content))[0]
-	return mediaType, content[mediaType].Schema.Value
-}
-
-// identities lists the ids in a body.
-func (s *suite) identities(schema *openapi3.Schema, value any) (ids []int64) {
+// identities lists the identities in a body.
+func (s *suite) identities(schema *openapi3.Schema, value any) (ids []any) {
 	switch value := value.(type) {
-	case int64:
-		if s.gen.identities[schema] {
-			return []int64{value}
+	case int64, string:
+		_, isText := value.(string)
+		if s.gen.identities[schema] && schema.Type.Is("string") == isText {
+			return []any{value}
 		}
 	case json.Number:
-		if n, err := value.Int64(); err == nil && s.gen.identities[schema] {
-			return []int64{n}
+		if n, err := value.Int64(); err == nil && s.gen.identities[schema] && schema.Type.Is("integer") {
+			return []any{n}
 		}
 	case []any:
 		if schema.Items != nil {
@@ -341,8 +308,9 @@ func (s *suite) identities(schema *openapi3.Schema, value any) (ids []int64) {
 			}
 		}
 	case map[string]any:
+		flat := s.gen.flatten(schema)
 		for _, name := range slices.Sorted(maps.Keys(value)) {
-			if property := schema.Properties[name]; property != nil {
+			if property := flat.Properties[name]; property != nil {
 				ids = append(ids, s.identities(property.Value, value[name])...)
 			}
 		}
@@ -350,10 +318,13 @@ func (s *suite) identities(schema *openapi3.Schema, value any) (ids []int64) {
 	return ids
 }
 
-// notFresh lists the ids in a body that the generator has not drawn: the ends of
-// the range and the like, which other cases use, too.
-func (s *suite) notFresh(schema *openapi3.Schema, value any) []int64 {
-	return slices.DeleteFunc(s.identities(schema, value), func(id int64) bool { return s.gen.first < id && id <= s.gen.next })
+// notFresh lists the identities in a body that the generator has not drawn: the
+// ends of the range, for example, which other cases use, too.
+func (s *suite) notFresh(schema *openapi3.Schema, value any) []any {
+	return slices.DeleteFunc(s.identities(schema, value), func(id any) bool {
+		n, ok := id.(int64)
+		return !ok || s.gen.first < n && n <= s.gen.next.Load()
+	})
 }
 
 // encode writes a value as the body of a request.
@@ -362,7 +333,7 @@ func encode(value any) []byte {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(value); err != nil {
-		panic(err) // only values of our own making come here
+		panic(err) // only values of this package come here
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 }

@@ -1,15 +1,22 @@
-// Package contract holds every exchange of a test against api/openapi.yaml.
+// Package contract tests a service against its OpenAPI 3.0 document.
 //
-// A test sends through [Transport], wraps a handler with [Handler], or reports
-// an exchange that it made by hand with [Check]. The test fails if the answer is
-// one that the document does not promise, if a client generated from
-// api/seed.yaml could not read it, or if gen/plantclient does not find it where
-// its status says. What the exchanges have shown is kept in a ledger;
-// [Main] fails where a promise of the document was never received.
+// [New] reads the document and a [Profile], which holds what a document cannot
+// say. The result, a [Contract], does three things:
+//
+//   - It checks each response that a test receives: send requests with
+//     [Contract.Client] or [Contract.Transport], or wrap a handler with
+//     [Contract.Handler]. A response that the document does not allow fails the
+//     test.
+//   - It generates tests: [Contract.Tests] has one for each constraint, status,
+//     credential, path and parameter of the document. [Contract.Random] sends
+//     random bodies.
+//   - It records which promises of the document a test has observed, fails in
+//     [Contract.Main] if one is missing, and writes a report.
+//
+// What the package cannot test it lists: see [Contract.Skipped].
 package contract
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -17,19 +24,17 @@ import (
 	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
-
-	"github.com/plantstore/plantstore/api"
 )
 
-// T is what a test offers; a [testing.TB] is one.
+// T is what the package needs of a test; a [testing.TB] is one.
 type T interface {
 	Helper()
 	Name() string
 	Errorf(format string, args ...any)
 }
 
-// Exchange is a request and its answer, both whole.
-type Exchange struct {
+// Interaction is a request and its response, both complete.
+type Interaction struct {
 	Method        string
 	URL           string // as sent, with the path as it was escaped
 	Path          string // the escaped path alone
@@ -41,7 +46,7 @@ type Exchange struct {
 	Body   []byte
 }
 
-// Fault is one way in which an answer breaks a promise.
+// Fault is one way in which a response breaks the document.
 type Fault struct {
 	Where   string // "status", "media type", "header Location", "body /name"
 	Keyword string // the keyword of the document that is broken
@@ -50,121 +55,112 @@ type Fault struct {
 
 func (f Fault) String() string { return fmt.Sprintf("%s: %s: %s", f.Where, f.Keyword, f.Message) }
 
-// document is a description of the service, ready to be looked things up in.
-type document struct {
-	doc    *openapi3.T
-	routes []documentRoute
+// Contract is a document and its profile, with a record of what tests observed.
+type Contract struct {
+	document *document
+	earlier  map[string]*document
+	profile  Profile
+	coverage *coverage
+
+	suiteOnce sync.Once
+	suite     *suite // for promises; tests have their own
+	promised  []string
 }
 
-type documentRoute struct {
-	method, template string
-	operation        *openapi3.Operation
-}
-
-// parse reads a document, which must be valid with all its examples.
-func parse(text []byte) (*document, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(text)
-	if err != nil {
-		return nil, err
+// New reads the documents of a profile. It fails if one of them is not valid.
+func New(p Profile) (*Contract, error) {
+	c := &Contract{profile: p, earlier: map[string]*document{}, coverage: newCoverage()}
+	var err error
+	if c.document, err = parse(p.Document); err != nil {
+		return nil, fmt.Errorf("contract: the document: %w", err)
 	}
-	if err := doc.Validate(context.Background()); err != nil {
-		return nil, err
-	}
-	d := &document{doc: doc}
-	for template, item := range doc.Paths.Map() {
-		for method, operation := range item.Operations() {
-			d.routes = append(d.routes, documentRoute{method, template, operation})
+	for name, text := range p.Earlier {
+		if c.earlier[name], err = parse(text); err != nil {
+			return nil, fmt.Errorf("contract: %s: %w", name, err)
 		}
 	}
-	// A literal path counts before a template that fits it, too.
-	slices.SortFunc(d.routes, func(a, b documentRoute) int {
-		if n := strings.Count(a.template, "{") - strings.Count(b.template, "{"); n != 0 {
-			return n
-		}
-		return strings.Compare(a.template+a.method, b.template+b.method)
-	})
-	return d, nil
+	return c, nil
 }
 
-// find returns the operation that answers a request, or nil.
-func (d *document) find(method, path string) *documentRoute {
-	for i, r := range d.routes {
-		if r.method == method && matches(r.template, path) {
-			return &d.routes[i]
-		}
-	}
-	return nil
-}
-
-// knows reports whether the document has the path, with any method.
-func (d *document) knows(path string) bool {
-	return slices.ContainsFunc(d.routes, func(r documentRoute) bool { return matches(r.template, path) })
-}
-
-// matches reports whether a path fits a template such as /plants/{id}. A
-// parameter is one whole segment and never empty.
-func matches(template, path string) bool {
-	want, got := strings.Split(template, "/"), strings.Split(path, "/")
-	if len(want) != len(got) {
-		return false
-	}
-	for i, segment := range want {
-		if strings.HasPrefix(segment, "{") && got[i] != "" {
-			continue
-		}
-		if segment != got[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// documents are the two that everything is held against.
-var documents = sync.OnceValues(func() (ds struct{ api, seed *document }, err error) {
-	if ds.api, err = parse(api.Document); err != nil {
-		return ds, fmt.Errorf("api/openapi.yaml: %w", err)
-	}
-	if ds.seed, err = parse(api.Seed); err != nil {
-		return ds, fmt.Errorf("api/seed.yaml: %w", err)
-	}
-	return ds, nil
-})
-
-// Check holds one exchange against the documents and enters it in the ledger.
-// Use it where neither [Transport] nor [Handler] fits, as with a connection
-// that is written to by hand.
-func Check(t T, x Exchange) {
+// Check checks one interaction and records what it shows. Use it where neither
+// [Contract.Transport] nor [Contract.Handler] fits, for example for a raw
+// connection.
+func (c *Contract) Check(t T, x Interaction) {
 	t.Helper()
-	ds, err := documents()
-	if err != nil {
-		t.Errorf("contract: %v", err)
-		return
-	}
-	faults := check(ds.api, ds.seed, x)
+	faults := c.check(x)
 	for _, f := range faults {
-		t.Errorf("contract: %s %s answered %d, but %s\n\trepeat it with: %s\n\tit answered: %.500q",
+		t.Errorf("contract: %s %s received %d, but %s\n\trepeat the request with: %s\n\tthe response was: %.500q",
 			x.Method, x.Path, x.Status, f, curl(x), x.Body)
 	}
 	if len(faults) == 0 {
-		received.enter(ds.api, x, t.Name())
+		c.record(x, t.Name())
 	}
 }
 
-// check returns every fault of an exchange.
-func check(doc, seed *document, x Exchange) []Fault {
-	if f, beside := besideDocument(doc, x); beside {
-		return f
+// check returns the faults of a response.
+func (c *Contract) check(x Interaction) []Fault {
+	if faults, undocumented := c.checkUndocumented(x); undocumented {
+		return faults
 	}
-	faults := doc.check(x)
-	faults = append(faults, checkSeed(seed, x)...)
-	if len(faults) == 0 {
-		faults = checkClient(doc, x) // else it only says the same once more
+	r := c.document.find(documented(x.Method), x.Path)
+	faults := c.checkResponse(r, x)
+	for name, d := range c.earlier {
+		faults = append(faults, d.checkEarlier(name, x)...)
+	}
+	if x.Method != http.MethodHead && c.profile.Response != nil {
+		faults = append(faults, c.profile.Response(r.operation.OperationID, x)...)
+	}
+	// A client that cannot read a wrong response is no further fault.
+	if len(faults) == 0 && x.Method != http.MethodHead && c.profile.Client != nil {
+		faults = c.profile.Client(r.operation.OperationID, x)
 	}
 	return faults
 }
 
+// checkEarlier checks a response as a client of an earlier document reads it: a
+// status that the earlier document has must match it, members may have been
+// added since.
+func (d *document) checkEarlier(name string, x Interaction) (faults []Fault) {
+	r := d.find(x.Method, x.Path)
+	if r == nil {
+		return nil
+	}
+	response := r.response(x.Status)
+	if response == nil {
+		// The client knows an unknown status only as one of a class (RFC 9110,
+		// section 15), so every failure must be readable as the failure that it knows.
+		if response = r.response(http.StatusBadRequest); response == nil || x.Status < 400 {
+			return []Fault{{"to a client of " + name + ", status", "responses", fmt.Sprintf("%d is unknown", x.Status)}}
+		}
+	}
+	for _, f := range d.checkBody(response.Content, x) {
+		if f.Keyword != unnamedMember {
+			f.Where = "to a client of " + name + ", " + f.Where
+			faults = append(faults, f)
+		}
+	}
+	return faults
+}
+
+// documented is the method under which the document describes a method.
+func documented(method string) string {
+	if method == http.MethodHead {
+		return http.MethodGet
+	}
+	return method
+}
+
+// operation returns the operation with an id; a profile names only ones that exist.
+func (d *document) operation(id string) *route {
+	i := slices.IndexFunc(d.routes, func(r *route) bool { return r.operation.OperationID == id })
+	if i < 0 {
+		return nil
+	}
+	return d.routes[i]
+}
+
 // curl returns a command line that repeats the request.
-func curl(x Exchange) string {
+func curl(x Interaction) string {
 	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 	var b strings.Builder
 	fmt.Fprintf(&b, "curl -i -X %s --path-as-is %s", x.Method, quote(x.URL))
@@ -187,4 +183,20 @@ func curl(x Exchange) string {
 		}
 	}
 	return b.String()
+}
+
+// scopes returns the scope that an operation needs, or nothing.
+func (c *Contract) scope(r *route) string {
+	if c.profile.Scope == nil {
+		return ""
+	}
+	return c.profile.Scope(r.operation)
+}
+
+// schemaOf returns the schema of a reference, which may be absent.
+func schemaOf(ref *openapi3.SchemaRef) *openapi3.Schema {
+	if ref == nil || ref.Value == nil {
+		return &openapi3.Schema{}
+	}
+	return ref.Value
 }

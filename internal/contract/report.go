@@ -2,15 +2,18 @@ package contract
 
 import (
 	_ "embed"
+	"encoding/xml"
+	"errors"
 	"fmt"
 	"html/template"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// reportVariable names the file that [Main] writes the report to.
+// reportVariable names the files that [Contract.Main] writes reports to.
 const reportVariable = "CONTRACT_REPORT"
 
 //go:embed report.html
@@ -18,82 +21,210 @@ var reportText string
 
 var reportPage = template.Must(template.New("report").Parse(reportText))
 
-// reportedGroup is an operation, or what is true of the service as a whole.
-type reportedGroup struct {
+// report is what is written: the promises of the document and what became of them.
+type report struct {
+	Title, Version  string
+	Groups          []reportGroup
+	Observed, Total int
+	Skipped         []string
+}
+
+// reportGroup is an operation, or what is true of the service as a whole.
+type reportGroup struct {
 	Name, Summary   string
-	Kinds           []reportedKind
-	Received, Total int
+	Kinds           []reportKind
+	Observed, Total int
 }
 
-// reportedKind is a row of the matrix: promises of one kind.
-type reportedKind struct {
+// reportKind is a row of a group: promises of one kind.
+type reportKind struct {
 	Name  string
-	Cells []reportedCell
+	Cells []reportCell
 }
 
-// reportedCell is one promise and the test that has received it.
-type reportedCell struct{ Promise, Test string }
+// reportCell is one promise, and the test that has observed it or what is wrong.
+type reportCell struct{ Promise, Test, Failed, Skipped string }
 
-// writeReport writes what the ledger knows as an HTML page to path, and a
-// summary to w.
-func writeReport(path string, w io.Writer) error {
-	ds, err := documents()
-	if err != nil {
-		return err
+// Result says in a word or two what became of a promise.
+func (c reportCell) Result() string {
+	switch {
+	case c.Failed != "":
+		return "failed: " + c.Failed
+	case c.Test != "":
+		return c.Test
+	case c.Skipped != "":
+		return "skipped: " + c.Skipped
 	}
-	groups := matrix(ds.api, received)
-	all := reportedGroup{}
-	for _, g := range groups {
-		all.Received += g.Received
-		all.Total += g.Total
-		fmt.Fprintf(w, "%-16s %4d of %4d\n", g.Name, g.Received, g.Total)
-	}
-	fmt.Fprintf(w, "%-16s %4d of %4d promises received, %d%%; see %s\n", "the document", all.Received, all.Total, all.Received*100/all.Total, path)
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	err = reportPage.Execute(f, map[string]any{
-		"Title": ds.api.doc.Info.Title, "Version": ds.api.doc.Info.Version, "Groups": groups, "All": all,
-	})
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	return err
+	return "no test"
 }
 
-// matrix arranges the promises of a document by operation and kind.
-func matrix(d *document, l *ledger) []reportedGroup {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	groups := []reportedGroup{}
+// Kept reports whether a test has observed the promise and none saw it broken.
+func (c reportCell) Kept() bool { return c.Failed == "" && c.Test != "" }
+
+// Report writes what is known so far as text, HTML and JUnit XML: to path with
+// the endings .txt, .html and .xml (an ending of path is replaced). A summary
+// goes to w.
+func (c *Contract) Report(path string, w io.Writer) error {
+	r := c.report()
+	path = strings.TrimSuffix(path, filepath.Ext(path))
+	write := func(ending string, write func(io.Writer) error) error {
+		f, err := os.Create(path + ending)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	r.summary(w)
+	fmt.Fprintf(w, "see %s.txt, .html and .xml\n", path)
+	return errors.Join(
+		write(".txt", r.text),
+		write(".html", func(w io.Writer) error { return reportPage.Execute(w, r) }),
+		write(".xml", r.junit))
+}
+
+// report arranges the promises of the document by operation and kind.
+func (c *Contract) report() report {
+	promised := c.promises()
+	r := report{Title: c.document.doc.Info.Title, Version: c.document.doc.Info.Version, Skipped: c.Skipped()}
+	c.coverage.mu.Lock()
+	defer c.coverage.mu.Unlock()
 	byName := map[string]int{}
-	for _, r := range d.routes {
-		byName[r.operation.OperationID] = len(groups)
-		groups = append(groups, reportedGroup{Name: r.operation.OperationID, Summary: r.method + " " + r.template})
+	for _, route := range c.document.routes {
+		byName[route.operation.OperationID] = len(r.Groups)
+		r.Groups = append(r.Groups, reportGroup{Name: route.operation.OperationID, Summary: route.method + " " + route.template})
 	}
-	service := len(groups)
-	groups = append(groups, reportedGroup{Name: "the service", Summary: "paths, methods, sequences, and answers that operations share"})
-	for _, promise := range promises(d) {
+	service := len(r.Groups)
+	r.Groups = append(r.Groups, reportGroup{Name: "the service", Summary: "paths, methods, sequences, and responses that operations share"})
+	for _, promise := range promised {
 		name, rest, _ := strings.Cut(promise, ", ")
 		i, ofOperation := byName[name]
 		if !ofOperation {
 			i, rest = service, promise
 		}
-		g := &groups[i]
+		g := &r.Groups[i]
 		kind := kindOf(rest)
-		at := slices.IndexFunc(g.Kinds, func(k reportedKind) bool { return k.Name == kind })
+		at := slices.IndexFunc(g.Kinds, func(k reportKind) bool { return k.Name == kind })
 		if at < 0 {
 			at = len(g.Kinds)
-			g.Kinds = append(g.Kinds, reportedKind{Name: kind})
+			g.Kinds = append(g.Kinds, reportKind{Name: kind})
 		}
-		g.Kinds[at].Cells = append(g.Kinds[at].Cells, reportedCell{rest, l.seen[promise]})
+		cell := reportCell{rest, c.coverage.observed[promise], c.coverage.failed[promise], c.coverage.skipped[promise]}
+		g.Kinds[at].Cells = append(g.Kinds[at].Cells, cell)
 		g.Total++
-		if l.seen[promise] != "" {
-			g.Received++
+		r.Total++
+		if cell.Kept() {
+			g.Observed++
+			r.Observed++
 		}
 	}
-	return groups
+	return r
+}
+
+func (r report) summary(w io.Writer) {
+	for _, g := range r.Groups {
+		fmt.Fprintf(w, "%-16s %4d of %4d\n", g.Name, g.Observed, g.Total)
+	}
+	fmt.Fprintf(w, "%-16s %4d of %4d promises observed, %d%%; %d skipped\n",
+		"the document", r.Observed, r.Total, r.Observed*100/max(1, r.Total), len(r.Skipped))
+}
+
+// text writes the report for people: first what is wrong, then everything.
+func (r report) text(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: what the document promises\n\n", r.Title, r.Version)
+	r.summary(&b)
+	for _, g := range r.Groups {
+		for _, k := range g.Kinds {
+			for _, c := range k.Cells {
+				if c.Failed != "" {
+					fmt.Fprintf(&b, "\nFAILED %s, %s\n  %s\n", g.Name, c.Promise, strings.ReplaceAll(c.Failed, "\n", "\n  "))
+				}
+			}
+		}
+	}
+	for _, g := range r.Groups {
+		fmt.Fprintf(&b, "\n%s (%s)\n", g.Name, g.Summary)
+		for _, k := range g.Kinds {
+			for _, c := range k.Cells {
+				if c.Failed != "" {
+					fmt.Fprintf(&b, "  failed   %s\n", c.Promise)
+				} else if c.Test != "" {
+					fmt.Fprintf(&b, "  ok       %s (%s)\n", c.Promise, c.Test)
+				} else {
+					fmt.Fprintf(&b, "  untested %s\n", c.Promise)
+				}
+			}
+		}
+	}
+	if len(r.Skipped) > 0 {
+		fmt.Fprintf(&b, "\nSkipped: the document has this, and no generated test tries it\n")
+		for _, skipped := range r.Skipped {
+			fmt.Fprintf(&b, "  %s\n", skipped)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// The elements of JUnit XML, as CI systems read it.
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Name    string       `xml:"name,attr"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Skipped  int         `xml:"skipped,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Failure *junitMessage `xml:"failure,omitempty"`
+		Skipped *junitMessage `xml:"skipped,omitempty"`
+	}
+	junitMessage struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+func (r report) junit(w io.Writer) error {
+	all := junitSuites{Name: r.Title + " " + r.Version}
+	for _, g := range r.Groups {
+		suite := junitSuite{Name: g.Name}
+		for _, k := range g.Kinds {
+			for _, c := range k.Cells {
+				one := junitCase{Class: g.Name, Name: c.Promise}
+				switch {
+				case c.Failed != "":
+					first, _, _ := strings.Cut(c.Failed, "\n")
+					one.Failure = &junitMessage{first, c.Failed}
+					suite.Failures++
+				case c.Test == "":
+					one.Skipped = &junitMessage{Message: c.Result()}
+					suite.Skipped++
+				}
+				suite.Cases = append(suite.Cases, one)
+			}
+		}
+		suite.Tests = len(suite.Cases)
+		all.Suites = append(all.Suites, suite)
+	}
+	skipped := junitSuite{Name: "skipped", Tests: len(r.Skipped), Skipped: len(r.Skipped)}
+	for _, text := range r.Skipped {
+		skipped.Cases = append(skipped.Cases, junitCase{Class: "skipped", Name: text, Skipped: &junitMessage{Message: "no generated test tries it"}})
+	}
+	all.Suites = append(all.Suites, skipped)
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	return enc.Encode(all)
 }
 
 // kindOf tells what sort of promise this is.
@@ -102,9 +233,9 @@ func kindOf(promise string) string {
 	word = strings.TrimSuffix(word, ",")
 	switch {
 	case len(word) == 3 && word[0] >= '1' && word[0] <= '5':
-		return "answers"
-	case strings.HasPrefix(promise, "any operation"), strings.Contains(promise, ", example "):
-		return "shared answers"
+		return "responses"
+	case strings.HasPrefix(promise, "any operation"):
+		return "shared responses"
 	case word == "methods", word == "OPTIONS", word == "no":
 		return "paths and methods"
 	case word == "request":
@@ -113,6 +244,8 @@ func kindOf(promise string) string {
 		return "media types"
 	case word == "unknown", word == "parameter", word == "example":
 		return "parameters"
+	case word == "effect", word == "default":
+		return "effects"
 	default:
 		return word
 	}

@@ -6,31 +6,29 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"sync"
-	"time"
 )
 
-// patience is how long a test waits for a response and its body.
-const patience = time.Minute
-
-// Client returns an HTTP client whose every exchange is checked. An exchange that
-// takes longer than patience fails.
-func Client(t T) *http.Client {
-	return &http.Client{Transport: Transport(t, nil), Timeout: patience}
+// Client returns an HTTP client that checks every response. A request that takes
+// half a minute fails.
+func (c *Contract) Client(t T) *http.Client {
+	return &http.Client{Transport: c.Transport(t, nil), Timeout: requestTimeout}
 }
 
-// Transport checks every exchange that passes through next, which is
+// Transport checks every response that next returns; next is
 // [http.DefaultTransport] if nil.
-func Transport(t T, next http.RoundTripper) http.RoundTripper {
+func (c *Contract) Transport(t T, next http.RoundTripper) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	return transport{t, next}
+	return transport{c, t, next}
 }
 
 type transport struct {
-	t    T
-	next http.RoundTripper
+	contract *Contract
+	t        T
+	next     http.RoundTripper
 }
 
 func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -50,15 +48,15 @@ func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(received))
-	Check(tr.t, Exchange{
-		Method: r.Method, URL: r.URL.String(), Path: sentPath(r.URL), RequestHeader: r.Header, RequestBody: sent.bytes(),
+	tr.contract.Check(tr.t, Interaction{
+		Method: r.Method, URL: r.URL.String(), Path: tr.contract.sentPath(r.URL), RequestHeader: r.Header, RequestBody: sent.bytes(),
 		Status: resp.StatusCode, Header: resp.Header, Body: received,
 	})
 	return resp, nil
 }
 
-// Handler checks every exchange with next, and passes the answer on.
-func Handler(t T, next http.Handler) http.Handler {
+// Handler checks every response of next, and passes it on.
+func (c *Contract) Handler(t T, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t.Helper()
 		sent := &copied{}
@@ -70,10 +68,10 @@ func Handler(t T, next http.Handler) http.Handler {
 		next.ServeHTTP(recorder, r)
 		resp := recorder.Result()
 		if method == http.MethodHead {
-			recorder.Body.Reset() // as net/http has it
+			recorder.Body.Reset() // as net/http does
 		}
-		Check(t, Exchange{
-			Method: method, URL: at.String(), Path: sentPath(&at), RequestHeader: r.Header, RequestBody: sent.bytes(),
+		c.Check(t, Interaction{
+			Method: method, URL: at.String(), Path: c.sentPath(&at), RequestHeader: r.Header, RequestBody: sent.bytes(),
 			Status: resp.StatusCode, Header: resp.Header, Body: recorder.Body.Bytes(),
 		})
 		for name, values := range resp.Header {
@@ -84,16 +82,20 @@ func Handler(t T, next http.Handler) http.Handler {
 	})
 }
 
-// sentPath is the path of a request line.
-func sentPath(u *url.URL) string {
+// sentPath is the path of a request line, without the base path of the document.
+func (c *Contract) sentPath(u *url.URL) string {
 	if u.Opaque != "" {
 		return u.Opaque
 	}
-	return u.EscapedPath()
+	path := u.EscapedPath()
+	if below, ok := strings.CutPrefix(path, c.document.base); ok && strings.HasPrefix(below, "/") {
+		return below
+	}
+	return path
 }
 
-// copied keeps what passes by. An answer may come while its request is still
-// being sent, so both ends may be at it at once.
+// copied keeps a copy of what is read. A response may come while its request is
+// still being sent, so both sides may use it at once.
 type copied struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

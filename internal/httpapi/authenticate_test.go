@@ -17,7 +17,7 @@ import (
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -152,7 +152,7 @@ func TestTokensAreSecret(t *testing.T) {
 	} {
 		for _, tokens := range []token.Store{store, faultyTokens{store, errors.New("tokens are down")}} {
 			bare := newBareHandler(t, plants, tokens, slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-			handler := contract.Handler(t, bare)
+			handler := plantcontract.Plants().Handler(t, bare)
 			for _, target := range []string{"/plants", "/plants?access_token=" + text, "/plants/" + text, "/" + text} {
 				for _, authorization := range []string{"Bearer " + text, "Bearer " + text[:64], "Basic " + text, "Bearer " + staticToken} {
 					r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader(`{"id":1,"name":"n"}`))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
@@ -261,7 +262,7 @@ func (s *service) speak(request string, halfClose bool) response {
 	if u, err := url.Parse(path); err == nil && path != "*" {
 		path = u.EscapedPath()
 	}
-	contract.Check(s.t, contract.Exchange{
+	plantcontract.Plants().Check(s.t, contract.Interaction{
 		Method: line[0], URL: s.url + line[1], Path: path,
 		Status: a.StatusCode, Header: a.Header, Body: []byte(a.body),
 	})

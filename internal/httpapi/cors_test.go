@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/httpapi"
 )
 
@@ -70,7 +70,7 @@ func TestCORS(t *testing.T) {
 		{[]string{page}, "OPTIONS", "/nowhere", page, true, 404, []string{hers, vary}},
 	} {
 		t.Run(fmt.Sprint(c.origins, " ", c.method, " ", c.path, " ", c.origin), func(t *testing.T) {
-			handler := contract.Handler(t, newBareHandler(t, broken, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.CORSOrigins = c.origins }))
+			handler := plantcontract.Plants().Handler(t, newBareHandler(t, broken, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.CORSOrigins = c.origins }))
 			r := httptest.NewRequestWithContext(t.Context(), c.method, c.path, strings.NewReader(`{"id":1,"name":"n"}`))
 			r.Header = http.Header{"Content-Type": {"application/json"}}
 			if c.origin != "" {
@@ -99,7 +99,7 @@ func TestCORS(t *testing.T) {
 // that something failed.
 func TestCORSOf401(t *testing.T) {
 	store := openStore(t)
-	handler := contract.Handler(t, newBareHandler(t, store, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.CORSOrigins = []string{"*"} }))
+	handler := plantcontract.Plants().Handler(t, newBareHandler(t, store, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.CORSOrigins = []string{"*"} }))
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/plants", nil)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)

@@ -16,6 +16,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 )
 
 // source draws requests: one that was made from the document, obeying it three
@@ -30,10 +31,7 @@ type source struct {
 
 func newSource(t *testing.T, doc *openapi3.T) *source {
 	t.Helper()
-	requests, err := contract.Requests(1_000_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requests := plantcontract.Plants().Requests(1_000_000)
 	s := &source{obeying: map[string][]contract.Request{}, breaking: map[string][]contract.Request{}}
 	for _, r := range requests {
 		if r.Obeys {

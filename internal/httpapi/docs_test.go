@@ -13,7 +13,7 @@ import (
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/docs"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/prometheus/client_golang/prometheus"
@@ -85,11 +85,7 @@ func TestRedirectsBelowAPath(t *testing.T) {
 func TestBelowAPath(t *testing.T) {
 	t.Parallel()
 	s := startBelow(t, "/store/room")
-	tests, err := contract.Generated(1_000_000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range tests {
+	for _, test := range plantcontract.Plants().Tests(1_000_000) {
 		if strings.HasPrefix(test.Name, "sequence") {
 			t.Run(test.Name, func(t *testing.T) { test.Run(t, s.target()) })
 		}
@@ -161,7 +157,7 @@ func startBelow(t *testing.T, path string) *service {
 		Log:     slog.New(slog.DiscardHandler),
 		BaseURL: base,
 	})
-	s := serve(t, store, contract.Handler(t, handler))
+	s := serve(t, store, plantcontract.Plants().Handler(t, handler))
 	behind, err := url.Parse(s.url)
 	if err != nil {
 		t.Fatal(err)

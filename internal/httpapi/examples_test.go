@@ -7,9 +7,8 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// Every example of the document is a request that somebody sends here and an
-// answer that somebody gets; the ledger of internal/contract names the one that
-// is forgotten.
+// Every request example of the document is sent here, with requests that lead to
+// the responses that the document shows.
 func TestExamples(t *testing.T) {
 	s := start(t, nil)
 	for _, body := range []string{

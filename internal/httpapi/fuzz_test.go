@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 )
 
 // FuzzBody: whatever a stranger with a token sends, the answer is a Plant or an
@@ -31,7 +31,7 @@ func FuzzBody(f *testing.F) {
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Authorization", "Bearer "+staticToken)
 		w := httptest.NewRecorder()
-		contract.Handler(t, bare).ServeHTTP(w, r)
+		plantcontract.Plants().Handler(t, bare).ServeHTTP(w, r)
 		switch w.Code {
 		case http.StatusOK:
 			var sent, got plantapi.Plant

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -13,11 +14,7 @@ import (
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	target := start(t, nil).target()
-	tests, err := contract.Generated(1_000_000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range tests {
+	for _, test := range plantcontract.Plants().Tests(1_000_000) {
 		t.Run(test.Name, func(t *testing.T) { test.Run(t, target) })
 	}
 }
@@ -25,19 +22,19 @@ func TestGenerated(t *testing.T) {
 // TestRandom draws bodies from the schemas.
 func TestRandom(t *testing.T) {
 	t.Parallel()
-	contract.Random(t, start(t, nil).target(), 1_000_000)
+	plantcontract.Plants().Random(t, start(t, nil).target(), 1_000_000)
 }
 
 // target is the service for generated tests, with a token for each scope.
 func (s *service) target() contract.Target {
 	s.t.Helper()
-	target := contract.Target{URL: s.url, Token: staticToken}
-	for scope, text := range map[token.Scope]*string{token.Read: &target.ReadOnly, token.Write: &target.WriteOnly} {
+	var only []string
+	for _, scope := range []token.Scope{token.Read, token.Write} {
 		stored, issued := token.New("may only "+string(scope), []token.Scope{scope}, time.Hour)
 		if err := s.store.CreateToken(s.t.Context(), stored); err != nil {
 			s.t.Fatal(err)
 		}
-		*text = issued
+		only = append(only, issued)
 	}
-	return target
+	return plantcontract.Target(s.url, staticToken, only[0], only[1])
 }

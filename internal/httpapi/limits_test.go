@@ -20,7 +20,7 @@ import (
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -54,7 +54,7 @@ type caller struct {
 // callerOf returns a caller whose every answer is held against the document and
 // whose body must not be read.
 func callerOf(t *testing.T, handler http.Handler) caller {
-	return caller{t, contract.Handler(t, handler), "192.0.2.1:4711", untouchable{t}}
+	return caller{t, plantcontract.Plants().Handler(t, handler), "192.0.2.1:4711", untouchable{t}}
 }
 
 func (c caller) send(method, path, token string) response {

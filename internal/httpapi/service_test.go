@@ -16,7 +16,7 @@ import (
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -32,7 +32,7 @@ const (
 	maxBody     = 1 << 20
 )
 
-func TestMain(m *testing.M) { contract.Main(m) }
+func TestMain(m *testing.M) { plantcontract.Plants().Main(m) }
 
 // service is a running Plant Store over a real store.
 type service struct {
@@ -103,7 +103,7 @@ func opened(t testing.TB, store store.Store, err error) store.Store {
 // document.
 func newHandler(t testing.TB, plants plant.Store, tokens token.Store) http.Handler {
 	t.Helper()
-	return contract.Handler(t, newBareHandler(t, plants, tokens, slog.New(slog.DiscardHandler)))
+	return plantcontract.Plants().Handler(t, newBareHandler(t, plants, tokens, slog.New(slog.DiscardHandler)))
 }
 
 // newBareHandler returns the handler as the program has it, after the given
@@ -146,7 +146,7 @@ func newHandlerOf(t testing.TB, tokens token.Store, opts httpapi.Options) http.H
 func (s *service) clientWith(token string) *plantclient.ClientWithResponses {
 	s.t.Helper()
 	client, err := plantclient.NewClientWithResponses(s.url,
-		plantclient.WithHTTPClient(contract.Client(s.t)), plantclient.WithRequestEditorFn(bearer(token)))
+		plantclient.WithHTTPClient(plantcontract.Plants().Client(s.t)), plantclient.WithRequestEditorFn(bearer(token)))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func (s *service) send(method, path, body string, changes ...func(*http.Request)
 	for _, change := range changes {
 		change(req)
 	}
-	resp, err := contract.Client(s.t).Do(req)
+	resp, err := plantcontract.Plants().Client(s.t).Do(req)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
@@ -109,7 +109,7 @@ func startLoad(t *testing.T, dsn string) *load {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(contract.Handler(t, handler))
+	server := httptest.NewServer(plantcontract.Plants().Handler(t, handler))
 	t.Cleanup(server.Close)
 	l := &load{t: t, dsn: dsn, done: make(chan struct{})}
 	const clients = 16

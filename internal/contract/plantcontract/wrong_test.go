@@ -1,10 +1,9 @@
-package contract
+package plantcontract
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -16,15 +15,15 @@ import (
 )
 
 // The servers below are wrong in one way each. The generated tests alone must
-// find every one of them.
+// find each of them.
 
-// wrongAnswer is a server that changes what it answers.
-func wrongAnswer(change func(r *http.Request, a *answer)) func(http.Handler) http.Handler {
+// wrongResponse is a server that changes its responses.
+func wrongResponse(change func(r *http.Request, a *response)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			recorder := httptest.NewRecorder()
 			next.ServeHTTP(recorder, r)
-			a := &answer{recorder.Code, recorder.Header(), recorder.Body.String()}
+			a := &response{recorder.Code, recorder.Header(), recorder.Body.String()}
 			a.header.Del("Content-Length")
 			change(r, a)
 			for name, values := range a.header {
@@ -36,8 +35,8 @@ func wrongAnswer(change func(r *http.Request, a *answer)) func(http.Handler) htt
 	}
 }
 
-// wrongReading is a server that takes a request for another one.
-func wrongReading(change func(r *http.Request)) func(http.Handler) http.Handler {
+// wrongRequest is a server that takes a request for another one.
+func wrongRequest(change func(r *http.Request)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			change(r)
@@ -48,14 +47,14 @@ func wrongReading(change func(r *http.Request)) func(http.Handler) http.Handler 
 
 // wrongBody is a server that takes a body for another one.
 func wrongBody(change func(body string) string) func(http.Handler) http.Handler {
-	return wrongReading(func(r *http.Request) {
+	return wrongRequest(func(r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		body = []byte(change(string(body)))
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	})
 }
 
-// The stores below are real ones that keep one promise less.
+// The stores below are real ones that break one promise each.
 
 type overwriting struct{ plant.Store }
 
@@ -104,9 +103,9 @@ func (s tagKeeping) Put(ctx context.Context, p plant.Plant, c plant.Precondition
 	return s.Store.Put(ctx, p, c)
 }
 
-type deafToNull struct{ plant.Store }
+type ignoringNull struct{ plant.Store }
 
-func (s deafToNull) Patch(ctx context.Context, id int64, change plant.Patch, c plant.Precondition) (plant.Plant, error) {
+func (s ignoringNull) Patch(ctx context.Context, id int64, change plant.Patch, c plant.Precondition) (plant.Plant, error) {
 	if change.Tag == nil {
 		change.SetTag = false
 	}
@@ -158,80 +157,80 @@ func (s rounding) Get(ctx context.Context, id int64) (plant.Plant, error) {
 }
 
 var wrongServers = map[string]func(http.Handler) http.Handler{
-	"answers 201 to a create": wrongAnswer(func(r *http.Request, a *answer) {
+	"responds to a create with 201": wrongResponse(func(r *http.Request, a *response) {
 		if r.Method == "POST" && a.status == 200 {
 			a.status = 201
 		}
 	}),
-	"gives the id away": wrongAnswer(func(r *http.Request, a *answer) {
+	"has the id in a Plant": wrongResponse(func(r *http.Request, a *response) {
 		if r.URL.Path == "/plants" && r.Method == "POST" && a.status == 200 {
 			a.replace("{", `{"id":1,`)
 		}
 	}),
-	"has no Location":      wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("Location") }),
-	"has another Location": wrongAnswer(func(_ *http.Request, a *answer) { setIf(a.header, "Location", "/plants/7") }),
-	"has the Location of another service": wrongAnswer(func(_ *http.Request, a *answer) {
+	"has no Location":      wrongResponse(func(_ *http.Request, a *response) { a.header.Del("Location") }),
+	"has another Location": wrongResponse(func(_ *http.Request, a *response) { setIf(a.header, "Location", "/plants/7") }),
+	"has the Location of another service": wrongResponse(func(_ *http.Request, a *response) {
 		setIf(a.header, "Location", "http://elsewhere.invalid"+a.header.Get("Location"))
 	}),
-	"has a Link to another service": wrongAnswer(func(_ *http.Request, a *answer) {
+	"has a Link to another service": wrongResponse(func(_ *http.Request, a *response) {
 		setIf(a.header, "Link", strings.Replace(a.header.Get("Link"), "</", "<//elsewhere.invalid/", 1))
 	}),
-	"has no ETag":          wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("ETag") }),
-	"has one ETag for all": wrongAnswer(func(_ *http.Request, a *answer) { setIf(a.header, "ETag", `"0"`) }),
-	"has no challenge":     wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("WWW-Authenticate") }),
-	"has no Allow":         wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("Allow") }),
-	"has no Link":          wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("Link") }),
-	"forgets the limit": wrongAnswer(func(_ *http.Request, a *answer) {
+	"has no ETag":          wrongResponse(func(_ *http.Request, a *response) { a.header.Del("ETag") }),
+	"has one ETag for all": wrongResponse(func(_ *http.Request, a *response) { setIf(a.header, "ETag", `"0"`) }),
+	"has no challenge":     wrongResponse(func(_ *http.Request, a *response) { a.header.Del("WWW-Authenticate") }),
+	"has no Allow":         wrongResponse(func(_ *http.Request, a *response) { a.header.Del("Allow") }),
+	"has no Link":          wrongResponse(func(_ *http.Request, a *response) { a.header.Del("Link") }),
+	"forgets the limit": wrongResponse(func(_ *http.Request, a *response) {
 		setIf(a.header, "Link", limitInLink.ReplaceAllString(a.header.Get("Link"), ""))
 	}),
-	"lets others keep":      wrongAnswer(func(_ *http.Request, a *answer) { a.header.Del("Cache-Control") }),
-	"has errors in text":    wrongAnswer(func(_ *http.Request, a *answer) { textIf(a, a.status >= 400) }),
-	"has a null for a list": wrongAnswer(func(_ *http.Request, a *answer) { a.body = strings.Replace(a.body, "[]\n", "null\n", 1) }),
-	"has errors without message": wrongAnswer(func(_ *http.Request, a *answer) {
+	"has no Cache-Control":  wrongResponse(func(_ *http.Request, a *response) { a.header.Del("Cache-Control") }),
+	"has errors in text":    wrongResponse(func(_ *http.Request, a *response) { textIf(a, a.status >= 400) }),
+	"has a null for a list": wrongResponse(func(_ *http.Request, a *response) { a.body = strings.Replace(a.body, "[]\n", "null\n", 1) }),
+	"has errors without message": wrongResponse(func(_ *http.Request, a *response) {
 		a.body = regexp.MustCompile(`"message":"[^"]*"`).ReplaceAllString(a.body, `"message":""`)
 	}),
-	"has a number of its own": wrongAnswer(func(_ *http.Request, a *answer) { a.body = strings.Replace(a.body, "40002", "40042", 1) }),
-	"has one number for all":  wrongAnswer(func(_ *http.Request, a *answer) { a.body = strings.Replace(a.body, "40001", "40002", 1) }),
-	"has no details": wrongAnswer(func(_ *http.Request, a *answer) {
+	"has an unlisted error number":        wrongResponse(func(_ *http.Request, a *response) { a.body = strings.Replace(a.body, "40002", "40042", 1) }),
+	"has one error number for two faults": wrongResponse(func(_ *http.Request, a *response) { a.body = strings.Replace(a.body, "40001", "40002", 1) }),
+	"has no details": wrongResponse(func(_ *http.Request, a *response) {
 		a.body = regexp.MustCompile(`,"details":\[.*\]`).ReplaceAllString(a.body, "")
 	}),
-	"points at the whole body": wrongAnswer(func(_ *http.Request, a *answer) {
+	"points at the whole body": wrongResponse(func(_ *http.Request, a *response) {
 		a.body = regexp.MustCompile(`"pointer":"[^"]*"`).ReplaceAllString(a.body, `"pointer":""`)
 	}),
-	"answers 404 to a wrong method": wrongAnswer(func(_ *http.Request, a *answer) {
+	"has 404 for an unknown method": wrongResponse(func(_ *http.Request, a *response) {
 		if a.status == 405 {
 			a.status, a.body = 404, `{"error":40400,"message":"no such path"}`
 		}
 	}),
-	"has a redirect for a slash": wrongAnswer(func(r *http.Request, a *answer) {
+	"has a redirect for a slash": wrongResponse(func(r *http.Request, a *response) {
 		if a.status == 404 && strings.HasSuffix(r.URL.Path, "/") {
 			a.status = 308
 		}
 	}),
-	"tells the HEAD apart": wrongAnswer(func(r *http.Request, a *answer) {
+	"has no ETag for HEAD": wrongResponse(func(r *http.Request, a *response) {
 		if r.Method == "HEAD" && a.status == 200 {
 			a.header.Del("ETag")
 		}
 	}),
-	"never says 304":        wrongReading(func(r *http.Request) { r.Header.Del("If-None-Match") }),
-	"takes no If-Match":     wrongReading(func(r *http.Request) { r.Header.Del("If-Match") }),
-	"is open":               wrongReading(func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+staticToken) }),
-	"is open to bad tokens": wrongReading(func(r *http.Request) { replaceIf(r, "Bearer nobody's", "Bearer "+staticToken) }),
-	"knows no scopes":       wrongReading(func(r *http.Request) { replaceIf(r, "Bearer "+readOnlyToken, "Bearer "+staticToken) }),
-	"takes any media type":  wrongReading(func(r *http.Request) { mediaTypeIf(r) }),
-	"takes any parameter":   wrongReading(func(r *http.Request) { r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "unknown-parameter=1", "", 1) }),
-	"takes a page of none":  wrongReading(func(r *http.Request) { r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "limit=0", "limit=1", 1) }),
-	"takes ids with zeros":  wrongReading(func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/01", "/1", 1) }),
+	"never says 304":        wrongRequest(func(r *http.Request) { r.Header.Del("If-None-Match") }),
+	"takes no If-Match":     wrongRequest(func(r *http.Request) { r.Header.Del("If-Match") }),
+	"takes any credentials": wrongRequest(func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+staticToken) }),
+	"takes bad tokens":      wrongRequest(func(r *http.Request) { replaceIf(r, "Bearer not-a-credential", "Bearer "+staticToken) }),
+	"knows no scopes":       wrongRequest(func(r *http.Request) { replaceIf(r, "Bearer "+readOnlyToken, "Bearer "+staticToken) }),
+	"takes any media type":  wrongRequest(func(r *http.Request) { mediaTypeIf(r) }),
+	"takes any parameter":   wrongRequest(func(r *http.Request) { r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "unknown-parameter=1", "", 1) }),
+	"takes a page of none":  wrongRequest(func(r *http.Request) { r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "limit=0", "limit=1", 1) }),
+	"takes ids with zeros":  wrongRequest(func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/01", "/1", 1) }),
 	"takes fractions":       wrongBody(func(body string) string { return strings.Replace(body, ":1.0", ":1", 1) }),
 	"takes null for a name": wrongBody(func(body string) string { return strings.Replace(body, `"name":null`, `"name":""`, 1) }),
-	"takes what follows":    wrongBody(func(body string) string { return strings.TrimSuffix(body, "x") }),
+	"takes trailing bytes":  wrongBody(func(body string) string { return strings.TrimSuffix(body, "x") }),
 	"takes a name twice":    wrongBody(func(body string) string { return strings.Replace(body, `"x":1,"x":1,`, "", 1) }),
 	"takes an empty batch": wrongBody(func(body string) string {
 		return strings.Replace(body, `{"plants":[]}`, `{"plants":[{"id":1,"name":""}]}`, 1)
 	}),
-	"loses U+0000":             wrongBody(func(body string) string { return strings.ReplaceAll(body, `\u0000`, "") }),
-	"refuses long names":       wrongBody(func(body string) string { return strings.Replace(body, strings.Repeat("x", 5000), "\xff", 1) }),
-	"refuses members it ought": wrongBody(func(body string) string { return strings.Replace(body, `"unknown-member":{`, `"unknown-member":{{`, 1) }),
+	"loses U+0000":            wrongBody(func(body string) string { return strings.ReplaceAll(body, `\u0000`, "") }),
+	"refuses long names":      wrongBody(func(body string) string { return strings.Replace(body, strings.Repeat("x", 5000), "\xff", 1) }),
+	"refuses unknown members": wrongBody(func(body string) string { return strings.Replace(body, `"unknown-member":{`, `"unknown-member":{{`, 1) }),
 }
 
 var wrongStores = map[string]func(plant.Store) plant.Store{
@@ -241,10 +240,10 @@ var wrongStores = map[string]func(plant.Store) plant.Store{
 	"replaces any version":           func(s plant.Store) plant.Store { return careless{s} },
 	"deletes nothing":                func(s plant.Store) plant.Store { return undeleting{s} },
 	"keeps the tag":                  func(s plant.Store) plant.Store { return tagKeeping{s} },
-	"is deaf to null":                func(s plant.Store) plant.Store { return deafToNull{s} },
+	"ignores null":                   func(s plant.Store) plant.Store { return ignoringNull{s} },
 	"trims names":                    func(s plant.Store) plant.Store { return trimming{s} },
 	"has one version for all":        func(s plant.Store) plant.Store { return sameVersion{s} },
-	"gives a plant too many":         func(s plant.Store) plant.Store { return generous{s} },
+	"ignores the limit by one":       func(s plant.Store) plant.Store { return generous{s} },
 	"lists backwards":                func(s plant.Store) plant.Store { return backwards{s} },
 	"rounds ids":                     func(s plant.Store) plant.Store { return rounding{s} },
 }
@@ -257,7 +256,7 @@ func setIf(h http.Header, name, value string) {
 	}
 }
 
-func textIf(a *answer, condition bool) {
+func textIf(a *response, condition bool) {
 	if condition {
 		a.header.Set("Content-Type", "text/plain")
 	}
@@ -292,7 +291,7 @@ func TestWrongServers(t *testing.T) {
 			t.Parallel()
 			fault, by := firstFault(t, handler)
 			if fault == "" {
-				t.Fatal("no generated test noticed")
+				t.Fatal("no generated test found the fault")
 			}
 			t.Logf("%s: %s", by, fault)
 		})
@@ -309,15 +308,26 @@ func TestRightServerPasses(t *testing.T) {
 // firstFault runs the generated tests until one finds a fault.
 func firstFault(t *testing.T, handler http.Handler) (fault, by string) {
 	t.Helper()
-	ds, err := documents()
-	if err != nil {
-		t.Fatal(err)
-	}
-	target := Target{URL: "http://plantstore.invalid", Transport: inProcess{handler}, Token: staticToken, ReadOnly: readOnlyToken}
-	for _, test := range generated(newSuite(ds.api, 1_000_000)) {
-		if fault, _ := test.fault(ds.api, ds.seed, fmt.Sprint(t.Name()), target); fault != "" {
+	target := Target("http://plantstore.invalid", staticToken, readOnlyToken, "")
+	target.Transport = inProcess{handler}
+	for _, test := range Plants().Tests(1_000_000) {
+		if fault, _ := test.Fault(t.Name(), target); fault != "" {
 			return fault, test.Name
 		}
 	}
 	return "", ""
+}
+
+// inProcess calls a handler without a network.
+type inProcess struct{ http.Handler }
+
+func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	r.RequestURI = r.URL.RequestURI()
+	h.ServeHTTP(w, r)
+	resp := w.Result()
+	if r.Method == http.MethodHead {
+		resp.Body = http.NoBody // as net/http does
+	}
+	return resp, nil
 }

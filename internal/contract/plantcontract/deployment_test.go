@@ -1,6 +1,6 @@
 //go:build deployment
 
-package contract
+package plantcontract
 
 import (
 	"math/rand/v2"
@@ -12,18 +12,21 @@ import (
 // TestDeployment tries every promise of the document on the service at
 // BASE_URL, with the token in PLANTSTORE_TOKEN, which must allow everything. It
 // stores plants under random ids and under those at the ends of the range, which
-// it removes first: point it at nothing that somebody needs.
+// it removes first: do not run it on a service with data that you need.
 func TestDeployment(t *testing.T) {
-	target := Target{URL: strings.TrimSuffix(os.Getenv("BASE_URL"), "/"), Token: os.Getenv("PLANTSTORE_TOKEN")}
-	if target.URL == "" || target.Token == "" {
+	url, token := strings.TrimSuffix(os.Getenv("BASE_URL"), "/"), os.Getenv("PLANTSTORE_TOKEN")
+	if url == "" || token == "" {
 		t.Fatal("BASE_URL and PLANTSTORE_TOKEN are needed")
 	}
-	tests, err := Generated(1_000_000 + rand.Int64N(1<<60))
-	if err != nil {
-		t.Fatal(err)
-	}
+	target := Target(url, token, "", "")
+	tests := Plants().Tests(1_000_000 + rand.Int64N(1<<60))
 	for _, test := range tests {
 		t.Run(test.Name, func(t *testing.T) { test.Run(t, target) })
 	}
 	t.Logf("%d tests", len(tests))
+	if path := os.Getenv("CONTRACT_REPORT"); path != "" {
+		if err := Plants().Report(path, os.Stdout); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -1,0 +1,400 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// A parameter that a service accepts and ignores keeps no promise, so each one
+// also has the promise that its effect is seen.
+
+func effectPromise(r *route, parameter string) string {
+	return fmt.Sprintf("%s, effect of parameter %s", r.operation.OperationID, parameter)
+}
+
+func defaultPromise(r *route, parameter string) string {
+	return fmt.Sprintf("%s, default of parameter %s", r.operation.OperationID, parameter)
+}
+
+// effects returns the tests of what parameters do: conditions by RFC 9110, and
+// those of lists as the profile says.
+func (s *suite) effects() (all []Test) {
+	for _, x := range s.resources {
+		get := x.uses[http.MethodGet]
+		if get == nil || !sendsETag(get) {
+			continue
+		}
+		for _, method := range slices.Sorted(maps.Keys(x.uses)) {
+			r := x.uses[method]
+			for _, p := range r.parameters {
+				if p.In == "header" && (p.Name == "If-Match" || p.Name == "If-None-Match") {
+					promise, id := effectPromise(r, p.Name), s.gen.identity(x.schema)
+					all = append(all, Test{Name: promise, promises: []string{promise}, try: func(v *Session) { v.condition(x, r, p.Name, id) }})
+				}
+			}
+		}
+	}
+	for _, list := range s.contract.profile.Lists {
+		r, create := s.document.operation(list.Operation), s.document.operation(list.Create)
+		i := slices.IndexFunc(s.resources, func(x *resource) bool { return x.create == create })
+		if r != nil && i >= 0 {
+			all = append(all, s.listEffects(lister{list, r, s.resources[i]})...)
+		}
+	}
+	return all
+}
+
+func sendsETag(r *route) bool {
+	response := r.response(http.StatusOK)
+	return response != nil && hasHeader(response.Headers, "ETag")
+}
+
+// version reads a resource and its ETag, which two reads must agree on.
+func (v *Session) version(x *resource, id any) (body []byte, etag string) {
+	got := v.read(x, id)
+	if etag = got.Header.Get("ETag"); etag == "" {
+		v.Failf("a read has no ETag")
+	}
+	if again := v.read(x, id).Header.Get("ETag"); again != etag {
+		v.Failf("two reads of one resource have the ETags %s and %s", etag, again)
+	}
+	return got.Body, etag
+}
+
+// condition tests what a conditional header does (RFC 9110, section 13.1) with
+// the version that is current, one that is not any more, another one, and *.
+func (v *Session) condition(x *resource, r *route, header string, id any) {
+	_, id = v.create(x, id)
+	_, stale := v.version(x, id)
+	if x.uses[http.MethodPut] != nil {
+		v.change(x, id)
+		if _, now := v.version(x, id); now == stale {
+			v.Failf("a change has left the ETag at %s", stale)
+		}
+	} else {
+		stale = `"stale"`
+	}
+	otherLife := ""
+	if x.uses[http.MethodDelete] != nil && !x.assigned {
+		_, otherLife = v.version(x, id)
+		v.remove(x, id)
+		v.create(x, id)
+	}
+	for _, c := range []struct {
+		value   func(current string) string
+		matches bool
+	}{
+		{func(string) string { return stale }, false},
+		{func(string) string { return otherLife }, false},
+		{func(current string) string { return current }, true},
+		{func(current string) string { return stale + ", " + current }, true},
+		{func(string) string { return "*" }, true},
+	} {
+		before, current := v.version(x, id)
+		value := c.value(current)
+		if value == "" {
+			continue
+		}
+		got := v.on(r, id, http.Header{header: {value}}, v.plainBody(r))
+		switch proceeds := c.matches == (header == "If-Match"); {
+		case proceeds && got.Status >= 300:
+			v.Failf("%s with %s: %s must proceed, the status is %d: %.300s", r.operation.OperationID, header, value, got.Status, got.Body)
+		case proceeds && r.method == http.MethodDelete:
+			v.create(x, id)
+		case proceeds:
+		case r.method == http.MethodGet && header == "If-None-Match":
+			if got.Status != http.StatusNotModified {
+				v.Failf("%s with %s: %s must be 304, the status is %d", r.operation.OperationID, header, value, got.Status)
+			}
+		default:
+			v.Refused(got, Violation{Kind: PreconditionFailed})
+			if after := v.read(x, id); !bytes.Equal(before, after.Body) {
+				v.Failf("%s was refused, but the resource has changed from %s to %s", r.operation.OperationID, before, after.Body)
+			}
+		}
+	}
+	if r.method == http.MethodPut && x.uses[http.MethodDelete] != nil && !x.assigned {
+		v.remove(x, id)
+		got := v.on(r, id, http.Header{header: {"*"}}, v.plainBody(r))
+		if header == "If-Match" {
+			v.Refused(got, Violation{Kind: PreconditionFailed})
+			if after := v.read(x, id); after.Status != http.StatusNotFound {
+				v.Failf("%s was refused, but it has created %s", r.operation.OperationID, after.Body)
+			}
+		} else if v.Accepted(got); got.Status >= 300 {
+			v.Failf("%s with %s: * must create what does not exist, the status is %d", r.operation.OperationID, header, got.Status)
+		}
+	}
+}
+
+// lister is a list operation with what it lists.
+type lister struct {
+	List
+	route    *route
+	resource *resource
+}
+
+func (s *suite) listEffects(l lister) (all []Test) {
+	add := func(parameter, promise string, try func(v *Session)) {
+		if parameter != "" && l.route.operation.Parameters.GetByInAndName("query", parameter) != nil {
+			all = append(all, Test{Name: promise, promises: []string{promise}, try: try})
+		}
+	}
+	for _, parameter := range slices.Sorted(maps.Keys(l.Filters)) {
+		add(parameter, effectPromise(l.route, parameter), func(v *Session) { v.filters(l, parameter, l.Filters[parameter]) })
+	}
+	add(l.Limit, effectPromise(l.route, l.Limit), func(v *Session) { v.limits(l) })
+	add(l.After, effectPromise(l.route, l.After), func(v *Session) { v.continues(l) })
+	if p := l.route.operation.Parameters.GetByInAndName("query", l.Limit); p != nil && schemaOf(p.Schema).Default != nil {
+		add(l.Limit, defaultPromise(l.route, l.Limit), func(v *Session) { v.defaultLimit(l, p) })
+	}
+	if response := l.route.response(http.StatusOK); response != nil && hasHeader(response.Headers, "Link") && l.Limit != "" {
+		promise := "sequence, a walk by Link meets every resource once"
+		all = append(all, Test{Name: promise, promises: []string{promise}, try: func(v *Session) { v.walkByLink(l) }})
+	}
+	return all
+}
+
+// fill creates n resources with consecutive identities and returns these.
+func (v *Session) fill(l lister, n int) (ids []any) {
+	for range n {
+		_, id := v.create(l.resource, v.suite.gen.identity(l.resource.schema))
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// list lists with a query and returns the items and their identities.
+func (v *Session) list(l lister, query url.Values) (items []map[string]any, ids []string) {
+	var pairs []string
+	if len(query) > 0 {
+		pairs = []string{query.Encode()}
+	}
+	got := v.send(l.route, l.route.template, pairs, http.Header{}, nil)
+	v.Accepted(got)
+	return v.items(l, got)
+}
+
+func (v *Session) items(l lister, x Interaction) (items []map[string]any, ids []string) {
+	value, _ := decode(x.Body)
+	if object, ok := value.(map[string]any); ok && l.Items != "" {
+		value = object[l.Items]
+	}
+	array, ok := value.([]any)
+	if !ok {
+		v.Failf("the response is not a list: %.300s", x.Body)
+	}
+	for _, item := range array {
+		object, ok := item.(map[string]any)
+		if !ok {
+			v.Failf("the list has an item that is not an object: %.300s", x.Body)
+		}
+		items, ids = append(items, object), append(ids, fmt.Sprint(object[l.ID]))
+	}
+	return items, ids
+}
+
+// from begins a query before an identity, where the list can do that.
+func (l lister) from(id any) url.Values {
+	query := url.Values{}
+	if n, ok := id.(int64); ok && l.After != "" {
+		query.Set(l.After, strconv.FormatInt(n-1, 10))
+	}
+	return query
+}
+
+// filters creates two resources with different values of a member and lists by
+// each value.
+func (v *Session) filters(l lister, parameter, member string) {
+	_, schema := l.resource.create.body()
+	property := v.suite.gen.flatten(schema).Properties[member].Value
+	ids, values := []any{}, []any{}
+	for range 2 {
+		body, _ := v.plainBody(l.resource.create).(map[string]any)
+		id := v.suite.gen.identity(l.resource.schema)
+		if property.Type.Is("string") && len(property.Enum) == 0 {
+			body[member] = padded(fmt.Sprintf("value%d", v.suite.gen.next.Load()), property)
+		} else {
+			body[member] = v.suite.gen.another(property, values)
+		}
+		if !l.resource.assigned {
+			body[l.resource.member] = id
+		}
+		values = append(values, body[member])
+		mediaType, _ := l.resource.create.body()
+		got := v.send(l.resource.create, l.resource.create.template, nil, http.Header{"Content-Type": {mediaType}}, encode(body))
+		v.Accepted(got)
+		if l.resource.assigned {
+			created, _ := decode(got.Body)
+			object, _ := created.(map[string]any)
+			id = object[l.resource.member]
+		}
+		ids = append(ids, id)
+	}
+	for i, value := range values {
+		query := l.from(ids[0])
+		query.Set(parameter, fmt.Sprint(value))
+		items, found := v.list(l, query)
+		for _, item := range items {
+			if fmt.Sprint(item[member]) != fmt.Sprint(value) {
+				v.Failf("a list with %s=%v has an item with %s %v", parameter, value, member, item[member])
+			}
+		}
+		if !slices.Contains(found, fmt.Sprint(ids[i])) {
+			v.Failf("a list with %s=%v lacks %v, which has it: %v", parameter, value, ids[i], found)
+		}
+	}
+	if _, found := v.list(l, l.from(ids[0])); !slices.Contains(found, fmt.Sprint(ids[0])) || !slices.Contains(found, fmt.Sprint(ids[1])) {
+		v.Failf("a list without %s lacks one of %v: %v", parameter, ids, found)
+	}
+}
+
+// limits lists with limits below the number of resources that exist.
+func (v *Session) limits(l lister) {
+	ids := v.fill(l, 3)
+	for limit := 1; limit <= 3; limit++ {
+		query := l.from(ids[0])
+		query.Set(l.Limit, strconv.Itoa(limit))
+		if items, _ := v.list(l, query); len(items) != limit {
+			v.Failf("a list of at least 3 with %s=%d has %d items", l.Limit, limit, len(items))
+		}
+	}
+}
+
+// continues lists what follows each of three resources.
+func (v *Session) continues(l lister) {
+	ids := v.fill(l, 3)
+	for i, id := range ids {
+		_, found := v.list(l, url.Values{l.After: {fmt.Sprint(id)}})
+		for j, other := range ids {
+			if slices.Contains(found, fmt.Sprint(other)) != (j > i) {
+				v.Failf("a list with %s=%v and the resources %v has %v", l.After, id, ids, found)
+			}
+		}
+	}
+}
+
+// defaultLimit lists without a limit: it must be as with the default.
+func (v *Session) defaultLimit(l lister, p *openapi3.Parameter) {
+	n, err := strconv.Atoi(fmt.Sprint(p.Schema.Value.Default))
+	if err != nil || n > most {
+		panic(untried{})
+	}
+	ids := v.fill(l, n+1)
+	items, found := v.list(l, l.from(ids[0]))
+	query := l.from(ids[0])
+	query.Set(l.Limit, strconv.Itoa(n))
+	if _, same := v.list(l, query); len(items) != n || !slices.Equal(found, same) {
+		v.Failf("a list without %s has %d items, with the default %d it has %d", l.Limit, len(items), n, len(same))
+	}
+}
+
+// linkTarget finds the reference in a Link to the next page.
+var linkTarget = regexp.MustCompile(`<([^>]*)>; *rel="?next"?`)
+
+// walkByLink creates resources and walks from before the first one, with every
+// size of page.
+func (v *Session) walkByLink(l lister) {
+	const count = 5
+	ids := v.fill(l, count)
+	want := []string{}
+	for _, id := range ids {
+		want = append(want, fmt.Sprint(id))
+	}
+	for limit := 1; limit <= count; limit++ {
+		query := l.from(ids[0])
+		query.Set(l.Limit, strconv.Itoa(limit))
+		path, pairs := l.route.template, []string{query.Encode()}
+		var met []string
+		for page := 0; len(met) < count; page++ {
+			got := v.send(l.route, path, pairs, http.Header{}, nil)
+			v.Accepted(got)
+			_, found := v.items(l, got)
+			if len(found) > limit || len(found) == 0 {
+				v.Failf("page %d with %s=%d has %d items: %.300s", page, l.Limit, limit, len(found), got.Body)
+			}
+			met = append(met, found...)
+			link := linkTarget.FindStringSubmatch(got.Header.Get("Link"))
+			if link == nil {
+				break
+			}
+			path, pairs = v.leadsTo(got, link[1])
+		}
+		if len(met) < count || !slices.Equal(met[:count], want) {
+			v.Failf("a walk by Link with %s=%d meets %v, want %v", l.Limit, limit, met, want)
+		}
+	}
+}
+
+// url is the address of the request.
+func (x Interaction) url() (*url.URL, error) { return url.Parse(x.URL) }
+
+// NewID returns an identity for a resource of a create operation that no other
+// test uses.
+func (v *Session) NewID(create string) any { return v.suite.gen.identity(v.resource(create).schema) }
+
+// Create creates a resource with the plainest body and returns it as it was
+// sent. The resource is that of the create operation.
+func (v *Session) Create(create string, id any) map[string]any {
+	sent, _ := v.create(v.resource(create), id)
+	return sent
+}
+
+// Read reads a resource of a create operation.
+func (v *Session) Read(create string, id any) Interaction {
+	x := v.resource(create)
+	if x.uses[http.MethodGet] == nil {
+		v.Failf("%s has no operation that reads", create)
+	}
+	return *v.read(x, id)
+}
+
+// Call sends a request of an operation, for one resource if its path names one,
+// and checks the response against the document only.
+func (v *Session) Call(operation string, id any, body any) Interaction {
+	r := v.contract.document.operation(operation)
+	if r == nil {
+		v.Failf("the document has no operation %s", operation)
+	}
+	if v.suite.uses[r] != nil {
+		return v.on(r, id, nil, body)
+	}
+	header := http.Header{}
+	var text []byte
+	if body != nil {
+		mediaType, _ := r.body()
+		header.Set("Content-Type", mediaType)
+		text = encode(body)
+	}
+	return v.send(r, r.template, nil, header, text)
+}
+
+// Member returns a member of the object in a response, or nil.
+func (x Interaction) Member(name string) any {
+	value, _ := decode(x.Body)
+	object, _ := value.(map[string]any)
+	if n, ok := object[name].(json.Number); ok {
+		return n.String()
+	}
+	return object[name]
+}
+
+func (v *Session) resource(create string) *resource {
+	r := v.contract.document.operation(create)
+	for _, x := range v.suite.resources {
+		if x.create == r {
+			return x
+		}
+	}
+	v.Failf("%s creates no resource that a test can use", create)
+	return nil
+}

@@ -1,0 +1,374 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// variant is a value made from a schema that shows, or breaks, one keyword of
+// the schema at one place.
+type variant struct {
+	pointer string // of the place, a JSON Pointer
+	keyword string
+	value   any // the whole value; its numbers are int64 or json.Number
+}
+
+// generator makes values for requests from schemas. Values for an identity are
+// drawn fresh, so that no case uses what another one creates.
+type generator struct {
+	identities map[*openapi3.Schema]bool
+	first      int64
+	next       *atomic.Int64                         // the last number drawn
+	plain      bool                                  // few texts for each string
+	response   bool                                  // makes values for responses: with readOnly members, without writeOnly ones
+	flattened  map[*openapi3.Schema]*openapi3.Schema // see flatten
+	active     map[*openapi3.Schema]int              // the schemas that are being worked on: recursion
+	rules      Rules
+}
+
+func newGenerator(firstID int64, rules Rules) *generator {
+	g := &generator{
+		identities: map[*openapi3.Schema]bool{}, first: firstID, next: new(atomic.Int64), rules: rules,
+		flattened: map[*openapi3.Schema]*openapi3.Schema{}, active: map[*openapi3.Schema]int{},
+	}
+	g.next.Store(firstID)
+	return g
+}
+
+// texts are strings that services have failed on. The first few are tried
+// everywhere, the others where the document is small.
+var texts = []string{
+	"Ficus", "", "蘭 🌵", `"\/<&>'; --`, "\x00", "a\x00b", " ", "\t\r\n", `"\/`, "<&>", "'; --", "%_", "null", "0",
+	"Épinette à feuilles d'if", "E\u0301", "蘭", "🌵", "\u202eRTL", "\u2028\ufeff", "\U0010ffff", strings.Repeat("x", 5000),
+}
+
+const fewTexts = 4
+
+// unknownMember is the name of a member that no schema has.
+const unknownMember = "unknown-member"
+
+// deepest is how often a recursive schema is followed.
+const deepest = 2
+
+// enter reports whether a schema may be followed once more. If so, leave must
+// be called.
+func (g *generator) enter(s *openapi3.Schema) bool {
+	if g.active[s] >= deepest {
+		return false
+	}
+	g.active[s]++
+	return true
+}
+
+func (g *generator) leave(s *openapi3.Schema) { g.active[s]-- }
+
+// base returns the plainest valid value: every property, every minimum met. In a
+// recursion it leaves out what is optional.
+func (g *generator) base(s *openapi3.Schema) any {
+	if g.identities[s] {
+		return g.identity(s)
+	}
+	recursion := !g.enter(s)
+	if recursion && g.active[s] > 4*deepest {
+		return nil // a required recursion: no value is finite
+	}
+	if recursion {
+		g.active[s]++
+	}
+	defer g.leave(s)
+	original := s
+	s = g.flatten(s)
+	if branches := g.branches(s); len(branches) > 0 {
+		for _, branch := range branches {
+			if v := g.base(branch); g.valid(original, v) {
+				return v
+			}
+		}
+		return g.base(branches[0])
+	}
+	v := g.simpleBase(s, recursion)
+	if s.Not != nil && !g.valid(original, v) {
+		for _, other := range []any{"another", int64(2), true, map[string]any{}, []any{}, json.Number("1.5")} {
+			if g.valid(original, other) {
+				return other
+			}
+		}
+	}
+	return v
+}
+
+func (g *generator) simpleBase(s *openapi3.Schema, recursion bool) any {
+	switch {
+	case len(s.Enum) > 0:
+		return normal(s.Enum[0])
+	case s.Type.Is("object"), s.Type == nil && len(s.Properties) > 0:
+		object := map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			property := s.Properties[name].Value
+			if g.absent(property) || recursion && !slices.Contains(s.Required, name) {
+				continue
+			}
+			if s.MaxProps != nil && uint64(len(object)) >= *s.MaxProps && !slices.Contains(s.Required, name) {
+				continue
+			}
+			object[name] = g.base(property)
+		}
+		for i := len(object); uint64(i) < s.MinProps; i++ {
+			object[fmt.Sprint("member", i)] = g.additional(s)
+		}
+		return object
+	case s.Type.Is("array"):
+		least := s.MinItems
+		if least == 0 && !recursion && (s.MaxItems == nil || *s.MaxItems > 0) {
+			least = 1
+		}
+		return g.many(s, least)
+	case s.Type.Is("integer"):
+		low, high := limits(s)
+		return multipleFrom(s, min(max(low, 1), high))
+	case s.Type.Is("number"):
+		return plainNumber(s)
+	case s.Type.Is("boolean"):
+		return true
+	default:
+		return g.text(s)
+	}
+}
+
+// absent reports whether a property is not part of a request, or of a response.
+func (g *generator) absent(property *openapi3.Schema) bool {
+	p := g.flatten(property)
+	return p.ReadOnly && !g.response || p.WriteOnly && g.response
+}
+
+// additional returns a value for a member that no property names.
+func (g *generator) additional(s *openapi3.Schema) any {
+	if s.AdditionalProperties.Schema != nil {
+		return g.base(s.AdditionalProperties.Schema.Value)
+	}
+	return "more"
+}
+
+// text returns the plainest string.
+func (g *generator) text(s *openapi3.Schema) string {
+	fits := func(text string) bool { return fitsText(s, text) }
+	if s.Pattern != "" {
+		if text, ok := s.Example.(string); ok && fits(text) {
+			return text
+		}
+		if text, ok := matchPattern(s); ok {
+			return text
+		}
+	}
+	if f := formats[s.Format]; len(f.valid) > 0 {
+		if i := slices.IndexFunc(f.valid, fits); i >= 0 {
+			return f.valid[i]
+		}
+	}
+	return padded("Ficus", s)
+}
+
+// identity returns a value that no other case has.
+func (g *generator) identity(s *openapi3.Schema) any {
+	n := g.next.Add(1)
+	if s.Type.Is("integer") {
+		return n
+	}
+	if s.Format == "uuid" {
+		return fmt.Sprintf("00000000-0000-4000-8000-%012x", n)
+	}
+	return padded(fmt.Sprintf("id%d", n), s)
+}
+
+// many returns an array of n items, different ones where they must be.
+func (g *generator) many(s *openapi3.Schema, n uint64) []any {
+	array := make([]any, n)
+	item := schemaOf(s.Items)
+	for i := range array {
+		array[i] = g.base(item)
+		if s.UniqueItems && i > 0 {
+			array[i] = g.another(item, array[:i])
+		}
+	}
+	return array
+}
+
+// another returns a valid value that is not among others, if there is one.
+func (g *generator) another(s *openapi3.Schema, others []any) any {
+	taken := map[string]bool{}
+	for _, v := range others {
+		taken[string(encode(v))] = true
+	}
+	flat := g.flatten(s)
+	for i := range int64(len(others) + 1) {
+		var v any
+		switch low, high := limits(flat); {
+		case len(flat.Enum) > int(i):
+			v = normal(flat.Enum[i])
+		case flat.Type.Is("integer") && low+i+1 <= high && flat.MultipleOf == nil:
+			v = max(low, 0) + i + 1
+		case flat.Type.Is("string") && flat.Pattern == "" && formats[flat.Format].check == nil:
+			v = padded(fmt.Sprintf("%dFicus", i), flat)
+		default:
+			v = g.base(s)
+		}
+		if !taken[string(encode(v))] && g.valid(s, v) {
+			return v
+		}
+	}
+	return g.base(s)
+}
+
+// valid reports whether a schema allows a value in a request, by kin-openapi,
+// which has no part in making it.
+func (g *generator) valid(s *openapi3.Schema, value any) bool {
+	direction := openapi3.VisitAsRequest()
+	if g.response {
+		direction = openapi3.VisitAsResponse()
+	}
+	return s.VisitJSON(normal(value), direction, openapi3.EnableFormatValidation(), openapi3.WithStringFormatValidators(formatValidators)) == nil
+}
+
+// with returns the base of an object with one member set.
+func (g *generator) with(s *openapi3.Schema, name string, value any) map[string]any {
+	object, ok := g.simpleBase(s, false).(map[string]any)
+	if !ok {
+		object = map[string]any{}
+	}
+	object[name] = value
+	return object
+}
+
+func closed(s *openapi3.Schema) bool {
+	return s.AdditionalProperties.Has != nil && !*s.AdditionalProperties.Has
+}
+
+// limits are the smallest and the largest integer that a schema allows.
+func limits(s *openapi3.Schema) (low, high int64) {
+	low, high = math.MinInt64, math.MaxInt64
+	if s.Format == "int32" {
+		low, high = math.MinInt32, math.MaxInt32
+	}
+	if s.Min != nil {
+		n := math.Ceil(*s.Min)
+		if s.ExclusiveMin.IsTrue() && n == *s.Min {
+			n++
+		}
+		low = max(low, int64(n))
+	}
+	if s.Max != nil {
+		n := math.Floor(*s.Max)
+		if s.ExclusiveMax.IsTrue() && n == *s.Max {
+			n--
+		}
+		if n < math.MaxInt64 {
+			high = min(high, int64(n))
+		}
+	}
+	return low, high
+}
+
+// multipleFrom returns the first multiple that a schema asks for, from n on.
+func multipleFrom(s *openapi3.Schema, n int64) any {
+	if s.MultipleOf == nil || *s.MultipleOf != math.Trunc(*s.MultipleOf) || *s.MultipleOf == 0 {
+		return n
+	}
+	step := int64(*s.MultipleOf)
+	if rest := n % step; rest > 0 {
+		n += step - rest
+	} else if rest < 0 {
+		n -= rest
+	}
+	return n
+}
+
+// plainNumber returns a number that a schema allows.
+func plainNumber(s *openapi3.Schema) any {
+	candidates := []float64{1.5, 1, 0, 0.5, -1}
+	if s.Min != nil {
+		candidates = append(candidates, *s.Min, *s.Min+0.5, *s.Min+1, math.Ceil(*s.Min))
+		if s.Max != nil {
+			candidates = append(candidates, (*s.Min+*s.Max)/2)
+		}
+	}
+	if s.Max != nil {
+		candidates = append(candidates, *s.Max, *s.Max-0.5, *s.Max-1, math.Floor(*s.Max))
+	}
+	if m := s.MultipleOf; m != nil {
+		for _, c := range slices.Clone(candidates) {
+			candidates = append(candidates, math.Ceil(c / *m)**m)
+		}
+	}
+	for _, c := range candidates {
+		if numberFits(s, c) {
+			return number(c)
+		}
+	}
+	return number(candidates[0])
+}
+
+func numberFits(s *openapi3.Schema, n float64) bool {
+	return s.VisitJSON(n) == nil
+}
+
+// number writes a float as JSON does.
+func number(n float64) json.Number {
+	return json.Number(strconv.FormatFloat(n, 'f', -1, 64))
+}
+
+// oneOff returns n+d, which may be beyond int64.
+func oneOff(n, d int64) json.Number {
+	return json.Number(new(big.Int).Add(big.NewInt(n), big.NewInt(d)).String())
+}
+
+// padded makes a text as long as a schema wants it. Lengths are in characters.
+func padded(text string, s *openapi3.Schema) string {
+	runes := []rune(text)
+	if need := int(s.MinLength) - len(runes); need > 0 {
+		return text + strings.Repeat("x", need)
+	}
+	if s.MaxLength != nil && uint64(len(runes)) > *s.MaxLength {
+		// The end is what makes identities different.
+		return string(runes[uint64(len(runes))-*s.MaxLength:])
+	}
+	return text
+}
+
+// fitsText reports whether a schema of a string allows a text.
+func fitsText(s *openapi3.Schema, text string) bool {
+	length := uint64(len([]rune(text)))
+	if length < s.MinLength || s.MaxLength != nil && length > *s.MaxLength {
+		return false
+	}
+	if s.Pattern != "" {
+		if compiled, err := compilePattern(s.Pattern); err != nil || !compiled.MatchString(text) {
+			return false
+		}
+	}
+	check := formats[s.Format].check
+	return check == nil || check(text) == nil
+}
+
+// normal makes a value as decode would.
+func normal(value any) any {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err) // the document is JSON
+	}
+	var decoded any
+	dec := json.NewDecoder(strings.NewReader(string(text)))
+	dec.UseNumber()
+	if err := dec.Decode(&decoded); err != nil {
+		panic(err)
+	}
+	return decoded
+}

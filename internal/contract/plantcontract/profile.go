@@ -1,0 +1,205 @@
+// Package plantcontract tests the Plant Store with package contract. It is what
+// api/openapi.yaml cannot say about the service.
+package plantcontract
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantclient"
+	"github.com/plantstore/plantstore/internal/contract"
+)
+
+// Plants returns the contract of the Plant Store. Both documents are embedded, so
+// it panics only where the tests of this package fail, too.
+var Plants = sync.OnceValue(func() *contract.Contract {
+	c, err := contract.New(profile())
+	if err != nil {
+		panic(err)
+	}
+	return c
+})
+
+// Target is a service with tokens: one for everything, one that may only read,
+// one that may only write. The last two may be empty.
+func Target(url, token, readOnly, writeOnly string) contract.Target {
+	target := contract.Target{URL: url, Credentials: contract.Credentials{scheme: token}, Without: map[string]contract.Credentials{}}
+	for scope, other := range map[plantapi.Scope]string{plantapi.ScopeWrite: readOnly, plantapi.ScopeRead: writeOnly} {
+		if other != "" {
+			target.Without[string(scope)] = contract.Credentials{scheme: other}
+		}
+	}
+	return target
+}
+
+const scheme = "bearerAuth"
+
+func profile() contract.Profile {
+	p := contract.Profile{
+		Document: api.Document,
+		Earlier:  map[string][]byte{"api/seed.yaml": api.Seed},
+		AnyHeader: map[string]string{
+			"X-Content-Type-Options":        "every response has it, and it means nothing to a client",
+			"RateLimit-Limit":               "the document's Limits: on every response while there is a quota",
+			"RateLimit-Remaining":           "the same",
+			"RateLimit-Reset":               "the same",
+			"Access-Control-Allow-Origin":   "CORS, if an operator allows origins; browsers read it",
+			"Access-Control-Expose-Headers": "the same",
+			"Vary":                          "the same",
+		},
+		EveryResponse: []string{"X-Request-Id"},
+		Response:      func(_ string, x contract.Interaction) []contract.Fault { return failureFaults(x) },
+		Client: contract.GeneratedClient(func(d contract.Doer) any {
+			client, _ := plantclient.NewClientWithResponses("http://plantstore.invalid", plantclient.WithHTTPClient(d))
+			return client
+		}),
+		Refusal:              refusalFaults,
+		Undocumented:         func(path string) bool { return slices.Contains(documentation, path) || isPartOfDocs(path) },
+		UndocumentedResponse: documentationFaults,
+		Scope: func(operation *openapi3.Operation) string {
+			scope, _ := operation.Extensions["x-required-scope"].(string)
+			return scope
+		},
+		Rules: contract.Rules{
+			StrictJSON: true, StrictParameters: true, StrictMediaTypes: true, Options: true, Head: true,
+			RefusesUnknown: func(operation *openapi3.Operation) bool {
+				return operation.Extensions["x-unknown-parameters"] != "ignored"
+			},
+		},
+		Lists: []contract.List{{
+			Operation: "listPlants", Create: "createPlant", ID: "id", Limit: "limit", After: "after", Filters: map[string]string{"tag": "tag"},
+		}},
+		Sequences: sequences,
+		Observed: func(x contract.Interaction) []string {
+			if e, err := readError(x); err == nil && x.Status >= 400 {
+				return []string{codePromise(e.Error)}
+			}
+			return nil
+		},
+	}
+	for _, code := range codes() {
+		p.Promises = append(p.Promises, codePromise(code))
+	}
+	return p
+}
+
+func codePromise(code int32) string { return fmt.Sprint("ErrorCode, ", code) }
+
+// codes are the error codes that the document lists.
+var codes = sync.OnceValue(func() (all []int32) {
+	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
+	if err != nil {
+		panic(err)
+	}
+	for _, code := range doc.Components.Schemas["ErrorCode"].Value.Enum {
+		all = append(all, int32(code.(float64)))
+	}
+	return all
+})
+
+// documentation are the paths of the documentation, and / which redirects to it.
+// They are not operations, so the document does not list them.
+var documentation = []string{"/", "/docs", "/openapi.yaml", "/openapi.json"}
+
+// isPartOfDocs reports whether a path may be a file of the page at /docs.
+func isPartOfDocs(path string) bool { return strings.HasPrefix(path, "/docs/") }
+
+func documentationFaults(x contract.Interaction) []contract.Fault {
+	fault := func(where, message string) []contract.Fault {
+		return []contract.Fault{{Where: where, Keyword: "documentation", Message: message}}
+	}
+	switch {
+	case x.Path == "/" && x.Status != http.StatusTemporaryRedirect:
+		return fault("status", "must be 307")
+	case x.Path == "/" && x.Header.Get("Location") != "docs":
+		return fault("header Location", "must be docs, relative to /")
+	case x.Path == "/":
+	case isPartOfDocs(x.Path) && x.Status == http.StatusNotFound && x.Method == http.MethodHead:
+		return nil
+	case isPartOfDocs(x.Path) && x.Status == http.StatusNotFound:
+		return refusalFaults(contract.Violation{Kind: contract.UnknownPath}, x)
+	case !slices.Contains([]int{http.StatusOK, http.StatusNotModified, http.StatusPermanentRedirect}, x.Status):
+		return fault("status", "must be 200, 304 or 308")
+	}
+	return nil
+}
+
+func readError(x contract.Interaction) (e plantapi.Error, err error) {
+	return e, json.Unmarshal(x.Body, &e)
+}
+
+// failureFaults checks what the document says of a failure in words: that its
+// number is one of ErrorCode and fits the status, and which members it has.
+func failureFaults(x contract.Interaction) []contract.Fault {
+	if x.Status < 400 {
+		return nil
+	}
+	fault := func(where, format string, args ...any) []contract.Fault {
+		return []contract.Fault{{Where: where, Keyword: "ErrorCode", Message: fmt.Sprintf(format, args...)}}
+	}
+	if got := x.Header.Get("Content-Type"); got != "application/json" {
+		return fault("media type", "%q is not application/json", got)
+	}
+	e, err := readError(x)
+	switch {
+	case err != nil:
+		return fault("body", "is not an Error: %v", err)
+	case !slices.Contains(codes(), e.Error):
+		return fault("body /error", "the document does not list %d", e.Error)
+	case int(e.Error)/100 != x.Status:
+		return fault("body /error", "%d does not match status %d", e.Error, x.Status)
+	case e.Message == "":
+		return fault("body /message", "is empty")
+	}
+	switch plantapi.ErrorCode(e.Error) {
+	case plantapi.CodeInvalidBody, plantapi.CodeInvalidParameter, plantapi.CodeIDTaken:
+		if e.Details == nil {
+			return fault("body /details", "is required with %d", e.Error)
+		}
+	}
+	if x.Status >= 500 && (e.RequestID == nil || *e.RequestID != x.Header.Get("X-Request-Id")) {
+		return fault("body /request_id", "must be the X-Request-Id with a status of 500 or more")
+	}
+	return nil
+}
+
+// numbers are the error codes for what is wrong with a request.
+var numbers = map[contract.Kind]plantapi.ErrorCode{
+	contract.UnknownPath: plantapi.CodeNoSuchPath, contract.UnknownMethod: plantapi.CodeMethodNotAllowed,
+	contract.NoCredentials: plantapi.CodeNoCredentials, contract.BadCredentials: plantapi.CodeBadCredentials,
+	contract.MissingScope: plantapi.CodeInsufficientScope, contract.InvalidParameter: plantapi.CodeInvalidParameter,
+	contract.MissingBody: plantapi.CodeMissingBody, contract.WrongMediaType: plantapi.CodeUnsupportedMediaType,
+	contract.MalformedBody: plantapi.CodeMalformedBody, contract.InvalidBody: plantapi.CodeInvalidBody,
+	contract.UnknownResource: plantapi.CodeNoSuchPlant, contract.PreconditionFailed: plantapi.CodePreconditionFailed,
+	contract.Conflict: plantapi.CodeIDTaken,
+}
+
+// refusalFaults checks that a refusal says what is wrong and where.
+func refusalFaults(why contract.Violation, x contract.Interaction) []contract.Fault {
+	if faults := failureFaults(x); faults != nil {
+		return faults
+	}
+	e, _ := readError(x)
+	if e.Error != int32(numbers[why.Kind]) {
+		return []contract.Fault{{Where: "body /error", Keyword: "ErrorCode", Message: fmt.Sprintf("is not %d", numbers[why.Kind])}}
+	}
+	if why.In == "" {
+		return nil
+	}
+	if e.Details != nil {
+		for _, d := range *e.Details {
+			if string(d.In) == why.In && d.Pointer == why.Pointer {
+				return nil
+			}
+		}
+	}
+	return []contract.Fault{{Where: "body /details", Keyword: "pointer", Message: fmt.Sprintf("none points at %s %s", why.In, why.Pointer)}}
+}

@@ -1,0 +1,77 @@
+package plantcontract
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/contract"
+)
+
+// Everything in the document is tested.
+func TestNothingIsSkipped(t *testing.T) {
+	if skipped := Plants().Skipped(); len(skipped) > 0 {
+		t.Errorf("no generated test tries:\n%s", strings.Join(skipped, "\n"))
+	}
+}
+
+func document(t *testing.T) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// Every operation of the document has a method in the generated client.
+func TestEveryOperationHasAClientMethod(t *testing.T) {
+	for _, item := range document(t).Paths.Map() {
+		for _, operation := range item.Operations() {
+			if faults := profile().Client(operation.OperationID, contract.Interaction{Status: 500}); len(faults) > 0 {
+				t.Error(faults)
+			}
+		}
+	}
+}
+
+// Every response has a request id, so every response must describe it.
+func TestEveryResponseHasARequestID(t *testing.T) {
+	for _, item := range document(t).Paths.Map() {
+		for _, operation := range item.Operations() {
+			for status, response := range operation.Responses.Map() {
+				if header := response.Value.Headers["X-Request-Id"]; header == nil || !header.Value.Required {
+					t.Errorf("%s, %s: the document promises no X-Request-Id", operation.OperationID, status)
+				}
+			}
+		}
+	}
+}
+
+// Generated code has the error codes of the document, no fewer and no more.
+func TestErrorCodesAreGenerated(t *testing.T) {
+	listed := map[int32]bool{}
+	for _, code := range codes() {
+		listed[code] = true
+	}
+	for code := int32(10000); code < 60000; code++ {
+		if known := plantapi.ErrorCode(code).Valid(); known != listed[code] {
+			t.Errorf("%d: the document lists it: %v, generated code has it: %v; run make generate", code, listed[code], known)
+		}
+	}
+}
+
+// Each error code is a promise.
+func TestErrorCodesArePromises(t *testing.T) {
+	p := profile()
+	if len(p.Promises) < 18 || p.Promises[0] != "ErrorCode, 40001" {
+		t.Errorf("the promises are %v", p.Promises)
+	}
+	got := p.Observed(contract.Interaction{Status: 400, Body: []byte(`{"error":40007,"message":"m"}`)})
+	if len(got) != 1 || got[0] != "ErrorCode, 40007" {
+		t.Errorf("a response with 40007 shows %v", got)
+	}
+}

@@ -1,0 +1,190 @@
+package plantcontract
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+const staticToken = "a-static-token-for-tests"
+
+// faultRecorder is a test that records its faults.
+type faultRecorder struct{ faults []string }
+
+func (v *faultRecorder) Helper()      {}
+func (v *faultRecorder) Name() string { return "" }
+func (v *faultRecorder) Errorf(format string, args ...any) {
+	v.faults = append(v.faults, fmt.Sprintf(format, args...))
+}
+
+// response is what a wrong handler may change before it is sent.
+type response struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (a *response) replace(old, new string) {
+	if !strings.Contains(a.body, old) {
+		panic(fmt.Sprintf("the response %s has no %s to break", a.body, old))
+	}
+	a.body = strings.Replace(a.body, old, new, 1)
+}
+
+// requests are what wrong handlers respond to.
+var requests = map[string]struct{ method, path, token, body string }{
+	"create":       {"POST", "/plants", staticToken, `{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}`},
+	"invalid":      {"POST", "/plants", staticToken, `{"id":1}`},
+	"no token":     {"POST", "/plants", "", `{"id":1,"name":"n"}`},
+	"wrong method": {"TRACE", "/plants", "", ""},
+	"unknown path": {"GET", "/nowhere", "", ""},
+	"options":      {"OPTIONS", "/plants", "", ""},
+	"page":         {"GET", "/docs", "", ""},
+	"root":         {"GET", "/", "", ""},
+	"page write":   {"POST", "/docs", "", ""},
+	"page part":    {"GET", "/docs/nothing", "", ""},
+}
+
+func TestRightHandler(t *testing.T) {
+	handler := realHandler(t, nil)
+	for name := range requests {
+		if v := ask(t, handler, name, func(*response) {}); len(v.faults) > 0 {
+			t.Errorf("%s is correct, but has the faults: %s", name, v.faults)
+		}
+	}
+}
+
+// Each handler is wrong in one way only, and that fault must be found.
+func TestWrongHandlers(t *testing.T) {
+	t.Parallel()
+	handler := realHandler(t, nil)
+	for name, c := range map[string]struct {
+		request string
+		wrong   func(*response)
+		want    string
+	}{
+		"another success":                     {"create", func(a *response) { a.status = 201 }, "status: responses"},
+		"an unlisted status":                  {"invalid", func(a *response) { a.status = 422 }, "status: responses"},
+		"the id in a Plant":                   {"create", func(a *response) { a.replace(`{`, `{"id":1,`) }, "body /id: properties"},
+		"a plant without name":                {"create", func(a *response) { a.replace(`"name":"Ficus lyrata",`, ``) }, "body /name: required"},
+		"a name that is null":                 {"create", func(a *response) { a.replace(`"Ficus lyrata"`, `null`) }, "body /name: nullable"},
+		"a tag that is a number":              {"create", func(a *response) { a.replace(`"Moraceae"`, `1`) }, "body /tag: type"},
+		"a list for a plant":                  {"create", func(a *response) { a.body = "[]" }, "body: type"},
+		"null for a plant":                    {"create", func(a *response) { a.body = "null" }, "body: nullable"},
+		"two values":                          {"create", func(a *response) { a.body += "{}" }, "body: content"},
+		"half a value":                        {"create", func(a *response) { a.body = a.body[:9] }, "body: content"},
+		"nothing":                             {"create", func(a *response) { a.body = "" }, "body: content"},
+		"no Location":                         {"create", func(a *response) { a.header.Del("Location") }, "header Location: required"},
+		"two Locations":                       {"create", func(a *response) { a.header.Add("Location", "/") }, "header Location: schema"},
+		"a plant as text":                     {"create", func(a *response) { a.header.Set("Content-Type", "text/plain") }, "media type: content"},
+		"an error as text":                    {"invalid", func(a *response) { a.header.Set("Content-Type", "text/plain; charset=utf-8") }, "media type: content"},
+		"an error as problem+json":            {"invalid", func(a *response) { a.header.Set("Content-Type", "application/problem+json") }, "media type: content"},
+		"an unlisted error number":            {"invalid", func(a *response) { a.replace("40002", "40099") }, "body /error: ErrorCode"},
+		"an error number for another status":  {"invalid", func(a *response) { a.replace("40002", "50000") }, "body /error: ErrorCode"},
+		"an error number as text":             {"invalid", func(a *response) { a.replace("40002", `"40002"`) }, "body /error: type"},
+		"an error number out of int32":        {"invalid", func(a *response) { a.replace("40002", "4000200000") }, "body /error: format"},
+		"an error without message":            {"invalid", func(a *response) { a.replace(`"message"`, `"request_id"`) }, "body /message: required"},
+		"an error with an empty message":      {"no token", func(a *response) { a.body = `{"error":40100,"message":""}` }, "body /message: minLength"},
+		"a detail without pointer":            {"invalid", func(a *response) { a.replace(`"pointer":"/name",`, "") }, "body /details/0/pointer: required"},
+		"a detail in an unlisted place":       {"invalid", func(a *response) { a.replace(`"in":"body"`, `"in":"cookie"`) }, "body /details/0/in: enum"},
+		"an unnamed member of a detail":       {"invalid", func(a *response) { a.replace(`"in"`, `"go":"x","in"`) }, "body /details/0/go: properties"},
+		"no request id":                       {"create", func(a *response) { a.header.Del("X-Request-Id") }, "header X-Request-Id: required"},
+		"no request id for a wrong path":      {"unknown path", func(a *response) { a.header.Del("X-Request-Id") }, "header X-Request-Id: required"},
+		"a request id with a blank":           {"options", func(a *response) { a.header.Set("X-Request-Id", "a b") }, "header X-Request-Id: pattern"},
+		"no challenge":                        {"no token", func(a *response) { a.header.Del("WWW-Authenticate") }, "header WWW-Authenticate: required"},
+		"no Allow":                            {"wrong method", func(a *response) { a.header.Del("Allow") }, "header Allow: required"},
+		"Allow too long":                      {"wrong method", func(a *response) { a.header.Set("Allow", "PUT, "+a.header.Get("Allow")) }, "lists [GET HEAD OPTIONS POST PUT]"},
+		"Allow too short":                     {"options", func(a *response) { a.header.Set("Allow", "OPTIONS") }, "lists [OPTIONS], but the path offers [GET HEAD OPTIONS POST]"},
+		"Allow in two lines":                  {"options", func(a *response) { a.header.Add("Allow", "POST") }, "header Allow: required"},
+		"a wrong method that is no such path": {"wrong method", func(a *response) { a.status = 404 }, "status: paths"},
+		"an unknown path that is forbidden":   {"unknown path", func(a *response) { a.replace("40400", "40401") }, "body /error: ErrorCode"},
+		"an unknown path that is found":       {"unknown path", func(a *response) { a.status, a.body = 200, "{}" }, "status: paths"},
+		"OPTIONS with a body":                 {"options", func(a *response) { a.status, a.body = 200, "{}" }, "status: OPTIONS"},
+		"documentation that is hidden":        {"page", func(a *response) { a.status = 401 }, "status: documentation"},
+		"documentation that is not there":     {"page", func(a *response) { a.status = 404 }, "status: documentation"},
+		"a root that is not there":            {"root", func(a *response) { a.status = 404 }, "status: documentation"},
+		"a root that is a page":               {"root", func(a *response) { a.status = 200 }, "status: documentation"},
+		"a root that leads elsewhere":         {"root", func(a *response) { a.header.Set("Location", "plants") }, "header Location: documentation"},
+		"a page that leads elsewhere":         {"page", func(a *response) { a.status = 307 }, "status: documentation"},
+		"documentation that can be written":   {"page write", func(a *response) { a.header.Set("Allow", "GET, HEAD, POST, OPTIONS") }, "but the path offers [GET HEAD OPTIONS]"},
+		"a part of the page that is missing":  {"page part", func(a *response) { a.replace("40400", "40401") }, "body /error: ErrorCode"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := ask(t, handler, c.request, c.wrong)
+			if len(v.faults) == 0 {
+				t.Fatal("the fault was not found")
+			}
+			if all := strings.Join(v.faults, "\n"); !strings.Contains(all, c.want) || !strings.Contains(all, "curl -i -X "+requests[c.request].method) {
+				t.Errorf("the faults are %s\nwant %q and a curl line", all, c.want)
+			}
+		})
+	}
+}
+
+// ask sends one of the requests to the real handler, lets wrong change the
+// response, and returns the faults.
+func ask(t *testing.T, handler http.Handler, name string, wrong func(*response)) *faultRecorder {
+	t.Helper()
+	broken := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		recorder := httptest.NewRecorder()
+		handler.ServeHTTP(recorder, r)
+		a := &response{recorder.Code, recorder.Header(), recorder.Body.String()}
+		a.header.Del("Content-Length")
+		wrong(a)
+		for name, values := range a.header {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(a.status)
+		_, _ = w.Write([]byte(a.body))
+	})
+	q := requests[name]
+	r := httptest.NewRequestWithContext(t.Context(), q.method, q.path, bytes.NewBufferString(q.body))
+	r.Header.Set("Content-Type", "application/json")
+	if q.token != "" {
+		r.Header.Set("Authorization", "Bearer "+q.token)
+	}
+	v := &faultRecorder{}
+	Plants().Handler(v, broken).ServeHTTP(httptest.NewRecorder(), r)
+	return v
+}
+
+// readOnlyToken is in every store of these tests; it may only read.
+var readOnly, readOnlyToken = token.New("reader", []token.Scope{token.Read}, 0)
+
+// realHandler returns the real handler over a real store, which wrap may break.
+func realHandler(t *testing.T, wrap func(plant.Store) plant.Store) http.Handler {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), sqlite.Memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	if err := store.CreateToken(t.Context(), readOnly); err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := token.NewVerifier(store, staticToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tokens.Close() })
+	var plants plant.Store = store
+	if wrap != nil {
+		plants = wrap(store)
+	}
+	handler, err := httpapi.New(httpapi.Options{Plants: plants, Tokens: tokens, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}

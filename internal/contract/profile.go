@@ -1,0 +1,147 @@
+package contract
+
+import (
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Profile is what a document cannot say about its service. Only Document is
+// required.
+type Profile struct {
+	Document []byte
+	// Earlier are documents by name. Clients generated from them must be able to
+	// read every response.
+	Earlier map[string][]byte
+
+	// AnyHeader are the headers that any response may have without the document
+	// naming them, each with the reason. Headers that HTTP itself needs, as
+	// Content-Length, are always allowed.
+	AnyHeader map[string]string
+	// Response returns further faults of a response to an operation.
+	Response func(operationID string, x Interaction) []Fault
+	// Client reads a response with a generated client and returns what it could
+	// not read. It sees only responses without other faults.
+	Client func(operationID string, x Interaction) []Fault
+	// Refusal returns further faults of a response to a request that is refused
+	// for a known reason.
+	Refusal func(why Violation, x Interaction) []Fault
+
+	// Undocumented reports whether the service has a path that the document does
+	// not have, as for its own documentation. Such a path offers GET.
+	Undocumented func(path string) bool
+	// UndocumentedResponse returns faults of a response to GET on such a path.
+	UndocumentedResponse func(x Interaction) []Fault
+	// EveryResponse are headers, of the document's components, that responses
+	// outside its operations have, too: to an unknown path, for example.
+	EveryResponse []string
+
+	// Scope returns the scope that an operation needs. Nil: no operation needs one.
+	Scope func(*openapi3.Operation) string
+	// Rules are what this service promises beyond OpenAPI.
+	Rules Rules
+
+	Resources []Resource
+	Lists     []List
+	Sequences []Sequence
+
+	// Observed returns further promises that an interaction shows; Promises lists
+	// all of them.
+	Observed func(x Interaction) []string
+	Promises []string
+	// Exceptions are promises that no test has to observe, each with the reason.
+	Exceptions map[string]string
+}
+
+// Rules are promises that OpenAPI leaves open. A service that does not make one
+// is not tested for it.
+type Rules struct {
+	// StrictJSON: refuses duplicate names, invalid UTF-8, lone surrogates, deep
+	// nesting, and numbers such as 1.0 for an integer.
+	StrictJSON bool
+	// StrictParameters: an integer in a parameter is canonical decimal, and a
+	// parameter that is given twice is refused.
+	StrictParameters bool
+	// StrictMediaTypes: a request with another charset or without Content-Type is refused.
+	StrictMediaTypes bool
+	// RefusesUnknown reports whether an operation refuses unknown query
+	// parameters; otherwise it ignores them. Nil: not tested.
+	RefusesUnknown func(*openapi3.Operation) bool
+	// Options: OPTIONS of every known path is 204 with Allow.
+	Options bool
+	// Head: every GET may also be HEAD.
+	Head bool
+}
+
+// Kind is the reason for which a request is refused.
+type Kind string
+
+// The kinds of violations, in the order in which a service usually checks them.
+const (
+	UnknownPath        Kind = "unknown path"
+	UnknownMethod      Kind = "unknown method"
+	NoCredentials      Kind = "no credentials"
+	BadCredentials     Kind = "bad credentials"
+	MissingScope       Kind = "missing scope"
+	InvalidParameter   Kind = "invalid parameter"
+	MissingBody        Kind = "missing body"
+	WrongMediaType     Kind = "wrong media type"
+	MalformedBody      Kind = "malformed body"
+	InvalidBody        Kind = "invalid body"
+	UnknownResource    Kind = "unknown resource"
+	PreconditionFailed Kind = "precondition failed"
+	Conflict           Kind = "conflict"
+)
+
+// Violation is what is wrong with a request.
+type Violation struct {
+	Kind    Kind
+	In      string // "body", "query", "path", "header", "cookie"; empty: nowhere in particular
+	Pointer string // a JSON Pointer into the body, or a slash and the name of the parameter
+}
+
+// statuses are the statuses that RFC 9110 has for a violation.
+var statuses = map[Kind][]int{
+	UnknownPath: {404}, UnknownMethod: {405},
+	NoCredentials: {401, 403}, BadCredentials: {401, 403}, MissingScope: {403},
+	InvalidParameter: {400, 404, 422},
+	MissingBody:      {400, 411, 415, 422}, WrongMediaType: {400, 415}, MalformedBody: {400, 422}, InvalidBody: {400, 422},
+	UnknownResource: {404, 410}, PreconditionFailed: {412}, Conflict: {400, 409, 422},
+}
+
+func (v Violation) allows(status int) bool { return slices.Contains(statuses[v.Kind], status) }
+
+// Resource is something that operations create, read, replace, change and
+// delete. The links of a document declare resources; a profile declares the ones
+// that have no links. Operations are named by their operationId; all but Create
+// and Read are optional.
+type Resource struct {
+	Create string
+	// ID is the member of the create's body that identifies the resource. If
+	// Assigned, the service chooses it and the response has it.
+	ID       string
+	Assigned bool
+
+	Read, Replace, Change, Delete string
+}
+
+// List is an operation that lists the resources of a create operation.
+type List struct {
+	Operation, Create string
+	ID                string // the member of an item that is its identity
+	// Items is the member of the response that holds the items; empty: the
+	// response is the array.
+	Items string
+	// Limit, After: parameters for the most items, and for the identity that the
+	// items follow. Empty: there is none.
+	Limit, After string
+	// Filters are parameters by which items are selected, with the member of the
+	// item that must equal it.
+	Filters map[string]string
+}
+
+// Sequence is a test of several requests that a profile adds.
+type Sequence struct {
+	Name string
+	Try  func(s *Session)
+}

@@ -1,0 +1,316 @@
+package contract
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Target is a service that is to keep the promises of the document.
+type Target struct {
+	URL         string            // without a slash at the end; with the base path of the document's server
+	Transport   http.RoundTripper // nil: [http.DefaultTransport]
+	Credentials Credentials       // allow everything
+	// Without are credentials that have every scope but the one that is the key.
+	// What needs a scope that is not here is not tested.
+	Without map[string]Credentials
+}
+
+// requestTimeout is how long a service may take for one response.
+const requestTimeout = time.Minute
+
+// Test is one promise of the document, ready to be tested.
+type Test struct {
+	Name     string
+	contract *Contract
+	promises []string
+	try      func(*Session)
+}
+
+// Tests returns the generated tests. They use identities from firstID on, and
+// those at the ends of the range and around zero.
+func (c *Contract) Tests(firstID int64) []Test {
+	s := newSuite(c, firstID)
+	var all []Test
+	for _, request := range s.cases() {
+		all = append(all, Test{request.name, c, []string{request.promise}, func(v *Session) { v.run(request) }})
+	}
+	all = append(all, s.pathTests()...)
+	for _, t := range append(s.sequences(), s.effects()...) {
+		t.contract = c
+		all = append(all, t)
+	}
+	for i := range all {
+		try := all[i].try
+		all[i].contract, all[i].try = c, func(v *Session) { v.suite = s; try(v) }
+	}
+	return all
+}
+
+// Run runs one test on a target. A pass is recorded.
+func (test Test) Run(t T, target Target) {
+	t.Helper()
+	switch fault, skipped := test.Fault(t.Name(), target); {
+	case fault != "":
+		test.contract.coverage.fail(test.promises, fault)
+		t.Errorf("contract: %s: %s", test.Name, fault)
+	case !skipped:
+		for _, promise := range test.promises {
+			test.contract.coverage.note(promise, t.Name())
+		}
+	default:
+		test.contract.coverage.skip(test.promises, "the target has no credentials for it")
+	}
+}
+
+// Fault runs a test and returns what is wrong with the target, or nothing. A
+// test that the target gives no means for, such as credentials, is skipped.
+func (test Test) Fault(name string, target Target) (fault string, skipped bool) {
+	v := &Session{contract: test.contract, target: target, test: name}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			fault = string(r)
+		case untried:
+			skipped = true
+		default:
+			panic(r)
+		}
+	}()
+	test.try(v)
+	return "", false
+}
+
+// failure ends a test with what is wrong, untried one that the target gives no
+// means for.
+type (
+	failure string
+	untried struct{}
+)
+
+// Session is one test that runs on a target. Its methods end the test when the
+// service breaks a promise.
+type Session struct {
+	contract *Contract
+	target   Target
+	suite    *suite
+	test     string
+}
+
+// Failf ends the test with what is wrong with the service.
+func (v *Session) Failf(format string, args ...any) { panic(failure(fmt.Sprintf(format, args...))) }
+
+// send sends a request with good credentials and checks the response.
+func (v *Session) send(r *route, path string, query []string, header http.Header, body []byte) Interaction {
+	names, ok := v.schemes(r)
+	if !ok {
+		panic(untried{})
+	}
+	credentials, _ := v.some(names, "", "")
+	return v.sendAs(r.method, path, query, header, body, credentials)
+}
+
+// sendAs sends a request with any credentials and checks the response.
+func (v *Session) sendAs(method, path string, query []string, header http.Header, body []byte, credentials Credentials) Interaction {
+	url := v.target.URL + path
+	if len(query) > 0 {
+		url += "?" + strings.Join(query, "&")
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), requestTimeout, errors.New("no response in a minute"))
+	defer cancel()
+	var content io.Reader = http.NoBody
+	if len(body) > 0 {
+		content = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, content)
+	if err != nil {
+		v.Failf("%v", err)
+	}
+	req.Header = header.Clone()
+	for name, credential := range credentials {
+		apply(req, v.contract.document.scheme(name), credential)
+	}
+	transport := v.target.Transport
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		v.Failf("%s %s: %v", method, url, errors.Join(err, context.Cause(ctx)))
+	}
+	defer resp.Body.Close()
+	received, err := io.ReadAll(resp.Body)
+	if err != nil {
+		v.Failf("%s %s: %v", method, url, err)
+	}
+	x := Interaction{
+		Method: method, URL: req.URL.String(), Path: path, RequestHeader: req.Header, RequestBody: body,
+		Status: resp.StatusCode, Header: resp.Header, Body: received,
+	}
+	for _, f := range v.contract.check(x) {
+		v.Failf("the status is %d, but %s\n\trepeat the request with: %s\n\tthe response was: %.500q", x.Status, f, curl(x), x.Body)
+	}
+	v.contract.record(x, v.test)
+	return x
+}
+
+// run tries a case: what is in its way is removed, what it needs is created, and
+// then the response and what has changed are checked.
+func (v *Session) run(c *testCase) {
+	credentials, ok := Credentials(nil), true
+	if c.credentials != nil {
+		credentials, ok = c.credentials(v)
+	} else {
+		var names []string
+		if names, ok = v.schemes(c.route); ok {
+			credentials, _ = v.some(names, "", "")
+		}
+	}
+	if !ok {
+		panic(untried{})
+	}
+	v.suite.removeAll(v, c)
+	defer v.suite.removeAll(v, c)
+	var before *Interaction
+	path, id := c.path(), c.id
+	if c.use != nil && id != nil {
+		_, id = v.create(c.use.resource, id)
+		if c.use.assigned {
+			path = c.pathWith(id)
+		}
+		before = v.read(c.use.resource, id)
+	}
+	header := c.header.Clone()
+	if len(c.cookies) > 0 {
+		header.Set("Cookie", strings.Join(c.cookies, "; "))
+	}
+	x := v.sendAs(c.route.method, path, c.query, header, c.body, credentials)
+	if c.why == nil {
+		if !(c.absent && x.Status == http.StatusNotFound) {
+			v.Accepted(x)
+		}
+		return
+	}
+	v.Refused(x, *c.why)
+	if before != nil {
+		if after := v.read(c.use.resource, id); !bytes.Equal(before.Body, after.Body) {
+			v.Failf("the request was refused, but the resource has changed from %s to %s", before.Body, after.Body)
+		}
+	}
+	v.createdNothing(c)
+}
+
+// removeAll removes what a case creates under an identity that others use, too.
+func (s *suite) removeAll(v *Session, c *testCase) {
+	for _, x := range s.resources {
+		if !x.assigned && (c.use == nil || c.use.resource == x) {
+			for _, id := range c.mayNot {
+				v.remove(x, id)
+			}
+			return
+		}
+	}
+}
+
+// pathWith is the path with an identity that the service has assigned.
+func (c *testCase) pathWith(id any) string {
+	for _, p := range c.route.parameters {
+		if p.In == "path" && p.Name == c.use.parameter {
+			c.parameters[p.Name], _ = written(p, id)
+		}
+	}
+	return c.path()
+}
+
+// Accepted fails unless the response is a success of the operation, or the
+// request had a condition that does not hold.
+func (v *Session) Accepted(x Interaction) {
+	conditional := x.RequestHeader.Get("If-Match") != "" || x.RequestHeader.Get("If-None-Match") != ""
+	if x.Status == http.StatusPreconditionFailed && conditional {
+		return
+	}
+	if r := v.contract.document.find(documented(x.Method), x.Path); x.Status >= 400 || r != nil && !r.succeeds(x.Status) {
+		v.Failf("the request is valid, but was refused: %d %.500s\n\trepeat the request with: %s", x.Status, x.Body, curl(x))
+	}
+}
+
+// Refused fails unless the response refuses a request for the given reason.
+func (v *Session) Refused(x Interaction, why Violation) {
+	if !why.allows(x.Status) {
+		v.Failf("the request must be refused (%s) with one of %v, the status is %d: %.300s\n\trepeat the request with: %s",
+			why.Kind, statuses[why.Kind], x.Status, x.Body, curl(x))
+	}
+	if v.contract.profile.Refusal != nil {
+		for _, f := range v.contract.profile.Refusal(why, x) {
+			v.Failf("the request was refused (%s), but %s: %.500s\n\trepeat the request with: %s", why.Kind, f, x.Body, curl(x))
+		}
+	}
+}
+
+// createdNothing fails if a refused create has left something behind.
+func (v *Session) createdNothing(c *testCase) {
+	_, schema := c.route.body()
+	if schema == nil {
+		return
+	}
+	value, err := decode(c.body)
+	if err != nil {
+		return
+	}
+	ids := v.suite.identities(schema, value)
+	for _, x := range v.suite.resources {
+		get := x.uses[http.MethodGet]
+		if get == nil || x.assigned {
+			continue
+		}
+		for _, id := range ids[:min(len(ids), 3)] {
+			if got := v.on(get, id, nil, nil); got.Status != http.StatusNotFound {
+				v.Failf("the create was refused, but %v exists: %s", id, got.Body)
+			}
+		}
+	}
+}
+
+// shows fails unless a response has the members that a request had, as far as
+// the document gives both the same name.
+func (v *Session) shows(x Interaction, sent map[string]any, r *route) {
+	got, err := decode(x.Body)
+	object, ok := got.(map[string]any)
+	if err != nil || !ok {
+		return // the response is not the resource
+	}
+	for name, value := range normal(sent).(map[string]any) {
+		have, there := object[name]
+		if !there && !v.hasMember(r, x.Status, name) {
+			continue
+		}
+		if value == nil && there && have != nil || value != nil && !reflect.DeepEqual(normal(have), value) {
+			v.Failf("was sent %s = %v, but has %v", name, value, have)
+		}
+	}
+}
+
+// hasMember reports whether the document gives a response a member that a
+// request has, too.
+func (v *Session) hasMember(r *route, status int, name string) bool {
+	response := r.response(status)
+	if response == nil {
+		return false
+	}
+	_, schema := jsonOf(response.Content)
+	if schema == nil {
+		return false
+	}
+	properties := propertiesOf(composed([]*openapi3.Schema{schema}), name)
+	return slices.ContainsFunc(properties, func(p *openapi3.Schema) bool { return !p.WriteOnly })
+}
