@@ -3,7 +3,6 @@
 package httpapi_test
 
 import (
-	"log/slog"
 	"testing"
 )
 
@@ -13,7 +12,7 @@ import (
 //
 // Lower a bound with the number; raise one with a reason in the commit.
 func TestAllocations(t *testing.T) {
-	handler := newBareHandler(t, newMapPlants(1000), openStore(t), slog.New(slog.DiscardHandler))
+	handler := newService(t, offline, withPlants(newMapPlants(1000))).handler
 	most := map[string]float64{"createPlant": 25, "getPlant": 15, "listPlants": 32}
 	for _, e := range benchRequests {
 		t.Run(e.name, func(t *testing.T) {

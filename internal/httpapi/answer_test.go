@@ -10,7 +10,7 @@ import (
 // Every answer says how long it is, so that a client knows what it has to
 // expect; HEAD says the same.
 func TestContentLength(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	for id, size := range []int{0, 1800, 1900, 2000, 2100, 100_000} {
 		s.post(fmt.Sprintf(`{"id":%d,"name":%q}`, id, strings.Repeat("x", size))).wantStatus(t, http.StatusOK)
 		for _, path := range []string{fmt.Sprintf("/plants/%d", id), "/plants"} {

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -13,7 +12,7 @@ import (
 // Requests that are answered at one time, and one after the other in the same
 // buffers, have nothing of each other.
 func TestRequestsAreApart(t *testing.T) {
-	handler := newBareHandler(t, newMapPlants(0), openStore(t), slog.New(slog.DiscardHandler))
+	handler := newService(t, offline, withPlants(newMapPlants(0))).handler
 	call := func(method, path, content string) (status int, body string) {
 		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(content))
 		r.Header.Set("Authorization", "Bearer "+staticToken)

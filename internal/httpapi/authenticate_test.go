@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -23,7 +22,7 @@ import (
 )
 
 func TestScope(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	stored, text := token.New("reader", []token.Scope{token.Read}, time.Hour)
 	if err := s.store.CreateToken(t.Context(), stored); err != nil {
 		t.Fatal(err)
@@ -39,7 +38,7 @@ func TestScope(t *testing.T) {
 
 // Whatever is wrong with credentials, the answers are the same to the byte.
 func TestBadCredentialsAreOneAnswer(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	_, stranger := token.New("stranger", nil, 0)
 	texts := map[string]string{"unknown": stranger, "malformed": "nonsense"}
 	for name, change := range map[string]func(*token.Token){
@@ -74,7 +73,7 @@ func TestBadCredentialsAreOneAnswer(t *testing.T) {
 // allows what it says and no more.
 func TestEveryOperation(t *testing.T) {
 	store := openStore(t)
-	handler := newHandler(t, store, store)
+	handler := plantcontract.Plants().Handler(t, newService(t, offline, withStore(store)).handler)
 	texts := map[token.Scope]string{}
 	for _, scope := range []token.Scope{"", token.Read, token.Write} {
 		var scopes []token.Scope
@@ -151,8 +150,8 @@ func TestTokensAreSecret(t *testing.T) {
 		"another, bad": faultyPlants{store, func() error { panic("a bug of ours") }},
 	} {
 		for _, tokens := range []token.Store{store, faultyTokens{store, errors.New("tokens are down")}} {
-			bare := newBareHandler(t, plants, tokens, slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
-			handler := plantcontract.Plants().Handler(t, bare)
+			s := newService(t, offline, withStore(store), withPlants(plants), withTokens(tokens), withLog(&log))
+			handler := plantcontract.Plants().Handler(t, s.handler)
 			for _, target := range []string{"/plants", "/plants?access_token=" + text, "/plants/" + text, "/" + text} {
 				for _, authorization := range []string{"Bearer " + text, "Bearer " + text[:64], "Basic " + text, "Bearer " + staticToken} {
 					r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader(`{"id":1,"name":"n"}`))
@@ -193,7 +192,7 @@ func (untouchable) Close() error { return nil }
 // only, and the body is not touched.
 func TestStrangersBodyIsUnread(t *testing.T) {
 	store := openStore(t)
-	handler := newHandler(t, store, store)
+	handler := plantcontract.Plants().Handler(t, newService(t, offline, withStore(store)).handler)
 	reader, text := token.New("reader", []token.Scope{token.Read}, time.Hour)
 	if err := store.CreateToken(t.Context(), reader); err != nil {
 		t.Fatal(err)
@@ -218,7 +217,7 @@ func TestStrangersBodyIsUnread(t *testing.T) {
 
 // A client that waits for leave to send its body is refused without it.
 func TestNoContinueForStrangers(t *testing.T) {
-	start(t, nil).speak("POST /plants HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"+
+	newService(t).speak("POST /plants HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"+
 		"Content-Type: application/json\r\nContent-Length: 19\r\n\r\n", false).wantError(t, plantapi.CodeNoCredentials)
 }
 
@@ -232,8 +231,9 @@ func TestTokenStoreDown(t *testing.T) {
 		token.ErrUnavailable:        plantapi.CodeUnavailable,
 		errors.New("a bug of ours"): plantapi.CodeInternal,
 	} {
+		s := newService(t, offline, withStore(store), withTokens(faultyTokens{store, err}))
 		w := httptest.NewRecorder()
-		newHandler(t, store, faultyTokens{store, err}).ServeHTTP(w, r)
+		plantcontract.Plants().Handler(t, s.handler).ServeHTTP(w, r)
 		response{w.Result(), w.Body.String()}.wantError(t, want)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // each: no client library would send most of them.
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
-	s := start(t, nil)
+	s := newService(t)
 	create := func(lifetime time.Duration, change func(*token.Token)) string {
 		stored, text := token.New("n", []token.Scope{token.Write}, lifetime)
 		change(&stored)
@@ -146,7 +146,7 @@ func TestAuthorization(t *testing.T) {
 // A token anywhere but in the header is as if absent, and beside the header it
 // changes nothing.
 func TestTokenElsewhere(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	const plant = `{"id":1,"name":"n"}`
 	for name, c := range map[string]struct{ target, headers, body string }{
 		"in the query":          {"/plants?access_token=" + staticToken, "Content-Type: application/json", plant},

@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -24,9 +23,8 @@ import (
 // and the writer of its answer are used again and again. A floor, which is
 // written by hand and validates nothing, answers the same requests beside it.
 func BenchmarkHandler(b *testing.B) {
-	store := openStore(b)
 	plants := newMapPlants(1000)
-	ours := newBareHandler(b, plants, store, slog.New(slog.DiscardHandler))
+	ours := newService(b, offline, withPlants(plants)).handler
 	for _, c := range benchRequests {
 		for _, h := range []struct {
 			name    string
@@ -46,9 +44,8 @@ func BenchmarkHandler(b *testing.B) {
 // BenchmarkCreatePlant sends creates, each of another plant, through the whole
 // handler to a store as the program has it.
 func BenchmarkCreatePlant(b *testing.B) {
-	store := openStore(b)
 	b.Run("store="+engine(), func(b *testing.B) {
-		handler := newBareHandler(b, store, store, slog.New(slog.DiscardHandler))
+		handler := newService(b, offline).handler
 		b.ReportAllocs()
 		for id := 0; b.Loop(); id++ {
 			r := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/plants",

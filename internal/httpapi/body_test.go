@@ -22,7 +22,7 @@ import (
 
 func TestBadBody(t *testing.T) {
 	t.Parallel()
-	s := start(t, nil)
+	s := newService(t)
 	for name, c := range map[string]struct {
 		body  string
 		want  plantapi.ErrorCode
@@ -97,7 +97,7 @@ func TestLimitsThatAreKept(t *testing.T) {
 		"64 levels":                   `{"id":1,"name":"n","x":` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			if a := start(t, nil).post(body); a.StatusCode != http.StatusOK {
+			if a := newService(t).post(body); a.StatusCode != http.StatusOK {
 				t.Errorf("answered %s %.200s, want 200", a.Status, a.body)
 			}
 		})
@@ -105,7 +105,7 @@ func TestLimitsThatAreKept(t *testing.T) {
 }
 
 func TestContentType(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	for value, ok := range map[string]bool{
 		"application/json":                    true,
 		"application/json; charset=utf-8":     true,
@@ -151,7 +151,7 @@ func TestContentType(t *testing.T) {
 
 // A body without a Content-Length is held to the same rules.
 func TestChunkedBody(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	for body, want := range map[string]plantapi.ErrorCode{
 		`{"id":1,"name":"n"}`: 0,
 		"":                    plantapi.CodeMissingBody,
@@ -173,13 +173,13 @@ func TestChunkedBody(t *testing.T) {
 // A body that is announced as too large is refused before it is sent.
 func TestTooLargeIsRefusedUnread(t *testing.T) {
 	t.Parallel()
-	s := start(t, nil)
+	s := newService(t)
 	s.speak(rawPost(10<<20, ""), false).wantError(t, plantapi.CodeBodyTooLarge)
 }
 
 // A body that ends before its announced length is cut short; nothing is stored.
 func TestBodyCutShort(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	a := s.speak(rawPost(30, `{"id":1,"name":"n"}`), true)
 	a.wantError(t, plantapi.CodeIncompleteBody)
 	if !a.Close {
@@ -225,7 +225,7 @@ func (patientPlants) wait(ctx context.Context) error {
 // A client that has sent its request and closes its sending half waits for the
 // answer, and gets it; for net/http that client has gone.
 func TestHalfClosedClient(t *testing.T) {
-	s := start(t, func(real plant.Store) plant.Store { return patientPlants{real} })
+	s := newService(t, wrapPlants(func(real plant.Store) plant.Store { return patientPlants{real} }))
 	body := `{"id":1,"name":"n"}`
 	for _, request := range []string{rawPost(len(body), body), rawGet("/plants/1"), rawGet("/plants")} {
 		if a := s.speak(request, true); a.StatusCode != http.StatusOK {

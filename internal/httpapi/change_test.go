@@ -29,7 +29,7 @@ func TestPatch(t *testing.T) {
 		"unknown is ignored":     {`{"id":2,"Name":"x","a~/\"b":"y"}`, plant.Plant{ID: 1, Name: "name", Tag: new("tag")}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := start(t, nil)
+			s := newService(t)
 			s.post(`{"id":1,"name":"name","tag":"tag"}`).wantStatus(t, http.StatusOK)
 			for range 2 { // a patch of this kind may be repeated
 				a := s.call(http.MethodPatch, "/plants/1", c.patch).wantStatus(t, http.StatusOK)
@@ -44,7 +44,7 @@ func TestPatch(t *testing.T) {
 			s.wantPlant(c.want)
 		})
 	}
-	s := start(t, nil)
+	s := newService(t)
 	s.post(`{"id":1,"name":"name","tag":"tag"}`).wantStatus(t, http.StatusOK)
 	for body, want := range map[string]plantapi.ErrorCode{
 		`{"name":null}`:         plantapi.CodeInvalidBody,
@@ -62,7 +62,7 @@ func TestPatch(t *testing.T) {
 }
 
 func TestPut(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	created := s.call(http.MethodPut, "/plants/-1", `{"name":"a","tag":"","id":7}`, header("If-None-Match", "*")).wantStatus(t, http.StatusCreated)
 	if got := created.Header.Get("Location"); got != "/plants/-1" {
 		t.Errorf("Location is %q", got)
@@ -87,7 +87,7 @@ func TestPut(t *testing.T) {
 
 // An old version is refused even if the same plant has come back since.
 func TestOldVersionOfAnotherLife(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	s.post(`{"id":1,"name":"n"}`)
 	old := `"` + s.call(http.MethodGet, "/plants/1", "").plant(t).ETag + `"`
 	s.call(http.MethodDelete, "/plants/1", "").wantStatus(t, http.StatusNoContent)
@@ -101,7 +101,7 @@ func TestOldVersionOfAnotherLife(t *testing.T) {
 
 // Of many clients that have seen one version exactly one may change it.
 func TestRaceForAVersion(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	s.post(`{"id":1,"name":"n"}`)
 	seen := `"` + s.call(http.MethodGet, "/plants/1", "").plant(t).ETag + `"`
 	const callers = 12
@@ -135,7 +135,7 @@ func TestRaceForAVersion(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	for _, id := range []string{"-9223372036854775808", "-1", "0", "9223372036854775807"} {
 		s.call(http.MethodPut, "/plants/"+id, `{"name":"n"}`).wantStatus(t, http.StatusCreated)
 		s.call(http.MethodGet, "/plants/"+id, "").wantStatus(t, http.StatusOK)
@@ -152,7 +152,7 @@ func TestDelete(t *testing.T) {
 
 func TestBatch(t *testing.T) {
 	t.Parallel()
-	s := start(t, nil)
+	s := newService(t)
 	s.post(`{"id":500,"name":"there","tag":"t"}`)
 	batch := func(n int, change func(plants []plantapi.NewPlant)) string {
 		plants := make([]plantapi.NewPlant, n)
@@ -213,7 +213,7 @@ func TestBatch(t *testing.T) {
 }
 
 func TestHead(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	s.post(`{"id":1,"name":"n"}`)
 	for _, path := range []string{"/plants", "/plants?limit=1", "/plants/1", "/plants/2", "/plants/x"} {
 		get, head := s.call(http.MethodGet, path, ""), s.call(http.MethodHead, path, "")

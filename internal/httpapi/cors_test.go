@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -70,7 +69,8 @@ func TestCORS(t *testing.T) {
 		{[]string{page}, "OPTIONS", "/nowhere", page, true, 404, []string{hers, vary}},
 	} {
 		t.Run(fmt.Sprint(c.origins, " ", c.method, " ", c.path, " ", c.origin), func(t *testing.T) {
-			handler := plantcontract.Plants().Handler(t, newBareHandler(t, broken, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.CORSOrigins = c.origins }))
+			handler := plantcontract.Plants().Handler(t, newService(t, offline, withStore(store), withPlants(broken),
+				withOptions(func(o *httpapi.Options) { o.CORSOrigins = c.origins })).handler)
 			r := httptest.NewRequestWithContext(t.Context(), c.method, c.path, strings.NewReader(`{"id":1,"name":"n"}`))
 			r.Header = http.Header{"Content-Type": {"application/json"}}
 			if c.origin != "" {
@@ -98,8 +98,8 @@ func TestCORS(t *testing.T) {
 // A page learns of an answer without credentials, too, or it could only say
 // that something failed.
 func TestCORSOf401(t *testing.T) {
-	store := openStore(t)
-	handler := plantcontract.Plants().Handler(t, newBareHandler(t, store, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.CORSOrigins = []string{"*"} }))
+	s := newService(t, offline, withOptions(func(o *httpapi.Options) { o.CORSOrigins = []string{"*"} }))
+	handler := plantcontract.Plants().Handler(t, s.handler)
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/plants", nil)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -147,8 +146,7 @@ type ours struct{ handler http.Handler }
 func newOurs(t *testing.T) ours {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), sqlite.Memory)
-	opened(t, store, err)
-	return ours{newBareHandler(t, store, store, slog.New(slog.DiscardHandler))}
+	return ours{newService(t, offline, withStore(opened(t, store, err))).handler}
 }
 
 // refuses returns the error that a request is refused with, or 0. What depends

@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -16,13 +15,12 @@ import (
 	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/docs"
 	"github.com/plantstore/plantstore/internal/httpapi"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // The service explains itself to strangers, by paths that behave like all
 // others.
 func TestDocumentation(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	for _, path := range []string{"/docs", "/docs/docs.js", "/docs/swagger-ui-bundle.js", "/openapi.yaml", "/openapi.json"} {
 		compressed := header("Accept-Encoding", "gzip")
 		got := s.send(http.MethodGet, path, "", compressed).wantStatus(t, http.StatusOK)
@@ -144,20 +142,13 @@ func TestWalkBelowAPath(t *testing.T) {
 // Its url is the proxy's.
 func startBelow(t *testing.T, path string) *service {
 	t.Helper()
-	store := openStore(t)
 	proxy := httptest.NewUnstartedServer(nil)
 	base, err := docs.ParseBaseURL("http://" + proxy.Listener.Addr().String() + path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler := newHandlerOf(t, store, httpapi.Options{
-		Plants:  store,
-		MaxBody: maxBody,
-		Metrics: prometheus.NewRegistry(),
-		Log:     slog.New(slog.DiscardHandler),
-		BaseURL: base,
-	})
-	s := serve(t, store, plantcontract.Plants().Handler(t, handler))
+	service := newService(t, offline, withOptions(func(o *httpapi.Options) { o.BaseURL = base }))
+	s := newService(t, withStore(service.store), withHandler(plantcontract.Plants().Handler(t, service.handler)))
 	behind, err := url.Parse(s.url)
 	if err != nil {
 		t.Fatal(err)

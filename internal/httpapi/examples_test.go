@@ -10,7 +10,7 @@ import (
 // Every request example of the document is sent here, with requests that lead to
 // the responses that the document shows.
 func TestExamples(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	for _, body := range []string{
 		`{"id":3,"name":"Monstera deliciosa","tag":"Araceae"}`,
 		`{"id":4,"name":"Quercus robur"}`,

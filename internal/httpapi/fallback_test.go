@@ -9,7 +9,7 @@ import (
 )
 
 func TestRoutes(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	for _, c := range []struct {
 		method, path string
 		want         plantapi.ErrorCode // 0: 204
@@ -62,7 +62,7 @@ func TestRoutes(t *testing.T) {
 }
 
 func TestOptionsOfTheService(t *testing.T) {
-	if a := start(t, nil).speak("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", false); a.StatusCode != http.StatusNoContent || a.Header.Get("Allow") != "DELETE, GET, HEAD, PATCH, POST, PUT, OPTIONS" {
+	if a := newService(t).speak("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", false); a.StatusCode != http.StatusNoContent || a.Header.Get("Allow") != "DELETE, GET, HEAD, PATCH, POST, PUT, OPTIONS" {
 		t.Errorf("answered %s with Allow %q", a.Status, a.Header.Get("Allow"))
 	}
 }

@@ -42,7 +42,7 @@ func TestFaults(t *testing.T) {
 		"too long in the queue":   {func() error { return context.DeadlineExceeded }, plantapi.CodeUnavailable, "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := start(t, func(real plant.Store) plant.Store { return faultyPlants{real, c.fault} })
+			s := newService(t, wrapPlants(func(real plant.Store) plant.Store { return faultyPlants{real, c.fault} }))
 			a := s.post(`{"id":1,"name":"n"}`)
 			e := a.wantError(t, c.want)
 			if strings.Contains(a.body, "plants.db") {

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,8 +23,7 @@ func FuzzBody(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	store := openStore(f)
-	bare := newBareHandler(f, store, store, slog.New(slog.DiscardHandler))
+	bare := newService(f, offline).handler
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/plants", strings.NewReader(string(body)))
 		r.Header.Set("Content-Type", "application/json")
@@ -65,7 +63,7 @@ func hasOddNames(body []byte) bool {
 	return false
 }
 
-func errorCode(t *testing.T, body []byte) plantapi.ErrorCode {
+func errorCode(t testing.TB, body []byte) plantapi.ErrorCode {
 	var e plantapi.Error
 	if err := json.Unmarshal(body, &e); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // test of it is written here: the document makes them.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	target := start(t, nil).target()
+	target := newService(t).target()
 	for _, test := range plantcontract.Plants().Tests(1_000_000) {
 		t.Run(test.Name, func(t *testing.T) { test.Run(t, target) })
 	}
@@ -22,7 +22,7 @@ func TestGenerated(t *testing.T) {
 // TestRandom draws bodies from the schemas.
 func TestRandom(t *testing.T) {
 	t.Parallel()
-	plantcontract.Plants().Random(t, start(t, nil).target(), 1_000_000)
+	plantcontract.Plants().Random(t, newService(t).target(), 1_000_000)
 }
 
 // target is the service for generated tests, with a token for each scope.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -68,7 +67,7 @@ func (c caller) send(method, path, token string) response {
 }
 
 // newToken stores a token and returns its text.
-func newToken(t *testing.T, store store.Store, scopes ...token.Scope) string {
+func newToken(t testing.TB, store store.Store, scopes ...token.Scope) string {
 	t.Helper()
 	stored, text := token.New("n", scopes, time.Hour)
 	if err := store.CreateToken(t.Context(), stored); err != nil {
@@ -81,9 +80,9 @@ func newToken(t *testing.T, store store.Store, scopes ...token.Scope) string {
 // beyond it before anything of the request is looked at.
 func TestRateOfEveryOperation(t *testing.T) {
 	store := openStore(t)
-	handler := newBareHandler(t, store, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) {
+	handler := newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
 		o.RateLimit = httpapi.Rate{Limit: 2, Per: time.Hour}
-	})
+	})).handler
 	forEachOperation(t, func(t *testing.T, method, path string) {
 		c := callerOf(t, handler)
 		text := newToken(t, store, token.Read, token.Write)
@@ -105,7 +104,7 @@ func TestRateOfEveryOperation(t *testing.T) {
 	})
 }
 
-func wantQuota(t *testing.T, a response, limit, remaining int) {
+func wantQuota(t testing.TB, a response, limit, remaining int) {
 	t.Helper()
 	got := a.Header.Get("RateLimit-Limit") + " " + a.Header.Get("RateLimit-Remaining")
 	if want := fmt.Sprint(limit, " ", remaining); got != want {
@@ -116,9 +115,9 @@ func wantQuota(t *testing.T, a response, limit, remaining int) {
 // A quota belongs to one token, and what it lacks the scope for is not counted.
 func TestRateOfEachToken(t *testing.T) {
 	store := openStore(t)
-	c := callerOf(t, newBareHandler(t, store, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) {
+	c := callerOf(t, newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
 		o.RateLimit = httpapi.Rate{Limit: 1, Per: time.Hour}
-	}))
+	})).handler)
 	a, b := newToken(t, store, token.Read), newToken(t, store, token.Read)
 	c.send("POST", "/plants", a).wantError(t, plantapi.CodeInsufficientScope)
 	for _, text := range []string{a, b, staticToken} {
@@ -175,7 +174,8 @@ func (l heldList) finish(t *testing.T) {
 func TestCapacityOfEveryOperation(t *testing.T) {
 	store := openStore(t)
 	held := heldPlants{store, make(chan chan struct{}, 3)}
-	handler := newBareHandler(t, held, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.MaxInFlight = 2 })
+	handler := newService(t, offline, withStore(store), withPlants(held),
+		withOptions(func(o *httpapi.Options) { o.MaxInFlight = 2 })).handler
 	first, second := startList(t, handler, held), startList(t, handler, held)
 	forEachOperation(t, func(t *testing.T, method, path string) {
 		c := callerOf(t, handler)
@@ -202,7 +202,8 @@ func TestCapacityOfEveryOperation(t *testing.T) {
 func TestCapacityComesBack(t *testing.T) {
 	store := openStore(t)
 	faulty := faultyPlants{store, func() error { panic("a bug of ours") }}
-	c := callerOf(t, newBareHandler(t, faulty, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) { o.MaxInFlight = 1 }))
+	c := callerOf(t, newService(t, offline, withStore(store), withPlants(faulty),
+		withOptions(func(o *httpapi.Options) { o.MaxInFlight = 1 })).handler)
 	for range 3 {
 		c.send("GET", "/plants/x", staticToken).wantError(t, plantapi.CodeInvalidParameter)
 		r := httptest.NewRequestWithContext(t.Context(), "POST", "/plants", strings.NewReader(`{"id":1,"name":"n"}`))
@@ -215,9 +216,9 @@ func TestCapacityComesBack(t *testing.T) {
 
 func TestBadCredentialsOfAnAddress(t *testing.T) {
 	store := openStore(t)
-	handler := newBareHandler(t, store, store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) {
+	handler := newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
 		o.FailedAuth = httpapi.Rate{Limit: 3, Per: time.Hour}
-	})
+	})).handler
 	used, unused := newToken(t, store, token.Read), newToken(t, store, token.Read)
 	bad := callerOf(t, handler)
 	bad.send("GET", "/plants", used).wantStatus(t, http.StatusOK)
@@ -295,8 +296,8 @@ func (slowTokens) TouchTokens(context.Context, map[string]time.Time) error { ret
 func TestFloodOfUnknownTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good, text := token.New("good", []token.Scope{token.Read}, time.Hour)
-		handler := newBareHandler(t, newMapPlants(1), slowTokens{token: good, takes: 5 * time.Millisecond}, slog.New(slog.DiscardHandler),
-			func(o *httpapi.Options) { o.FailedAuth = httpapi.Rate{Limit: 100, Per: time.Hour} })
+		handler := newService(t, offline, withPlants(newMapPlants(1)), withTokens(slowTokens{token: good, takes: 5 * time.Millisecond}),
+			withOptions(func(o *httpapi.Options) { o.FailedAuth = httpapi.Rate{Limit: 100, Per: time.Hour} })).handler
 		var mu sync.Mutex
 		got := map[int]int{}
 		var wg sync.WaitGroup

@@ -15,7 +15,7 @@ import (
 )
 
 func TestList(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	if a := s.call(http.MethodGet, "/plants", ""); a.body != "[]\n" {
 		t.Errorf("an empty store lists %q, want []", a.body)
 	}
@@ -59,7 +59,7 @@ func TestList(t *testing.T) {
 
 // The limits that the document gives are the ones that are kept.
 func TestListLimits(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	s.fill(1001)
 	for path, want := range map[string]int{"/plants": 100, "/plants?limit=1000": 1000, "/plants?limit=1001": 1000, "/plants?limit=999": 999} {
 		if got := len(ids(t, s.call(http.MethodGet, path, ""))); got != want {
@@ -71,7 +71,7 @@ func TestListLimits(t *testing.T) {
 // A page of large plants ends early, and Link alone says whether more follow.
 func TestListLargePlants(t *testing.T) {
 	t.Parallel()
-	s := start(t, nil)
+	s := newService(t)
 	for id := range 9 {
 		s.post(fmt.Sprintf(`{"id":%d,"name":"%s"}`, id, strings.Repeat("x", 1000_000))).wantStatus(t, http.StatusOK)
 	}
@@ -88,7 +88,7 @@ func TestListLargePlants(t *testing.T) {
 // leads to the same pages.
 func TestWalk(t *testing.T) {
 	t.Parallel()
-	s := start(t, nil)
+	s := newService(t)
 	const count = 100_000
 	s.fill(count)
 	limit := int32(1000)
@@ -155,7 +155,7 @@ func (s *service) fill(n int) {
 }
 
 // ids lists the ids of a page.
-func ids(t *testing.T, a response) (all []int64) {
+func ids(t testing.TB, a response) (all []int64) {
 	t.Helper()
 	var plants []plantapi.StoredPlant
 	if err := json.Unmarshal([]byte(a.body), &plants); err != nil {

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/plantstore/plantstore/internal/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 func TestMetrics(t *testing.T) {

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"fmt"
-	"log/slog"
 	"maps"
 	"math"
 	"net/http"
@@ -43,7 +42,7 @@ func (m model) create(plants ...plantapi.NewPlant) plantapi.ErrorCode {
 // compares every answer and what is stored in the end.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	holdToModel(t, start(t, nil))
+	holdToModel(t, newService(t))
 }
 
 // Two servers on one database are one service to a caller whose requests go now
@@ -54,15 +53,14 @@ func TestModelOnTwoServers(t *testing.T) {
 	var servers []http.Handler
 	var store store.Store
 	for range 2 {
-		var err error
-		store, err = postgres.Open(t.Context(), dsn)
-		opened(t, store, err)
-		servers = append(servers, newBareHandler(t, store, store, slog.New(slog.DiscardHandler)))
+		opening, err := postgres.Open(t.Context(), dsn)
+		store = opened(t, opening, err)
+		servers = append(servers, newService(t, offline, withStore(store)).handler)
 	}
 	var requests atomic.Int64
-	holdToModel(t, serve(t, store, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	holdToModel(t, newService(t, withStore(store), withHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		servers[requests.Add(1)%2].ServeHTTP(w, r)
-	})))
+	}))))
 }
 
 func holdToModel(t *testing.T, s *service) {

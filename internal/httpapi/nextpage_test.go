@@ -15,7 +15,7 @@ import (
 // client escapes no more than it must, and all that it sends together is near
 // the limit of 32 KiB.
 func TestWalkByLongTag(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	id := int64(0)
 	begun := map[string]bool{}
 	for _, c := range []struct {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -14,11 +13,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // line is a line of the log.
@@ -66,15 +66,11 @@ func (l *logged) lines(t *testing.T) (all []line) {
 func observed(t *testing.T, wrap func(plant.Store) plant.Store, change func(*httpapi.Options)) (*service, *logged, *prometheus.Registry) {
 	t.Helper()
 	store, log, registry := openStore(t), &logged{}, prometheus.NewRegistry()
-	opts := httpapi.Options{
-		Plants: store, MaxBody: maxBody, Metrics: registry,
-		Log: slog.New(slog.NewJSONHandler(log, nil)), LogSlow: time.Hour,
-	}
+	options := []option{withStore(store), withLog(log), withOptions(func(o *httpapi.Options) { o.Metrics, o.LogSlow = registry, time.Hour }), withOptions(change)}
 	if wrap != nil {
-		opts.Plants = wrap(store)
+		options = append(options, withPlants(wrap(store)))
 	}
-	change(&opts)
-	return serve(t, store, newHandlerOf(t, store, opts)), log, registry
+	return newService(t, options...), log, registry
 }
 
 func all(opts *httpapi.Options)    { opts.LogAll = true }
@@ -128,12 +124,15 @@ func (stuckPlants) Delete(ctx context.Context, _ int64, _ plant.Precondition) er
 	return fmt.Errorf("store: %w", ctx.Err())
 }
 
+// noTokens is a store that is not asked: only the static token is used.
+type noTokens struct{ token.Store }
+
 // A request that hangs ends at its deadline, not when its client goes.
 func TestDeadline(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		t.Run(method, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				handler := newBareHandler(t, stuckPlants{}, nil, slog.New(slog.DiscardHandler))
+				handler := newService(t, offline, withPlants(stuckPlants{}), withTokens(noTokens{})).handler
 				ctx, hangUp := context.WithCancel(t.Context())
 				time.AfterFunc(time.Second, hangUp)
 				r := httptest.NewRequestWithContext(ctx, method, "/plants/1", nil)

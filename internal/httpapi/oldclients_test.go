@@ -11,7 +11,7 @@ import (
 // limit of 32 bits, creates them without waiting for an id in the answer, and
 // expects 204 of a delete. Its clients work here as they are.
 func TestPublicPlantStore(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	for id := 1; id <= 3; id++ {
 		a := s.post(fmt.Sprintf(`{"id":%d,"name":"Ficus","tag":"Moraceae"}`, id)).wantStatus(t, http.StatusOK)
 		var plant map[string]any

@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -16,8 +15,8 @@ import (
 // way that can be, and mends the ways one after the other.
 func TestOrderOfRefusals(t *testing.T) {
 	t.Parallel()
-	s := start(t, nil)
-	limited := serve(t, s.store, newBareHandler(t, s.store, s.store, slog.New(slog.DiscardHandler), func(o *httpapi.Options) {
+	s := newService(t)
+	limited := newService(t, withStore(s.store), withOptions(func(o *httpapi.Options) {
 		o.RateLimit = httpapi.Rate{Limit: 1, Per: time.Hour}
 	}))
 	limited.call(http.MethodGet, "/plants", "").wantStatus(t, http.StatusOK)

@@ -12,7 +12,7 @@ import (
 )
 
 func TestParameters(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	s.post(`{"id":5,"name":"n","tag":"a b+c/ä;&%"}`).wantStatus(t, http.StatusOK)
 	s.post(`{"id":-5,"name":"n","tag":""}`).wantStatus(t, http.StatusOK)
 	for path, where := range map[string][]string{ // nil: 200
@@ -96,7 +96,7 @@ func TestParameters(t *testing.T) {
 }
 
 func TestConditionalHeaders(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	s.post(`{"id":1,"name":"n"}`).wantStatus(t, http.StatusOK)
 	etag := s.call(http.MethodGet, "/plants/1", "").plant(t).ETag
 	const ok, not = http.StatusOK, http.StatusNotModified

@@ -10,7 +10,7 @@ import (
 )
 
 func TestCreatePlant(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	for name, c := range map[string]struct {
 		body, want, location string
 		stored               plant.Plant
@@ -65,7 +65,7 @@ func TestCreatePlant(t *testing.T) {
 }
 
 func TestCreatePlantUnderTakenID(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	first := plant.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
 	s.post(`{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}`)
 	for _, body := range []string{
@@ -84,7 +84,7 @@ func TestCreatePlantUnderTakenID(t *testing.T) {
 // Twenty real plants go in through the generated client and are read back from
 // the file.
 func TestRealPlants(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	for i, p := range realPlants {
 		id := int64(i + 1)
 		resp, err := s.client.CreatePlantWithResponse(t.Context(), plantapi.NewPlant{ID: id, Name: p.name, Tag: &p.family})
@@ -126,7 +126,7 @@ var realPlants = []struct{ name, family string }{
 // Of many plants for one id exactly one is stored, and its creator is the only
 // one who is told so.
 func TestRaceForAnID(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	status := make([]int, len(names))
 	var wg sync.WaitGroup
@@ -158,7 +158,7 @@ func TestRaceForAnID(t *testing.T) {
 
 // Query parameters are no input of createPlant.
 func TestCreatePlantIgnoresQuery(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	s.call(http.MethodPost, "/plants?id=7&x=%zz", `{"id":1,"name":"n"}`).wantStatus(t, http.StatusOK)
 	s.wantPlant(plant.Plant{ID: 1, Name: "n"})
 }

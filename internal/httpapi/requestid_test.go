@@ -16,7 +16,7 @@ import (
 )
 
 func TestRequestID(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	for _, given := range []string{"1", "0a-1b.2c_3d~4e:5f+6g/7h=8i", strings.Repeat("x", 128), uuid.NewString(), "pst_short"} {
 		a := s.post(`{"id":1,"name":"n"}`, header("X-Request-Id", given))
 		if got := a.Header["X-Request-Id"]; len(got) != 1 || got[0] != given {

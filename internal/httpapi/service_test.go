@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
@@ -24,7 +25,6 @@ import (
 	"github.com/plantstore/plantstore/internal/store/postgres"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/token"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 const (
@@ -34,36 +34,110 @@ const (
 
 func TestMain(m *testing.M) { plantcontract.Plants().Main(m) }
 
-// service is a running Plant Store over a real store.
+// service is a Plant Store over a real store.
 type service struct {
-	t      *testing.T
-	url    string
-	store  store.Store
-	client *plantclient.ClientWithResponses // has every scope
+	t       testing.TB
+	store   store.Store
+	handler http.Handler
+	url     string                           // empty if the service is offline
+	client  *plantclient.ClientWithResponses // has every scope
 }
 
-// start runs a service whose store is changed by wrap, if that is not nil.
-func start(t *testing.T, wrap func(plant.Store) plant.Store) *service {
-	t.Helper()
-	store := openStore(t)
-	var plants plant.Store = store
-	if wrap != nil {
-		plants = wrap(plants)
+// config is what newService makes a service of. Its options change it.
+type config struct {
+	t               testing.TB
+	httpapi.Options              // Plants is the store if it is nil
+	store           store.Store  // an empty one is opened if it is nil and needed
+	tokens          token.Store  // the store if it is nil
+	handler         http.Handler // made of Options if it is nil
+	offline         bool
+}
+
+type option func(*config)
+
+// offline leaves the server out: only the handler of the service is used.
+func offline(c *config) { c.offline = true }
+
+func withStore(store store.Store) option { return func(c *config) { c.store = store } }
+
+func withPlants(plants plant.Store) option { return func(c *config) { c.Plants = plants } }
+
+// wrapPlants changes the plants of the store.
+func wrapPlants(wrap func(plant.Store) plant.Store) option {
+	return func(c *config) {
+		c.store = openStore(c.t)
+		c.Plants = wrap(c.store)
 	}
-	return serve(t, store, newBareHandler(t, plants, store, slog.New(slog.DiscardHandler)))
 }
 
-// serve runs a service whose handler is there already.
-func serve(t *testing.T, store store.Store, handler http.Handler) *service {
+func withTokens(tokens token.Store) option { return func(c *config) { c.tokens = tokens } }
+
+func withHandler(handler http.Handler) option { return func(c *config) { c.handler = handler } }
+
+func withLog(w io.Writer) option {
+	return func(c *config) {
+		c.Log = slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+}
+
+func withOptions(change func(*httpapi.Options)) option {
+	return func(c *config) { change(&c.Options) }
+}
+
+// newService starts a service like that of the program, changed by the options.
+func newService(t testing.TB, options ...option) *service {
 	t.Helper()
-	server := httptest.NewUnstartedServer(handler)
-	server.Config.DisableGeneralOptionsHandler = true // as serve has it, and
+	c := config{t: t, Options: httpapi.Options{
+		MaxBody: maxBody,
+		Metrics: prometheus.NewRegistry(),
+		Log:     slog.New(slog.DiscardHandler),
+	}}
+	for _, option := range options {
+		option(&c)
+	}
+	if c.store == nil && (c.Plants == nil || c.tokens == nil) {
+		c.store = openStore(t)
+	}
+	if c.Plants == nil {
+		c.Plants = c.store
+	}
+	if c.tokens == nil {
+		c.tokens = c.store
+	}
+	s := &service{t: t, store: c.store, handler: c.handler}
+	if s.handler == nil {
+		s.handler = newHandler(t, c)
+	}
+	if c.offline {
+		return s
+	}
+	server := httptest.NewUnstartedServer(s.handler)
+	server.Config.DisableGeneralOptionsHandler = true // as package server does
 	server.Config.MaxHeaderBytes = httpapi.MaxHeaderBytes
 	server.Start()
 	t.Cleanup(server.Close)
-	s := &service{t: t, url: server.URL, store: store}
+	s.url = server.URL
 	s.client = s.clientWith(staticToken)
 	return s
+}
+
+func newHandler(t testing.TB, c config) http.Handler {
+	t.Helper()
+	verifier, err := token.NewVerifier(c.tokens, staticToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := verifier.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	c.Tokens = verifier
+	handler, err := httpapi.New(c.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
 }
 
 // engine is PostgreSQL if there is one for tests.
@@ -99,49 +173,6 @@ func opened(t testing.TB, store store.Store, err error) store.Store {
 	return store
 }
 
-// newHandler returns the handler whose every answer is held against the
-// document.
-func newHandler(t testing.TB, plants plant.Store, tokens token.Store) http.Handler {
-	t.Helper()
-	return plantcontract.Plants().Handler(t, newBareHandler(t, plants, tokens, slog.New(slog.DiscardHandler)))
-}
-
-// newBareHandler returns the handler as the program has it, after the given
-// changes.
-func newBareHandler(t testing.TB, plants plant.Store, tokens token.Store, log *slog.Logger, changes ...func(*httpapi.Options)) http.Handler {
-	t.Helper()
-	opts := httpapi.Options{
-		Plants:  plants,
-		MaxBody: maxBody,
-		Metrics: prometheus.NewRegistry(),
-		Log:     log,
-	}
-	for _, change := range changes {
-		change(&opts)
-	}
-	return newHandlerOf(t, tokens, opts)
-}
-
-// newHandlerOf returns a handler with a verifier over these tokens.
-func newHandlerOf(t testing.TB, tokens token.Store, opts httpapi.Options) http.Handler {
-	t.Helper()
-	verifier, err := token.NewVerifier(tokens, staticToken)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := verifier.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	opts.Tokens = verifier
-	handler, err := httpapi.New(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return handler
-}
-
 // clientWith returns a generated client that sends the given token.
 func (s *service) clientWith(token string) *plantclient.ClientWithResponses {
 	s.t.Helper()
@@ -157,7 +188,7 @@ func (s *service) clientWith(token string) *plantclient.ClientWithResponses {
 const longEnough = 30 * time.Second
 
 // receive returns what is sent to a channel, or fails the test if nothing is.
-func receive[T any](t *testing.T, from <-chan T, what string) (value T) {
+func receive[T any](t testing.TB, from <-chan T, what string) (value T) {
 	t.Helper()
 	select {
 	case value = <-from:
@@ -222,7 +253,7 @@ func header(name, value string) func(*http.Request) {
 
 // wantError fails unless a is an Error with this code and nothing else about it
 // is wrong. It returns the error for a closer look.
-func (a response) wantError(t *testing.T, code plantapi.ErrorCode) plantapi.Error {
+func (a response) wantError(t testing.TB, code plantapi.ErrorCode) plantapi.Error {
 	t.Helper()
 	var e plantapi.Error
 	if err := json.Unmarshal([]byte(a.body), &e); err != nil {
@@ -244,7 +275,7 @@ func (a response) wantError(t *testing.T, code plantapi.ErrorCode) plantapi.Erro
 }
 
 // wantStatus fails unless a has this status.
-func (a response) wantStatus(t *testing.T, status int) response {
+func (a response) wantStatus(t testing.TB, status int) response {
 	t.Helper()
 	if a.StatusCode != status {
 		t.Fatalf("answered %s %.300s, want %d", a.Status, a.body, status)
@@ -253,7 +284,7 @@ func (a response) wantStatus(t *testing.T, status int) response {
 }
 
 // plant reads a StoredPlant.
-func (a response) plant(t *testing.T) (p plantapi.StoredPlant) {
+func (a response) plant(t testing.TB) (p plantapi.StoredPlant) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
 		t.Fatalf("answered %s %.300s, want a plant", a.Status, a.body)
@@ -278,7 +309,7 @@ func (s *service) wantNone(id int64) {
 }
 
 // with returns the service for use in a subtest.
-func (s *service) with(t *testing.T) *service {
+func (s *service) with(t testing.TB) *service {
 	sub := *s
 	sub.t = t
 	sub.client = sub.clientWith(staticToken)

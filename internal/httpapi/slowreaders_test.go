@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"runtime"
@@ -38,7 +37,7 @@ func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 func servePages(t *testing.T, http2 bool) (list func(limit int) (*http.Response, error)) {
 	t.Helper()
 	plants := &mapPlants{sorted: []plant.Plant{{ID: 1, Name: "n"}, {ID: 2, Name: strings.Repeat("\x01", 1<<20)}}}
-	handler := newBareHandler(t, plants, nil, slog.New(slog.DiscardHandler))
+	handler := newService(t, offline, withPlants(plants), withTokens(noTokens{})).handler
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!http2)
 	protocols.SetUnencryptedHTTP2(http2)

@@ -43,7 +43,7 @@ func (s roundTimes) Patch(ctx context.Context, id int64, change plant.Patch, c p
 
 // A time has six digits after the seconds in every response, zeros too.
 func TestTimes(t *testing.T) {
-	s := start(t, func(real plant.Store) plant.Store { return roundTimes{real} })
+	s := newService(t, wrapPlants(func(real plant.Store) plant.Store { return roundTimes{real} }))
 	for _, c := range []struct{ method, path, body string }{
 		{http.MethodPut, "/plants/1", `{"name":"n"}`}, // 201
 		{http.MethodPut, "/plants/1", `{"name":"m"}`}, // 200
@@ -60,7 +60,7 @@ func TestTimes(t *testing.T) {
 
 // What a read returned may be sent back as it is.
 func TestSendBack(t *testing.T) {
-	s := start(t, nil)
+	s := newService(t)
 	s.call(http.MethodPut, "/plants/1", `{"name":"n","tag":"t"}`).wantStatus(t, http.StatusCreated)
 	received := s.call(http.MethodGet, "/plants/1", "").wantStatus(t, http.StatusOK).body
 	for _, method := range []string{http.MethodPut, http.MethodPatch} {
