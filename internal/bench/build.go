@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// sources says where the program of each peer is built: the folder, from
-// internal/bench, whose go.mod says with which versions, and the package there.
+// sources has the folder, relative to internal/bench, in which the program of each
+// peer is built, and the package. The go.mod of the folder pins the versions.
 var sources = map[string][2]string{
 	floor:      {".", "./peers/floor"},
 	strict:     {".", "./peers/strict"},
@@ -17,13 +17,13 @@ var sources = map[string][2]string{
 	ogen:       {".", "./peers/ogen"},
 	ours:       {".", "./peers/ours"},
 	durable:    {"../..", "./cmd/plantstore"},
-	pocketbase: {"peers/pocketbase", "."}, // a module of its own: it wants the SQLite that it is tested with
+	pocketbase: {"peers/pocketbase", "."}, // a module of its own, with the SQLite version that PocketBase is tested with
 }
 
 // build builds every peer into a folder and returns their programs.
 func build(ctx context.Context, folder string) (map[string]string, error) {
 	if _, err := os.Stat("load.lua"); err != nil {
-		return nil, fmt.Errorf("run me in internal/bench, as make bench-http does: %w", err)
+		return nil, fmt.Errorf("run this in internal/bench, as make bench-http does: %w", err)
 	}
 	programs := map[string]string{}
 	for name, source := range sources {

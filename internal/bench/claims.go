@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// claim is a ratio, or a number, that is to be shown.
+// claim is a ratio, or a number, and the bound that it must keep.
 type claim struct {
 	what       string
 	of, over   run // over is the zero run: the measurement of the first itself
 	measure    func(Measurement) float64
-	atMost     bool // the bound and the aim are upper ones
+	atMost     bool // bound and aim are maxima, not minima
 	bound, aim float64
 }
 
@@ -19,7 +19,7 @@ func cpu(m Measurement) float64         { return m.CPU }
 func speed(m Measurement) float64       { return 1 / m.InProcess }
 func allocations(m Measurement) float64 { return m.InAllocations }
 
-// claims are what the README says of speed.
+// claims are the rows of the table in README.md.
 var claims = []claim{
 	{what: "POST /plants in memory, requests/s over `floor`", of: run{ours, create, 64}, over: run{floor, create, 64}, measure: requests, bound: 0.93, aim: 1.00},
 	{what: "the same, CPU over `floor`", of: run{ours, create, 64}, over: run{floor, create, 64}, measure: cpu, atMost: true, bound: 1.08, aim: 1.00},
@@ -29,13 +29,13 @@ var claims = []claim{
 	{what: "POST /plants in memory, requests/s over `ogen`", of: run{ours, create, 64}, over: run{ogen, create, 64}, measure: requests, bound: 1.08, aim: 1.22},
 	{what: "GET /plants/{id} in memory, requests/s over `floor`", of: run{ours, get, 64}, over: run{floor, get, 64}, measure: requests, bound: 0.88, aim: 0.95},
 	{what: "GET /plants?limit=100 in memory, requests/s over `floor`", of: run{ours, list, 64}, over: run{floor, list, 64}, measure: requests, bound: 1.0, aim: 1.5},
-	{what: "POST /plants durable, 64 callers, requests/s over `pocketbase`", of: run{durable, create, 64}, over: run{pocketbase, create, 64}, measure: requests, bound: 14, aim: 19},
-	{what: "POST /plants durable over in memory, 64 callers", of: run{durable, create, 64}, over: run{ours, create, 64}, measure: requests, bound: 0.5, aim: 0.6},
-	{what: "POST /plants durable over in memory, 256 callers", of: run{durable, create, 256}, over: run{ours, create, 256}, measure: requests, bound: 0.75, aim: 0.85},
+	{what: "POST /plants durable, 64 clients, requests/s over `pocketbase`", of: run{durable, create, 64}, over: run{pocketbase, create, 64}, measure: requests, bound: 14, aim: 19},
+	{what: "POST /plants durable over in memory, 64 clients", of: run{durable, create, 64}, over: run{ours, create, 64}, measure: requests, bound: 0.5, aim: 0.6},
+	{what: "POST /plants durable over in memory, 256 clients", of: run{durable, create, 256}, over: run{ours, create, 256}, measure: requests, bound: 0.75, aim: 0.85},
 }
 
-// shown is what became of a claim: each round has its own ratio, since two runs
-// of one round have met the machine in much the same mood.
+// shown is the result of a claim. Each round has its own ratio, because the
+// conditions on the machine are most similar within one round.
 type shown struct {
 	What   string  `json:"what"`
 	Bound  float64 `json:"bound"`
@@ -86,8 +86,7 @@ func median(values []float64) float64 {
 	return values[middle]
 }
 
-// ratio writes a ratio, or a number of allocations, with as many digits as mean
-// something.
+// ratio formats a ratio, or a number of allocations, with its significant digits.
 func ratio(value float64) string {
 	if value >= 10 {
 		return fmt.Sprintf("%.1f", value)

@@ -17,12 +17,12 @@ import (
 // load is a request that wrk sends again and again.
 type load struct {
 	run
-	method, path, body string // anyID stands for the id
+	method, path, body string // with anyID in place of the id
 	token              string
 	first, last        int64 // id
 }
 
-// anyID stands where load.lua puts an id; it has as many digits as an id of a
+// anyID is what load.lua replaces by an id. It has as many digits as the id of a
 // create.
 const anyID = "0000000000"
 
@@ -47,14 +47,14 @@ func loadOf(r run, token string) *load {
 	return l
 }
 
-// skipCreated goes on to ids that no create has used yet.
+// skipCreated continues with ids that no create has used.
 func (l *load) skipCreated() {
 	if l.Load == create {
 		l.first += 1_000_000_000
 	}
 }
 
-// applied is what a load has seen.
+// applied is the result of a load.
 type applied struct {
 	requests int64
 	duration time.Duration
@@ -62,9 +62,9 @@ type applied struct {
 	cpu      time.Duration // of wrk
 }
 
-// apply puts the load on a server for some time. Every answer must be a success.
+// apply puts the load on a server for a duration. Every response must be a success.
 func (l *load) apply(ctx context.Context, core int, url string, d time.Duration) (a applied, err error) {
-	cmd := pinned(ctx, core, "wrk", "--threads", "1", "--connections", strconv.Itoa(l.Callers),
+	cmd := pinned(ctx, core, "wrk", "--threads", "1", "--connections", strconv.Itoa(l.Clients),
 		"--duration", fmt.Sprintf("%ds", max(1, int(d.Seconds()))), "--timeout", "30s", "--script", "load.lua",
 		url, "--", l.method, l.path, l.body, l.token, strconv.FormatInt(l.first, 10), strconv.FormatInt(l.last, 10))
 	out, err := cmd.CombinedOutput()
@@ -85,25 +85,25 @@ func (l *load) apply(ctx context.Context, core int, url string, d time.Duration)
 	return a, nil
 }
 
-// check fails unless the server answers the first request of the load as all of
-// them should, and not without the token.
+// check fails unless the first request of the load gets the response that all of
+// them should get, and is refused without the token.
 func (l *load) check(ctx context.Context, url string) error {
 	if status, _, _, err := l.send(ctx, url, ""); err != nil || status < 400 {
-		return fmt.Errorf("answers %d without a token: %v", status, err)
+		return fmt.Errorf("status %d without a token: %v", status, err)
 	}
 	status, header, body, err := l.send(ctx, url, l.token)
 	if err != nil {
 		return err
 	}
 	if status != http.StatusOK {
-		return fmt.Errorf("answers %d %s", status, body)
+		return fmt.Errorf("status %d: %s", status, body)
 	}
 	id := strconv.FormatInt(l.first, 10)
 	if l.Load == create {
-		l.first++ // this one is taken now
+		l.first++ // this id is in use now
 	}
 	if l.Peer == pocketbase {
-		return nil // its answers are of its own form
+		return nil // its responses have another form
 	}
 	type want struct{ header, value string }
 	wants := []want{{"Content-Type", "application/json"}}
@@ -111,7 +111,7 @@ func (l *load) check(ctx context.Context, url string) error {
 	case create:
 		wants = append(wants, want{"Location", "/plants/" + id})
 		if text := strings.TrimSpace(string(body)); text != `{"name":"Ficus lyrata","tag":"Moraceae"}` {
-			return fmt.Errorf("answers %s", text)
+			return fmt.Errorf("the response is %s", text)
 		}
 	case get:
 		wants = append(wants, want{"ETag", ""}, want{"Cache-Control", "private, no-cache"})
@@ -121,13 +121,13 @@ func (l *load) check(ctx context.Context, url string) error {
 	for _, w := range wants {
 		got := header.Get(w.header)
 		if mediaType, _, _ := strings.Cut(got, ";"); got == "" || w.value != "" && got != w.value && mediaType != w.value {
-			return fmt.Errorf("answers with %s: %q, want %q", w.header, got, w.value)
+			return fmt.Errorf("the header %s is %q, want %q", w.header, got, w.value)
 		}
 	}
 	return nil
 }
 
-// send sends one request, with the first id.
+// send sends one request with the first id.
 func (l *load) send(ctx context.Context, url, token string) (int, http.Header, []byte, error) {
 	id := strconv.FormatInt(l.first, 10)
 	r, err := http.NewRequestWithContext(ctx, l.method, url+strings.Replace(l.path, anyID, id, 1),

@@ -1,8 +1,8 @@
--- Sends one request again and again, each time with the next id where
--- 0000000000 stands in it, and prints what came of it in one line.
+-- Repeats one request, replaces 0000000000 in it by the next id each time, and
+-- prints the result in one line.
 --
 -- Arguments: method, path, body (may be empty), token, first id, last id (after
--- which the first comes again).
+-- it the ids begin again).
 
 local before, after, id, first, last
 
@@ -21,8 +21,8 @@ function init(args)
   end
 end
 
--- The request is put together from two halves: to have wrk format it each time
--- would cost the load more than some servers need to answer it.
+-- The request is concatenated from two halves: wrk.format would cost more CPU than
+-- some servers need for the response.
 function request()
   if not after then return before end
   local text = before .. string.format("%d", id) .. after

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machine is what a measurement depends on beside the code.
+// machine describes what a measurement depends on besides the code.
 type machine struct {
 	Date     string   `json:"date"`
 	CPU      string   `json:"cpu"`
@@ -60,7 +60,7 @@ func lookAtMachine(folder string, programs map[string]string) (m machine, err er
 	return m, nil
 }
 
-// named are the modules whose versions are printed.
+// named lists the modules whose versions are printed.
 var named = []string{
 	"github.com/getkin/kin-openapi", "github.com/go-chi/chi/v5", "github.com/oapi-codegen/nethttp-middleware",
 	"github.com/ogen-go/ogen", "github.com/pocketbase/pocketbase",
@@ -71,7 +71,7 @@ func version(d *debug.Module) string {
 	return path[strings.LastIndexByte(path, '/')+1:] + " " + d.Version
 }
 
-// syncTime is the median time in microseconds that the disk takes to keep 4 KiB.
+// syncTime returns the median time in microseconds of one fdatasync of 4 KiB.
 func syncTime(folder string) (float64, error) {
 	f, err := os.Create(filepath.Join(folder, "sync"))
 	if err != nil {

@@ -1,17 +1,17 @@
-// Bench holds the Plant Store against other ways to answer the same requests:
-// make bench-http. It builds every peer (peers/) from source, runs each alone, on
-// one core, with the load (wrk) on another, in rounds that begin with another
-// peer each time, and prints the ratios beside what they should be.
+// Bench compares the Plant Store with other servers for the same requests: make
+// bench-http. It builds every peer (peers/) from source and runs each one alone on
+// one core, with the load (wrk) on another core. Every round begins with another
+// peer. It prints the ratios and their bounds.
 //
 //   - main.go: the settings, and the order in which everything runs
-//   - runs.go: who is measured under which load
-//   - claims.go: the ratios that are to be shown, with their bounds
+//   - runs.go: which peer is measured under which load
+//   - claims.go: the ratios and their bounds
 //   - build.go, process.go, load.go: programs, servers and their cost, wrk
 //   - machine.go, report.go: what is printed
 //
-// A claim that is missed is printed as missed; only what breaks ends with
-// another status than 0, since a time says as much about the machine as about
-// the code. What holds on every machine, the number of allocations, is a test:
+// A missed bound is printed as missed. The exit status is not 0 only if something
+// fails, because a time depends on the machine as much as on the code. The number
+// of allocations does not depend on the machine, so a test checks it:
 // TestAllocations in internal/httpapi.
 package main
 
@@ -29,10 +29,10 @@ import (
 
 func main() {
 	var s settings
-	flag.IntVar(&s.rounds, "rounds", 5, "how often each peer is measured")
-	flag.DurationVar(&s.duration, "duration", 5*time.Second, "how long each time")
-	flag.DurationVar(&s.warmUp, "warm-up", 2*time.Second, "how long it is under load before that")
-	flag.StringVar(&s.json, "json", "", "write every measurement to this `FILE`, too")
+	flag.IntVar(&s.rounds, "rounds", 5, "number of rounds")
+	flag.DurationVar(&s.duration, "duration", 5*time.Second, "duration of each measurement")
+	flag.DurationVar(&s.warmUp, "warm-up", 2*time.Second, "duration of the load before each measurement")
+	flag.StringVar(&s.json, "json", "", "also write every measurement to `FILE`")
 	flag.Parse()
 
 	// A second signal ends the program at once; its children die with it.
@@ -101,8 +101,8 @@ func bench(ctx context.Context, s settings) error {
 	return os.WriteFile(s.json, append(text, '\n'), 0o644)
 }
 
-// progress says on stderr what is being done: in one line of a terminal, or in a
-// line each.
+// progress prints the current step on stderr: in one line on a terminal, in a line
+// of its own elsewhere.
 func progress(format string, args ...any) {
 	begin, end := "", "\n"
 	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
@@ -118,16 +118,16 @@ type result struct {
 	Measurement
 }
 
-// Measurement is what one run has cost. Over the network everything but the last
-// two is known, without one only these.
+// Measurement is the cost of one run. Over the network it has all fields but the
+// last two; in process it has only those.
 type Measurement struct {
 	Requests      float64 `json:"requests_per_second,omitempty"`
 	CPU           float64 `json:"cpu_seconds_per_100000,omitempty"` // user and system, of the server
-	Busy          float64 `json:"busy,omitempty"`                   // share of the server's core that it had
-	LoadBusy      float64 `json:"load_busy,omitempty"`              // the same of wrk
+	Busy          float64 `json:"busy,omitempty"`                   // share of its core that the server used
+	LoadBusy      float64 `json:"load_busy,omitempty"`              // the same for wrk
 	P50           float64 `json:"p50_ms,omitempty"`
 	P99           float64 `json:"p99_ms,omitempty"`
-	Resident      float64 `json:"resident_mib,omitempty"` // in the end, with all that was created
+	Resident      float64 `json:"resident_mib,omitempty"` // at the end, with all created plants
 	InProcess     float64 `json:"in_process_ns,omitempty"`
 	InAllocations float64 `json:"in_process_allocations,omitempty"`
 }

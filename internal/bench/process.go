@@ -39,8 +39,8 @@ func twoCores() (cores [2]int, err error) {
 	return cores, nil
 }
 
-// pinned is a command on one core, for which Go sets GOMAXPROCS to 1. It dies
-// with this program, however that ends.
+// pinned returns a command that runs on one core, so that Go sets GOMAXPROCS to 1.
+// The kernel ends it when this program ends.
 func pinned(ctx context.Context, core int, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "taskset", append([]string{"-c", strconv.Itoa(core), name}, args...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -55,7 +55,7 @@ type server struct {
 
 var announcement = regexp.MustCompile(`^(?:plantstore )?listens on (http://\S+)(?: with the token (\S+))?$`)
 
-// start starts a server and waits until it says where it listens.
+// start starts a server and waits until it prints its address.
 func start(cmd *exec.Cmd) (*server, error) {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -80,27 +80,26 @@ func start(cmd *exec.Cmd) (*server, error) {
 	return nil, fmt.Errorf("ended without listening\n%s", stderr.Bytes())
 }
 
-// stop ends the server at once: nothing that it keeps is of use any more.
+// stop kills the server; its data is not needed any more.
 func (s *server) stop() {
 	_ = s.cmd.Process.Kill()
 	_ = s.cmd.Wait()
 }
 
-// cost is what a server has used so far.
+// cost is what a server has used since its start.
 type cost struct {
 	cpu      time.Duration // user and system
 	resident int64         // bytes
 }
 
-// cost reads /proc (proc(5)): the kernel counts there what is no longer in any
-// thread, too.
+// cost reads /proc (proc(5)), which includes threads that have ended.
 func (s *server) cost() (c cost, err error) {
 	folder := "/proc/" + strconv.Itoa(s.cmd.Process.Pid)
 	stat, err := os.ReadFile(folder + "/stat")
 	if err != nil {
 		return c, err
 	}
-	// The name, second and in brackets, may hold anything.
+	// The second field, the name in brackets, may contain spaces.
 	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 	const utime, stime, rss = 14 - 3, 15 - 3, 24 - 3 // the numbers in proc(5), less those before
 	for _, field := range []int{utime, stime} {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// report prints what was measured, as Markdown that reads well as text, too.
+// report prints the measurements as Markdown that is also readable as text.
 func report(w io.Writer, m machine, s settings, results []result) {
 	fmt.Fprintf(w, "%s, %s, %d cores, %s; a sync of the disk takes %.0f µs\n%s\n",
 		m.Date, m.CPU, m.Cores, m.Kernel, m.Sync, strings.Join(m.Versions, ", "))
@@ -25,14 +25,14 @@ func report(w io.Writer, m machine, s settings, results []result) {
 	}
 	table(w, rows)
 
-	rows = [][]string{{"over loopback", "peer", "callers", "requests/s", "CPU s per 100,000", "p50 ms", "p99 ms", "resident MiB", "server busy", "load busy"}}
+	rows = [][]string{{"over loopback", "peer", "clients", "requests/s", "CPU s per 100,000", "p50 ms", "p99 ms", "resident MiB", "server busy", "load busy"}}
 	for _, r := range runs {
-		if r.Callers == 0 {
+		if r.Clients == 0 {
 			continue
 		}
 		of := func(measure func(Measurement) float64) float64 { return medianOf(results, r, measure) }
 		rows = append(rows, []string{
-			r.Load, "`" + r.Peer + "`", fmt.Sprint(r.Callers), fmt.Sprintf("%.0f", of(requests)), fmt.Sprintf("%.2f", of(cpu)),
+			r.Load, "`" + r.Peer + "`", fmt.Sprint(r.Clients), fmt.Sprintf("%.0f", of(requests)), fmt.Sprintf("%.2f", of(cpu)),
 			fmt.Sprintf("%.2f", of(func(m Measurement) float64 { return m.P50 })), fmt.Sprintf("%.2f", of(func(m Measurement) float64 { return m.P99 })),
 			fmt.Sprintf("%.0f", of(func(m Measurement) float64 { return m.Resident })), fmt.Sprintf("%.0f %%", of(busy)*100), fmt.Sprintf("%.0f %%", of(loadBusy)*100),
 		})
@@ -41,7 +41,7 @@ func report(w io.Writer, m machine, s settings, results []result) {
 
 	rows = [][]string{{"in process", "peer", "CPU ns", "allocations"}}
 	for _, r := range runs {
-		if r.Callers == 0 {
+		if r.Clients == 0 {
 			ns := medianOf(results, r, func(m Measurement) float64 { return m.InProcess })
 			rows = append(rows, []string{r.Load, "`" + r.Peer + "`", fmt.Sprintf("%.0f", ns), fmt.Sprintf("%.0f", medianOf(results, r, allocations))})
 		}
@@ -49,18 +49,18 @@ func report(w io.Writer, m machine, s settings, results []result) {
 	table(w, rows)
 
 	for _, r := range runs {
-		if r.Callers > 0 && inMemory(r) && medianOf(results, r, busy) < saturated {
+		if r.Clients > 0 && inMemory(r) && medianOf(results, r, busy) < saturated {
 			reason := "the machine was"
 			if medianOf(results, r, loadBusy) >= saturated {
 				reason = "the load was"
 			}
-			fmt.Fprintf(w, "%s: the server could have answered more; %s too busy.\n", r, reason)
+			fmt.Fprintf(w, "%s: the server was not the bottleneck; %s too busy.\n", r, reason)
 		}
 	}
 }
 
-// saturated is the share of its core below which a server that waits for no disk
-// was not what set the pace.
+// saturated is the share of its core that a server in memory uses at least if it is
+// the bottleneck.
 const saturated = 0.95
 
 func inMemory(r run) bool { return r.Peer != durable && r.Peer != pocketbase }

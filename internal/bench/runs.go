@@ -14,22 +14,22 @@ import (
 type run struct {
 	Peer    string `json:"peer"`
 	Load    string `json:"load"`
-	Callers int    `json:"callers"` // connections, each with one request at a time; 0: in process
+	Clients int    `json:"clients"` // connections, each with one request at a time; 0: in process
 }
 
 func (r run) String() string {
-	if r.Callers == 0 {
+	if r.Clients == 0 {
 		return fmt.Sprintf("%s, %s in process", r.Peer, r.Load)
 	}
-	return fmt.Sprintf("%s, %s, %d callers", r.Peer, r.Load, r.Callers)
+	return fmt.Sprintf("%s, %s, %d clients", r.Peer, r.Load, r.Clients)
 }
 
-// The peers. All but the last two keep plants in one and the same map.
+// The peers. All but the last two keep the plants in the same map.
 const (
 	floor      = "floor"      // net/http and encoding/json by hand
 	strict     = "strict"     // oapi-codegen: chi and the strict interface, no validation
 	stock      = "stock"      // the same behind oapi-codegen's nethttp-middleware
-	ogen       = "ogen"       // ogen as it generates
+	ogen       = "ogen"       // the server that ogen generates
 	ours       = "ours"       // internal/httpapi
 	durable    = "durable"    // plantstore serve with SQLite
 	pocketbase = "pocketbase" // PocketBase at the same durability
@@ -42,8 +42,8 @@ const (
 	list   = "GET /plants?limit=100"
 )
 
-// runs are all that is measured in a round. What is compared stands close
-// together, so that it meets the machine in much the same mood.
+// runs lists the measurements of a round. Runs that are compared are close together,
+// because the conditions on the machine change with time.
 var runs = []run{
 	{floor, create, 0},
 	{ours, create, 0},
@@ -67,9 +67,9 @@ var runs = []run{
 	{ours, list, 64},
 }
 
-// measure does one run, with a server of its own.
+// measure does one run with a new server.
 func measure(ctx context.Context, r run, programs map[string]string, cores [2]int, folder string, s settings) (m Measurement, err error) {
-	if r.Callers == 0 {
+	if r.Clients == 0 {
 		cmd := pinned(ctx, cores[0], programs[r.Peer], "-in-process", s.duration.String())
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// InProcess is what a create costs without a network. The request and the writer
-// are used again and the plants are in the map already, so that what is counted
-// is the handler's alone.
+// InProcess is the cost of a create without a network. The request and the writer
+// are reused and the plants are already in the map, so it is the cost of the
+// handler alone.
 type InProcess struct {
-	Nanoseconds float64 `json:"ns"` // of CPU, that of the collector included
+	Nanoseconds float64 `json:"ns"` // of CPU, garbage collection included
 	Allocations float64 `json:"allocations"`
 }
 
-// measureInProcess sends creates to a handler until that has used so much CPU.
+// measureInProcess sends creates to a handler until it has used this much CPU.
 func measureInProcess(handler http.Handler, d time.Duration) InProcess {
 	const ids = 100_000
 	request := newSameRequest()
@@ -43,8 +43,8 @@ func measureInProcess(handler http.Handler, d time.Duration) InProcess {
 	}
 }
 
-// cpuTime is what this process has used so far, user and system. Unlike a clock
-// it stands still while another program has the core.
+// cpuTime is the user and system time of this process. Unlike a clock, it does not
+// advance while another program has the core.
 func cpuTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -53,8 +53,8 @@ func cpuTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// sameRequest is a create, sent again and again with another id. It is its own
-// body, and the writer of its answer.
+// sameRequest is a create that is repeated with another id each time. It is its own
+// body, and the writer of its response.
 type sameRequest struct {
 	bytes.Reader
 	text   []byte
@@ -76,7 +76,7 @@ func newSameRequest() *sameRequest {
 	return s
 }
 
-// CreateBody is the body of a create, but for the id, which has ten digits.
+// CreateBody is the body of a create; the id has ten digits.
 const CreateBody = `{"id":%d,"name":"Ficus lyrata","tag":"Moraceae"}`
 
 func (s *sameRequest) send(handler http.Handler, id int) {
@@ -89,7 +89,7 @@ func (s *sameRequest) send(handler http.Handler, id int) {
 	clear(s.header)
 	s.status = http.StatusOK
 	if handler.ServeHTTP(s, s.r); s.status != http.StatusOK {
-		panic(fmt.Sprint("a create was answered ", s.status))
+		panic(fmt.Sprint("a create got the status ", s.status))
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package peer is what the programs under peers/ have in common: the plants, the
-// token, the settings of the server, and the two ways to be measured, over
-// loopback and without a network.
+// token, the settings of the server, and the two measurements: over loopback and
+// in process.
 package peer
 
 import (
@@ -17,9 +17,9 @@ import (
 // Token is the bearer token that every peer takes.
 const Token = "a-token-of-the-benchmark"
 
-// Main runs the handler that build makes over the plants of the benchmark: on a
-// free port, whose URL it prints, or, with -in-process, without a network; then
-// it prints an [InProcess] as JSON.
+// Main runs the handler that build returns for the plants of the benchmark. It
+// serves on a free port and prints the URL; with -in-process it measures without a
+// network and prints an [InProcess] as JSON.
 func Main(build func(*Plants) (http.Handler, error)) {
 	inProcess := flag.Duration("in-process", 0, "measure without a network, for `so much` CPU time")
 	flag.Parse()
@@ -41,8 +41,8 @@ func Main(build func(*Plants) (http.Handler, error)) {
 	log.Fatal(newServer(handler).Serve(listener))
 }
 
-// newServer has the limits of plantstore serve: a server without them is none
-// that anybody may run, and each costs a little.
+// newServer has the limits of plantstore serve: a public server needs them, and each
+// costs a little.
 func newServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           handler,

@@ -9,12 +9,12 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// Preloaded is how many plants there are from the start, with the ids from 1 on.
+// Preloaded is the number of plants at the start; their ids begin with 1.
 const Preloaded = 1000
 
-// Plants keeps plants in a map, so that what is measured is the way of a request
-// and not a disk. Every peer has the same one. It cannot change a plant: nothing
-// here asks for that.
+// Plants keeps plants in a map, so that the benchmark measures the handling of
+// requests and not a disk. Every peer uses it. It cannot change a plant, because no
+// load does that.
 type Plants struct {
 	plant.Store
 	mu     sync.Mutex

@@ -1,7 +1,6 @@
 // Package strictserver implements a create for the server that oapi-codegen
 // makes from api/openapi.yaml with its own templates and options: chi and the
-// strict interface. Who calls and whether the request is valid is for others to
-// ask.
+// strict interface. It checks neither credentials nor the request.
 package strictserver
 
 import (
@@ -24,7 +23,7 @@ func New(plants *peer.Plants, middleware func(http.Handler) http.Handler) http.H
 }
 
 type server struct {
-	strict.StrictServerInterface // the other operations, which nobody calls
+	strict.StrictServerInterface // the other operations are not called
 	plants                       *peer.Plants
 }
 

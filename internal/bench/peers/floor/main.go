@@ -1,6 +1,5 @@
-// Floor is what the same answers cost without any of it: net/http and
-// encoding/json, by hand, no router, no document, and of validation only what
-// nobody would leave out.
+// Floor sends the same responses with net/http and encoding/json alone, written by
+// hand: no router, no document, and only the validation that every service needs.
 package main
 
 import (
@@ -48,7 +47,7 @@ type newPlant struct {
 	Tag  *string `json:"tag"`
 }
 
-type answer struct {
+type response struct {
 	Name string  `json:"name"`
 	Tag  *string `json:"tag,omitempty"`
 }
@@ -72,7 +71,7 @@ func (s *server) create(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Location", "/plants/"+strconv.FormatInt(*p.ID, 10))
-	reply(w, http.StatusOK, answer{*p.Name, p.Tag})
+	reply(w, http.StatusOK, response{*p.Name, p.Tag})
 }
 
 type storedPlant struct {

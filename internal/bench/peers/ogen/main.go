@@ -22,7 +22,7 @@ func main() {
 }
 
 type server struct {
-	ogen.UnimplementedHandler // the other operations, which nobody calls
+	ogen.UnimplementedHandler // the other operations are not called
 	plants                    *peer.Plants
 }
 

@@ -18,7 +18,7 @@ import (
 
 func main() {
 	peer.Main(func(plants *peer.Plants) (http.Handler, error) {
-		store, err := sqlite.Open(context.Background(), sqlite.Memory) // of tokens; never closed, as nothing ends but by being killed
+		store, err := sqlite.Open(context.Background(), sqlite.Memory) // for tokens; never closed, because the process is killed at the end
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,6 @@
 // Pocketbase is PocketBase, embedded as its documentation shows, with a
 // collection of plants, at the durability of ours: an acknowledged create
-// outlives a power cut. It keeps its files in the folder that it is given.
+// survives a power cut. It stores its files in the folder of its argument.
 package main
 
 import (
@@ -61,15 +61,14 @@ func run(folder string) error {
 }
 
 // connect opens a database as PocketBase does by default, but for synchronous:
-// NORMAL loses acknowledged creates with the power.
+// NORMAL loses acknowledged creates in a power cut.
 func connect(path string) (*dbx.DB, error) {
 	return dbx.Open("sqlite", path+"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=journal_size_limit(200000000)"+
 		"&_pragma=synchronous(FULL)&_pragma=foreign_keys(ON)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-32000)")
 }
 
-// createPlants makes the collection. PocketBase knows text only for an id, so
-// the number is sent as such; the primary key is the one index, as it is in
-// ours. Who is logged in may create.
+// createPlants creates the collection. In PocketBase an id is a text, so the number is
+// sent as text. The primary key is the only index. Every user may create.
 func createPlants(app core.App) error {
 	plants := core.NewBaseCollection("plants")
 	rule := `@request.auth.id != ""`
@@ -83,7 +82,7 @@ func createPlants(app core.App) error {
 	return app.Save(plants)
 }
 
-// createUser makes a user and returns a token of theirs.
+// createUser creates a user and returns a token for it.
 func createUser(app core.App) (string, error) {
 	users, err := app.FindCollectionByNameOrId("users")
 	if err != nil {

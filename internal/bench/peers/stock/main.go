@@ -1,5 +1,5 @@
-// Stock is the server that oapi-codegen generates behind the validator that
-// comes with it, which also asks for credentials.
+// Stock is the server that oapi-codegen generates, behind its own validator, which
+// also checks the credentials.
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		doc.Servers = nil // or it refuses every host but the document's
+		doc.Servers = nil // otherwise only the host of the document is accepted
 		return strictserver.New(plants, middleware.OapiRequestValidatorWithOptions(doc, &middleware.Options{
 			Options: openapi3filter.Options{AuthenticationFunc: authenticate},
 		})), nil
