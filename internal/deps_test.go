@@ -92,7 +92,7 @@ var clientModules = []string{
 // listTime is how long a test waits for go list.
 const listTime = 2 * time.Minute
 
-func TestClientIsLight(t *testing.T) {
+func TestClientHasFewDependencies(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), listTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./gen/plantclient", "./gen/plantapi")

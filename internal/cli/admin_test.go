@@ -127,7 +127,7 @@ func metricsOf(pattern *regexp.Regexp, text string) map[string]bool {
 	return names
 }
 
-func TestScrape(t *testing.T) {
+func TestMetricsEndpoint(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../../cmd/plantstore/README.md")
 	if err != nil {
@@ -220,7 +220,7 @@ func TestScrape(t *testing.T) {
 }
 
 // A page whose host name resolves to a loopback address reads nothing.
-func TestAdminHost(t *testing.T) {
+func TestAdminRefusesForeignHost(t *testing.T) {
 	t.Parallel()
 	r := watched(t, t.TempDir(), "sqlite::memory:")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.adminURL+"/metrics", nil)
@@ -288,7 +288,7 @@ func TestReadyOnPostgres(t *testing.T) {
 
 // A service that is told to stop says so at once, and its admin listener stays
 // until the last request is answered.
-func TestDraining(t *testing.T) {
+func TestReadinessWhileDraining(t *testing.T) {
 	t.Parallel()
 	r := watched(t, t.TempDir(), "plants.db")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))

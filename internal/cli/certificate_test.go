@@ -210,7 +210,7 @@ func TestPrintedCurlTLS(t *testing.T) {
 
 // A certificate that is renewed on the disk is the one of the next connection;
 // while the files do not fit each other the old one goes on.
-func TestRenewal(t *testing.T) {
+func TestCertificateRenewal(t *testing.T) {
 	t.Parallel()
 	r, dir := launchTLS(t, "127.0.0.1")
 	shown := func() []byte {
@@ -282,7 +282,7 @@ func TestCertificateMetric(t *testing.T) {
 }
 
 // An expired certificate is used, and the log says why nobody connects.
-func TestExpired(t *testing.T) {
+func TestExpiredCertificate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := writeCertificate(dir, "cert", "127.0.0.1", time.Now().Add(-time.Hour)); err != nil {

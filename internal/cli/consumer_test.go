@@ -14,7 +14,7 @@ import (
 
 // Another team's service, in a module of its own, compiles with the generated
 // client and its few modules, and handles everything that the program answers.
-func TestConsumer(t *testing.T) {
+func TestClientInAnotherModule(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("testdata/consumer/main.go")
 	if err != nil {

@@ -35,7 +35,7 @@ func TestHealthcheckReady(t *testing.T) {
 }
 
 // A service that accepts and says nothing is not well.
-func TestHealthcheckSilence(t *testing.T) {
+func TestHealthcheckOfSilentService(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -130,7 +130,7 @@ var progressLine = regexp.MustCompile(`(?m)^[0-9,]+ plants, .*\n`)
 
 // Ctrl-C stops an import after the requests under way, and running it again
 // completes it.
-func TestImportIsStoppedAndRunAgain(t *testing.T) {
+func TestStoppedImportCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	r := launchServe(t)
 	var requests, cut atomic.Int64
@@ -199,7 +199,7 @@ func TestImportIsStoppedAndRunAgain(t *testing.T) {
 
 // A batch with many bad rows takes no more than a few requests for each of
 // them, and stores every other row.
-func TestBadRowsCostThemselves(t *testing.T) {
+func TestBadRowsDoNotFailOthers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ every, requests int }{
 		"one in a thousand": {1000, 4}, "one in ten": {10, 500}, "all": {1, 2000},

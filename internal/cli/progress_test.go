@@ -39,7 +39,7 @@ func TestProgressInLines(t *testing.T) {
 }
 
 // From a pipe nobody knows how much there is to come.
-func TestProgressWithoutEnd(t *testing.T) {
+func TestProgressOfUnknownSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		p := startProgress(&out, 0, new(transfer.Service))
@@ -54,7 +54,7 @@ func TestProgressWithoutEnd(t *testing.T) {
 }
 
 // While it waits for a service an import says so, for how long, and why.
-func TestImportSaysThatItWaits(t *testing.T) {
+func TestImportReportsWaiting(t *testing.T) {
 	var broken atomic.Bool
 	broken.Store(true)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -23,9 +23,9 @@ func readme(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestReadme sends what the curl lines of the documentation send, and compares
+// TestReadmeCurlCommands sends what the curl lines of the documentation send, and compares
 // the responses with those on the page; … stands for anything.
-func TestReadme(t *testing.T) {
+func TestReadmeCurlCommands(t *testing.T) {
 	t.Parallel()
 	for name, least := range map[string]int{"README.md": 3, "api/README.md": 12} {
 		t.Run(name, func(t *testing.T) {
@@ -52,9 +52,9 @@ func curls(t *testing.T, name string) []command {
 	})
 }
 
-// TestManual runs the commands of the operator's manual, in order and in one
+// TestOperatorManualCommands runs the commands of the operator's manual, in order and in one
 // folder, beside the service that one of them starts.
-func TestManual(t *testing.T) {
+func TestOperatorManualCommands(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
 	if err != nil {

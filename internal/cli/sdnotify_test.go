@@ -35,7 +35,7 @@ func (m manager) expect(t *testing.T, want string) {
 	}
 }
 
-func TestNotify(t *testing.T) {
+func TestServiceManagerIsNotified(t *testing.T) {
 	t.Parallel()
 	paths := map[string]string{"path": filepath.Join(t.TempDir(), "notify")}
 	if runtime.GOOS == "linux" {

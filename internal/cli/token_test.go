@@ -16,7 +16,7 @@ import (
 
 // A revocation bites on every server within a second of the moment when
 // `plantstore token revoke` returned, however hard a client tries.
-func TestRevocationBites(t *testing.T) {
+func TestRevocationTakesEffect(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { testRevocationBites(t, filepath.Join(t.TempDir(), "plants.db")) })
 	t.Run("postgres", func(t *testing.T) { testRevocationBites(t, pgtest.DSN(t)) })

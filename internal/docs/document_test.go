@@ -76,7 +76,7 @@ func withHost(host string) func(*http.Request) {
 
 // The document has the address of the setting, or the one that the request was
 // sent to.
-func TestAddress(t *testing.T) {
+func TestServerAddressInDocument(t *testing.T) {
 	for name, c := range map[string]struct {
 		baseURL string
 		change  func(*http.Request)
@@ -123,7 +123,7 @@ func TestAddress(t *testing.T) {
 }
 
 // An invalid host does not get into the document.
-func TestHostileHosts(t *testing.T) {
+func TestInvalidHosts(t *testing.T) {
 	hs := handlers(t, "")
 	for _, host := range []string{
 		"", `x"`, `x", "evil": "y`, "x\nevil: y", "x\r\nevil: y", "x' #", "x\u2028", "x/y", "x?y", "x@y", "x:y", "x:1:2", "[::1", "[x]",
@@ -196,7 +196,7 @@ func names(n *yaml.Node) (all []string) {
 	return all
 }
 
-func TestToJSON(t *testing.T) {
+func TestYAMLToJSON(t *testing.T) {
 	for text, want := range map[string]string{
 		"z: 1\na: -2\n":                     `{"z":1,"a":-2}`,
 		"a: [true, false, null, ~, '1', x]": `{"a":[true,false,null,null,"1","x"]}`,

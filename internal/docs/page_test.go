@@ -120,7 +120,7 @@ func TestPagePolicy(t *testing.T) {
 
 // Files are sent compressed if the client accepts gzip. Caches see the compressed
 // and the plain file as two representations, with two ETags.
-func TestEncodings(t *testing.T) {
+func TestContentEncodings(t *testing.T) {
 	hs := handlers(t, "")
 	for _, a := range assets {
 		h := hs["/docs/"+a.name]
@@ -188,7 +188,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-func TestPaths(t *testing.T) {
+func TestPathsOfDocumentation(t *testing.T) {
 	for path := range maps.Keys(handlers(t, "")) {
 		if !slices.Contains([]string{"/", "/docs", "/openapi.yaml", "/openapi.json"}, path) && !strings.HasPrefix(path, "/docs/") {
 			t.Errorf("%s is not a path of the documentation", path)

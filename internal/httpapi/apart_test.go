@@ -11,7 +11,7 @@ import (
 
 // Requests that are answered at one time, and one after the other in the same
 // buffers, have nothing of each other.
-func TestRequestsAreApart(t *testing.T) {
+func TestConcurrentRequestsShareNothing(t *testing.T) {
 	handler := newService(t, offline, withPlants(newMapPlants(0))).handler
 	call := func(method, path, content string) (status int, body string) {
 		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(content))

@@ -37,7 +37,7 @@ func TestScope(t *testing.T) {
 }
 
 // Whatever is wrong with credentials, the answers are the same to the byte.
-func TestBadCredentialsAreOneAnswer(t *testing.T) {
+func TestInvalidCredentialsGetOneResponse(t *testing.T) {
 	s := newService(t)
 	_, stranger := token.New("stranger", nil, 0)
 	texts := map[string]string{"unknown": stranger, "malformed": "nonsense"}
@@ -69,9 +69,9 @@ func TestBadCredentialsAreOneAnswer(t *testing.T) {
 	}
 }
 
-// TestEveryOperation walks the document: nothing in it is open, and each scope
+// TestEveryOperationRequiresItsScope walks the document: nothing in it is open, and each scope
 // allows what it says and no more.
-func TestEveryOperation(t *testing.T) {
+func TestEveryOperationRequiresItsScope(t *testing.T) {
 	store := openStore(t)
 	handler := plantcontract.Plants().Handler(t, newService(t, offline, withStore(store)).handler)
 	texts := map[token.Scope]string{}
@@ -136,7 +136,7 @@ func TestEveryOperation(t *testing.T) {
 }
 
 // Whatever breaks, no token reaches an answer or the log, wherever it was sent.
-func TestTokensAreSecret(t *testing.T) {
+func TestTokensAreNotExposed(t *testing.T) {
 	store := openStore(t)
 	stored, text := token.New("n", []token.Scope{token.Write}, time.Hour)
 	if err := store.CreateToken(t.Context(), stored); err != nil {
@@ -190,7 +190,7 @@ func (untouchable) Close() error { return nil }
 
 // Whatever is wrong with the body, a stranger is told about the credentials
 // only, and the body is not touched.
-func TestStrangersBodyIsUnread(t *testing.T) {
+func TestBodyIsNotReadBeforeAuthorization(t *testing.T) {
 	store := openStore(t)
 	handler := plantcontract.Plants().Handler(t, newService(t, offline, withStore(store)).handler)
 	reader, text := token.New("reader", []token.Scope{token.Read}, time.Hour)
@@ -216,7 +216,7 @@ func TestStrangersBodyIsUnread(t *testing.T) {
 }
 
 // A client that waits for leave to send its body is refused without it.
-func TestNoContinueForStrangers(t *testing.T) {
+func TestNoContinueBeforeAuthentication(t *testing.T) {
 	newService(t).speak("POST /plants HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"+
 		"Content-Type: application/json\r\nContent-Length: 19\r\n\r\n", false).wantError(t, plantapi.CodeNoCredentials)
 }

@@ -145,7 +145,7 @@ func TestAuthorization(t *testing.T) {
 
 // A token anywhere but in the header is as if absent, and beside the header it
 // changes nothing.
-func TestTokenElsewhere(t *testing.T) {
+func TestTokenOutsideAuthorizationHeader(t *testing.T) {
 	s := newService(t)
 	const plant = `{"id":1,"name":"n"}`
 	for name, c := range map[string]struct{ target, headers, body string }{

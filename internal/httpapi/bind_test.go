@@ -49,7 +49,7 @@ func orEmpty(v any) any {
 }
 
 // What was bound from one body has nothing to do with the next.
-func TestBodiesAreApart(t *testing.T) {
+func TestDecodedBodiesShareNothing(t *testing.T) {
 	var decoder decoder
 	var kept []plantapi.NewPlant
 	for _, body := range []string{

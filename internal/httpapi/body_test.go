@@ -91,7 +91,7 @@ func TestBadBody(t *testing.T) {
 	}
 }
 
-func TestLimitsThatAreKept(t *testing.T) {
+func TestBodiesAtTheLimits(t *testing.T) {
 	for name, body := range map[string]string{
 		"a body of exactly the limit": filled(maxBody),
 		"64 levels":                   `{"id":1,"name":"n","x":` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`,
@@ -171,7 +171,7 @@ func TestChunkedBody(t *testing.T) {
 }
 
 // A body that is announced as too large is refused before it is sent.
-func TestTooLargeIsRefusedUnread(t *testing.T) {
+func TestTooLargeBodyIsNotRead(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.speak(rawPost(10<<20, ""), false).wantError(t, plantapi.CodeBodyTooLarge)

@@ -86,7 +86,7 @@ func TestPut(t *testing.T) {
 }
 
 // An old version is refused even if the same plant has come back since.
-func TestOldVersionOfAnotherLife(t *testing.T) {
+func TestETagFromBeforeDeletion(t *testing.T) {
 	s := newService(t)
 	s.post(`{"id":1,"name":"n"}`)
 	old := `"` + s.call(http.MethodGet, "/plants/1", "").plant(t).ETag + `"`
@@ -100,7 +100,7 @@ func TestOldVersionOfAnotherLife(t *testing.T) {
 }
 
 // Of many clients that have seen one version exactly one may change it.
-func TestRaceForAVersion(t *testing.T) {
+func TestConcurrentChangesOfOneVersion(t *testing.T) {
 	s := newService(t)
 	s.post(`{"id":1,"name":"n"}`)
 	seen := `"` + s.call(http.MethodGet, "/plants/1", "").plant(t).ETag + `"`

@@ -74,13 +74,13 @@ func wantPage(t *testing.T, base string, paths ...string) {
 }
 
 // Behind a proxy that takes a path off, / and /docs/ lead to the page, too.
-func TestRedirectsBelowAPath(t *testing.T) {
+func TestRedirectsWithBasePath(t *testing.T) {
 	wantPage(t, startBelow(t, "/store/room").url, "/", "/docs/", "/docs")
 }
 
 // Behind a proxy that takes a path off, the service keeps every promise, and
 // all that it answers leads back through the proxy.
-func TestBelowAPath(t *testing.T) {
+func TestBaseURLWithPath(t *testing.T) {
 	t.Parallel()
 	s := startBelow(t, "/store/room")
 	for _, test := range plantcontract.Plants().Tests(1_000_000) {
@@ -91,7 +91,7 @@ func TestBelowAPath(t *testing.T) {
 }
 
 // A client walks pages through the proxy, by Link and by what it has read last.
-func TestWalkBelowAPath(t *testing.T) {
+func TestPagingWithBasePath(t *testing.T) {
 	s := startBelow(t, "/store%20room")
 	s.fill(7)
 	client, err := plantclient.NewClientWithResponses(s.url, plantclient.WithRequestEditorFn(bearer(staticToken)))

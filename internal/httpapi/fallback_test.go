@@ -8,7 +8,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-func TestRoutes(t *testing.T) {
+func TestUnknownPathsAndMethods(t *testing.T) {
 	s := newService(t)
 	for _, c := range []struct {
 		method, path string
@@ -61,7 +61,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-func TestOptionsOfTheService(t *testing.T) {
+func TestOptionsAsterisk(t *testing.T) {
 	if a := newService(t).speak("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", false); a.StatusCode != http.StatusNoContent || a.Header.Get("Allow") != "DELETE, GET, HEAD, PATCH, POST, PUT, OPTIONS" {
 		t.Errorf("answered %s with Allow %q", a.Status, a.Header.Get("Allow"))
 	}

@@ -29,7 +29,7 @@ func (s faultyTokens) Token(context.Context, string) (token.Token, error) {
 	return token.Token{}, s.err
 }
 
-func TestFaults(t *testing.T) {
+func TestStoreErrors(t *testing.T) {
 	const secret = "open /var/lib/plants.db: pq: relation missing"
 	for name, c := range map[string]struct {
 		fault      func() error

@@ -9,9 +9,9 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// TestGenerated tries on the service everything that the document promises. No
+// TestGeneratedRequests tries on the service everything that the document promises. No
 // test of it is written here: the document makes them.
-func TestGenerated(t *testing.T) {
+func TestGeneratedRequests(t *testing.T) {
 	t.Parallel()
 	target := newService(t).target()
 	for _, test := range plantcontract.Plants().Tests(1_000_000) {
@@ -19,8 +19,8 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestRandom draws bodies from the schemas.
-func TestRandom(t *testing.T) {
+// TestRandomBodies draws bodies from the schemas.
+func TestRandomBodies(t *testing.T) {
 	t.Parallel()
 	plantcontract.Plants().Random(t, newService(t).target(), 1_000_000)
 }

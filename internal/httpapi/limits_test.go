@@ -78,7 +78,7 @@ func newToken(t testing.TB, store store.Store, scopes ...token.Scope) string {
 
 // Each operation counts against the quota of its token, says so, and is refused
 // beyond it before anything of the request is looked at.
-func TestRateOfEveryOperation(t *testing.T) {
+func TestRateLimitOfEveryOperation(t *testing.T) {
 	store := openStore(t)
 	handler := newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
 		o.RateLimit = httpapi.Rate{Limit: 2, Per: time.Hour}
@@ -113,7 +113,7 @@ func wantQuota(t testing.TB, a response, limit, remaining int) {
 }
 
 // A quota belongs to one token, and what it lacks the scope for is not counted.
-func TestRateOfEachToken(t *testing.T) {
+func TestRateLimitPerToken(t *testing.T) {
 	store := openStore(t)
 	c := callerOf(t, newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
 		o.RateLimit = httpapi.Rate{Limit: 1, Per: time.Hour}
@@ -199,7 +199,7 @@ func TestCapacityOfEveryOperation(t *testing.T) {
 }
 
 // Requests that are refused, or that break, leave the flight as well.
-func TestCapacityComesBack(t *testing.T) {
+func TestCapacityIsReleased(t *testing.T) {
 	store := openStore(t)
 	faulty := faultyPlants{store, func() error { panic("a bug of ours") }}
 	c := callerOf(t, newService(t, offline, withStore(store), withPlants(faulty),
@@ -214,7 +214,7 @@ func TestCapacityComesBack(t *testing.T) {
 	}
 }
 
-func TestBadCredentialsOfAnAddress(t *testing.T) {
+func TestFailedAuthLimitPerAddress(t *testing.T) {
 	store := openStore(t)
 	handler := newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
 		o.FailedAuth = httpapi.Rate{Limit: 3, Per: time.Hour}

@@ -86,7 +86,7 @@ func TestListLargePlants(t *testing.T) {
 
 // A client walks a hundred thousand plants, by what it has read last; Link
 // leads to the same pages.
-func TestWalk(t *testing.T) {
+func TestPagingThroughAllPlants(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	const count = 100_000

@@ -11,7 +11,7 @@ import (
 )
 
 // The document says which operations answer pages.
-func TestOperationsWithPages(t *testing.T) {
+func TestListOperations(t *testing.T) {
 	ops, err := loadOperations(api.Document)
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestOperationsWithPages(t *testing.T) {
 	}
 }
 
-func TestPagesWaitInOrder(t *testing.T) {
+func TestListsWaitInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		most := 2 * runtime.GOMAXPROCS(0)
 		f, get := newInFlight(most+1), &responseRecorder{operation: &operation{}}
@@ -66,7 +66,7 @@ func TestPagesWaitInOrder(t *testing.T) {
 
 // A page that has been made has no turn any more, as long as those that are
 // being written have room in maxUnread.
-func TestPagesBeingWritten(t *testing.T) {
+func TestListPermitWhileWriting(t *testing.T) {
 	p := newListSemaphore()
 	const large = maxUnread / 2
 	var turns []*listPermit

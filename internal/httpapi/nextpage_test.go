@@ -14,7 +14,7 @@ import (
 // A walk that begins can go on: the service accepts every Link that it sends. A
 // client escapes no more than it must, and all that it sends together is near
 // the limit of 32 KiB.
-func TestWalkByLongTag(t *testing.T) {
+func TestPagingWithLongTag(t *testing.T) {
 	s := newService(t)
 	id := int64(0)
 	begun := map[string]bool{}

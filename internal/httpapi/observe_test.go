@@ -78,7 +78,7 @@ func failed(opts *httpapi.Options) {}
 
 // A client that hangs up while its response is written is no failure of the
 // service.
-func TestHungUp(t *testing.T) {
+func TestClientDisconnectsDuringResponse(t *testing.T) {
 	s, log, registry := observed(t, nil, failed)
 	var large []plant.Plant
 	for id := range int64(4) { // together more than the buffers of a connection hold
@@ -128,7 +128,7 @@ func (stuckPlants) Delete(ctx context.Context, _ int64, _ plant.Precondition) er
 type noTokens struct{ token.Store }
 
 // A request that hangs ends at its deadline, not when its client goes.
-func TestDeadline(t *testing.T) {
+func TestRequestDeadline(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		t.Run(method, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestDeadline(t *testing.T) {
 	}
 }
 
-func TestLog(t *testing.T) {
+func TestRequestLog(t *testing.T) {
 	ask := func(s *service) {
 		s.post(`{"id":1,"name":"n"}`)
 		s.call(http.MethodGet, "/plants/2?x", "")
@@ -202,7 +202,7 @@ func TestLog(t *testing.T) {
 }
 
 // A token stands in no log, wherever a caller put it, and no body does.
-func TestLogHoldsNoSecret(t *testing.T) {
+func TestLogContainsNoSecret(t *testing.T) {
 	s, log, _ := observed(t, func(real plant.Store) plant.Store {
 		return faultyPlants{real, func() error { panic("a plant called secret-name, " + staticToken + " and " + leaked) }}
 	}, all)

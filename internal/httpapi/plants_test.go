@@ -125,7 +125,7 @@ var realPlants = []struct{ name, family string }{
 
 // Of many plants for one id exactly one is stored, and its creator is the only
 // one who is told so.
-func TestRaceForAnID(t *testing.T) {
+func TestConcurrentCreatesOfOneID(t *testing.T) {
 	s := newService(t)
 	names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 	status := make([]int, len(names))

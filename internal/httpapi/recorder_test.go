@@ -63,7 +63,7 @@ func (discard) WriteHeader(int)             {}
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
 // An answer that breaks off is cut, not ended, and it is our failure.
-func TestPanicInAnAnswer(t *testing.T) {
+func TestPanicAfterResponseBegan(t *testing.T) {
 	o, op, log := newObserver()
 	handler := o.observe(failures{o.counts}.recoverPanics(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		recorderOf(w).operation = op

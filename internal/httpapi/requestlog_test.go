@@ -78,7 +78,7 @@ func (s *storeLog) take() (lines []logLine) {
 
 // A store that is down for twelve seconds is two lines, and the lines about
 // single requests are at most ten in a second and the number of the others.
-func TestOutageInTheLog(t *testing.T) {
+func TestStoreOutageIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStoreLog(t, false)
 		s.err = fmt.Errorf("sqlite: %w: disk I/O error", plant.ErrUnavailable)
@@ -130,7 +130,7 @@ func TestOutageInTheLog(t *testing.T) {
 
 // Where some writes succeed and others fail, the state does not change with
 // each of them.
-func TestOutageDoesNotFlap(t *testing.T) {
+func TestStoreOutageDoesNotFlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStoreLog(t, false)
 		fault := fmt.Errorf("sqlite: %w", plant.ErrUnavailable)
@@ -156,7 +156,7 @@ func TestOutageDoesNotFlap(t *testing.T) {
 
 // Other lines are bounded, too, each kind by itself; none is if all requests are
 // to be logged.
-func TestLinesOfAKind(t *testing.T) {
+func TestLogLinesOfEachKindAreLimited(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			s := newStoreLog(t, all)

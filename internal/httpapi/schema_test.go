@@ -11,7 +11,7 @@ import (
 
 // A body of a megabyte that is wrong every three bytes costs a few allocations
 // to refuse, and not a few for each fault.
-func TestRefusingIsCheap(t *testing.T) {
+func TestRefusalOfLargeBatchIsCheap(t *testing.T) {
 	ops, err := loadOperations(api.Document)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 )
 
 // A handler that forgets to answer must not send an empty 200.
-func TestForgetfulHandler(t *testing.T) {
+func TestHandlerWithoutResponse(t *testing.T) {
 	var got error
 	strict := plantserver.NewStrictHandlerWithOptions(new(noter), plantserver.StrictHTTPServerOptions{
 		ResponseErrorHandlerFunc: func(_ http.ResponseWriter, _ *http.Request, err error) { got = err },
@@ -27,7 +27,7 @@ func TestForgetfulHandler(t *testing.T) {
 
 // Generated code binds a request also where nobody has checked it before, as in
 // the tests of another service.
-func TestGeneratedServerAlone(t *testing.T) {
+func TestGeneratedServerWithoutValidator(t *testing.T) {
 	server := new(noter)
 	handler := plantserver.Handler(plantserver.NewStrictHandler(server))
 	for _, c := range []struct {

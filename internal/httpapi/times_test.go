@@ -42,7 +42,7 @@ func (s roundTimes) Patch(ctx context.Context, id int64, change plant.Patch, c p
 }
 
 // A time has six digits after the seconds in every response, zeros too.
-func TestTimes(t *testing.T) {
+func TestTimestampFormat(t *testing.T) {
 	s := newService(t, wrapPlants(func(real plant.Store) plant.Store { return roundTimes{real} }))
 	for _, c := range []struct{ method, path, body string }{
 		{http.MethodPut, "/plants/1", `{"name":"n"}`}, // 201
@@ -59,7 +59,7 @@ func TestTimes(t *testing.T) {
 }
 
 // What a read returned may be sent back as it is.
-func TestSendBack(t *testing.T) {
+func TestResponseIsAcceptedAsRequest(t *testing.T) {
 	s := newService(t)
 	s.call(http.MethodPut, "/plants/1", `{"name":"n","tag":"t"}`).wantStatus(t, http.StatusCreated)
 	received := s.call(http.MethodGet, "/plants/1", "").wantStatus(t, http.StatusOK).body

@@ -51,7 +51,7 @@ func TestReady(t *testing.T) {
 }
 
 // A store that hangs keeps nobody waiting.
-func TestReadyInTime(t *testing.T) {
+func TestReadyTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hanging := make(chan struct{})
 		defer close(hanging)
@@ -64,7 +64,7 @@ func TestReadyInTime(t *testing.T) {
 	})
 }
 
-func TestPages(t *testing.T) {
+func TestAdminPages(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	plants := prometheus.NewCounter(prometheus.CounterOpts{Name: "plants_total", Help: "Plants."})
 	plants.Add(3)

@@ -29,7 +29,7 @@ func (s *onlyOne) Token(_ context.Context, id string) (Token, error) {
 
 // A flood of unknown ids takes a bounded amount of memory and does not make the
 // tokens that exist any slower.
-func TestFloodOfUnknown(t *testing.T) {
+func TestFloodOfUnknownTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &onlyOne{id: "the one"}
 		c := newCache(store)

@@ -86,7 +86,7 @@ func TestLookupsAreBounded(t *testing.T) {
 
 // A token does not wait for its turn longer than for a store that does not
 // answer.
-func TestLookupGivesUp(t *testing.T) {
+func TestLookupTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, err := NewVerifier(&slowStore{}, "")
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestText(t *testing.T) {
+func TestTokenText(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {
 		stored, text := New("n", nil, 0)

@@ -49,7 +49,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-func TestVerifyTellsWhose(t *testing.T) {
+func TestVerifyReturnsToken(t *testing.T) {
 	store := open(t)
 	want, text := token.New("reader", []token.Scope{token.Read}, time.Hour)
 	if err := store.CreateToken(t.Context(), want); err != nil {
@@ -66,7 +66,7 @@ func TestVerifyTellsWhose(t *testing.T) {
 }
 
 // A store that cannot answer says nothing about the token.
-func TestVerifyWithoutStore(t *testing.T) {
+func TestVerifyStoreError(t *testing.T) {
 	_, text := token.New("n", nil, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -135,7 +135,7 @@ func (s *watched) TouchTokens(ctx context.Context, used map[string]time.Time) er
 	return s.Store.TouchTokens(ctx, used)
 }
 
-func TestVerifyAsksSeldom(t *testing.T) {
+func TestVerifyReadsStoreTwiceASecond(t *testing.T) {
 	for name, c := range map[string]struct {
 		text func(t *testing.T, store token.Store) string
 		ok   bool
@@ -170,7 +170,7 @@ func TestVerifyAsksSeldom(t *testing.T) {
 
 // Many first requests with one token ask once. That the first of them hangs up
 // is nothing to the others.
-func TestVerifyAsksTogether(t *testing.T) {
+func TestConcurrentVerifyReadsStoreOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{Store: open(t), delay: 100 * time.Millisecond}
 		text := create(t, store, time.Hour)
@@ -234,7 +234,7 @@ func (s *panics) Token(ctx context.Context, id string) (token.Token, error) {
 }
 
 // A store that never answers is given up, however patient the caller is.
-func TestVerifyGivesUp(t *testing.T) {
+func TestVerifyTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := open(t)
 		text := create(t, store, time.Hour)
@@ -254,7 +254,7 @@ func (hangs) Token(ctx context.Context, _ string) (token.Token, error) {
 }
 
 // A store that fails once is asked again by the next request.
-func TestVerifyRemembersNoFailure(t *testing.T) {
+func TestVerifyDoesNotCacheErrors(t *testing.T) {
 	store := open(t)
 	text := create(t, store, time.Hour)
 	faulty := &fails{Store: store, err: token.ErrUnavailable}
@@ -281,7 +281,7 @@ func (s *fails) Token(ctx context.Context, id string) (token.Token, error) {
 }
 
 // Whatever was asked when, half a second after a change every node obeys it.
-func TestChangesBite(t *testing.T) {
+func TestTokenChangesTakeEffect(t *testing.T) {
 	now := func() time.Time { return time.Now() }
 	for name, change := range map[string]func(*token.Token){
 		"revoked":          func(s *token.Token) { s.Revoke(now()) },
@@ -330,7 +330,7 @@ func TestChangesBite(t *testing.T) {
 	}
 }
 
-func TestNewTokenWorksSoon(t *testing.T) {
+func TestNewTokenTakesEffect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := open(t)
 		v := verifier(t, store, "")
@@ -349,7 +349,7 @@ func TestNewTokenWorksSoon(t *testing.T) {
 }
 
 // Both secrets work until the grace is over, and then the new one.
-func TestGrace(t *testing.T) {
+func TestRotationGracePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := open(t)
 		stored, before := token.New("n", nil, 24*time.Hour)
@@ -567,7 +567,7 @@ func verifier(t testing.TB, store token.Store, static string) *token.Verifier {
 
 // A temporary token is accepted by its Verifier until its lifetime is over, and
 // is not stored.
-func TestTemporary(t *testing.T) {
+func TestTemporaryToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := open(t)
 		v, err := token.NewVerifier(store, "")

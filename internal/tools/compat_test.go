@@ -32,7 +32,7 @@ var breaking = map[string]struct{ old, new, want string }{
 	"a failure is another media type":    {"application/json:\n              schema:\n                $ref: \"#/components/schemas/Error\"\n              examples:\n                malformed", "text/plain:\n              schema:\n                $ref: \"#/components/schemas/Error\"\n              examples:\n                malformed", "response-media-type-removed"},
 }
 
-func TestCompatTurnsRed(t *testing.T) {
+func TestCompatFailsOnBreakingChange(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func TestRetryAfter(t *testing.T) {
 
 // A redirect is not followed: neither a plant nor the token is sent to where it
 // leads, be it another host or the same.
-func TestNoRedirect(t *testing.T) {
+func TestRedirectsAreNotFollowed(t *testing.T) {
 	var redirected atomic.Int64
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { redirected.Add(1) }))
 	t.Cleanup(elsewhere.Close)

@@ -32,7 +32,7 @@ func TestImportGivesUp(t *testing.T) {
 }
 
 // A service that accepts requests and does not respond is waited for, too.
-func TestWaitingForAResponse(t *testing.T) {
+func TestImportWaitsForSlowService(t *testing.T) {
 	received, respond := make(chan struct{}), make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		close(received)
@@ -61,7 +61,7 @@ func TestWaitingForAResponse(t *testing.T) {
 }
 
 // An older service does not say how many plants of a batch are new.
-func TestOlderService(t *testing.T) {
+func TestImportIntoOlderService(t *testing.T) {
 	older := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"plants":[{"name":"Rosa"},{"name":"Ficus"}]}`))
 	}))

@@ -222,7 +222,7 @@ type errorReader struct{ err error }
 func (e errorReader) Read([]byte) (int, error) { return 0, e.err }
 
 // A file of any length takes no more memory than a short one.
-func TestMemoryIsFlat(t *testing.T) {
+func TestMemoryIsBounded(t *testing.T) {
 	for _, format := range formats {
 		pr, pw := io.Pipe()
 		go func() {
@@ -258,7 +258,7 @@ func heap() int64 {
 }
 
 // The file that README imports: real species, as a botanist would list them.
-func TestSpecies(t *testing.T) {
+func TestSpeciesFile(t *testing.T) {
 	file, err := os.Open("testdata/species.csv")
 	if err != nil {
 		t.Fatal(err)

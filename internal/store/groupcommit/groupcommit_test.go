@@ -126,7 +126,7 @@ func TestGroupsDoNotCollapse(t *testing.T) {
 // Callers who come at once, as when many connections turn out to be readable,
 // share a group on one processor too, though a commit that waits for the disk
 // lets nobody else run there.
-func TestCallersAtOnce(t *testing.T) {
+func TestSimultaneousCallsShareAGroup(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const callers = 64
 	groups := 0
@@ -147,7 +147,7 @@ func TestCallersAtOnce(t *testing.T) {
 
 // Whose context ends while the call queues is answered there and then, and the
 // call is never begun; a call that has begun ends as if nothing had happened.
-func TestContextEnds(t *testing.T) {
+func TestCanceledContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		e := engine{before: func([]string) { <-release }}
@@ -190,7 +190,7 @@ func TestContextEnds(t *testing.T) {
 
 // A panic of the engine, or the end of its goroutine, reaches every caller of the
 // group: none of them may take its work for durable.
-func TestPanicOfTheEngine(t *testing.T) {
+func TestEnginePanicReachesEveryCall(t *testing.T) {
 	for name, fail := range map[string]func(){
 		"panic":  func() { panic("engine") },
 		"Goexit": runtime.Goexit,
@@ -233,7 +233,7 @@ func TestPanicOfTheEngine(t *testing.T) {
 
 // A panic reaches the caller whose work it ended, with the place where it
 // happened, and nobody else.
-func TestPanic(t *testing.T) {
+func TestPanicReachesItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		e := engine{before: func(names []string) {
@@ -278,7 +278,7 @@ func TestPanic(t *testing.T) {
 	})
 }
 
-func TestCloseWaits(t *testing.T) {
+func TestCloseWaitsForCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		e := engine{before: func([]string) { <-release }}

@@ -21,7 +21,7 @@ import (
 )
 
 // Each mistake in the URL gets a sentence of its own that says what to do.
-func TestOpenExplains(t *testing.T) {
+func TestOpenErrorMessages(t *testing.T) {
 	dsn := newProxy(t, pgtest.DSN(t)).dsn // over TCP, without TLS
 	withTLS, authority := newTLSServer(t)
 	for name, c := range map[string]struct {
@@ -104,7 +104,7 @@ func newTLSServer(t *testing.T) (dsn, authority string) {
 
 // Behind a pgbouncer that pools transactions prepared statements do not work:
 // the store says so, and is not ready. Without them it works.
-func TestPooler(t *testing.T) {
+func TestPgBouncerTransactionPooling(t *testing.T) {
 	dsn := pgtest.Pooler(t, pgtest.DSN(t))
 	const advice = "add default_query_exec_mode=exec to the URL in --store"
 	store := open(t, dsn)

@@ -150,7 +150,7 @@ func TestLostConnection(t *testing.T) {
 
 // While a transaction may still be committed, nobody is told that it was not;
 // and once it was given up it never is.
-func TestSettle(t *testing.T) {
+func TestCommitOfUnknownOutcome(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	store := open(t, dsn)
 	conn := pgtest.Connect(t, dsn)
@@ -265,7 +265,7 @@ func TestRoundTrips(t *testing.T) {
 
 // A host that takes connections and says nothing keeps the next one waiting for
 // a while, and not for ever.
-func TestSilentHost(t *testing.T) {
+func TestHostThatDoesNotRespond(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	proxy := newProxy(t, dsn)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")

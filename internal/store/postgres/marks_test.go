@@ -12,7 +12,7 @@ import (
 )
 
 // A transaction that leaves a mark sees to it that marks do not pile up.
-func TestMarksGo(t *testing.T) {
+func TestMarksAreDeleted(t *testing.T) {
 	store := open(t, pgtest.DSN(t))
 	for id := range int64(3 * maxSpent) {
 		if err := store.Create(t.Context(), plant.Plant{ID: id}); err != nil {
@@ -26,7 +26,7 @@ func TestMarksGo(t *testing.T) {
 
 // Marks that killed programs left are removed at the start and while the service
 // runs, once nothing can need them.
-func TestMarksOfOthersGo(t *testing.T) {
+func TestMarksOfKilledProcessesAreDeleted(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	store := open(t, dsn)
 	leave := func() {

@@ -55,7 +55,7 @@ func (s *statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEnd
 // Every statement of the store finds the plants that it is about by an index,
 // also when it is planned while the table is small, and those with a tag by the
 // index of tags.
-func TestPlansByIndex(t *testing.T) {
+func TestQueryPlansUseIndexes(t *testing.T) {
 	config, err := parse(pgtest.DSN(t))
 	if err != nil {
 		t.Fatal(err)

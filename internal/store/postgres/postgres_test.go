@@ -48,13 +48,13 @@ func open(t testing.TB, dsn string) *Store {
 }
 
 // Two servers on one database keep the promises as one does.
-func TestTwoServers(t *testing.T) {
+func TestStoreOnTwoServers(t *testing.T) {
 	storetest.Plants(t, func(t *testing.T) plant.Store { return openPair(t) })
 	storetest.Tokens(t, func(t *testing.T) token.Store { return openPair(t) })
 }
 
 // A token that is revoked on one server is refused on another within a second.
-func TestRevokedElsewhere(t *testing.T) {
+func TestTokenRevokedOnAnotherServer(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	here, there := open(t, dsn), open(t, dsn)
 	stored, text := token.New("n", []token.Scope{token.Read}, time.Hour)
@@ -89,7 +89,7 @@ func TestRevokedElsewhere(t *testing.T) {
 }
 
 // Servers that start at once make the schema once.
-func TestOpenAtOnce(t *testing.T) {
+func TestConcurrentOpen(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	var wg sync.WaitGroup
 	for i := range int64(8) {
@@ -150,7 +150,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 // In a rolling upgrade this program is started on what the next one has added.
-func TestOpenNewer(t *testing.T) {
+func TestOpenNewerSchema(t *testing.T) {
 	openNewer := func(t *testing.T) *Store {
 		dsn := pgtest.DSN(t)
 		store, err := Open(t.Context(), dsn)

@@ -23,8 +23,8 @@ func TestReleasedMigrations(t *testing.T) {
 	})
 }
 
-// TestReleased upgrades a database of every earlier schema.
-func TestReleased(t *testing.T) {
+// TestUpgradeFromReleasedSchemas upgrades a database of every earlier schema.
+func TestUpgradeFromReleasedSchemas(t *testing.T) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 // A plant that appears between the two round trips of a write is no error: the
 // write begins again and finds it.
-func TestCreatedMeanwhile(t *testing.T) {
+func TestPlantCreatedDuringWrite(t *testing.T) {
 	for name, c := range map[string]struct {
 		write func(s *Store) error
 		want  error
@@ -59,7 +59,7 @@ func TestCreatedMeanwhile(t *testing.T) {
 
 // A write that the database refuses fails alone: its neighbours in the
 // transaction are carried out.
-func TestRefusedAlone(t *testing.T) {
+func TestRefusedWriteDoesNotFailOthers(t *testing.T) {
 	create := func(id int64) *write { return &write{create: []plant.Plant{{ID: id}}} }
 	batch := func(id int64) *write { return &write{create: []plant.Plant{{ID: id}}, batch: true} }
 	put := func(id int64) *write {

@@ -16,7 +16,7 @@ import (
 )
 
 // The log stays short while there is never a moment without a reader.
-func TestLogIsBounded(t *testing.T) {
+func TestWALIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	done := make(chan struct{})
@@ -66,7 +66,7 @@ func TestLogIsBounded(t *testing.T) {
 // A long read in another program, a backup for one, keeps the log from being
 // begun anew. It does not hold up the writes, and once it has ended the log is
 // short again.
-func TestLongRead(t *testing.T) {
+func TestWritesDuringLongRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	fill(t, s, 0, 1<<20)

@@ -17,7 +17,7 @@ import (
 
 // Every write may run twice. Here every one does, and the store keeps all its
 // promises: what was done the first time is gone, in the file and in variables.
-func TestEveryWriteTwice(t *testing.T) {
+func TestWritesCanRunTwice(t *testing.T) {
 	t.Parallel()
 	openTwice := func(t *testing.T) *Store {
 		s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
@@ -42,7 +42,7 @@ func TestEveryWriteTwice(t *testing.T) {
 }
 
 // What one write of a group does is no other's business.
-func TestNeighbours(t *testing.T) {
+func TestWritesOfAGroupAreIndependent(t *testing.T) {
 	t.Parallel()
 	errLate := errors.New("noticed too late")
 	insert := func(ids ...int64) write {
@@ -103,7 +103,7 @@ func TestNeighbours(t *testing.T) {
 
 // SQLite itself may end a transaction early. Nothing of the group is stored then,
 // what came after the end included, and the next group finds all in order.
-func TestTransactionEndsEarly(t *testing.T) {
+func TestTransactionRolledBackBySQLite(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	insert := executes(`INSERT INTO plants SELECT 1 + count(*), 'n', NULL, 0, 0, 0 FROM plants`)
 	for _, early := range []string{"ROLLBACK", "INSERT OR ROLLBACK INTO plants VALUES (1, 'n', NULL, 0, 0, 0)"} {

@@ -118,7 +118,7 @@ func TestCopyFails(t *testing.T) {
 }
 
 // Copy does not overwrite a file that appears while it runs.
-func TestCopyMeanwhile(t *testing.T) {
+func TestCopyDoesNotOverwrite(t *testing.T) {
 	folder := t.TempDir()
 	from, to := filepath.Join(folder, "from"), filepath.Join(folder, "to")
 	fill(t, openStore(t, from), 0, 1<<10)

@@ -18,7 +18,7 @@ import (
 
 // What fails for a reason outside is ErrUnavailable, keeps what was acknowledged
 // and nothing else, and passes with its cause.
-func TestFaultsPass(t *testing.T) {
+func TestStoreRecoversFromFaults(t *testing.T) {
 	for name, cause := range map[string]func(t *testing.T, s *Store, path string) (remove func()){
 		"the disk is full":          fullDisk,
 		"another program writes":    otherWriter,
@@ -118,7 +118,7 @@ func fullDatabase(t *testing.T, s *Store, _ string) (remove func()) {
 	return func() { set("PRAGMA max_page_count = 1073741823") }
 }
 
-func TestOpenAdvises(t *testing.T) {
+func TestOpenErrorAdvice(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		prepare func(t *testing.T, path string)

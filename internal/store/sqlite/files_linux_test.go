@@ -112,7 +112,7 @@ func TestMovedFile(t *testing.T) {
 }
 
 // Watch finds out while nobody uses the store.
-func TestWatch(t *testing.T) {
+func TestWatchLogsRemovedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	lines := make(lines, 10)

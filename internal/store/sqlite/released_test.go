@@ -20,8 +20,8 @@ func TestReleasedMigrations(t *testing.T) {
 	})
 }
 
-// TestReleased upgrades a store of every earlier schema.
-func TestReleased(t *testing.T) {
+// TestUpgradeFromReleasedSchemas upgrades a store of every earlier schema.
+func TestUpgradeFromReleasedSchemas(t *testing.T) {
 	names, err := migrationNames()
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func TestStore(t *testing.T) {
 }
 
 // Each call counts once, as what it is.
-func TestOperations(t *testing.T) {
+func TestEveryCallIsCounted(t *testing.T) {
 	ctx, s := t.Context(), open(t)
 	p, some := plant.Plant{ID: 1, Name: "n"}, plant.Precondition{}
 	for name, call := range map[string]func(){
