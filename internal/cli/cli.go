@@ -5,6 +5,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,15 +87,21 @@ func run(ctx context.Context, sys system, args []string) error {
 			restoreCommand(sys),
 			healthcheckCommand(sys),
 			versionCommand(sys),
-			helpCommand(),
+			helpCommand(sys),
 		},
-		Action:                          unknownCommand,
-		EnableShellCompletion:           true,
-		ConfigureShellCompletionCommand: configureCompletion,
-		// Errors are printed once, by main.
+		EnableShellCompletion: true,
+		// Main prints the error.
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 	}
-	explainUsages(root)
-	completeAll(root)
-	return explain(root, args, root.Run(ctx, args))
+	var mistakes mistakes
+	hook := func(cmd *cli.Command) error {
+		cmd.ShellComplete = complete
+		return mistakes.hook(cmd)
+	}
+	root.ConfigureShellCompletionCommand = func(cmd *cli.Command) { // Run adds this command
+		configureCompletion(cmd)
+		_ = cmd.Walk(hook)
+	}
+	_ = root.Walk(hook)
+	return cmp.Or(root.Run(ctx, args), mistakes.unknownCommand)
 }

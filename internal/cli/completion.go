@@ -2,8 +2,8 @@ package cli
 
 import (
 	"context"
+	"embed"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -14,68 +14,14 @@ import (
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
-// The scripts ask the program what may come next, and complete the names of
-// files where it prints nothing. Those of the library do not offer files in fish,
-// and in bash need the package bash-completion and run what is in $(…) on the
-// command line when Tab is pressed.
-var completionScripts = map[string]string{
-	"bash": `# Completes the commands, flags and values of plantstore in bash.
-_plantstore() {
-	local word=${COMP_WORDS[COMP_CWORD]} line
-	local -a typed=("${COMP_WORDS[@]:0:COMP_CWORD}")
-	# bash makes three words of --format=csv.
-	if [[ $word == = ]]; then
-		word=
-	elif [[ ${typed[COMP_CWORD-1]} == = ]]; then
-		unset "typed[COMP_CWORD-1]"
-	fi
-	[[ $word == -* ]] && typed+=("$word")
-	COMPREPLY=()
-	while IFS= read -r line; do
-		line=${line%%:*}
-		[[ -n $line && $line == "$word"* ]] && COMPREPLY+=("$line")
-	done < <("${typed[@]/#\~/$HOME}" --generate-shell-completion 2>/dev/null)
-}
-complete -o bashdefault -o default -F _plantstore plantstore
-`,
-	"zsh": `#compdef plantstore
-# Completes the commands, flags and values of plantstore in zsh.
-_plantstore() {
-	local word=${words[CURRENT]}
-	local -a typed=("${(@Q)words[1,CURRENT-1]}") choices
-	[[ $word == -* ]] && typed+=("$word")
-	choices=("${(@f)$("${typed[@]}" --generate-shell-completion 2>/dev/null)}")
-	if [[ -n ${choices[1]} ]]; then
-		_describe plantstore choices
-	else
-		compset -P '--*='
-		_files
-	fi
-}
-if [[ ${funcstack[1]} == _plantstore ]]; then
-	_plantstore
-else
-	compdef _plantstore plantstore
-fi
-`,
-	"fish": `# Completes the commands, flags and values of plantstore in fish.
-function __plantstore_complete
-	set -l typed (commandline -opc)
-	set -l word (commandline -ct)
-	string match -q -- '-*' $word; and set -a typed $word
-	set -l choices ($typed --generate-shell-completion 2>/dev/null)
-	if set -q choices[1]
-		string replace : \t -- $choices
-	else
-		set -l flag (string match -r -- '^--[^=]*=' $word)
-		set -l files (__fish_complete_path (string replace -r -- '^--[^=]*=' '' $word))
-		string replace -r -- '^' "$flag" $files
-	end
-end
-complete -c plantstore -e
-complete -c plantstore -f -a '(__plantstore_complete)'
-`,
-}
+// The scripts of the library would not do: that for bash runs what is in $(…) on
+// the command line when Tab is pressed, and needs the package bash-completion;
+// that for zsh completes no file behind --token-file=; that for fish completes no
+// files. Ours ask the program what may come next, and complete the names of files
+// where it prints nothing.
+//
+//go:embed completion
+var completionScripts embed.FS
 
 // choices are the values of the flags that take one of a few.
 var choices = map[string][]string{
@@ -113,14 +59,6 @@ func complete(ctx context.Context, cmd *cli.Command) {
 	}
 }
 
-// completeAll has a command and all below it complete values.
-func completeAll(cmd *cli.Command) {
-	cmd.ShellComplete = complete
-	for _, sub := range cmd.Commands {
-		completeAll(sub)
-	}
-}
-
 // configureCompletion makes a command for users of what the library offers.
 func configureCompletion(cmd *cli.Command) {
 	cmd.Hidden = false
@@ -135,10 +73,12 @@ func configureCompletion(cmd *cli.Command) {
 	for _, sub := range cmd.Commands {
 		sub.Usage = "print the script for " + sub.Name
 		sub.Action = func(_ context.Context, cmd *cli.Command) error {
-			_, err := io.WriteString(cmd.Root().Writer, completionScripts[cmd.Name])
+			script, err := completionScripts.ReadFile("completion/" + cmd.Name)
+			if err != nil {
+				return err
+			}
+			_, err = cmd.Root().Writer.Write(script)
 			return err
 		}
 	}
-	cmd.Action = unknownCommand
-	explainUsages(cmd)
 }

@@ -30,7 +30,6 @@ func tokenCommand(sys system) *cli.Command {
 			tokenRevokeCommand(sys),
 			tokenRotateCommand(sys),
 		},
-		Action: unknownCommand,
 	}
 }
 
