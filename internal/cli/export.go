@@ -55,7 +55,7 @@ func exportFile(ctx context.Context, sys system, service *transfer.Service, name
 		return err
 	}
 	progress := startProgress(sys.stderr, 0, service)
-	err = transfer.Download(ctx, service, transfer.NewWriter(countingWriter{out, progress}, format),
+	err = transfer.Download(ctx, service, transfer.NewWriter(io.MultiWriter(out, progress), format),
 		func(plants int) { progress.plants.Add(int64(plants)) })
 	progress.finish()
 	err = keep(err)
@@ -100,16 +100,4 @@ func createOutput(sys system, name string) (out io.Writer, keep func(error) erro
 		}
 		return err
 	}, nil
-}
-
-// countingWriter counts what is written through it.
-type countingWriter struct {
-	io.Writer
-	progress *progress
-}
-
-func (c countingWriter) Write(p []byte) (int, error) {
-	n, err := c.Writer.Write(p)
-	c.progress.bytes.Add(int64(n))
-	return n, err
 }

@@ -79,7 +79,7 @@ func chooseFormat(flag, file string, otherwise transfer.Format) (transfer.Format
 	case flag != "" && !format.Valid():
 		return "", fmt.Errorf("--format: %q is not a format: write csv or ndjson", flag)
 	case format == "" && file == "-":
-		return "", errors.New("stdin has no name to tell its format: add --format csv or --format ndjson")
+		return "", errors.New("stdin has no name that tells the format: add --format csv or --format ndjson")
 	case format == "":
 		return "", fmt.Errorf("the name %s does not tell the format: add --format csv or --format ndjson", file)
 	}
@@ -113,7 +113,7 @@ func importFile(ctx context.Context, sys system, service *transfer.Service, name
 	if list != nil {
 		u.Rejects = list
 	}
-	counts, err := u.Run(ctx, transfer.NewReader(countingReader{in, &progress.bytes}, format))
+	counts, err := u.Run(ctx, transfer.NewReader(io.TeeReader(in, progress), format))
 	progress.finish()
 
 	stored, refused := progress.plants.Load(), progress.refused.Load()

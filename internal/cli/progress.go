@@ -137,14 +137,8 @@ func (p *progress) finish() {
 	}
 }
 
-// countingReader counts what is read through it.
-type countingReader struct {
-	io.Reader
-	n *atomic.Int64
-}
-
-func (c countingReader) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.n.Add(int64(n))
-	return n, err
+// Write counts the bytes that are copied to p.
+func (p *progress) Write(b []byte) (int, error) {
+	p.bytes.Add(int64(len(b)))
+	return len(b), nil
 }

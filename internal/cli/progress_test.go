@@ -26,12 +26,12 @@ func TestProgressInLines(t *testing.T) {
 		}
 		p.bytes.Store(250)
 		p.plants.Store(100_000)
-		p.say("line 7: has no id")
+		p.say("line 7: id is missing")
 		p.refused.Add(1)
 		time.Sleep(2 * time.Second)
 		p.finish()
 		time.Sleep(time.Minute)
-		want := "line 7: has no id\n100,000 plants, 1 refused, 20,000 a second, 25%, 15s left\n"
+		want := "line 7: id is missing\n100,000 plants, 1 refused, 20,000 a second, 25%, 15s left\n"
 		if out.String() != want {
 			t.Errorf("it says %q, want %q", &out, want)
 		}
@@ -78,7 +78,7 @@ func TestImportReportsWaiting(t *testing.T) {
 		_, err := u.Run(t.Context(), transfer.NewReader(strings.NewReader("id,name\n1,Rosa\n2,Ficus\n"), transfer.CSV))
 		ended <- err
 	}()
-	want := regexp.MustCompile(`^0 plants, waiting for the service for \d+s \(at most 1m0s\): http://\S+ answers 502 Bad Gateway `)
+	want := regexp.MustCompile(`^0 plants, waiting for the service for \d+s \(at most 1m0s\): http://\S+ responded with 502 Bad Gateway `)
 	for deadline := time.Now().Add(20 * time.Second); !want.MatchString(p.line()); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the line is %q, want one like %s", p.line(), want)

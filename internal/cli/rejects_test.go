@@ -30,9 +30,9 @@ func TestRejectsAreInOrder(t *testing.T) {
 		switch id % 250 {
 		case 0:
 			fmt.Fprintf(&taken, "%d,another,\n", id)
-			reason = fmt.Sprintf("the id %d belongs to another plant", id)
+			reason = fmt.Sprintf("another plant has the id %d", id)
 		case 100:
-			row, reason = ",plant,", "has no id"
+			row, reason = ",plant,", "id is missing"
 		}
 		fmt.Fprintln(&file, row)
 		if reason != "" {

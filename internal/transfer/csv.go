@@ -14,20 +14,21 @@ import (
 )
 
 // header is the first line as export writes it.
-const header = "id,name,tag"
+var header = memberNames(",")
 
-// csvReader reads CSV (RFC 4180) as people have it: CRLF or LF, a byte order
-// mark or none, columns in any order. encoding/csv cannot be used: it does not
-// tell "" from nothing, and it turns CRLF within quotes into LF.
+// csvReader reads CSV (RFC 4180) with CRLF or LF, with or without a byte order
+// mark, and with its columns in any order. encoding/csv cannot be used: it does
+// not distinguish "" from an empty field, and it turns CRLF within quotes into
+// LF.
 type csvReader struct {
 	in      *bufio.Reader
-	ended   int // lines
+	ended   int // number of lines read
 	columns []string
 
-	// The record that was read last.
+	// The current record.
 	text   []byte // of all fields
 	raw    []byte // the same as it is in the file
-	whole  bool   // raw has all of it
+	whole  bool   // raw is complete
 	fields []csvField
 	line   int
 }
@@ -51,7 +52,7 @@ func (c *csvReader) Read() (Row, error) {
 		if len(c.fields) > 1 || c.fields[0].quoted || len(c.text) > 0 {
 			return c.row()
 		}
-		// An empty line is no row.
+		// Skip an empty line.
 	}
 }
 
@@ -59,7 +60,7 @@ func (c *csvReader) readHeader() error {
 	skipBOM(c.in)
 	err := c.readRecord()
 	if err == io.EOF {
-		return fmt.Errorf("the file is empty: the first line of a CSV file names its columns, as in %s", header)
+		return fmt.Errorf("the file is empty: the first line of a CSV file must name its columns, as in %s", header)
 	}
 	if err != nil {
 		return errors.New(err.Error()) // not a RowError: without a header no row can be read
@@ -68,20 +69,20 @@ func (c *csvReader) readHeader() error {
 	for _, f := range c.fields {
 		name := strings.ToLower(strings.TrimSpace(string(c.text[f.begin:f.end])))
 		switch {
-		case name != "id" && name != "name" && name != "tag" && !isRejectColumn(name):
+		case memberIndex(name) < 0 && !isRejectColumn(name):
 			hint := ""
 			if strings.ContainsAny(name, ";\t|") {
 				hint = "; columns are separated by commas"
 			}
-			return fmt.Errorf("line 1: no column may be called %.100q: the columns are %s%s", name, header, hint)
+			return fmt.Errorf("line 1: unknown column %.100q: the columns are %s%s", name, header, hint)
 		case slices.Contains(columns, name):
-			return fmt.Errorf("line 1: two columns are called %q", name)
+			return fmt.Errorf("line 1: duplicate column %q", name)
 		}
 		columns = append(columns, name)
 	}
-	for _, needed := range []string{"id", "name"} {
-		if !slices.Contains(columns, needed) {
-			return fmt.Errorf("line 1: there is no column %q: the first line of a CSV file names its columns, as in %s", needed, header)
+	for _, m := range members {
+		if !m.optional && !slices.Contains(columns, m.name) {
+			return fmt.Errorf("line 1: the column %q is missing: the first line of a CSV file must name its columns, as in %s", m.name, header)
 		}
 	}
 	c.columns = columns
@@ -91,33 +92,32 @@ func (c *csvReader) readHeader() error {
 // row makes a plant of the record.
 func (c *csvReader) row() (Row, error) {
 	if len(c.fields) != len(c.columns) {
-		return Row{}, c.refuse(fmt.Sprintf("has %d fields and there are %d columns", len(c.fields), len(c.columns)))
+		return Row{}, c.refuse(fmt.Sprintf("the row has %d fields but the header has %d columns", len(c.fields), len(c.columns)))
 	}
 	if !utf8.Valid(c.text) {
-		return Row{}, c.refuse("is not UTF-8")
+		return Row{}, c.refuse("the row is not valid UTF-8")
 	}
 	row := Row{Line: c.line}
 	for i, f := range c.fields {
-		text := string(c.text[f.begin:f.end])
-		switch c.columns[i] {
-		case "id":
-			id, err := parseID(strings.TrimSpace(text))
-			if err != nil {
-				return Row{}, c.refuse(err.Error())
-			}
-			row.Plant.ID = id
-		case "name":
-			row.Plant.Name = text
-		case "tag":
-			if text != "" || f.quoted {
-				row.Plant.Tag = &text
-			}
+		i := memberIndex(c.columns[i])
+		if i < 0 {
+			continue // line or reason, in a file of refused rows
+		}
+		m, value := members[i], string(c.text[f.begin:f.end])
+		if m.integer {
+			value = strings.TrimSpace(value)
+		}
+		if m.optional && value == "" && !f.quoted {
+			continue
+		}
+		if err := m.set(&row.Plant, value); err != nil {
+			return Row{}, c.refuse(err.Error())
 		}
 	}
 	return row, nil
 }
 
-// refuse makes an error of the record.
+// refuse returns the error of the current record.
 func (c *csvReader) refuse(reason string) RowError {
 	var fields []string
 	for i, f := range c.fields {
@@ -128,8 +128,8 @@ func (c *csvReader) refuse(reason string) RowError {
 	return RowError{Line: c.line, Reason: reason, text: strings.Join(fields, ",")}
 }
 
-// The columns of a file of refused rows are in the order of this file, as the
-// rows that no plant can be made of are copied.
+// A file of refused rows has its columns in the order of the file that was
+// read, because invalid rows are copied as they are.
 
 func (c *csvReader) rejectHeader() string {
 	header := lineColumn + "," + reasonColumn
@@ -144,15 +144,8 @@ func (c *csvReader) rejectHeader() string {
 func (c *csvReader) textOf(row Row) string {
 	var fields []string
 	for _, name := range c.columns {
-		switch p := row.Plant; {
-		case name == "id":
-			fields = append(fields, strconv.FormatInt(p.ID, 10))
-		case name == "name":
-			fields = append(fields, quoteField(p.Name, false))
-		case name == "tag" && p.Tag == nil:
-			fields = append(fields, "")
-		case name == "tag":
-			fields = append(fields, quoteField(*p.Tag, *p.Tag == ""))
+		if i := memberIndex(name); i >= 0 {
+			fields = append(fields, fieldOf(members[i], &row.Plant))
 		}
 	}
 	return strings.Join(fields, ",")
@@ -166,27 +159,14 @@ func (c *csvReader) appendReject(dst []byte, bad RowError) []byte {
 		dst = append(dst, ',')
 		dst = append(dst, bad.text...)
 	}
-	if strings.HasSuffix(bad.text, "\r") { // of the last field, and not of the end of the line
+	if strings.HasSuffix(bad.text, "\r") { // it belongs to the last field, not to the end of the line
 		dst = append(dst, '\r')
 	}
 	return append(dst, '\n')
 }
 
-func parseID(text string) (int64, error) {
-	id, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case text == "":
-		return 0, errors.New("has no id")
-	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("the id %.30s does not fit into 64 bits", text)
-	case err != nil:
-		return 0, fmt.Errorf("the id %.30q is not a whole number", text)
-	}
-	return id, nil
-}
-
-// readRecord reads one record, whatever its fields are. It returns a [RowError]
-// once it has read to the end of a record that is none.
+// readRecord reads one record with any number of fields. For an invalid record
+// it returns a [RowError] after it has read all of it.
 func (c *csvReader) readRecord() error {
 	c.text, c.raw, c.whole, c.fields, c.line = c.text[:0], c.raw[:0], true, c.fields[:0], c.ended+1
 	begin, rawBegin, quoted, closed, empty := 0, 0, false, false, true
@@ -196,14 +176,14 @@ func (c *csvReader) readRecord() error {
 			c.raw = append(c.raw, b)
 		}
 	}
-	end := func(separator int) { // of so many bytes
+	end := func(separator int) { // the length of the separator in bytes
 		c.fields = append(c.fields, csvField{begin, len(c.text), rawBegin, len(c.raw) - separator, quoted})
 		begin, rawBegin, quoted, closed = len(c.text), len(c.raw), false, false
 	}
 	finish := func(separator int) error {
 		end(separator)
 		if last := c.ended; fault != "" && last > c.line {
-			fault += fmt.Sprintf("; the row goes on to line %d", last)
+			fault += fmt.Sprintf("; the row ends at line %d", last)
 		}
 		if fault != "" {
 			return c.refuse(fault)
@@ -217,7 +197,7 @@ func (c *csvReader) readRecord() error {
 			return io.EOF
 		case err == io.EOF:
 			if quoted && !closed {
-				fault = "a quote is opened and never closed"
+				fault = "a quoted field is not closed"
 			}
 			c.ended++
 			return finish(0)
@@ -246,7 +226,7 @@ func (c *csvReader) readRecord() error {
 			return finish(1)
 		case closed:
 			if fault == "" {
-				fault = `there is text after a closing quote: a quote within a field is written twice, ""`
+				fault = `text after a closing quote: inside a quoted field write a quote twice, as ""`
 			}
 			continue
 		case b == '"' && len(c.text) == begin:
@@ -255,7 +235,7 @@ func (c *csvReader) readRecord() error {
 		}
 		switch {
 		case len(c.text) >= maxRow:
-			fault = fmt.Sprintf("is larger than %d MiB: is a closing quote missing?", maxRow>>20)
+			fault = fmt.Sprintf("the row is larger than %d MiB: check for a missing closing quote", maxRow>>20)
 			c.text = c.text[:begin]
 		case fault == "":
 			c.text = append(c.text, b)
@@ -263,7 +243,7 @@ func (c *csvReader) readRecord() error {
 	}
 }
 
-// next skips the next byte if it is b.
+// next skips the next byte if it is b, and reports whether it was.
 func (c *csvReader) next(b byte) bool {
 	if ahead, _ := c.in.Peek(1); len(ahead) == 0 || ahead[0] != b {
 		return false
@@ -272,22 +252,21 @@ func (c *csvReader) next(b byte) bool {
 	return true
 }
 
-// csvWriter writes CSV with LF, and quotes only what needs it.
+// csvWriter writes CSV with LF, and quotes only the fields that need it.
 type csvWriter struct {
 	out   *bufio.Writer
 	begun bool
 }
 
-// Errors of the writes show in the last one: a bufio.Writer keeps them.
+// A bufio.Writer keeps its first error, so only the last write is checked.
 
 func (c *csvWriter) Write(p plantapi.NewPlant) error {
 	c.begin()
-	_, _ = c.out.Write(strconv.AppendInt(c.out.AvailableBuffer(), p.ID, 10))
-	_ = c.out.WriteByte(',')
-	_, _ = c.out.WriteString(quoteField(p.Name, false))
-	_ = c.out.WriteByte(',')
-	if p.Tag != nil {
-		_, _ = c.out.WriteString(quoteField(*p.Tag, *p.Tag == ""))
+	for i, m := range members {
+		if i > 0 {
+			_ = c.out.WriteByte(',')
+		}
+		_, _ = c.out.WriteString(fieldOf(m, &p))
 	}
 	return c.out.WriteByte('\n')
 }
@@ -299,7 +278,15 @@ func (c *csvWriter) begin() {
 	}
 }
 
-// quoteField writes a field, in quotes if it needs them or they are asked for.
+// fieldOf returns a member of a plant as a field: an absent one is empty, and an
+// empty one that could be absent is "".
+func fieldOf(m member, p *plantapi.NewPlant) string {
+	value, present := m.get(p)
+	return quoteField(value, m.optional && present && value == "")
+}
+
+// quoteField returns text as a field: in quotes if it needs them or if quote is
+// true.
 func quoteField(text string, quote bool) string {
 	if !quote && !strings.ContainsAny(text, ",\"\r\n") {
 		return text

@@ -10,8 +10,8 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// Download writes every plant of a service, and tells written of the plants of
-// each page. While one page is written the next is fetched.
+// Download writes every plant of a service and calls written after each page.
+// It fetches the next page while it writes one.
 func Download(ctx context.Context, s *Service, w Writer, written func(plants int)) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -36,7 +36,7 @@ func Download(ctx context.Context, s *Service, w Writer, written func(plants int
 	return w.Flush()
 }
 
-// fetch sends every page.
+// fetch sends every page to pages.
 func (s *Service) fetch(ctx context.Context, pages chan<- []plantapi.NewPlant) error {
 	params := plantapi.ListPlantsParams{Limit: new(int32(1000))}
 	for {
@@ -49,11 +49,11 @@ func (s *Service) fetch(ctx context.Context, pages chan<- []plantapi.NewPlant) e
 		if resp.StatusCode != http.StatusOK {
 			return s.explain(resp)
 		}
-		// Of a StoredPlant only what a NewPlant has is of use, and the rest would
-		// cost half of the time.
+		// Only the members of a NewPlant are needed. Decoding the others of a
+		// StoredPlant would take half of the time.
 		var plants []plantapi.NewPlant
 		if err := json.UnmarshalRead(resp.Body, &plants); err != nil {
-			return fmt.Errorf("%s answers something else than a list of plants: is --server right? (%w)", s.url, err)
+			return fmt.Errorf("the response of %s is not a list of plants: check --server (%w)", s.url, err)
 		}
 		select {
 		case <-ctx.Done():

@@ -15,8 +15,8 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// ndjsonReader reads NDJSON. Each line is as strict as a request: no member
-// twice, no member that a plant does not have, no invalid UTF-8.
+// ndjsonReader reads NDJSON. It refuses duplicate members, unknown members and
+// invalid UTF-8.
 type ndjsonReader struct {
 	in    *bufio.Reader
 	begun bool
@@ -49,8 +49,7 @@ func (n *ndjsonReader) Read() (Row, error) {
 	return Row{Line: n.line, Plant: plant}, nil
 }
 
-// readLine reads a line of any length and keeps no more of it than a row may
-// have.
+// readLine reads a line of any length and keeps at most maxRow bytes of it.
 func (n *ndjsonReader) readLine() error {
 	n.text = n.text[:0]
 	n.line++
@@ -68,7 +67,7 @@ func (n *ndjsonReader) readLine() error {
 		case err != nil && err != io.EOF:
 			return err
 		case tooLarge:
-			return RowError{n.line, fmt.Sprintf("is larger than %d MiB", maxRow>>20), "}"}
+			return RowError{n.line, fmt.Sprintf("the row is larger than %d MiB", maxRow>>20), "}"}
 		}
 		return nil
 	}
@@ -79,78 +78,76 @@ func (n *ndjsonReader) plant() (p plantapi.NewPlant, err error) {
 	n.dec.Reset(bytes.NewReader(n.text))
 	malformed := func(err error) error {
 		if !utf8.Valid(n.text) {
-			return errors.New("is not UTF-8")
+			return errors.New("the row is not valid UTF-8")
 		}
 		if e, ok := errors.AsType[*jsontext.SyntacticError](err); ok && e.Err != nil {
 			err = e.Err
 		}
 		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-			return errors.New("is not a JSON object: it ends too early")
+			return errors.New("the line is not a JSON object: unexpected end of line")
 		}
-		return fmt.Errorf("is not a JSON object: %.200s", err)
+		return fmt.Errorf("the line is not a JSON object: %.200s", err)
 	}
 	if n.dec.PeekKind() != '{' {
 		if _, err := n.dec.ReadToken(); err != nil {
 			return p, malformed(err)
 		}
-		return p, errors.New("is not a JSON object")
+		return p, errors.New("the line is not a JSON object")
 	}
 	if _, err := n.dec.ReadToken(); err != nil {
 		return p, malformed(err)
 	}
-	hasID, hasName := false, false
+	var present uint64 // one bit for each of members
 	for n.dec.PeekKind() != '}' {
 		token, err := n.dec.ReadToken()
 		if err != nil {
 			return p, malformed(err)
 		}
-		member := token.String()
-		if isRejectColumn(member) || member == rowMember {
+		name := token.String()
+		if isRejectColumn(name) || name == rowMember {
 			if err := n.dec.SkipValue(); err != nil {
 				return p, malformed(err)
 			}
 			continue
 		}
-		if member != "id" && member != "name" && member != "tag" {
-			return p, fmt.Errorf("a plant has no member %.100q: the members are id, name and tag", member)
+		i := memberIndex(name)
+		if i < 0 {
+			return p, fmt.Errorf("unknown member %.100q: the members are %s", name, memberNames(", "))
 		}
+		m := members[i]
 		token, err = n.dec.ReadToken()
 		if err != nil {
 			return p, malformed(err)
 		}
 		switch kind := token.Kind(); {
-		case member == "id" && kind == '0':
-			if p.ID, err = parseID(token.String()); err != nil {
-				return p, err
-			}
-			hasID = true
-		case member == "name" && kind == '"':
-			p.Name, hasName = token.String(), true
-		case member == "tag" && kind == '"':
-			p.Tag = new(token.String())
-		case member == "tag" && kind == 'n':
-		case member == "id":
-			return p, errors.New("the id is not a whole number")
-		default:
-			return p, fmt.Errorf("the %s is not a text", member)
+		case kind == 'n' && m.optional:
+			continue
+		case m.integer && kind != '0':
+			return p, fmt.Errorf("%s must be an integer", name)
+		case !m.integer && kind != '"':
+			return p, fmt.Errorf("%s must be a string", name)
 		}
+		if err := m.set(&p, token.String()); err != nil {
+			return p, err
+		}
+		present |= 1 << i
 	}
 	if _, err := n.dec.ReadToken(); err != nil {
 		return p, malformed(err)
 	}
 	if _, err := n.dec.ReadToken(); err != io.EOF {
-		return p, errors.New("there is more in the line than one JSON object")
+		return p, errors.New("the line has more than one JSON value")
 	}
-	switch {
-	case !hasID:
-		return p, errors.New("has no id")
-	case !hasName:
-		return p, errors.New("has no name")
+	for i, m := range members {
+		if !m.optional && present&(1<<i) == 0 {
+			return p, fmt.Errorf("%s is missing", m.name)
+		}
 	}
 	return p, nil
 }
 
-// rowMember is where a file of refused rows has a line that is not an object.
+// rowMember is the member of a file of refused rows that holds a line that is not
+// a JSON object.
 const rowMember = "row"
 
 func (n *ndjsonReader) rejectHeader() string { return "" }
@@ -169,9 +166,9 @@ func (n *ndjsonReader) appendReject(dst []byte, bad RowError) []byte {
 	return append(dst, '\n')
 }
 
-// membersOf returns the members of the object in a line, and what follows them,
-// without its opening brace and without what a file of refused rows has more. It
-// is malformed wherever the line is, so that a person can correct it.
+// membersOf returns the members of the object in a line, and the rest of the
+// line, without the opening brace and without the members line and reason.
+// Malformed JSON stays as it is, so that a person can correct it.
 func membersOf(line []byte) string {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' {
@@ -203,7 +200,7 @@ func membersOf(line []byte) string {
 	}
 }
 
-// withoutComma removes the comma between a member and the one before.
+// withoutComma removes the comma before a member.
 func withoutComma(member []byte) string {
 	member, _ = bytes.CutPrefix(bytes.TrimSpace(member), []byte(","))
 	return string(bytes.TrimSpace(member))
@@ -223,22 +220,30 @@ func (n *ndjsonWriter) Write(p plantapi.NewPlant) error {
 
 func (n *ndjsonWriter) Flush() error { return n.out.Flush() }
 
-// AppendJSON appends a plant as JSON in as few bytes as it can have: nothing is
-// escaped that need not be, so that a plant which once fitted into a request
-// does so again. Its texts are valid UTF-8.
+// AppendJSON appends a plant as JSON in as few bytes as possible: it escapes
+// only what JSON requires, so that a plant that once fitted into a request fits
+// again. The strings of the plant must be valid UTF-8.
 func AppendJSON(dst []byte, p plantapi.NewPlant) []byte {
-	dst = append(dst, `{"id":`...)
-	dst = strconv.AppendInt(dst, p.ID, 10)
-	dst = append(dst, `,"name":`...)
-	dst = appendText(dst, p.Name)
-	if p.Tag != nil {
-		dst = append(dst, `,"tag":`...)
-		dst = appendText(dst, *p.Tag)
+	dst = append(dst, '{')
+	for i, m := range members {
+		value, present := m.get(&p)
+		if !present {
+			continue
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = append(appendText(dst, m.name), ':')
+		if m.integer {
+			dst = append(dst, value...)
+		} else {
+			dst = appendText(dst, value)
+		}
 	}
 	return append(dst, '}')
 }
 
 func appendText(dst []byte, text string) []byte {
-	dst, _ = jsontext.AppendQuote(dst, text) // it fails on invalid UTF-8 alone, and replaces it
+	dst, _ = jsontext.AppendQuote(dst, text) // its only error is invalid UTF-8, which it replaces
 	return dst
 }

@@ -9,27 +9,27 @@ import (
 	"sync"
 )
 
-// rejectOrder hands on the refused rows of batches that end in any order, in the
-// order of the file.
+// rejectOrder passes on refused rows in the order of the file, although batches
+// end in any order.
 type rejectOrder struct {
 	refuse func(RowError)
 	reader Reader
 	out    io.Writer // nil: none
 
 	mu    sync.Mutex
-	ended map[int]*batch // by number, that wait for one before them
-	next  int            // the number of the batch whose rows are next
-	begun bool           // out has its header
+	ended map[int]*batch // by number; they wait for an earlier batch
+	next  int            // number of the next batch
+	begun bool           // out has the header
 }
 
-// add takes a batch that has ended.
+// add takes a finished batch.
 func (o *rejectOrder) add(b *batch) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended == nil {
 		o.ended = map[int]*batch{}
 	}
-	b.rows, b.body = nil, nil // it may wait for long
+	b.rows, b.body = nil, nil // save memory: the batch may wait for long
 	o.ended[b.number] = b
 	for {
 		b := o.ended[o.next]
@@ -44,7 +44,7 @@ func (o *rejectOrder) add(b *batch) error {
 	}
 }
 
-// flush hands on the refused rows of a batch.
+// flush passes on the refused rows of a batch.
 func (o *rejectOrder) flush(b *batch) error {
 	slices.SortStableFunc(b.refused, func(a, b RowError) int { return cmp.Compare(a.Line, b.Line) })
 	var text []byte
@@ -71,8 +71,8 @@ func (o *rejectOrder) write(text []byte) error {
 	return nil
 }
 
-// end hands on the rows of batches that still wait for one that never ended, and
-// begins a file that would otherwise be empty if the header is known.
+// end passes on the rows of the batches that still wait. If the whole file was
+// read and no row was refused, it writes the header alone.
 func (o *rejectOrder) end(complete bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -22,22 +22,22 @@ func TestRejects(t *testing.T) {
 	}{
 		"columns in another order": {
 			CSV, "tag,ID, name\nRosaceae,1,Rosa\n\"\",2,\"a,\"\"b\"\"\"\n,x,y\n",
-			"line,reason,tag,id,name\n2,r,Rosaceae,1,Rosa\n3,r,\"\",2,\"a,\"\"b\"\"\"\n4,\"the id \"\"x\"\" is not a whole number\",,x,y\n",
+			"line,reason,tag,id,name\n2,r,Rosaceae,1,Rosa\n3,r,\"\",2,\"a,\"\"b\"\"\"\n4,\"id must be an integer, got \"\"x\"\"\",,x,y\n",
 		},
 		"fields that are not right": {
 			CSV, "id,name\r\n1,\"a\"b\r\n\xff,\"\xff\"\r\n,\"a\nb\"\r\n1\r\n1,2,3,\"4\"\r\n",
-			"line,reason,id,name\n2,\"there is text after a closing quote: a quote within a field is written twice, \"\"\"\"\",1,\"a\"b\n" +
-				"3,is not UTF-8,\xff,\"\xff\"\n4,has no id,,\"a\nb\"\n6,has 1 fields and there are 2 columns,1\n" +
-				"7,has 4 fields and there are 2 columns,1,2,3,\"4\"\n",
+			"line,reason,id,name\n2,\"text after a closing quote: inside a quoted field write a quote twice, as \"\"\"\"\",1,\"a\"b\n" +
+				"3,the row is not valid UTF-8,\xff,\"\xff\"\n4,id is missing,,\"a\nb\"\n6,the row has 1 fields but the header has 2 columns,1\n" +
+				"7,the row has 4 fields but the header has 2 columns,1,2,3,\"4\"\n",
 		},
-		"a CR at the end of the file": {CSV, "id,name\n,a\r", "line,reason,id,name\n2,has no id,,a\r\r\n"},
+		"a CR at the end of the file": {CSV, "id,name\n,a\r", "line,reason,id,name\n2,id is missing,,a\r\r\n"},
 		"a quote that is never closed": {
 			CSV, "id,name\n1,\"a\n2,b",
-			"line,reason,id,name\n2,a quote is opened and never closed; the row goes on to line 3,1,\"a\n2,b\n",
+			"line,reason,id,name\n2,a quoted field is not closed; the row ends at line 3,1,\"a\n2,b\n",
 		},
 		"a row without end": {
 			CSV, "id,name\n1,\"" + strings.Repeat("y", 9<<20) + "\"\n2,Rosa\n",
-			"line,reason,id,name\n2,is larger than 8 MiB: is a closing quote missing?\n3,r,2,Rosa\n",
+			"line,reason,id,name\n2,the row is larger than 8 MiB: check for a missing closing quote\n3,r,2,Rosa\n",
 		},
 		"members": {
 			NDJSON, strings.Join([]string{
@@ -47,19 +47,19 @@ func TestRejects(t *testing.T) {
 			}, "\n"),
 			strings.Join([]string{
 				`{"line":1,"reason":"r","id":1,"name":"Rosa"}`,
-				`{"line":2,"reason":"has no id"}`,
-				`{"line":3,"reason":"a plant has no member \"family\": the members are id, name and tag","id":1,"family":"b"}`,
-				`{"line":4,"reason":"is not a JSON object: invalid character ',' at start of value","id":1,,"name":"a"}`,
-				`{"line":5,"reason":"there is more in the line than one JSON object","id":1,"name":"a"} {}`,
-				`{"line":6,"reason":"is not a JSON object: duplicate object member name","id":1,"name":"a","id":2}`,
-				`{"line":7,"reason":"is not a JSON object: it ends too early","id"`,
-				`{"line":8,"reason":"is not a JSON object: it ends too early","id":1`,
-				`{"line":9,"reason":"is not a JSON object: it ends too early"`,
-				`{"line":10,"reason":"is not a JSON object","row":"[1]"}`,
-				`{"line":11,"reason":"is not a JSON object: invalid character 'x' at start of value","row":"x"}`,
-				`{"line":12,"reason":"has no id","name":"b"}`,
-				"{\"line\":13,\"reason\":\"is not UTF-8\",\"id\":\"\xff\"}",
-				`{"line":14,"reason":"is larger than 8 MiB"}`,
+				`{"line":2,"reason":"id is missing"}`,
+				`{"line":3,"reason":"unknown member \"family\": the members are id, name, tag","id":1,"family":"b"}`,
+				`{"line":4,"reason":"the line is not a JSON object: invalid character ',' at start of value","id":1,,"name":"a"}`,
+				`{"line":5,"reason":"the line has more than one JSON value","id":1,"name":"a"} {}`,
+				`{"line":6,"reason":"the line is not a JSON object: duplicate object member name","id":1,"name":"a","id":2}`,
+				`{"line":7,"reason":"the line is not a JSON object: unexpected end of line","id"`,
+				`{"line":8,"reason":"the line is not a JSON object: unexpected end of line","id":1`,
+				`{"line":9,"reason":"the line is not a JSON object: unexpected end of line"`,
+				`{"line":10,"reason":"the line is not a JSON object","row":"[1]"}`,
+				`{"line":11,"reason":"the line is not a JSON object: invalid character 'x' at start of value","row":"x"}`,
+				`{"line":12,"reason":"id is missing","name":"b"}`,
+				"{\"line\":13,\"reason\":\"the row is not valid UTF-8\",\"id\":\"\xff\"}",
+				`{"line":14,"reason":"the row is larger than 8 MiB"}`,
 			}, "\n") + "\n",
 		},
 	} {
@@ -68,7 +68,7 @@ func TestRejects(t *testing.T) {
 			if diff := cmp.Diff(test.want, first); diff != "" {
 				t.Errorf("the file of refused rows (-want +got):\n%.2000s", diff)
 			}
-			if strings.Contains(first, "never closed") {
+			if strings.Contains(first, "is not closed") {
 				return // the end of the file is within the quotes
 			}
 			second := rejectAll(t, test.format, first)

@@ -21,52 +21,53 @@ import (
 )
 
 const (
-	// requestTime is how long one try may take, the answer included.
+	// requestTime limits one attempt, including its response.
 	requestTime = time.Minute
-	// stopTime is how long a try may still take once Ctrl-C was pressed.
+	// stopTime is how long an attempt may continue after Ctrl-C.
 	stopTime = 5 * time.Second
-	// patience is how long a request is tried again before the command gives up.
+	// patience is how long a request is retried before the command gives up.
 	patience = time.Minute
-	// maxAnswer is the most that is read of an answer. A page holds 4 MiB of
-	// names and tags, and one plant more; escaped they may be six times as long.
-	maxAnswer = 64 << 20
+	// maxResponse limits the body of a response. A page holds 4 MiB of names
+	// and tags plus one plant; escaping can make them six times as long.
+	maxResponse = 64 << 20
 )
 
-// Service is a running service, as a client sees it that repeats a request where
-// that is safe and may help.
+// Service is a client of a running service. It retries requests where that is
+// safe and may help.
 type Service struct {
-	client   *plantclient.ClientWithResponses
-	url      string
-	patience time.Duration
-	answered atomic.Bool // at least once
+	client    *plantclient.ClientWithResponses
+	url       string
+	patience  time.Duration
+	responded atomic.Bool // at least once
 
 	waiting atomic.Pointer[Wait] // nil: the last request succeeded
 	pending atomic.Int64         // requests
 	heard   atomic.Int64         // when the last response came, or the first request was sent; Unix nanoseconds
 }
 
-// TokenError means that the service does not take the token.
+// TokenError means that the service does not accept the token.
 type TokenError struct{ error }
 
 func (e TokenError) Unwrap() error { return e.error }
 
-// UnavailableError means that there is no service, or that it was not available
-// for too long.
+// UnavailableError means that the service cannot be reached, or was not
+// available for too long.
 type UnavailableError struct{ error }
 
 func (e UnavailableError) Unwrap() error { return e.error }
 
-// Wait says that requests are sent again until the service is available.
+// Wait describes a wait for the service: requests are retried until it is
+// available.
 type Wait struct {
 	Since  time.Time
-	Most   time.Duration // after which they are given up; 0: never
+	Most   time.Duration // when the requests are given up; 0: never
 	Reason error
 }
 
-// silence is how long a request may take before it is taken for a wait.
+// silence is how long a request may take before it counts as a wait.
 const silence = 3 * time.Second
 
-// Waiting returns what the service is waited for now, or nil.
+// Waiting returns the current wait for the service, or nil.
 func (s *Service) Waiting() *Wait {
 	if wait := s.waiting.Load(); wait != nil {
 		return wait
@@ -77,7 +78,7 @@ func (s *Service) Waiting() *Wait {
 	return nil
 }
 
-// waits notes that a request is sent again.
+// waits records that a request is retried.
 func (s *Service) waits(wait Wait) {
 	if earlier := s.waiting.Load(); earlier != nil {
 		wait.Since = earlier.Since
@@ -89,7 +90,8 @@ func (s *Service) waits(wait Wait) {
 // sends nothing yet.
 func NewService(address, token string) (*Service, error) {
 	client := &http.Client{
-		// A redirect would lead a POST, or the token, to where nobody meant it.
+		// Redirects are not followed: one could send plants or the token to
+		// another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	c, err := plantclient.NewClientWithResponses(address, plantclient.WithHTTPClient(client),
@@ -100,10 +102,10 @@ func NewService(address, token string) (*Service, error) {
 	return &Service{client: c, url: address, patience: patience}, err
 }
 
-// try sends a request until the answer is one that another try would not
-// change, and returns it with its body read. Requests must be safe to repeat.
-// If ctx ends, a try under way may come to its end, but there is no other. Lost
-// reports whether a try before may have been carried out.
+// try sends a request, and retries it until a retry would not change the
+// response. It returns that response with its body read. The request must be
+// safe to repeat. When ctx ends, an attempt under way may finish, but no other
+// begins. Lost reports whether an earlier attempt may have been carried out.
 func (s *Service) try(ctx context.Context, send func(context.Context) (*http.Response, error)) (resp *http.Response, lost bool, err error) {
 	var failing time.Time // since when
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
@@ -118,26 +120,26 @@ func (s *Service) try(ctx context.Context, send func(context.Context) (*http.Res
 			lost = lost || resp.StatusCode != http.StatusTooManyRequests
 			err = s.explain(resp)
 		case isUntrusted(err):
-			return nil, lost, fmt.Errorf("this machine does not trust the certificate of %s: put it, or that of its authority, into a PEM file "+
-				"and name the file in SSL_CERT_FILE: %w", s.url, err)
-		case !s.answered.Load() && !isLost(err): // more likely a mistake than a bad moment
-			return nil, lost, UnavailableError{fmt.Errorf("no service answers: %w (is --server right, and does it run?)", err)}
+			return nil, lost, fmt.Errorf("the certificate of %s is not trusted: write it, or the certificate of its authority, to a PEM file "+
+				"and set SSL_CERT_FILE to the name of that file: %w", s.url, err)
+		case !s.responded.Load() && !isLost(err): // more likely a mistake in --server than a temporary failure
+			return nil, lost, UnavailableError{fmt.Errorf("cannot reach the service: %w: check --server and that the service is running", err)}
 		default:
 			lost = lost || !isUnsent(err)
 		}
 		if failing.IsZero() {
 			failing = time.Now()
 		}
-		busy := resp != nil && resp.StatusCode == http.StatusTooManyRequests // and not broken
+		busy := resp != nil && resp.StatusCode == http.StatusTooManyRequests // limiting the rate, not failing
 		if !busy && time.Since(failing) > s.patience {
-			return nil, lost, UnavailableError{fmt.Errorf("gave up after %v of trying: %w", s.patience, err)}
+			return nil, lost, UnavailableError{fmt.Errorf("gave up after retrying for %v: %w", s.patience, err)}
 		}
 		most := s.patience
 		if busy {
 			most = 0
 		}
 		s.waits(Wait{Since: failing, Most: most, Reason: err})
-		wait := pause/2 + rand.N(pause) // or all who were refused together come back together
+		wait := pause/2 + rand.N(pause) // random: clients that are refused together must not return together
 		if resp != nil {
 			wait += retryAfter(resp.Header)
 		}
@@ -149,7 +151,7 @@ func (s *Service) try(ctx context.Context, send func(context.Context) (*http.Res
 	}
 }
 
-// once sends a request once and reads the answer.
+// once sends a request once and reads the response.
 func (s *Service) once(ctx context.Context, send func(context.Context) (*http.Response, error)) (*http.Response, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -165,12 +167,12 @@ func (s *Service) once(ctx context.Context, send func(context.Context) (*http.Re
 	if err != nil {
 		return nil, err
 	}
-	s.answered.Store(true)
+	s.responded.Store(true)
 	s.heard.Store(time.Now().UnixNano())
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
 	_ = resp.Body.Close()
 	if err != nil {
-		return nil, fmt.Errorf("the answer was cut short: %w", err)
+		return nil, fmt.Errorf("the response was cut short: %w", err)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	return resp, nil
@@ -183,7 +185,7 @@ func isUntrusted(err error) bool {
 	return ok
 }
 
-// isLost reports whether there was a connection before the error.
+// isLost reports whether the error ended an established connection.
 func isLost(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
 		errors.Is(err, syscall.EPIPE)
@@ -195,8 +197,9 @@ func isUnsent(err error) bool {
 	return ok && e.Op == "dial"
 }
 
-// check fails unless the service takes the token for writes. It sends a request
-// that stores nothing: a service looks at the token before the body.
+// check returns an error unless the service accepts the token for writes. It
+// sends an empty batch, which stores nothing: the service checks the token
+// before the body.
 func (s *Service) check(ctx context.Context) error {
 	resp, _, err := s.try(ctx, func(ctx context.Context) (*http.Response, error) {
 		return s.client.CreatePlantsWithBody(ctx, "application/json", strings.NewReader(batchBegin+batchEnd))
@@ -220,8 +223,8 @@ func mayPass(status int) bool {
 	return false
 }
 
-// retryAfter is how long the answer asks to wait: a number of seconds or, from
-// some proxies, a time.
+// retryAfter returns how long the response asks the client to wait: a number of
+// seconds or, from some proxies, until a time.
 func retryAfter(h http.Header) time.Duration {
 	value := h.Get("Retry-After")
 	if seconds, err := strconv.Atoi(value); err == nil {
@@ -233,23 +236,23 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// explain makes an error of an answer that is a failure, with the next step.
+// explain returns the error of a failed response, with the next step.
 func (s *Service) explain(resp *http.Response) error {
 	e := readError(resp)
 	if e.Message == "" {
-		return fmt.Errorf("%s answers %s and nothing that a plant store would say: is --server right?", s.url, resp.Status)
+		return fmt.Errorf("%s responded with %s, which is not a response of a plant store: check --server", s.url, resp.Status)
 	}
 	hint := ""
 	switch plantapi.ErrorCode(e.Error) {
 	case plantapi.CodeBadCredentials:
 		hint = ": plantstore token list shows whether the token is in force"
 	case plantapi.CodeNoSuchPath, plantapi.CodeMethodNotAllowed:
-		hint = ": is --server right?"
+		hint = ": check --server"
 	}
 	if e.RequestID != nil {
-		hint += fmt.Sprintf(" (request %s in its log)", *e.RequestID)
+		hint += fmt.Sprintf(" (request_id %s in its log)", *e.RequestID)
 	}
-	err := fmt.Errorf("%s answers %s: %s%s", s.url, resp.Status, e.Message, hint)
+	err := fmt.Errorf("%s responded with %s: %s%s", s.url, resp.Status, e.Message, hint)
 	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
 		return TokenError{err}
 	}

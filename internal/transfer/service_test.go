@@ -23,7 +23,7 @@ func TestImportGivesUp(t *testing.T) {
 	u := Upload{Service: service, Stored: func(int) { t.Error("something is stored") }, Refuse: func(bad RowError) { t.Error(bad) }}
 	file := strings.NewReader("id,name\n1,Rosa\n2,Ficus\n")
 	_, err = u.Run(t.Context(), NewReader(file, CSV))
-	if err == nil || !strings.Contains(err.Error(), "gave up after 300ms of trying") || !strings.Contains(err.Error(), "502 Bad Gateway") {
+	if err == nil || !strings.Contains(err.Error(), "gave up after retrying for 300ms") || !strings.Contains(err.Error(), "502 Bad Gateway") {
 		t.Errorf("import says %v", err)
 	}
 	if _, ok := errors.AsType[UnavailableError](err); !ok {

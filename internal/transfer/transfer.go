@@ -2,12 +2,12 @@
 // `plantstore import` and `plantstore export` do. Files are CSV for people and
 // their spreadsheets, or NDJSON (a JSON object in each line) for programs.
 //
-// Both carry a plant byte for byte, so what was read from one file makes the
-// same file when it is written again. An absent tag is not an empty one: in CSV
-// a field with nothing in it is no tag and a quoted nothing, "", is an empty
-// tag; in NDJSON no member `tag` (or null) is no tag.
+// Both keep every byte of a plant: reading a file and writing it again gives the
+// same file. An absent tag is not an empty one. In CSV an empty field is no tag
+// and a quoted empty field, "", is an empty tag; in NDJSON a missing or null
+// member `tag` is no tag.
 //
-// Nothing here holds more than a batch of rows, so files may be of any length.
+// Memory holds a few batches of rows, so files may have any length.
 package transfer
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// Format is how a file is written.
+// Format is a file format.
 type Format string
 
 // The formats.
@@ -29,8 +29,8 @@ const (
 	NDJSON Format = "ndjson"
 )
 
-// FormatOf tells the format of a file by its name; it is empty if the name does
-// not tell.
+// FormatOf returns the format that the extension of a file name stands for, or
+// an empty Format.
 func FormatOf(name string) Format {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".csv":
@@ -44,17 +44,17 @@ func FormatOf(name string) Format {
 // Valid reports whether f is one of the formats.
 func (f Format) Valid() bool { return f == CSV || f == NDJSON }
 
-// maxRow is the most bytes that a row may have. A service takes bodies of 1 MiB
-// unless told otherwise, and the same text in a file may be escaped at length.
+// maxRow limits the bytes of a row. A service accepts bodies of 1 MiB by
+// default, and escaping can make the same text several times as long.
 const maxRow = 8 << 20
 
-// Row is a plant and where it stands.
+// Row is a plant and its line in the file.
 type Row struct {
 	Line  int // the first line of the row, counted from 1
 	Plant plantapi.NewPlant
 }
 
-// RowError says what is wrong with one row. Those that follow can be read.
+// RowError says what is wrong with one row. The following rows can still be read.
 type RowError struct {
 	Line   int // the first line of the row, counted from 1
 	Reason string
@@ -67,16 +67,15 @@ func (e RowError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.R
 // Reader reads plants.
 type Reader interface {
 	// Read returns the next plant. It returns io.EOF after the last one and a
-	// [RowError] for a row that is no plant; after any other error there is
-	// nothing more to read.
+	// [RowError] for an invalid row. After any other error nothing more can be
+	// read.
 	Read() (Row, error)
 
-	// What follows makes a file of refused rows, which is of the same format:
-	// each row has its line and the reason before what it had in this file, and a
-	// Reader takes no notice of them.
+	// The other methods make a file of refused rows in the same format. Each
+	// row begins with its line number and the reason, which a Reader ignores.
 
-	// rejectHeader returns what the file begins with. It is known once the first
-	// row was read.
+	// rejectHeader returns the beginning of that file. Read must have returned
+	// a row.
 	rejectHeader() string
 	// textOf returns the text of a row for a RowError.
 	textOf(Row) string
@@ -96,12 +95,12 @@ func NewReader(r io.Reader, f Format) Reader {
 // Writer writes plants.
 type Writer interface {
 	Write(plantapi.NewPlant) error
-	// Flush writes what is still held back.
+	// Flush writes the buffered data.
 	Flush() error
 }
 
-// NewWriter returns a writer of a file in the given format. What it writes is
-// the same for the same plants.
+// NewWriter returns a writer of a file in the given format. The same plants
+// always give the same file.
 func NewWriter(w io.Writer, f Format) Writer {
 	out := bufio.NewWriterSize(w, 64<<10)
 	if f == CSV {
@@ -110,7 +109,7 @@ func NewWriter(w io.Writer, f Format) Writer {
 	return &ndjsonWriter{out: out}
 }
 
-// The columns, and members, that a file of refused rows has more.
+// The additional columns, or members, of a file of refused rows.
 const (
 	lineColumn   = "line"
 	reasonColumn = "reason"
@@ -118,7 +117,7 @@ const (
 
 func isRejectColumn(name string) bool { return name == lineColumn || name == reasonColumn }
 
-// skipBOM leaves out the mark that some programs put before UTF-8.
+// skipBOM skips a byte order mark.
 func skipBOM(in *bufio.Reader) {
 	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
 		_, _ = in.Discard(3) // they are there

@@ -101,27 +101,27 @@ func TestRead(t *testing.T) {
 		"lines are counted within quotes too": {
 			transfer.CSV, "id,name,tag\n2,\"a\nb\r\nc\",\n1,Rosa,Rosaceae\nx,y,z\n",
 			[]transfer.Row{{2, plantapi.NewPlant{ID: 2, Name: "a\nb\r\nc"}}, rose(5)},
-			[]string{`line 6: the id "x" is not a whole number`},
+			[]string{`line 6: id must be an integer, got "x"`},
 		},
 		"rows that are no plants": {
 			transfer.CSV, "id,name,tag\n,a,b\n1.0,a,b\n9223372036854775808,a,b\n2,a\n2,a,b,c\n2,\xff,b\n2,\"a\"b,c\n1,Rosa,Rosaceae\n",
 			[]transfer.Row{rose(9)},
 			[]string{
-				"line 2: has no id", `line 3: the id "1.0" is not a whole number`,
-				"line 4: the id 9223372036854775808 does not fit into 64 bits", "line 5: has 2 fields and there are 3 columns",
-				"line 6: has 4 fields and there are 3 columns", "line 7: is not UTF-8",
-				`line 8: there is text after a closing quote: a quote within a field is written twice, ""`,
+				"line 2: id is missing", `line 3: id must be an integer, got "1.0"`,
+				"line 4: id 9223372036854775808 is out of range for a 64-bit integer", "line 5: the row has 2 fields but the header has 3 columns",
+				"line 6: the row has 4 fields but the header has 3 columns", "line 7: the row is not valid UTF-8",
+				`line 8: text after a closing quote: inside a quoted field write a quote twice, as ""`,
 			},
 		},
 		"a quote that is never closed": {
 			transfer.CSV, "id,name,tag\n1,Rosa,Rosaceae\n2,\"a,b\n3,c,d\n",
 			[]transfer.Row{rose(2)},
-			[]string{"line 3: a quote is opened and never closed; the row goes on to line 5"},
+			[]string{"line 3: a quoted field is not closed; the row ends at line 5"},
 		},
 		"a row without end": {
 			transfer.CSV, "id,name,tag\n2,\"" + strings.Repeat("y", 9<<20) + "\",\n1,Rosa,Rosaceae\n",
 			[]transfer.Row{rose(3)},
-			[]string{"line 2: is larger than 8 MiB: is a closing quote missing?"},
+			[]string{"line 2: the row is larger than 8 MiB: check for a missing closing quote"},
 		},
 		"members in any order": {
 			transfer.NDJSON, "\ufeff{\"tag\":\"Rosaceae\",\"name\":\"Rosa\",\"id\":1}\r\n\n  {\"id\": 1, \"name\": \"R\\u006fsa\", \"tag\": \"Rosaceae\"}",
@@ -138,20 +138,20 @@ func TestRead(t *testing.T) {
 			}, "\n"),
 			[]transfer.Row{rose(15)},
 			[]string{
-				"line 1: has no name", "line 2: has no id", "line 3: the id is not a whole number",
-				`line 4: the id "1.0" is not a whole number`, "line 5: the name is not a text", "line 6: the tag is not a text",
-				`line 7: a plant has no member "family": the members are id, name and tag`,
-				`line 8: is not a JSON object: duplicate object member name`,
-				"line 9: there is more in the line than one JSON object", "line 10: is not a JSON object",
-				"line 11: is not a JSON object: it ends too early", "line 12: is not UTF-8",
-				`line 13: is not a JSON object: invalid surrogate pair`,
-				"line 14: the id 9223372036854775808 does not fit into 64 bits",
+				"line 1: name is missing", "line 2: id is missing", "line 3: id must be an integer",
+				`line 4: id must be an integer, got "1.0"`, "line 5: name must be a string", "line 6: tag must be a string",
+				`line 7: unknown member "family": the members are id, name, tag`,
+				`line 8: the line is not a JSON object: duplicate object member name`,
+				"line 9: the line has more than one JSON value", "line 10: the line is not a JSON object",
+				"line 11: the line is not a JSON object: unexpected end of line", "line 12: the row is not valid UTF-8",
+				`line 13: the line is not a JSON object: invalid surrogate pair`,
+				"line 14: id 9223372036854775808 is out of range for a 64-bit integer",
 			},
 		},
 		"a line without end": {
 			transfer.NDJSON, strings.Repeat("y", 9<<20) + "\n{\"id\":1,\"name\":\"Rosa\",\"tag\":\"Rosaceae\"}",
 			[]transfer.Row{rose(2)},
-			[]string{"line 1: is larger than 8 MiB"},
+			[]string{"line 1: the row is larger than 8 MiB"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,15 +175,15 @@ func TestRead(t *testing.T) {
 // reading, and the message names what is wrong.
 func TestHeader(t *testing.T) {
 	for file, want := range map[string]string{
-		"":                           "the file is empty: the first line of a CSV file names its columns, as in id,name,tag",
-		"id,name,family\n1,a,b\n":    `line 1: no column may be called "family": the columns are id,name,tag`,
-		"id;name;tag\n":              `line 1: no column may be called "id;name;tag": the columns are id,name,tag; columns are separated by commas`,
-		"1,Rosa,Rosaceae\n":          `line 1: no column may be called "1": the columns are id,name,tag`,
-		"id,name,tag,name\n":         `line 1: two columns are called "name"`,
-		"id,tag\n":                   `line 1: there is no column "name": the first line of a CSV file names its columns, as in id,name,tag`,
-		"name,tag\n":                 `line 1: there is no column "id": the first line of a CSV file names its columns, as in id,name,tag`,
-		"id,name,\n":                 `line 1: no column may be called "": the columns are id,name,tag`,
-		"id,\"name\n1,Rosa,Rosaceae": "line 1: a quote is opened and never closed; the row goes on to line 2",
+		"":                           "the file is empty: the first line of a CSV file must name its columns, as in id,name,tag",
+		"id,name,family\n1,a,b\n":    `line 1: unknown column "family": the columns are id,name,tag`,
+		"id;name;tag\n":              `line 1: unknown column "id;name;tag": the columns are id,name,tag; columns are separated by commas`,
+		"1,Rosa,Rosaceae\n":          `line 1: unknown column "1": the columns are id,name,tag`,
+		"id,name,tag,name\n":         `line 1: duplicate column "name"`,
+		"id,tag\n":                   `line 1: the column "name" is missing: the first line of a CSV file must name its columns, as in id,name,tag`,
+		"name,tag\n":                 `line 1: the column "id" is missing: the first line of a CSV file must name its columns, as in id,name,tag`,
+		"id,name,\n":                 `line 1: unknown column "": the columns are id,name,tag`,
+		"id,\"name\n1,Rosa,Rosaceae": "line 1: a quoted field is not closed; the row ends at line 2",
 	} {
 		_, err := transfer.NewReader(strings.NewReader(file), transfer.CSV).Read()
 		if err == nil || err.Error() != want {

@@ -16,21 +16,22 @@ import (
 
 const (
 	// A batch holds at most as many plants as the document allows, and half of
-	// the bytes that a service takes by default; a larger plant goes alone.
+	// the bytes that a service accepts by default. A larger plant is sent
+	// alone.
 	maxBatch      = 1000
 	maxBatchBytes = 512 << 10
 
-	// uploads is how many requests are under way at a time. More of them do
-	// not make a service with one disk faster.
+	// uploads is the number of concurrent requests. More of them do not make a
+	// service with one disk faster.
 	uploads = 4
 )
 
 // Upload stores the plants of a file in a service.
 type Upload struct {
 	Service *Service
-	Stored  func(plants int) // is told of plants that are stored now
-	Refuse  func(RowError)   // is told of the rows that are not stored, in the order of the file
-	Rejects io.Writer        // gets the same rows, whole, as a file that can be uploaded; nil: nothing does
+	Stored  func(plants int) // is called with the number of plants that were stored
+	Refuse  func(RowError)   // is called with each refused row, in the order of the file
+	Rejects io.Writer        // receives the refused rows as a file that can be imported; may be nil
 
 	sent  atomic.Bool // a request was sent
 	order rejectOrder
@@ -39,15 +40,15 @@ type Upload struct {
 	counts Counts
 }
 
-// Counts says what became of the plants of an upload that are stored now.
+// Counts counts the plants of an upload that are in the store now.
 type Counts struct {
 	New      int // stored by this upload
 	Existing int // stored before
-	Either   int // one of these: a response that would tell was lost
+	Either   int // new or existing: the response that says which was lost
 }
 
-// batch is some rows, the request that stores them, and the rows between them
-// that are refused.
+// batch is a number of rows, the body of the request that stores them, and the
+// refused rows between them.
 type batch struct {
 	number int // from 0
 	rows   []Row
@@ -57,8 +58,8 @@ type batch struct {
 	refusedSize int // of their texts
 }
 
-// Run stores what there is to read. It returns a nil error if every row was
-// stored or refused. If ctx ends it finishes what is under way and returns the
+// Run stores the plants of r. Its error is nil if every row was stored or
+// refused. When ctx ends, it finishes the requests under way and returns the
 // cause.
 func (u *Upload) Run(ctx context.Context, r Reader) (Counts, error) {
 	err := u.run(ctx, r)
@@ -69,7 +70,7 @@ func (u *Upload) run(ctx context.Context, r Reader) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	batches := make(chan *batch)
-	// Reading may hang, as from a terminal; nothing waits for it then.
+	// Reading may block for ever, as from a terminal, so nothing waits for it.
 	go func() {
 		defer close(batches)
 		if err := u.read(ctx, r, batches); err != nil {
@@ -104,7 +105,7 @@ func (u *Upload) run(ctx context.Context, r Reader) error {
 	return errors.Join(err, u.order.end(err == nil))
 }
 
-// read makes batches of what there is to read.
+// read reads r and sends its rows in batches.
 func (u *Upload) read(ctx context.Context, r Reader, batches chan<- *batch) error {
 	b := &batch{}
 	send := func() {
@@ -133,7 +134,7 @@ func (u *Upload) read(ctx context.Context, r Reader, batches chan<- *batch) erro
 			before := len(b.body)
 			b.add(row)
 			if n := len(b.rows); n > 1 && len(b.body) > maxBatchBytes {
-				// The last one was too much: it begins the next batch.
+				// The last row is too much: it begins the next batch.
 				b.rows, b.body = b.rows[:n-1], b.body[:before]
 				send()
 				b.add(row)
@@ -159,7 +160,7 @@ func (b *batch) add(row Row) {
 	b.rows = append(b.rows, row)
 }
 
-// refuse notes a row that is refused, and its text if something needs it.
+// refuse records a refused row, with its text if keepText is true.
 func (b *batch) refuse(bad RowError, keepText bool) {
 	if !keepText {
 		bad.text = ""
@@ -168,7 +169,7 @@ func (b *batch) refuse(bad RowError, keepText bool) {
 	b.refusedSize += len(bad.text)
 }
 
-// bodyOf returns the request that stores some rows.
+// bodyOf returns the body of the request that stores rows.
 func bodyOf(rows []Row) []byte {
 	var b batch
 	for _, row := range rows {
@@ -191,9 +192,9 @@ func (u *Upload) store(ctx context.Context, r Reader, b *batch) error {
 	})
 }
 
-// storeRows stores the plants of rows, each by itself if it must be: a row that
-// the service refuses costs no other. A request whose response was lost is sent
-// again, which is safe.
+// storeRows stores the plants of rows. If the service refuses a row, the others
+// are stored without it. A request whose response was lost is repeated, which
+// is safe.
 func (u *Upload) storeRows(ctx context.Context, rows []Row, body []byte, refuse func(row Row, reason string)) error {
 	u.sent.Store(true)
 	resp, lost, err := u.Service.try(ctx, func(ctx context.Context) (*http.Response, error) {
@@ -219,10 +220,11 @@ func (u *Upload) storeRows(ctx context.Context, rows []Row, body []byte, refuse 
 		return nil
 	}
 	good, bad := culprits(rows, e)
-	// A batch with one culprit may have more. In halves it takes no more than
-	// two requests for each row, and few for few.
+	// The error may not name every invalid row, so the others are sent in
+	// halves: at most two requests for each row, and few if few rows are
+	// invalid.
 	parts := [][]Row{good[:len(good)/2], good[len(good)/2:]}
-	// Culprits are last, so that of two rows with one id the first is stored.
+	// Invalid rows come last, so that of two rows with one id the first is stored.
 	for i := range bad {
 		parts = append(parts, bad[i:i+1])
 	}
@@ -237,8 +239,8 @@ func (u *Upload) storeRows(ctx context.Context, rows []Row, body []byte, refuse 
 	return nil
 }
 
-// storeLarge stores a plant that is too large for a batch of its own. It may fit
-// into a request without the members around it.
+// storeLarge stores a plant that is too large even for a batch of one. It may
+// fit into a request without the array around it.
 func (u *Upload) storeLarge(ctx context.Context, row Row, refuse func(row Row, reason string)) error {
 	resp, _, err := u.Service.try(ctx, func(ctx context.Context) (*http.Response, error) {
 		return u.Service.client.CreatePlantWithBody(ctx, "application/json", bytes.NewReader(AppendJSON(nil, row.Plant)))
@@ -257,18 +259,18 @@ func (u *Upload) storeLarge(ctx context.Context, row Row, refuse func(row Row, r
 	return nil
 }
 
-// createdIn returns how many plants a response says that its request stored, or
-// nil if it does not say, as that of an older service.
+// createdIn returns how many plants a request created according to its
+// response, or nil if the response does not say, as with an older service.
 func createdIn(resp *http.Response) *int {
-	var answer struct {
+	var body struct {
 		Created *int `json:"created"`
 	}
-	_ = json.NewDecoder(resp.Body).Decode(&answer) // it is in memory
-	return answer.Created
+	_ = json.NewDecoder(resp.Body).Decode(&body) // it is in memory
+	return body.Created
 }
 
-// count counts plants that are stored now. Those that a repeated request did not
-// store may have been stored by the one before, whose response was lost.
+// count adds to the counts. If an earlier response was lost, the earlier
+// request may have created the plants that this one did not.
 func (u *Upload) count(plants int, created *int, lost bool) {
 	u.Stored(plants)
 	u.mu.Lock()
@@ -285,7 +287,7 @@ func (u *Upload) count(plants int, created *int, lost bool) {
 	}
 }
 
-// culprits parts the rows that an error points at from the others.
+// culprits separates the rows that an error points at from the others.
 func culprits(rows []Row, e plantapi.Error) (good, bad []Row) {
 	at := map[int]bool{}
 	if e.Details != nil {
@@ -306,18 +308,18 @@ func culprits(rows []Row, e plantapi.Error) (good, bad []Row) {
 	return good, bad
 }
 
-// reason says why the service does not take a plant.
+// reason says why the service refuses a plant.
 func reason(row Row, e plantapi.Error, resp *http.Response) string {
 	switch {
 	case e.Error == int32(plantapi.CodeIDTaken):
-		return fmt.Sprintf("the id %d belongs to another plant", row.Plant.ID)
+		return fmt.Sprintf("another plant has the id %d", row.Plant.ID)
 	case e.Message == "":
-		return "the service answers " + resp.Status
+		return "the service responded with " + resp.Status
 	}
 	return e.Message
 }
 
-// readError reads an Error; it is empty if the answer has none.
+// readError reads an Error; it is empty if the response has none.
 func readError(resp *http.Response) (e plantapi.Error) {
 	body, _ := io.ReadAll(resp.Body) // it is in memory
 	resp.Body = io.NopCloser(bytes.NewReader(body))
