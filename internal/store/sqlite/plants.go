@@ -12,6 +12,37 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
+// plantRow is a row of the table plants.
+type plantRow struct {
+	plant.Plant // ID, name and tag; see stamped for the others
+
+	version              int64 // random bits
+	createdAt, updatedAt int64 // microseconds since 1970
+}
+
+// stamped returns the plant with its ETag and times.
+func (r *plantRow) stamped() plant.Plant {
+	return r.Plant.Stamped(r.version, r.createdAt, r.updatedAt)
+}
+
+var plantColumns = columns[plantRow]{
+	{"id", func(r *plantRow) any { return &r.ID }},
+	{"name", func(r *plantRow) any { return &r.Name }},
+	{"tag", func(r *plantRow) any { return &r.Tag }},
+	{"version", func(r *plantRow) any { return &r.version }},
+	{"created_at", func(r *plantRow) any { return &r.createdAt }},
+	{"updated_at", func(r *plantRow) any { return &r.updatedAt }},
+}
+
+var (
+	insertPlantQuery = plantColumns.insert("plants") + " ON CONFLICT (id) DO NOTHING"
+	updatePlantQuery = plantColumns.update("plants")
+	selectPlants     = "SELECT " + plantColumns.names() + " FROM plants WHERE "
+	getPlantQuery    = selectPlants + "id = ?"
+	listAllQuery     = selectPlants + "id >= ? ORDER BY id"
+	listTaggedQuery  = selectPlants + "id >= ? AND tag = ? ORDER BY id"
+)
+
 // Create implements [plant.Store].
 func (s *Store) Create(ctx context.Context, p plant.Plant) error {
 	return s.write(ctx, func(conn *sqlite.Conn) error {
@@ -68,7 +99,8 @@ func (s *Store) Put(ctx context.Context, p plant.Plant, condition plant.Precondi
 			if err := condition.Check(nil); err != nil {
 				return err
 			}
-			stored, _, err = insertPlant(conn, p)
+			row, _, err := insertPlant(conn, p)
+			stored = row.stamped()
 			return err
 		}
 		if err != nil {
@@ -129,56 +161,41 @@ func createPlant(conn *sqlite.Conn, p plant.Plant) (inserted bool, err error) {
 	return false, nil
 }
 
-// insertPlant reports whether it stored p; if not, the ID is taken.
-func insertPlant(conn *sqlite.Conn, p plant.Plant) (plant.Plant, bool, error) {
-	stmt, err := conn.Prepare(`
-		INSERT INTO plants (id, name, tag, version, created_at, updated_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?5)
-		ON CONFLICT (id) DO NOTHING`)
+// insertPlant stores p unless its ID is taken, and reports whether it did.
+func insertPlant(conn *sqlite.Conn, p plant.Plant) (row plantRow, inserted bool, err error) {
+	stmt, err := conn.Prepare(insertPlantQuery)
 	if err != nil {
-		return p, false, err
+		return row, false, err
 	}
-	now, version := time.Now().UnixMicro(), int64(rand.Uint64())
-	bindPlant(stmt, p, version, now)
+	now := time.Now().UnixMicro()
+	row = plantRow{p, int64(rand.Uint64()), now, now}
+	plantColumns.bind(stmt, &row)
 	if err := run(stmt); err != nil {
-		return p, false, err
+		return row, false, err
 	}
-	return p.Stamped(version, now, now), conn.Changes() == 1, nil
+	return row, conn.Changes() == 1, nil
 }
 
-// updatePlant makes current what p says, if the precondition holds, and returns
+// updatePlant replaces current with p if the precondition holds, and returns
 // what is stored then.
 func updatePlant(conn *sqlite.Conn, current, p plant.Plant, condition plant.Precondition) (plant.Plant, error) {
 	if err := condition.Check(&current); err != nil || current.Same(p) {
 		return current, err
 	}
-	stmt, err := conn.Prepare(`
-		UPDATE plants SET name = ?2, tag = ?3, version = ?4, updated_at = ?5 WHERE id = ?1`)
+	stmt, err := conn.Prepare(updatePlantQuery)
 	if err != nil {
 		return plant.Plant{}, err
 	}
 	// The clock may have been set back.
-	now, version := max(time.Now().UnixMicro(), current.UpdatedAt.UnixMicro()), int64(rand.Uint64())
-	bindPlant(stmt, p, version, now)
-	return p.Stamped(version, current.CreatedAt.UnixMicro(), now), run(stmt)
-}
-
-func bindPlant(stmt *sqlite.Stmt, p plant.Plant, version, now int64) {
-	stmt.BindInt64(1, p.ID)
-	stmt.BindText(2, p.Name)
-	if p.Tag == nil {
-		stmt.BindNull(3)
-	} else {
-		stmt.BindText(3, *p.Tag)
-	}
-	stmt.BindInt64(4, version)
-	stmt.BindInt64(5, now)
+	now := max(time.Now().UnixMicro(), current.UpdatedAt.UnixMicro())
+	row := plantRow{p, int64(rand.Uint64()), current.CreatedAt.UnixMicro(), now}
+	plantColumns.bind(stmt, &row)
+	return row.stamped(), run(stmt)
 }
 
 // getPlant returns the plant with the given ID, or [plant.ErrNotFound].
 func getPlant(conn *sqlite.Conn, id int64) (plant.Plant, error) {
-	stmt, err := conn.Prepare(`
-		SELECT id, name, tag, version, created_at, updated_at FROM plants WHERE id = ?`)
+	stmt, err := conn.Prepare(getPlantQuery)
 	if err != nil {
 		return plant.Plant{}, err
 	}
@@ -190,14 +207,16 @@ func getPlant(conn *sqlite.Conn, id int64) (plant.Plant, error) {
 	case !found:
 		return plant.Plant{}, plant.ErrNotFound
 	}
-	return scanPlant(stmt), nil
+	var row plantRow
+	err = plantColumns.scan(stmt, &row)
+	return row.stamped(), err
 }
 
 func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more bool, err error) {
 	from := int64(math.MinInt64)
 	if page.After != nil {
 		if *page.After == math.MaxInt64 {
-			return nil, false, nil // nothing can follow
+			return nil, false, nil // no ID is greater
 		}
 		from = *page.After + 1
 	}
@@ -210,6 +229,7 @@ func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more 
 	if page.Tag != nil {
 		stmt.BindText(2, *page.Tag)
 	}
+	var row plantRow
 	for size := 0; ; {
 		found, err := stmt.Step()
 		if err != nil || !found {
@@ -218,33 +238,21 @@ func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more 
 		if len(plants) == page.Limit || size >= plant.MaxPageBytes {
 			return plants, true, nil
 		}
-		p := scanPlant(stmt)
-		plants = append(plants, p)
-		size += p.Size()
+		if err := plantColumns.scan(stmt, &row); err != nil {
+			return nil, false, err
+		}
+		plants = append(plants, row.stamped())
+		size += row.Size()
 	}
 }
 
-// listQuery returns the statement of a page. Its parameters are the least ID
+// listQuery returns the statement of a page. Its parameters are the lowest ID
 // and, if the page has one, the tag.
 func listQuery(page plant.Page) string {
 	if page.Tag != nil {
-		return `
-		SELECT id, name, tag, version, created_at, updated_at FROM plants
-		WHERE id >= ? AND tag = ? ORDER BY id`
+		return listTaggedQuery
 	}
-	return `
-		SELECT id, name, tag, version, created_at, updated_at FROM plants
-		WHERE id >= ? ORDER BY id`
-}
-
-// scanPlant reads a row of id, name, tag, version, created_at, updated_at.
-func scanPlant(stmt *sqlite.Stmt) plant.Plant {
-	p := plant.Plant{ID: stmt.ColumnInt64(0), Name: stmt.ColumnText(1)}
-	if !stmt.ColumnIsNull(2) {
-		tag := stmt.ColumnText(2)
-		p.Tag = &tag
-	}
-	return p.Stamped(stmt.ColumnInt64(3), stmt.ColumnInt64(4), stmt.ColumnInt64(5))
+	return listAllQuery
 }
 
 // run executes a statement that returns no rows and makes it ready for the

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -10,22 +9,34 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// tokenColumns is what scanToken reads.
-const tokenColumns = `id, name, scopes, secret_hash, created_at, expires_at, revoked_at,
-	last_used_at, old_secret_hash, old_secret_until`
+var tokenColumns = columns[token.Token]{
+	{"id", func(t *token.Token) any { return &t.ID }},
+	{"name", func(t *token.Token) any { return &t.Name }},
+	{"scopes", func(t *token.Token) any { return &t.Scopes }},
+	{"secret_hash", func(t *token.Token) any { return &t.SecretHash }},
+	{"created_at", func(t *token.Token) any { return &t.CreatedAt }},
+	{"expires_at", func(t *token.Token) any { return &t.ExpiresAt }},
+	{"revoked_at", func(t *token.Token) any { return &t.RevokedAt }},
+	{"last_used_at", func(t *token.Token) any { return &t.LastUsedAt }},
+	{"old_secret_hash", func(t *token.Token) any { return &t.OldSecretHash }},
+	{"old_secret_until", func(t *token.Token) any { return &t.OldSecretUntil }},
+}
+
+var (
+	insertTokenQuery = tokenColumns.insert("tokens")
+	updateTokenQuery = tokenColumns.update("tokens")
+	getTokenQuery    = "SELECT " + tokenColumns.names() + " FROM tokens WHERE id = ?"
+	listTokensQuery  = "SELECT " + tokenColumns.names() + " FROM tokens ORDER BY created_at, id"
+)
 
 // CreateToken implements [token.Store].
 func (s *Store) CreateToken(ctx context.Context, t token.Token) error {
 	return s.write(ctx, func(conn *sqlite.Conn) error {
-		stmt, err := conn.Prepare(`
-			INSERT INTO tokens (` + tokenColumns + `)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`)
+		stmt, err := conn.Prepare(insertTokenQuery)
 		if err != nil {
 			return err
 		}
-		bindToken(stmt, t)
-		stmt.BindInt64(5, t.CreatedAt.UnixMicro())
-		bindTime(stmt, 8, t.LastUsedAt)
+		tokenColumns.bind(stmt, &t)
 		return run(stmt)
 	})
 }
@@ -42,7 +53,7 @@ func (s *Store) Token(ctx context.Context, id string) (t token.Token, err error)
 // Tokens implements [token.Store].
 func (s *Store) Tokens(ctx context.Context) (all []token.Token, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		stmt, err := conn.Prepare(`SELECT ` + tokenColumns + ` FROM tokens ORDER BY created_at, id`)
+		stmt, err := conn.Prepare(listTokensQuery)
 		if err != nil {
 			return err
 		}
@@ -52,8 +63,8 @@ func (s *Store) Tokens(ctx context.Context) (all []token.Token, err error) {
 			if err != nil || !found {
 				return err
 			}
-			t, err := scanToken(stmt)
-			if err != nil {
+			var t token.Token
+			if err := tokenColumns.scan(stmt, &t); err != nil {
 				return err
 			}
 			all = append(all, t)
@@ -69,18 +80,16 @@ func (s *Store) UpdateToken(ctx context.Context, id string, change func(*token.T
 		if err != nil {
 			return err
 		}
-		if err := change(&t); err != nil {
+		changed := t
+		if err := change(&changed); err != nil {
 			return err
 		}
-		stmt, err := conn.Prepare(`
-			UPDATE tokens SET name = ?2, scopes = ?3, secret_hash = ?4, expires_at = ?6, revoked_at = ?7,
-				old_secret_hash = ?9, old_secret_until = ?10
-			WHERE id = ?1`)
+		changed.ID, changed.CreatedAt, changed.LastUsedAt = t.ID, t.CreatedAt, t.LastUsedAt
+		stmt, err := conn.Prepare(updateTokenQuery)
 		if err != nil {
 			return err
 		}
-		t.ID = id
-		bindToken(stmt, t)
+		tokenColumns.bind(stmt, &changed)
 		return run(stmt)
 	})
 }
@@ -109,7 +118,7 @@ func (s *Store) TouchTokens(ctx context.Context, used map[string]time.Time) erro
 
 // getToken returns the token with the given ID, or [token.ErrNotFound].
 func getToken(conn *sqlite.Conn, id string) (token.Token, error) {
-	stmt, err := conn.Prepare(`SELECT ` + tokenColumns + ` FROM tokens WHERE id = ?`)
+	stmt, err := conn.Prepare(getTokenQuery)
 	if err != nil {
 		return token.Token{}, err
 	}
@@ -121,61 +130,7 @@ func getToken(conn *sqlite.Conn, id string) (token.Token, error) {
 	case !found:
 		return token.Token{}, token.ErrNotFound
 	}
-	return scanToken(stmt)
-}
-
-// bindToken binds what may change in a token, and its ID, each in the place
-// that it has among tokenColumns.
-func bindToken(stmt *sqlite.Stmt, t token.Token) {
-	stmt.BindText(1, t.ID)
-	stmt.BindText(2, t.Name)
-	stmt.BindText(3, token.JoinScopes(t.Scopes, " "))
-	stmt.BindBytes(4, t.SecretHash[:])
-	bindTime(stmt, 6, t.ExpiresAt)
-	bindTime(stmt, 7, t.RevokedAt)
-	if t.OldSecretUntil.IsZero() {
-		stmt.BindNull(9)
-	} else {
-		stmt.BindBytes(9, t.OldSecretHash[:])
-	}
-	bindTime(stmt, 10, t.OldSecretUntil)
-}
-
-// scanToken reads a row of tokenColumns.
-func scanToken(stmt *sqlite.Stmt) (token.Token, error) {
-	t := token.Token{
-		ID:             stmt.ColumnText(0),
-		Name:           stmt.ColumnText(1),
-		Scopes:         token.SplitScopes(stmt.ColumnText(2)),
-		CreatedAt:      columnTime(stmt, 4),
-		ExpiresAt:      columnTime(stmt, 5),
-		RevokedAt:      columnTime(stmt, 6),
-		LastUsedAt:     columnTime(stmt, 7),
-		OldSecretUntil: columnTime(stmt, 9),
-	}
-	if n := stmt.ColumnLen(3); n != len(t.SecretHash) {
-		return token.Token{}, fmt.Errorf("sqlite: token %s has a hash of %d bytes", t.ID, n)
-	}
-	stmt.ColumnBytes(3, t.SecretHash[:])
-	if n := stmt.ColumnLen(8); n != 0 && n != len(t.OldSecretHash) {
-		return token.Token{}, fmt.Errorf("sqlite: token %s has an old hash of %d bytes", t.ID, n)
-	}
-	stmt.ColumnBytes(8, t.OldSecretHash[:])
-	return t, nil
-}
-
-// bindTime binds a time, and the zero time as NULL.
-func bindTime(stmt *sqlite.Stmt, param int, t time.Time) {
-	if t.IsZero() {
-		stmt.BindNull(param)
-		return
-	}
-	stmt.BindInt64(param, t.UnixMicro())
-}
-
-func columnTime(stmt *sqlite.Stmt, col int) time.Time {
-	if stmt.ColumnIsNull(col) {
-		return time.Time{}
-	}
-	return time.UnixMicro(stmt.ColumnInt64(col)).UTC()
+	var t token.Token
+	err = tokenColumns.scan(stmt, &t)
+	return t, err
 }

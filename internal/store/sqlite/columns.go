@@ -1,0 +1,123 @@
+package sqlite
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// columns lists the columns of a table, each with the field of a row that holds
+// its value. Every statement, bind and scan is made from such a list, so a new
+// column is one line there. The first column is the primary key.
+type columns[Row any] []struct {
+	name  string
+	field func(*Row) any // a pointer; bindValue lists the types
+}
+
+// names returns the columns as a SELECT lists them.
+func (c columns[Row]) names() string {
+	names := make([]string, len(c))
+	for i := range c {
+		names[i] = c[i].name
+	}
+	return strings.Join(names, ", ")
+}
+
+// insert returns a statement that inserts a row.
+func (c columns[Row]) insert(table string) string {
+	return "INSERT INTO " + table + " (" + c.names() + ") VALUES (?" + strings.Repeat(", ?", len(c)-1) + ")"
+}
+
+// update returns a statement that replaces the row that has the same key.
+func (c columns[Row]) update(table string) string {
+	set := make([]string, len(c))
+	for i := range c {
+		set[i] = fmt.Sprintf("%s = ?%d", c[i].name, i+1)
+	}
+	return "UPDATE " + table + " SET " + strings.Join(set[1:], ", ") + " WHERE " + set[0]
+}
+
+// bind binds a row to the parameters of insert or update.
+func (c columns[Row]) bind(stmt *sqlite.Stmt, row *Row) {
+	for i := range c {
+		bindValue(stmt, i+1, c[i].field(row))
+	}
+}
+
+// scan reads a row of names. It sets every field that has a column.
+func (c columns[Row]) scan(stmt *sqlite.Stmt, row *Row) error {
+	for i := range c {
+		if err := scanValue(stmt, i, c[i].field(row)); err != nil {
+			return fmt.Errorf("sqlite: column %s: %w", c[i].name, err)
+		}
+	}
+	return nil
+}
+
+// bindValue binds the value that field points to. NULL is a nil string, a zero
+// time and a hash of zeros.
+func bindValue(stmt *sqlite.Stmt, param int, field any) {
+	switch v := field.(type) {
+	case *int64:
+		stmt.BindInt64(param, *v)
+	case *string:
+		stmt.BindText(param, *v)
+	case **string:
+		if *v == nil {
+			stmt.BindNull(param)
+		} else {
+			stmt.BindText(param, **v)
+		}
+	case *time.Time:
+		if v.IsZero() {
+			stmt.BindNull(param)
+		} else {
+			stmt.BindInt64(param, v.UnixMicro())
+		}
+	case *[]token.Scope:
+		stmt.BindText(param, token.JoinScopes(*v, " "))
+	case *[32]byte:
+		if *v == [32]byte{} {
+			stmt.BindNull(param)
+		} else {
+			stmt.BindBytes(param, v[:])
+		}
+	default:
+		panic(fmt.Sprintf("sqlite: no column has the type %T", field))
+	}
+}
+
+// scanValue is the inverse of bindValue.
+func scanValue(stmt *sqlite.Stmt, col int, field any) error {
+	switch v := field.(type) {
+	case *int64:
+		*v = stmt.ColumnInt64(col)
+	case *string:
+		*v = stmt.ColumnText(col)
+	case **string:
+		*v = nil
+		if !stmt.ColumnIsNull(col) {
+			*v = new(stmt.ColumnText(col))
+		}
+	case *time.Time:
+		*v = time.Time{}
+		if !stmt.ColumnIsNull(col) {
+			*v = time.UnixMicro(stmt.ColumnInt64(col)).UTC()
+		}
+	case *[]token.Scope:
+		*v = token.SplitScopes(stmt.ColumnText(col))
+	case *[32]byte:
+		*v = [32]byte{}
+		if n := stmt.ColumnLen(col); n != len(v) && !stmt.ColumnIsNull(col) {
+			return fmt.Errorf("a hash has %d bytes, want %d", n, len(v))
+		}
+		stmt.ColumnBytes(col, v[:])
+	default:
+		panic(fmt.Sprintf("sqlite: no column has the type %T", field))
+	}
+	return nil
+}
