@@ -42,9 +42,23 @@ func lacksScope(s token.Scope) *failure {
 func (v validator) authenticate(ctx context.Context, h http.Header, r *http.Request) (token.Token, error) {
 	caller, err := v.identify(ctx, r)
 	if err == errBadCredentials || errors.Is(err, token.ErrInvalid) {
-		return token.Token{}, v.failedAuth.failed(h, r, err)
+		return token.Token{}, v.countFailedAuth(h, r, err)
 	}
 	return caller, err
+}
+
+// countFailedAuth counts bad credentials of an address and returns their error:
+// err, or errTooManyFailures beyond the limit.
+func (v validator) countFailedAuth(h http.Header, r *http.Request, err error) error {
+	if v.failedAuth == nil {
+		return err
+	}
+	left, ok := v.failedAuth.allow(addressOf(r))
+	if ok {
+		return err
+	}
+	left.refuse(h)
+	return errTooManyFailures
 }
 
 func (v validator) identify(ctx context.Context, r *http.Request) (token.Token, error) {

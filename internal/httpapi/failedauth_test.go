@@ -8,17 +8,18 @@ import (
 	"time"
 )
 
-// An address beyond its quota of bad credentials gets 429, other addresses do
-// not, and the quota comes back.
-func TestFailedCredentials(t *testing.T) {
+// An address beyond its limit gets 429, other addresses do not, and the limit
+// comes back.
+func TestFailedAuthLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newFailedAuthLimiter(Rate{Limit: 2, Per: 2 * time.Second})
+		v := validator{failedAuth: newFailedAuthLimiters(Rate{Limit: 2, Per: 2 * time.Second})}
+		began := time.Now()
 		fails := func(addr string, want error) {
 			t.Helper()
 			r := httptest.NewRequest(http.MethodGet, "/plants", nil)
 			r.RemoteAddr = addr
-			if got := s.failed(http.Header{}, r, errBadCredentials); got != want {
-				t.Errorf("at %v %s gets %v, want %v", s.quota.now(), addr, got, want)
+			if got := v.countFailedAuth(http.Header{}, r, errBadCredentials); got != want {
+				t.Errorf("at %v %s gets %v, want %v", time.Since(began), addr, got, want)
 			}
 		}
 		const bad, other = "192.0.2.1:1", "192.0.2.2:1"

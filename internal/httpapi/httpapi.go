@@ -96,8 +96,8 @@ func New(opts Options) (http.Handler, error) {
 			tokens:     opts.Tokens,
 			failures:   failures,
 			maxBody:    opts.MaxBody,
-			failedAuth: newFailedAuthLimiter(opts.FailedAuth),
-			rateLimit:  newRateLimit(opts.RateLimit),
+			failedAuth: newFailedAuthLimiters(opts.FailedAuth),
+			rateLimit:  newLimiters[string](opts.RateLimit, 0),
 			inFlight:   newInFlight(opts.MaxInFlight),
 		}.validate)
 		plantserver.HandlerWithOptions(strict, plantserver.ChiServerOptions{

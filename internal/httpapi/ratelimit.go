@@ -1,65 +1,96 @@
 package httpapi
 
 import (
+	"math"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/internal/token"
 )
 
 var errTooManyRequests = fail(plantapi.CodeTooManyRequests, "too many requests with this token, try again later")
 
-// rateLimit limits the requests of each token. Tokens are counted once their
-// scope is known to be right, so a stranger has no quota and cannot use up
-// anybody's, and there are never more quotas than tokens.
-type rateLimit struct {
-	quota quota
-
-	mu sync.Mutex
-	// When the quota of each token is whole again, by its id. What was not
-	// touched for a window is whole and as good as forgotten, so the old ones
-	// are dropped each time a window is over.
-	young, old map[string]time.Duration
-	turned     time.Duration
+// Rate is how often something may happen: Limit times at once, and as many times
+// again in each Per, evenly. The zero Rate is no limit.
+type Rate struct {
+	Limit int           // at least 1
+	Per   time.Duration // at least a microsecond for each of Limit
 }
 
-// newRateLimit returns nil, which limits nothing, for the zero Rate.
-func newRateLimit(r Rate) *rateLimit {
+// limiters holds a rate limiter for each key. A limiter that was not used for Per
+// is full again, and is dropped. The type is of our own because golang.org/x/time
+// limits one thing, and a cache with a time to live would also drop limiters that
+// are in use.
+type limiters[K comparable] struct {
+	Rate
+	most int // dropped earlier when there are about as many; 0: no bound
+
+	mu         sync.Mutex
+	young, old map[K]*rate.Limiter // used since turned, and in the time before
+	turned     time.Time
+}
+
+// newLimiters returns nil, which limits nothing, for the zero Rate.
+func newLimiters[K comparable](r Rate, most int) *limiters[K] {
 	if r.Limit == 0 {
 		return nil
 	}
-	return &rateLimit{quota: newQuota(r), young: map[string]time.Duration{}}
+	return &limiters[K]{Rate: r, most: most, young: map[K]*rate.Limiter{}, turned: time.Now()}
 }
 
-// count counts a request against the quota of its token, and says in the
-// headers of the answer what is left.
-func (l *rateLimit) count(h http.Header, caller token.Token) error {
-	if l == nil {
-		return nil
-	}
-	whole, now, ok := l.take(caller.ID)
-	if !ok {
-		l.quota.refuse(h, whole, now)
-		return errTooManyRequests
-	}
-	l.quota.describe(h, whole, now)
-	return nil
-}
-
-func (l *rateLimit) take(id string) (whole, now time.Duration, ok bool) {
+// allow reports whether something may happen for the key, and counts it if so.
+func (l *limiters[K]) allow(key K) (quota, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now = l.quota.now() // under the lock, or the clock of a quota could go back
-	if now-l.turned >= l.quota.window {
-		l.young, l.old, l.turned = make(map[string]time.Duration, len(l.young)), l.young, now
+	now := time.Now() // with the lock: a limiter whose time goes back counts time twice
+	limiter := l.of(key, now)
+	ok := limiter.AllowN(now, 1)
+	return quota{l.Rate, limiter.TokensAt(now)}, ok
+}
+
+// of returns the limiter of a key. It needs the lock.
+func (l *limiters[K]) of(key K, now time.Time) *rate.Limiter {
+	if now.Sub(l.turned) >= l.Per || l.most > 0 && len(l.young) >= l.most/2 {
+		l.young, l.old, l.turned = map[K]*rate.Limiter{}, l.young, now
 	}
-	whole, known := l.young[id]
-	if !known {
-		whole = l.old[id]
+	limiter := l.young[key]
+	if limiter == nil {
+		limiter = l.old[key]
 	}
-	whole, ok = l.quota.take(whole, now)
-	l.young[id] = whole
-	return whole, now, ok
+	if limiter == nil {
+		limiter = rate.NewLimiter(rate.Limit(float64(l.Limit)/l.Per.Seconds()), l.Limit)
+	}
+	l.young[key] = limiter
+	return limiter
+}
+
+// quota is what is left of a Rate.
+type quota struct {
+	Rate
+	left float64
+}
+
+// describe sets the headers that say what is left. Their names are in the canonical
+// form of net/http, which saves an allocation for each.
+func (q quota) describe(h http.Header) {
+	h.Set("Ratelimit-Limit", strconv.Itoa(q.Limit))
+	h.Set("Ratelimit-Remaining", strconv.Itoa(int(max(q.left, 0)+1e-6))) // left is not exact
+	h.Set("Ratelimit-Reset", strconv.Itoa(q.seconds(float64(q.Limit))))
+}
+
+// refuse sets the headers of a response that refuses a request.
+func (q quota) refuse(h http.Header) {
+	q.describe(h)
+	h.Set("Retry-After", strconv.Itoa(max(q.seconds(1), 1)))
+}
+
+// seconds is the time until so many are left. It is rounded up, so that a client
+// that waits for so long does not come too early.
+func (q quota) seconds(left float64) int {
+	seconds := (left - q.left) * q.Per.Seconds() / float64(q.Limit)
+	return int(math.Ceil(seconds - 1e-6))
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/plantstore/plantstore/internal/token"
@@ -20,8 +21,8 @@ type validator struct {
 	tokens     *token.Verifier
 	failures   failures
 	maxBody    int64
-	failedAuth *failedAuthLimiter
-	rateLimit  *rateLimit
+	failedAuth *limiters[netip.Prefix]
+	rateLimit  *limiters[string] // by the id of a token
 	inFlight   *inFlight
 }
 
@@ -62,10 +63,26 @@ func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if !caller.Allows(op.scope) {
 		return lacksScope(op.scope)
 	}
-	if err := v.rateLimit.count(w.Header(), caller); err != nil {
+	if err := v.limitRate(w.Header(), caller); err != nil {
 		return err
 	}
 	return v.inFlight.enter(ctx, recorderOf(w))
+}
+
+// limitRate counts a request against the limit of its token, and says in the
+// headers of the response what is left. Only authorized requests count, so there
+// are never more limiters than tokens, and no client uses up the limit of another.
+func (v validator) limitRate(h http.Header, t token.Token) error {
+	if v.rateLimit == nil {
+		return nil
+	}
+	left, ok := v.rateLimit.allow(t.ID)
+	if !ok {
+		left.refuse(h)
+		return errTooManyRequests
+	}
+	left.describe(h)
+	return nil
 }
 
 // check asks what is being sent.
