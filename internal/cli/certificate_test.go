@@ -172,7 +172,7 @@ func TestPrintedCurlTLS(t *testing.T) {
 			}
 			words := split(t, line, nil)
 			transport := trusting(t, filepath.Join(dir, "cert.pem"))
-			again, err := launch(dir, nil, "--addr", strings.TrimPrefix(r.url, "https://"), "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
+			again, err := launch(dir, []string{"PLANTSTORE_TOKEN=" + r.token}, "--addr", strings.TrimPrefix(r.url, "https://"), "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -345,7 +345,7 @@ func TestStopHTTP2(t *testing.T) {
 	r.end(t, syscall.SIGTERM)
 	clients.Wait()
 
-	again, err := launch(dir, nil, "--addr", "127.0.0.1:0")
+	again, err := launch(dir, []string{"PLANTSTORE_TOKEN=" + r.token}, "--addr", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
