@@ -19,17 +19,16 @@ import (
 func backupCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:      "backup",
-		Usage:     "copy the store to a file, also while it is served",
+		Usage:     "copy the store to a file, also while the service runs",
 		ArgsUsage: "FILE",
-		Description: "FILE holds the state of one moment, has been checked, and is whole or absent. It must not exist,\n" +
-			"unless --replace is given.\n" +
-			"Nobody waits for it: requests go on being answered.\n\n" +
+		Description: "The copy is a consistent snapshot, and its integrity is checked. If the command fails, there is no\n" +
+			"FILE. FILE must not exist, unless --replace is given. The service is not blocked.\n\n" +
 			"   plantstore backup --store plantstore.db monday.db",
 		Flags: []cli.Flag{
 			storeFlag("copy the plants and tokens of `STORE`"),
 			&cli.BoolFlag{
 				Name:    "replace",
-				Usage:   "replace FILE if it exists, once the backup is checked; if that fails, FILE stays as it is",
+				Usage:   "replace FILE after the new backup has been checked; FILE is unchanged if the backup fails",
 				Sources: cli.EnvVars("PLANTSTORE_REPLACE"),
 			},
 		},
@@ -42,7 +41,7 @@ func backupCommand(sys system) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if file == "-" { // a stream can be neither checked nor withdrawn
+			if file == "-" { // a stream can be neither checked nor removed
 				return errors.New("backup cannot write to stdout: name a FILE")
 			}
 			replace := cmd.Bool("replace")
@@ -56,13 +55,13 @@ func backupCommand(sys system) *cli.Command {
 // oneFile returns the only argument of a command.
 func oneFile(cmd *cli.Command) (string, error) {
 	if cmd.Args().Len() != 1 || cmd.Args().First() == "" {
-		return "", fmt.Errorf("%s takes one FILE, got %d (%s --help)", cmd.Name, cmd.Args().Len(), cmd.FullName())
+		return "", fmt.Errorf("%s takes one FILE, got %d arguments (%s --help shows an example)", cmd.Name, cmd.Args().Len(), cmd.FullName())
 	}
 	return cmd.Args().First(), nil
 }
 
-// copyStore runs a copy of a store file, with a progress bar on a terminal, and
-// prints the result.
+// copyStore copies a store file with run. It shows a progress bar on a
+// terminal, and prints the result.
 func copyStore(sys system, from, to, what string, run func(progress func(done, total int64)) error) error {
 	bar := newBar(sys.stderr, what)
 	err := run(func(done, total int64) {
@@ -81,7 +80,7 @@ func copyStore(sys system, from, to, what string, run func(progress func(done, t
 	return nil
 }
 
-// newBar returns a progress bar in bytes, which is seen on a terminal only.
+// newBar returns a progress bar in bytes, which is shown on a terminal only.
 func newBar(w io.Writer, what string) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(1,
 		progressbar.OptionSetWriter(w),

@@ -8,7 +8,7 @@ import (
 	"github.com/plantstore/plantstore/internal/docs"
 )
 
-// parseBaseURL reads the address of --base-url, if there is one.
+// parseBaseURL parses the value of --base-url; it returns nil if that is empty.
 func parseBaseURL(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
@@ -16,7 +16,7 @@ func parseBaseURL(text string) (*url.URL, error) {
 	u, err := docs.ParseBaseURL(text)
 	if err != nil {
 		if strings.Contains(text, "@") {
-			return nil, fmt.Errorf("--base-url: %w", err) // it may hold a password
+			return nil, fmt.Errorf("--base-url: %w", err) // text may contain a password
 		}
 		return nil, fmt.Errorf("--base-url %s: %w", text, err)
 	}

@@ -1,5 +1,5 @@
 // Package cli is the command line of the program: every command and its flags
-// are declared in a file of its own. A command checks what was typed and calls
+// are declared in a file of its own. A command checks its arguments and calls
 // the package that does the work: internal/server for serve, internal/transfer
 // for import and export, a store for the others.
 package cli
@@ -20,20 +20,20 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// system is the outside world as the commands see it.
+// system is what the commands use of the operating system.
 type system struct {
 	getenv         func(string) string
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	version        string // of a release; empty: see thisBuild
+	version        string // of a release; thisBuild finds it out if it is empty
 }
 
-// Main runs the program and returns its exit status. A release gives its version;
-// without one the build information has it.
+// Main runs the program and returns its exit status. The version is that of a
+// release; if it is empty, the build information has it.
 func Main(version string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	// A second signal finds no handler and quits at once.
+	// Without a handler a second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
 
 	sys := system{version: version, getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
@@ -41,7 +41,7 @@ func Main(version string) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(sys.stderr, "plantstore:", sys.redact(err.Error())) // it may quote what was typed
+	fmt.Fprintln(sys.stderr, "plantstore:", sys.redact(err.Error())) // it may quote a password or a token
 	if e, ok := errors.AsType[statusError](err); ok {
 		return e.status
 	}
@@ -58,7 +58,7 @@ const (
 	statusRefused     = 2
 	statusUnavailable = 3
 	statusToken       = 4
-	statusStopped     = 130 // the same as of a program that Ctrl-C ends
+	statusStopped     = 130 // what a shell reports after Ctrl-C
 )
 
 // statusError is an error with its exit status.
@@ -73,9 +73,9 @@ func (e statusError) Unwrap() error { return e.error }
 func run(ctx context.Context, sys system, args []string) error {
 	root := &cli.Command{
 		Name:        "plantstore",
-		Usage:       "keep plants, over HTTP",
+		Usage:       "an HTTP service that stores plants",
 		Version:     thisBuild(sys).Version,
-		Description: "To begin: plantstore serve --print-token",
+		Description: "To try it: plantstore serve --print-token",
 		Writer:      sys.stdout,
 		ErrWriter:   sys.stderr,
 		Commands: []*cli.Command{

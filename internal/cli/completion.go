@@ -23,15 +23,15 @@ import (
 //go:embed completion
 var completionScripts embed.FS
 
-// choices are the values of the flags that take one of a few.
+// choices are the values of the flags that take one of a few values.
 var choices = map[string][]string{
 	"format":       {string(transfer.CSV), string(transfer.NDJSON)},
 	"log-requests": {logFailed, logAll},
 	"scope":        {string(token.Read), string(token.Write), "read,write"},
 }
 
-// complete prints what may come next. The last word that was typed is there if
-// it is a flag.
+// complete prints the possible next words. The command line ends with the word
+// that is being completed if that is a flag.
 func complete(ctx context.Context, cmd *cli.Command) {
 	word := ""
 	if len(os.Args) > 1 {
@@ -50,8 +50,8 @@ func complete(ctx context.Context, cmd *cli.Command) {
 		}
 		return
 	}
-	// The library gives every command the command help, also where a file or an
-	// ID is expected.
+	// The library adds the command help to every command, also where a file or
+	// an ID is expected.
 	isOwn := func(sub *cli.Command) bool { return sub.Name != "help" }
 	isFlag := func(arg string) bool { return strings.HasPrefix(arg, "-") }
 	if slices.ContainsFunc(cmd.Args().Slice(), isFlag) || slices.ContainsFunc(cmd.Commands, isOwn) {
@@ -59,11 +59,12 @@ func complete(ctx context.Context, cmd *cli.Command) {
 	}
 }
 
-// configureCompletion makes a command for users of what the library offers.
+// configureCompletion lists the completion command of the library in the help,
+// and makes it print our scripts.
 func configureCompletion(cmd *cli.Command) {
 	cmd.Hidden = false
-	cmd.Usage = "print a script that lets a shell complete commands, flags and files"
-	cmd.Description = "In bash, for this session; in ~/.bashrc, for every one:\n\n" +
+	cmd.Usage = "print a script that completes commands, flags and files in a shell"
+	cmd.Description = "In bash, for this session, or in ~/.bashrc for every session:\n\n" +
 		"   source <(plantstore completion bash)\n\n" +
 		"In zsh, in ~/.zshrc after compinit:\n\n" +
 		"   source <(plantstore completion zsh)\n\n" +

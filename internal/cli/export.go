@@ -17,19 +17,19 @@ import (
 func exportCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:      "export",
-		Usage:     "write every plant of a running service to a file",
+		Usage:     "export all plants of a running service to a file",
 		ArgsUsage: "[FILE]",
-		Description: "Without FILE, or with -, the plants go to stdout, as CSV unless --format says otherwise. They are\n" +
-			"in the order of their ids, and plantstore import reads them back byte for byte. The token comes\n" +
-			"from PLANTSTORE_TOKEN or --token-file and needs the scope read.\n\n" +
-			"FILE appears once it is complete; one of that name is replaced then.\n\n" +
-			"The exit status is 0, 3 if the service is not available, 4 if it does not accept the token, 130\n" +
-			"after Ctrl-C, and 1 for any other failure.\n\n" +
+		Description: "Without FILE, or with -, the plants go to stdout, as CSV unless --format is given. They are sorted\n" +
+			"by id, and plantstore import reads them back byte for byte. The token in PLANTSTORE_TOKEN or\n" +
+			"--token-file needs the scope read.\n\n" +
+			"FILE is created, or replaced, when the export is complete.\n\n" +
+			"The exit status is 0 on success, 3 if the service is not available, 4 if it does not accept the\n" +
+			"token, 130 after Ctrl-C, and 1 for any other failure.\n\n" +
 			"   PLANTSTORE_TOKEN=pst_… plantstore export plants.csv",
 		Flags: append([]cli.Flag{formatFlag("write")}, serverFlags()...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.NArg() > 1 {
-				return fmt.Errorf("export takes the name of one file, got %q too", cmd.Args().Get(1))
+				return fmt.Errorf("export takes at most one FILE, got %d arguments", cmd.NArg())
 			}
 			name, otherwise := cmd.Args().First(), transfer.Format("")
 			if name == "" || name == "-" {
@@ -48,7 +48,7 @@ func exportCommand(sys system) *cli.Command {
 	}
 }
 
-// exportFile writes every plant to a file and says how many there were.
+// exportFile writes every plant to a file and prints how many there are.
 func exportFile(ctx context.Context, sys system, service *transfer.Service, name string, format transfer.Format) error {
 	out, keep, err := createOutput(sys, name)
 	if err != nil {
@@ -61,7 +61,7 @@ func exportFile(ctx context.Context, sys system, service *transfer.Service, name
 	err = keep(err)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return statusError{errors.New("export: stopped before the last plant"), statusStopped}
+		return statusError{errors.New("export: stopped before it was complete: run it again"), statusStopped}
 	case err != nil:
 		return withStatus(fmt.Errorf("export: %w", err))
 	}
@@ -69,9 +69,8 @@ func exportFile(ctx context.Context, sys system, service *transfer.Service, name
 	return nil
 }
 
-// createOutput opens what the plants are written to. To keep it, given the
-// error of the writing, is the last thing to do: a file that is not complete
-// never has the name that was asked for.
+// createOutput opens the output. Call keep last, with the error of the writes:
+// it renames the file, so that an incomplete file never has the given name.
 func createOutput(sys system, name string) (out io.Writer, keep func(error) error, err error) {
 	if name == "-" {
 		return sys.stdout, func(err error) error { return err }, nil

@@ -9,7 +9,7 @@ import (
 // noAdmin is the --admin-addr of a service without an admin listener.
 const noAdmin = "off"
 
-// addrFlag is --addr, for every command that has to do with the public listener.
+// addrFlag is --addr, for the commands that use the public listener.
 func addrFlag(usage string) cli.Flag {
 	return &cli.StringFlag{
 		Name:    "addr",
@@ -19,8 +19,7 @@ func addrFlag(usage string) cli.Flag {
 	}
 }
 
-// adminFlag is --admin-addr, for every command that has to do with the admin
-// listener.
+// adminFlag is --admin-addr, for the commands that use the admin listener.
 func adminFlag(usage string) cli.Flag {
 	return &cli.StringFlag{
 		Name:    "admin-addr",
@@ -30,7 +29,7 @@ func adminFlag(usage string) cli.Flag {
 	}
 }
 
-// adminAddr is the address of the admin listener; empty if there is none.
+// adminAddr returns the address of the admin listener; empty if there is none.
 func adminAddr(cmd *cli.Command) string {
 	if addr := cmd.String("admin-addr"); addr != noAdmin {
 		return addr
@@ -38,10 +37,10 @@ func adminAddr(cmd *cli.Command) string {
 	return ""
 }
 
-// keepIn is what --store means to a command that works on a whole store.
-const keepIn = "keep plants and tokens in `STORE`: a path, sqlite:PATH, sqlite::memory: (gone at the end), or postgres://…"
+// anyStore is the usage of --store for a command that takes every kind of store.
+const anyStore = "use `STORE` for plants and tokens: a path, sqlite:PATH, sqlite::memory: (keeps nothing), or postgres://…"
 
-// storeFlag is --store, for every command that needs a store.
+// storeFlag is --store, for the commands that use a store.
 func storeFlag(usage string) cli.Flag {
 	return &cli.StringFlag{
 		Name:    "store",

@@ -14,23 +14,23 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// healthTime is how long a healthy service may take to say so.
+// healthTime is how long a healthy service may take to respond.
 const healthTime = 3 * time.Second
 
 func healthcheckCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "healthcheck",
-		Usage: "ask the service on this machine how it is",
-		Description: "For containers, which may have no shell and no curl. The exit status is 0 if the service is well,\n" +
-			"and 1 with the reason otherwise. It reads the settings that serve reads: with an admin listener\n" +
-			"it asks there whether the service is ready, and otherwise whether it answers at all.\n\n" +
+		Usage: "check whether the service on this machine is healthy",
+		Description: "For containers without a shell or curl. The exit status is 0 if the service is healthy; otherwise it\n" +
+			"is 1, and stderr has the reason. The settings are those of serve: with an admin listener it checks\n" +
+			"that the service is ready, otherwise that it responds.\n\n" +
 			"   HEALTHCHECK CMD [\"/plantstore\", \"healthcheck\"]",
 		Flags: []cli.Flag{
-			addrFlag("ask the service at `HOST:PORT`, if it has no admin listener"),
-			adminFlag("ask the admin listener at `HOST:PORT`; off if there is none"),
+			addrFlag("check the service at `HOST:PORT`, if it has no admin listener"),
+			adminFlag("check the admin listener at `HOST:PORT`, or off if there is none"),
 			&cli.StringFlag{
 				Name:    "tls-cert",
-				Usage:   "speak TLS to --addr, whatever certificate it has, because serve has one in `FILE`",
+				Usage:   "use TLS for --addr if serve has a certificate in `FILE`; any certificate is accepted",
 				Sources: cli.EnvVars("PLANTSTORE_TLS_CERT"),
 			},
 		},
@@ -40,12 +40,12 @@ func healthcheckCommand(sys system) *cli.Command {
 			}
 			ctx, cancel := context.WithTimeout(ctx, healthTime)
 			defer cancel()
-			said := "answers"
+			said := "responding"
 			var err error
 			if admin := adminAddr(cmd); admin != "" {
-				said, err = askReady(ctx, admin)
+				said, err = getReady(ctx, admin)
 			} else {
-				err = askAnything(ctx, cmd.String("addr"), cmd.String("tls-cert") != "")
+				err = checkResponds(ctx, cmd.String("addr"), cmd.String("tls-cert") != "")
 			}
 			if err != nil {
 				return fmt.Errorf("healthcheck: %w", err)
@@ -56,9 +56,9 @@ func healthcheckCommand(sys system) *cli.Command {
 	}
 }
 
-// askReady asks the admin listener for readiness, and returns what it says.
-func askReady(ctx context.Context, addr string) (string, error) {
-	resp, err := ask(ctx, http.MethodGet, "http", addr, "/readyz")
+// getReady requests /readyz from the admin listener and returns its text.
+func getReady(ctx context.Context, addr string) (string, error) {
+	resp, err := send(ctx, http.MethodGet, "http", addr, "/readyz")
 	if err != nil {
 		return "", fmt.Errorf("the admin listener: %w", err)
 	}
@@ -71,28 +71,28 @@ func askReady(ctx context.Context, addr string) (string, error) {
 	return said, err
 }
 
-// askAnything asks the public listener for what needs no token.
-func askAnything(ctx context.Context, addr string, withTLS bool) error {
+// checkResponds sends a request that needs no token to the public listener.
+func checkResponds(ctx context.Context, addr string, withTLS bool) error {
 	scheme := "http"
 	if withTLS {
 		scheme = "https"
 	}
-	resp, err := ask(ctx, http.MethodOptions, scheme, addr, "/plants")
+	resp, err := send(ctx, http.MethodOptions, scheme, addr, "/plants")
 	if err != nil {
 		return err
 	}
 	resp.Body.Close()
 	switch resp.StatusCode {
-	case http.StatusNoContent, http.StatusServiceUnavailable: // who is busy is not ill
+	case http.StatusNoContent, http.StatusServiceUnavailable: // a busy service is healthy
 	default:
-		return fmt.Errorf("%s answers %s: is it this service?", addr, resp.Status)
+		return fmt.Errorf("%s responded with %s, which is not a response of plantstore: check --addr", addr, resp.Status)
 	}
 	return nil
 }
 
-// ask sends a request to where a listener of this machine was told to listen,
-// which may be every address that it has.
-func ask(ctx context.Context, method, scheme, addr, path string) (*http.Response, error) {
+// send sends a request to the address that a listener of this machine has,
+// which may be 0.0.0.0.
+func send(ctx context.Context, method, scheme, addr, path string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, scheme+"://localhost"+path, nil)
 	if err != nil {
 		return nil, err
@@ -101,15 +101,15 @@ func ask(ctx context.Context, method, scheme, addr, path string) (*http.Response
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, network, addr)
 		},
-		// The certificate is for the name by which others know the service. Who
-		// could stand in for it on this machine could stop it as well, and
-		// nothing is sent that would be secret.
+		// The certificate is for the public name of the service, so it cannot be
+		// verified here. Nothing secret is sent, and a program that could
+		// impersonate the service on this machine could also stop it.
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
 		DisableKeepAlives: true,
 	}
 	resp, err := transport.RoundTrip(req)
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("no answer from %s within %v", addr, healthTime)
+		return nil, fmt.Errorf("no response from %s within %v", addr, healthTime)
 	}
 	return resp, err
 }

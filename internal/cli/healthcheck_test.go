@@ -44,7 +44,7 @@ func TestHealthcheckOfSilentService(t *testing.T) {
 	defer silent.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := askAnything(ctx, silent.Addr().String(), false); err == nil || !strings.HasPrefix(err.Error(), "no answer from ") {
-		t.Errorf("askAnything = %v, want that there is no answer", err)
+	if err := checkResponds(ctx, silent.Addr().String(), false); err == nil || !strings.HasPrefix(err.Error(), "no response from ") {
+		t.Errorf("checkResponds = %v, want that there is no response", err)
 	}
 }

@@ -17,16 +17,16 @@ import (
 func importCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:      "import",
-		Usage:     "store the plants of a file through a running service",
+		Usage:     "import plants from a file into a running service",
 		ArgsUsage: "FILE",
-		Description: "FILE is CSV, with a first line that names its columns (id, name and, if you like, tag, in any\n" +
-			"order), or NDJSON, a JSON object in each line; - is stdin. In CSV a field with nothing in it is no\n" +
-			"tag, and \"\" is an empty tag. The token comes from PLANTSTORE_TOKEN or --token-file and needs the\n" +
-			"scope write.\n\n" +
-			"A row that cannot be stored is named with its line and the reason, and costs no other. Nothing is\n" +
-			"overwritten or stored twice, so an import that was stopped is completed by running it again. The\n" +
-			"file of --rejects has the refused rows, in the order of FILE and with the columns, or members, line\n" +
-			"and reason before the others: correct it and import it as it is, import takes no notice of them.\n\n" +
+		Description: "FILE is CSV or NDJSON; - is stdin. CSV begins with a line of column names: id, name and optionally\n" +
+			"tag, in any order. An empty field is no tag, and \"\" is an empty tag. NDJSON has one JSON object per\n" +
+			"line. The token in PLANTSTORE_TOKEN or --token-file needs the scope write.\n\n" +
+			"A row that cannot be stored is reported with its line and the reason; the other rows are stored.\n" +
+			"Nothing is overwritten or stored twice, so you can run a stopped import again to complete it. The\n" +
+			"file of --rejects has the refused rows in the order of FILE, each with its line and the reason in\n" +
+			"two more columns (or members). Correct the rows and import that file as it is: import ignores these\n" +
+			"columns.\n\n" +
 			"The exit status is 0 if every row is stored, 2 if rows were refused, 3 if the service is not\n" +
 			"available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any other failure.\n\n" +
 			"   PLANTSTORE_TOKEN=pst_… plantstore import species.csv",
@@ -34,7 +34,7 @@ func importCommand(sys system) *cli.Command {
 			formatFlag("read"),
 			&cli.StringFlag{
 				Name:    "rejects",
-				Usage:   "write the rows that were refused to `FILE`, with line and reason, in the format of the other",
+				Usage:   "write the refused rows to `FILE`, with line and reason, in the format of the imported file",
 				Sources: cli.EnvVars("PLANTSTORE_REJECTS"),
 			},
 		}, serverFlags()...),
@@ -60,13 +60,13 @@ func importCommand(sys system) *cli.Command {
 func formatFlag(verb string) cli.Flag {
 	return &cli.StringFlag{
 		Name:    "format",
-		Usage:   verb + " `FORMAT`, csv or ndjson, whatever the file is called",
+		Usage:   verb + " `FORMAT`, csv or ndjson (default: by the extension of FILE)",
 		Sources: cli.EnvVars("PLANTSTORE_FORMAT"),
 	}
 }
 
-// chooseFormat takes the format that --format names, or that the file's name
-// tells, or the given one.
+// chooseFormat returns the format of --format, or else of the extension of the
+// file, or else the last argument.
 func chooseFormat(flag, file string, otherwise transfer.Format) (transfer.Format, error) {
 	format := transfer.Format(flag)
 	if flag == "" {
@@ -77,16 +77,16 @@ func chooseFormat(flag, file string, otherwise transfer.Format) (transfer.Format
 	}
 	switch {
 	case flag != "" && !format.Valid():
-		return "", fmt.Errorf("--format: %q is not a format: write csv or ndjson", flag)
+		return "", fmt.Errorf("--format: must be csv or ndjson, got %q", flag)
 	case format == "" && file == "-":
-		return "", errors.New("stdin has no name that tells the format: add --format csv or --format ndjson")
+		return "", errors.New("the format of stdin is unknown: add --format csv or --format ndjson")
 	case format == "":
-		return "", fmt.Errorf("the name %s does not tell the format: add --format csv or --format ndjson", file)
+		return "", fmt.Errorf("the format of %s is unknown: add --format csv or --format ndjson", file)
 	}
 	return format, nil
 }
 
-// importFile stores what is in a file and says how it went.
+// importFile imports a file and prints the result.
 func importFile(ctx context.Context, sys system, service *transfer.Service, name string, format transfer.Format, rejects string) (err error) {
 	in, size, err := openInput(sys, name)
 	if err != nil {
@@ -124,11 +124,11 @@ func importFile(ctx context.Context, sys system, service *transfer.Service, name
 	fmt.Fprintf(sys.stdout, ", in %v\n", progress.elapsed().Round(time.Millisecond))
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return statusError{errors.New("import: stopped: run it again to complete it, nothing is stored twice"), statusStopped}
+		return statusError{errors.New("import: stopped: run it again to complete it; no plant is stored twice"), statusStopped}
 	case err != nil:
 		return withStatus(fmt.Errorf("import: %w", err))
 	case refused > 0:
-		return statusError{fmt.Errorf("import: %s of %s rows were refused: correct them and run it again, nothing is stored twice",
+		return statusError{fmt.Errorf("import: %s of %s rows were refused: correct them and run it again; no plant is stored twice",
 			humanize.Comma(refused), humanize.Comma(stored+refused)), statusRefused}
 	}
 	return nil
@@ -136,8 +136,8 @@ func importFile(ctx context.Context, sys system, service *transfer.Service, name
 
 func comma(n int) string { return humanize.Comma(int64(n)) }
 
-// openInput opens a file, or stdin for -, and says how long it is; 0 if nobody
-// knows.
+// openInput opens a file, or stdin for -, and returns its size; 0 if that is
+// unknown.
 func openInput(sys system, name string) (io.ReadCloser, int64, error) {
 	if name == "-" {
 		return io.NopCloser(sys.stdin), 0, nil
@@ -158,7 +158,7 @@ func openInput(sys system, name string) (io.ReadCloser, int64, error) {
 	return file, info.Size(), nil
 }
 
-// createRejects begins the file of refused rows; it is nil without a name.
+// createRejects creates the file of refused rows; it returns nil if name is empty.
 func createRejects(name string, in io.Reader) (*os.File, error) {
 	if name == "" {
 		return nil, nil
@@ -167,7 +167,7 @@ func createRejects(name string, in io.Reader) (*os.File, error) {
 		a, errA := os.Stat(name)
 		b, errB := input.Stat()
 		if errA == nil && errB == nil && os.SameFile(a, b) {
-			return nil, errors.New("--rejects is the file that is read: give another")
+			return nil, errors.New("--rejects is the imported file: name another file")
 		}
 	}
 	file, err := os.Create(name)

@@ -174,7 +174,7 @@ func TestStoppedImportCanBeRepeated(t *testing.T) {
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 130 {
 		t.Errorf("an import that was stopped ends with %v, want exit status 130", err)
 	}
-	if want := "plantstore: import: stopped: run it again to complete it, nothing is stored twice\n"; progressLine.ReplaceAllString(stderr.String(), "") != want {
+	if want := "plantstore: import: stopped: run it again to complete it; no plant is stored twice\n"; progressLine.ReplaceAllString(stderr.String(), "") != want {
 		t.Errorf("import says %q, want %q", stderr.String(), want)
 	}
 	stopped := r.command(t, "export")

@@ -12,32 +12,32 @@ import (
 	"github.com/plantstore/plantstore/internal/httpapi"
 )
 
-// limitFlags are the flags of serve that say how much of it there is for whom.
+// limitFlags are the flags of serve that limit what clients may do.
 func limitFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
 			Name:    "rate-limit",
-			Usage:   "answer each token at most at `RATE`: 100 or 100/s, 600/m, 5000/h (so many at once, coming back evenly), or off",
+			Usage:   "allow each token `RATE` requests, as in 100/s, 600/m or 5000/h, or off; a token may use them all at once and regains them evenly",
 			Value:   "off",
 			Sources: cli.EnvVars("PLANTSTORE_RATE_LIMIT"),
 		},
 		&cli.StringFlag{
 			Name:    "failed-auth-limit",
-			Usage:   "answer bad credentials from one address with 429 beyond `RATE`, or off; good tokens are served all the same",
+			Usage:   "allow each client address `RATE` failed authentications before the status is 429, or off; good tokens are always accepted",
 			Value:   "100/m",
 			Sources: cli.EnvVars("PLANTSTORE_FAILED_AUTH_LIMIT"),
 		},
 		&cli.IntFlag{
 			Name:  "max-in-flight",
-			Usage: "answer at most `N` requests at one time, others with 503; each may hold --max-body in memory",
-			// Twice the callers from which on more of them make no more
-			// writes a second; it would only be a longer queue.
+			Usage: "handle at most `N` requests at the same time, others get 503; each may hold --max-body in memory",
+			// Beyond 256 clients at the same time there are no more writes
+			// per second, only a longer queue. This is twice as many.
 			Value:   512,
 			Sources: cli.EnvVars("PLANTSTORE_MAX_IN_FLIGHT"),
 		},
 		&cli.StringSliceFlag{
 			Name:    "cors-origin",
-			Usage:   "let web pages of `ORIGIN` read answers, as in https://plants.example.com, or * for any; may be repeated",
+			Usage:   "let web pages of `ORIGIN` read responses, as in https://plants.example.com, or * for any; may be repeated",
 			Sources: cli.EnvVars("PLANTSTORE_CORS_ORIGIN"),
 		},
 	}
@@ -58,7 +58,7 @@ func limitsOf(cmd *cli.Command) (l limits, err error) {
 		return l, fmt.Errorf("--failed-auth-limit: %w", err)
 	}
 	if l.inFlight = cmd.Int("max-in-flight"); l.inFlight < 1 {
-		return l, fmt.Errorf("--max-in-flight: %d is no number of requests: give at least 1", l.inFlight)
+		return l, fmt.Errorf("--max-in-flight: must be at least 1, got %d", l.inFlight)
 	}
 	for _, origin := range cmd.StringSlice("cors-origin") {
 		if err := checkOrigin(origin); err != nil {
@@ -69,8 +69,8 @@ func limitsOf(cmd *cli.Command) (l limits, err error) {
 	return l, nil
 }
 
-// parseRate reads how often something may be done: 100 and 100/s are both a
-// hundred times a second, off and 0 no limit.
+// parseRate parses a rate: 100 and 100/s are both a hundred per second, off and
+// 0 are no limit.
 func parseRate(text string) (httpapi.Rate, error) {
 	if text == "off" || text == "0" {
 		return httpapi.Rate{}, nil
@@ -82,20 +82,20 @@ func parseRate(text string) (httpapi.Rate, error) {
 	}
 	limit, err := strconv.ParseUint(number, 10, 31)
 	if err != nil || !ok || limit == 0 || per/time.Duration(limit) < time.Microsecond {
-		return httpapi.Rate{}, fmt.Errorf("%q is not a rate up to a million a second: write 100/s, 600/m, 5000/h or off", text)
+		return httpapi.Rate{}, fmt.Errorf("must be a rate, as in 100/s, 600/m or 5000/h (at most a million per second), or off, got %q", text)
 	}
 	return httpapi.Rate{Limit: int(limit), Per: per}, nil
 }
 
-// checkOrigin fails unless text is what browsers send in Origin (RFC 6454,
-// section 6.2): any other text could never be equal to it.
+// checkOrigin returns an error unless text has the form that browsers send in
+// Origin (RFC 6454, section 6.2). Any other text would never match.
 func checkOrigin(text string) error {
 	if text == "*" {
 		return nil
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Host == "" || u.Scheme+"://"+u.Host != text || strings.ToLower(text) != text || strings.Contains(text, "*") {
-		return fmt.Errorf("%q is not an origin: write https://plants.example.com, with the port if it is not the usual one and nothing behind it, or *", text)
+		return fmt.Errorf("must be * or an origin without a path, as in https://plants.example.com, with the port if it is not the default, got %q", text)
 	}
 	return nil
 }

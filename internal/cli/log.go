@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"fmt"
+	"errors"
 	"io"
 	"log/slog"
 	"time"
@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v3"
 )
 
-// What --log-requests may be.
+// The values of --log-requests.
 const (
 	logFailed = "failed"
 	logAll    = "all"
@@ -19,26 +19,26 @@ func logFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
 			Name:    "log-requests",
-			Usage:   "log `WHICH` requests: failed ones (5xx, cut off, slow) or all",
+			Usage:   "log `WHICH` requests: failed (5xx, cut off or slow) or all",
 			Value:   logFailed,
 			Sources: cli.EnvVars("PLANTSTORE_LOG_REQUESTS"),
 			Validator: func(which string) error {
 				if which != logFailed && which != logAll {
-					return fmt.Errorf("%q is not failed or all", which)
+					return errors.New("must be failed or all")
 				}
 				return nil
 			},
 		},
 		&cli.DurationFlag{
 			Name:    "log-slow",
-			Usage:   "a request is slow that takes `TIME`, as in 250ms or 1s; 0s for none",
+			Usage:   "treat a request as slow from `TIME` on, as in 250ms or 1s; 0s turns it off",
 			Value:   time.Second,
 			Sources: cli.EnvVars("PLANTSTORE_LOG_SLOW"),
 		},
 	}
 }
 
-// newLog logs text for people on a terminal and JSON lines for programs.
+// newLog returns a logger of text for a terminal, and of JSON lines otherwise.
 func newLog(w io.Writer) *slog.Logger {
 	if isTerminal(w) {
 		return slog.New(slog.NewTextHandler(w, nil))

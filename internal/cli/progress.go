@@ -20,8 +20,8 @@ const (
 	lineEvery = 5 * time.Second
 )
 
-// progress tells how far a long command is: a bar on a terminal, a line now and
-// then elsewhere.
+// progress reports how far a long command has come: a bar on a terminal, a line
+// every few seconds otherwise.
 type progress struct {
 	out     io.Writer
 	bar     *progressbar.ProgressBar // nil: lines
@@ -31,13 +31,14 @@ type progress struct {
 	stopped chan struct{}
 
 	plants, refused atomic.Int64
-	bytes           atomic.Int64 // that have been read
-	total           int64        // bytes that there are to read; 0: nobody knows
+	bytes           atomic.Int64 // read so far
+	total           int64        // of bytes; 0: unknown
 
 	mu sync.Mutex // for out
 }
 
-// startProgress begins to tell; finish ends it. The total is in bytes.
+// startProgress starts the reports; finish ends them. The total is in bytes; 0 if
+// it is unknown.
 func startProgress(out io.Writer, total int64, service *transfer.Service) *progress {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &progress{out: out, started: time.Now(), total: total, service: service, stop: cancel, stopped: make(chan struct{})}
@@ -46,12 +47,12 @@ func startProgress(out io.Writer, total int64, service *transfer.Service) *progr
 		every = barEvery
 		length := total
 		if length == 0 {
-			length = -1 // it spins
+			length = -1 // a spinner
 		}
 		p.bar = progressbar.NewOptions64(length,
 			progressbar.OptionSetWriter(out),
 			progressbar.OptionSetWidth(20),
-			progressbar.OptionThrottle(0), // tell does that
+			progressbar.OptionThrottle(0), // the ticker below does that
 			progressbar.OptionClearOnFinish(),
 			progressbar.OptionSetSpinnerChangeInterval(0),
 		)
@@ -72,7 +73,7 @@ func startProgress(out io.Writer, total int64, service *transfer.Service) *progr
 	return p
 }
 
-// tell says how far it is now.
+// tell reports the progress once.
 func (p *progress) tell() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +85,7 @@ func (p *progress) tell() {
 	_ = p.bar.Set64(p.bytes.Load())
 }
 
-// counts says how many plants there were and how fast they come.
+// counts returns the number of plants and their rate.
 func (p *progress) counts() string {
 	plants := p.plants.Load()
 	text := humanize.Comma(plants) + " plants"
@@ -101,7 +102,7 @@ func (p *progress) counts() string {
 	return fmt.Sprintf("%s, %s a second", text, humanize.Comma(int64(float64(plants)/p.elapsed().Seconds())))
 }
 
-// line is counts with what a bar would show.
+// line returns counts, and what a bar would show.
 func (p *progress) line() string {
 	if wait := p.service.Waiting(); wait != nil {
 		return fmt.Sprintf("%s: %v", p.counts(), wait.Reason)
@@ -117,17 +118,17 @@ func (p *progress) line() string {
 
 func (p *progress) elapsed() time.Duration { return max(time.Since(p.started), time.Millisecond) }
 
-// say prints a line that stays.
+// say prints a line above the bar.
 func (p *progress) say(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
-		_ = p.bar.Clear() // tell draws it anew
+		_ = p.bar.Clear() // tell draws it again
 	}
 	fmt.Fprintln(p.out, strings.TrimSuffix(line, "\n"))
 }
 
-// finish takes the bar away. Nothing is told after it.
+// finish removes the bar and ends the reports.
 func (p *progress) finish() {
 	p.stop()
 	<-p.stopped

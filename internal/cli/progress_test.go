@@ -78,7 +78,7 @@ func TestImportReportsWaiting(t *testing.T) {
 		_, err := u.Run(t.Context(), transfer.NewReader(strings.NewReader("id,name\n1,Rosa\n2,Ficus\n"), transfer.CSV))
 		ended <- err
 	}()
-	want := regexp.MustCompile(`^0 plants, waiting for the service for \d+s \(at most 1m0s\): http://\S+ responded with 502 Bad Gateway `)
+	want := regexp.MustCompile(`^0 plants, waiting for the service for \d+s \(at most 1m0s\): http://\S+ responded with 502 Bad Gateway, `)
 	for deadline := time.Now().Add(20 * time.Second); !want.MatchString(p.line()); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the line is %q, want one like %s", p.line(), want)

@@ -12,12 +12,13 @@ import (
 func restoreCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:      "restore",
-		Usage:     "make a store from a backup",
+		Usage:     "create a store from a backup",
 		ArgsUsage: "FILE",
-		Description: "Writes the store that --store names, which must not exist, and checks it. FILE stays as it is.\n" +
-			"To go back to a backup, first stop the service and move the old file together with its -wal and -shm.\n\n" +
+		Description: "Copies FILE to the store that --store names, which must not exist, and checks the copy. FILE is not\n" +
+			"changed. To go back to a backup, first stop the service and move the old store away, together with\n" +
+			"its -wal and -shm files.\n\n" +
 			"   plantstore restore --store plantstore.db monday.db",
-		Flags: []cli.Flag{storeFlag("write the plants and tokens of FILE to `STORE`")},
+		Flags: []cli.Flag{storeFlag("create `STORE` with the plants and tokens of FILE")},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			file, err := oneFile(cmd)
 			if err != nil {

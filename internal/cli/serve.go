@@ -15,22 +15,22 @@ import (
 func serveCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
-		Usage: "answer requests until told to stop",
-		Description: "Prints one line with its address on stdout once it accepts requests; its log is on stderr.\n" +
-			"SIGTERM or Ctrl-C stops it after the requests in flight; a second one stops it at once.\n\n" +
-			"Requests need a token: plantstore token makes them. One with every scope may also be given as\n" +
-			"PLANTSTORE_TOKEN, at least 16 characters:\n\n" +
+		Usage: "run the service",
+		Description: "Prints its address on stdout once it accepts requests, and logs to stderr. SIGTERM or Ctrl-C\n" +
+			"stops it after the requests in flight have finished; a second signal stops it at once.\n\n" +
+			"Every request needs a token. Create one with plantstore token create, or set PLANTSTORE_TOKEN to a\n" +
+			"token of your own, which has every scope and needs at least 16 characters:\n\n" +
 			"   PLANTSTORE_TOKEN=$(openssl rand -hex 32) plantstore serve\n\n" +
-			"To try it, with a token that it prints; to serve other machines, with TLS and a certificate:\n\n" +
+			"To try the service, let it print a token; to serve other machines, use TLS:\n\n" +
 			"   plantstore serve --print-token\n" +
 			"   plantstore serve --addr 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem",
 		Flags: append([]cli.Flag{
-			addrFlag("listen on `HOST:PORT`; port 0 is any free one"),
-			adminFlag("answer /livez, /readyz, /metrics and /debug/pprof/ on `HOST:PORT`, or off; they need no token, so let no stranger reach it"),
-			storeFlag(keepIn),
+			addrFlag("listen on `HOST:PORT`; port 0 takes any free port"),
+			adminFlag("serve /livez, /readyz, /metrics and /debug/pprof/ on `HOST:PORT`, or off; they are not authenticated: bind it to a private address"),
+			storeFlag(anyStore),
 			&cli.StringFlag{
 				Name:    "base-url",
-				Usage:   "callers reach the service at `URL`, as in https://example.com/store (default: the host of each request)",
+				Usage:   "tell clients that the service is at `URL`, as in https://example.com/store (default: the host of each request)",
 				Sources: cli.EnvVars("PLANTSTORE_BASE_URL"),
 			},
 			&cli.StringFlag{
@@ -41,17 +41,17 @@ func serveCommand(sys system) *cli.Command {
 			},
 			&cli.StringFlag{
 				Name:    "tls-cert",
-				Usage:   "speak TLS and HTTP/2 with the certificate, and its chain, in `FILE`; a renewed one is picked up",
+				Usage:   "serve TLS and HTTP/2 with the certificate chain in `FILE` (PEM); a renewed file needs no restart",
 				Sources: cli.EnvVars("PLANTSTORE_TLS_CERT"),
 			},
 			&cli.StringFlag{
 				Name:    "tls-key",
-				Usage:   "use the key of that certificate in `FILE`",
+				Usage:   "read the private key of the certificate from `FILE` (PEM)",
 				Sources: cli.EnvVars("PLANTSTORE_TLS_KEY"),
 			},
 			&cli.BoolFlag{
 				Name:    "print-token",
-				Usage:   "print a token that ends with the service, after 24 hours at most, and a curl line to try",
+				Usage:   "print a token that is valid for 24 hours or until the service stops, and a curl command that uses it",
 				Sources: cli.EnvVars("PLANTSTORE_PRINT_TOKEN"),
 			},
 		}, slices.Concat(logFlags(), limitFlags())...),
@@ -95,11 +95,11 @@ func serveCommand(sys system) *cli.Command {
 	}
 }
 
-// parseSize reads a size in bytes: 4096, 64KiB, 1MiB.
+// parseSize parses a size in bytes: 4096, 64KiB, 1MiB.
 func parseSize(text string) (int64, error) {
 	size, err := humanize.ParseBytes(text)
 	if err != nil || size == 0 || size > math.MaxInt32 {
-		return 0, fmt.Errorf("%q is not a size up to 2GiB: write 64KiB, 1MiB or a number of bytes", text)
+		return 0, fmt.Errorf("must be a size from 1 byte to 2GiB, as in 4096, 64KiB or 1MiB, got %q", text)
 	}
 	return int64(size), nil
 }

@@ -12,32 +12,32 @@ import (
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
-// serverFlags are the flags of every command that talks to a service.
+// serverFlags are the flags of the commands that use a running service.
 func serverFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{
 			Name:    "server",
-			Usage:   "talk to the service at `URL`",
+			Usage:   "use the service at `URL`",
 			Value:   "http://127.0.0.1:8080",
 			Sources: cli.EnvVars("PLANTSTORE_SERVER"),
 		},
 		&cli.StringFlag{
 			Name:    "token-file",
-			Usage:   "read the token from `FILE` rather than from PLANTSTORE_TOKEN",
+			Usage:   "read the token from `FILE` instead of PLANTSTORE_TOKEN",
 			Sources: cli.EnvVars("PLANTSTORE_TOKEN_FILE"),
 		},
 	}
 }
 
-// dial makes a client of the service that --server names. It sends nothing yet.
+// dial returns a client of the service at --server. It sends no request.
 func dial(sys system, cmd *cli.Command) (*transfer.Service, error) {
 	address := cmd.String("server")
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("--server: %q is not the address of a service: write it as in http://127.0.0.1:8080", address)
+		return nil, fmt.Errorf("--server: must be a URL, as in http://127.0.0.1:8080, got %q", address)
 	}
 	if u.User != nil {
-		return nil, errors.New("--server: a user and a password are of no use: the service wants a token")
+		return nil, errors.New("--server: must not contain a user or a password: put a token into PLANTSTORE_TOKEN or --token-file")
 	}
 	token, err := findToken(sys, cmd.String("token-file"))
 	if err != nil {
@@ -46,7 +46,7 @@ func dial(sys system, cmd *cli.Command) (*transfer.Service, error) {
 	return transfer.NewService(address, token)
 }
 
-// withStatus gives an error of a transfer its exit status.
+// withStatus adds the exit status to an error of a transfer.
 func withStatus(err error) error {
 	if _, ok := errors.AsType[transfer.TokenError](err); ok {
 		return statusError{err, statusToken}
@@ -57,8 +57,8 @@ func withStatus(err error) error {
 	return err
 }
 
-// findToken reads the token. It is no flag: other users of the machine see the
-// command lines of all programs.
+// findToken reads the token. There is no flag for it, because other users of
+// the machine can see the command lines of all programs.
 func findToken(sys system, file string) (string, error) {
 	token := sys.getenv("PLANTSTORE_TOKEN")
 	if file != "" {
@@ -70,11 +70,11 @@ func findToken(sys system, file string) (string, error) {
 	}
 	switch {
 	case token == "" && file != "":
-		return "", fmt.Errorf("--token-file: %s is empty", file)
+		return "", fmt.Errorf("--token-file: %s is empty: write a token into it", file)
 	case token == "":
-		return "", errors.New("a token is needed: put one into PLANTSTORE_TOKEN, or into a file and give --token-file FILE")
+		return "", errors.New("the token is missing: set PLANTSTORE_TOKEN, or write the token into a file and add --token-file FILE; plantstore token create creates one")
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", errors.New("the token is not one word of printable letters: is there something else in it?")
+		return "", errors.New("the token contains a space or a character that is not printable ASCII: check PLANTSTORE_TOKEN or --token-file")
 	}
 	return token, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// isTerminal reports whether people read what is written to w.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())

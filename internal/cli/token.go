@@ -19,9 +19,10 @@ import (
 func tokenCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "token",
-		Usage: "make, list, revoke and rotate the tokens that requests need",
-		Description: "Works on the store itself, also while a server runs on it, which obeys within a second.\n" +
-			"Only a hash of a token is stored: it is shown once, when it is made.\n\n" +
+		Usage: "create, list, revoke and rotate tokens",
+		Description: "Every request needs a token. These commands work directly on the store, also while the service runs;\n" +
+			"a change takes effect within a second on every server. The store holds only a hash of a token, so a\n" +
+			"token is shown once, when it is created.\n\n" +
 			"   TOKEN=$(plantstore token create --name \"green laptop\")\n" +
 			"   plantstore token list",
 		Commands: []*cli.Command{
@@ -33,32 +34,31 @@ func tokenCommand(sys system) *cli.Command {
 	}
 }
 
-// openTokens opens the store that --store names for a command that works on
-// tokens. Unless the command may begin one, the store must be there: a mistyped
-// path would otherwise be an empty store, and a stray file.
-func openTokens(ctx context.Context, cmd *cli.Command, mayBegin bool) (store.Store, error) {
+// openTokens opens the store that --store names. Unless the command may create
+// a store, it must exist: otherwise a mistyped path would create an empty one.
+func openTokens(ctx context.Context, cmd *cli.Command, mayCreate bool) (store.Store, error) {
 	name := cmd.String("store")
 	if open.InMemory(name) {
-		return nil, errors.New("--store sqlite::memory: belongs to the program that opened it: " +
-			"give serve a store that is kept, or --print-token")
+		return nil, errors.New("--store sqlite::memory: cannot be shared with a running serve: " +
+			"use a file or PostgreSQL, or start serve with --print-token")
 	}
-	if path, err := open.File(name); err == nil && !mayBegin {
+	if path, err := open.File(name); err == nil && !mayCreate {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("there is no store %s: give the --store that serve has, or begin one with plantstore token create", path)
+			return nil, fmt.Errorf("the store %s does not exist: give the --store of serve, or create a store with plantstore token create", path)
 		}
 	}
 	return open.Open(ctx, name)
 }
 
-// onlyID takes the ID of a token from the command line. It never repeats what
-// it got, which may be a secret.
+// onlyID returns the token ID on the command line. Its errors never repeat the
+// argument, which may be a secret.
 func onlyID(cmd *cli.Command) (string, error) {
 	switch id := cmd.Args().First(); {
 	case cmd.NArg() != 1 || id == "":
 		return "", fmt.Errorf("token %s takes the ID of one token: %s", cmd.Name, idHint)
 	case strings.HasPrefix(id, "pst_"):
 		return "", fmt.Errorf("token %s takes the ID of a token, not the token: %s; "+
-			"and revoke that one, other users of this machine may have seen it", cmd.Name, idHint)
+			"revoke that token, because other users of this machine may have seen it", cmd.Name, idHint)
 	default:
 		return id, nil
 	}
@@ -66,25 +66,25 @@ func onlyID(cmd *cli.Command) (string, error) {
 
 const idHint = "plantstore token list shows the IDs"
 
-// explainToken says what to do about an error of changing a token.
+// explainToken adds the next step to an error of a change of a token.
 func explainToken(err error) error {
 	switch {
 	case errors.Is(err, token.ErrNotFound):
 		return fmt.Errorf("no token has this ID: %s", idHint)
 	case errors.Is(err, token.ErrNotInForce):
-		return errors.New("this token is expired or revoked: make another with plantstore token create")
+		return errors.New("the token is expired or revoked: create another with plantstore token create")
 	case errors.Is(err, token.ErrInGrace):
-		return errors.New("the grace of the last rotation is not over, and a token has two secrets at most: " +
-			"wait, or end every older secret now with --grace 0s")
+		return errors.New("the grace period of the last rotation has not ended, and a token has at most two secrets: " +
+			"wait, or end the older secrets now with --grace 0s")
 	}
 	return err
 }
 
-// maxDays is a hundred years: more is a mistake, and soon too much for a
+// maxDays is a hundred years. More is a mistake, and would soon overflow a
 // time.Duration.
 const maxDays = 36_500
 
-// parseSpan reads a length of time: 90d, 12h, 1h30m.
+// parseSpan parses a duration: 90d, 12h, 1h30m.
 func parseSpan(text string) (time.Duration, error) {
 	span, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
@@ -93,12 +93,12 @@ func parseSpan(text string) (time.Duration, error) {
 		span = time.Duration(min(n, maxDays+1)) * 24 * time.Hour
 	}
 	if err != nil || span < 0 || span > maxDays*24*time.Hour {
-		return 0, fmt.Errorf("%q is not a length of time: write 90d, 12h or 30m", text)
+		return 0, fmt.Errorf("must be a duration, as in 90d, 12h or 30m, got %q", text)
 	}
 	return span, nil
 }
 
-// parseLifetime reads how long a token is good for; never is 0. A year (1y) has
+// parseLifetime parses the lifetime of a token; 0 means never. A year (1y) has
 // 365 days.
 func parseLifetime(text string) (time.Duration, error) {
 	if text == "never" {
@@ -112,12 +112,12 @@ func parseLifetime(text string) (time.Duration, error) {
 	}
 	span, err := parseSpan(inDays)
 	if err != nil || span == 0 {
-		return 0, fmt.Errorf("--expires: %q is not how long a token can be good for: write 90d, 12h, 1y or never", text)
+		return 0, fmt.Errorf("--expires: must be a lifetime, as in 90d, 12h or 1y, or never, got %q", text)
 	}
 	return span, nil
 }
 
-// expiry says when a token ends, for people.
+// expiry says when a token expires.
 func expiry(t token.Token) string {
 	if t.ExpiresAt.IsZero() {
 		return "never expires"
@@ -125,5 +125,5 @@ func expiry(t token.Token) string {
 	return "expires " + stamp(t.ExpiresAt)
 }
 
-// stamp writes a time for people who may be anywhere.
+// stamp formats a time in UTC.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

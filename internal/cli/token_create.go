@@ -17,32 +17,32 @@ import (
 func tokenCreateCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "create",
-		Usage: "make a token and print it, this once",
-		Description: "Prints the token alone on stdout; what there is to know about it is on stderr.\n\n" +
+		Usage: "create a token and print it once",
+		Description: "Prints the token alone on stdout, and its ID, scopes and expiry on stderr.\n\n" +
 			"   TOKEN=$(plantstore token create --name \"green laptop\" --scope read --expires 30d)",
 		Flags: []cli.Flag{
-			storeFlag(keepIn),
+			storeFlag(anyStore),
 			&cli.StringFlag{
 				Name:    "name",
-				Usage:   "call it `NAME`, which tells people who has it and what for; needed",
+				Usage:   "name the token `NAME`, after its user and purpose; required",
 				Sources: cli.EnvVars("PLANTSTORE_NAME"),
 			},
 			&cli.StringFlag{
 				Name:    "scope",
-				Usage:   "let it do `SCOPES`: read, write, or both, separated by a comma",
+				Usage:   "give the token `SCOPES`: read, write, or both, separated by a comma",
 				Value:   "read,write",
 				Sources: cli.EnvVars("PLANTSTORE_SCOPE"),
 			},
 			&cli.StringFlag{
 				Name:    "expires",
-				Usage:   "let it end after `TIME`, as in 90d, 12h or 1y, or never",
+				Usage:   "let the token expire after `TIME`, as in 90d, 12h or 1y, or never",
 				Value:   "90d",
 				Sources: cli.EnvVars("PLANTSTORE_EXPIRES"),
 			},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) (err error) {
 			if cmd.Args().Present() {
-				return fmt.Errorf("token create takes no argument, got %q: is a flag or a quote missing before it?", cmd.Args().First())
+				return fmt.Errorf("token create takes no argument, got %q: check for a missing flag or quote before it", cmd.Args().First())
 			}
 			name := cmd.String("name")
 			if err := checkName(name); err != nil {
@@ -65,33 +65,33 @@ func tokenCreateCommand(sys system) *cli.Command {
 			if err := store.CreateToken(ctx, t); err != nil {
 				return err
 			}
-			fmt.Fprintf(sys.stderr, "token %q with the ID %s may %s in %s, %s, and is shown this once:\n",
-				t.Name, t.ID, token.JoinScopes(t.Scopes, " and "), open.Redacted(cmd.String("store")), expiry(t))
+			fmt.Fprintf(sys.stderr, "created token %q in %s: ID %s, scopes %s, %s; it is shown only once:\n",
+				t.Name, open.Redacted(cmd.String("store")), t.ID, token.JoinScopes(t.Scopes, " and "), expiry(t))
 			_, err = fmt.Fprintln(sys.stdout, text)
 			return err
 		},
 	}
 }
 
-// checkName insists on a name that people can tell from others in a table.
+// checkName refuses a name that cannot be read in a table.
 func checkName(name string) error {
 	const maxLen = 100
 	switch {
 	case strings.TrimSpace(name) == "":
-		return errors.New("a token needs a name, so that people know who has it: add --name, as in --name \"green laptop\"")
+		return errors.New("the token needs a name: add --name, as in --name \"green laptop\"")
 	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }), len(name) > maxLen:
-		return fmt.Errorf("--name: a name is at most %d bytes of printable text", maxLen)
+		return fmt.Errorf("--name: must be at most %d bytes of printable text", maxLen)
 	}
 	return nil
 }
 
-// parseScopes reads a list of scopes: read,write.
+// parseScopes parses a list of scopes: read,write.
 func parseScopes(text string) ([]token.Scope, error) {
 	var scopes []token.Scope
 	for name := range strings.SplitSeq(text, ",") {
 		scope := token.Scope(strings.TrimSpace(name))
 		if !scope.Valid() {
-			return nil, fmt.Errorf("--scope: %q is not a scope: write read, write, or read,write", name)
+			return nil, fmt.Errorf("--scope: must be read, write, or read,write, got %q", name)
 		}
 		scopes = append(scopes, scope)
 	}

@@ -17,14 +17,14 @@ import (
 func tokenListCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "list",
-		Usage: "list every token, the oldest first",
-		Description: "For people as a table, for programs as JSON; never a secret.\n\n" +
+		Usage: "list all tokens, oldest first",
+		Description: "Prints a table, or JSON with --json. It never prints a secret.\n\n" +
 			"   plantstore token list --json | jq -r '.[] | select(.revoked_at == null).name'",
 		Flags: []cli.Flag{
-			storeFlag(keepIn),
+			storeFlag(anyStore),
 			&cli.BoolFlag{
 				Name:    "json",
-				Usage:   "print an array of objects for programs",
+				Usage:   "print a JSON array",
 				Sources: cli.EnvVars("PLANTSTORE_JSON"),
 			},
 		},
@@ -49,7 +49,7 @@ func tokenListCommand(sys system) *cli.Command {
 	}
 }
 
-// listedToken is a token for programs. It has no field for a secret.
+// listedToken is a token in JSON. It has no field for a secret.
 type listedToken struct {
 	ID         string        `json:"id"`
 	Name       string        `json:"name"`
@@ -89,7 +89,7 @@ func listTable(w io.Writer, all []token.Token, now time.Time) error {
 	return table.Flush()
 }
 
-// state says in one word what a token is good for.
+// state returns the state of a token.
 func state(t token.Token, now time.Time) string {
 	switch {
 	case !t.RevokedAt.IsZero():

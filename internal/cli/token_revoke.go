@@ -14,11 +14,11 @@ import (
 func tokenRevokeCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:      "revoke",
-		Usage:     "end a token for good",
+		Usage:     "revoke a token for good",
 		ArgsUsage: "ID",
-		Description: "Every server on the store refuses the token within a second. To revoke it again changes nothing.\n\n" +
+		Description: "Every server on the store refuses the token within a second. Revoking it again changes nothing.\n\n" +
 			"   plantstore token revoke mGdgoH14hxFz",
-		Flags: []cli.Flag{storeFlag(keepIn)},
+		Flags: []cli.Flag{storeFlag(anyStore)},
 		Action: func(ctx context.Context, cmd *cli.Command) (err error) {
 			id, err := onlyID(cmd)
 			if err != nil {

@@ -14,13 +14,13 @@ import (
 func tokenRotateCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:      "rotate",
-		Usage:     "give a token a new secret and print the new token, this once",
+		Usage:     "give a token a new secret and print the new token once",
 		ArgsUsage: "ID",
-		Description: "Prints the new token alone on stdout. The old one works until the grace is over, so that its\n" +
-			"users can change over one after the other; if it has leaked, end it at once with --grace 0s.\n\n" +
+		Description: "Prints the new token alone on stdout. The old one works until the grace period ends, so that its\n" +
+			"users can switch one after the other. If it has leaked, end it at once with --grace 0s.\n\n" +
 			"   TOKEN=$(plantstore token rotate mGdgoH14hxFz --grace 2h)",
 		Flags: []cli.Flag{
-			storeFlag(keepIn),
+			storeFlag(anyStore),
 			&cli.StringFlag{
 				Name:    "grace",
 				Usage:   "let the old token work for `TIME` from now, as in 1h or 2d",
@@ -29,7 +29,7 @@ func tokenRotateCommand(sys system) *cli.Command {
 			},
 			&cli.StringFlag{
 				Name:    "expires",
-				Usage:   "let the new token end after `TIME` from now, as in 90d or 1y, or never (default: as the old one)",
+				Usage:   "let the new token expire after `TIME` from now, as in 90d or 1y, or never (default: when the old one does)",
 				Sources: cli.EnvVars("PLANTSTORE_EXPIRES"),
 			},
 		},
@@ -70,13 +70,13 @@ func tokenRotateCommand(sys system) *cli.Command {
 			if err != nil {
 				return explainToken(err)
 			}
-			// Until then a server may refuse the new secret, and whoever reads
-			// the token may use it at once. It is printed in any case.
+			// Until then a server may refuse the new secret, so it is printed
+			// after that, or at once if ctx ends.
 			select {
 			case <-time.After(token.CacheTTL):
 			case <-ctx.Done():
 			}
-			fmt.Fprintf(sys.stderr, "token %q %s; %s; the new one is shown this once:\n",
+			fmt.Fprintf(sys.stderr, "rotated token %q, which %s; %s; the new token is shown only once:\n",
 				rotated.Name, expiry(rotated), oldSecret(rotated))
 			_, err = fmt.Fprintln(sys.stdout, text)
 			return err
@@ -84,10 +84,10 @@ func tokenRotateCommand(sys system) *cli.Command {
 	}
 }
 
-// oldSecret says what has become of the secret before, for people.
+// oldSecret says until when the old token works.
 func oldSecret(t token.Token) string {
 	if t.OldSecretUntil.IsZero() {
-		return "the old one has ended"
+		return "the old token has ended"
 	}
-	return "the old one works until " + stamp(t.OldSecretUntil)
+	return "the old token works until " + stamp(t.OldSecretUntil)
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 )
 
-// build is what there is to know about this program.
+// build describes this program.
 type build struct {
-	Version string `json:"version"` // devel if it is none
-	Commit  string `json:"commit"`  // unknown if it was not built in a clone; with + if files were changed
+	Version string `json:"version"` // devel if this is not a release
+	Commit  string `json:"commit"`  // unknown if it was not built in a clone; ends with + if files were changed
 	Go      string `json:"go"`
 	SQLite  string `json:"sqlite"`
 }
 
-// thisBuild is what this program was made of. A release is told its version; with
-// go install the build information has it.
+// thisBuild describes this program. The linker sets the version of a release;
+// with go install the build information has it.
 func thisBuild(sys system) build {
 	b := build{Version: sys.version, Commit: "unknown", Go: runtime.Version(), SQLite: sqlite.EngineVersion}
 	info, ok := debug.ReadBuildInfo()
@@ -57,13 +57,14 @@ func (b build) String() string {
 func versionCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "version",
-		Usage: "print what this program was made of",
-		Description: "The version, the commit, and the versions of Go and SQLite; a commit with a + had changes of its own.\n\n" +
+		Usage: "print the version of this program",
+		Description: "Prints the version, the commit, and the versions of Go and SQLite. A + after the commit means that\n" +
+			"files were changed.\n\n" +
 			"   plantstore version --json",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{
 				Name:    "json",
-				Usage:   "print an object for programs",
+				Usage:   "print a JSON object",
 				Sources: cli.EnvVars("PLANTSTORE_JSON"),
 			},
 		},
