@@ -1,0 +1,198 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/api/client/clienttest"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
+)
+
+// at returns a client of the service at url that pauses only for a moment.
+func at(t *testing.T, url string, opts ...client.Option) *client.Client {
+	t.Helper()
+	c, err := client.New(url, append([]client.Option{
+		client.WithToken("token"),
+		client.WithBackoff(func(context.Context, int, error) time.Duration { return time.Microsecond }),
+	}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// handle starts a service that is only a function.
+func handle(t *testing.T, f http.HandlerFunc) (url string) {
+	t.Helper()
+	server := httptest.NewServer(f)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func wantPlant(t *testing.T, got client.Plant, err error, name string, tag *string) client.Plant {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Name != name || (got.Tag == nil) != (tag == nil) || tag != nil && *got.Tag != *tag {
+		t.Fatalf("the plant is %+v, want name %q and tag %v", got, name, tag)
+	}
+	if got.ETag == "" || got.CreatedAt.IsZero() || got.UpdatedAt.IsZero() {
+		t.Fatalf("the plant %+v has no version or no times", got)
+	}
+	return got
+}
+
+func wantError(t *testing.T, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("error is %v, want %v", err, want)
+	}
+}
+
+// Every operation, with requests and responses that the document allows.
+func TestOperations(t *testing.T) {
+	t.Parallel()
+	ctx, server := t.Context(), clienttest.New(t)
+	c := server.Client(client.WithHTTPClient(plantcontract.Plants().Client(t)))
+
+	ficus := client.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
+	for range 2 { // a repeated create is a success
+		if err := c.Create(ctx, ficus); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := c.Create(ctx, client.Plant{ID: 1, Name: "Ficus lyrata"})
+	wantError(t, err, client.ErrIDTaken)
+	e, ok := errors.AsType[*client.Error](err)
+	if !ok || e.Status != 400 || e.Code != client.ErrIDTaken || e.RequestID == "" || e.RetryAfter != 0 ||
+		len(e.Details) != 1 || e.Details[0] != (client.Detail{In: "body", Pointer: "/id", Message: "belongs to another plant"}) {
+		t.Errorf("the error is %+v", e)
+	}
+	if got, want := err.Error(), "plantstore: create plant 1: another plant has this id (400 Bad Request, error 40010)"; got != want {
+		t.Errorf("the error says %q, want %q", got, want)
+	}
+
+	got, err := c.Get(ctx, 1)
+	first := wantPlant(t, got, err, "Ficus lyrata", new("Moraceae"))
+	_, err = c.Get(ctx, 1, client.IfNoneMatch(first.ETag))
+	wantError(t, err, client.ErrNotModified)
+	_, err = c.Get(ctx, 2)
+	wantError(t, err, client.ErrNoSuchPlant)
+
+	got, err = c.Patch(ctx, 1, client.Patch{Name: new("Ficus elastica")}, client.IfMatch(first.ETag))
+	wantPlant(t, got, err, "Ficus elastica", new("Moraceae"))
+	_, err = c.Patch(ctx, 1, client.Patch{Tag: new("")}, client.IfMatch(first.ETag))
+	wantError(t, err, client.ErrPreconditionFailed)
+	got, err = c.Patch(ctx, 1, client.Patch{Tag: new("")}, client.IfMatch(client.AnyETag))
+	wantPlant(t, got, err, "Ficus elastica", new(""))
+	got, err = c.Patch(ctx, 1, client.Patch{})
+	wantPlant(t, got, err, "Ficus elastica", new(""))
+	got, err = c.Patch(ctx, 1, client.Patch{RemoveTag: true})
+	wantPlant(t, got, err, "Ficus elastica", nil)
+
+	got.Name = "Ficus carica"
+	got, err = c.Put(ctx, got, client.IfMatch(got.ETag))
+	wantPlant(t, got, err, "Ficus carica", nil)
+	_, err = c.Put(ctx, got, client.IfNoneMatch(client.AnyETag))
+	wantError(t, err, client.ErrPreconditionFailed)
+	got, err = c.Put(ctx, client.Plant{ID: -5, Name: ""}, client.IfNoneMatch(client.AnyETag))
+	wantPlant(t, got, err, "", nil)
+
+	created, err := c.CreateAll(ctx, []client.Plant{{ID: -5}, {ID: 6, Name: "\x00🌱", Tag: new("a")}})
+	if err != nil || created != 1 {
+		t.Errorf("CreateAll = %d, %v, want 1", created, err)
+	}
+	_, err = c.CreateAll(ctx, []client.Plant{{ID: 7}, {ID: -5, Name: "other"}})
+	wantError(t, err, client.ErrIDTaken)
+	if e, _ := errors.AsType[*client.Error](err); e.Details[0].Pointer != "/plants/1/id" {
+		t.Errorf("the details are %+v", e.Details)
+	}
+	got, err = c.Get(ctx, 6)
+	wantPlant(t, got, err, "\x00🌱", new("a"))
+
+	wantError(t, c.Delete(ctx, 6, client.IfMatch(first.ETag)), client.ErrPreconditionFailed)
+	if err := c.Delete(ctx, 6, client.IfMatch(got.ETag)); err != nil {
+		t.Error(err)
+	}
+	wantError(t, c.Delete(ctx, 6), client.ErrNoSuchPlant)
+
+	reader, writer := server.Client(client.WithToken(server.ReadToken)), server.Client(client.WithToken(server.WriteToken))
+	wantError(t, reader.Delete(ctx, 1), client.ErrInsufficientScope)
+	_, err = writer.Get(ctx, 1)
+	wantError(t, err, client.ErrInsufficientScope)
+	_, err = server.Client(client.WithToken("")).Get(ctx, 1)
+	wantError(t, err, client.ErrNoCredentials)
+	_, err = server.Client(client.WithToken("unknown")).Get(ctx, 1)
+	wantError(t, err, client.ErrBadCredentials)
+}
+
+// What the service would misunderstand or never get is refused without a request.
+func TestRefusedWithoutRequest(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	c := at(t, handle(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s %s was sent", r.Method, r.URL) }))
+	for name, err := range map[string]error{
+		"name":      c.Create(ctx, client.Plant{Name: "\xff"}),
+		"tag":       second(c.Put(ctx, client.Plant{Tag: new("a\xff")})),
+		"batch":     second(c.CreateAll(ctx, []client.Plant{{}, {ID: 8, Name: "\xff"}})),
+		"patch":     second(c.Patch(ctx, 1, client.Patch{Name: new("\xff")})),
+		"both":      second(c.Patch(ctx, 1, client.Patch{Tag: new("a"), RemoveTag: true})),
+		"two ETags": c.Delete(ctx, 1, client.IfMatch(`a", "b`)),
+		"line":      c.Delete(ctx, 1, client.IfMatch("a\r\nb")),
+		"condition": second(c.Patch(ctx, 1, client.Patch{}, client.IfNoneMatch("a"))),
+		"token":     second(at(t, "http://127.0.0.1:1", client.WithToken("a b")).Get(ctx, 1)),
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), "plantstore: ") || errors.Is(err, client.ErrOutcomeUnknown) {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
+	for _, url := range []string{
+		"", "plants.example.com", "plants.example.com:8080", "ftp://a", "http://", "http://a?b", "http://a#b", "http://me:secret@a", "http://a\n",
+	} {
+		if _, err := client.New(url); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("New(%q) = %v", url, err)
+		}
+	}
+	if _, err := client.New("http://a", client.WithAttempts(0)); err == nil {
+		t.Error("New with no attempts has no error")
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// A token can change, and each attempt has the present one.
+func TestTokenFunc(t *testing.T) {
+	t.Parallel()
+	var got []string
+	url := handle(t, func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"), r.Header.Get("User-Agent"), r.Header.Get("Traceparent"))
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	type key struct{}
+	calls := 0
+	c := at(t, url, client.WithAttempts(2), client.WithUserAgent("garden/1"),
+		client.WithTraceparent(func(ctx context.Context) string { return ctx.Value(key{}).(string) }),
+		client.WithTokenFunc(func(context.Context) (string, error) { calls++; return fmt.Sprint("token", calls), nil }))
+	err := c.Delete(context.WithValue(t.Context(), key{}, "00-1-2-00"), 1)
+	if want := "Bearer token1 garden/1 00-1-2-00 Bearer token2 garden/1 00-1-2-00"; strings.Join(got, " ") != want {
+		t.Errorf("the headers are %q, want %q", got, want)
+	}
+	if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != 429 {
+		t.Errorf("the error is %v", err)
+	}
+	failure := errors.New("no token today")
+	c = at(t, url, client.WithTokenFunc(func(context.Context) (string, error) { return "", failure }))
+	err = c.Delete(t.Context(), 1)
+	wantError(t, err, failure)
+	if errors.Is(err, client.ErrOutcomeUnknown) {
+		t.Errorf("nothing was sent, but the error is %v", err)
+	}
+}

@@ -1,0 +1,153 @@
+package clienttest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"syscall"
+	"time"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+)
+
+// A Fault is what the server does with a request in place of a response.
+type Fault struct {
+	kind  kind
+	delay time.Duration
+}
+
+type kind int
+
+const (
+	refuse kind = iota
+	cut
+	respond429
+	respond503
+	delay
+)
+
+// The faults of [Server.Fail].
+var (
+	// Refuse refuses the connection. Only [Server.HTTPClient] can do that; for
+	// another client the server closes the connection without a response.
+	Refuse = Fault{kind: refuse}
+
+	// Cut carries out the request and closes the connection in the middle of the
+	// response, so the client cannot tell what has happened.
+	Cut = Fault{kind: cut}
+
+	// TooManyRequests and Unavailable respond with 429 or 503 and a Retry-After of
+	// one second, and do not carry out the request.
+	TooManyRequests = Fault{kind: respond429}
+	Unavailable     = Fault{kind: respond503}
+)
+
+// Delay carries out the request after a pause. The pause ends when the client
+// goes away.
+func Delay(d time.Duration) Fault { return Fault{kind: delay, delay: d} }
+
+// Fail gives the next n requests a fault. Requests that already have one by an
+// earlier call come first.
+func (s *Server) Fail(n int, f Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for range n {
+		s.faults = append(s.faults, f)
+	}
+}
+
+// next takes the fault of a request. It returns false if there is none, or if
+// only is false for it.
+func (s *Server) next(only func(Fault) bool) (f Fault, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.faults) == 0 || !only(s.faults[0]) {
+		return Fault{}, false
+	}
+	f, s.faults = s.faults[0], s.faults[1:]
+	return f, true
+}
+
+// ServeHTTP handles a request as the service does, or with a fault.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f, ok := s.next(func(Fault) bool { return true })
+	if !ok {
+		s.handler.ServeHTTP(w, r)
+		return
+	}
+	switch f.kind {
+	case refuse:
+		panic(http.ErrAbortHandler)
+	case cut:
+		recorder := httptest.NewRecorder()
+		s.handler.ServeHTTP(recorder, r)
+		header, body := w.Header(), recorder.Body.Bytes()
+		for name, values := range recorder.Header() {
+			header[name] = values
+		}
+		header.Set("Content-Length", fmt.Sprint(max(len(body), 2)))
+		if len(body) > 0 { // a status without a body would be a whole response
+			w.WriteHeader(recorder.Code)
+			_, _ = w.Write(body[:len(body)/2])
+			_ = http.NewResponseController(w).Flush()
+		}
+		panic(http.ErrAbortHandler)
+	case respond429:
+		respond(w, plantapi.CodeTooManyRequests, "too many requests with this token, try again later")
+	case respond503:
+		respond(w, plantapi.CodeUnavailable, "not available, try again later")
+	case delay:
+		body, err := io.ReadAll(r.Body) // or the server would not notice that the client goes away
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		timer := time.NewTimer(f.delay)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			s.handler.ServeHTTP(w, r)
+		case <-r.Context().Done():
+		case <-s.t.Context().Done():
+		}
+	}
+}
+
+// respond writes an error as the document describes it.
+func respond(w http.ResponseWriter, code plantapi.ErrorCode, message string) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Retry-After", "1")
+	h.Set("X-Request-Id", "clienttest")
+	id := ""
+	if code == plantapi.CodeUnavailable {
+		id = `,"request_id":"clienttest"`
+	} else {
+		for name, value := range map[string]string{"Limit": "1", "Remaining": "0", "Reset": "1"} {
+			h.Set("RateLimit-"+name, value)
+		}
+	}
+	w.WriteHeader(int(code) / 100)
+	fmt.Fprintf(w, "{\"error\":%d,\"message\":%q%s}\n", code, message, id)
+}
+
+// HTTPClient returns an HTTP client that refuses connections when [Refuse] is due.
+// Give it to a client that [Server.Client] does not make.
+func (s *Server) HTTPClient() *http.Client {
+	return &http.Client{Transport: transport{s}, Timeout: time.Minute}
+}
+
+type transport struct{ server *Server }
+
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if _, ok := t.server.next(func(f Fault) bool { return f.kind == refuse }); ok {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}

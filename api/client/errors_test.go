@@ -1,0 +1,210 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/oasdiff/yaml3"
+
+	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/api/client"
+)
+
+// There is a sentinel for each ErrorCode of the document, with the name that the
+// generated code has, and no other one.
+func TestCodes(t *testing.T) {
+	t.Parallel()
+	var document struct {
+		Components struct {
+			Schemas map[string]struct{ Enum []any }
+		}
+	}
+	if err := yaml.Unmarshal(api.Document, &document); err != nil {
+		t.Fatal(err)
+	}
+	want := map[int]bool{}
+	for _, member := range document.Components.Schemas["ErrorCode"].Enum {
+		code := member.(int)
+		want[code] = true
+		if text := client.Code(code).Error(); strings.HasPrefix(text, "error ") {
+			t.Errorf("code %d has no text: add it to codeText", code)
+		}
+	}
+	if len(want) == 0 {
+		t.Fatal("the document has no ErrorCode")
+	}
+	sentinels := constants(t, "code.go", "Err")
+	for name, code := range sentinels {
+		if !want[code] {
+			t.Errorf("%s is %d, which the document does not have", "Err"+name, code)
+		}
+	}
+	for name, code := range constants(t, "../../gen/plantapi/plantapi.gen.go", "Code") {
+		if sentinels[name] != code {
+			t.Errorf("Err%s is %d, want %d: add it to code.go", name, sentinels[name], code)
+		}
+		delete(want, code)
+	}
+	if len(want) > 0 {
+		t.Errorf("the generated code has no constants for %v", want)
+	}
+}
+
+// constants returns the integer constants of a file whose names have a prefix,
+// without it.
+func constants(t *testing.T, file, prefix string) map[string]int {
+	t.Helper()
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int{}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || len(spec.Names) != 1 || len(spec.Values) != 1 {
+			return true
+		}
+		name, ok := strings.CutPrefix(spec.Names[0].Name, prefix)
+		if literal, isNumber := spec.Values[0].(*ast.BasicLit); ok && isNumber && literal.Kind == token.INT {
+			found[name], err = strconv.Atoi(literal.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// Whatever is received in place of a response of the service is an error with its
+// status and the first kilobyte of its body.
+func TestForeignResponses(t *testing.T) {
+	t.Parallel()
+	html := "<html>" + strings.Repeat("x", 2000)
+	for _, c := range []struct {
+		name   string
+		status int
+		header http.Header
+		body   string
+
+		message string
+		after   time.Duration
+		says    string
+	}{
+		{"HTML of a proxy", 502, nil, html, html[:1024], 0, `502 Bad Gateway: "<html>xxx`},
+		{"empty", 403, nil, "", "", 0, `403 Forbidden: ""`},
+		{"HTML of a network that wants a login", 200, nil, html, html[:1024], 0, `200 OK: "<html>xxx`},
+		{"empty success", 200, nil, "", "", 0, `200 OK: ""`},
+		{"null", 200, nil, "null", "null", 0, ""},
+		{"another JSON", 200, nil, `{"name":1}`, `{"name":1}`, 0, ""},
+		{"an object of another service", 200, nil, `{"ok":true}`, `{"ok":true}`, 0, ""},
+		{"the success of another operation", 202, nil, "{}", "{}", 0, "202 Accepted"},
+		{"an error of another service", 404, nil, `{"error":404,"message":"no"}`, `{"error":404,"message":"no"}`, 0, ""},
+		{"a code that does not fit the status", 500, nil, `{"error":40401,"message":"no"}`, `{"error":40401,"message":"no"}`, 0, ""},
+		{"an unknown status", 599, nil, "a\xff", "a\xff", 0, `599: "a\xff"`},
+		{"seconds", 503, http.Header{"Retry-After": {"7"}}, "busy", "busy", 7 * time.Second, ""},
+		{"a date", 503, http.Header{"Retry-After": {"Fri, 31 Dec 2100 23:59:59 GMT"}}, "", "", -1, ""},
+		{"a date in the past", 503, http.Header{"Retry-After": {"Fri, 31 Dec 1999 23:59:59 GMT"}}, "", "", 0, ""},
+		{"too many seconds", 503, http.Header{"Retry-After": {"99999999999999999999"}}, "", "", 9223372036 * time.Second, ""},
+		{"negative seconds", 503, http.Header{"Retry-After": {"-7"}}, "", "", 0, ""},
+		{"empty headers", 429, http.Header{"Retry-After": {""}, "Ratelimit-Limit": {""}, "Ratelimit-Reset": {"soon"}}, "", "", 0, ""},
+		{"a redirect", 308, http.Header{"Location": {"http://127.0.0.1:1/x"}}, "", "redirects are not followed: http://127.0.0.1:1/x", 0, ""},
+		{"a redirect to no URL", 302, http.Header{"Location": {"http://[::1"}}, "", "redirects are not followed: http://[::1", 0, ""},
+		{"a redirect to nowhere", 303, nil, "gone", "gone", 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			plants := at(t, handle(t, func(w http.ResponseWriter, _ *http.Request) {
+				for name, values := range c.header {
+					w.Header()[name] = values
+				}
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(c.body))
+			}), client.WithAttempts(1))
+			_, list := next(plants.All(t.Context()))
+			for _, err := range []error{
+				plants.Create(t.Context(), client.Plant{}),
+				second(plants.CreateAll(t.Context(), []client.Plant{{}})),
+				second(plants.Get(t.Context(), 1)),
+				second(plants.Put(t.Context(), client.Plant{})),
+				second(plants.Patch(t.Context(), 1, client.Patch{})),
+				plants.Delete(t.Context(), 1),
+				second(plants.Update(t.Context(), 1, func(*client.Plant) error { return nil })),
+				list,
+			} {
+				e, ok := errors.AsType[*client.Error](err)
+				if !ok {
+					t.Fatalf("the error is %v, want an Error", err)
+				}
+				if e.Status != c.status || e.Code != 0 || e.Message != c.message || e.RequestID != "" || e.Details != nil ||
+					c.after >= 0 && e.RetryAfter != c.after || c.after < 0 && e.RetryAfter < time.Hour {
+					t.Errorf("the error is %+v", e)
+				}
+				if !strings.Contains(err.Error(), c.says) {
+					t.Errorf("the error says %q, want %q in it", err, c.says)
+				}
+			}
+		})
+	}
+}
+
+// next returns the first pair of a sequence.
+func next(all func(func(client.Plant, error) bool)) (p client.Plant, err error) {
+	for p, err = range all {
+		return p, err
+	}
+	return p, err
+}
+
+// The request id of a failure in the service is part of the text.
+func TestInternalError(t *testing.T) {
+	t.Parallel()
+	sent := 0
+	c := at(t, handle(t, func(w http.ResponseWriter, _ *http.Request) {
+		sent++
+		w.WriteHeader(500)
+		_, _ = w.Write([]byte(`{"error":50000,"message":"internal error","request_id":"abc"}`))
+	}))
+	_, err := c.Put(t.Context(), client.Plant{ID: 3})
+	wantError(t, err, client.ErrInternal)
+	if got, want := err.Error(), "plantstore: put plant 3: internal error (500 Internal Server Error, error 50000, request abc)"; got != want {
+		t.Errorf("the error says %q, want %q", got, want)
+	}
+	if errors.Is(err, client.ErrOutcomeUnknown) || sent != 1 {
+		t.Errorf("%d requests, error %v: a failed request changes nothing", sent, err)
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+	for attempt, most := range map[int]time.Duration{1: 100 * time.Millisecond, 2: 200 * time.Millisecond, 3: 400 * time.Millisecond, 7: 5 * time.Second, 1000: 5 * time.Second} {
+		longest := time.Duration(0)
+		for range 200 {
+			longest = max(longest, client.Backoff(context.Background(), attempt, errors.New("lost")))
+		}
+		if longest > most || longest < most/2 {
+			t.Errorf("the longest of 200 pauses after attempt %d is %v, want at most %v", attempt, longest, most)
+		}
+	}
+	busy := &client.Error{RetryAfter: 7 * time.Second}
+	if got := client.Backoff(context.Background(), 1, busy); got < 7*time.Second || got > 7100*time.Millisecond {
+		t.Errorf("the pause is %v, want 7 seconds and a bit", got)
+	}
+	busy.RetryAfter = 2 * time.Minute
+	if got := client.Backoff(context.Background(), 1, busy); got >= 0 {
+		t.Errorf("the pause is %v, want none", got)
+	}
+}

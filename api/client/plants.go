@@ -1,0 +1,136 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantclient"
+)
+
+// Create stores a plant. If another plant has the id, the error is [ErrIDTaken];
+// a plant with the same id, name and tag is a success. Create never overwrites a
+// plant, and it is safe to repeat.
+func (c *Client) Create(ctx context.Context, p Plant) error {
+	op := fmt.Sprintf("create plant %d", p.ID)
+	body, err := p.newPlant()
+	if err != nil {
+		return fmt.Errorf("plantstore: %s: %w", op, err)
+	}
+	var created struct{ Name *string }
+	_, _, err = c.do(ctx, request{
+		op: op, change: true, safe: true, accept: []int{http.StatusOK},
+		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
+			return c.api.CreatePlant(ctx, body, edit...)
+		},
+		into: &created, valid: func() bool { return created.Name != nil },
+	})
+	return err
+}
+
+// CreateAll stores 1 to 1000 plants: all of them or none. Each is handled as by
+// [Client.Create], and it is safe to repeat. The result is the number of plants
+// that were not stored before; it can be too low if the request was sent again
+// after a lost response.
+func (c *Client) CreateAll(ctx context.Context, plants []Plant) (created int, err error) {
+	op := fmt.Sprintf("create %d plants", len(plants))
+	body := plantapi.NewPlants{Plants: make([]plantapi.NewPlant, len(plants))}
+	for i, p := range plants {
+		if body.Plants[i], err = p.newPlant(); err != nil {
+			return 0, fmt.Errorf("plantstore: %s: plant %d: %w", op, p.ID, err)
+		}
+	}
+	var batch struct {
+		Plants  []struct{}
+		Created int
+	}
+	_, _, err = c.do(ctx, request{
+		op: op, change: true, safe: true, accept: []int{http.StatusOK},
+		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
+			return c.api.CreatePlants(ctx, body, edit...)
+		},
+		into: &batch, valid: func() bool { return len(batch.Plants) == len(plants) },
+	})
+	return batch.Created, err
+}
+
+// Get returns a plant, or [ErrNoSuchPlant].
+func (c *Client) Get(ctx context.Context, id int64, conditions ...Condition) (Plant, error) {
+	p, status, err := c.one(ctx, request{
+		op: fmt.Sprintf("get plant %d", id), safe: true, accept: []int{http.StatusOK, http.StatusNotModified},
+		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
+			return c.api.GetPlant(ctx, id, nil, edit...)
+		},
+	}, conditions, "If-None-Match")
+	if status == http.StatusNotModified {
+		return Plant{}, fmt.Errorf("plantstore: get plant %d: %w", id, ErrNotModified)
+	}
+	return p, err
+}
+
+// Put stores the name and the tag of p under p.ID, in place of the plant there or
+// as a new one. It is not repeated if it may have been carried out: see
+// [ErrOutcomeUnknown].
+func (c *Client) Put(ctx context.Context, p Plant, conditions ...Condition) (Plant, error) {
+	op := fmt.Sprintf("put plant %d", p.ID)
+	body, err := p.newPlant()
+	if err != nil {
+		return Plant{}, fmt.Errorf("plantstore: %s: %w", op, err)
+	}
+	p, _, err = c.one(ctx, request{
+		op: op, change: true, accept: []int{http.StatusOK, http.StatusCreated},
+		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
+			return c.api.PutPlant(ctx, body.ID, nil, plantapi.Plant{Name: body.Name, Tag: body.Tag}, edit...)
+		},
+	}, conditions, "If-Match", "If-None-Match")
+	return p, err
+}
+
+// Patch changes some members of a plant and returns the plant, or
+// [ErrNoSuchPlant]. It is not repeated if it may have been carried out: see
+// [ErrOutcomeUnknown].
+func (c *Client) Patch(ctx context.Context, id int64, patch Patch, conditions ...Condition) (Plant, error) {
+	op := fmt.Sprintf("patch plant %d", id)
+	body, err := patch.body()
+	if err != nil {
+		return Plant{}, fmt.Errorf("plantstore: %s: %w", op, err)
+	}
+	p, _, err := c.one(ctx, request{
+		op: op, change: true, accept: []int{http.StatusOK},
+		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
+			return c.api.PatchPlantWithApplicationMergePatchPlusJSONBody(ctx, id, nil, body, edit...)
+		},
+	}, conditions, "If-Match")
+	return p, err
+}
+
+// Delete removes a plant. If there is none, the error is [ErrNoSuchPlant]. It is
+// not repeated if it may have been carried out: see [ErrOutcomeUnknown].
+func (c *Client) Delete(ctx context.Context, id int64, conditions ...Condition) error {
+	r := request{
+		op: fmt.Sprintf("delete plant %d", id), change: true, accept: []int{http.StatusNoContent},
+		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
+			return c.api.DeletePlant(ctx, id, nil, edit...)
+		},
+	}
+	err := r.setConditions(conditions, "If-Match")
+	if err == nil {
+		_, _, err = c.do(ctx, r)
+	}
+	return err
+}
+
+// one sends a request whose success is a stored plant, or a status without a body.
+func (c *Client) one(ctx context.Context, r request, conditions []Condition, allowed ...string) (Plant, int, error) {
+	if err := r.setConditions(conditions, allowed...); err != nil {
+		return Plant{}, 0, err
+	}
+	var p plantapi.StoredPlant
+	r.into, r.valid = &p, func() bool { return p.ETag != "" }
+	status, _, err := c.do(ctx, r)
+	if err != nil {
+		return Plant{}, 0, err
+	}
+	return stored(p), status, nil
+}

@@ -1,0 +1,251 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/plantstore/plantstore/gen/plantclient"
+)
+
+const (
+	// maxBody is how much of a success is read. A page holds 4 MiB of names and
+	// tags, and one plant more; escaped they can be six times as long.
+	maxBody = 64 << 20
+	// maxErrorBody is how much of another response is read.
+	maxErrorBody = 1 << 20
+	// maxRetryAfter is the longest pause that the client makes because a response
+	// asks for it. After that the program decides.
+	maxRetryAfter = time.Minute
+)
+
+// Backoff is the default of [WithBackoff]. The pause is random, up to 100 ms after
+// the first attempt and twice as much after each further one, up to 5 seconds.
+// The [Error.RetryAfter] of err is added. If that is more than a minute, the
+// retries end.
+func Backoff(_ context.Context, attempt int, err error) time.Duration {
+	pause := rand.N(min(100*time.Millisecond<<min(attempt-1, 6), 5*time.Second))
+	if e, ok := errors.AsType[*Error](err); ok {
+		if e.RetryAfter > maxRetryAfter {
+			return -1
+		}
+		pause += e.RetryAfter
+	}
+	return pause
+}
+
+// outcome is what is known about an attempt that failed.
+type outcome int
+
+const (
+	failed  outcome = iota // nothing has changed, and another attempt would fail, too
+	refused                // nothing has changed, and another attempt can succeed
+	cut                    // nothing has changed, but the reason is lost
+	unknown                // a change may have been stored or not; another attempt can tell
+	garbled                // a change may have been stored or not; another attempt would not tell
+)
+
+// request is one operation.
+type request struct {
+	op     string // for errors, as in "get plant 1"
+	change bool   // it changes plants
+	safe   bool   // it can be repeated without a further effect
+	send   func(context.Context, ...plantclient.RequestEditorFn) (*http.Response, error)
+	accept []int               // the statuses of a success
+	into   any                 // gets the body of a success; nil: there is none
+	valid  func() bool         // reports whether into has what it must have
+	header map[string]string   // its conditions
+	edit   func(*http.Request) // the last change to the request; nil: none
+}
+
+// setConditions sets the headers of conditions, which must be among those that
+// the operation has: the service ignores others.
+func (r *request) setConditions(conditions []Condition, allowed ...string) error {
+	r.header = map[string]string{}
+	for _, c := range conditions {
+		if !slices.Contains(allowed, c.header) {
+			return fmt.Errorf("plantstore: %s: the operation has no condition %s", r.op, c.header)
+		}
+		value, err := c.value()
+		if err != nil {
+			return fmt.Errorf("plantstore: %s: %s: %w", r.op, c.header, err)
+		}
+		r.header[c.header] = value
+	}
+	return nil
+}
+
+// do sends a request until there is a response that is final. It returns the
+// status and the header of a success.
+func (c *Client) do(ctx context.Context, r request) (status int, header http.Header, err error) {
+	lost := false // an attempt may have been carried out
+	for attempt := 1; ; attempt++ {
+		var o outcome
+		status, header, o, err = c.once(ctx, r)
+		if err == nil {
+			return status, header, nil
+		}
+		lost = lost || o == unknown || o == garbled
+		again := o == refused || r.safe && (o == cut || o == unknown)
+		if !again || attempt >= c.attempts {
+			break
+		}
+		if again, err = c.pause(ctx, attempt, err); !again {
+			break
+		}
+	}
+	// After a lost attempt, of all failures only a taken id says what is stored.
+	if r.change && lost && !errors.Is(err, ErrIDTaken) {
+		return 0, nil, fmt.Errorf("plantstore: %s: %w: %w", r.op, ErrOutcomeUnknown, err)
+	}
+	return 0, nil, fmt.Errorf("plantstore: %s: %w", r.op, err)
+}
+
+// pause waits before the next attempt and reports whether there is to be one. If
+// not, it returns cause, with the error of the context if that has ended.
+func (c *Client) pause(ctx context.Context, attempt int, cause error) (again bool, err error) {
+	if ctx.Err() != nil {
+		return false, ended(ctx, cause)
+	}
+	wait := c.backoff(ctx, attempt, cause)
+	if wait < 0 {
+		return false, cause
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+		return false, cause // it says more than the deadline would
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false, ended(ctx, cause)
+	case <-timer.C:
+		return true, nil
+	}
+}
+
+// ended adds to the error of the last attempt that the context has ended.
+func ended(ctx context.Context, last error) error {
+	if errors.Is(last, context.Cause(ctx)) {
+		return last
+	}
+	return fmt.Errorf("%w; the last attempt: %w", context.Cause(ctx), last)
+}
+
+// once sends a request once and reads the response.
+func (c *Client) once(ctx context.Context, r request) (int, http.Header, outcome, error) {
+	if ctx.Err() != nil {
+		return 0, nil, failed, context.Cause(ctx)
+	}
+	token := ""
+	if c.token != nil {
+		var err error
+		if token, err = c.token(ctx); err != nil {
+			return 0, nil, failed, fmt.Errorf("token: %w", err)
+		}
+		if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
+			return 0, nil, failed, errors.New("the token has characters that no token has")
+		}
+	}
+	resp, err := r.send(ctx, func(ctx context.Context, req *http.Request) error {
+		if token != "" {
+			req.Header.Set("Authorization", "Bearer "+token)
+		}
+		req.Header.Set("User-Agent", c.userAgent)
+		if c.traceparent != nil {
+			if value := c.traceparent(ctx); value != "" {
+				req.Header.Set("Traceparent", value)
+			}
+		}
+		for name, value := range r.header {
+			req.Header.Set(name, value)
+		}
+		if r.edit != nil {
+			r.edit(req)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, nil, outcomeOf(err), err
+	}
+	defer resp.Body.Close()
+	o, err := r.read(resp)
+	return resp.StatusCode, resp.Header, o, err
+}
+
+// outcomeOf says what is known after an error in place of a response.
+func outcomeOf(err error) outcome {
+	if _, ok := errors.AsType[*url.Error](err); !ok {
+		return failed // there was no request yet
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return failed
+	}
+	if e, ok := errors.AsType[*net.OpError](err); ok && (e.Op == "dial" || e.Op == "proxyconnect") {
+		if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+			return failed // the name is more likely wrong than missing for a moment
+		}
+		return refused
+	}
+	return unknown
+}
+
+// read reads a response.
+func (r request) read(resp *http.Response) (outcome, error) {
+	success := slices.Contains(r.accept, resp.StatusCode)
+	limit := int64(maxErrorBody)
+	if success {
+		limit = maxBody
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
+	if !success {
+		e := newError(resp, body)
+		switch {
+		case e.Status == http.StatusTooManyRequests:
+			return refused, e
+		case e.Status/100 == 2:
+			return garbled, e
+		case e.Status/100 == 5 && e.Code != ErrInternal:
+			return unknown, e
+		case err != nil:
+			return cut, e
+		}
+		return failed, e
+	}
+	switch {
+	case err != nil:
+		return unknown, fmt.Errorf("the response with status %d is cut short: %w", resp.StatusCode, err)
+	case len(body) > maxBody:
+		return garbled, fmt.Errorf("the response is larger than %d MiB", maxBody>>20)
+	case resp.StatusCode == http.StatusNotModified || r.into == nil: // there is no body
+	case json.Unmarshal(body, r.into) != nil || !r.valid():
+		return garbled, newError(resp, body) // not from the service
+	}
+	return 0, nil
+}
+
+// finalRedirects hides the Location of a redirect from the HTTP client, which
+// would follow it, or lose the whole response if it is not a URL.
+type finalRedirects struct{ http.RoundTripper }
+
+// hiddenLocation is where a redirect has its Location instead.
+const hiddenLocation = "Hidden-Location"
+
+func (t finalRedirects) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(r)
+	if err == nil && resp.StatusCode/100 == 3 {
+		resp.Header.Set(hiddenLocation, resp.Header.Get("Location"))
+		resp.Header.Del("Location")
+	}
+	return resp, err
+}

@@ -1,0 +1,167 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/api/client/clienttest"
+)
+
+// addOne counts in the name of a plant.
+func addOne(p *client.Plant) error {
+	var n int
+	if _, err := fmt.Sscan(p.Name, &n); err != nil {
+		return err
+	}
+	p.Name = fmt.Sprint(n + 1)
+	return nil
+}
+
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	ctx, server := t.Context(), clienttest.New(t)
+	c := server.Client()
+	if err := c.Create(ctx, client.Plant{ID: 1, Name: "0", Tag: new("a")}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.Update(ctx, 1, addOne)
+	first := wantPlant(t, got, err, "1", new("a"))
+
+	got, err = c.Update(ctx, 1, func(p *client.Plant) error { p.ID, p.ETag = 7, "x"; return nil })
+	if wantPlant(t, got, err, "1", new("a")); got.ETag != first.ETag {
+		t.Errorf("an update that changes nothing made the version %s of %s", got.ETag, first.ETag)
+	}
+	got, err = c.Update(ctx, 1, func(p *client.Plant) error { p.Tag = nil; return nil })
+	wantPlant(t, got, err, "1", nil)
+	got, err = c.Update(ctx, 1, func(p *client.Plant) error { p.Tag = new(""); return nil })
+	wantPlant(t, got, err, "1", new(""))
+	got, err = c.Update(ctx, 1, func(p *client.Plant) error { *p.Tag = "b"; return nil })
+	wantPlant(t, got, err, "1", new("b"))
+	failure := errors.New("not today")
+	wantError(t, second(c.Update(ctx, 1, func(*client.Plant) error { return failure })), failure)
+	wantError(t, second(c.Update(ctx, 2, addOne)), client.ErrNoSuchPlant)
+
+	// Another client is faster, twice.
+	left := 2
+	got, err = c.Update(ctx, 1, func(p *client.Plant) error {
+		if left--; left >= 0 {
+			if _, err := c.Put(ctx, client.Plant{ID: 1, Name: "10"}); err != nil {
+				return err
+			}
+			if _, err := c.Patch(ctx, 1, client.Patch{Tag: new(fmt.Sprint(left))}); err != nil {
+				return err
+			}
+		}
+		return addOne(p)
+	})
+	wantPlant(t, got, err, "11", new("0"))
+
+	// And each time: the attempts are bounded.
+	calls := 0
+	_, err = server.Client(client.WithAttempts(3)).Update(ctx, 1, func(p *client.Plant) error {
+		calls++
+		if _, err := c.Put(ctx, client.Plant{ID: 1, Name: fmt.Sprint(calls)}); err != nil {
+			return err
+		}
+		return addOne(p)
+	})
+	wantError(t, err, client.ErrPreconditionFailed)
+	if errors.Is(err, client.ErrOutcomeUnknown) || calls != 3 {
+		t.Errorf("%d calls, error %v", calls, err)
+	}
+}
+
+// An update whose response is lost is carried out once.
+func TestUpdateLostResponse(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]clienttest.Fault{
+		"refused": clienttest.Refuse, "cut": clienttest.Cut, "429": clienttest.TooManyRequests, "503": clienttest.Unavailable,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := clienttest.New(t)
+			c := server.Client()
+			if err := c.Create(t.Context(), client.Plant{ID: 1, Name: "0"}); err != nil {
+				t.Fatal(err)
+			}
+			calls := 0
+			got, err := c.Update(t.Context(), 1, func(p *client.Plant) error { calls++; server.Fail(2, fault); return addOne(p) })
+			wantPlant(t, got, err, "1", nil)
+			if calls != 1 {
+				t.Errorf("the function was called %d times, want 1", calls)
+			}
+
+			// The response is lost, and before the client looks another one writes.
+			other := server.Client()
+			c = server.Client(client.WithTokenFunc(func(ctx context.Context) (string, error) {
+				if v, ok := ctx.Value(lost{}).(*int); ok {
+					if *v++; *v == 3 { // read, write, read again
+						_, err := other.Put(ctx, client.Plant{ID: 1, Name: "other"})
+						return server.Token, err
+					}
+				}
+				return server.Token, nil
+			}))
+			ctx := context.WithValue(t.Context(), lost{}, new(int))
+			_, err = c.Update(ctx, 1, func(p *client.Plant) error { server.Fail(1, fault); return addOne(p) })
+			// If nothing was lost, the third request is a second attempt to write. It is
+			// refused, and the update begins again with a name that is not a number.
+			if got, want := errors.Is(err, client.ErrOutcomeUnknown), name == "cut" || name == "503"; got != want || err == nil {
+				t.Errorf("the error is %v, want one, and an unknown outcome: %t", err, want)
+			}
+			if got, err := c.Get(t.Context(), 1); err != nil || got.Name != "other" {
+				t.Errorf("the plant is %+v, %v", got, err)
+			}
+		})
+	}
+}
+
+type lost struct{}
+
+// The service fails for longer than the client tries.
+func TestUpdateUnknown(t *testing.T) {
+	t.Parallel()
+	server := clienttest.New(t)
+	c := server.Client(client.WithAttempts(3))
+	if err := c.Create(t.Context(), client.Plant{ID: 1, Name: "0"}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.Update(t.Context(), 1, func(p *client.Plant) error { server.Fail(4, clienttest.Unavailable); return addOne(p) })
+	wantError(t, err, client.ErrOutcomeUnknown)
+	wantError(t, err, client.ErrUnavailable)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	c = server.Client(client.WithBackoff(func(context.Context, int, error) time.Duration { cancel(); return time.Hour }))
+	_, err = c.Update(ctx, 1, func(p *client.Plant) error { server.Fail(1, clienttest.Unavailable); return addOne(p) })
+	wantError(t, err, client.ErrOutcomeUnknown)
+	wantError(t, err, context.Canceled)
+}
+
+// No update of several clients is lost.
+func TestUpdateTogether(t *testing.T) {
+	t.Parallel()
+	server := clienttest.New(t)
+	c := server.Client(client.WithAttempts(100))
+	if err := c.Create(t.Context(), client.Plant{ID: 1, Name: "0"}); err != nil {
+		t.Fatal(err)
+	}
+	const clients, updates = 8, 5
+	var group sync.WaitGroup
+	for range clients {
+		group.Go(func() {
+			for range updates {
+				if _, err := c.Update(t.Context(), 1, addOne); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	got, err := c.Get(t.Context(), 1)
+	wantPlant(t, got, err, fmt.Sprint(clients*updates), nil)
+}
