@@ -1,0 +1,300 @@
+package plantcontract
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+// The servers below have a fault each that a test of single responses, or of
+// status codes alone, does not find.
+
+// after is a server that does more than it should once it has responded.
+func after(more func(next http.Handler, r *http.Request, body []byte, status int)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			recorder := httptest.NewRecorder()
+			next.ServeHTTP(recorder, r)
+			more(next, r, body, recorder.Code)
+			for name, values := range recorder.Header() {
+				w.Header()[name] = values
+			}
+			w.WriteHeader(recorder.Code)
+			_, _ = w.Write(recorder.Body.Bytes())
+		})
+	}
+}
+
+// request sends a request of the server's own.
+func request(next http.Handler, method, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(context.Background(), method, path, strings.NewReader(body))
+	r.Header.Set("Authorization", "Bearer "+staticToken)
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	next.ServeHTTP(w, r)
+	return w
+}
+
+// withoutHeader ignores a header of requests with one of the methods.
+func withoutHeader(name string, methods ...string) func(http.Handler) http.Handler {
+	return wrongRequest(func(r *http.Request) {
+		for _, method := range methods {
+			if value := r.Header.Get(name); r.Method == method && (value == "*" || strings.HasPrefix(value, `"0`)) {
+				r.Header.Del(name)
+			}
+		}
+	})
+}
+
+// validParameter matches the values of parameters that the tests of effects use.
+var validParameter = regexp.MustCompile(`^([1-9][0-9]{0,8}|value[0-9]+)$`)
+
+// withoutParameter ignores a parameter of lists.
+func withoutParameter(name string) func(http.Handler) http.Handler {
+	return wrongRequest(func(r *http.Request) {
+		if query := r.URL.Query(); r.Method == "GET" && len(query[name]) == 1 && validParameter.MatchString(query.Get(name)) {
+			query.Del(name)
+			r.URL.RawQuery = query.Encode()
+		}
+	})
+}
+
+// acceptsOldVersions takes an ETag that a plant once had for its ETag.
+func acceptsOldVersions(next http.Handler) http.Handler {
+	var mu sync.Mutex
+	once := map[string]bool{}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if tag := r.Header.Get("If-Match"); r.Method != "GET" && once[r.URL.Path+tag] {
+			r.Header.Set("If-Match", request(next, "GET", r.URL.Path, "").Header().Get("ETag"))
+		}
+		recorder := httptest.NewRecorder()
+		next.ServeHTTP(recorder, r)
+		if tag := recorder.Header().Get("ETag"); tag != "" {
+			once[r.URL.Path+tag] = true
+		}
+		for name, values := range recorder.Header() {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(recorder.Code)
+		_, _ = w.Write(recorder.Body.Bytes())
+	})
+}
+
+// deletesNewest deletes the plant that was created last when a request replaces
+// another one.
+func deletesNewest(next http.Handler) http.Handler {
+	var mu sync.Mutex
+	var newest string
+	return after(func(next http.Handler, r *http.Request, body []byte, status int) {
+		mu.Lock()
+		defer mu.Unlock()
+		id := requestedID.FindSubmatch(body)
+		switch {
+		case status != 200:
+		case r.Method == "POST" && id != nil:
+			newest = "/plants/" + string(id[1])
+		case r.Method == "PUT" && newest != "" && r.URL.Path != newest:
+			request(next, "DELETE", newest, "")
+		}
+	})(next)
+}
+
+// sameTime never moves updated_at.
+type sameTime struct{ plant.Store }
+
+func (s sameTime) Get(ctx context.Context, id int64) (plant.Plant, error) {
+	p, err := s.Store.Get(ctx, id)
+	p.UpdatedAt = p.CreatedAt
+	return p, err
+}
+
+// movingTime moves created_at, too.
+type movingTime struct{ plant.Store }
+
+func (s movingTime) Get(ctx context.Context, id int64) (plant.Plant, error) {
+	p, err := s.Store.Get(ctx, id)
+	p.CreatedAt = p.UpdatedAt
+	return p, err
+}
+
+// onlyOnce refuses to repeat a create.
+type onlyOnce struct{ plant.Store }
+
+func (s onlyOnce) Create(ctx context.Context, p plant.Plant) error {
+	if _, err := s.Get(ctx, p.ID); err == nil {
+		return plant.ErrExists
+	}
+	return s.Store.Create(ctx, p)
+}
+
+// touching changes a plant when its create is repeated.
+type touching struct{ plant.Store }
+
+func (s touching) Create(ctx context.Context, p plant.Plant) error {
+	if old, err := s.Get(ctx, p.ID); err == nil && old.Name == p.Name {
+		time.Sleep(time.Microsecond) // times have microseconds
+		other := p
+		other.Name += " "
+		_, _, _ = s.Put(ctx, other, plant.Precondition{})
+		_, _, _ = s.Put(ctx, p, plant.Precondition{})
+		return nil
+	}
+	return s.Store.Create(ctx, p)
+}
+
+// exampleResponse always returns the example of the document for an operation.
+func exampleResponse(t *testing.T, operationID string) func(http.Handler) http.Handler {
+	t.Helper()
+	for path, item := range document(t).Paths.Map() {
+		for method, operation := range item.Operations() {
+			if operation.OperationID != operationID {
+				continue
+			}
+			for _, example := range operation.Responses.Status(200).Value.Content.Get("application/json").Examples {
+				body, err := json.Marshal(example.Value.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				pattern := regexp.MustCompile("^" + strings.Replace(path, "{id}", "[^/]+", 1) + "$")
+				return wrongResponse(func(r *http.Request, a *response) {
+					if r.Method == method && pattern.MatchString(r.URL.Path) && a.status == 200 {
+						a.body = string(body)
+					}
+				})
+			}
+		}
+	}
+	t.Fatalf("%s has no example", operationID)
+	return nil
+}
+
+var requestedID = regexp.MustCompile(`"id":([0-9]+)[,}]`)
+
+var dishonestServers = map[string]func(http.Handler) http.Handler{
+	"sets a cookie": wrongResponse(func(_ *http.Request, a *response) { a.header.Set("Set-Cookie", "a=b") }),
+	"has an ETag on create": wrongResponse(func(r *http.Request, a *response) {
+		if r.Method == "POST" {
+			a.header.Set("ETag", `"0"`)
+		}
+	}),
+	"has a charset": wrongResponse(func(_ *http.Request, a *response) { a.header.Set("Content-Type", "application/json; charset=utf-8") }),
+	"has a member twice": wrongResponse(func(r *http.Request, a *response) {
+		if r.Method == "GET" && a.status == 200 {
+			a.body = strings.Replace(a.body, `"name":`, `"name":"twice","name":`, 1)
+		}
+	}),
+	"has no details with 40010": wrongResponse(func(_ *http.Request, a *response) {
+		if strings.Contains(a.body, "40010") {
+			a.body = regexp.MustCompile(`,"details":\[.*\]`).ReplaceAllString(a.body, "")
+		}
+	}),
+	"has a challenge that does not parse": wrongResponse(func(_ *http.Request, a *response) {
+		setIf(a.header, "WWW-Authenticate", strings.Replace(a.header.Get("WWW-Authenticate"), `"`, "", 1))
+	}),
+	"has a challenge of another scheme": wrongResponse(func(_ *http.Request, a *response) { setIf(a.header, "WWW-Authenticate", `Basic realm="plantstore"`) }),
+	"has times in a 13th month": wrongResponse(func(_ *http.Request, a *response) {
+		a.body = regexp.MustCompile(`(_at":"[0-9]+)-[0-9]+-`).ReplaceAllString(a.body, "$1-13-") // the pattern allows it
+	}),
+	"has an id beyond int64": wrongResponse(func(r *http.Request, a *response) {
+		if r.Method == "GET" {
+			a.body = strings.Replace(a.body, `"id":9223372036854775807`, `"id":9223372036854775808`, 1)
+		}
+	}),
+	"has another ETag for HEAD": wrongResponse(func(r *http.Request, a *response) {
+		if r.Method == "HEAD" {
+			setIf(a.header, "ETag", `"0"`)
+		}
+	}),
+	"has an etag that is not the ETag": wrongResponse(func(_ *http.Request, a *response) {
+		a.body = regexp.MustCompile(`"etag":"`).ReplaceAllString(a.body, `"etag":"0`)
+	}),
+	"ignores tag":                     withoutParameter("tag"),
+	"ignores limit":                   withoutParameter("limit"),
+	"ignores after":                   withoutParameter("after"),
+	"has another default":             wrongRequest(func(r *http.Request) { addIf(r, "limit", "50") }),
+	"ignores If-None-Match of GET":    withoutHeader("If-None-Match", "GET", "HEAD"),
+	"ignores If-None-Match of PUT":    withoutHeader("If-None-Match", "PUT"),
+	"ignores If-Match of PUT":         withoutHeader("If-Match", "PUT"),
+	"ignores If-Match of PATCH":       withoutHeader("If-Match", "PATCH"),
+	"ignores If-Match of DELETE":      withoutHeader("If-Match", "DELETE"),
+	"accepts a version that was":      acceptsOldVersions,
+	"refuses an example of a request": wrongBody(func(body string) string { return strings.Replace(body, "Ginkgo biloba", "\xff", 1) }),
+	"changes a plant that it refuses to change": after(func(next http.Handler, r *http.Request, _ []byte, status int) {
+		if status == 400 && (r.Method == "PUT" || r.Method == "PATCH") {
+			if request(next, "GET", r.URL.EscapedPath(), "").Code == 200 {
+				request(next, "PUT", r.URL.EscapedPath(), `{"name":"changed"}`)
+			}
+		}
+	}),
+	"stores a plant that it refuses to create": after(func(next http.Handler, r *http.Request, body []byte, status int) {
+		if id := requestedID.FindSubmatch(body); r.Method == "POST" && status == 400 && id != nil {
+			request(next, "POST", "/plants", fmt.Sprintf(`{"id":%s,"name":"stored"}`, id[1]))
+		}
+	}),
+	"deletes the newest plant when another one is replaced": deletesNewest,
+}
+
+var dishonestStores = map[string]func(plant.Store) plant.Store{
+	"never moves updated_at":                      func(s plant.Store) plant.Store { return sameTime{s} },
+	"moves created_at":                            func(s plant.Store) plant.Store { return movingTime{s} },
+	"refuses a repeated create":                   func(s plant.Store) plant.Store { return onlyOnce{s} },
+	"changes a plant when its create is repeated": func(s plant.Store) plant.Store { return touching{s} },
+}
+
+func addIf(r *http.Request, name, value string) {
+	if query := r.URL.Query(); r.Method == "GET" && r.URL.Path == "/plants" && !query.Has(name) {
+		if r.URL.RawQuery != "" {
+			r.URL.RawQuery += "&"
+		}
+		r.URL.RawQuery += name + "=" + value
+	}
+}
+
+func TestDishonestServers(t *testing.T) {
+	t.Parallel()
+	tries := map[string]http.Handler{}
+	for name, wrap := range dishonestServers {
+		tries[name] = wrap(realHandler(t, nil))
+	}
+	for name, wrap := range dishonestStores {
+		tries[name] = realHandler(t, wrap)
+	}
+	for _, operation := range []string{"createPlant", "createPlants", "listPlants", "getPlant", "putPlant", "patchPlant"} {
+		tries["always returns the example of "+operation] = exampleResponse(t, operation)(realHandler(t, nil))
+	}
+	for name, handler := range tries {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fault, by := firstFault(t, handler, true)
+			if fault == "" {
+				t.Fatal("no generated test found the fault")
+			}
+			t.Logf("%s: %s", by, fault)
+		})
+	}
+}
+
+// Examples of responses are for readers. A service that never returns one keeps
+// its promises.
+func TestNoExampleIsReturned(t *testing.T) {
+	for _, promise := range Plants().Missing() {
+		if strings.Contains(promise, "example") && !strings.Contains(promise, "request example") && !strings.Contains(promise, "parameter") {
+			t.Errorf("%q is demanded", promise)
+		}
+	}
+}
