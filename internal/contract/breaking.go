@@ -48,7 +48,7 @@ func (g *generator) breaking(s *openapi3.Schema) (all []variant) {
 	if isComposed(s) {
 		all = g.filtered(s, all, false)
 	}
-	return all
+	return g.fewer(all)
 }
 
 // mergedWithNot returns a value that a schema would allow but for its not.

@@ -126,3 +126,17 @@ func (g *generator) branches(s *openapi3.Schema) (all []*openapi3.Schema) {
 func (g *generator) filtered(s *openapi3.Schema, all []variant, valid bool) []variant {
 	return slices.DeleteFunc(all, func(v variant) bool { return g.valid(s, v.value) != valid })
 }
+
+// fewer keeps one variant of each keyword at each place, where a schema is
+// followed for a second time.
+func (g *generator) fewer(all []variant) []variant {
+	if !g.recursive() {
+		return all
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(v variant) bool {
+		key := v.pointer + " " + v.keyword
+		defer func() { seen[key] = true }()
+		return seen[key]
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -242,9 +243,18 @@ func (d *document) prepareSchemas() {
 	}
 }
 
-// compilePattern compiles a pattern as the validator does.
+// compilePattern compiles a pattern as the validator does, once.
 func compilePattern(pattern string) (*regexp.Regexp, error) {
-	return regexp.Compile(unicodeEscape.ReplaceAllString(pattern, `\x{$1}`))
+	if compiled, ok := compiledPatterns.Load(pattern); ok {
+		return compiled.(*regexp.Regexp), nil
+	}
+	compiled, err := regexp.Compile(unicodeEscape.ReplaceAllString(pattern, `\x{$1}`))
+	if err == nil {
+		compiledPatterns.Store(pattern, compiled)
+	}
+	return compiled, err
 }
+
+var compiledPatterns sync.Map
 
 var unicodeEscape = regexp.MustCompile(`\\u([0-9A-Fa-f]{4})`)

@@ -125,12 +125,14 @@ func (v *Session) condition(x *resource, r *route, header string, id any) {
 	if r.method == http.MethodPut && x.uses[http.MethodDelete] != nil && !x.assigned {
 		v.remove(x, id)
 		got := v.on(r, id, http.Header{header: {"*"}}, v.plainBody(r))
-		if header == "If-Match" {
+		if header == "If-Match" && got.Status == http.StatusNotFound {
+			return // it only replaces
+		} else if header == "If-Match" {
 			v.Refused(got, Violation{Kind: PreconditionFailed})
 			if after := v.read(x, id); after.Status != http.StatusNotFound {
 				v.Failf("%s was refused, but it has created %s", r.operation.OperationID, after.Body)
 			}
-		} else if v.Accepted(got); got.Status >= 300 {
+		} else if got.Status >= 300 && got.Status != http.StatusNotFound {
 			v.Failf("%s with %s: * must create what does not exist, the status is %d", r.operation.OperationID, header, got.Status)
 		}
 	}
@@ -221,11 +223,7 @@ func (v *Session) filters(l lister, parameter, member string) {
 	for range 2 {
 		body, _ := v.plainBody(l.resource.create).(map[string]any)
 		id := v.suite.gen.identity(l.resource.schema)
-		if property.Type.Is("string") && len(property.Enum) == 0 {
-			body[member] = padded(fmt.Sprintf("value%d", v.suite.gen.next.Load()), property)
-		} else {
-			body[member] = v.suite.gen.another(property, values)
-		}
+		body[member] = v.suite.gen.fresh(property, values)
 		if !l.resource.assigned {
 			body[l.resource.member] = id
 		}

@@ -71,6 +71,17 @@ func (g *generator) enter(s *openapi3.Schema) bool {
 
 func (g *generator) leave(s *openapi3.Schema) { g.active[s]-- }
 
+// recursive reports whether a schema is being followed for a second time. What
+// it has was tried the first time.
+func (g *generator) recursive() bool {
+	for _, times := range g.active {
+		if times > 1 {
+			return true
+		}
+	}
+	return false
+}
+
 // base returns the plainest valid value: every property, every minimum met. In a
 // recursion it leaves out what is optional.
 func (g *generator) base(s *openapi3.Schema) any {
@@ -226,6 +237,17 @@ func (g *generator) another(s *openapi3.Schema, others []any) any {
 		}
 	}
 	return g.base(s)
+}
+
+// fresh returns a value that no other test uses, or at least one that is not
+// among others.
+func (g *generator) fresh(s *openapi3.Schema, others []any) any {
+	for _, form := range []string{"value%d", "value%d@plants.example", "https://plants.example/value%d", "00000000-0000-4000-8000-%012d"} {
+		if text := fmt.Sprintf(form, g.next.Add(1)); g.valid(s, text) {
+			return text
+		}
+	}
+	return g.another(s, others)
 }
 
 // valid reports whether a schema allows a value in a request, by kin-openapi,

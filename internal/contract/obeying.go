@@ -37,7 +37,7 @@ func (g *generator) obeying(s *openapi3.Schema) (all []variant) {
 	if isComposed(s) {
 		all = g.filtered(s, all, true)
 	}
-	return all
+	return g.fewer(all)
 }
 
 func compositionOf(s *openapi3.Schema) string {
@@ -137,7 +137,7 @@ func (g *generator) obeyingStrings(s *openapi3.Schema, add func(string, any)) {
 		return
 	}
 	tried := texts
-	if g.plain {
+	if g.plain || g.recursive() {
 		tried = texts[:fewTexts]
 	}
 	for _, text := range tried {

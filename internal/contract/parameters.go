@@ -314,7 +314,7 @@ func (g *generator) breakingTexts(s *openapi3.Schema, in string) (all []variant)
 		add("type", "maybe")
 	case s.Type.Is("string"):
 		all = append(all, breakingStrings(s)...)
-		if s.Pattern == "" && in == "query" {
+		if s.Pattern == "" && in == "query" && g.rules.StrictParameters {
 			add("type", "\xff") // no string is made of this
 		}
 	}

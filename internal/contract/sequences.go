@@ -103,6 +103,9 @@ func locationLeads(v *Session, x *resource, id any) {
 	at := v.send(get, path, query, http.Header{}, nil)
 	v.Accepted(at)
 	v.shows(at, body, get)
+	if id, other := got.Member(x.member), at.Member(x.member); x.assigned && id != other {
+		v.Failf("the response to a create has %s %v, but Location leads to %v", x.member, id, other)
+	}
 }
 
 func readSeesPut(v *Session, x *resource, id any) {
