@@ -73,7 +73,6 @@ func (a patchPlant200) VisitPatchPlantResponse(w http.ResponseWriter) error {
 var (
 	jsonTypeHeader     = []string{jsonType}
 	cacheControlHeader = []string{cacheControl}
-	nosniffHeader      = []string{"nosniff"}
 )
 
 // answerBody is the JSON text of an answer with 200 or 201.

@@ -131,7 +131,7 @@ var _ plantserver.StrictServerInterface = (*server)(nil)
 // secureHeaders forbids browsers to guess the type of an answer.
 func secureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header()["X-Content-Type-Options"] = nosniffHeader
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		next.ServeHTTP(w, r)
 	})
 }

@@ -18,10 +18,8 @@ type observer struct {
 func (o observer) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		id := requestID(r.Header, began, o.log.redact)
-		w.Header()[requestIDHeader] = id
-		rec := recorders.Get().(*responseRecorder)
-		*rec = responseRecorder{ResponseWriter: w, requestID: id[0]}
+		rec := &responseRecorder{ResponseWriter: w, requestID: requestID(r.Header, o.log.redact)}
+		w.Header().Set(requestIDHeader, rec.requestID)
 		o.counts.inFlight.Inc()
 		defer o.end(rec, r, began) // also if a half-written answer is cut by a panic
 		next.ServeHTTP(rec, r)
@@ -41,6 +39,4 @@ func (o observer) end(rec *responseRecorder, r *http.Request, began time.Time) {
 	}
 	o.counts.observe(rec.operation, rec.status, took)
 	o.log.end(rec, r, took, broken)
-	*rec = responseRecorder{} // keep nothing of the request alive
-	recorders.Put(rec)
 }

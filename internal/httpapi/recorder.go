@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"sync"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
@@ -23,9 +22,6 @@ type responseRecorder struct {
 	err       error              // why it failed
 	cut       error              // why the answer did not arrive whole
 }
-
-// recorders are used again, so that a request costs no allocation for one.
-var recorders = sync.Pool{New: func() any { return new(responseRecorder) }}
 
 // recorderOf returns the recorder that a handler behind observe writes to.
 func recorderOf(w http.ResponseWriter) *responseRecorder { return w.(*responseRecorder) }

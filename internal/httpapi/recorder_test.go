@@ -23,8 +23,8 @@ func newObserver() (observer, *operation, *bytes.Buffer) {
 	return observer{counts: counts, log: newRequestLog(slog.New(slog.NewJSONHandler(log, nil)), false, time.Hour, redact)}, op, log
 }
 
-// To be observed costs a request nothing but its id: a text and the list of one
-// that a header is.
+// To observe a request takes a recorder and a header; without an id in the request
+// also the new id and its text.
 func TestObserveAllocations(t *testing.T) {
 	o, op, _ := newObserver()
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -38,9 +38,9 @@ func TestObserveAllocations(t *testing.T) {
 		given string
 		most  float64
 	}{
-		"with an id of its own": {"mine", 0},
-		"with a long id":        {"01935a7e-8d3c-7c1e-9a55-0c4d6a1f2b3e", 0},
-		"without an id":         {"", 2},
+		"with an id of its own": {"mine", 2},
+		"with a long id":        {"01935a7e-8d3c-7c1e-9a55-0c4d6a1f2b3e", 2},
+		"without an id":         {"", 4},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/plants/1", nil)
 		if c.given != "" {

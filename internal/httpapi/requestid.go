@@ -1,11 +1,8 @@
 package httpapi
 
 import (
-	"encoding/binary"
-	"math/rand/v2"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -16,14 +13,13 @@ const requestIDHeader = "X-Request-Id"
 // maxRequestID is the longest id that is taken from a caller.
 const maxRequestID = 128
 
-// requestID returns the value of the header for the answer: what the request
-// brought, as it is, or else an id of our own. An id with a token in it would be
-// logged and sent back.
-func requestID(h http.Header, now time.Time, redact func(string) string) []string {
+// requestID returns the id that the request has, or a new one. An id that contains
+// a token is replaced, because ids are logged and sent back.
+func requestID(h http.Header, redact func(string) string) string {
 	if given := h[requestIDHeader]; len(given) == 1 && safeRequestID(given[0]) && redact(given[0]) == given[0] {
-		return given
+		return given[0]
 	}
-	return []string{newRequestID(now)}
+	return uuid.Must(uuid.NewV7()).String()
 }
 
 // safeRequestID reports whether an id of a caller may stand in a log, a header
@@ -40,15 +36,4 @@ func safeRequestID(id string) bool {
 		}
 	}
 	return true
-}
-
-// newRequestID makes a UUID of version 7 (RFC 9562, section 5.7): the time in
-// milliseconds, then 74 random bits. They need be no secret, and those of
-// math/rand/v2 cost neither a lock nor an allocation.
-func newRequestID(now time.Time) string {
-	const version7, variant = 7 << 12, 1 << 63
-	var id uuid.UUID
-	binary.BigEndian.PutUint64(id[:8], uint64(now.UnixMilli())<<16|version7|rand.Uint64()>>52)
-	binary.BigEndian.PutUint64(id[8:], variant|rand.Uint64()>>2)
-	return id.String()
 }
