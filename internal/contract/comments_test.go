@@ -123,6 +123,7 @@ func TestRecursiveDocument(t *testing.T) {
 		"counts bytes":                      {by: "/text maxLength, obeyed", request: replaceBody(strings.Repeat("蘭", 40), strings.Repeat("x", 41))},
 		"takes ten stars":                   {by: "/stars exclusiveMaximum", request: replaceBody(`"stars":10`, `"stars":9`)},
 		"takes unknown members of a folder": {by: "additionalProperties, broken", request: replaceBody(`,"unknown-member":1}`, `}`)},
+		"takes four replies":                {by: "/replies maxItems", request: func(r *http.Request) { dropReplies(r, 4) }},
 		"takes an empty label":              {by: "pattern, broken", request: replaceBody(`"unknown-member":""`, `"unknown-member":"abc"`)},
 		"takes any address":                 {by: "/author format, broken", request: replaceBody(`"author":"ficus"`, `"author":"a@b.example"`)},
 		"takes bytes without padding":       {by: "/attachment format, broken", request: replaceBody(`"attachment":"RmljdXM"`, `"attachment":"RmljdXM="`)},

@@ -309,7 +309,10 @@ func TestRightServerPasses(t *testing.T) {
 
 // pool has generated tests. Making them takes longer than running most of them,
 // and a list may only be used by one test at a time.
-var pool = sync.Pool{New: func() any { return Plants().Tests(1_000_000) }}
+var pool = sync.Pool{New: func() any {
+	tests := Plants().Tests(1_000_000)
+	return &tests
+}}
 
 // firstFault runs the generated tests until one finds a fault; backwards, it
 // begins with those of several requests.
@@ -317,8 +320,9 @@ func firstFault(t *testing.T, handler http.Handler, backwards bool) (fault, by s
 	t.Helper()
 	target := Target("http://plantstore.invalid", staticToken, readOnlyToken, "")
 	target.Transport = inProcess{handler}
-	tests := pool.Get().([]contract.Test)
-	defer pool.Put(tests)
+	pooled := pool.Get().(*[]contract.Test)
+	defer pool.Put(pooled)
+	tests := *pooled
 	for i, test := range tests {
 		if backwards {
 			test = tests[len(tests)-1-i]

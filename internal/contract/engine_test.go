@@ -1,0 +1,197 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/xml"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// recorder is a test that records its faults.
+type recorder struct{ faults []string }
+
+func (r *recorder) Helper()      {}
+func (r *recorder) Name() string { return "TestRecorded" }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.faults = append(r.faults, strings.TrimSpace(strings.Join(strings.Fields(format), " ")))
+}
+
+func thing(status int, body string) Interaction {
+	x := Interaction{Method: "GET", URL: "http://things.example/things/3", Path: "/things/3", Status: status, Header: http.Header{}, Body: []byte(body)}
+	if body != "" {
+		x.Header.Set("Content-Type", "application/json")
+	}
+	return x
+}
+
+// What the document does not allow is a fault, and nothing else.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	c := small(Profile{AnyHeader: map[string]string{"X-Powered-By": "a proxy adds it"}})
+	for name, want := range map[string]struct {
+		x      Interaction
+		faulty bool
+	}{
+		"as documented":           {thing(200, `{"id":3}`), false},
+		"a duplicate member":      {thing(200, `{"id":3,"id":3}`), true},
+		"invalid UTF-8":           {thing(200, "{\"id\":3,\"\xff\":1}"), true},
+		"a fraction":              {thing(200, `{"id":3.0}`), true},
+		"an integer beyond int64": {thing(200, `{"id":9223372036854775808}`), true},
+		"an unlisted status":      {thing(201, `{"id":3}`), true},
+		"no body":                 {thing(200, ``), true},
+		"a body that is too much": {thing(404, `{}`), true},
+	} {
+		if faults := c.check(want.x); (len(faults) > 0) != want.faulty {
+			t.Errorf("%s: the faults are %v", name, faults)
+		}
+	}
+	for header, faulty := range map[string]bool{"Set-Cookie": true, "ETag": true, "Content-Length": false, "X-Powered-By": false} {
+		x := thing(200, `{"id":3}`)
+		x.Header.Set(header, "1")
+		if faults := c.check(x); (len(faults) > 0) != faulty {
+			t.Errorf("with %s the faults are %v", header, faults)
+		}
+	}
+	r := &recorder{}
+	c.Check(r, thing(201, ""))
+	if len(r.faults) == 0 {
+		t.Error("Check reports no fault to the test")
+	}
+}
+
+// A client of an earlier document must be able to read a response, whatever the
+// present document allows; so must the generated client.
+func TestOtherClients(t *testing.T) {
+	t.Parallel()
+	earlier := strings.Replace(smallDocument, "required: [id], properties: {id: {type: integer}}", "required: [name], properties: {name: {type: string}}", 1)
+	c := small(Profile{Earlier: map[string][]byte{"version 1": []byte(earlier)}})
+	faults := c.check(thing(200, `{"id":3}`))
+	if len(faults) != 1 || !strings.Contains(faults[0].String(), "to a client of version 1") {
+		t.Errorf("without the name of version 1 the faults are %v", faults)
+	}
+	unread := []Fault{{"generated client", "getThing", "cannot read it"}}
+	c = small(Profile{Client: func(string, Interaction) []Fault { return unread }})
+	if faults := c.check(thing(200, `{"id":3}`)); !slices.Equal(faults, unread) {
+		t.Errorf("a client that cannot read it has the faults %v", faults)
+	}
+}
+
+func TestChallenges(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		`Bearer`: "bearer", `Bearer realm="x"`: "bearer", `Bearer realm="a, b", error="c"`: "bearer",
+		`Basic realm="x", Bearer realm="y"`: "basic bearer", `Negotiate a87421000492aa874209af8bc028==`: "negotiate", `Newauth realm="\"", type=1, Basic`: "newauth basic",
+		`Bearer realm=x"`: "", `Bearer realm="x`: "", `Bearer realm="x" error="y"`: "", `realm="x"`: "", ``: "", `Bearer realm="x", realm="y"`: "",
+	} {
+		schemes, err := parseChallenges(header)
+		if got := strings.Join(schemes, " "); err == nil && got != want || (err == nil) != (want != "") {
+			t.Errorf("%s has the schemes %q, %v; want %q", header, got, err, want)
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		template, path string
+		want           bool
+	}{
+		{"/plants", "/plants", true},
+		{"/plants", "/plants/", false},
+		{"/plants/{id}", "/plants/1", true},
+		{"/plants/{id}", "/plants/", false},
+		{"/plants/{id}", "/plants/1/2", false},
+		{"/plants/{id}", "/plants/1%2F2", true},
+		{"/plants:batch", "/plants:batch", true},
+		{"/plants/{id}.json", "/plants/1.json", true},
+		{"/plants/{id}.json", "/plants/1xjson", false},
+	} {
+		text := strings.Replace(smallDocument, "/things/{id}", c.template, 1)
+		if !strings.Contains(c.template, "{") {
+			text = strings.Replace(text, "        - {name: id, in: path, required: true, schema: {type: integer}, example: 3}\n", "        []\n", 1)
+		}
+		d, err := parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.hasPath(c.path); got != c.want {
+			t.Errorf("%s has the path %s: %v, want %v", c.template, c.path, got, c.want)
+		}
+	}
+}
+
+// A refused example counts for nothing.
+func TestCoverage(t *testing.T) {
+	t.Parallel()
+	c := small(Profile{Observed: func(Interaction) []string { return []string{"of the profile"} }, Promises: []string{"of the profile"}})
+	const example = "getThing, example of parameter id"
+	if missing := c.Missing(); !slices.Contains(missing, example) || !slices.Contains(missing, "of the profile") || !slices.Contains(missing, "getThing, 200") {
+		t.Errorf("the promises are %v", missing)
+	}
+	c.Check(t, thing(404, ""))
+	if missing := c.Missing(); !slices.Contains(missing, example) || slices.Contains(missing, "getThing, 404") || slices.Contains(missing, "of the profile") {
+		t.Errorf("after a 404 %v are missing", missing)
+	}
+	c.Check(t, thing(200, `{"id":3}`))
+	if missing := c.Missing(); slices.Contains(missing, example) || slices.Contains(missing, "getThing, 200") {
+		t.Errorf("after a 200 %v are missing", missing)
+	}
+}
+
+// The reports name what is kept, what is broken and what is skipped.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	c := small(Profile{})
+	c.coverage.note("getThing, 200", "TestKept")
+	c.coverage.fail([]string{"getThing, 404"}, "is <broken>\nin two lines")
+	path := filepath.Join(t.TempDir(), "contract.html")
+	var summary bytes.Buffer
+	if err := c.Report(path, &summary); err != nil {
+		t.Fatal(err)
+	}
+	read := func(ending string) string {
+		text, err := os.ReadFile(strings.TrimSuffix(path, ".html") + ending)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	for ending, wants := range map[string][]string{
+		".txt":  {"ok       200 (TestKept)", "FAILED getThing, 404\n  is <broken>", "getThing, effect of parameter id"},
+		".html": {"TestKept", "is &lt;broken&gt;", "getThing, effect of parameter id"},
+		".xml":  {`failures="1"`, "is &lt;broken&gt;", "getThing, effect of parameter id"},
+	} {
+		for _, want := range wants {
+			if got := read(ending); !strings.Contains(got, want) {
+				t.Errorf("the report %s has no %q:\n%s", ending, want, got)
+			}
+		}
+	}
+	var suites junitSuites
+	if err := xml.Unmarshal([]byte(read(".xml")), &suites); err != nil || len(suites.Suites) != 3 {
+		t.Errorf("the XML has %d suites: %v", len(suites.Suites), err)
+	}
+	if !strings.Contains(summary.String(), "promises observed") {
+		t.Errorf("the summary is %s", &summary)
+	}
+}
+
+// What the engine cannot test is named, and makes nothing fail.
+func TestSkipped(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(smallDocument, "schema: {type: integer}, example: 3", "schema: {type: string, pattern: '^(?=a)b$', format: colour}", 1)
+	c, err := New(Profile{Document: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := strings.Join(c.Skipped(), "\n")
+	for _, want := range []string{`pattern "^(?=a)b$"`, `format "colour"`, "effect of parameter id"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s is not among what is skipped:\n%s", want, all)
+		}
+	}
+}
