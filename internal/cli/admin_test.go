@@ -252,7 +252,7 @@ func TestReadyOnSQLite(t *testing.T) {
 	if err := sqlitex.ExecuteTransient(conn, "BEGIN IMMEDIATE", nil); err != nil {
 		t.Fatal(err)
 	}
-	r.wantReady(t, "the store does not answer in time")
+	r.wantReady(t, "the store does not respond in time")
 	if status, _ := r.page(t, "/livez"); status != http.StatusOK {
 		t.Errorf("/livez is %d although only the store is down", status)
 	}
@@ -310,9 +310,9 @@ func TestReadinessWhileDraining(t *testing.T) {
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	r.wantReady(t, "draining")
+	r.wantReady(t, "stopping")
 	if status, _ := r.page(t, "/livez"); status != http.StatusOK {
-		t.Errorf("/livez is %d while draining", status)
+		t.Errorf("/livez has the status %d during a shutdown", status)
 	}
 	if _, err := io.WriteString(conn, body[5:]); err != nil {
 		t.Fatal(err)

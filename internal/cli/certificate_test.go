@@ -253,7 +253,7 @@ func TestCertificateRenewal(t *testing.T) {
 		}
 	}
 	r.end(t, syscall.SIGTERM)
-	if log := r.stderr.String(); strings.Count(log, "cannot be used") != 1 || strings.Count(log, "has been renewed") != 1 {
+	if log := r.stderr.String(); strings.Count(log, "cannot be used") != 1 || strings.Count(log, "certificate renewed") != 1 {
 		t.Errorf("the log should say once that the files do not fit, and once that they do: %s", log)
 	}
 }
@@ -293,7 +293,7 @@ func TestExpiredCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.end(t, syscall.SIGTERM)
-	if log := r.stderr.String(); !strings.Contains(log, "the certificate has expired") {
+	if log := r.stderr.String(); !strings.Contains(log, "certificate has expired") {
 		t.Errorf("the log should say that the certificate has expired: %s", log)
 	}
 }

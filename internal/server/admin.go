@@ -11,24 +11,23 @@ import (
 	"time"
 )
 
-// adminStopTime is how long a scrape under way may take once the service
-// ends. A profile that takes longer is cut off.
+// adminStopTime is how long a scrape may still take during a shutdown. A
+// profile that takes longer is cut off.
 const adminStopTime = time.Second
 
-// readyTime is how long the store may take to answer before it counts as down.
-// Whoever asks waits no longer than seconds itself.
+// readyTime is how long the store may take before it counts as down. Load
+// balancers wait for a few seconds at most.
 const readyTime = time.Second
 
-// newAdmin returns the handler of the admin listener: whether the service lives,
-// whether it takes requests, its metrics, which metrics serves, and its profiles.
-// It asks for no token.
+// newAdmin returns the handler of the admin listener: liveness, readiness,
+// metrics and profiles. It does not authenticate requests.
 func newAdmin(health *Health, metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", livez)
 	mux.HandleFunc("GET /readyz", health.readyz)
 	mux.Handle("GET /metrics", metrics)
-	// net/http/pprof also enters itself in the default mux, which no listener of
-	// ours serves.
+	// net/http/pprof also registers itself in the default mux, which no
+	// listener of ours serves.
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -38,11 +37,11 @@ func newAdmin(health *Health, metrics http.Handler) http.Handler {
 	return mux
 }
 
-// livez answers as long as the program can answer anything: whoever restarts it
-// when it does not must not do so because a database is down.
+// livez responds as long as the program responds at all. It does not depend on
+// the store: a restart does not repair a database.
 func livez(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "alive") }
 
-// readyz says whether requests should be sent here, and if not, why.
+// readyz reports whether the service takes requests, and if not, why.
 func (h *Health) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTime)
 	defer cancel()
@@ -62,8 +61,8 @@ func say(w http.ResponseWriter, status int, text string) {
 	fmt.Fprintln(w, text)
 }
 
-// startAdmin serves the admin listener, if there is to be one, until stop is
-// called.
+// startAdmin serves the admin listener until stop is called. It does nothing if
+// addr is empty.
 func startAdmin(stdout io.Writer, log *slog.Logger, addr string, handler http.Handler) (stop func(), err error) {
 	if addr == "" {
 		return func() {}, nil
@@ -75,12 +74,12 @@ func startAdmin(stdout io.Writer, log *slog.Logger, addr string, handler http.Ha
 	server := &http.Server{
 		Handler:           guardHost(listener.Addr(), handler),
 		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute, // and none for writing: a profile takes as long as it was asked to
+		IdleTimeout:       2 * time.Minute, // no WriteTimeout: a profile takes as long as requested
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	go func() {
 		if err := server.Serve(listener); err != http.ErrServerClosed {
-			log.Error("the admin listener has ended", "err", err)
+			log.Error("admin listener failed", "err", err)
 		}
 	}()
 	fmt.Fprintf(stdout, "plantstore admin listens on http://%s\n", listener.Addr())

@@ -33,8 +33,8 @@ func TestReady(t *testing.T) {
 		{func() { health.Started(func(context.Context) error { return fault }) }, ""},
 		{func() { fault = errors.New("the cable is out") }, "the store fails: the cable is out\n"},
 		{func() { fault = nil }, ""},
-		{health.Drain, "draining: requests in flight are being finished, then the service ends\n"},
-		{func() { fault = errors.New("it must not be asked") }, "draining: requests in flight are being finished, then the service ends\n"},
+		{health.Drain, "stopping: the service finishes the requests in flight and then ends\n"},
+		{func() { fault = errors.New("it must not be asked") }, "stopping: the service finishes the requests in flight and then ends\n"},
 	} {
 		step.do()
 		wantStatus, wantBody := http.StatusServiceUnavailable, step.want
@@ -58,7 +58,7 @@ func TestReadyTimesOut(t *testing.T) {
 		health := &Health{}
 		health.Started(func(context.Context) error { <-hanging; return nil })
 		status, body := get(t, newAdmin(health, serveMetrics(prometheus.NewRegistry())), "/readyz")
-		if status != http.StatusServiceUnavailable || body != "the store does not answer in time\n" {
+		if status != http.StatusServiceUnavailable || body != "the store does not respond in time\n" {
 			t.Errorf("/readyz is %d %q", status, body)
 		}
 	})

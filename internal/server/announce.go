@@ -16,9 +16,9 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// announce prints where the service listens and, if there is a token to print, the
-// token with a line that creates a plant, and where to read more. The certificate
-// is nil without TLS.
+// announce prints the address of the service. With a token it also prints the
+// token, a curl command that creates a plant, and the URL of the API reference.
+// Without TLS the certificate is nil.
 func announce(stdout io.Writer, addr net.Addr, cert *certificate, token string) {
 	scheme := "http"
 	if cert != nil {
@@ -40,13 +40,13 @@ Create a plant:
 
 curl -i %s -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}'
 
-Or read about it and try it in a browser: %s/docs
+Read about the API and try it in a browser: %s/docs
 
 `, token, target, token, url)
 }
 
-// curlTarget is the URL by which curl on this machine finds the service and
-// takes its certificate, with the options that this needs.
+// curlTarget returns the URL and the options with which curl on this machine
+// reaches the service and accepts its certificate.
 func curlTarget(addr net.Addr, cert *certificate) string {
 	leaf, options := cert.current.Leaf, ""
 	host, port, _ := net.SplitHostPort(addr.String()) // it is one
@@ -64,14 +64,14 @@ func curlTarget(addr net.Addr, cert *certificate) string {
 			chain.AddCert(c)
 		}
 	}
-	if _, err := leaf.Verify(x509.VerifyOptions{Intermediates: chain}); err != nil { // signed by itself, or within the house
+	if _, err := leaf.Verify(x509.VerifyOptions{Intermediates: chain}); err != nil { // self-signed, or signed by a private authority
 		options += " --cacert " + shellQuote(cert.certFile)
 	}
 	return "https://" + net.JoinHostPort(host, port) + "/plants" + options
 }
 
-// adviseToken warns a server with which nobody can do anything yet, and says
-// what to type.
+// adviseToken logs a warning if there is no valid token yet, with the command
+// that creates one.
 func adviseToken(ctx context.Context, log *slog.Logger, tokens token.Store, store string) error {
 	all, err := tokens.Tokens(ctx)
 	if err != nil {
@@ -85,14 +85,14 @@ func adviseToken(ctx context.Context, log *slog.Logger, tokens token.Store, stor
 	switch {
 	case open.InMemory(store): // no other program can reach it
 		command = "plantstore serve --print-token --store " + store
-	case store != open.Default && open.Redacted(store) == store: // one with a password is in PLANTSTORE_STORE
+	case store != open.Default && open.Redacted(store) == store: // a URL with a password comes from PLANTSTORE_STORE
 		command += " --store " + shellQuote(store)
 	}
-	log.Warn("no token is in force: every request is answered 401 until you make one", "run", command)
+	log.Warn("there is no valid token: every request gets 401 until you create one", "run", command)
 	return nil
 }
 
-// shellQuote writes a word so that a shell takes it as it is.
+// shellQuote quotes a word for a shell if it needs quotes.
 func shellQuote(word string) string {
 	if !strings.ContainsFunc(word, func(r rune) bool {
 		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:", r)

@@ -12,8 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// certificate is what --tls-cert and --tls-key name. The files are read again
-// once one of them has changed, so that a renewal needs no restart.
+// certificate is the certificate in the files of --tls-cert and --tls-key. The
+// files are read again when one of them has changed, so that a renewal needs no
+// restart.
 type certificate struct {
 	certFile, keyFile string
 	log               *slog.Logger
@@ -23,8 +24,8 @@ type certificate struct {
 	read    [2]os.FileInfo // of the files, before they were read
 }
 
-// openCertificate reads the certificate, or says what is wrong with it. It is
-// nil if neither file is named.
+// openCertificate reads the certificate. It returns nil if neither file is
+// named.
 func openCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, error) {
 	switch {
 	case certFile == "" && keyFile == "":
@@ -41,7 +42,7 @@ func openCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, 
 	return c, nil
 }
 
-// config makes a server speak TLS 1.2 or later, and offer HTTP/2.
+// config returns the TLS configuration of a server: TLS 1.2 or later.
 func (c *certificate) config() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -49,23 +50,23 @@ func (c *certificate) config() *tls.Config {
 	}
 }
 
-// get returns the certificate for a handshake. To ask the file system costs a
-// hundredth of a handshake.
+// get returns the certificate for a handshake. Looking for changed files takes
+// a hundredth of the time of a handshake.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.changed() {
-		// The one file may have been written, and the other not yet.
+		// Perhaps only one of the two files has been written so far.
 		if err := c.load(); err != nil {
-			c.log.Warn("the certificate has changed and cannot be used; the old one goes on", "err", err)
+			c.log.Warn("changed certificate cannot be used, keeping the old one", "err", err)
 		} else {
-			c.log.Info("the certificate has been renewed", "expires", c.current.Leaf.NotAfter)
+			c.log.Info("certificate renewed", "expires", c.current.Leaf.NotAfter)
 		}
 	}
 	return c.current, nil
 }
 
-// metrics tells when the certificate of the next connection expires.
+// metrics returns the expiry of the certificate as a metric.
 func (c *certificate) metrics() prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "plantstore_tls_certificate_expiry_timestamp_seconds",
@@ -76,8 +77,8 @@ func (c *certificate) metrics() prometheus.Collector {
 	})
 }
 
-// changed reports whether the files are not those that were read last. One that
-// is missing is about to come back.
+// changed reports whether the files differ from those that were read last. A
+// missing file does not count: it is being replaced.
 func (c *certificate) changed() bool {
 	changed := false
 	for i, name := range []string{c.certFile, c.keyFile} {
@@ -91,7 +92,7 @@ func (c *certificate) changed() bool {
 	return changed
 }
 
-// load reads the files, and keeps what there was if they are of no use.
+// load reads the files. On an error it keeps the current certificate.
 func (c *certificate) load() error {
 	var texts [2][]byte
 	for i, file := range []struct{ flag, name string }{{"--tls-cert", c.certFile}, {"--tls-key", c.keyFile}} {
@@ -100,17 +101,17 @@ func (c *certificate) load() error {
 			texts[i], err = os.ReadFile(file.name)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w: name a file in PEM that this user may read", file.flag, err)
+			return fmt.Errorf("%s: %w: give a PEM file that this user may read", file.flag, err)
 		}
 		c.read[i] = info
 	}
 	pair, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {
-		return fmt.Errorf("--tls-cert %s with --tls-key %s: %w: give a certificate and the key that belongs to it, both in PEM, the key without a passphrase",
+		return fmt.Errorf("--tls-cert %s with --tls-key %s: %w: give a certificate and its private key, both in PEM, the key without a passphrase",
 			c.certFile, c.keyFile, err)
 	}
 	if time.Now().After(pair.Leaf.NotAfter) {
-		c.log.Warn("the certificate has expired, and clients will refuse it: renew it; no restart is needed",
+		c.log.Warn("certificate has expired: clients refuse it until you renew it; no restart is needed",
 			"file", c.certFile, "expired", pair.Leaf.NotAfter)
 	}
 	c.current = &pair

@@ -7,60 +7,60 @@ import (
 	"sync"
 )
 
-// Why a service takes no requests although nothing is broken.
+// The reasons why a service without a fault takes no requests.
 var (
 	ErrStarting = errors.New("starting")
-	ErrDraining = errors.New("draining: requests in flight are being finished, then the service ends")
+	ErrDraining = errors.New("stopping: the service finishes the requests in flight and then ends")
 )
 
-// Health knows whether the service takes requests. The zero Health belongs to a
-// service that is starting. Its methods may be called from any number of
-// goroutines.
+// Health reports whether the service takes requests. The zero Health is that of
+// a service that is starting. Its methods are safe for concurrent use.
 type Health struct {
 	mu       sync.Mutex
-	ask      func(context.Context) error // nil: starting
+	check    func(context.Context) error // of the store; nil: starting
 	draining bool
 }
 
-// Started says that the service takes requests from now on, as long as ask,
-// which asks the store, returns nil.
-func (h *Health) Started(ask func(context.Context) error) {
+// Started marks the service as ready, as long as check, which checks the store,
+// returns nil.
+func (h *Health) Started(check func(context.Context) error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.ask = ask
+	h.check = check
 }
 
-// Drain says that the service is about to end. It is called before the listener
-// closes, so that nobody is sent here any more. The store is not asked again.
+// Drain marks the service as stopping. It is called before the listener closes,
+// so that load balancers stop sending requests here. The store is not checked
+// again.
 func (h *Health) Drain() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.draining = true
 }
 
-// Ready returns nil if the service takes requests, and otherwise why it does
-// not: [ErrStarting], [ErrDraining], or what is wrong with the store. It returns
-// when ctx ends, whatever the store does.
+// Ready returns nil if the service takes requests, and otherwise the reason:
+// [ErrStarting], [ErrDraining], or the error of the store. It returns when ctx
+// ends, even if the store does not.
 func (h *Health) Ready(ctx context.Context) error {
 	h.mu.Lock()
-	ask, draining := h.ask, h.draining
+	check, draining := h.check, h.draining
 	h.mu.Unlock()
 	switch {
 	case draining:
 		return ErrDraining
-	case ask == nil:
+	case check == nil:
 		return ErrStarting
 	}
-	answer := make(chan error, 1)
-	go func() { answer <- ask(ctx) }()
+	checked := make(chan error, 1)
+	go func() { checked <- check(ctx) }()
 	var err error
 	select {
-	case err = <-answer:
-	case <-ctx.Done(): // a disk that hangs is deaf to it
+	case err = <-checked:
+	case <-ctx.Done(): // a call to a disk that hangs does not return
 		err = ctx.Err()
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return errors.New("the store does not answer in time")
+		return errors.New("the store does not respond in time")
 	}
 	if err != nil {
 		return fmt.Errorf("the store fails: %w", err)

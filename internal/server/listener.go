@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// settleTime is how long a listener that retires goes on accepting: longer than
-// a handshake around the world takes.
+// settleTime is how long a retiring listener continues to accept connections:
+// longer than a handshake around the world takes.
 const settleTime = 300 * time.Millisecond
 
-// listener is the public one. It can retire without resetting anybody.
+// listener is the public listener. It can retire without resetting connections.
 type listener struct{ *net.TCPListener }
 
-// listen opens the listener, or says what to do about it.
+// listen opens the public listener.
 func listen(ctx context.Context, addr string) (listener, error) {
-	if addr == "" { // it would be every address, and any free port
+	if addr == "" { // net would take every address and any free port
 		return listener{}, errors.New("--addr is empty: write HOST:PORT, as in 127.0.0.1:8080")
 	}
 	// Multipath TCP, which Go would offer, has no filters: see refuseHandshakes.
@@ -37,25 +37,25 @@ func listen(ctx context.Context, addr string) (listener, error) {
 	return listener{tcp}, nil
 }
 
-// explainListen says what to do about an address that a flag gives.
+// explainListen adds the flag and the next step to an error of net.Listen.
 func explainListen(flag, addr string, err error) error {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return fmt.Errorf("%s is in use: stop the program that listens there, or give another %s", addr, flag)
+		return fmt.Errorf("%s %s is in use: stop the program that listens there, or give another address", flag, addr)
 	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("not allowed to listen on %s: give an address with a port above 1023 as %s", addr, flag)
+		return fmt.Errorf("%s %s: permission denied: give a port above 1023", flag, addr)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("%s is no address of this machine: give one that is as %s, or 0.0.0.0 for all of them", addr, flag)
+		return fmt.Errorf("%s %s is not an address of this machine: give one of its addresses, or 0.0.0.0 for all of them", flag, addr)
 	}
 	return fmt.Errorf("%s %s: %w: write HOST:PORT, as in 127.0.0.1:8080", flag, addr, err)
 }
 
-// retire has Accept end with [http.ErrServerClosed] once it has returned every
-// connection that is, or is about to be, established.
+// retire makes Accept return [http.ErrServerClosed] after it has returned every
+// connection that is established or about to be.
 //
-// To close a listener resets the connections that wait in its queue, on which a
-// client may have sent a request already: it would get neither an answer nor a
-// refusal.
+// Closing a listener resets the connections in its queue. A client may have sent
+// a request on one of them: it would get no response, and would not know whether
+// the request was handled.
 func (l listener) retire() error {
 	return errors.Join(refuseHandshakes(l.TCPListener), l.SetDeadline(time.Now().Add(settleTime)))
 }

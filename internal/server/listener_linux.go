@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refuseHandshakes has a listener ignore who begins to connect, while those who
-// have begun go on. The client's system tries again after a second; by then the
-// next program listens, or nobody does.
+// refuseHandshakes makes a listener ignore new handshakes, while handshakes
+// under way complete. The system of the client repeats a handshake after a
+// second. By then another program listens, or the connection is refused.
 func refuseHandshakes(l *net.TCPListener) error {
 	const (
-		flags = 13 // offset in the header of TCP (RFC 9293, 3.1), where the filter begins
+		flags = 13 // offset in the TCP header (RFC 9293, section 3.1), which the filter gets
 		syn   = 0x02
 	)
 	filter := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flags},
 		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: syn, Jf: 1},
-		{Code: unix.BPF_RET | unix.BPF_K, K: 0},          // drop it
-		{Code: unix.BPF_RET | unix.BPF_K, K: 0xffffffff}, // let all of it pass
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0},          // drop the packet
+		{Code: unix.BPF_RET | unix.BPF_K, K: 0xffffffff}, // accept all of it
 	}
 	raw, err := l.SyscallConn()
 	if err != nil {
@@ -33,13 +33,13 @@ func refuseHandshakes(l *net.TCPListener) error {
 	return errors.Join(err, set)
 }
 
-// maxUnsent is how many bytes of a response the system takes over before it can
+// maxUnsent is how many bytes of a response the kernel buffers before it can
 // send them.
 const maxUnsent = 128 << 10
 
 // limitUnsent sets maxUnsent for the connections of a listener. Without it the
-// system takes megabytes of a response at once: a client that reads nothing then
-// looks like one that has read them.
+// kernel buffers megabytes of a response, and a client that reads nothing looks
+// like one that has read them.
 func limitUnsent(l *net.TCPListener) error {
 	raw, err := l.SyscallConn()
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"net"
 )
 
-// notify tells the service manager how the service is, if there is one that
-// asked (systemd, Type=notify): see sd_notify(3). The path of its socket is in
-// NOTIFY_SOCKET; a leading @ stands for an abstract one, as it does to Go.
+// notify sends a state to the service manager: systemd with Type=notify, see
+// sd_notify(3). The path is the value of NOTIFY_SOCKET; if it is empty, notify
+// does nothing. A leading @ means an abstract socket, as in package net.
 func notify(path, state string) error {
 	if path == "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package server runs the service: it listens, opens the store, answers until
-// it is told to stop, and then stops without losing a request.
+// Package server runs the service: it listens, opens the store, serves requests
+// until it is told to stop, and then stops without losing a request.
 //
 // [Run] is the wiring, read from top to bottom. The other files hold one part
 // each: the listener, the TLS certificate, the graceful shutdown, sd_notify, and
@@ -25,11 +25,11 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// printedTokenLife is how long a token of --print-token is good for.
+// printedTokenLife is the lifetime of a token of --print-token.
 const printedTokenLife = 24 * time.Hour
 
-// Config is what a service is made of. Every field is needed unless its comment
-// says otherwise.
+// Config has the settings of a service. Every field is required unless its
+// comment says otherwise.
 type Config struct {
 	Addr      string // HOST:PORT of the public listener; port 0: any free port
 	AdminAddr string // HOST:PORT of the admin listener; empty or off: none
@@ -38,10 +38,10 @@ type Config struct {
 
 	BaseURL         *url.URL // where clients reach the service; nil: the host of each request
 	TLSCert, TLSKey string   // files in PEM; both, or neither for plain HTTP
-	PrintToken      bool     // print a token that ends with the service, after 24 hours at most
+	PrintToken      bool     // print a token that is valid for 24 hours or until the service stops
 	NotifySocket    string   // of the service manager; empty: none
 	MaxBody         int64    // bytes of a request body
-	MaxInFlight     int      // requests that are handled at one time
+	MaxInFlight     int      // requests that are handled at the same time
 	RateLimit       httpapi.Rate
 	FailedAuthLimit httpapi.Rate
 	CORSOrigins     []string
@@ -50,12 +50,12 @@ type Config struct {
 	Build           Build         // of the program, for the metrics
 }
 
-// Build says which program runs.
+// Build identifies the program.
 type Build struct{ Version, Commit, Go string }
 
 // Run runs the service until ctx ends, and then until the requests in flight
-// are answered. It prints the addresses, and the token if there is one to print,
-// to stdout.
+// have finished. It prints the addresses, and the token of PrintToken, to
+// stdout.
 func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config) (err error) {
 	limitMemory(config)
 	cert, err := openCertificate(config.TLSCert, config.TLSKey, log)
@@ -65,16 +65,17 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	if err := token.CheckStatic(config.Token); err != nil {
 		return fmt.Errorf("PLANTSTORE_TOKEN: %w", err)
 	}
-	// All that may be wrong with the settings is found before the store is
-	// created or its schema changed. Connections wait in the queue of the
-	// listener until the server accepts them.
+	// Every setting is checked before the store is created or its schema
+	// changes. Connections wait in the queue of the listener until the server
+	// accepts them.
 	listener, err := listen(ctx, config.Addr)
 	if err != nil {
 		return err
 	}
-	defer listener.Close() // where the server never begins to serve
+	defer listener.Close() // if an error keeps the server from starting
 
-	// First up and last down: it says why there is no service yet or no more.
+	// The admin listener starts first and stops last, so that readiness can say
+	// that the service is starting or stopping.
 	health, metrics := &Health{}, newMetrics(config.Build)
 	stopAdmin, err := startAdmin(stdout, log, config.AdminAddr, newAdmin(health, serveMetrics(metrics)))
 	if err != nil {
@@ -87,7 +88,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if watcher, ok := store.(interface{ Watch(*slog.Logger) }); ok { // one that is a file
+	if watcher, ok := store.(interface{ Watch(*slog.Logger) }); ok { // a store that is a file
 		watcher.Watch(log)
 	}
 
@@ -98,7 +99,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	}
 	defer func() {
 		if err := tokens.Close(); err != nil {
-			log.Warn("when tokens were last used is not known to the minute", "err", err)
+			log.Warn("cannot store when tokens were last used", "err", err)
 		}
 	}()
 	handler, err := httpapi.New(httpapi.Options{
@@ -138,7 +139,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	served := make(chan error, 1)
 	go func() { served <- serveOn(server, listener, cert) }()
 	health.Started(store.Ready)
-	defer health.Drain() // also where something else than a signal ends it
+	defer health.Drain() // also if serving fails
 
 	announce(stdout, listener.Addr(), cert, printed)
 	if err := notify(config.NotifySocket, "READY=1"); err != nil {
@@ -153,24 +154,24 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	shutdown.begin() // before the log and the service manager announce it
 	log.Info("stopping", "drain", drainTime.String())
 	if err := notify(config.NotifySocket, "STOPPING=1"); err != nil {
-		log.Warn("the service manager does not know that this is the end", "err", err)
+		log.Warn("cannot notify the service manager", "err", err)
 	}
 	return shutdown.stop(context.WithoutCancel(ctx), log, listener, served)
 }
 
-// leastMemory is a limit of memory under which no usual load comes close.
+// leastMemory is a memory limit that no usual load comes close to.
 const leastMemory = 256 << 20
 
-// limitMemory has garbage collected sooner as the memory comes close to what
-// the bodies in flight may take: by itself the collector lets the heap double
-// first. It leaves alone a GOMEMLIMIT of the environment.
+// limitMemory sets the memory limit of the Go runtime to what the bodies in
+// flight may take. Garbage is then collected sooner near that limit; by default
+// the heap may double first. A GOMEMLIMIT in the environment has precedence.
 func limitMemory(config Config) {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(max(leastMemory, int64(config.MaxInFlight)*config.MaxBody))
 	}
 }
 
-// serveOn answers what comes in, with TLS if there is a certificate.
+// serveOn serves a listener, with TLS if there is a certificate.
 func serveOn(server *http.Server, l net.Listener, cert *certificate) error {
 	if cert == nil {
 		return server.Serve(l)
@@ -179,10 +180,11 @@ func serveOn(server *http.Server, l net.Listener, cert *certificate) error {
 	return server.ServeTLS(l, "", "")
 }
 
-// maxStreams is how many requests of one HTTP/2 connection are served at one
-// time. Each takes some 25 KiB and its share of the processors, and they are not
-// counted by --max-in-flight before their token is known. With the 250 of net/http
-// a hundred connections delay every other request by seconds.
+// maxStreams is how many requests of one HTTP/2 connection are handled at the
+// same time. Each takes some 25 KiB and a share of the processors, and
+// --max-in-flight does not count it before its token is verified. With the
+// default of net/http, 250, a hundred connections delay every other request by
+// seconds.
 const maxStreams = 16
 
 // newServer sets every limit that net/http leaves open: a client that sends or

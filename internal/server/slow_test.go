@@ -67,16 +67,16 @@ func serveHastily(t *testing.T, changes ...func(*http.Server)) (addr string, pla
 	return listener.Addr().String(), store, ended
 }
 
-// Whoever takes too long over something loses the connection, and with it
-// whatever the service kept for it.
+// A client that takes too long loses its connection, and the service keeps nothing
+// for it.
 func TestSlowClientsAreCutOff(t *testing.T) {
 	t.Parallel()
 	const head = "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a-static-token-of-ours\r\n"
-	// alone lets no other time-out stand in for the one that is tried.
+	// alone turns off the other timeout that would also end the connection.
 	alone := func(s *http.Server) { s.ReadTimeout = 0 }
 	for name, c := range map[string]struct {
 		sent   string
-		want   string // in the answer; or no answer
+		want   string // in the response; empty: no response
 		change func(*http.Server)
 	}{
 		"nothing is sent":          {"", "", alone},
@@ -85,7 +85,10 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 			head + "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{", `"error":40007`,
 			func(*http.Server) {},
 		},
-		"no second request": {"OPTIONS /plants HTTP/1.1\r\nHost: x\r\n\r\n", "204 No Content", alone},
+		"no second request": {
+			"OPTIONS /plants HTTP/1.1\r\nHost: x\r\n\r\n", "204 No Content",
+			func(s *http.Server) { s.ReadTimeout, s.ReadHeaderTimeout = 0, longEnough }, // IdleTimeout alone
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			addr, _, closed := serveHastily(t, c.change)
@@ -98,12 +101,12 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 			if _, err := io.WriteString(conn, c.sent); err != nil {
 				t.Fatal(err)
 			}
-			answer, err := io.ReadAll(conn)
+			response, err := io.ReadAll(conn)
 			if err != nil {
-				t.Fatalf("the connection is still there: %v", err)
+				t.Fatalf("the connection was not closed: %v", err)
 			}
-			if c.want == "" && len(answer) > 0 || !strings.Contains(string(answer), c.want) {
-				t.Errorf("answered %q, want %q", answer, c.want)
+			if c.want == "" && len(response) > 0 || !strings.Contains(string(response), c.want) {
+				t.Errorf("the response is %q, want %q", response, c.want)
 			}
 			wait(t, closed)
 		})

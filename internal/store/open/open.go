@@ -13,7 +13,7 @@ import (
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 )
 
-// Default is the store of a command that is not told another.
+// Default is the default of --store.
 const Default = "plantstore.db"
 
 // Open opens the store that name describes: a path, sqlite: and a path,
@@ -32,18 +32,19 @@ func Open(ctx context.Context, name string) (store.Store, error) {
 	}
 	path, explicit := strings.CutPrefix(name, "sqlite:")
 	if IsURL(name) {
-		return nil, fmt.Errorf("--store %s: unknown kind of store: give a path, sqlite:PATH, postgres://…, or sqlite::memory: to keep nothing", Redacted(name))
+		return nil, fmt.Errorf("--store %s: unknown kind of store: give a path, sqlite:PATH, postgres://…, or sqlite::memory: (keeps nothing)", Redacted(name))
 	}
 	if path == "" {
-		return nil, errors.New("--store is empty: give a path, sqlite:PATH, or sqlite::memory: to keep nothing")
+		return nil, errors.New("--store is empty: give a path, sqlite:PATH, postgres://…, or sqlite::memory: (keeps nothing)")
 	}
 	if path == sqlite.Memory && !explicit {
-		path = "./" + path // a file of that name; in memory is sqlite::memory:
+		path = "./" + path // a file of that name; a store in memory is sqlite::memory:
 	}
 	return sqlite.Open(ctx, path)
 }
 
-// InMemory reports whether name describes a store that ends with its process.
+// InMemory reports whether name describes a store in memory, which ends with its
+// process.
 func InMemory(name string) bool { return name == "sqlite:"+sqlite.Memory }
 
 // File returns the path of the file of the store. It fails for a store that is
@@ -54,7 +55,7 @@ func File(name string) (string, error) {
 	}
 	path := strings.TrimPrefix(name, "sqlite:")
 	if path == "" || InMemory(name) || IsURL(name) {
-		return "", fmt.Errorf("--store %s is not a file: give a path or sqlite:PATH", Redacted(name))
+		return "", fmt.Errorf("--store %s is not a SQLite file: give a path or sqlite:PATH; for PostgreSQL use pg_dump and pg_restore", Redacted(name))
 	}
 	return path, nil
 }

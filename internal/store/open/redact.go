@@ -10,8 +10,8 @@ import (
 // PostgreSQL that is not one.
 var libpq = regexp.MustCompile(`(?i)(host|dbname|user|password)\s*=|^postgres(ql)?:`)
 
-// check refuses a connection string of libpq, which would become the name of a
-// file. It may hold a password, so the message does not show it.
+// check refuses a connection string of libpq, which would otherwise become the
+// name of a file. It may contain a password, so the message does not show it.
 func check(name string) error {
 	if IsURL(name) || strings.HasPrefix(name, "sqlite:") || !libpq.MatchString(name) {
 		return nil
@@ -20,16 +20,16 @@ func check(name string) error {
 		"write it as postgres://" + urlForm + ":5432/DATABASE, or sqlite:PATH if it is a file")
 }
 
-// passwords matches a password in a URL, up to the last @ before a space, and in
-// a libpq connection string. A wrong message is better than a password in a log,
-// so it also matches other text of that shape.
+// passwords matches a password in a URL, up to the last @ before a space, and
+// in a libpq connection string. It also matches other text of that form: a
+// wrong message is better than a password in a log.
 var passwords = regexp.MustCompile(`(?i)([^\s/:@"]*:)\S*@|(password\s*=\s*)('(?:\\.|[^'\\])*'|[^\s;"]+)`)
 
-// urlForm is how messages say what a URL looks like. It holds no password.
+// urlForm is the example of a URL in messages. It is not redacted.
 const urlForm = "USER:PASSWORD@HOST"
 
-// RedactPasswords returns s without the passwords in it, for messages that quote
-// what was typed: a store, or another word in its place.
+// RedactPasswords returns s without the passwords in it, for messages that
+// quote the command line: a store, or another argument in its place.
 func RedactPasswords(s string) string {
 	parts := strings.Split(s, urlForm)
 	for i, part := range parts {
@@ -38,7 +38,7 @@ func RedactPasswords(s string) string {
 	return strings.Join(parts, urlForm)
 }
 
-// Redacted returns name as a message may show it, without a password.
+// Redacted returns the name of a store without its password, for messages.
 func Redacted(name string) string {
 	if scheme, _, _ := strings.Cut(name, "://"); IsURL(name) {
 		return scheme + "://…"
