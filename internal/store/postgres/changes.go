@@ -2,8 +2,8 @@ package postgres
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
+	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -14,25 +14,26 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// changes is a transaction of any writes, in two round trips: it reads and locks
-// what they are about, carries them out here, one after the other, and writes
-// what has become of it.
+// changes is a transaction of writes of any kind. It takes two round trips: the
+// first reads and locks the plants, the second stores the result. In between, the
+// writes are applied to the plants in memory, one after the other.
 type changes struct {
 	writes []*write
 	errs   []error // of writes
 	plants map[int64]*change
 }
 
-// change is what becomes of a plant; nil is none.
+// change is a plant before and after a transaction; nil means that there is none.
+// The pointers are equal if the transaction leaves the plant as it is.
 type change struct {
-	before, after *plant.Plant // one and the same if nothing does
-	version       int64        // of after, unless that is before
+	before, after *plant.Plant
+	version       int64 // of after, if it is new
 
-	unread bool // before is larger than every create of it: only its ID is known
-	later  bool // before is not read in this transaction
+	unread bool // before is larger than every create of its ID, so its texts were not read
+	later  bool // before is read in a later transaction
 }
 
-// errLater ends the part of a write in one transaction: it wants another one.
+// errLater moves a write to a later transaction.
 var errLater = errors.New("the transaction has read enough")
 
 func (c *change) set(p plant.Plant, createdAt, updatedAt int64) {
@@ -45,7 +46,6 @@ func (c *changes) run(ctx context.Context, conn *pgx.Conn, id int64) error {
 		return err
 	}
 	now := time.Now().UnixMicro()
-	c.errs = c.errs[:0]
 	for _, w := range c.writes {
 		c.errs = append(c.errs, c.apply(w, now))
 	}
@@ -55,36 +55,36 @@ func (c *changes) run(ctx context.Context, conn *pgx.Conn, id int64) error {
 	}
 	err := c.write(ctx, conn, id, now)
 	if code(err) == uniqueViolation {
-		return errAgain // somebody has created one of the plants meanwhile
+		return fmt.Errorf("%w: %w", errAgain, err) // another program has created one of the plants
 	}
 	return err
 }
 
-// read fills c.plants with what is stored. Rows are locked in the order of their
-// IDs, so that two programs seldom wait for each other.
+// read fills c.plants with the stored plants. It locks rows in the order of their
+// IDs, so that two programs rarely deadlock.
 func (c *changes) read(ctx context.Context, conn *pgx.Conn) error {
 	c.plants = map[int64]*change{}
-	most := map[int64]int64{} // bytes to read of each
+	sizes := map[int64]int64{} // see storedStatement
 	for _, w := range c.writes {
 		if w.change != nil {
-			c.plants[w.id], most[w.id] = &change{}, whole
+			c.plants[w.id], sizes[w.id] = &change{}, whole
 		}
 		for _, p := range w.create {
-			c.plants[p.ID], most[p.ID] = &change{}, max(most[p.ID], int64(p.Size()))
+			c.plants[p.ID], sizes[p.ID] = &change{}, max(sizes[p.ID], int64(p.Size()))
 		}
 	}
 	var b pgx.Batch
 	b.Queue(`BEGIN`)
-	b.Queue(readStored(`FOR UPDATE OF plants`), storedArgs(most)...).
+	b.Queue(lockStored, storedArgs(sizes)...).
 		Query(func(rows pgx.Rows) error {
 			return scanStored(rows, func(p *plant.Plant, read bool) {
-				*c.plants[p.ID] = change{before: p, after: p, unread: !read, later: !read && most[p.ID] == whole}
+				*c.plants[p.ID] = change{before: p, after: p, unread: !read, later: !read && sizes[p.ID] == whole}
 			})
 		})
 	return conn.SendBatch(ctx, &b).Close()
 }
 
-// apply does to c.plants what w wants, or nothing.
+// apply applies w to c.plants, or changes nothing and returns an error.
 func (c *changes) apply(w *write, now int64) error {
 	w.stored, w.created, w.inserted = plant.Plant{}, false, 0
 	if w.change == nil {
@@ -105,7 +105,7 @@ func (c *changes) apply(w *write, now int64) error {
 		w.created = true
 		plant.set(*next, now, now)
 	case !plant.after.Same(*next):
-		// The clock of another machine may be ahead.
+		// The clock of the machine that wrote the plant last may be ahead of this one.
 		plant.set(*next, plant.after.CreatedAt.UnixMicro(), max(now, plant.after.UpdatedAt.UnixMicro()))
 	}
 	w.stored = *plant.after
@@ -134,41 +134,37 @@ func (c *changes) create(w *write, now int64) error {
 	return nil
 }
 
-// write stores what c.plants has become.
+// write stores c.plants and commits.
 func (c *changes) write(ctx context.Context, conn *pgx.Conn, id, now int64) error {
 	var removed []int64
-	inserted, updated := newPlantRows(len(c.plants)), newPlantRows(len(c.plants))
+	var inserted, updated []plantRow
 	for _, key := range slices.Sorted(maps.Keys(c.plants)) {
 		switch plant := c.plants[key]; {
 		case plant.after == plant.before:
 		case plant.after == nil:
 			removed = append(removed, key)
 		case plant.before == nil:
-			inserted.add(plant.after, plant.version)
+			inserted = append(inserted, plantRow{*plant.after, plant.version})
 		default:
-			updated.add(plant.after, plant.version)
+			updated = append(updated, plantRow{*plant.after, plant.version})
 		}
 	}
 	var b pgx.Batch
 	if len(removed) > 0 {
 		b.Queue(`DELETE FROM plants WHERE id = ANY($1)`, removed)
 	}
-	if len(updated.ids) > 0 {
-		b.Queue(`
-			UPDATE plants SET name = new.name, tag = new.tag, tag_hash = new.tag_hash,
-				version = new.version, created_at = new.created_at, updated_at = new.updated_at
-			FROM `+unnestPlants+` AS new (`+storedColumns+`)
-			WHERE plants.id = new.id`, updated.args()...)
+	if len(updated) > 0 {
+		b.Queue(updatePlants, plantColumns.args(updated)...)
 	}
-	if len(inserted.ids) > 0 {
-		b.Queue(`INSERT INTO plants (`+storedColumns+`) SELECT * FROM `+unnestPlants, inserted.args()...)
+	if len(inserted) > 0 {
+		b.Queue(insertPlants, plantColumns.args(inserted)...)
 	}
 	b.Queue(mark, id, now)
 	b.Queue(`COMMIT`)
 	return conn.SendBatch(ctx, &b).Close()
 }
 
-// found has nothing to do: how each write ends was known before the commit.
+// found does nothing: the outcome of each write was known before the commit.
 func (c *changes) found([]int64) {}
 
 func (c *changes) done(context.Context, *Store) {
@@ -177,21 +173,4 @@ func (c *changes) done(context.Context, *Store) {
 			w.end(c.errs[i])
 		}
 	}
-}
-
-const (
-	storedColumns = `id, name, tag, tag_hash, version, created_at, updated_at`
-
-	// unnestPlants is a table of storedColumns, made of one array for each: one
-	// statement for any number of plants.
-	unnestPlants = `unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BYTEA[], $5::BIGINT[], $6::BIGINT[], $7::BIGINT[])`
-)
-
-// tagHash is what the index of tags has instead of them.
-func tagHash(tag *string) []byte {
-	if tag == nil {
-		return nil
-	}
-	sum := sha256.Sum256([]byte(*tag))
-	return sum[:]
 }

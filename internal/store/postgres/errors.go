@@ -2,16 +2,20 @@ package postgres
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// The codes of PostgreSQL that are treated one by one (its manual, appendix A).
+// The SQLSTATE codes that are handled one by one (PostgreSQL's manual, appendix A).
 const (
 	uniqueViolation     = "23505"
 	readOnlyTransaction = "25006" // a primary that became a standby
@@ -20,7 +24,7 @@ const (
 	duplicateTable      = "42P07"
 	duplicateObject     = "42710"
 	undefinedObject     = "42704"
-	protocolViolation   = "08P01" // of pgbouncer: an unknown parameter
+	protocolViolation   = "08P01" // pgbouncer reports an unknown parameter with it
 	duplicateStatement  = "42P05"
 	undefinedStatement  = "26000"
 	invalidPassword     = "28P01"
@@ -29,7 +33,7 @@ const (
 	notAllowed          = "42501"
 )
 
-// code returns the code of an error that the server sent, or "".
+// code returns the SQLSTATE of an error that the server sent, or "".
 func code(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
@@ -37,23 +41,24 @@ func code(err error) string {
 	return ""
 }
 
-// fate is what an error says of the transaction that it ended.
+// fate is what an error says about the transaction that it ended.
 type fate int
 
 const (
-	failed  fate = iota // nothing was changed, and it would fail again
-	again               // nothing was changed, and the same may succeed now or later
-	unknown             // it may have been committed, or may yet be
+	failed  fate = iota // nothing was changed, and another attempt would fail too
+	again               // nothing was changed, and another attempt may succeed
+	unknown             // it may have been committed, or may still be
 )
 
-// fateOf reads an error of a transaction. A server that says ERROR has rolled
-// back; one that says FATAL may have committed before it closed the connection,
-// and so may one that says nothing.
+// fateOf returns the fate of a transaction that ended with err. A server that
+// reports an ERROR has rolled the transaction back. A server that reports FATAL
+// may have committed it before it closed the connection; if the connection is
+// lost without a message, so may the server.
 func fateOf(err error) fate {
 	if errors.Is(err, errAgain) {
 		return again
 	}
-	if _, ok := errors.AsType[answer](err); ok {
+	if _, ok := errors.AsType[permanent](err); ok {
 		return failed
 	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
@@ -62,16 +67,19 @@ func fateOf(err error) fate {
 		return unknown
 	case cmp.Or(e.SeverityUnlocalized, e.Severity) != "ERROR":
 		return unknown
-	case passes(e.Code):
+	case e.Code == protocolViolation: // a wrong number of arguments, for instance
+		return failed
+	case transient(e.Code):
 		return again
 	}
 	return failed
 }
 
-// passes reports whether an error with this code may not come again:
-// serialization failures and deadlocks (40), a server that lacks resources (53),
-// is stopping or starting (57), has lost another one (08) or became a standby.
-func passes(code string) bool {
+// transient reports whether another attempt may succeed after an error with this
+// code: a serialization failure or a deadlock (class 40), a server that lacks
+// resources (53), is stopping or starting (57), has lost a connection to another
+// one (08) or became a standby.
+func transient(code string) bool {
 	if len(code) != 5 {
 		return false
 	}
@@ -83,17 +91,36 @@ func passes(code string) bool {
 }
 
 // errAgain asks for another attempt.
-var errAgain = errors.New("another program was faster")
+var errAgain = errors.New("another program created a plant of this transaction first")
 
-// answer is what a caller is to be told, and no failure of the database.
-type answer struct{ error }
+// permanent marks an error that another attempt would return too.
+type permanent struct{ error }
 
-func (a answer) Unwrap() error { return a.error }
+func (p permanent) Unwrap() error { return p.error }
 
-// final is what a caller gets of an error that would come again.
+// refused marks err as permanent if pgx refused to send a statement or could not
+// scan a row. Such an error has no type; it is one that neither the server nor
+// the network reported.
+func refused(ctx context.Context, conn *pgx.Conn, err error) error {
+	_, marked := errors.AsType[permanent](err)
+	if err == nil || marked || ctx.Err() != nil || code(err) != "" {
+		return err
+	}
+	if conn.IsClosed() {
+		// pgx also closes a connection that works when it cannot encode a batch.
+		_, batch := errors.AsType[pgx.ErrPreprocessingBatch](err)
+		_, network := errors.AsType[net.Error](err)
+		if !batch || network || errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+	}
+	return permanent{fmt.Errorf("postgres: %w", err)}
+}
+
+// final returns the error of a call whose transaction failed.
 func final(err error) error {
-	if a, ok := errors.AsType[answer](err); ok {
-		return a.error
+	if p, ok := errors.AsType[permanent](err); ok {
+		return p.error
 	}
 	if isPooled(err) {
 		return fmt.Errorf("postgres: %w: %w", errPooled, err)
@@ -101,8 +128,7 @@ func final(err error) error {
 	return fmt.Errorf("postgres: %w", err)
 }
 
-// unavailable marks an error that may pass, so that callers can tell it from
-// that of something broken.
+// unavailable marks an error after which the same call may succeed later.
 func unavailable(err error) error {
 	return fmt.Errorf("postgres: %w: %w: %w", plant.ErrUnavailable, token.ErrUnavailable, err)
 }

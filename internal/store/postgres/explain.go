@@ -14,12 +14,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// errNotDSN says nothing of what it is about: what cannot be read may hold a
+// errNotDSN does not quote the URL: a URL that cannot be parsed may contain a
 // password anywhere.
-var errNotDSN = errors.New("this is no PostgreSQL URL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, " +
+var errNotDSN = errors.New("this is not a PostgreSQL URL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, " +
 	"with %40 for @, %2F for / and %3A for : in a password, and several hosts separated by commas")
 
-// validValues says what the parameters take that people set most.
+// validValues describes the values of the most common parameters.
 var validValues = map[string]string{
 	"pool_max_conns":          "a number of at least 1",
 	"pool_min_conns":          "a number",
@@ -27,12 +27,12 @@ var validValues = map[string]string{
 	"sslmode":                 "disable, allow, prefer, require, verify-ca or verify-full",
 	"sslrootcert":             "a file with certificates in PEM",
 	"target_session_attrs":    "read-write, primary or any",
-	"default_query_exec_mode": "exec, or nothing",
+	"default_query_exec_mode": "exec, or leave the parameter out",
 }
 
-// explainURL says what is wrong with a URL that pgx cannot parse. It names a
-// parameter only if the URL is valid without it: then the name is one that pgx
-// knows, and no part of a password.
+// explainURL returns an error that says what is wrong with a URL that pgx cannot
+// parse. It names a parameter only if the URL is valid without it: then pgx knows
+// the name, so it is not part of a password.
 func explainURL(dsn string) error {
 	u, err := url.Parse(dsn)
 	if err != nil {
@@ -41,7 +41,7 @@ func explainURL(dsn string) error {
 	query := u.Query()
 	u.RawQuery = query.Encode()
 	if _, err := pgxpool.ParseConfig(u.String()); err == nil {
-		return errNotDSN // the mistake is between the parameters
+		return errNotDSN // the mistake is in the separators of the parameters
 	}
 	for name, values := range query {
 		query.Del(name)
@@ -57,20 +57,21 @@ func explainURL(dsn string) error {
 	return errNotDSN
 }
 
-// refusedTLS is part of an error of pgx, which has no type of its own.
+// refusedTLS is part of the text of an error of pgx that has no type.
 const refusedTLS = "server refused TLS connection"
 
-// errPooled means that prepared statements do not work. A pooler gives each
-// transaction any session of the server, but a prepared statement belongs to one.
-var errPooled = errors.New("the store is behind pgbouncer or a similar pooler with transaction pooling: " +
+// errPooled means that prepared statements do not work. A pooler may run each
+// transaction in another session of the server, and a prepared statement belongs
+// to one session.
+var errPooled = errors.New("the database is behind pgbouncer or a similar pooler with transaction pooling: " +
 	"add default_query_exec_mode=exec to the URL in --store and restart")
 
-// isPooled reports whether an error shows that errPooled holds.
+// isPooled reports whether an error shows that prepared statements do not work.
 func isPooled(err error) bool {
 	return code(err) == duplicateStatement || code(err) == undefinedStatement
 }
 
-// explain says what to do about an error of opening the store.
+// explain adds to an error of opening the store what to do about it.
 func explain(err error, config *pgx.ConnConfig) error {
 	hosts := net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
 	for _, f := range config.Fallbacks {
@@ -84,10 +85,10 @@ func explain(err error, config *pgx.ConnConfig) error {
 	switch {
 	case otherName:
 		return fmt.Errorf("the certificate of %s is for another name: write the name in the certificate as the host in --store, "+
-			"or accept any name with sslmode=verify-ca: %w", hosts, err)
+			"or write sslmode=verify-ca to accept any name: %w", hosts, err)
 	case otherAuthority:
 		return fmt.Errorf("the certificate of %s is signed by an authority that this machine does not trust: "+
-			"name the file with the certificate of the authority in --store, with sslrootcert=FILE: %w", hosts, err)
+			"write sslrootcert=FILE in --store, with the file that has the certificate of the authority: %w", hosts, err)
 	case noConnection && strings.Contains(err.Error(), refusedTLS):
 		return fmt.Errorf("%s does not support TLS, and sslmode in --store requires it: set ssl = on in postgresql.conf, "+
 			"or write sslmode=disable if you trust the network: %w", hosts, err)
@@ -98,17 +99,17 @@ func explain(err error, config *pgx.ConnConfig) error {
 	}
 	switch code(err) {
 	case invalidPassword, invalidAccount:
-		return fmt.Errorf("%s does not let user %s in: check the user and the password in --store: %w", hosts, config.User, err)
+		return fmt.Errorf("%s rejects user %s: check the user and the password in --store: %w", hosts, config.User, err)
 	case noSuchDatabase:
-		return fmt.Errorf("%s has no database %s: make it first, with createdb %[2]s: %w", hosts, config.Database, err)
+		return fmt.Errorf("%s has no database %s: create it with createdb %[2]s: %w", hosts, config.Database, err)
 	case notAllowed:
-		return fmt.Errorf("user %s may not make tables: give it a database of its own, "+
+		return fmt.Errorf("user %s has no permission to create tables: give it a database of its own, "+
 			"or GRANT USAGE, CREATE ON SCHEMA public TO it: %w", config.User, err)
 	case duplicateTable:
-		return fmt.Errorf("database %s holds tables of another program: give plantstore a database of its own: %w", config.Database, err)
+		return fmt.Errorf("database %s has tables of another program: give plantstore a database of its own: %w", config.Database, err)
 	}
 	if noConnection || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("no server that may write answers at %s: start it, or check the hosts in --store: %w", hosts, err)
+		return fmt.Errorf("no PostgreSQL server that accepts writes responds at %s: start it, or check the hosts in --store: %w", hosts, err)
 	}
 	return err
 }

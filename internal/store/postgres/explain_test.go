@@ -35,7 +35,7 @@ func TestOpenErrorMessages(t *testing.T) {
 			map[string]string{"sslmode": "verify-full", "sslrootcert": authority},
 			"is for another name: write the name in the certificate as the host in --store",
 		},
-		"the certificate is of an unknown authority": {withTLS, map[string]string{"sslmode": "verify-full"}, "with sslrootcert=FILE"},
+		"the certificate is of an unknown authority": {withTLS, map[string]string{"sslmode": "verify-full"}, "write sslrootcert=FILE in --store"},
 		"an unknown parameter":                       {dsn, map[string]string{"colour": "green"}, "does not know a parameter in --store: correct its name or remove it"},
 		"no connections":                             {dsn, map[string]string{"pool_max_conns": "0"}, "the value of pool_max_conns in --store is not valid: write a number of at least 1"},
 		"pool_max_conns is no number":                {dsn, map[string]string{"pool_max_conns": "many"}, "the value of pool_max_conns in --store is not valid: write a number of at least 1"},

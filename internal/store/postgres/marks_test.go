@@ -14,13 +14,13 @@ import (
 // A transaction that leaves a mark sees to it that marks do not pile up.
 func TestMarksAreDeleted(t *testing.T) {
 	store := open(t, pgtest.DSN(t))
-	for id := range int64(3 * maxSpent) {
+	for id := range int64(3 * maxDiscarded) {
 		if err := store.Create(t.Context(), plant.Plant{ID: id}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := len(marks(t, store)); n > maxSpent {
-		t.Errorf("after %d transactions there are %d marks", 3*maxSpent, n)
+	if n := len(marks(t, store)); n > maxDiscarded {
+		t.Errorf("after %d transactions there are %d marks", 3*maxDiscarded, n)
 	}
 }
 
@@ -41,7 +41,7 @@ func TestMarksOfKilledProcessesAreDeleted(t *testing.T) {
 	}
 	write := func(from int64) {
 		t.Helper()
-		for id := range int64(maxSpent) {
+		for id := range int64(maxDiscarded) {
 			if err := store.Create(t.Context(), plant.Plant{ID: from + id}); err != nil {
 				t.Fatal(err)
 			}

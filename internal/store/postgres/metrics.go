@@ -18,13 +18,13 @@ func (s *Store) Metrics() []prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "plantstore_pgx_pool_" + name, Help: help},
 			func() float64 { return value(s.pool.Stat()) })
 	}
-	const connections = "Connections to PostgreSQL by state: acquired are in use, idle wait for use, constructing are being opened."
+	const connections = "Connections to PostgreSQL by state: acquired (in use), idle, constructing (being opened)."
 	return append(s.writes.Metrics(),
 		gauge("connections", connections, "acquired", (*pgxpool.Stat).AcquiredConns),
 		gauge("connections", connections, "idle", (*pgxpool.Stat).IdleConns),
 		gauge("connections", connections, "constructing", (*pgxpool.Stat).ConstructingConns),
-		gauge("connections_max", "Largest possible number of connections.", "", (*pgxpool.Stat).MaxConns),
-		counter("acquires_total", "Connections that were acquired.", func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }),
-		counter("wait_seconds_total", "Time spent waiting for a connection in seconds, where none was idle.",
+		gauge("connections_max", "Maximum number of connections to PostgreSQL.", "", (*pgxpool.Stat).MaxConns),
+		counter("acquires_total", "Connections acquired from the pool.", func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }),
+		counter("wait_seconds_total", "Seconds spent waiting for a connection while none was idle.",
 			func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() }))
 }

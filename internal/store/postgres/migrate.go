@@ -10,33 +10,33 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// The schema is the sum of these files, in order; each is applied once, in a
-// transaction. A released file is never edited: add the next number.
+// The migrations make the schema, in the order of their numbers. Each is applied
+// once, in a transaction. A released file is never edited: add the next number.
 //
-// While servers are upgraded one by one, those of the release before run on the
-// new schema, and some of them are started on it. So a file only adds: tables,
-// indexes, columns that may be NULL or have a default. What nobody needs any
-// more goes with the release after the first that does without it, and then
-// oldest moves on.
+// In a rolling upgrade, servers of the previous release run on the new schema, and
+// some of them start on it. So a migration only adds tables, indexes and columns
+// that may be NULL or have a default. A table or column that is no longer used is
+// dropped one release after the first release that does not use it; that
+// migration also raises oldest.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// oldest is the lowest schema whose program can run on this one.
+// oldest is the lowest schema version whose program can run on this schema.
 const oldest = 1
 
-// plantstore_schema has a row for each of these numbers.
+// The ids of the rows of plantstore_schema.
 const (
-	versionRow = 1 // how many files have been applied
-	oldestRow  = 2 // oldest, as the program has it that has applied the last one
+	versionRow = 1 // the number of migrations that were applied
+	oldestRow  = 2 // oldest, written by the program that applied the last migration
 )
 
-// migrate brings the schema up to date, however many programs do so at once. It
-// refuses a database that a newer program has migrated already, unless that
-// says that this one can run on it.
+// migrate applies the migrations that the database lacks. Any number of programs
+// may call it at the same time. A database that was migrated by a newer program
+// is refused if its oldest is newer than this program.
 //
-// A row is the lock: advisory locks do not exist in CockroachDB and do not pass
-// pgbouncer, and a row is let go when its holder dies.
+// A row serves as the lock. CockroachDB has no advisory locks, and pgbouncer does
+// not support them; the lock on a row ends with the connection of its holder.
 func migrate(ctx context.Context, conn *pgx.Conn) error {
 	names, err := fs.Glob(migrations, "migrations/*.sql") // sorted
 	if err != nil {
@@ -50,7 +50,7 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 		}
 	case err != nil:
 		return err
-	case have == len(names): // the usual start needs no right to change the schema
+	case have == len(names): // so a usual start needs no privilege to change the schema
 		return nil
 	case have > len(names):
 		return checkOldest(ctx, conn, have, len(names))
@@ -68,7 +68,7 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 			if err != nil {
 				return err
 			}
-			// Many statements at once are sent as they are.
+			// The simple protocol takes any number of statements at once.
 			if _, err := tx.Conn().PgConn().Exec(ctx, string(text)).ReadAll(); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
@@ -82,28 +82,28 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 	})
 }
 
-// number reads a row of plantstore_schema.
+// number returns the number in a row of plantstore_schema.
 func number(ctx context.Context, conn *pgx.Conn, row int, lock string) (n int, err error) {
 	err = conn.QueryRow(ctx, `SELECT version FROM plantstore_schema WHERE id = $1`+lock, row).Scan(&n)
 	return n, err
 }
 
-// checkOldest returns an error unless the program that has made the schema says
-// that this one can run on it.
+// checkOldest returns an error unless a program that knows so many migrations can
+// run on the schema of the database, which has more.
 func checkOldest(ctx context.Context, conn *pgx.Conn, have, known int) error {
 	needs, err := number(ctx, conn, oldestRow, "")
 	if errors.Is(err, pgx.ErrNoRows) {
 		needs, err = have, nil
 	}
 	if err == nil && known < needs {
-		err = fmt.Errorf("a newer plantstore has written here: its schema is %d and needs a program that knows %d, this one knows %d: "+
+		err = fmt.Errorf("a newer plantstore has migrated the database to schema %d, which needs a program that knows schema %d; this one knows %d: "+
 			"use a newer plantstore", have, needs, known)
 	}
 	return err
 }
 
-// begin makes the row that says how far the schema is. Of two programs that
-// begin at once one may be told that the table, or its type, is there already.
+// begin creates plantstore_schema with no migration applied. If two programs do
+// so at the same time, one may get the error that the table or its type exists.
 func begin(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, `CREATE TABLE IF NOT EXISTS plantstore_schema (id INT PRIMARY KEY, version INT NOT NULL)`)
 	if err != nil && code(err) != uniqueViolation && code(err) != duplicateTable && code(err) != duplicateObject {

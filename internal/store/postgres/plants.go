@@ -2,17 +2,89 @@ package postgres
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"math"
+	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// plantColumns is what scanPlant reads.
-const plantColumns = `id, name, tag, version, created_at, updated_at`
+// plantRow is a row of the table plants.
+type plantRow struct {
+	plant.Plant
+	version int64 // the random bits of the ETag
+}
+
+// plant returns the plant that the storedColumns of the row make.
+func (r plantRow) plant() plant.Plant {
+	r.ETag = plant.ETag(r.UpdatedAt.UnixMicro(), r.version)
+	return r.Plant
+}
+
+// plantColumns are the columns of the table plants.
+var plantColumns = columns[plantRow]{
+	bigint("id", func(r *plantRow) *int64 { return &r.ID }),
+	text("name", func(r *plantRow) *string { return &r.Name }),
+	optionalText("tag", func(r *plantRow) **string { return &r.Tag }),
+	{name: "tag_hash", sqlType: "BYTEA", array: arrayOf(func(r *plantRow) []byte { return tagHash(r.Tag) })},
+	bigint("version", func(r *plantRow) *int64 { return &r.version }),
+	moment("created_at", func(r *plantRow) *time.Time { return &r.CreatedAt }),
+	moment("updated_at", func(r *plantRow) *time.Time { return &r.UpdatedAt }),
+}
+
+// storedColumns are the columns that are read.
+var storedColumns = plantColumns.where(func(c column[plantRow]) bool { return c.target != nil })
+
+// The statements about plants, with [selectStored] and [lockStored].
+var (
+	selectPlant = `SELECT ` + storedColumns.names() + ` FROM plants WHERE id = $1`
+
+	insertPlants = `INSERT INTO plants (` + plantColumns.names() + `) SELECT * FROM ` + plantColumns.unnest()
+
+	updatePlants = `UPDATE plants SET ` + plantColumns.without("id").each("NAME = new.NAME", ", ") + `
+		FROM ` + plantColumns.unnest() + ` WHERE plants.id = new.id`
+
+	selectPlants       = selectPage(`id >= $1`)
+	selectPlantsTagged = selectPage(`id >= $1 AND tag_hash = $4 AND tag = $5`)
+
+	// createPlants inserts the plants whose IDs are free, and a mark with these IDs.
+	createPlants = `
+		WITH inserted AS (` + insertPlants + ` ON CONFLICT (id) DO NOTHING RETURNING id)
+		INSERT INTO marks (id, done, inserted, at)
+		SELECT ` + plantColumns.next(1) + `, true, array_agg(id), ` + plantColumns.next(2) + ` FROM inserted
+		RETURNING inserted`
+)
+
+// selectPage returns the statement that reads a page of at most $2 plants that
+// ends early once it has $3 bytes of texts, and how many plants there were before
+// that. The arguments of where are $1 and those from $4 on.
+func selectPage(where string) string {
+	names := storedColumns.names()
+	return `
+		SELECT ` + names + `, found FROM (
+			SELECT *, sum(size) OVER (ORDER BY id) - size AS bytes_before, count(*) OVER () AS found FROM (
+				SELECT ` + names + `, ` + plantSize + ` AS size FROM plants WHERE ` + where + ` ORDER BY id LIMIT $2
+			) AS page
+		) AS sized
+		WHERE bytes_before < $3 ORDER BY id`
+}
+
+// tagHash is what the index of tags contains: an entry of an index has a maximum
+// length, and a tag has none.
+func tagHash(tag *string) []byte {
+	if tag == nil {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(*tag))
+	return sum[:]
+}
+
+// plantSize is [plant.Plant.Size] in SQL. PostgreSQL knows the length of a text
+// without reading it.
+var plantSize = plantColumns.where(func(c column[plantRow]) bool { return c.text }).each("coalesce(octet_length(plants.NAME), 0)", " + ")
 
 // Create implements [plant.Store].
 func (s *Store) Create(ctx context.Context, p plant.Plant) error {
@@ -64,70 +136,44 @@ func (s *Store) Delete(ctx context.Context, id int64, condition plant.Preconditi
 // Get implements [plant.Store].
 func (s *Store) Get(ctx context.Context, id int64) (p plant.Plant, err error) {
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, `SELECT `+plantColumns+` FROM plants WHERE id = $1`, id)
-		if err != nil {
-			return err
-		}
-		p, err = pgx.CollectExactlyOneRow(rows, scanPlant)
+		var row plantRow
+		err := conn.QueryRow(ctx, selectPlant, id).Scan(storedColumns.targets(&row)...)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return answer{plant.ErrNotFound}
+			return permanent{plant.ErrNotFound}
 		}
+		p = row.plant()
 		return err
 	})
 	return p, err
 }
 
-// List implements [plant.Store]. The server ends the page where it holds enough
-// bytes: a client that stops reading has the rest sent all the same. It knows the
-// length of a text without reading it.
+// List implements [plant.Store]. The server ends the page at
+// [plant.MaxPageBytes]: if this program did, by reading no further, the server
+// would send the other rows all the same.
 func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
 	from := int64(math.MinInt64)
 	if page.After != nil {
 		if *page.After == math.MaxInt64 {
-			return nil, false, ctx.Err() // nothing can follow
+			return nil, false, ctx.Err() // no ID is greater
 		}
 		from = *page.After + 1
 	}
-	where, args := `id >= $1`, []any{from, int64(page.Limit) + 1, int64(plant.MaxPageBytes)}
+	query, args := selectPlants, []any{from, int64(page.Limit) + 1, int64(plant.MaxPageBytes)}
 	if page.Tag != nil {
-		where = `id >= $1 AND tag_hash = $4 AND tag = $5`
-		args = append(args, tagHash(page.Tag), []byte(*page.Tag))
+		query, args = selectPlantsTagged, append(args, tagHash(page.Tag), []byte(*page.Tag))
 	}
-	query := `
-		SELECT ` + plantColumns + `, found FROM (
-			SELECT *, sum(size) OVER (ORDER BY id) - size AS bytes, count(*) OVER () AS found FROM (
-				SELECT ` + plantColumns + `, octet_length(name) + coalesce(octet_length(tag), 0) AS size
-				FROM plants WHERE ` + where + ` ORDER BY id LIMIT $2
-			) AS page
-		) AS sized
-		WHERE bytes < $3 ORDER BY id`
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, query, args...)
-		if err != nil {
-			return err
-		}
+		rows, _ := conn.Query(ctx, query, args...) // ForEachRow returns the error
+		var row plantRow
 		found := 0
-		plants, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (plant.Plant, error) { return scanPlantAnd(row, &found) })
-		if len(plants) > page.Limit {
-			plants = plants[:page.Limit]
-		}
+		plants = nil
+		_, err := pgx.ForEachRow(rows, storedColumns.targets(&row, &found), func() error {
+			plants = append(plants, row.plant())
+			return nil
+		})
+		plants = plants[:min(len(plants), page.Limit)]
 		more = found > len(plants)
 		return err
 	})
 	return plants, more, err
-}
-
-// scanPlant reads a row of plantColumns.
-func scanPlant(row pgx.CollectableRow) (plant.Plant, error) { return scanPlantAnd(row) }
-
-// scanPlantAnd reads a row of plantColumns and what follows them.
-func scanPlantAnd(row pgx.CollectableRow, rest ...any) (p plant.Plant, err error) {
-	var name, tag pgtype.DriverBytes // good until the next row
-	var version, createdAt, updatedAt int64
-	err = row.Scan(append([]any{&p.ID, &name, &tag, &version, &createdAt, &updatedAt}, rest...)...)
-	p.Name = string(name)
-	if tag != nil {
-		p.Tag = new(string(tag))
-	}
-	return p.Stamped(version, createdAt, updatedAt), err
 }

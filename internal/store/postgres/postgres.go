@@ -1,11 +1,13 @@
-// Package postgres keeps plants and tokens in PostgreSQL, so that any number of
-// `plantstore serve` on any number of machines are one service.
+// Package postgres stores plants and tokens in PostgreSQL. Any number of
+// `plantstore serve` processes on any number of machines can share a database.
 //
-// Writes that wait at the same time share a transaction ([groupcommit.Queue]): one
-// committer in each program. What may pass (a serialization failure, a
-// fail-over, a restart) is tried again while the caller waits; see [Store.transact].
+// The columns of each table are declared once (plantColumns, tokenColumns); the
+// statements are made from them. Writes that wait at the same time share a
+// transaction ([groupcommit.Queue]); each process has one committer. After a
+// failure that may be temporary (a serialization failure, a failover, a restart),
+// a call is retried for up to eight seconds; see [Store.transact].
 //
-// The SQL is what PostgreSQL, YugabyteDB and CockroachDB have in common: no
+// The SQL is limited to what PostgreSQL, YugabyteDB and CockroachDB share: no
 // triggers, sequences, advisory locks or PL/pgSQL.
 package postgres
 
@@ -30,33 +32,33 @@ import (
 )
 
 const (
-	// startTime is how long Open waits for a server that is about to answer.
+	// startTime is how long Open waits for a server that is starting.
 	startTime = 5 * time.Second
 
-	// callTime is how long a call goes on trying. It outlasts a fail-over by a
-	// manager that notices in time; a caller of a database that stays away has
-	// waited long enough.
+	// callTime is how long a call is retried. It is longer than a failover by a
+	// manager that detects the failure in time, and short enough for a client to
+	// wait.
 	callTime = 8 * time.Second
 
-	// connectTime is how long a host may take to answer unless the URL says so
-	// (connect_timeout); pgx would wait minutes for one that is gone before it
-	// asks the next.
+	// connectTime is how long connecting to a host may take, unless the URL has
+	// connect_timeout. Without it, pgx would wait minutes for a host that does not
+	// respond before it tries the next one.
 	connectTime = 2 * time.Second
 
-	// pingTime is how long a connection that was idle for a second may take to
-	// prove that it works; without it the server on its other end may be gone.
+	// pingTime is how long the check of a connection that was idle for a second
+	// may take. Without it, a call would wait for a server that is gone.
 	pingTime = time.Second
 )
 
-// Store keeps plants and tokens in a PostgreSQL database.
+// Store stores plants and tokens in a PostgreSQL database.
 type Store struct {
 	pool   *pgxpool.Pool
 	writes *groupcommit.Queue[*write]
-	pooled atomic.Bool // an error has shown that errPooled holds
+	pooled atomic.Bool // an error has shown that prepared statements do not work
 
-	mu    sync.Mutex
-	spent []int64   // marks of transactions whose outcome is known
-	swept time.Time // when sweepMarks ran last
+	mu        sync.Mutex
+	discarded []int64   // marks that are no longer needed
+	swept     time.Time // time of the last sweep
 }
 
 var (
@@ -64,13 +66,14 @@ var (
 	_ token.Store = (*Store)(nil)
 )
 
-// IsDSN reports whether a text names a PostgreSQL database.
+// IsDSN reports whether a text is the URL of a PostgreSQL database.
 func IsDSN(text string) bool {
 	return strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
 }
 
-// Open opens the store in the database that a URL names, as libpq reads it, and
-// brings its schema up to date where needed. Its errors hold no password.
+// Open opens the store in the database with the given URL, which has the form that
+// libpq accepts, and applies the migrations that the database lacks. Its errors
+// contain no password.
 func Open(ctx context.Context, dsn string) (*Store, error) {
 	config, err := parse(dsn)
 	if err != nil {
@@ -99,21 +102,16 @@ func parse(dsn string) (*pgxpool.Config, error) {
 		return nil, explainURL(dsn)
 	}
 	config.PingTimeout = pingTime
-	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		// For who has default_query_exec_mode=exec in the URL, as pgbouncer may need.
-		conn.TypeMap().RegisterDefaultPgType(int64s(nil), "_int8")
-		conn.TypeMap().RegisterDefaultPgType(byteas(nil), "_bytea")
-		return planByIndex(ctx, conn)
-	}
+	config.AfterConnect = planByIndex
 	c := config.ConnConfig
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTime)
 	c.DialFunc = (&net.Dialer{
 		Timeout: c.ConnectTimeout,
-		// Finds out within seconds that the machine on the other end is gone.
+		// Detects within seconds that the other machine is gone.
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 2 * time.Second, Interval: time.Second, Count: 3},
 	}).DialContext
 	if c.ValidateConnect == nil {
-		// A server that only reads is of no use, whatever the URL says.
+		// The store needs a server that accepts writes, even if the URL says otherwise.
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	if _, ok := c.RuntimeParams["application_name"]; !ok {
@@ -122,22 +120,22 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// planByIndex makes the planner use the indexes, which serve every query of
-// ours that is asked often. While a table is small it would rather read it
-// whole, and a prepared statement keeps that plan while the table grows: until
-// the server analyzes it, a minute later, each group of writes would read all
-// plants. What has no index then looks so dear that it would be compiled first,
-// for a tenth of a second; hence jit.
+// planByIndex makes the planner use the indexes, which every frequent query has.
+// Otherwise it scans a table sequentially while it is small, and a prepared
+// statement keeps that plan while the table grows: until the server analyzes the
+// table, a minute later, each group of writes would read all plants. A query
+// without an index then has such a high cost that PostgreSQL would spend a tenth
+// of a second on JIT compilation, so that is off too.
 func planByIndex(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, `SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)`)
 	if code(err) != "" {
-		return nil // not PostgreSQL itself
+		return nil // not PostgreSQL, but compatible with it
 	}
 	return err
 }
 
-// prepare checks the server and makes the schema, and waits a little for a
-// server that is starting or changing roles.
+// prepare checks the server and applies migrations. It retries for up to startTime
+// while the server is starting or becoming the primary.
 func (s *Store) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -152,38 +150,38 @@ func (s *Store) prepare(ctx context.Context) error {
 			_, err := conn.Exec(ctx, sweepMarks, oldestMark(), maxSwept)
 			return err
 		})
-		if err == nil || !passes(code(err)) || !wait.sleep(ctx) {
+		if err == nil || !transient(code(err)) || !wait.sleep(ctx) {
 			return err
 		}
 	}
 }
 
-// checkDurable finds the setting with which a server acknowledges what a crash
-// takes back.
+// checkDurable returns an error if the server acknowledges commits that a crash
+// can undo.
 func checkDurable(ctx context.Context, conn *pgx.Conn) error {
 	var mode string
 	err := conn.QueryRow(ctx, `SHOW synchronous_commit`).Scan(&mode)
 	if code(err) == undefinedObject {
-		return nil // not PostgreSQL itself
+		return nil // not PostgreSQL, but compatible with it
 	}
 	if err == nil && mode == "off" {
-		return errors.New("synchronous_commit is off, so a crash of the server would take back what was acknowledged: set it to on")
+		return errors.New("synchronous_commit is off, so a crash of the server would lose acknowledged writes: set it to on")
 	}
 	return err
 }
 
-// Close waits for writes under way and closes the store. No method may be
-// called after it.
+// Close waits for calls in progress and closes the store. No method may be called
+// after it.
 func (s *Store) Close() error {
 	s.writes.Close()
 	s.mu.Lock()
-	spent := s.spent
+	discarded := s.discarded
 	s.mu.Unlock()
-	if len(spent) > 0 {
+	if len(discarded) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		// A sweep removes what this leaves, a day later.
-		_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, spent)
+		// A sweep deletes what this leaves, a day later.
+		_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, discarded)
 	}
 	s.pool.Close()
 	return nil
@@ -193,7 +191,7 @@ func (s *Store) Close() error {
 func (s *Store) on(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
-		return notBegun{err}
+		return notSent{err}
 	}
 	defer conn.Release() // closes it if it is broken or still in a transaction
 	err = fn(ctx, conn.Conn())
@@ -206,13 +204,14 @@ func (s *Store) on(ctx context.Context, fn func(context.Context, *pgx.Conn) erro
 	return err
 }
 
-// notBegun is the error of a transaction that did not reach the server.
-type notBegun struct{ error }
+// notSent is the error of a transaction that got no connection.
+type notSent struct{ error }
 
-func (e notBegun) Unwrap() error { return e.error }
+func (e notSent) Unwrap() error { return e.error }
 
-// read runs fn, which only reads, with a connection that sees every write
-// acknowledged so far, and again if that fails in a way that may pass.
+// read runs fn, which only reads, and retries it after a failure that may be
+// temporary. Its connection is to the primary, so fn sees every write that was
+// acknowledged before.
 func (s *Store) read(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -224,12 +223,12 @@ func (s *Store) read(ctx context.Context, fn func(context.Context, *pgx.Conn) er
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(ctx.Err(), context.Canceled): // a caller who hangs up says nothing about the server
+		case errors.Is(ctx.Err(), context.Canceled): // not an error of the server
 			return ctx.Err()
 		case fateOf(err) == failed:
 			return final(err)
 		}
-		s.suspect(err)
+		s.resetIfLost(err)
 		if !wait.sleep(limited) {
 			return unavailable(err)
 		}

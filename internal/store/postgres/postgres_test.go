@@ -122,11 +122,11 @@ func TestOpenRefuses(t *testing.T) {
 		},
 		"a schema that has lost what this program needs": {
 			script: `CREATE TABLE plantstore_schema (id INT PRIMARY KEY, version INT NOT NULL); INSERT INTO plantstore_schema VALUES (1, 1000), (2, 999)`,
-			want:   "needs a program that knows 999",
+			want:   "needs a program that knows schema 999",
 		},
 		"another program's database": {script: `CREATE TABLE plants (x INT)`, want: "give plantstore a database of its own"},
 		"a server that forgets":      {option: "-csynchronous_commit=off", want: "synchronous_commit is off"},
-		"a server that only reads":   {option: "-cdefault_transaction_read_only=on", want: "no server that may write answers at"},
+		"a server that only reads":   {option: "-cdefault_transaction_read_only=on", want: "no PostgreSQL server that accepts writes responds at"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dsn := pgtest.DSN(t)

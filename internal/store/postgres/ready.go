@@ -9,11 +9,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Ready returns nil if a server that may write answers and has the schema that
-// this program needs. It asks once; connections to a server that is gone, or is
-// a standby by now, are dropped, so that the next question finds another one.
-// Once an error has shown that prepared statements do not work, the store is not
-// ready until it is opened with another URL.
+// Ready returns nil if a server that accepts writes responds and has the schema
+// that this program needs. It does not retry; after a lost connection, or one to a
+// server that became a standby, the idle connections are closed, so that the next
+// call connects again. Once an error has shown that prepared statements do not
+// work, the store is not ready until it is opened with another URL.
 func (s *Store) Ready(ctx context.Context) error {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -27,15 +27,15 @@ func (s *Store) Ready(ctx context.Context) error {
 		have, err = number(ctx, conn, versionRow, "")
 		return err
 	})
-	if s.pooled.Load() { // some requests fail, and others do not
+	if s.pooled.Load() { // then some requests fail and others succeed
 		return fmt.Errorf("postgres: %w", errPooled)
 	}
 	if err != nil {
-		s.suspect(err)
+		s.resetIfLost(err)
 		return fmt.Errorf("postgres: %w", err)
 	}
 	if have < len(names) {
-		return fmt.Errorf("postgres: schema %d is older than this program, which needs %d", have, len(names))
+		return fmt.Errorf("postgres: schema %d of the database is older than this program, which needs schema %d", have, len(names))
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func TestReady(t *testing.T) {
 	}
 
 	execute(`UPDATE plantstore_schema SET version = 0`)
-	if err := ready(); err == nil || !strings.Contains(err.Error(), "schema 0 is older than this program") {
+	if err := ready(); err == nil || !strings.Contains(err.Error(), "schema 0 of the database is older than this program") {
 		t.Errorf("Ready with an old schema = %v", err)
 	}
 	execute(`UPDATE plantstore_schema SET version = 99`) // a newer program beside this one

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -11,18 +12,52 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// tokenColumns is what scanToken reads.
-const tokenColumns = `id, name, scopes, secret_hash, created_at, expires_at, revoked_at,
-	last_used_at, old_secret_hash, old_secret_until`
+// tokenColumns are the columns of the table tokens.
+var tokenColumns = columns[token.Token]{
+	text("id", func(t *token.Token) *string { return &t.ID }),
+	text("name", func(t *token.Token) *string { return &t.Name }),
+	bytea("scopes", func(t *token.Token) []byte { return []byte(token.JoinScopes(t.Scopes, " ")) },
+		func(t *token.Token, v []byte) error { t.Scopes = token.SplitScopes(string(v)); return nil }),
+	bytea("secret_hash", func(t *token.Token) []byte { return t.SecretHash[:] },
+		func(t *token.Token, v []byte) error { return setHash(&t.SecretHash, v) }),
+	moment("created_at", func(t *token.Token) *time.Time { return &t.CreatedAt }),
+	optionalMoment("expires_at", func(t *token.Token) *time.Time { return &t.ExpiresAt }),
+	optionalMoment("revoked_at", func(t *token.Token) *time.Time { return &t.RevokedAt }),
+	optionalMoment("last_used_at", func(t *token.Token) *time.Time { return &t.LastUsedAt }),
+	bytea("old_secret_hash", oldSecretHash,
+		func(t *token.Token, v []byte) error { return setHash(&t.OldSecretHash, v) }),
+	optionalMoment("old_secret_until", func(t *token.Token) *time.Time { return &t.OldSecretUntil }),
+}
+
+// oldSecretHash returns the hash of the secret before the last rotation, or nil.
+func oldSecretHash(t *token.Token) []byte {
+	if t.OldSecretUntil.IsZero() {
+		return nil
+	}
+	return t.OldSecretHash[:]
+}
+
+func setHash(hash *[sha256.Size]byte, v []byte) error {
+	*hash = [sha256.Size]byte{}
+	if copy(hash[:], v); v != nil && len(v) != len(hash) {
+		return fmt.Errorf("a hash has %d bytes, want %d", len(v), len(hash))
+	}
+	return nil
+}
+
+var (
+	selectToken = `SELECT ` + tokenColumns.names() + ` FROM tokens WHERE id = $1`
+
+	insertToken = `INSERT INTO tokens (` + tokenColumns.names() + `) SELECT * FROM ` + tokenColumns.unnest()
+
+	updateToken = `UPDATE tokens SET ` + tokenColumns.without("id", "created_at", "last_used_at").each("NAME = new.NAME", ", ") + `
+		FROM ` + tokenColumns.unnest() + ` WHERE tokens.id = new.id`
+)
 
 // CreateToken implements [token.Store].
 func (s *Store) CreateToken(ctx context.Context, t token.Token) error {
-	return s.change(ctx, func(ctx context.Context, conn *pgx.Conn, b *pgx.Batch) error {
-		b.Queue(`
-			INSERT INTO tokens (`+tokenColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			[]byte(t.ID), []byte(t.Name), []byte(token.JoinScopes(t.Scopes, " ")), t.SecretHash[:], t.CreatedAt.UnixMicro(),
-			micros(t.ExpiresAt), micros(t.RevokedAt), micros(t.LastUsedAt), oldHash(t), micros(t.OldSecretUntil))
+	return s.change(ctx, func(_ context.Context, _ *pgx.Conn, b *pgx.Batch) error {
+		b.Queue(insertToken, tokenColumns.args([]token.Token{t})...)
 		return nil
 	})
 }
@@ -30,7 +65,7 @@ func (s *Store) CreateToken(ctx context.Context, t token.Token) error {
 // Token implements [token.Store].
 func (s *Store) Token(ctx context.Context, id string) (t token.Token, err error) {
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		t, err = getToken(ctx, conn, `SELECT `+tokenColumns+` FROM tokens WHERE id = $1`, id)
+		t, err = getToken(ctx, conn, selectToken, id)
 		return err
 	})
 	return t, err
@@ -39,11 +74,13 @@ func (s *Store) Token(ctx context.Context, id string) (t token.Token, err error)
 // Tokens implements [token.Store].
 func (s *Store) Tokens(ctx context.Context) (all []token.Token, err error) {
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, `SELECT `+tokenColumns+` FROM tokens ORDER BY created_at, id`)
-		if err != nil {
-			return err
-		}
-		all, err = pgx.CollectRows(rows, scanToken)
+		rows, _ := conn.Query(ctx, `SELECT `+tokenColumns.names()+` FROM tokens ORDER BY created_at, id`) // ForEachRow returns the error
+		var t token.Token
+		all = nil
+		_, err := pgx.ForEachRow(rows, tokenColumns.targets(&t), func() error {
+			all = append(all, t)
+			return nil
+		})
 		return err
 	})
 	return all, err
@@ -52,25 +89,20 @@ func (s *Store) Tokens(ctx context.Context) (all []token.Token, err error) {
 // UpdateToken implements [token.Store].
 func (s *Store) UpdateToken(ctx context.Context, id string, change func(*token.Token) error) error {
 	return s.change(ctx, func(ctx context.Context, conn *pgx.Conn, b *pgx.Batch) error {
-		t, err := getToken(ctx, conn, `SELECT `+tokenColumns+` FROM tokens WHERE id = $1 FOR UPDATE`, id)
+		t, err := getToken(ctx, conn, selectToken+` FOR UPDATE`, id)
 		if err != nil {
 			return err
 		}
 		if err := change(&t); err != nil {
-			return answer{err}
+			return permanent{err}
 		}
-		b.Queue(`
-			UPDATE tokens SET name = $2, scopes = $3, secret_hash = $4, expires_at = $5, revoked_at = $6,
-				old_secret_hash = $7, old_secret_until = $8
-			WHERE id = $1`,
-			[]byte(id), []byte(t.Name), []byte(token.JoinScopes(t.Scopes, " ")), t.SecretHash[:], micros(t.ExpiresAt),
-			micros(t.RevokedAt), oldHash(t), micros(t.OldSecretUntil))
+		t.ID = id
+		b.Queue(updateToken, tokenColumns.args([]token.Token{t})...)
 		return nil
 	})
 }
 
-// TouchTokens implements [token.Store]. Where there is nothing to write, which
-// is most of the time with many servers, it only reads.
+// TouchTokens implements [token.Store].
 func (s *Store) TouchTokens(ctx context.Context, used map[string]time.Time) error {
 	if len(used) == 0 {
 		return ctx.Err()
@@ -91,13 +123,13 @@ func (s *Store) TouchTokens(ctx context.Context, used map[string]time.Time) erro
 	})
 }
 
-// change carries out in a transaction what fn queues. It does not wait for the
-// plants: tokens change once a minute.
+// change runs the statements that fn queues in a transaction. Writes of tokens are
+// too rare to share one with others.
 func (s *Store) change(ctx context.Context, fn func(context.Context, *pgx.Conn, *pgx.Batch) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// What has begun is finished even if the caller goes.
+	// A write that has begun is finished even if the client disconnects.
 	end := time.Now().Add(callTime)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(end) {
 		end = deadline
@@ -120,65 +152,10 @@ func (s *Store) change(ctx context.Context, fn func(context.Context, *pgx.Conn, 
 }
 
 // getToken returns the token with the given ID, or [token.ErrNotFound].
-func getToken(ctx context.Context, conn *pgx.Conn, query, id string) (token.Token, error) {
-	rows, err := conn.Query(ctx, query, []byte(id))
-	if err != nil {
-		return token.Token{}, err
-	}
-	t, err := pgx.CollectExactlyOneRow(rows, scanToken)
+func getToken(ctx context.Context, conn *pgx.Conn, query, id string) (t token.Token, err error) {
+	err = conn.QueryRow(ctx, query, []byte(id)).Scan(tokenColumns.targets(&t)...)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return t, answer{token.ErrNotFound}
+		err = permanent{token.ErrNotFound}
 	}
 	return t, err
-}
-
-// scanToken reads a row of tokenColumns.
-func scanToken(row pgx.CollectableRow) (t token.Token, err error) {
-	var id, name, scopes, hash, oldHash []byte
-	var created, expires, revoked, used, oldUntil *int64
-	if err := row.Scan(&id, &name, &scopes, &hash, &created, &expires, &revoked, &used, &oldHash, &oldUntil); err != nil {
-		return t, err
-	}
-	t = token.Token{
-		ID:             string(id),
-		Name:           string(name),
-		Scopes:         token.SplitScopes(string(scopes)),
-		CreatedAt:      timeOf(created),
-		ExpiresAt:      timeOf(expires),
-		RevokedAt:      timeOf(revoked),
-		LastUsedAt:     timeOf(used),
-		OldSecretUntil: timeOf(oldUntil),
-	}
-	if len(hash) != len(t.SecretHash) {
-		return token.Token{}, answer{fmt.Errorf("postgres: token %s has a hash of %d bytes", id, len(hash))}
-	}
-	copy(t.SecretHash[:], hash)
-	if oldHash != nil && len(oldHash) != len(t.OldSecretHash) {
-		return token.Token{}, answer{fmt.Errorf("postgres: token %s has an old hash of %d bytes", id, len(oldHash))}
-	}
-	copy(t.OldSecretHash[:], oldHash)
-	return t, nil
-}
-
-// oldHash is the hash of the secret before, or NULL.
-func oldHash(t token.Token) []byte {
-	if t.OldSecretUntil.IsZero() {
-		return nil
-	}
-	return t.OldSecretHash[:]
-}
-
-// micros is a time as it is stored, and the zero time NULL.
-func micros(t time.Time) *int64 {
-	if t.IsZero() {
-		return nil
-	}
-	return new(t.UnixMicro())
-}
-
-func timeOf(at *int64) time.Time {
-	if at == nil {
-		return time.Time{}
-	}
-	return time.UnixMicro(*at).UTC()
 }

@@ -10,54 +10,54 @@ import (
 )
 
 const (
-	// markLife is how long the mark of a transaction stays that was given up.
-	// No server carries out a transaction so much later.
+	// markLife is how long a mark is kept that no program has deleted. No server
+	// commits a transaction that long after it was sent.
 	markLife = 24 * time.Hour
 
-	// maxSpent is how many marks gather before they are removed together.
-	maxSpent = 64
+	// maxDiscarded is how many marks are deleted together.
+	maxDiscarded = 64
 
-	// sweepInterval is how often the marks are removed that programs left which
-	// were killed, and maxSwept how many at once. It reads all marks, for they
-	// have no index by time: one would cost more than it saves.
+	// sweepInterval is how often the marks of programs that were killed are
+	// deleted, at most maxSwept at once. A sweep reads all marks, because they
+	// have no index by time: it would cost more than it saves.
 	sweepInterval = time.Hour
 	maxSwept      = 10_000
 )
 
-// sweepMarks removes marks of before $1, at most $2. No transaction with one of
-// them is still being settled.
+// sweepMarks deletes at most $2 marks that are older than $1.
 const sweepMarks = `DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE at < $1 LIMIT $2)`
 
-// mark makes a transaction one that can be found again, by the number it drew.
+// mark inserts the mark of a transaction: a random number that shows, once the
+// transaction is committed, that it was.
 const mark = `INSERT INTO marks (id, done, at) VALUES ($1, true, $2)`
 
-// transact runs attempt, a whole transaction with the given mark in it, until
-// one has been committed, and returns nil then. An error that is not
-// unavailable means that none was.
+// transact calls attempt, which runs a whole transaction that inserts the given
+// mark, until one is committed. An error that is not unavailable means that none
+// was committed.
 //
-// If the connection is lost the transaction may have been committed, or may be
-// so in a moment. Its mark tells: see [Store.settle]. If it was, found is called
-// with the plants that the mark lists.
+// If the connection is lost, the transaction may have been committed, or may be
+// committed a moment later. [Store.settle] finds out. If it was committed, found
+// is called with the IDs of the plants in its mark.
 func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, conn *pgx.Conn, id int64) error, found func(inserted []int64)) error {
 	for wait := newBackoff(); ; {
 		id := int64(rand.Uint64())
 		err := s.try(ctx, func(ctx context.Context, conn *pgx.Conn) error { return attempt(ctx, conn, id) })
 		if err == nil {
-			s.spend(id)
+			s.discard(id)
 			return nil
 		}
 		outcome := fateOf(err)
 		if outcome == failed {
 			return final(err)
 		}
-		s.suspect(err)
-		if _, ok := err.(notBegun); !ok && outcome == unknown {
+		s.resetIfLost(err)
+		if _, ok := err.(notSent); !ok && outcome == unknown {
 			done, inserted, settleErr := s.settle(ctx, id)
 			switch {
 			case settleErr != nil:
 				return unavailable(settleErr)
 			case done:
-				s.spend(id)
+				s.discard(id)
 				if found != nil {
 					found(inserted)
 				}
@@ -70,13 +70,13 @@ func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, 
 	}
 }
 
-// settle finds out whether the transaction with a mark was committed, and if
-// not, sees to it that it never will be: while it runs the insert here waits for
-// it, and once the mark is there its own insert fails.
+// settle reports whether the transaction with a mark was committed. If it was not,
+// it never will be: settle inserts the mark itself, so the transaction's own
+// insert fails. If the transaction is still running, this insert waits for it.
 //
-// It always writes, so where a standby must confirm a commit it has confirmed
-// what was found here too: a transaction that a cancelled wait or a crash of the
-// primary left behind is visible before any standby has it.
+// If the mark is there, settle updates it. With synchronous replication, its
+// commit therefore waits until a standby has the transaction too: the primary
+// shows a transaction whose wait was cancelled before any standby has it.
 func (s *Store) settle(ctx context.Context, id int64) (done bool, inserted []int64, err error) {
 	for wait := newBackoff(); ; {
 		err := s.try(ctx, func(ctx context.Context, conn *pgx.Conn) error {
@@ -88,29 +88,29 @@ func (s *Store) settle(ctx context.Context, id int64) (done bool, inserted []int
 		if err == nil {
 			return done, inserted, nil
 		}
-		s.suspect(err)
+		s.resetIfLost(err)
 		if fateOf(err) == failed || !wait.sleep(ctx) {
 			return false, nil, err
 		}
 	}
 }
 
-// try runs fn with a connection and half of the time that is left, so that a
-// server that is gone without a word leaves time to ask another one.
+// try runs fn with a connection and half of the remaining time, so that a server
+// that does not respond leaves time to try another one.
 func (s *Store) try(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
 	if end, ok := ctx.Deadline(); ok {
 		limited, cancel := context.WithTimeout(ctx, time.Until(end)/2)
 		defer cancel()
 		ctx = limited
 	}
-	return s.on(ctx, fn)
+	return s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error { return refused(ctx, conn, fn(ctx, conn)) })
 }
 
-// suspect drops the idle connections after an error that others of them will
-// meet too: their server is gone, or has become a standby. That none of them came
-// free in time is no such error.
-func (s *Store) suspect(err error) {
-	if _, ok := err.(notBegun); ok && errors.Is(err, context.DeadlineExceeded) {
+// resetIfLost closes the idle connections after an error that shows that their
+// server is lost or became a standby. That no connection became free in time does
+// not show it.
+func (s *Store) resetIfLost(err error) {
+	if _, ok := err.(notSent); ok && errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
 	if fateOf(err) == unknown || code(err) == readOnlyTransaction {
@@ -118,41 +118,42 @@ func (s *Store) suspect(err error) {
 	}
 }
 
-// spend has the mark of a transaction removed some time: its outcome is known.
-// Once in sweepInterval it also removes those that other programs left.
-func (s *Store) spend(id int64) {
+// discard deletes the mark of a transaction whose outcome is known, together with
+// others. Once in sweepInterval it also deletes marks that other programs left.
+func (s *Store) discard(id int64) {
 	s.mu.Lock()
-	s.spent = append(s.spent, id)
-	var spent []int64
-	if len(s.spent) >= maxSpent {
-		spent, s.spent = s.spent, nil
+	s.discarded = append(s.discarded, id)
+	var discarded []int64
+	if len(s.discarded) >= maxDiscarded {
+		discarded, s.discarded = s.discarded, nil
 	}
-	sweep := spent != nil && time.Since(s.swept) > sweepInterval
+	sweep := discarded != nil && time.Since(s.swept) > sweepInterval
 	if sweep {
 		s.swept = time.Now()
 	}
 	s.mu.Unlock()
-	if spent == nil {
+	if discarded == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, spent) // or a sweep does
+	_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, discarded) // a sweep deletes what this leaves
 	if sweep {
-		_, _ = s.pool.Exec(ctx, sweepMarks, oldestMark(), maxSwept) // or the next one does
+		_, _ = s.pool.Exec(ctx, sweepMarks, oldestMark(), maxSwept) // so does the next sweep
 	}
 }
 
-// oldestMark is when the oldest mark may have been made that is still needed.
+// oldestMark returns the time, in microseconds since 1970, of the oldest mark that
+// may still be needed.
 func oldestMark() int64 { return time.Now().Add(-markLife).UnixMicro() }
 
-// backoff is how long to wait before the next attempt: at first hardly at all,
-// because most of what fails is another program that was faster.
+// backoff waits between attempts. The first waits are short, because most failures
+// are conflicts with another program.
 type backoff struct{ next time.Duration }
 
 func newBackoff() *backoff { return &backoff{2 * time.Millisecond} }
 
-// sleep reports false if ctx ended or would end meanwhile.
+// sleep waits, or returns false if ctx ends before the wait is over.
 func (b *backoff) sleep(ctx context.Context) bool {
 	wait := b.next/2 + rand.N(b.next)
 	b.next = min(2*b.next, 200*time.Millisecond)

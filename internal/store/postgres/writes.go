@@ -15,39 +15,40 @@ import (
 )
 
 const (
-	// maxGroup is how many writes share a transaction at most.
+	// maxGroup is the maximum number of writes in a transaction.
 	maxGroup = 512
 
-	// maxGroupBytes is how many bytes the writes of a transaction may carry
-	// before the next write gets another one. A transaction is in memory several
-	// times: as texts, as a message of the protocol, and on the server. A slow
-	// server must carry it out within half of callTime.
+	// maxGroupBytes is the size of the writes at which a transaction takes no
+	// more of them. A transaction is in memory several times: as texts, as a
+	// message of the protocol, and on the server. A slow server must run it within
+	// half of callTime.
 	maxGroupBytes = 4 << 20
 
-	// plantBytes is what a plant takes beside its name and tag: its place in the
-	// arrays of plantRows, and the hash of its tag.
+	// plantBytes is the size of a plant without its texts: its row, its elements
+	// of the arrays, and the hash of its tag.
 	plantBytes = 256
 )
 
-// write is what one caller wants and how it ended.
+// write is one call of a method that writes plants, and its result.
 type write struct {
 	deadline time.Time
-	size     int // what it carries: see sizeOf
+	size     int // see sizeOf
 
-	create []plant.Plant // all of them or none; or
-	batch  bool          // whether an error names one of create
-	id     int64         // the plant that change is about,
+	// Either all of the plants in create are created or none; or change is applied
+	// to the plant with the ID.
+	create []plant.Plant
+	batch  bool // an error says which plant of create it is about
+	id     int64
 	change func(current *plant.Plant) (*plant.Plant, error)
 
-	ended   bool // the rest is known
-	err     error
-	stored  plant.Plant // by change
-	created bool
-
-	inserted int // how many of create
+	ended    bool // the following members are set
+	err      error
+	stored   plant.Plant // result of change
+	created  bool        // change created the plant
+	inserted int         // number of plants of create that were not stored before
 }
 
-// sizeOf is the number of bytes that a write of these plants carries.
+// sizeOf returns the number of bytes that a write of these plants takes.
 func sizeOf(plants ...plant.Plant) (size int) {
 	for _, p := range plants {
 		size += p.Size() + plantBytes
@@ -57,7 +58,7 @@ func sizeOf(plants ...plant.Plant) (size int) {
 
 func (w *write) end(err error) { w.ended, w.err = true, err }
 
-// write returns once w is durable, with its own outcome.
+// write returns once w is durable or has failed.
 func (s *Store) write(ctx context.Context, w *write) error {
 	w.deadline = time.Now().Add(callTime)
 	if end, ok := ctx.Deadline(); ok && end.Before(w.deadline) {
@@ -66,7 +67,7 @@ func (s *Store) write(ctx context.Context, w *write) error {
 	return s.writes.Do(ctx, w)
 }
 
-// run is the function of the queue.
+// run commits the calls of the queue, in transactions of at most maxGroupBytes.
 func (s *Store) run(calls []*groupcommit.Call[*write]) {
 	for len(calls) > 0 {
 		var writes []*write
@@ -83,8 +84,8 @@ func (s *Store) run(calls []*groupcommit.Call[*write]) {
 	}
 }
 
-// runAll runs writes until each of them has ended. If they fail together, for
-// what may be the fault of one, each runs alone.
+// runAll runs writes until each has ended. If their transaction fails, each runs
+// in a transaction of its own, because one of them may be the cause.
 func (s *Store) runAll(writes []*write) {
 	for len(writes) > 0 {
 		err := s.runOnce(writes)
@@ -104,11 +105,11 @@ func (s *Store) runAll(writes []*write) {
 	}
 }
 
-// errNobody ends the attempts for writes whose callers have all gone.
-var errNobody = errors.New("too late")
+// errExpired ends the attempts once the deadlines of all writes are over.
+var errExpired = errors.New("deadline exceeded")
 
-// runOnce runs writes in one transaction. Those that have not ended then have
-// changed nothing and want another one.
+// runOnce runs writes in one transaction. A write that has not ended afterwards
+// has changed nothing and needs another transaction.
 func (s *Store) runOnce(writes []*write) error {
 	last := slices.MaxFunc(writes, func(a, b *write) int { return a.deadline.Compare(b.deadline) })
 	ctx, cancel := context.WithDeadline(context.Background(), last.deadline)
@@ -130,7 +131,7 @@ func (s *Store) runOnce(writes []*write) error {
 			}
 		}
 		if len(live) == 0 {
-			return answer{errNobody}
+			return permanent{errExpired}
 		}
 		if slices.ContainsFunc(live, func(w *write) bool { return w.batch || w.change != nil }) {
 			attempt = &changes{writes: live}
@@ -146,21 +147,20 @@ func (s *Store) runOnce(writes []*write) error {
 	return err
 }
 
-// creates is a transaction of creates of one plant each, in one round trip.
+// creates is a transaction of creates of one plant each. It takes one round trip.
 type creates struct {
 	writes []*write
-	plants []*plant.Plant // those of writes, by ID and without those of an ID that is there already
-	stored []*plant.Plant // what is stored under the IDs of plants now; nil: not known
-	larger []bool         // what is stored is larger than every create of it, and was not read
+	plants []*plant.Plant // the first plant of each ID in writes, by ascending ID
+	stored []*plant.Plant // the stored plants with the IDs of plants; nil: not known yet
+	larger []bool         // the stored plant is larger than every create of its ID, and was not read
 }
 
 func newCreates(writes []*write) *creates {
 	c := &creates{writes: writes}
-	c.plants = make([]*plant.Plant, len(writes))
-	for i, w := range writes {
-		c.plants[i] = &w.create[0]
+	for _, w := range writes {
+		c.plants = append(c.plants, &w.create[0])
 	}
-	// Two programs that insert in one order never wait for each other.
+	// Two programs that insert in the same order never deadlock.
 	slices.SortStableFunc(c.plants, func(a, b *plant.Plant) int { return cmp.Compare(a.ID, b.ID) })
 	c.plants = slices.CompactFunc(c.plants, func(a, b *plant.Plant) bool { return a.ID == b.ID })
 	c.stored, c.larger = make([]*plant.Plant, len(c.plants)), make([]bool, len(c.plants))
@@ -171,31 +171,22 @@ func (c *creates) at(id int64) (int, bool) {
 	return slices.BinarySearchFunc(c.plants, id, func(p *plant.Plant, id int64) int { return cmp.Compare(p.ID, id) })
 }
 
-// run inserts the plants whose IDs are free. One statement is a transaction of
-// its own: it is durable once it has been answered.
+// run inserts the plants whose IDs are free. A single statement is a transaction,
+// which is durable once the server has responded.
 func (c *creates) run(ctx context.Context, conn *pgx.Conn, id int64) error {
-	clear(c.stored)
-	clear(c.larger)
 	now := time.Now()
-	rows := newPlantRows(len(c.plants))
-	for _, p := range c.plants {
+	rows := make([]plantRow, len(c.plants))
+	for i, p := range c.plants {
 		p.CreatedAt, p.UpdatedAt = now, now
-		rows.add(p, int64(rand.Uint64()))
+		rows[i] = plantRow{*p, int64(rand.Uint64())}
 	}
 	var inserted []int64
-	err := conn.QueryRow(ctx, `
-		WITH new AS (
-			INSERT INTO plants (`+storedColumns+`) SELECT * FROM `+unnestPlants+`
-			ON CONFLICT (id) DO NOTHING
-			RETURNING id
-		)
-		INSERT INTO marks (id, done, inserted, at) SELECT $8, true, array_agg(id), $9 FROM new
-		RETURNING inserted`, append(rows.args(), id, now.UnixMicro())...).Scan(&inserted)
+	err := conn.QueryRow(ctx, createPlants, plantColumns.args(rows, id, now.UnixMicro())...).Scan(&inserted)
 	c.found(inserted)
 	return err
 }
 
-// found notes the plants that were inserted.
+// found records that the plants with these IDs were inserted.
 func (c *creates) found(inserted []int64) {
 	for _, id := range inserted {
 		if i, ok := c.at(id); ok {
@@ -204,9 +195,9 @@ func (c *creates) found(inserted []int64) {
 	}
 }
 
-// done ends the writes. What is under the IDs that were not free is read only
-// now, when it has been committed. One whose ID is free again by then changed
-// nothing: it is not ended and begins again.
+// done ends the writes. The plants whose IDs were not free are read only now,
+// because they may not have been committed before. A write whose plant was deleted
+// in the meantime is not ended, so it runs again.
 func (c *creates) done(ctx context.Context, s *Store) {
 	err := c.readOthers(ctx, s)
 	for _, w := range c.writes {
@@ -223,23 +214,20 @@ func (c *creates) done(ctx context.Context, s *Store) {
 	}
 }
 
-// readOthers reads what is stored under the IDs that were not inserted.
+// readOthers reads the stored plants with the IDs that were not inserted.
 func (c *creates) readOthers(ctx context.Context, s *Store) error {
-	most := map[int64]int64{} // bytes to read of each
+	sizes := map[int64]int64{} // see storedStatement
 	for _, w := range c.writes {
 		p := w.create[0]
 		if i, _ := c.at(p.ID); c.stored[i] == nil {
-			most[p.ID] = max(most[p.ID], int64(p.Size()))
+			sizes[p.ID] = max(sizes[p.ID], int64(p.Size()))
 		}
 	}
-	if len(most) == 0 {
+	if len(sizes) == 0 {
 		return nil
 	}
 	return s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, err := conn.Query(ctx, readStored(""), storedArgs(most)...)
-		if err != nil {
-			return err
-		}
+		rows, _ := conn.Query(ctx, selectStored, storedArgs(sizes)...) // scanStored returns the error
 		return scanStored(rows, func(p *plant.Plant, read bool) {
 			if i, ok := c.at(p.ID); ok {
 				c.stored[i], c.larger[i] = p, !read

@@ -1,0 +1,69 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// A mistake in a statement or in its arguments fails at the first attempt. With
+// further attempts each call would take as long as callTime.
+func TestWrongArgumentsFailAtOnce(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	const two = `SELECT $1::BIGINT + $2::BIGINT`
+	batch := func(ctx context.Context, conn *pgx.Conn, statement string, args ...any) error {
+		var b pgx.Batch
+		b.Queue(`BEGIN`)
+		b.Queue(statement, args...)
+		b.Queue(`COMMIT`)
+		return conn.SendBatch(ctx, &b).Close()
+	}
+	for mode, parameter := range map[string]string{"prepared": "", "not prepared": "&default_query_exec_mode=exec"} {
+		store := open(t, dsn+parameter)
+		for name, run := range map[string]func(ctx context.Context, conn *pgx.Conn) error{
+			"one argument too few": func(ctx context.Context, conn *pgx.Conn) error {
+				_, err := conn.Exec(ctx, two, 1)
+				return err
+			},
+			"one argument too many": func(ctx context.Context, conn *pgx.Conn) error {
+				_, err := conn.Exec(ctx, two, 1, 2, 3)
+				return err
+			},
+			"one argument too few in a batch":  func(ctx context.Context, conn *pgx.Conn) error { return batch(ctx, conn, two, 1) },
+			"one argument too many in a batch": func(ctx context.Context, conn *pgx.Conn) error { return batch(ctx, conn, two, 1, 2, 3) },
+			"an argument of another name": func(ctx context.Context, conn *pgx.Conn) error {
+				return batch(ctx, conn, `SELECT @id::BIGINT`, pgx.StrictNamedArgs{"ID": 1})
+			},
+			"an argument of another type": func(ctx context.Context, conn *pgx.Conn) error { return batch(ctx, conn, two, 1, struct{}{}) },
+			"a result of another type": func(ctx context.Context, conn *pgx.Conn) error {
+				return conn.QueryRow(ctx, two, 1, 2).Scan(new(bool))
+			},
+		} {
+			t.Run(name+", "+mode, func(t *testing.T) {
+				attempts := 0
+				err := store.transact(t.Context(), func(ctx context.Context, conn *pgx.Conn, _ int64) error {
+					if attempts++; attempts > 1 {
+						return permanent{errors.New("a second attempt")}
+					}
+					return run(ctx, conn)
+				}, nil)
+				if err == nil || attempts != 1 || errors.Is(err, plant.ErrUnavailable) || errors.Is(err, token.ErrUnavailable) {
+					t.Errorf("transact = %v after %d attempts, want a permanent error after 1", err, attempts)
+				}
+				if err != nil && !strings.HasPrefix(err.Error(), "postgres: ") {
+					t.Errorf("transact = %q, want the prefix %q", err, "postgres: ")
+				}
+				if err := store.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
+					t.Errorf("then Create = %v", err)
+				}
+			})
+		}
+	}
+}
