@@ -11,12 +11,12 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// challenge opens every WWW-Authenticate header (RFC 6750, section 3).
+// challenge begins every WWW-Authenticate header (RFC 6750, section 3).
 const challenge = `Bearer realm="plantstore"`
 
 var (
-	// errNoCredentials names no error in its challenge: RFC 6750, section 3.1,
-	// wants it so where no credentials were sent.
+	// errNoCredentials has no error in its challenge, as RFC 6750, section 3.1,
+	// requires for a request without credentials.
 	errNoCredentials = &failure{
 		code:      plantapi.CodeNoCredentials,
 		message:   `no credentials: send the header "Authorization: Bearer <token>"`,
@@ -37,18 +37,18 @@ func lacksScope(s token.Scope) *failure {
 	}
 }
 
-// authenticate tells who is calling. Credentials that are not valid are counted;
-// h are the headers of the answer.
+// authenticate returns the token of a request, or why it has no valid one. h are
+// the headers of the response. Failed authentications are counted.
 func (v validator) authenticate(ctx context.Context, h http.Header, r *http.Request) (token.Token, error) {
-	caller, err := v.identify(ctx, r)
+	t, err := v.verify(ctx, r)
 	if err == errBadCredentials || errors.Is(err, token.ErrInvalid) {
 		return token.Token{}, v.countFailedAuth(h, r, err)
 	}
-	return caller, err
+	return t, err
 }
 
-// countFailedAuth counts bad credentials of an address and returns their error:
-// err, or errTooManyFailures beyond the limit.
+// countFailedAuth counts a failed authentication, and returns err, or
+// errTooManyFailures if the address is beyond its limit.
 func (v validator) countFailedAuth(h http.Header, r *http.Request, err error) error {
 	if v.failedAuth == nil {
 		return err
@@ -61,7 +61,7 @@ func (v validator) countFailedAuth(h http.Header, r *http.Request, err error) er
 	return errTooManyFailures
 }
 
-func (v validator) identify(ctx context.Context, r *http.Request) (token.Token, error) {
+func (v validator) verify(ctx context.Context, r *http.Request) (token.Token, error) {
 	text, err := bearer(r.Header["Authorization"])
 	if err != nil {
 		return token.Token{}, err
@@ -69,8 +69,8 @@ func (v validator) identify(ctx context.Context, r *http.Request) (token.Token, 
 	return v.tokens.Verify(ctx, text)
 }
 
-// bearer takes the token out of the Authorization headers of a request. Two of
-// them are refused: servers and proxies disagree about which one counts.
+// bearer returns the token in the Authorization header. Two such headers are
+// refused, because servers and proxies disagree about which one counts.
 func bearer(headers []string) (string, error) {
 	if len(headers) == 0 {
 		return "", errNoCredentials
@@ -83,8 +83,8 @@ func bearer(headers []string) (string, error) {
 		scheme, text = scheme[:i], scheme[i:]
 	}
 	if !strings.EqualFold(scheme, "Bearer") {
-		return "", errNoCredentials // of a kind that we know
+		return "", errNoCredentials // none of a known scheme
 	}
-	// 1*SP, RFC 9110, section 11.4; what else stands there is no token's text.
+	// RFC 9110, section 11.4, allows any number of spaces and nothing else.
 	return strings.TrimLeft(text, " "), nil
 }

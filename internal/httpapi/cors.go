@@ -6,39 +6,39 @@ import (
 	"strings"
 )
 
-// What a page of another origin may send, and what it may read of an answer
-// beyond what every page may.
+// The headers that a page of another origin may send, and those that it may read
+// of a response in addition to the ones that every page may read.
 const (
 	corsRequestHeaders  = "Authorization, Content-Type, If-Match, If-None-Match, X-Request-Id"
 	corsResponseHeaders = "ETag, Link, Location, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, WWW-Authenticate, X-Request-Id"
 	corsMaxAge          = "7200" // seconds; Chromium keeps no longer
 )
 
-// cors lets the pages of some origins read the answers (the CORS protocol of
-// the Fetch standard, section 3.2). Libraries for it are given their methods;
-// here the document has them, and routes answers OPTIONS anyway.
+// cors lets pages of some origins read responses (the CORS protocol of the Fetch
+// standard, section 3.2). Libraries for CORS respond to OPTIONS themselves, with a
+// fixed list of methods. Here fallback does, with the methods of each path.
 //
-// Every answer has the headers, also one that refuses: else a page would learn
-// nothing of a 401 but that something failed. Cookies and other ambient
-// credentials are never allowed; the token is a header that the page sets.
+// Every response has the headers, also 401: without them a page learns only that
+// something failed. Cookies and other ambient credentials are never allowed; the
+// token is in a header that the page sets.
 type cors struct {
 	origins  []string // exact, or *
 	fallback fallback
 }
 
-// allow adds the headers; without origins it is next itself.
+// allow adds the headers. Without origins it returns next.
 func (c cors) allow(next http.Handler) http.Handler {
 	if len(c.origins) == 0 {
 		return next
 	}
-	anyone := slices.Contains(c.origins, "*")
+	anyOrigin := slices.Contains(c.origins, "*")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, origin := w.Header(), r.Header.Get("Origin")
 		switch {
-		case anyone:
+		case anyOrigin:
 			h.Set("Access-Control-Allow-Origin", "*")
 		default:
-			h.Add("Vary", "Origin") // also without one, for caches
+			h.Add("Vary", "Origin") // for caches, also if the request has no Origin
 			if !slices.Contains(c.origins, origin) {
 				next.ServeHTTP(w, r)
 				return

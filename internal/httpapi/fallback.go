@@ -9,16 +9,16 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// routes answers what no operation answers: unknown paths, methods that a path
-// does not offer, and OPTIONS.
+// fallback responds to requests that no operation handles: unknown paths, methods
+// that a path does not have, and OPTIONS.
 type fallback struct {
 	mux      *chi.Mux
-	methods  []string // that some operation has, sorted
+	methods  []string // of all operations, sorted
 	failures failures
 }
 
-// allowed lists the methods of a path in the form of an Allow header, or is
-// empty if there is no such path.
+// allowed returns the methods of a path as the value of an Allow header, or "" if
+// the path is unknown.
 func (f fallback) allowed(path string) string {
 	var methods []string
 	for _, method := range f.methods {
@@ -32,9 +32,9 @@ func (f fallback) allowed(path string) string {
 	return strings.Join(append(methods, http.MethodOptions), ", ")
 }
 
-// reject answers a request that chi found no operation for. Chi asks for the
-// method first, so it takes an unknown method on an unknown path for a wrong
-// method; the path counts first here.
+// reject responds with 404 or 405 to a request for which chi found no operation. It
+// looks at the path first: chi reports an unknown method on an unknown path as a
+// method that is not allowed.
 func (f fallback) reject(w http.ResponseWriter, r *http.Request) {
 	allow := f.allowed(routePath(r))
 	if allow == "" {
@@ -45,8 +45,8 @@ func (f fallback) reject(w http.ResponseWriter, r *http.Request) {
 	f.failures.write(w, r, fail(plantapi.CodeMethodNotAllowed, "method not allowed"))
 }
 
-// options answers OPTIONS, which tells nothing that the document does
-// not, and so needs no credentials.
+// options responds to OPTIONS. That needs no credentials, because the response says
+// only what the document says.
 func (f fallback) options(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodOptions {
@@ -63,7 +63,7 @@ func (f fallback) options(next http.Handler) http.Handler {
 	})
 }
 
-// documented is the method in the document that answers a method.
+// documented returns the method that the document has for a method: GET for HEAD.
 func documented(method string) string {
 	if method == http.MethodHead {
 		return http.MethodGet
@@ -71,8 +71,8 @@ func documented(method string) string {
 	return method
 }
 
-// routePath is the path that chi matches: as it was sent, so that %2F is not
-// taken for a slash.
+// routePath returns the path that chi matches. It is the path as it was sent, so
+// that %2F is not read as a slash.
 func routePath(r *http.Request) string {
 	if r.URL.RawPath != "" {
 		return r.URL.RawPath

@@ -1,22 +1,22 @@
-// Package httpapi answers the requests of the Plant Store: it implements the
+// Package httpapi handles the HTTP requests of the Plant Store. It implements the
 // strict interface that is generated from api/openapi.yaml.
 //
-// A request passes, in this order:
+// [New] builds the handler. A request passes through it in this order:
 //
-//   - observe, which gives it an id, counts it, and logs it if it fails;
-//   - recoverPanics, so that even a bug answers as the document says;
-//   - cors, which lets pages of other origins in, if it is told to;
-//   - options, which answers OPTIONS for every path;
-//   - chi, which finds the operation, or whose refusal becomes 404 or 405;
-//   - validate, which asks who is calling, whether they may, whether they may
-//     now (ratelimit.go, inflight.go), and whether the request is what the
-//     document describes; it decodes the body, once;
-//   - the generated code, which makes a typed request of what was validated,
-//     its body with bindBody;
-//   - a method of server, which calls the store.
+//   - observe gives the request an id, counts it, and logs it if it fails or is slow.
+//   - recoverPanics turns a panic into a response with 500.
+//   - secureHeaders adds X-Content-Type-Options to every response.
+//   - cors adds the CORS headers, if there are origins to allow.
+//   - fallback responds to OPTIONS on every path.
+//   - The chi router finds the operation. If there is none, the fallback responds
+//     with 404 or 405.
+//   - validate checks credentials and scope, then the limits on rate and on requests
+//     in flight, then parameters and body. The body is decoded once.
+//   - The generated code binds parameters and body to a typed request.
+//   - A method of server calls the store and returns a typed response.
 //
-// Whoever refuses on the way returns an error, and [failures.write] is the only
-// place that turns one into an answer.
+// A failure on the way is returned as an error. Only [failures.write] makes a
+// response of an error.
 package httpapi
 
 import (
@@ -36,8 +36,8 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// Options is what a handler is made of. Every field is needed but LogAll, LogSlow,
-// the limits, whose zero values are none, and BaseURL.
+// Options are the parts and settings of a handler. Plants, Tokens, MaxBody, Metrics
+// and Log are required. A limit that is zero is off.
 type Options struct {
 	Plants  plant.Store
 	Tokens  *token.Verifier
@@ -46,33 +46,41 @@ type Options struct {
 	Metrics prometheus.Registerer
 	Log     *slog.Logger
 	LogAll  bool          // log every request, not only failed and slow ones
-	LogSlow time.Duration // from here on a request is slow; 0: none is
+	LogSlow time.Duration // a request is slow if it takes at least this long; 0: none is
 
-	MaxInFlight int      // requests that are answered at one time
+	MaxInFlight int      // requests that are handled at the same time
 	RateLimit   Rate     // of each token
-	FailedAuth  Rate     // of bad credentials from each address
-	CORSOrigins []string // whose pages may read answers: exact, or *
+	FailedAuth  Rate     // of failed authentications from each address
+	CORSOrigins []string // origins whose pages may read responses: exact, or *
 
-	// BaseURL is the address of the service as its callers write it, of the form
-	// that [docs.ParseBaseURL] returns. Nil: the host that a request names, and no
-	// path.
+	// BaseURL is the public address of the service, as [docs.ParseBaseURL] returns
+	// it. Nil means the host of each request and no path.
 	BaseURL *url.URL
 }
 
-// New returns the handler of the public listener. It fails if the document asks
-// for something that is not implemented here.
+// New returns the handler of the public listener. It fails if the document
+// contains something that this package does not implement.
 func New(opts Options) (http.Handler, error) {
 	operations, err := loadOperations(api.Document)
 	if err != nil {
 		return nil, err
 	}
-	explanations, err := docs.Handlers(api.Document, opts.BaseURL)
+	documentation, err := docs.Handlers(api.Document, opts.BaseURL)
 	if err != nil {
 		return nil, err
 	}
 	counts := newCounts(operations, opts.Metrics)
 	failures := failures{counts: counts}
-	strict := plantserver.NewStrictHandlerWithOptions(
+	validator := validator{
+		operations: operations,
+		tokens:     opts.Tokens,
+		failures:   failures,
+		maxBody:    opts.MaxBody,
+		failedAuth: newFailedAuthLimiters(opts.FailedAuth),
+		rateLimit:  newLimiters[string](opts.RateLimit, 0),
+		inFlight:   newInFlight(opts.MaxInFlight),
+	}
+	server := plantserver.NewStrictHandlerWithOptions(
 		&server{plants: opts.Plants, basePath: basePath(opts.BaseURL)},
 		plantserver.StrictHTTPServerOptions{
 			BindBody:                 bindBody,
@@ -81,44 +89,44 @@ func New(opts Options) (http.Handler, error) {
 		})
 
 	mux := chi.NewRouter()
-	mux.Use(middleware.GetHead)
 	fallback := fallback{mux: mux, methods: operations.methods(), failures: failures}
+	observer := observer{counts: counts, log: newRequestLog(opts.Log, opts.LogAll, opts.LogSlow, opts.Tokens.Redact)}
+	cors := cors{origins: opts.CORSOrigins, fallback: fallback}
+	// The middleware, from the outermost to the innermost. It handles every request,
+	// also those for which chi finds no operation.
+	mux.Use(
+		observer.observe,       // first: it measures and logs what the others do
+		failures.recoverPanics, // inside observe, which logs the panic
+		secureHeaders,
+		cors.allow,         // before any refusal: pages may read refusals too
+		fallback.options,   // before chi looks for an operation: none has OPTIONS
+		middleware.GetHead, // last: it makes chi look for GET
+	)
 	mux.NotFound(fallback.reject)
 	mux.MethodNotAllowed(fallback.reject)
-	for path, explanation := range explanations {
-		mux.Method(http.MethodGet, path, explanation) // for anybody
+	for path, handler := range documentation { // needs no credentials
+		mux.Method(http.MethodGet, path, handler)
 	}
 	mux.Group(func(r chi.Router) {
-		// Inside the group chi has matched already: one router decides which
-		// operation this is, and parameters are not bound before validate ran.
-		r.Use(validator{
-			operations: operations,
-			tokens:     opts.Tokens,
-			failures:   failures,
-			maxBody:    opts.MaxBody,
-			failedAuth: newFailedAuthLimiters(opts.FailedAuth),
-			rateLimit:  newLimiters[string](opts.RateLimit, 0),
-			inFlight:   newInFlight(opts.MaxInFlight),
-		}.validate)
-		plantserver.HandlerWithOptions(strict, plantserver.ChiServerOptions{
+		// In the group chi has found the operation, and parameters are not bound yet.
+		r.Use(validator.validate)
+		plantserver.HandlerWithOptions(server, plantserver.ChiServerOptions{
 			BaseRouter:       r,
 			ErrorHandlerFunc: failures.write,
 		})
 	})
-	cors := cors{origins: opts.CORSOrigins, fallback: fallback}
-	observer := observer{counts: counts, log: newRequestLog(opts.Log, opts.LogAll, opts.LogSlow, opts.Tokens.Redact)}
-	return observer.observe(failures.recoverPanics(secureHeaders(cors.allow(fallback.options(mux))))), nil
+	return mux, nil
 }
 
-// server implements the operations of the document. A request that arrives
-// here is authenticated and valid; an error that leaves it is looked up in
-// answers.
+// server implements the operations of the document. The requests that it gets are
+// authorized and valid. The response to an error that it returns is in the table
+// of errors.go.
 type server struct {
 	plants   plant.Store
-	basePath string // that a proxy takes off a request: Location and Link begin with it
+	basePath string // the path that a proxy removes from requests; Location and Link begin with it
 }
 
-// basePath is the path of an address, escaped; empty if there is none.
+// basePath returns the escaped path of a URL, or "" for nil.
 func basePath(u *url.URL) string {
 	if u == nil {
 		return ""
@@ -128,7 +136,7 @@ func basePath(u *url.URL) string {
 
 var _ plantserver.StrictServerInterface = (*server)(nil)
 
-// secureHeaders forbids browsers to guess the type of an answer.
+// secureHeaders tells browsers not to guess the media type of a response.
 func secureHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")

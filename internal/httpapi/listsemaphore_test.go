@@ -37,8 +37,8 @@ func TestListsWaitInOrder(t *testing.T) {
 		}
 		// One more waits, is in flight only after that, and gives up in time.
 		began := time.Now()
-		if err := f.enter(t.Context(), list()); !errors.Is(err, errUnavailable) || time.Since(began) != pageWait {
-			t.Errorf("enter = %v after %v, want errUnavailable after %v", err, time.Since(began), pageWait)
+		if err := f.enter(t.Context(), list()); !errors.Is(err, errUnavailable) || time.Since(began) != listWait {
+			t.Errorf("enter = %v after %v, want errUnavailable after %v", err, time.Since(began), listWait)
 		}
 		go func() {
 			time.Sleep(time.Second)
@@ -58,7 +58,7 @@ func TestListsWaitInOrder(t *testing.T) {
 		// Who is refused for the cap gives the place of the page back.
 		f.leave(next)
 		f.now.Store(f.most)
-		if err := f.enter(t.Context(), next); !errors.Is(err, errUnavailable) || !f.lists.turns.TryAcquire(1) {
+		if err := f.enter(t.Context(), next); !errors.Is(err, errUnavailable) || !f.lists.permits.TryAcquire(1) {
 			t.Errorf("enter beyond the cap = %v, want errUnavailable and a turn that is free again", err)
 		}
 	})
@@ -89,7 +89,7 @@ func TestListPermitWhileWriting(t *testing.T) {
 		turn.leave()
 		turn.leave() // which does nothing
 	}
-	if !p.unread.TryAcquire(maxUnread) || !p.turns.TryAcquire(2*int64(runtime.GOMAXPROCS(0))) {
+	if !p.unread.TryAcquire(maxUnread) || !p.permits.TryAcquire(2*int64(runtime.GOMAXPROCS(0))) {
 		t.Error("not everything was given back")
 	}
 }

@@ -10,28 +10,29 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// durationBuckets are in seconds: a read takes tenths of a millisecond, a
-// durable write as long as the disk does, and after ten seconds nobody waits.
+// durationBuckets are in seconds. A read takes tenths of a millisecond, a durable
+// write as long as the disk takes, and few clients wait longer than ten seconds.
 var durationBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 
-// noOperation is the label of requests that reached none: unknown paths and
-// methods, and OPTIONS. Whatever a client sends, it makes no label of its own.
+// noOperation is the label of requests without an operation: unknown paths and
+// methods, and OPTIONS. So no request of a client makes a new label.
 const noOperation = "none"
 
-// hungUp is the status of a request whose caller did not wait for the answer.
-// The number is that of nginx; nobody ever receives it.
-const hungUp = 499
+// statusClientClosed is the status in the log and the metrics of a request whose
+// client closed the connection before it had the whole response. nginx uses the
+// same number. It is never sent.
+const statusClientClosed = 499
 
-// counts is what is measured of all requests.
+// counts are the metrics of all requests.
 type counts struct {
 	inFlight  prometheus.Gauge
 	failures  map[plantapi.ErrorCode]prometheus.Counter
 	requests  *prometheus.HistogramVec
-	durations map[*operation]*durations // nil: of no operation
+	durations map[*operation]*durations // key nil: requests without an operation
 }
 
-// durations are the histograms of one operation by status, found without a
-// look-up of labels.
+// durations are the histograms of one operation by status. They save the look-up
+// by labels.
 type durations [600]atomic.Pointer[prometheus.Observer]
 
 func newCounts(operations operations, registry prometheus.Registerer) *counts {
@@ -67,7 +68,7 @@ func newCounts(operations operations, registry prometheus.Registerer) *counts {
 	return c
 }
 
-// observe counts a finished request.
+// observe measures a request that has ended.
 func (c *counts) observe(op *operation, status int, took time.Duration) {
 	known := &c.durations[op][status]
 	histogram := known.Load()
@@ -78,7 +79,7 @@ func (c *counts) observe(op *operation, status int, took time.Duration) {
 	(*histogram).Observe(took.Seconds())
 }
 
-// label is the operation as metrics have it.
+// label returns the name of the operation in metrics.
 func (op *operation) label() string {
 	if op == nil {
 		return noOperation

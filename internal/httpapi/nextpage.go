@@ -8,21 +8,20 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// MaxHeaderBytes is the most that the request line and the headers of a request
-// may have together.
+// MaxHeaderBytes is the largest size of the request line and the headers of a request
+// together.
 const MaxHeaderBytes = 32 << 10
 
-// escapeQuery escapes the value of a parameter no more than it must be. With
-// [url.QueryEscape] a Link could be three times as long as the request that it
-// answers.
+// escapeQuery escapes only what must be escaped in the value of a parameter. With
+// [url.QueryEscape] a Link could be three times as long as the request.
 func escapeQuery(value string) string { return unescape.Replace(url.QueryEscape(value)) }
 
-// unescape takes back what [url.QueryEscape] escapes without need (RFC 3986,
-// section 3.4). A & + ; or % would be read in another way, and < > end the Link.
+// unescape undoes what [url.QueryEscape] escapes without need (RFC 3986, section
+// 3.4). The characters & + ; and % have a meaning in a query, and < > in a Link.
 var unescape = strings.NewReplacer("%21", "!", "%24", "$", "%27", "'", "%28", "(", "%29", ")", "%2A", "*",
 	"%2C", ",", "%2F", "/", "%3A", ":", "%3D", "=", "%3F", "?", "%40", "@")
 
-// errLongTag refuses a walk that could not go on.
+// errLongTag refuses a request whose next page could not be requested.
 var errLongTag = func() *failure {
 	details := []plantapi.ErrorDetail{{
 		In: plantapi.InQuery, Pointer: "/tag", Message: "is too long: the request for the next page could have more than 32 KiB",
@@ -30,14 +29,14 @@ var errLongTag = func() *failure {
 	return &failure{code: plantapi.CodeInvalidParameter, message: describe("a parameter is not valid", details), details: details}
 }()
 
-// shortQuery is the length up to which a query may grow by the escapes of a tag,
-// and by a parameter after, and stays within what net/http accepts beyond
-// MaxHeaderBytes: at least 320 bytes.
+// shortQuery is a length of a query up to which the next page always fits. Escapes
+// and the parameter after make the query longer, but by less than the 320 bytes that
+// net/http accepts beyond MaxHeaderBytes.
 const shortQuery = 128
 
-// nextPageFits reports whether the request for the next page, with the same
-// headers, is one that the service accepts. A client may send characters
-// unescaped that a Link must escape, é for example.
+// nextPageFits reports whether the service accepts the request for the next page, if
+// it has the same headers. It may be longer than this request: a client may send
+// unescaped what a Link must escape, é for example.
 func nextPageFits(r *http.Request) bool {
 	if len(r.URL.RawQuery) <= shortQuery {
 		return true
@@ -53,6 +52,6 @@ func nextPageFits(r *http.Request) bool {
 	return size <= MaxHeaderBytes
 }
 
-// fieldSize is the size of a header as HTTP/2 counts it (RFC 9113, section
-// 6.5.2), which is more than it takes in HTTP/1.1.
+// fieldSize returns the size of a header as HTTP/2 counts it (RFC 9113, section
+// 6.5.2), which is more than in HTTP/1.1.
 func fieldSize(name, value string) int { return len(name) + len(value) + 32 }

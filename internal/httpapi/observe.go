@@ -5,38 +5,35 @@ import (
 	"time"
 )
 
-// observer gives every request an id, counts it, and logs it where somebody
-// will want to know.
+// observer gives every request an id, measures it, and passes it to the log.
 type observer struct {
 	counts *counts
 	log    *requestLog
 }
 
-// observe is the first to see a request and the last to see its answer. Of a
-// request that succeeds in time it costs no allocation but that of an id, where
-// the request brought none.
+// observe gives the handlers behind it a [responseRecorder] as their writer.
 func (o observer) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		rec := &responseRecorder{ResponseWriter: w, requestID: requestID(r.Header, o.log.redact)}
 		w.Header().Set(requestIDHeader, rec.requestID)
 		o.counts.inFlight.Inc()
-		defer o.end(rec, r, began) // also if a half-written answer is cut by a panic
+		defer o.end(rec, r, began) // also after a panic that cuts a response off
 		next.ServeHTTP(rec, r)
 	})
 }
 
-// end notes how an exchange ended.
+// end measures and logs a request whose response has ended.
 func (o observer) end(rec *responseRecorder, r *http.Request, began time.Time) {
 	took := time.Since(began)
 	o.counts.inFlight.Dec()
-	broken := rec.code/100 >= http.StatusInternalServerError
+	failed := rec.code/100 >= http.StatusInternalServerError
 	switch {
-	case broken:
-		rec.status = int(rec.code) / 100 // also where an answer had begun
+	case failed:
+		rec.status = int(rec.code) / 100 // also if another status was sent before
 	case rec.status == 0 || rec.cut != nil:
-		rec.status = hungUp
+		rec.status = statusClientClosed
 	}
 	o.counts.observe(rec.operation, rec.status, took)
-	o.log.end(rec, r, took, broken)
+	o.log.end(rec, r, took, failed)
 }

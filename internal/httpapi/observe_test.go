@@ -105,7 +105,7 @@ func TestClientDisconnectsDuringResponse(t *testing.T) {
 		default:
 		}
 	}
-	if l := log.lines(t); len(l) != 1 || l[0].Level != "WARN" || l[0].Msg != "answer cut short" || l[0].Status != 499 {
+	if l := log.lines(t); len(l) != 1 || l[0].Level != "WARN" || l[0].Msg != "response cut short" || l[0].Status != 499 {
 		t.Errorf("logged %+v", l)
 	}
 	wantCounts(t, registry, map[string]float64{"listPlants 499": 1})

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// A client must read a large response at 50 kB a second on average: the first n
-// bytes are written at paceGrace + n/paceRate, or the connection is cut off. How
-// long a single write takes says nothing about the pace, because the buffers of a
-// connection empty in bursts of megabytes.
+// A client must read a large response at 50 kB a second on average: after paceGrace
+// + n/paceRate the first n bytes must be written, or the connection is cut off. A
+// deadline for each single write would be wrong, because the buffers of a connection
+// empty in bursts of megabytes.
 const (
 	paceRate  = 50_000 // bytes a second
 	paceGrace = 10 * time.Second
 
-	// smallResponse is the largest response that has the time-out of the server
-	// instead, and the size of the parts in which larger ones are written.
+	// smallResponse is the largest response to which the write time-out of the
+	// server applies instead. Larger ones are written in parts of this size.
 	smallResponse = 256 << 10
 )
 
-// writePaced writes a whole response. If that is large, it fails as soon as the
-// client is too slow; net/http then cuts the connection off.
+// writePaced writes a whole response. If the response is large, it fails as soon as
+// the client is too slow; net/http then cuts the connection off.
 func writePaced(w http.ResponseWriter, b []byte) (n int, err error) {
 	if len(b) <= smallResponse {
 		return w.Write(b)
@@ -28,7 +28,7 @@ func writePaced(w http.ResponseWriter, b []byte) (n int, err error) {
 	began, deadline := time.Now(), http.NewResponseController(w)
 	for part := range slices.Chunk(b, smallResponse) {
 		within := paceGrace + time.Duration(n+len(part))*time.Second/paceRate
-		_ = deadline.SetWriteDeadline(began.Add(within)) // some writers of tests have none
+		_ = deadline.SetWriteDeadline(began.Add(within)) // the writers of some tests have no deadline
 		m, err := w.Write(part)
 		n += m
 		if err != nil {

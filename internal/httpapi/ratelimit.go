@@ -21,16 +21,15 @@ type Rate struct {
 	Per   time.Duration // at least a microsecond for each of Limit
 }
 
-// limiters holds a rate limiter for each key. A limiter that was not used for Per
-// is full again, and is dropped. The type is of our own because golang.org/x/time
-// limits one thing, and a cache with a time to live would also drop limiters that
-// are in use.
+// limiters has a rate limiter for each key. A limiter that was not used for Per is
+// full again, so it can be dropped. A cache with a time to live does not replace this
+// type: it would also drop limiters that are in use.
 type limiters[K comparable] struct {
 	Rate
-	most int // dropped earlier when there are about as many; 0: no bound
+	most int // of all keys; beyond it limiters are dropped that are not full; 0: no bound
 
 	mu         sync.Mutex
-	young, old map[K]*rate.Limiter // used since turned, and in the time before
+	young, old map[K]*rate.Limiter // used since turned; used only before
 	turned     time.Time
 }
 
@@ -46,7 +45,7 @@ func newLimiters[K comparable](r Rate, most int) *limiters[K] {
 func (l *limiters[K]) allow(key K) (quota, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now() // with the lock: a limiter whose time goes back counts time twice
+	now := time.Now() // under the lock: a limiter counts time twice if the clock goes back
 	limiter := l.of(key, now)
 	ok := limiter.AllowN(now, 1)
 	return quota{l.Rate, limiter.TokensAt(now)}, ok

@@ -6,30 +6,29 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// exchange is a request on its way and the answer to it. It is the
-// ResponseWriter that everybody writes to, so whoever learns something that the
-// log or the metrics want to know leaves it here.
+// responseRecorder is the ResponseWriter of all handlers behind observe. It records
+// what the log and the metrics need to know about a request and its response.
 type responseRecorder struct {
 	http.ResponseWriter
 	requestID string
 
-	status    int                // of the answer; 0: it has not begun
-	bytes     int64              // of its body, as far as it was written
+	status    int                // 0: the response has not begun
+	bytes     int64              // of the body, as far as it is written
 	operation *operation         // nil: none, or not found yet
 	list      listPermit         // of a request for a list
-	caller    string             // the public ID of the token, or its name if it has none
-	code      plantapi.ErrorCode // 0: it did not fail
-	err       error              // why it failed
-	cut       error              // why the answer did not arrive whole
+	token     string             // the public ID of the token, or its name if it has none
+	code      plantapi.ErrorCode // 0: the request has not failed
+	err       error              // why the request failed
+	cut       error              // why the response was not written completely
 }
 
-// recorderOf returns the recorder that a handler behind observe writes to.
+// recorderOf returns the recorder that is the writer of a handler behind observe.
 func recorderOf(w http.ResponseWriter) *responseRecorder { return w.(*responseRecorder) }
 
-// begun reports whether the answer is under way.
+// begun reports whether the response has begun.
 func (rec *responseRecorder) begun() bool { return rec.status != 0 }
 
-// WriteHeader notes the status of the answer.
+// WriteHeader records the status and sends it.
 func (rec *responseRecorder) WriteHeader(status int) {
 	if !rec.begun() && status >= 200 {
 		rec.status = status
@@ -37,10 +36,10 @@ func (rec *responseRecorder) WriteHeader(status int) {
 	rec.ResponseWriter.WriteHeader(status)
 }
 
-// Write notes how much of the answer was written.
+// Write writes at the pace of the client, and records how much was written.
 func (rec *responseRecorder) Write(b []byte) (int, error) {
 	if !rec.begun() {
-		rec.status = http.StatusOK // as net/http has it
+		rec.status = http.StatusOK // as in net/http
 	}
 	n, err := writePaced(rec.ResponseWriter, b)
 	rec.bytes += int64(n)

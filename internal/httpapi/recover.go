@@ -8,9 +8,9 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// recoverPanics answers a request whose handler panicked. A half-written answer
-// cannot be mended; its connection is cut, so that nobody takes it for a whole
-// one.
+// recoverPanics responds with 500 to a request whose handler panics. If the response
+// has begun, the connection is cut off instead, so that the client does not take
+// half a response for a complete one.
 func (fs failures) recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {

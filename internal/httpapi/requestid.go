@@ -7,10 +7,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// requestIDHeader carries the id of a request, both ways.
+// requestIDHeader has the id of a request, in the request and in the response.
 const requestIDHeader = "X-Request-Id"
 
-// maxRequestID is the longest id that is taken from a caller.
+// maxRequestID is the length of the longest id that is taken from a request.
 const maxRequestID = 128
 
 // requestID returns the id that the request has, or a new one. An id that contains
@@ -22,9 +22,9 @@ func requestID(h http.Header, redact func(string) string) string {
 	return uuid.Must(uuid.NewV7()).String()
 }
 
-// safeRequestID reports whether an id of a caller may stand in a log, a header
-// and a command line without being quoted. The document says the same. It admits
-// UUIDs, hexadecimal and Base64 numbers, and what proxies make ("Root=1-67a…").
+// safeRequestID reports whether an id needs no quotes in a log, a header or a command
+// line, as the document says. It allows UUIDs, hexadecimal and Base64 numbers, and
+// the ids of proxies ("Root=1-67a…").
 func safeRequestID(id string) bool {
 	if id == "" || len(id) > maxRequestID {
 		return false

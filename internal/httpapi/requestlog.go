@@ -13,35 +13,35 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// requestLog logs requests. A disk that is full makes thousands of requests fail
-// in a second, so it logs that the store is not available any more, and when it
-// is again, and bounds the lines about single requests.
+// requestLog logs requests. If the store is unavailable, thousands of requests may
+// fail in a second. So the log says once that the store is unavailable and once
+// that it is available again, and the lines about single requests are limited.
 type requestLog struct {
 	log    *slog.Logger
 	all    bool                // log every request, not only failed and slow ones
-	slow   time.Duration       // from here on a request is slow; 0: none is
-	redact func(string) string // makes the tokens in a text useless
+	slow   time.Duration       // a request is slow if it takes at least this long; 0: none is
+	redact func(string) string // removes tokens from a text
 
 	failed, cut, late lineLimit
-	reads, writes     outage // a full disk lets reads succeed
+	reads, writes     outage
 }
 
 func newRequestLog(log *slog.Logger, all bool, slow time.Duration, redact func(string) string) *requestLog {
 	return &requestLog{
 		log: log, all: all, slow: slow, redact: redact,
 		failed: lineLimit{log: log, line: "request failed"},
-		cut:    lineLimit{log: log, line: "answer cut short"},
+		cut:    lineLimit{log: log, line: "response cut short"},
 		late:   lineLimit{log: log, line: "slow request"},
 		reads:  outage{log: log, scope: token.Read},
 		writes: outage{log: log, scope: token.Write},
 	}
 }
 
-// end logs a request that has ended, if it is one to log.
-func (l *requestLog) end(rec *responseRecorder, r *http.Request, took time.Duration, broken bool) {
+// end logs a request that has ended, if it failed, is slow, or all are logged.
+func (l *requestLog) end(rec *responseRecorder, r *http.Request, took time.Duration, failed bool) {
 	l.noteStore(rec)
 	switch {
-	case broken:
+	case failed:
 		l.limited(&l.failed, rec, r, took, slog.LevelError, rec.err)
 	case rec.cut != nil:
 		l.limited(&l.cut, rec, r, took, slog.LevelWarn, rec.cut)
@@ -52,7 +52,7 @@ func (l *requestLog) end(rec *responseRecorder, r *http.Request, took time.Durat
 	}
 }
 
-// noteStore tells the outage that a request belongs to how the request went.
+// noteStore updates the outage of reads or of writes.
 func (l *requestLog) noteStore(rec *responseRecorder) {
 	if rec.operation == nil {
 		return
@@ -69,17 +69,16 @@ func (l *requestLog) noteStore(rec *responseRecorder) {
 	}
 }
 
-// limited logs a request unless there were too many of its kind. If all requests
-// are to be logged, there are never too many.
+// limited logs a request within the limit for its kind. There is no limit if all
+// requests are logged.
 func (l *requestLog) limited(limit *lineLimit, rec *responseRecorder, r *http.Request, took time.Duration, level slog.Level, err error) {
 	if l.all || limit.allow() {
 		l.write(rec, r, took, level, limit.line, err)
 	}
 }
 
-// write logs a request: who asked for what, and what became of it. Neither
-// header, query nor body is ever logged; what is might still hold a token that
-// somebody put in the wrong place.
+// write logs a request. It never logs headers, query or body. The method, the path
+// and the error are redacted, because a client may have put a token there.
 func (l *requestLog) write(rec *responseRecorder, r *http.Request, took time.Duration, level slog.Level, message string, err error) {
 	attrs := []slog.Attr{
 		slog.String("request_id", rec.requestID),
@@ -93,8 +92,8 @@ func (l *requestLog) write(rec *responseRecorder, r *http.Request, took time.Dur
 	if rec.operation != nil {
 		attrs = append(attrs, slog.String("operation", rec.operation.id))
 	}
-	if rec.caller != "" {
-		attrs = append(attrs, slog.String("token", rec.caller))
+	if rec.token != "" {
+		attrs = append(attrs, slog.String("token", rec.token))
 	}
 	if rec.code != 0 {
 		attrs = append(attrs, slog.Int("error", int(rec.code)))
@@ -105,22 +104,22 @@ func (l *requestLog) write(rec *responseRecorder, r *http.Request, took time.Dur
 	l.log.LogAttrs(context.WithoutCancel(r.Context()), level, message, attrs...)
 }
 
-// maxLines is how many lines of a kind are logged in a second.
+// maxLines is how many lines of one kind are logged in a second.
 const maxLines = 10
 
-// lineLimit bounds lines of one kind. It logs how many were left out, once the
-// second is over: rate.Limiter does not count them, and allows a burst beside
-// its rate.
+// lineLimit limits the lines of one kind in a second, and then logs how many were
+// left out. [golang.org/x/time/rate] does not count what it refuses, and allows a
+// burst in addition to its rate.
 type lineLimit struct {
 	log  *slog.Logger
 	line string
 
 	mu      sync.Mutex
-	logged  int // in this second, which begins with the first line
+	logged  int // in the current second, which begins with the first line
 	leftOut int
 }
 
-// allow reports whether the line is to be logged.
+// allow reports whether a line is within the limit, and counts it.
 func (l *lineLimit) allow() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -145,19 +144,19 @@ func (l *lineLimit) endSecond() {
 	}
 }
 
-// calm is how long no request may have failed before the store counts as
-// available again: on a full disk a small write may succeed between two others.
+// calm is how long no request must have failed before the store counts as
+// available again. On a full disk a small write may succeed between two others.
 const calm = time.Second
 
-// outage logs when the store becomes unavailable to the operations of a scope,
-// and when it is available again.
+// outage logs when the store becomes unavailable for reads or for writes, and when
+// it is available again. A full disk makes writes fail and lets reads succeed.
 type outage struct {
 	log   *slog.Logger
 	scope token.Scope
 
-	begun       atomic.Bool // so that a request that succeeds takes no lock
+	begun       atomic.Bool // not under mu: requests that succeed take no lock
 	mu          sync.Mutex
-	first, last time.Time // failures
+	first, last time.Time // of the failures
 	count       int
 }
 

@@ -10,12 +10,12 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// requestDeadline is how long a valid request may take until its response is
-// made. It is shorter than the drain of a shutdown.
+// requestDeadline is how long a valid request may take until its response is ready
+// to be written. It is shorter than the drain of a shutdown.
 const requestDeadline = 20 * time.Second
 
-// validator holds every request against the document before the generated code
-// sees it.
+// validator checks every request against the document before the generated code
+// gets it.
 type validator struct {
 	operations operations
 	tokens     *token.Verifier
@@ -26,15 +26,15 @@ type validator struct {
 	inFlight   *inFlight
 }
 
-// validate lets only requests through that the document allows. Chi has matched
-// when it runs, so r.Pattern names the operation.
+// validate passes on only requests that the document allows. It runs after chi has
+// found the operation, so r.Pattern is the path in the document.
 func (v validator) validate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		op := v.operations[operationKey{documented(r.Method), r.Pattern}]
 		recorderOf(w).operation = op
-		// net/http cancels the context of a request when its client closes the
-		// sending half of the connection, though the client still reads. So no
-		// request is cancelled by its client: deadlines alone end it.
+		// net/http cancels the context of a request when the client closes its
+		// sending half of the connection, although the client may still read. So
+		// clients do not cancel requests; only deadlines do.
 		ctx := context.WithoutCancel(r.Context())
 		if err := v.admit(ctx, w, r, op); err != nil {
 			v.failures.write(w, r, err)
@@ -51,19 +51,20 @@ func (v validator) validate(next http.Handler) http.Handler {
 	})
 }
 
-// admit and then check ask in the order that the document gives. Nothing of the
-// body is read before the caller is admitted, so a stranger costs no memory. Who
-// is admitted is in flight.
+// admit checks the credentials and the limits, and check then the request itself,
+// in the order that the document gives. Nothing of the body is read before the
+// request is admitted, so clients without a token cost no memory. An admitted
+// request is in flight.
 func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Request, op *operation) error {
-	caller, err := v.authenticate(ctx, w.Header(), r)
+	t, err := v.authenticate(ctx, w.Header(), r)
 	if err != nil {
 		return err
 	}
-	recorderOf(w).caller = cmp.Or(caller.ID, caller.Name)
-	if !caller.Allows(op.scope) {
+	recorderOf(w).token = cmp.Or(t.ID, t.Name)
+	if !t.Allows(op.scope) {
 		return lacksScope(op.scope)
 	}
-	if err := v.limitRate(w.Header(), caller); err != nil {
+	if err := v.limitRate(w.Header(), t); err != nil {
 		return err
 	}
 	return v.inFlight.enter(ctx, recorderOf(w))
@@ -85,7 +86,7 @@ func (v validator) limitRate(h http.Header, t token.Token) error {
 	return nil
 }
 
-// check asks what is being sent.
+// check checks the parameters and the body.
 func (v validator) check(w http.ResponseWriter, r *http.Request, op *operation) error {
 	if err := checkParameters(r, op); err != nil {
 		return err
