@@ -6,6 +6,7 @@ modules     := . internal/tools internal/bench internal/bench/peers/pocketbase
 # Fails if document 2 breaks clients of document 1. oasdiff leaves any change of
 # security at INFO, whatever severity it is given; grep does not.
 unbroken = $(tool) oasdiff breaking --fail-on WARN --severity-levels api/compat.severity $(1) $(2); \
+	go run ./internal/compat $(1) $(2); \
 	! $(tool) oasdiff changelog --format singleline $(1) $(2) | grep -E 'api-(global-)?security'
 DOCUMENT    ?= api/openapi.yaml
 peers       := internal/bench/gen/made
@@ -121,10 +122,14 @@ internal/tools/node_modules: internal/tools/package-lock.json
 	cd internal/tools && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
+# Until there is a tag, api/released.yaml is the last release.
 compat: ## fail if the document breaks a client of the seed or of the last release
+	@[ "$$(git rev-parse --is-shallow-repository)" = false ] || { echo 'this clone may lack the last release: run git fetch --unshallow --tags' >&2; exit 1; }
 	@$(call unbroken,api/seed.yaml,$(DOCUMENT))
-	@tag=$$(git describe --tags --abbrev=0 2>/dev/null) || { echo 'no release yet to compare with'; exit 0; }; \
-	$(call unbroken,"$$tag:api/openapi.yaml",$(DOCUMENT))
+	@released=api/released.yaml; \
+	if tag=$$(git describe --tags --abbrev=0 2>/dev/null); then \
+		released=$$(mktemp); trap 'rm -f "$$released"' EXIT; git show "$$tag:api/openapi.yaml" >"$$released"; fi; \
+	$(call unbroken,"$$released",$(DOCUMENT))
 
 compat-proof: ## fail if some breaking edit of the document does not turn compat red
 	cd internal/tools && go test -count=1 ./...

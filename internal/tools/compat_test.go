@@ -29,6 +29,13 @@ var breaking = map[string]struct{ old, new, want string }{
 	"an error number is an enum":         {"format: int32\n          description: Numeric", "format: int32\n          enum: [40001]\n          description: Numeric", "response-property-enum"},
 	"an operation has its own security":  {"      x-required-scope: write\n", "      x-required-scope: write\n      security: [{bearerAuth: []}, {other: []}]\n", "api-security-added"},
 	"the whole service has another door": {"security:\n  - bearerAuth: []", "security:\n  - other: []", "api-global-security-added"},
+	"a parameter has another default":    {"default: 100", "default: 50", "request-parameter-default-value-changed"},
+	"a parameter has no default":         {"            default: 100\n", "", "request-parameter-default-value-removed"},
+	"an operation needs another scope":   {"x-required-scope: read", "x-required-scope: write", "required-scope-changed"},
+	"an error code is gone":              {"enum: [40001, 40002,", "enum: [40002,", "enum-member-removed"},
+	"a scope is gone":                    {"enum: [read, write]", "enum: [read]", "enum-member-removed"},
+	"a header has another pattern":       {`pattern: '^"[0-9a-v]+"$'`, `pattern: '^"[0-9a-z]+"$'`, "response-header-changed"},
+	"a header has another value":         {`enum: ["private, no-cache"]`, `enum: ["no-cache"]`, "response-header-changed"},
 	"a failure is another media type":    {"application/json:\n              schema:\n                $ref: \"#/components/schemas/Error\"\n              examples:\n                malformed", "text/plain:\n              schema:\n                $ref: \"#/components/schemas/Error\"\n              examples:\n                malformed", "response-media-type-removed"},
 }
 
@@ -67,5 +74,23 @@ func TestCompatFailsOnBreakingChange(t *testing.T) {
 				t.Errorf("make compat says %v, want %q:\n%s", err, edit.want, out)
 			}
 		})
+	}
+}
+
+// A shallow clone may lack the last release, so it proves nothing.
+func TestCompatNeedsTheReleases(t *testing.T) {
+	clone := filepath.Join(t.TempDir(), "clone")
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, "git", "clone", "-q", "--depth", "1", "file://"+root, clone).CombinedOutput(); err != nil {
+		t.Fatalf("git clone: %v: %s", err, out)
+	}
+	out, err := exec.CommandContext(ctx, "make", "--no-print-directory", "-C", clone, "compat").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "git fetch --unshallow") {
+		t.Errorf("make compat in a shallow clone says %v:\n%s", err, out)
 	}
 }
