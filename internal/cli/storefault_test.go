@@ -93,7 +93,7 @@ func TestStoreDamaged(t *testing.T) {
 	if status, _ := r.call(t, "GET", "/plants?limit=1000", ""); status != http.StatusServiceUnavailable {
 		t.Errorf("a list over the damage is answered %d, want 503", status)
 	}
-	const hint = "the file is damaged: stop the service, move the file away together with its -wal and -shm files, and restore a backup"
+	const hint = "the file is damaged; stop the service, move the file and its -wal and -shm files to another directory, and restore a backup"
 	if status, body := r.page(t, "/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, hint) {
 		t.Errorf("/readyz is %d %s, want the hint", status, body)
 	}

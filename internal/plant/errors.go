@@ -8,20 +8,20 @@ import (
 // ErrExists means that another plant has the ID.
 var ErrExists = errors.New("another plant has this id")
 
-// ErrNotFound means that no plant has the ID asked for.
+// ErrNotFound means that no plant has the given ID.
 var ErrNotFound = errors.New("no such plant")
 
-// ErrPrecondition means that the plant is not of a version that the caller
-// named.
+// ErrPrecondition means that a [Precondition] does not hold.
 var ErrPrecondition = errors.New("the plant is of another version")
 
-// ErrUnavailable means that the store cannot answer now (the disk is full, say,
-// or another program holds the file); the same call may succeed later.
+// ErrUnavailable means that the store does not work now, for example because the
+// disk is full or another program has locked the file. The same call may succeed
+// later.
 var ErrUnavailable = errors.New("store not available")
 
-// ExistsError is an [ErrExists] that says which of several plants it is about.
+// ExistsError is [ErrExists] for a list of plants.
 type ExistsError struct {
-	Index int // in the list that was to be created
+	Index int // of the plant whose ID is taken, in the list
 }
 
 func (e ExistsError) Error() string {

@@ -1,8 +1,8 @@
-// Package plant says what a plant is and what a store of plants promises.
+// Package plant defines what a plant is and what a store of plants must do.
 //
-// It knows neither HTTP nor SQL: internal/httpapi translates between [Plant]
-// and the wire, the packages under internal/store keep the promises of [Store],
-// and internal/store/storetest holds them to it.
+// It depends on neither HTTP nor SQL. The package httpapi converts between
+// [Plant] and the types of the API. The packages sqlite and postgres implement
+// [Store], and storetest tests that they do what its comments say.
 package plant
 
 import (
@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// Plant is a plant as the store keeps it.
+// Plant is a plant in a store.
 type Plant struct {
-	// ID identifies the plant. The whole int64 range is in use, negative
-	// numbers and zero included.
+	// ID identifies the plant. It is any int64, negative numbers and zero
+	// included.
 	ID int64
-	// Name is any valid UTF-8 text, the empty one and U+0000 included.
+	// Name is any valid UTF-8 text. It may be empty and may contain U+0000.
 	Name string
-	// Tag is any valid UTF-8 text. Nil means that the plant has no tag, which
-	// is not the same as an empty one.
+	// Tag is any valid UTF-8 text, or nil if the plant has no tag. An empty tag
+	// is not the same as no tag.
 	Tag *string
 
-	// What follows is the store's to set; a caller leaves it empty.
+	// The store sets the fields below and ignores their values in a write.
 
-	// ETag names this version of the plant; see [ETag].
+	// ETag identifies this version of the plant; see [ETag].
 	ETag string
 	// CreatedAt and UpdatedAt are in UTC, to the microsecond.
 	CreatedAt, UpdatedAt time.Time
 }
 
-// Same reports whether p and q are the same plant to a caller who creates it:
-// ID, name and tag are equal.
+// Same reports whether p and q have the same ID, name and tag. Creating a plant
+// again is allowed if it is the same.
 func (p Plant) Same(q Plant) bool {
 	if p.ID != q.ID || p.Name != q.Name || (p.Tag == nil) != (q.Tag == nil) {
 		return false
@@ -39,7 +39,8 @@ func (p Plant) Same(q Plant) bool {
 	return p.Tag == nil || *p.Tag == *q.Tag
 }
 
-// Size is the number of bytes in the name and the tag.
+// Size is the number of bytes in the name and the tag. [MaxPageBytes] limits the
+// sum of the sizes in a page.
 func (p Plant) Size() int {
 	if p.Tag == nil {
 		return len(p.Name)
@@ -47,14 +48,14 @@ func (p Plant) Size() int {
 	return len(p.Name) + len(*p.Tag)
 }
 
-// Patch is a change of a plant that leaves alone what it does not mention.
+// Patch is a change to some fields of a plant.
 type Patch struct {
-	Name   *string // nil: keep the name
-	SetTag bool    // false: keep the tag
-	Tag    *string // with SetTag: the new tag, or nil for none
+	Name   *string // the new name; nil keeps the old one
+	SetTag bool    // false keeps the old tag
+	Tag    *string // the new tag if SetTag is set; nil removes the tag
 }
 
-// Apply returns p as the patch would have it.
+// Apply returns p with the changes of the patch.
 func (c Patch) Apply(p Plant) Plant {
 	if c.Name != nil {
 		p.Name = *c.Name
@@ -65,24 +66,24 @@ func (c Patch) Apply(p Plant) Plant {
 	return p
 }
 
-// Stamped returns p with what a store knows of it beside what its creator said:
-// the random bits of its version and two times in microseconds since 1970.
-func (p Plant) Stamped(random, createdAt, updatedAt int64) Plant {
-	p.ETag = ETag(updatedAt, random)
+// Stamped returns p with the fields that the store sets: ETag, CreatedAt and
+// UpdatedAt. The times are in microseconds since 1970; version is random.
+func (p Plant) Stamped(version, createdAt, updatedAt int64) Plant {
+	p.ETag = ETag(updatedAt, version)
 	p.CreatedAt = time.UnixMicro(createdAt).UTC()
 	p.UpdatedAt = time.UnixMicro(updatedAt).UTC()
 	return p
 }
 
-// ETag returns the name of a version: an opaque text of 26 letters and digits.
-// It is made of the time of the write, in microseconds since 1970, and of 64
-// bits that are drawn anew for every write, so it is never used twice for one
-// plant, not even after the plant was deleted and created again. Every store
-// keeps those two numbers, so every node gives the same name.
-func ETag(updatedAt, random int64) string {
+// ETag returns the entity tag of a version: an opaque string of 26 letters and
+// digits. It encodes the time of the write, in microseconds since 1970, and 64
+// random bits that are new for every write. So an entity tag is never used twice
+// for an ID, even if the plant is deleted and created again. The store keeps both
+// numbers, so all nodes return the same entity tag.
+func ETag(updatedAt, version int64) string {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:8], uint64(updatedAt))
-	binary.BigEndian.PutUint64(b[8:], uint64(random))
+	binary.BigEndian.PutUint64(b[8:], uint64(version))
 	return etagEncoding.EncodeToString(b[:])
 }
 

@@ -1,5 +1,6 @@
-// Package store says what a store of the service is: plants, tokens and what an
-// operator asks of it. It imports no engine; internal/store/open picks one.
+// Package store defines the interface of the stores: plants, tokens, and health
+// and metrics for operators. The packages sqlite and postgres implement it; the
+// package open opens one of them by its URL.
 package store
 
 import (
@@ -11,21 +12,21 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// Store keeps plants and tokens. Its methods may be called from any number of
-// goroutines.
+// Store stores plants and tokens. Its methods may be called from several
+// goroutines at the same time.
 type Store interface {
 	plant.Store
 	token.Store
 
-	// Ready returns nil if the store takes writes, and otherwise the reason why
-	// it does not. It asks the database once and returns when ctx ends.
+	// Ready returns nil if the store accepts writes, and otherwise the reason why
+	// it does not. It sends one query to the database and returns when ctx ends.
 	Ready(ctx context.Context) error
 
-	// Metrics returns what the store measures, for a registry. It may be called
-	// more than once and returns the same collectors.
+	// Metrics returns the metrics of the store. It returns the same collectors at
+	// every call.
 	Metrics() []prometheus.Collector
 
-	// Close waits for calls under way and closes the store. No method may be
+	// Close waits for running calls and closes the store. No method may be
 	// called after it.
 	Close() error
 }

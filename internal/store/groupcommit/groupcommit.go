@@ -1,10 +1,11 @@
-// Package groupcommit lets writes that would wait for one another share a
-// transaction: a commit costs the same for one row as for a thousand, because
-// it waits for the disk or the network.
+// Package groupcommit lets concurrent writes share a transaction. A commit takes
+// about the same time for one row as for a thousand, because it waits for the
+// disk or the network.
 //
-// It knows no database. An engine gives a [Queue] one function that runs a
-// group of works in one transaction and says how each of them ended. One
-// goroutine, the committer, calls it with what has queued since the last call.
+// The package is independent of the database. A store creates a [Queue] with a
+// function that runs a group of writes in one transaction and sets the error of
+// each. One goroutine, the committer, calls this function with the writes that
+// have queued during the previous call.
 package groupcommit
 
 import (
@@ -19,36 +20,36 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// ErrClosed means that the queue takes no more work; nothing was begun.
+// ErrClosed means that the queue is closed. The work was not begun.
 var ErrClosed = errors.New("store is closed")
 
 // Queue groups the works of concurrent calls of [Queue.Do].
 type Queue[W any] struct {
-	limit int
+	limit int // maximum size of a group
 	run   func([]*Call[W])
-	calls sync.Pool            // of *Call[W] with an empty done
-	group []*Call[W]           // belongs to the committer
+	calls sync.Pool            // of *Call[W]
+	group []*Call[W]           // the running group; used by the committer only
 	sizes prometheus.Histogram // of groups
 
 	mu      sync.Mutex
 	waiting []*Call[W]    // in order of arrival
-	closed  bool          // no call may join waiting
-	arrived chan struct{} // wakes the committer; has room for one signal, closed by Close
-	ended   chan struct{} // closed by the committer when it ends
+	closed  bool          // set by Close; waiting does not grow any more
+	arrived chan struct{} // wakes the committer; has a buffer of one, closed by Close
+	ended   chan struct{} // closed when the committer ends
 }
 
-// Call is one work and how it ended.
+// Call is a work and its outcome.
 type Call[W any] struct {
 	Work W
-	// Err is the outcome of this work. Nil means that the work is durable.
+	// Err is the error of this work. Nil means that the work is durable.
 	Err error
 
-	done chan struct{} // receives once Err is final
+	done chan struct{} // has a buffer of one; receives a value when Err is final
 }
 
 // New returns a queue that calls run with groups of 1 to limit calls, one group
-// at a time. run sets Err of the calls that failed, returns once the others are
-// durable, and does not keep the slice. Close ends the goroutine of the queue.
+// at a time. run must set Err of the calls that failed, return when the others
+// are durable, and not keep the slice. Close stops the committer.
 func New[W any](limit int, run func([]*Call[W])) *Queue[W] {
 	q := &Queue[W]{
 		limit: limit,
@@ -66,13 +67,12 @@ func New[W any](limit int, run func([]*Call[W])) *Queue[W] {
 	return q
 }
 
-// Metrics tells how many works share each transaction.
+// Metrics returns a histogram of the sizes of groups.
 func (q *Queue[W]) Metrics() []prometheus.Collector { return []prometheus.Collector{q.sizes} }
 
-// Do returns once work is done, with its own outcome. If ctx ends while work
-// still queues, it is not begun and Do returns the error of ctx. Work that has
-// begun is finished even if ctx ends. If work panicked, so does Do, with a
-// [*Panic].
+// Do runs work in a group and returns its error. If ctx ends while the work is
+// queued, it is not begun and Do returns the error of ctx. Work that has begun is
+// finished even if ctx ends. If the work panics, Do panics with a [*Panic].
 func (q *Queue[W]) Do(ctx context.Context, work W) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -99,8 +99,8 @@ func (q *Queue[W]) Do(ctx context.Context, work W) error {
 	return err
 }
 
-// enqueue adds a call and wakes the committer. It reports false if the queue is
-// closed.
+// enqueue adds a call to the queue and wakes the committer. It returns false if
+// the queue is closed.
 func (q *Queue[W]) enqueue(c *Call[W]) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -110,12 +110,12 @@ func (q *Queue[W]) enqueue(c *Call[W]) bool {
 	q.waiting = append(q.waiting, c)
 	select {
 	case q.arrived <- struct{}{}:
-	default: // the committer will wake up anyway
+	default: // there is a signal already
 	}
 	return true
 }
 
-// withdraw takes a call out of the queue and reports whether it was still there.
+// withdraw removes a call from the queue. It returns false if the call has begun.
 func (q *Queue[W]) withdraw(c *Call[W]) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -127,12 +127,11 @@ func (q *Queue[W]) withdraw(c *Call[W]) bool {
 	return true
 }
 
-// commit is the committer: it runs group after group until the queue is closed
-// and empty.
+// commit is the committer: it runs groups until the queue is closed and empty.
 func (q *Queue[W]) commit() {
 	finished := false
 	defer func() {
-		if !finished { // run ended this goroutine, and more calls may wait
+		if !finished { // run called runtime.Goexit; calls may be waiting
 			go q.commit()
 			return
 		}
@@ -146,8 +145,8 @@ func (q *Queue[W]) commit() {
 	finished = true
 }
 
-// next moves the calls that wait into the next group, and reports whether there
-// are any.
+// next moves waiting calls into the next group. It returns false if there are
+// none.
 func (q *Queue[W]) next() bool {
 	q.gather()
 	q.mu.Lock()
@@ -158,9 +157,9 @@ func (q *Queue[W]) next() bool {
 	return n > 0
 }
 
-// gather lets other goroutines queue their calls, as long as more of them come.
-// Without it the committer runs before the clients that it has just served can
-// send their next write: on one processor, groups of 256 clients shrink to 3.
+// gather yields to other goroutines as long as they queue more calls. Without it
+// the committer continues before the goroutines that it has just woken can queue
+// their next calls: on one processor, groups of 256 clients shrink to 3.
 func (q *Queue[W]) gather() {
 	for before, now := -1, q.queued(); now > before && now < q.limit; {
 		runtime.Gosched()
@@ -174,9 +173,8 @@ func (q *Queue[W]) queued() int {
 	return len(q.waiting)
 }
 
-// runGroup runs the group and wakes its callers. A panic, or the end of the
-// goroutine, becomes the outcome of every call: none may take its work for
-// durable.
+// runGroup runs the group and wakes the goroutines that wait for its calls. If run
+// panics or calls runtime.Goexit, all calls of the group fail.
 func (q *Queue[W]) runGroup() {
 	q.sizes.Observe(float64(len(q.group)))
 	returned := false
@@ -190,14 +188,14 @@ func (q *Queue[W]) runGroup() {
 		for _, c := range q.group {
 			c.done <- struct{}{}
 		}
-		clear(q.group) // the next group may be long in coming
+		clear(q.group) // lets the calls be freed before the next group
 	}()
 	q.run(q.group)
 	returned = true
 }
 
-// Close refuses further work and returns once all work that was taken is done.
-// It must be called once.
+// Close lets further calls of Do fail, and returns when all queued work is done.
+// It must be called only once.
 func (q *Queue[W]) Close() {
 	q.mu.Lock()
 	q.closed = true
@@ -206,17 +204,17 @@ func (q *Queue[W]) Close() {
 	<-q.ended
 }
 
-// Panic is a panic on its way from the work or the engine to the caller of
-// [Queue.Do], which is another goroutine.
+// Panic is a panic of the committer. [Queue.Do] panics with it again, in the
+// goroutine of its caller.
 type Panic struct {
-	Value any    // nil: the goroutine was ended
-	Stack []byte // where it happened
+	Value any    // nil after runtime.Goexit
+	Stack []byte // of the original panic
 }
 
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
-// Try calls fn and returns what it returns, or its panic as a [*Panic], so that
-// an engine can go on with the other works of a group.
+// Try calls fn and returns its error. If fn panics, Try returns a [*Panic], so
+// that a store can continue with the other works of the group.
 func Try(fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

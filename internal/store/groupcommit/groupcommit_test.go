@@ -14,7 +14,7 @@ import (
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
 
-// engine runs the works of a group one after the other and remembers the groups.
+// engine runs the works of a group one after the other and records the groups.
 type engine struct {
 	groups [][]string
 	// before, if not nil, is called with each group before its works run.
@@ -66,8 +66,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// Whoever comes while a group runs shares the next one, in order of arrival, up
-// to the limit, each with its own outcome.
+// Calls that arrive while a group runs share the next one, in order of arrival
+// and up to the limit. Each returns its own error.
 func TestWaitingCallsShareTheNextGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -97,18 +97,18 @@ func TestWaitingCallsShareTheNextGroup(t *testing.T) {
 	})
 }
 
-// Callers who come back at once find one another again, on one processor too,
-// where the next leader may well run before those who have just been served.
+// Goroutines that call Do in a loop continue to share groups. On one processor the
+// committer could run before the goroutines that it has just woken.
 func TestGroupsDoNotCollapse(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	const callers, each = 64, 100
+	const clients, each = 64, 100
 	groups := 0
 	q := newQueue(t, 1024, func([]*groupcommit.Call[int]) {
 		groups++
 		runtime.Gosched() // as a commit does that waits for the disk
 	})
 	var wg sync.WaitGroup
-	for c := range callers {
+	for c := range clients {
 		wg.Go(func() {
 			for range each {
 				if err := q.Do(t.Context(), c); err != nil {
@@ -118,21 +118,20 @@ func TestGroupsDoNotCollapse(t *testing.T) {
 		})
 	}
 	waitFor(t, &wg)
-	if mean := callers * each / groups; mean < callers*3/4 {
-		t.Errorf("a group has %d works, want at least %d of %d", mean, callers*3/4, callers)
+	if mean := clients * each / groups; mean < clients*3/4 {
+		t.Errorf("mean size of a group = %d works, want at least %d of %d", mean, clients*3/4, clients)
 	}
 }
 
-// Callers who come at once, as when many connections turn out to be readable,
-// share a group on one processor too, though a commit that waits for the disk
-// lets nobody else run there.
+// Simultaneous calls share a group, also on one processor, where a commit that
+// waits for the disk keeps other goroutines from running.
 func TestSimultaneousCallsShareAGroup(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	const callers = 64
+	const clients = 64
 	groups := 0
 	q := newQueue(t, 1024, func([]*groupcommit.Call[int]) { groups++ })
 	var wg sync.WaitGroup
-	for c := range callers {
+	for c := range clients {
 		wg.Go(func() {
 			if err := q.Do(t.Context(), c); err != nil {
 				t.Error(err)
@@ -141,19 +140,19 @@ func TestSimultaneousCallsShareAGroup(t *testing.T) {
 	}
 	waitFor(t, &wg)
 	if groups > 4 {
-		t.Errorf("%d callers at once made %d groups, want one or hardly more", callers, groups)
+		t.Errorf("%d simultaneous calls made %d groups, want at most 4", clients, groups)
 	}
 }
 
-// Whose context ends while the call queues is answered there and then, and the
-// call is never begun; a call that has begun ends as if nothing had happened.
+// If the context of a call ends while it is queued, Do returns immediately and the
+// work is never begun. A call that has begun is finished.
 func TestCanceledContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		e := engine{before: func([]string) { <-release }}
 		q := newQueue(t, 8, e.run)
 		var wg sync.WaitGroup
-		begin := func(name string, want error) (hangUp func(), done <-chan struct{}) {
+		begin := func(name string, want error) (cancel func(), done <-chan struct{}) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan struct{})
 			wg.Go(func() {
@@ -163,33 +162,32 @@ func TestCanceledContext(t *testing.T) {
 			synctest.Wait()
 			return cancel, ended
 		}
-		hangUpAlone, _ := begin("alone", nil)
-		hangUpLeader, _ := begin("leader", nil)
-		giveUp, gone := begin("queued", context.Canceled)
-		hangUpMember, _ := begin("member", nil)
-		giveUp()
-		<-gone // while the first group runs
-		hangUpAlone()
+		cancelAlone, _ := begin("alone", nil)
+		cancelFirst, _ := begin("first", nil)
+		cancelQueued, returned := begin("queued", context.Canceled)
+		cancelSecond, _ := begin("second", nil)
+		cancelQueued()
+		<-returned // while the first group runs
+		cancelAlone()
 		release <- struct{}{}
 		synctest.Wait()
-		hangUpLeader()
-		hangUpMember()
+		cancelFirst()
+		cancelSecond()
 		synctest.Wait()
 		release <- struct{}{}
 		wg.Wait()
 
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		wantErr(t, "a call that comes too late", q.Do(ctx, job{name: "late"}), context.Canceled)
-		want := [][]string{{"alone"}, {"leader", "member"}}
+		wantErr(t, "a call with a cancelled context", q.Do(ctx, job{name: "late"}), context.Canceled)
+		want := [][]string{{"alone"}, {"first", "second"}}
 		if !slices.EqualFunc(e.groups, want, slices.Equal) {
 			t.Errorf("groups were %q, want %q", e.groups, want)
 		}
 	})
 }
 
-// A panic of the engine, or the end of its goroutine, reaches every caller of the
-// group: none of them may take its work for durable.
+// If the engine panics or calls runtime.Goexit, every call of the group panics.
 func TestEnginePanicReachesEveryCall(t *testing.T) {
 	for name, fail := range map[string]func(){
 		"panic":  func() { panic("engine") },
@@ -209,15 +207,15 @@ func TestEnginePanicReachesEveryCall(t *testing.T) {
 				var wg sync.WaitGroup
 				wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
 				synctest.Wait()
-				for _, caller := range []string{"one", "two", "three"} {
+				for _, name := range []string{"one", "two", "three"} {
 					wg.Go(func() {
 						defer func() {
 							if _, ok := recover().(*groupcommit.Panic); !ok {
-								t.Errorf("Do of the %s did not panic", caller)
+								t.Errorf("Do(%s) did not panic", name)
 							}
 						}()
-						err := q.Do(t.Context(), job{name: caller})
-						t.Errorf("Do of the %s returned %v", caller, err)
+						err := q.Do(t.Context(), job{name: name})
+						t.Errorf("Do(%s) = %v, want a panic", name, err)
 					})
 					synctest.Wait() // so that they share the second group, in this order
 				}
@@ -231,8 +229,8 @@ func TestEnginePanicReachesEveryCall(t *testing.T) {
 	}
 }
 
-// A panic reaches the caller whose work it ended, with the place where it
-// happened, and nobody else.
+// A panic of a work is raised by the Do of this work only, with the stack of the
+// work.
 func TestPanicReachesItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -250,7 +248,7 @@ func TestPanicReachesItsCall(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
 		synctest.Wait()
-		wg.Go(func() { wantErr(t, "neighbour", q.Do(t.Context(), job{name: "neighbour"}), nil) })
+		wg.Go(func() { wantErr(t, "other", q.Do(t.Context(), job{name: "other"}), nil) })
 		synctest.Wait()
 		wg.Go(func() {
 			wantPanic(t, "work", func() {
@@ -269,7 +267,7 @@ func TestPanicReachesItsCall(t *testing.T) {
 		func() {
 			defer func() {
 				if _, ok := recover().(*groupcommit.Panic); !ok {
-					t.Error("Do did not panic after the end of the committer's goroutine")
+					t.Error("Do did not panic after runtime.Goexit in the engine")
 				}
 			}()
 			_ = q.Do(t.Context(), job{name: "ended engine"})
@@ -293,7 +291,7 @@ func TestCloseWaitsForCalls(t *testing.T) {
 		synctest.Wait()
 		select {
 		case <-closed:
-			t.Error("Close did not wait")
+			t.Error("Close returned before the queued calls")
 		default:
 		}
 		wantErr(t, "a call after Close", q.Do(t.Context(), job{name: "late"}), groupcommit.ErrClosed)
@@ -305,12 +303,12 @@ func TestCloseWaitsForCalls(t *testing.T) {
 	})
 }
 
-// waitFor waits for callers outside of synctest, which would notice by itself
-// that they wait for ever.
-func waitFor(t *testing.T, callers *sync.WaitGroup) {
+// waitFor waits for goroutines. Tests that use synctest do not need it: there a
+// deadlock fails the test.
+func waitFor(t *testing.T, clients *sync.WaitGroup) {
 	t.Helper()
 	returned := make(chan struct{})
-	go func() { callers.Wait(); close(returned) }()
+	go func() { clients.Wait(); close(returned) }()
 	select {
 	case <-returned:
 	case <-time.After(time.Minute):
@@ -321,7 +319,7 @@ func waitFor(t *testing.T, callers *sync.WaitGroup) {
 func wantErr(t *testing.T, what string, got, want error) {
 	t.Helper()
 	if !errors.Is(got, want) {
-		t.Errorf("%s ended with %v, want %v", what, got, want)
+		t.Errorf("%s: Do = %v, want %v", what, got, want)
 	}
 }
 
@@ -331,9 +329,9 @@ func wantPanic(t *testing.T, value string, fn func()) {
 		t.Helper()
 		p, ok := recover().(*groupcommit.Panic)
 		if !ok || p.Value != value || !strings.Contains(p.Error(), "groupcommit_test.go") {
-			t.Errorf("panicked with %v, want %q and where it happened", p, value)
+			t.Errorf("panic with %v, want %q and its stack", p, value)
 		}
 	}()
 	fn()
-	t.Errorf("did not panic, want %q", value)
+	t.Errorf("no panic, want %q", value)
 }

@@ -8,31 +8,33 @@ import (
 )
 
 const (
-	// checkpointPages is how long the log (the -wal file) grows before its pages
-	// are moved to the main file, 4 MiB. Less would move pages that change often
-	// too often; more would make the pause longer.
+	// checkpointPages is the number of pages in the log (the -wal file) at which
+	// a checkpoint copies them to the database file: 4 MiB. A lower number would
+	// copy pages that change often too often; a higher one would make the pause
+	// longer.
 	checkpointPages = 1000
 
-	// drainWait is how long a checkpoint waits for reads of this program, which
-	// are pages of a list at most.
+	// drainWait is how long a checkpoint waits for reads of this program. The
+	// longest ones are pages of a list.
 	drainWait = time.Second
 
-	// strangerWait is how long it waits for readers in other programs. For one
-	// that takes minutes, a backup, no write is held up longer than by a commit.
-	strangerWait = 10 * time.Millisecond
+	// otherProgramWait is how long a checkpoint waits for reads of other programs.
+	// It is as short as a commit, because a backup may read for minutes.
+	otherProgramWait = 10 * time.Millisecond
 )
 
-// walLog keeps the write-ahead log short. Left alone, SQLite can begin the log
-// anew only if no reader happens to look at it at the moment of a commit. Under
-// constant load that moment never comes, and from then on every commit makes a
-// checkpoint and the log only grows.
+// walLog keeps the write-ahead log short. By default SQLite resets the log only
+// if no read uses it at the time of a commit. Under constant load there is always
+// a read, so the log would grow without limit and every commit would make a
+// checkpoint.
 type walLog struct {
-	due   int // pages at which the next checkpoint is due; 0: there is no log
-	waits int // how often strangers have been waited for in vain
+	due   int // length in pages at which the next checkpoint is due; 0 in memory
+	waits int // number of checkpoints that another program has kept from finishing
 }
 
-// bound makes a checkpoint if the log has become long. What fails here fails no
-// write, for those are durable in the log: the next checkpoint makes it good.
+// bound makes a checkpoint if the log has become long. An error here fails no
+// write, because the writes are durable in the log. The next checkpoint tries
+// again.
 func (l *walLog) bound(conn *sqlite.Conn, own *reads) {
 	if l.due == 0 {
 		return
@@ -40,12 +42,13 @@ func (l *walLog) bound(conn *sqlite.Conn, own *reads) {
 	if _, pages, err := checkpoint(conn, "PRAGMA wal_checkpoint(NOOP)"); err != nil || pages < l.due {
 		return
 	}
-	conn.SetBusyTimeout(strangerWait)
+	conn.SetBusyTimeout(otherProgramWait)
 	defer conn.SetBusyTimeout(busyTimeout)
-	// Pages that somebody needs in an older state cannot be moved, and the log
-	// cannot be begun anew while somebody reads any of it. But who begins to
-	// read once all pages are moved does not: nobody is kept waiting but the
-	// next commit, and that until the reads under way have ended, twice.
+	// SQLite cannot copy a page while a read needs its older version, and cannot
+	// reset the log while a read uses it. A read that begins after all pages were
+	// copied does not use the log. So the checkpoint waits twice for the reads
+	// that are running: before it copies the pages and before it resets the log.
+	// Only the next commit has to wait, no read.
 	own.drain(drainWait)
 	if _, _, err := checkpoint(conn, "PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
 		return
@@ -56,14 +59,14 @@ func (l *walLog) bound(conn *sqlite.Conn, own *reads) {
 		l.due = checkpointPages
 		return
 	}
-	// A stranger keeps the log. Asking again at every commit would make each of
-	// them wait in vain.
+	// Another program reads the log. Trying again at every commit would delay
+	// each of them.
 	l.due = 2 * max(pages, l.due)
 	l.waits++
 }
 
-// checkpoint runs a checkpoint statement and returns whether somebody was in its
-// way and how many pages the log has.
+// checkpoint runs a checkpoint statement. It returns whether a reader or writer
+// kept it from finishing, and the number of pages in the log.
 func checkpoint(conn *sqlite.Conn, statement string) (busy bool, pages int, err error) {
 	stmt, err := conn.Prepare(statement)
 	if err != nil {
@@ -76,23 +79,23 @@ func checkpoint(conn *sqlite.Conn, statement string) (busy bool, pages int, err 
 	return busy, pages, stmt.Reset()
 }
 
-// reads counts the reads under way, so that a checkpoint can wait for those that
-// began before it without keeping others from beginning.
+// reads counts the running reads, so that a checkpoint can wait for those that
+// began before it without blocking new ones.
 type reads struct {
-	turn  atomic.Uint32
-	under [2]atomic.Int64 // by the turn in which they began
+	phase   atomic.Uint32   // drain begins the next one
+	running [2]atomic.Int64 // reads, by the phase in which they began (modulo 2)
 }
 
-// begin counts a read and returns what it is to be taken from when it ends.
+// begin counts a read. The caller subtracts 1 from the result when the read ends.
 func (r *reads) begin() *atomic.Int64 {
-	n := &r.under[r.turn.Load()%2]
+	n := &r.running[r.phase.Load()%2]
 	n.Add(1)
 	return n
 }
 
-// drain returns once the reads that began before it have ended, or limit is over.
+// drain waits until the reads that began before it have ended, at most for limit.
 func (r *reads) drain(limit time.Duration) {
-	before := &r.under[(r.turn.Add(1)-1)%2]
+	before := &r.running[(r.phase.Add(1)-1)%2]
 	for deadline := time.Now().Add(limit); before.Load() > 0 && time.Now().Before(deadline); {
 		time.Sleep(100 * time.Microsecond)
 	}

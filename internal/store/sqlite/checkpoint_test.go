@@ -15,7 +15,7 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// The log stays short while there is never a moment without a reader.
+// The log stays short even if there is always a running read.
 func TestWALIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
@@ -30,15 +30,14 @@ func TestWALIsBounded(t *testing.T) {
 					return
 				default:
 				}
-				// One after the other, and each for longer than strangers would
-				// be waited for. It sleeps, as a reader does that has to wait
-				// for a processor.
+				// The reads overlap, and each takes longer than otherProgramWait.
+				// It sleeps like a read that waits for a processor.
 				err := s.read(t.Context(), func(conn *sqlite.Conn) error {
 					if err := execute(conn, "BEGIN"); err != nil {
 						return err
 					}
 					countPlants(t, conn)
-					time.Sleep(2 * strangerWait)
+					time.Sleep(2 * otherProgramWait)
 					return execute(conn, "COMMIT")
 				})
 				if err != nil {
@@ -59,34 +58,33 @@ func TestWALIsBounded(t *testing.T) {
 	close(done)
 	all.Wait()
 	if limit := int64(2 * checkpointPages * 4096); longest > limit {
-		t.Errorf("the log grew to %d bytes, want at most %d", longest, limit)
+		t.Errorf("size of the log = %d bytes, want at most %d", longest, limit)
 	}
 }
 
-// A long read in another program, a backup for one, keeps the log from being
-// begun anew. It does not hold up the writes, and once it has ended the log is
-// short again.
+// A long read of another program, such as a backup, keeps the log from being
+// reset. It does not delay writes, and after it the log becomes short again.
 func TestWritesDuringLongRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	fill(t, s, 0, 1<<20)
-	stranger, err := openReader(path)
+	other, err := openReader(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stranger.Close()
-	if err := execute(stranger, "BEGIN"); err != nil {
+	defer other.Close()
+	if err := execute(other, "BEGIN"); err != nil {
 		t.Fatal(err)
 	}
-	before := countPlants(t, stranger)
+	before := countPlants(t, other)
 	fill(t, s, 1<<20, 18<<20)
-	if after := countPlants(t, stranger); after != before {
-		t.Errorf("a read saw %d plants and then %d", before, after)
+	if after := countPlants(t, other); after != before {
+		t.Errorf("the read saw %d plants, then %d", before, after)
 	}
 	if waits := s.log.waits; waits < 2 || waits > 4 {
-		t.Errorf("writes waited for it %d times, want 2 to 4", waits)
+		t.Errorf("%d checkpoints waited for the read, want 2 to 4", waits)
 	}
-	if err := execute(stranger, "COMMIT"); err != nil {
+	if err := execute(other, "COMMIT"); err != nil {
 		t.Fatal(err)
 	}
 	fill(t, s, 2<<20, 20<<20)
@@ -94,11 +92,11 @@ func TestWritesDuringLongRead(t *testing.T) {
 	defer func() { s.writer <- writer }()
 	_, pages, err := checkpoint(writer, "PRAGMA wal_checkpoint(NOOP)")
 	if err != nil || pages > 2*checkpointPages {
-		t.Errorf("after it the log has %d pages, %v, want at most %d", pages, err, 2*checkpointPages)
+		t.Errorf("after the read the log has %d pages, %v, want at most %d", pages, err, 2*checkpointPages)
 	}
 }
 
-// A read begins and ends while a commit is under way.
+// A read begins and ends while a write transaction is open.
 func TestReadersDoNotWait(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	fill(t, s, 0, 1<<10)
@@ -113,11 +111,11 @@ func TestReadersDoNotWait(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := s.Get(t.Context(), 1); !errors.Is(err, plant.ErrNotFound) {
-		t.Errorf("after its deletion Get(1) = %v, want %v", err, plant.ErrNotFound)
+		t.Errorf("after DELETE: Get(1) = %v, want %v", err, plant.ErrNotFound)
 	}
 }
 
-// fill stores plants of a kilobyte that make size bytes, a hundred at a time.
+// fill stores size bytes of plants of one kilobyte each, 100 in each write.
 func fill(t *testing.T, s *Store, after int64, size int) {
 	t.Helper()
 	name := strings.Repeat("n", 1024)

@@ -8,15 +8,15 @@ import (
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
 
-// maxGroup is how many writes share a transaction at most. It bounds how long
-// the first of them waits for the last.
+// maxGroup is the maximum number of writes in a transaction. It limits how long
+// the first write waits for the last one.
 const maxGroup = 1024
 
-// write is one caller's write: a closure that runs its statements and returns
-// its own outcome.
+// write is a write of a group: a function that runs statements and returns its
+// own error.
 type write = func(*sqlite.Conn) error
 
-// commit runs a group of writes in one transaction and sets the outcome of each.
+// commit runs a group of writes in one transaction and sets the error of each.
 func (s *Store) commit(calls []*groupcommit.Call[write]) {
 	conn := <-s.writer
 	defer func() { s.writer <- conn }()
@@ -28,8 +28,8 @@ func (s *Store) commit(calls []*groupcommit.Call[write]) {
 		err = s.files.check()
 	}
 	if err != nil {
-		// Whatever the writes found was in a transaction that never was, or in a
-		// file that the next start does not find.
+		// The transaction was rolled back, or the file will not be found at the
+		// next start: no write has succeeded, and no error of a single write counts.
 		for _, c := range calls {
 			c.Err = err
 		}
@@ -38,18 +38,20 @@ func (s *Store) commit(calls []*groupcommit.Call[write]) {
 	s.log.bound(conn, &s.reads)
 }
 
-// transact returns an error only if nothing at all has been changed.
+// transact runs a group of writes in one transaction. It returns an error only
+// if the transaction was rolled back.
 //
-// A write that fails must leave no trace and not spoil its neighbours. A
-// savepoint around each is the obvious way, and costs a third of an insert.
-// But nearly every failure (a taken ID, no such plant) is found before anything
-// has changed, so transact only watches the count of changed rows. Where a
-// write does fail after a change, the group is taken back and run once more,
-// with savepoints.
+// A write that fails must change nothing, and must not affect the other writes
+// of the group. A savepoint for each write would do that, but costs a third of
+// an insert. Almost every write that fails (an ID that is taken, an unknown
+// plant) fails before it changes a row. So transact runs the group without
+// savepoints and compares the number of changed rows before and after each
+// write. Only if a write fails after a change does it roll the group back and
+// run it again with savepoints.
 func transact(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
 	err := inTransaction(conn, func() error {
 		if len(calls) == 1 {
-			return attempt(conn, calls[0]) // the transaction undoes it
+			return attempt(conn, calls[0]) // an error rolls back the transaction
 		}
 		return runTogether(conn, calls)
 	})
@@ -59,10 +61,11 @@ func transact(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
 	return err
 }
 
-// errSpoiled means that a write failed after it had changed something.
+// errSpoiled means that a write of a group failed after it had changed a row.
 var errSpoiled = errors.New("group has to be run again")
 
-// runTogether runs writes that it hopes to be harmless when they fail.
+// runTogether runs the writes without savepoints. It returns errSpoiled if one
+// fails after a change.
 func runTogether(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
 	before, err := totalChanges(conn)
 	if err != nil {
@@ -85,9 +88,9 @@ func runTogether(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
 	return nil
 }
 
-// runApart runs the writes of a group that runTogether has given up, each in a
-// savepoint. Those that have failed already would only fail again: everything
-// before them is run again and nothing else has changed.
+// runApart runs the writes of a group again after errSpoiled, each in a
+// savepoint. It skips those that have failed: they would fail again, because
+// the writes before them have the same result as in the first run.
 func runApart(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
 	for _, c := range calls {
 		if c.Err != nil {
@@ -116,16 +119,16 @@ func runApart(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
 func attempt(conn *sqlite.Conn, c *groupcommit.Call[write]) error {
 	err := groupcommit.Try(func() error { return c.Work(conn) })
 	if err != nil {
-		// Resets every statement that the write has left in the middle of its
-		// rows, a panic for one: it would keep the others from committing.
+		// Resets all statements. A statement that is left between two rows, for
+		// example by a panic, would keep the transaction from committing.
 		conn.SetInterrupt(nil)
 	}
 	return err
 }
 
-// stillOpen returns an error if the transaction has ended under c. On a full
-// disk, say, SQLite may roll back the whole of it, and what the next write
-// changed would be committed there and then.
+// stillOpen returns an error if the transaction has ended while c ran. SQLite may
+// roll back the whole transaction, for example if the disk is full. Each later
+// write would then be committed on its own.
 func stillOpen(conn *sqlite.Conn, c *groupcommit.Call[write]) error {
 	if !conn.AutocommitEnabled() {
 		return nil
@@ -136,11 +139,11 @@ func stillOpen(conn *sqlite.Conn, c *groupcommit.Call[write]) error {
 	return errors.New("a write has ended the transaction of its group")
 }
 
-// inTransaction runs fn in a transaction that is durable when it returns nil,
-// and has never been when it returns an error.
+// inTransaction runs fn in a transaction. If it returns nil, the transaction is
+// durable; if it returns an error, the transaction was rolled back.
 func inTransaction(conn *sqlite.Conn, fn func() error) error {
-	// Immediate: a transaction that turns from reading to writing may find that
-	// somebody else has written since, and can only start again.
+	// IMMEDIATE takes the write lock now. A transaction that reads first and
+	// writes later fails if another program has written in between.
 	if err := execute(conn, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -154,8 +157,8 @@ func inTransaction(conn *sqlite.Conn, fn func() error) error {
 	return err
 }
 
-// totalChanges returns how many rows have been changed since the connection
-// was opened.
+// totalChanges returns the number of rows changed since the connection was
+// opened.
 func totalChanges(conn *sqlite.Conn) (int64, error) {
 	stmt, err := conn.Prepare("SELECT total_changes()")
 	if err != nil {
@@ -168,7 +171,8 @@ func totalChanges(conn *sqlite.Conn) (int64, error) {
 	return n, stmt.Reset()
 }
 
-// execute runs a statement that takes and returns nothing, and keeps it prepared.
+// execute runs a statement without parameters and rows. The statement stays
+// prepared.
 func execute(conn *sqlite.Conn, statement string) error {
 	stmt, err := conn.Prepare(statement)
 	if err != nil {

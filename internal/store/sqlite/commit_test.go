@@ -15,8 +15,8 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// Every write may run twice. Here every one does, and the store keeps all its
-// promises: what was done the first time is gone, in the file and in variables.
+// A write may run twice. Here every write does, and the store must pass all tests:
+// the first run must have no effect in the file and in variables.
 func TestWritesCanRunTwice(t *testing.T) {
 	t.Parallel()
 	openTwice := func(t *testing.T) *Store {
@@ -31,7 +31,7 @@ func TestWritesCanRunTwice(t *testing.T) {
 			})
 			s.writer <- conn
 			if !errors.Is(undone, errSpoiled) {
-				t.Errorf("the first run ended with %v", undone)
+				t.Errorf("the first run = %v, want %v", undone, errSpoiled)
 			}
 			s.commit(calls)
 		})
@@ -41,10 +41,10 @@ func TestWritesCanRunTwice(t *testing.T) {
 	storetest.Tokens(t, func(t *testing.T) token.Store { return openTwice(t) })
 }
 
-// What one write of a group does is no other's business.
+// A write that fails does not affect the other writes of its group.
 func TestWritesOfAGroupAreIndependent(t *testing.T) {
 	t.Parallel()
-	errLate := errors.New("noticed too late")
+	errLate := errors.New("failed after a change")
 	insert := func(ids ...int64) write {
 		return func(conn *sqlite.Conn) error {
 			for _, id := range ids {
@@ -66,15 +66,15 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 	}
 	fail := func(*sqlite.Conn) error { return errLate }
 	for name, bad := range map[string]write{
-		"a write that fails at once":                          fail,
-		"a write that fails after a change":                   then(insert(10), fail),
-		"a batch that fails in its middle":                    then(insert(10, 11, 12), fail),
-		"a write that changes what a neighbour wrote":         then(executes(`UPDATE plants SET name = 'changed'`), fail),
-		"a statement that breaks a rule of the schema":        executes(`INSERT INTO plants VALUES (10, NULL, NULL, 0, 0, 0)`),
-		"the same after a change":                             then(insert(10), executes(`INSERT INTO plants VALUES (11, NULL, NULL, 0, 0, 0)`)),
-		"a panic":                                             func(*sqlite.Conn) error { panic("oh") },
-		"a panic after a change":                              then(insert(10), func(*sqlite.Conn) error { panic("oh") }),
-		"a panic that leaves a changing statement unfinished": then(insert(10), leaveOpen),
+		"a write that fails at once":                  fail,
+		"a write that fails after a change":           then(insert(10), fail),
+		"a batch that fails in its middle":            then(insert(10, 11, 12), fail),
+		"a write that changes a row of another write": then(executes(`UPDATE plants SET name = 'changed'`), fail),
+		"a statement that violates a constraint":      executes(`INSERT INTO plants VALUES (10, NULL, NULL, 0, 0, 0)`),
+		"the same after a change":                     then(insert(10), executes(`INSERT INTO plants VALUES (11, NULL, NULL, 0, 0, 0)`)),
+		"a panic":                                     func(*sqlite.Conn) error { panic("oh") },
+		"a panic after a change":                      then(insert(10), func(*sqlite.Conn) error { panic("oh") }),
+		"a panic in the middle of an UPDATE":          then(insert(10), leaveOpen),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, at := range []int{0, 1, 3} {
@@ -83,39 +83,39 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 				writes = append(slices.Insert(writes, at, bad), bad) // a group of 5
 				for i, err := range inOneGroup(s, writes) {
 					if failed := err != nil; failed != (i == at || i == 4) {
-						t.Errorf("with bad ones at %d and 4, write %d ended with %v", at, i, err)
+						t.Errorf("with failing writes at %d and 4, write %d = %v", at, i, err)
 					}
 				}
 				wantIDs(t, s, 1, 2, 3, 4)
 			}
 			s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 			if errs := inOneGroup(s, []write{bad}); errs[0] == nil {
-				t.Error("alone it ended with nil")
+				t.Error("alone it returned nil")
 			}
 			wantIDs(t, s)
 			if errs := inOneGroup(s, []write{insert(1)}); errs[0] != nil {
-				t.Errorf("after it a write ends with %v", errs[0])
+				t.Errorf("the next write = %v, want nil", errs[0])
 			}
 			wantIDs(t, s, 1)
 		})
 	}
 }
 
-// SQLite itself may end a transaction early. Nothing of the group is stored then,
-// what came after the end included, and the next group finds all in order.
+// SQLite itself may roll back a transaction. Then no write of the group is stored,
+// not even those after the rollback, and the next group succeeds.
 func TestTransactionRolledBackBySQLite(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	insert := executes(`INSERT INTO plants SELECT 1 + count(*), 'n', NULL, 0, 0, 0 FROM plants`)
 	for _, early := range []string{"ROLLBACK", "INSERT OR ROLLBACK INTO plants VALUES (1, 'n', NULL, 0, 0, 0)"} {
 		for i, err := range inOneGroup(s, []write{insert, executes(early), insert}) {
 			if err == nil {
-				t.Errorf("write %d with %s ended with nil", i, early)
+				t.Errorf("write %d of a group with %s = nil, want an error", i, early)
 			}
 		}
 		wantIDs(t, s)
 	}
 	if errs := inOneGroup(s, []write{insert, insert}); errs[0] != nil || errs[1] != nil {
-		t.Errorf("the next group ended with %v", errs)
+		t.Errorf("the next group = %v, want no errors", errs)
 	}
 	wantIDs(t, s, 1, 2)
 }
@@ -124,7 +124,7 @@ func executes(statement string) write {
 	return func(conn *sqlite.Conn) error { return sqlitex.Execute(conn, statement, nil) }
 }
 
-// leaveOpen stops in the middle of the rows of a statement that changes some.
+// leaveOpen panics between two rows of an UPDATE.
 func leaveOpen(conn *sqlite.Conn) error {
 	stmt, err := conn.Prepare(`UPDATE plants SET name = 'changed' RETURNING id`)
 	if err != nil {
@@ -136,7 +136,7 @@ func leaveOpen(conn *sqlite.Conn) error {
 	panic("oh")
 }
 
-// inOneGroup runs writes as one group and returns their outcomes.
+// inOneGroup runs writes as one group and returns their errors.
 func inOneGroup(s *Store, writes []write) []error {
 	var calls []*groupcommit.Call[write]
 	for _, w := range writes {
@@ -150,8 +150,7 @@ func inOneGroup(s *Store, writes []write) []error {
 	return errs
 }
 
-// wantIDs fails unless the store has the plants with these IDs, as they were
-// inserted, and no others.
+// wantIDs fails unless the store has exactly the plants with these IDs, unchanged.
 func wantIDs(t *testing.T, s *Store, want ...int64) {
 	t.Helper()
 	var got []int64
@@ -164,6 +163,6 @@ func wantIDs(t *testing.T, s *Store, want ...int64) {
 		})
 	})
 	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("stored are the plants %v, %v, want %v", got, err, want)
+		t.Errorf("stored plants = %v, %v, want %v", got, err, want)
 	}
 }

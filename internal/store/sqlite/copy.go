@@ -14,27 +14,27 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// copyStep is how many pages are copied between two calls of progress.
+// copyStep is the number of pages that are copied between two calls of progress.
 const copyStep = 256
 
-// Copy copies the store in the file from, which may be in use, to the file to,
-// which must not exist. What it has copied is the state at one moment. The file
-// to is whole, checked and durable, or absent. Progress is told in bytes, from
-// time to time.
+// Copy copies the store in the file from to the file to, which must not exist.
+// The store may be in use: the copy is a consistent snapshot. The new file is
+// complete, checked and durable; if Copy fails it does not exist. Copy calls
+// progress from time to time, with sizes in bytes.
 func Copy(ctx context.Context, from, to string, progress func(done, total int64)) error {
 	return copyTo(ctx, from, to, false, progress)
 }
 
-// Backup is [Copy], and leaves the time of the backup for the metrics of a
-// service that has the store open. If replace is set, it replaces the file to,
-// which stays as it was if Backup fails.
+// Backup is [Copy], and also stores the time of the backup, which a service shows
+// in its metrics. If replace is set, it replaces the file to; if it fails, that
+// file is unchanged.
 func Backup(ctx context.Context, from, to string, replace bool, progress func(done, total int64)) error {
 	began := time.Now()
 	if err := copyTo(ctx, from, to, replace, progress); err != nil {
 		return err
 	}
 	if err := markBackup(from, began); err != nil {
-		return fmt.Errorf("%s is whole, but the time of the backup could not be stored: %w", to, err)
+		return fmt.Errorf("%s is complete, but the time of the backup could not be stored: %w", to, err)
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ func copyTo(ctx context.Context, from, to string, replace bool, progress func(do
 	return nil
 }
 
-// checkTarget returns an error if a copy of the file from may not be written to
+// checkTarget returns an error if a copy of the file from must not be written to
 // path.
 func checkTarget(from, path string, replace bool) error {
 	if !replace {
@@ -71,39 +71,39 @@ func checkTarget(from, path string, replace bool) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return errors.New("this is not a regular file: name another one")
+		return errors.New("this is not a regular file; give another path")
 	}
 	if store, err := os.Stat(from); err == nil && os.SameFile(store, info) {
-		return errors.New("this is the store itself: name another file")
+		return errors.New("this is the store itself; give another path")
 	}
 	return checkAlone(path)
 }
 
-// checkAbsent returns an error if there is a file at path that a new one would
-// overwrite, or be mixed with.
+// checkAbsent returns an error if path exists, or if files of an old database
+// would be used with a new one at path.
 func checkAbsent(path string) error {
 	if err := checkPath(path); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return errors.New("this file exists: name another one, or move it away")
+		return errors.New("this file exists; give another path, or move the file to another directory")
 	}
 	return checkAlone(path)
 }
 
-// checkAlone returns an error if there is a log of the file at path: SQLite would
-// take it for one of the new file.
+// checkAlone returns an error if there is a log beside path. SQLite would apply
+// it to the new file.
 func checkAlone(path string) error {
 	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
 		if _, err := os.Lstat(path + suffix); err == nil {
-			return fmt.Errorf("%s is left of an old store: move it away", path+suffix)
+			return fmt.Errorf("%s belongs to an old store; move it to another directory", path+suffix)
 		}
 	}
 	return nil
 }
 
-// copyAside copies to a temporary file beside to and returns its name. It leaves
-// nothing behind if it fails.
+// copyAside copies to a temporary file in the directory of to, and returns its
+// name. If it fails it removes the temporary file.
 func copyAside(ctx context.Context, from, to string, progress func(done, total int64)) (_ string, err error) {
 	source, err := openCopied(from)
 	if err != nil {
@@ -132,20 +132,20 @@ func copyAside(ctx context.Context, from, to string, progress func(done, total i
 	return name, file.Sync()
 }
 
-// openCopied opens a store of ours to copy it, and begins to read.
+// openCopied opens the store that is copied, and begins a read transaction.
 func openCopied(path string) (*sqlite.Conn, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, errors.New("there is no such file")
+		return nil, errors.New("the file does not exist")
 	}
 	conn, err := openReader(path)
 	if err != nil {
 		return nil, err
 	}
-	// The online backup starts again whenever somebody writes between two of its
-	// steps, and would never end while a server is busy. It does not inside a
-	// transaction of its own: this one keeps the state of this moment, and in
-	// WAL mode nobody waits for it. VACUUM INTO would do so too, but cannot tell
-	// how far it is, and takes twice the time.
+	// The online backup of SQLite restarts after each write of another
+	// connection, so with a busy server it would never finish. It does not
+	// restart within a read transaction, which keeps a snapshot and blocks no
+	// writer in WAL mode. VACUUM INTO keeps a snapshot as well, but reports no
+	// progress and takes twice as long.
 	if err = execute(conn, "BEGIN"); err == nil {
 		err = checkOurs(conn)
 	}
@@ -183,10 +183,9 @@ func copyPages(ctx context.Context, source *sqlite.Conn, name string, progress f
 	return nil
 }
 
-// verify reads the whole of a copy, from the file and not from the memory of the
-// connection that has written it. It also makes it a file that stands alone: in
-// WAL mode, which it has from its source, a second one would appear beside it
-// whenever somebody looks.
+// verify checks a copy. It opens the file again, so that it does not read from the
+// cache of the connection that wrote it. It also switches the copy from WAL mode
+// to DELETE, so that a program that opens the copy creates no -wal file beside it.
 func verify(ctx context.Context, name string) (err error) {
 	conn, err := openCopy(name)
 	if err != nil {
@@ -203,8 +202,7 @@ func verify(ctx context.Context, name string) (err error) {
 	return checkIntegrity(conn)
 }
 
-// openCopy opens a copy that nobody else knows of, and that is synced when it
-// is whole.
+// openCopy opens the temporary file. It is synced once, when it is complete.
 func openCopy(name string) (*sqlite.Conn, error) {
 	return openConn(name, "PRAGMA synchronous = OFF")
 }
@@ -214,14 +212,14 @@ func checkIntegrity(conn *sqlite.Conn) error {
 	return sqlitex.ExecuteTransient(conn, "PRAGMA integrity_check(1)", &sqlitex.ExecOptions{
 		ResultFunc: func(stmt *sqlite.Stmt) error {
 			if text := stmt.ColumnText(0); text != "ok" {
-				return fmt.Errorf("it is damaged: %s", text)
+				return fmt.Errorf("the file is damaged: %s", text)
 			}
 			return nil
 		},
 	})
 }
 
-// publish gives a file that is whole its name, durably, and that of another file
+// publish renames the temporary file, durably. It overwrites an existing file
 // only if replace is set.
 func publish(temporary, name string, replace bool) error {
 	var err error
@@ -230,20 +228,20 @@ func publish(temporary, name string, replace bool) error {
 	} else {
 		err = linkOrRename(temporary, name)
 	}
-	if err != nil || runtime.GOOS == "windows" { // where folders cannot be synced
+	if err != nil || runtime.GOOS == "windows" { // Windows cannot sync a directory
 		return err
 	}
-	folder, err := os.Open(filepath.Dir(name))
+	dir, err := os.Open(filepath.Dir(name))
 	if err != nil {
 		return err
 	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// linkOrRename gives a file a name that no other file has.
+// linkOrRename renames a file and does not overwrite an existing one.
 func linkOrRename(temporary, name string) error {
-	// A rename would overwrite what has come there meanwhile; a link does not.
-	// Some file systems have none.
+	// A rename would overwrite a file that was created in the meantime; a link
+	// fails. Some file systems do not support links.
 	err := os.Link(temporary, name)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
 		if err := checkAbsent(name); err != nil {
@@ -254,12 +252,12 @@ func linkOrRename(temporary, name string) error {
 	return err
 }
 
-// markSuffix makes the name of the mark of a store: an empty file beside it
-// whose time is that of the last backup. A row in the store would make each
-// backup a write, and have it wait for the one writer.
+// markSuffix is the suffix of an empty file beside the store whose modification
+// time is the time of the last backup. If the time were stored in a row, a backup
+// would have to wait for the write lock.
 const markSuffix = "-last-backup"
 
-// markBackup leaves the time of a backup of the store at path.
+// markBackup stores the time of a backup of the store at path.
 func markBackup(path string, at time.Time) error {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 
 func ignore(_, _ int64) {}
 
-// A copy that is made while others write holds everything acknowledged before it
-// began, and each write wholly or not at all; nobody waits for it.
+// A copy that is made during writes contains every write that returned before it
+// began, and no part of a write. The writes do not wait for it.
 func TestCopyWhileWriting(t *testing.T) {
 	folder := t.TempDir()
 	path, backup := filepath.Join(folder, "plants.db"), filepath.Join(folder, "backup.db")
@@ -46,10 +46,10 @@ func TestCopyWhileWriting(t *testing.T) {
 	steps, last := 0, int64(0)
 	err := Copy(t.Context(), path, backup, func(done, total int64) {
 		if steps++; done < last || done > total {
-			t.Errorf("progress went from %d to %d of %d", last, done, total)
+			t.Errorf("progress: %d of %d after %d", done, total, last)
 		}
 		last = done
-		time.Sleep(10 * time.Millisecond) // for writes between the steps
+		time.Sleep(10 * time.Millisecond) // so that there are writes between the steps
 	})
 	stop()
 	all.Wait()
@@ -57,10 +57,10 @@ func TestCopyWhileWriting(t *testing.T) {
 		t.Fatal(err)
 	}
 	if steps < 4 || written < 4 {
-		t.Errorf("there were %d steps and %d writes meanwhile, want some of both", steps, written)
+		t.Errorf("%d steps and %d writes during the copy, want at least 4 of both", steps, written)
 	}
 	wantFiles(t, folder, "backup.db", "plants.db", "plants.db-shm", "plants.db-wal")
-	// Its header says that it is no file with a log beside it.
+	// The header of the file says that it is not in WAL mode.
 	if header, err := os.ReadFile(backup); err != nil || header[18] != 1 || header[19] != 1 {
 		t.Errorf("the copy is in WAL mode, %v", err)
 	}
@@ -68,7 +68,7 @@ func TestCopyWhileWriting(t *testing.T) {
 	conn := receive(t, copied.readers, "a reader")
 	defer func() { copied.readers <- conn }()
 	if n := countPlants(t, conn); n < 4<<10 || n%2 != 0 {
-		t.Errorf("the copy has %d plants, want at least %d, and two of each write", n, 4<<10)
+		t.Errorf("the copy has %d plants, want at least %d and an even number", n, 4<<10)
 	}
 }
 
@@ -79,16 +79,16 @@ func TestCopyFails(t *testing.T) {
 		ctx     func(context.Context) context.Context
 		want    string
 	}{
-		"the target exists":                {prepare: garbage("to"), want: "exists: name another one"},
-		"the log of an old store is there": {prepare: garbage("to-wal"), want: "to-wal is left of an old store: move it away"},
-		"the source is missing":            {prepare: func(t *testing.T, folder string) { os.Remove(filepath.Join(folder, "from")) }, want: "there is no such file"},
-		"the source is no database":        {prepare: garbage("from"), want: "some other kind of file"},
-		"the source is empty":              {prepare: truncate(0), want: "no store of plantstore"},
+		"the target exists":                {prepare: garbage("to"), want: "exists; give another path"},
+		"the log of an old store exists":   {prepare: garbage("to-wal"), want: "to-wal belongs to an old store; move it to another directory"},
+		"the source is missing":            {prepare: func(t *testing.T, folder string) { os.Remove(filepath.Join(folder, "from")) }, want: "the file does not exist"},
+		"the source is not a database":     {prepare: garbage("from"), want: "not a SQLite database"},
+		"the source is empty":              {prepare: truncate(0), want: "not a store of plantstore"},
 		"the source is cut off":            {prepare: truncate(20 << 12), want: "damaged"},
 		"the source is damaged":            {prepare: damage, want: "damaged"},
-		"the source is of another program": {prepare: alter("PRAGMA application_id = 42"), want: "no store of plantstore"},
+		"the source is of another program": {prepare: alter("PRAGMA application_id = 42"), want: "not a store of plantstore"},
 		"the source is of a newer program": {prepare: alter("PRAGMA user_version = 1000"), want: "use a newer plantstore"},
-		"the caller gives up":              {ctx: cancelled, want: "context canceled"},
+		"the context is cancelled":         {ctx: cancelled, want: "context canceled"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -140,8 +140,8 @@ func TestCopyDoesNotOverwrite(t *testing.T) {
 	wantFiles(t, folder, "from", "from-shm", "from-wal", "to")
 }
 
-// A backup that fails leaves the file that it was to replace, and one that does
-// not replaces it whole. Its time is in the metrics of the store.
+// A failed backup does not change the existing file, a successful one replaces it.
+// The metrics of the store show its time.
 func TestBackupReplaces(t *testing.T) {
 	folder := t.TempDir()
 	from, to := filepath.Join(folder, "from"), filepath.Join(folder, "to")
@@ -165,11 +165,11 @@ func TestBackupReplaces(t *testing.T) {
 		want string
 	}{
 		"cancelled":      {cancelled(t.Context()), from, to, "context canceled"},
-		"not a store":    {t.Context(), filepath.Join(folder, "other-wal"), to, "some other kind of file"},
+		"not a store":    {t.Context(), filepath.Join(folder, "other-wal"), to, "not a SQLite database"},
 		"the store":      {t.Context(), link, from, "this is the store itself"},
 		"a link":         {t.Context(), from, link, "not a regular file"},
-		"another store":  {t.Context(), from, filepath.Join(folder, "other"), "other-wal is left of an old store"},
-		"a folder":       {t.Context(), from, folder, "this is a folder"},
+		"another store":  {t.Context(), from, filepath.Join(folder, "other"), "other-wal belongs to an old store"},
+		"a folder":       {t.Context(), from, folder, "this is a directory"},
 		"no such folder": {t.Context(), from, filepath.Join(folder, "none", "to"), "create it first"},
 	} {
 		garbage("other-wal")(t, folder)
@@ -178,7 +178,7 @@ func TestBackupReplaces(t *testing.T) {
 		}
 	}
 	if after, err := os.ReadFile(to); err != nil || !bytes.Equal(before, after) {
-		t.Errorf("a backup that failed changed the file: %v", err)
+		t.Errorf("a failed backup changed the file: %v", err)
 	}
 	began := time.Now().Truncate(time.Millisecond)
 	for range 2 {
@@ -189,14 +189,14 @@ func TestBackupReplaces(t *testing.T) {
 	wantFiles(t, folder, "from", "from-last-backup", "from-shm", "from-wal", "link", "other-wal", "to")
 	at := metricstest.Of(t, s.Metrics())["plantstore_sqlite_last_backup_timestamp_seconds"]
 	if seconds := float64(began.UnixMilli()) / 1e3; at < seconds || at > seconds+60 {
-		t.Errorf("the time of the backup is %f, want %f or a little more", at, seconds)
+		t.Errorf("time of the backup = %f, want %f or a little more", at, seconds)
 	}
 	openStore(t, to)
 }
 
 func garbage(name string) func(*testing.T, string) {
 	return func(t *testing.T, folder string) {
-		text := strings.Repeat("This is no database. ", 100)
+		text := strings.Repeat("This is not a database. ", 100)
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -257,6 +257,6 @@ func files(t *testing.T, folder string) (names []string) {
 func wantFiles(t *testing.T, folder string, want ...string) {
 	t.Helper()
 	if got := files(t, folder); strings.Join(got, " ") != strings.Join(want, " ") {
-		t.Errorf("the folder has %q, want %q", got, want)
+		t.Errorf("files = %q, want %q", got, want)
 	}
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/plantstore/plantstore/internal/storebench"
 )
 
-// crashStore, if set, makes the test binary the program that TestCrash kills.
+// crashStore is an environment variable. If it is set, the test binary is the
+// program that TestCrash kills.
 const crashStore = "PLANTSTORE_TEST_CRASH_STORE"
 
 func TestMain(m *testing.M) {
@@ -33,18 +34,18 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// crashBatch is how many plants of the test are created by one write. Those
-// with IDs n*crashBatch to n*crashBatch+crashBatch-1 are one batch.
+// crashBatch is the number of plants that one write creates. Batch n has the IDs
+// n*crashBatch to n*crashBatch+crashBatch-1.
 const crashBatch = 8
 
-// TestCrash kills a program that writes, at any moment, and looks whether what
-// it has acknowledged is there. It runs as many rounds as
-// PLANTSTORE_CRASH_ROUNDS says, five on a file, so that what was saved in one has
-// to outlive the next ones.
+// TestCrash kills a program at a random moment while it writes, and checks that
+// every acknowledged write is stored. PLANTSTORE_CRASH_ROUNDS is the number of
+// rounds. Five rounds use the same file, so the writes of one round must survive
+// the crashes of the next ones.
 //
-// This shows what the death of the program may do. A power cut takes the
-// system's cache as well; against that stands one fsync per commit, which
-// synchronous=FULL asks for: see checkDurable.
+// This tests a crash of the program. It does not test a power failure, which also
+// loses the cache of the operating system; for that each commit calls fsync
+// (synchronous=FULL, see checkDurable).
 func TestCrash(t *testing.T) {
 	rounds := 4
 	if text := os.Getenv("PLANTSTORE_CRASH_ROUNDS"); text != "" {
@@ -57,14 +58,14 @@ func TestCrash(t *testing.T) {
 	sum := 0
 	var acknowledged map[int64]bool // batches
 	for round := range rounds {
-		if round%5 == 0 { // looking through a long file takes long
+		if round%5 == 0 { // checking a large file takes long
 			path = filepath.Join(t.TempDir(), fmt.Sprint(round))
 			acknowledged = map[int64]bool{}
 		}
-		// Every other program is killed at a moment from before it has opened the
-		// file to after its first checkpoints, and the others once they have
-		// acknowledged something: on a busy machine the first kind may never
-		// come to that.
+		// In even rounds the time is counted from the start of the program, so it
+		// may be killed before it has opened the file. In odd rounds it is counted
+		// from the first acknowledged write, because on a busy machine a program of
+		// an even round may never write.
 		for _, batch := range killed(t, path, round%2 == 1) {
 			acknowledged[batch] = true
 		}
@@ -82,7 +83,7 @@ func TestCrash(t *testing.T) {
 					id := stmt.ColumnInt64(0)
 					stored[id/crashBatch]++
 					if stmt.ColumnText(1) != crashName(id) {
-						return fmt.Errorf("plant %d is torn", id)
+						return fmt.Errorf("plant %d has a wrong name", id)
 					}
 					return nil
 				},
@@ -93,12 +94,12 @@ func TestCrash(t *testing.T) {
 		}
 		for batch, n := range stored {
 			if n != crashBatch {
-				t.Fatalf("round %d: of batch %d there are %d plants, want %d or none", round, batch, n, crashBatch)
+				t.Fatalf("round %d: batch %d has %d plants, want %d or none", round, batch, n, crashBatch)
 			}
 		}
 		for batch := range acknowledged {
 			if stored[batch] == 0 {
-				t.Fatalf("round %d: batch %d was acknowledged and is not there", round, batch)
+				t.Fatalf("round %d: batch %d was acknowledged but is not stored", round, batch)
 			}
 		}
 		if err := s.Close(); err != nil {
@@ -106,17 +107,18 @@ func TestCrash(t *testing.T) {
 		}
 		sum += len(acknowledged)
 	}
-	t.Logf("in %d rounds %d times a batch of %d was looked for and found", rounds, sum, crashBatch)
+	t.Logf("%d rounds, %d checks of an acknowledged batch of %d plants", rounds, sum, crashBatch)
 	if sum == 0 {
-		t.Error("nothing was acknowledged")
+		t.Error("no write was acknowledged")
 	}
 }
 
-// firstWait is how long a program may take to acknowledge its first batch.
+// firstWait is the time limit for the first acknowledged batch.
 const firstWait = 30 * time.Second
 
-// killed runs writeUntilKilled for a moment, counted from its start or from its
-// first acknowledged batch, and returns the batches that it has acknowledged.
+// killed runs writeUntilKilled in another process, kills it at a random time after
+// its start or after its first acknowledged batch, and returns the acknowledged
+// batches.
 func killed(t *testing.T, path string, fromFirst bool) (acknowledged []int64) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -146,16 +148,16 @@ func killed(t *testing.T, path string, fromFirst bool) (acknowledged []int64) {
 		}
 	}
 	if fromFirst && len(acknowledged) == 0 {
-		t.Fatalf("the program acknowledged nothing in %v", firstWait)
+		t.Fatalf("waited %v for the first acknowledged batch", firstWait)
 	}
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != -1 {
-		t.Fatalf("the program ended by itself: %v", err)
+		t.Fatalf("the program ended before it was killed: %v", err)
 	}
 	return acknowledged
 }
 
-// writeUntilKilled stores batches from many callers and prints the number of
-// each once it is acknowledged.
+// writeUntilKilled stores batches from several goroutines, and prints the number
+// of each acknowledged batch.
 func writeUntilKilled(path string) error {
 	s, err := Open(context.Background(), path)
 	if err != nil {
@@ -188,7 +190,7 @@ func writeUntilKilled(path string) error {
 	return <-failed
 }
 
-// crashName is the name of a plant, of some length, which may be that of pages.
+// crashName is the name of a plant. Some names are longer than a page of the file.
 func crashName(id int64) string {
 	return strings.Repeat(strconv.FormatInt(id, 36), 1+int(id%5)*int(id%7)*int(id%11))
 }

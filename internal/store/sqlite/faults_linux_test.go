@@ -16,13 +16,14 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// What fails for a reason outside is ErrUnavailable, keeps what was acknowledged
-// and nothing else, and passes with its cause.
+// A write that fails for a reason outside the program returns ErrUnavailable and
+// stores nothing. The store works again when the reason is gone, with all
+// acknowledged writes.
 func TestStoreRecoversFromFaults(t *testing.T) {
 	for name, cause := range map[string]func(t *testing.T, s *Store, path string) (remove func()){
-		"the disk is full":          fullDisk,
-		"another program writes":    otherWriter,
-		"the database may not grow": fullDatabase,
+		"the disk is full":         fullDisk,
+		"another program writes":   otherWriter,
+		"the database cannot grow": fullDatabase,
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "plants.db")
@@ -44,7 +45,7 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 			for range 3 {
 				for i, err := range inOneGroup(s, []write{insert(3, "n"), insert(4, big), insert(5, "n")}) {
 					if err := translate(err); i == 1 && !errors.Is(err, plant.ErrUnavailable) {
-						t.Errorf("write %d ended with %v, want %v", i, err, plant.ErrUnavailable)
+						t.Errorf("write %d = %v, want %v", i, err, plant.ErrUnavailable)
 					}
 				}
 			}
@@ -53,14 +54,14 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 				t.Errorf("Create = %v, want %v", err, plant.ErrUnavailable)
 			}
 			if _, err := s.Get(t.Context(), 1); err != nil {
-				t.Errorf("meanwhile Get(1) = %v", err)
+				t.Errorf("during the fault Get(1) = %v", err)
 			}
 			remove()
 			if err := s.Create(t.Context(), plant.Plant{ID: 7, Name: "n"}); err != nil {
-				t.Errorf("once the cause is gone Create = %v", err)
+				t.Errorf("after the fault Create = %v", err)
 			}
 			if _, err := s.Get(t.Context(), 6); !errors.Is(err, plant.ErrNotFound) {
-				t.Errorf("Get of what was not acknowledged = %v, want %v", err, plant.ErrNotFound)
+				t.Errorf("Get of a failed create = %v, want %v", err, plant.ErrNotFound)
 			}
 			conn := receive(t, s.readers, "a reader")
 			defer func() { s.readers <- conn }()
@@ -71,7 +72,7 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 	}
 }
 
-// A commit that fails fails every write in it, with nothing stored.
+// If a commit fails, every write of the group fails and none is stored.
 func TestFailedCommit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
@@ -80,13 +81,13 @@ func TestFailedCommit(t *testing.T) {
 	taken := executes(`INSERT INTO plants VALUES (1, 'other', NULL, 0, 0, 0)`)
 	for i, err := range inOneGroup(s, []write{insert, taken, insert}) {
 		if !errors.Is(translate(err), plant.ErrUnavailable) {
-			t.Errorf("write %d ended with %v, want %v", i, err, plant.ErrUnavailable)
+			t.Errorf("write %d = %v, want %v", i, err, plant.ErrUnavailable)
 		}
 	}
 	remove()
 	wantIDs(t, s)
 	if errs := inOneGroup(s, []write{insert}); errs[0] != nil {
-		t.Errorf("once the disk has room a write ends with %v", errs[0])
+		t.Errorf("after the fault a write = %v, want nil", errs[0])
 	}
 	wantIDs(t, s, 1)
 }
@@ -114,7 +115,7 @@ func fullDatabase(t *testing.T, s *Store, _ string) (remove func()) {
 			t.Fatal(err)
 		}
 	}
-	set("PRAGMA max_page_count = 1") // as many as there are
+	set("PRAGMA max_page_count = 1") // SQLite raises it to the present number of pages
 	return func() { set("PRAGMA max_page_count = 1073741823") }
 }
 
@@ -124,12 +125,12 @@ func TestOpenErrorAdvice(t *testing.T) {
 		prepare func(t *testing.T, path string)
 		want    string
 	}{
-		"no folder":          {func(t *testing.T, path string) { os.RemoveAll(filepath.Dir(path)) }, "does not exist: create it first"},
-		"a folder":           {func(t *testing.T, path string) { os.Remove(path); os.Mkdir(path, 0o700) }, "this is a folder: name a file"},
-		"no database":        {func(t *testing.T, path string) { garbage(filepath.Base(path))(t, filepath.Dir(path)) }, "some other kind of file"},
-		"a damaged one":      {damageSchema, "restore a backup"},
-		"a read-only file":   {readOnly, "let this user write to the file and to its folder"},
-		"one that is locked": {lock, "another program holds the file: end it"},
+		"no directory":     {func(t *testing.T, path string) { os.RemoveAll(filepath.Dir(path)) }, "does not exist; create it first"},
+		"a directory":      {func(t *testing.T, path string) { os.Remove(path); os.Mkdir(path, 0o700) }, "this is a directory; give the path of a file"},
+		"not a database":   {func(t *testing.T, path string) { garbage(filepath.Base(path))(t, filepath.Dir(path)) }, "not a SQLite database"},
+		"a damaged file":   {damageSchema, "restore a backup"},
+		"a read-only file": {readOnly, "give this user write permission"},
+		"a locked file":    {lock, "another program has locked the file; stop it"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "plants.db")
@@ -144,16 +145,16 @@ func TestOpenErrorAdvice(t *testing.T) {
 			s, err = Open(t.Context(), path)
 			if err == nil {
 				s.Close()
-				t.Fatal("Open took it")
+				t.Fatal("Open = nil, want an error")
 			}
 			if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
-				t.Errorf("Open = %q, want it to name the file and %q", err, c.want)
+				t.Errorf("Open = %q, want the path of the file and %q", err, c.want)
 			}
 		})
 	}
 }
 
-// fullDisk forbids files to grow beyond what the log has now.
+// fullDisk limits the size of every file to the present size of the log.
 func fullDisk(t *testing.T, _ *Store, path string) (remove func()) {
 	info, err := os.Stat(path + "-wal")
 	if err != nil {
@@ -174,8 +175,8 @@ func fullDisk(t *testing.T, _ *Store, path string) (remove func()) {
 	return remove
 }
 
-// readOnly makes the file one that this thread may not write for the rest of the
-// test. The superuser may write any file, so its thread becomes somebody else.
+// readOnly makes the file read-only for this thread until the test ends. Root can
+// write any file, so the thread of root gets another file system user ID.
 func readOnly(t *testing.T, path string) {
 	if err := os.Chmod(path, 0o444); err != nil {
 		t.Fatal(err)
@@ -206,7 +207,7 @@ func damageSchema(t *testing.T, path string) {
 	}
 }
 
-// lock holds the file as a program does that wants no other one near it.
+// lock locks the file exclusively.
 func lock(t *testing.T, path string) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {

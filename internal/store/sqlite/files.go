@@ -16,22 +16,22 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// checkInterval is how often [Store.Watch] looks at the files.
+// checkInterval is the time between two checks of [Store.Watch].
 const checkInterval = time.Second
 
-// openFiles are the database and its log, as SQLite has opened them, and what is
-// wrong with them. The zero value is for a store in memory.
+// openFiles are the database file and its write-ahead log, as SQLite has opened
+// them, and what is wrong with them. The zero value is for a store in memory.
 //
-// SQLite goes on writing to a file that was moved, removed or replaced. Without
-// the check that each commit makes, the store would acknowledge writes that are
-// gone at the next start.
+// SQLite continues to write to a file that was moved, removed or replaced.
+// Without the check in each commit, the store would acknowledge writes that are
+// lost at the next start.
 type openFiles struct {
 	opened []openedFile
 
 	mu      sync.Mutex
 	log     *slog.Logger // nil before Watch
-	moved   error        // nil: each path leads to the file that is open
-	damaged error        // nil: no statement has reported damage
+	moved   error        // nil if each path leads to the open file
+	damaged error        // nil if no statement has reported damage
 }
 
 type openedFile struct {
@@ -39,21 +39,22 @@ type openedFile struct {
 	info os.FileInfo
 }
 
-// createFile creates the database that SQLite is about to open, readable by its
-// owner alone because it holds the hashes of tokens. SQLite gives the log and
-// its index the mode of the database. The errors are left to SQLite to find.
+// createFile creates the database file before SQLite opens it, readable only by
+// its owner because it contains hashes of tokens. SQLite gives the -wal and -shm
+// files the same mode. Errors are ignored: SQLite reports them when it opens the
+// file.
 func createFile(path string) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return // to open and close it would release the locks of another connection
+		return // opening and closing it would release the locks of other connections
 	}
 	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err == nil {
 		f.Close()
 	}
 }
 
-// open remembers the files that SQLite has just opened.
+// open records the files that SQLite has just opened.
 func (f *openFiles) open(path string) error {
-	// SQLite keeps the log beside the file that a symbolic link leads to.
+	// If path is a symbolic link, SQLite creates the log beside its target.
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return err
@@ -68,18 +69,17 @@ func (f *openFiles) open(path string) error {
 	return nil
 }
 
-// check returns an error if a path leads to another file than the one that
-// SQLite has open, or to none.
+// check returns an error if a file that SQLite has open is no longer at its path.
 func (f *openFiles) check() error {
 	var err error
 	for _, file := range f.opened {
 		info, cause := os.Stat(file.path)
 		if cause == nil && !os.SameFile(file.info, info) {
-			cause = errors.New("another file is there")
+			cause = errors.New("the path leads to another file")
 		}
 		if cause != nil {
-			err = fmt.Errorf("sqlite: %w: %w: %s was moved, removed or replaced while it was open: "+
-				"move it back, or restart the service to use what is there now (%w)",
+			err = fmt.Errorf("sqlite: %w: %w: %s was moved, removed or replaced while it was open; "+
+				"move it back, or restart the service to use the file at this path (%w)",
 				plant.ErrUnavailable, token.ErrUnavailable, file.path, cause)
 			break
 		}
@@ -98,7 +98,7 @@ func (f *openFiles) check() error {
 	return err
 }
 
-// recheck is check if the last one has failed, and nil otherwise.
+// recheck calls check if the last check failed. Otherwise it returns nil.
 func (f *openFiles) recheck() error {
 	f.mu.Lock()
 	moved := f.moved
@@ -109,7 +109,7 @@ func (f *openFiles) recheck() error {
 	return f.check()
 }
 
-// note remembers an error of SQLite that says that the file is damaged.
+// note records and logs the first error of SQLite that reports a damaged file.
 func (f *openFiles) note(err error) {
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
@@ -127,15 +127,16 @@ func (f *openFiles) note(err error) {
 	}
 }
 
+// damage returns the error that note has recorded, or nil.
 func (f *openFiles) damage() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.damaged
 }
 
-// Watch logs from now on when the files of the store were moved, removed,
-// replaced or damaged, and looks for that once a second also while nobody
-// writes. It is called once at most.
+// Watch starts to log when a file of the store is moved, removed, replaced or
+// found to be damaged. It checks once a second, also while there are no writes.
+// It must not be called more than once.
 func (s *Store) Watch(log *slog.Logger) {
 	s.files.mu.Lock()
 	s.files.log = log

@@ -16,7 +16,7 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// Whatever the umask is, other users can read neither a store nor a copy of it.
+// Other users cannot read a store or a copy, whatever the umask is.
 func TestFileMode(t *testing.T) {
 	before := syscall.Umask(0)
 	defer syscall.Umask(before)
@@ -32,7 +32,7 @@ func TestFileMode(t *testing.T) {
 	openStore(t, filepath.Join(folder, "copy.db"))
 	names := files(t, folder)
 	if len(names) != 6 {
-		t.Errorf("the folder has %q, want two databases, each with -wal and -shm", names)
+		t.Errorf("files = %q, want two databases, each with -wal and -shm", names)
 	}
 	for _, name := range names {
 		info, err := os.Stat(filepath.Join(folder, name))
@@ -42,8 +42,8 @@ func TestFileMode(t *testing.T) {
 	}
 }
 
-// A file that is moved, removed or replaced while it is open takes no write that
-// is acknowledged; once it is back it does.
+// While a file of the store is moved, removed or replaced, writes fail. They
+// succeed again when the file is back.
 func TestMovedFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		suffix string
@@ -87,10 +87,10 @@ func TestMovedFile(t *testing.T) {
 				}
 			}
 			if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), c.suffix+" was moved, removed or replaced") {
-				t.Errorf("Ready = %v, want the reason", err)
+				t.Errorf("Ready = %v, want the name of the file", err)
 			}
 			if _, err := s.Get(t.Context(), 1); err != nil {
-				t.Errorf("meanwhile Get(1) = %v", err)
+				t.Errorf("while the file is moved Get(1) = %v", err)
 			}
 			if n := strings.Count(log.String(), "level=ERROR"); n != 1 {
 				t.Errorf("the log has %d errors, want 1:\n%s", n, &log)
@@ -99,19 +99,19 @@ func TestMovedFile(t *testing.T) {
 				return // it was removed
 			}
 			if err := s.Ready(t.Context()); err != nil {
-				t.Errorf("once the file is back Ready = %v", err)
+				t.Errorf("after the file is back Ready = %v", err)
 			}
 			if err := s.Create(t.Context(), plant.Plant{ID: 2}); err != nil {
-				t.Errorf("once the file is back Create = %v", err)
+				t.Errorf("after the file is back Create = %v", err)
 			}
 			if n := strings.Count(log.String(), "store file is back"); n != 1 {
-				t.Errorf("the log says %d times that the store is back, want 1:\n%s", n, &log)
+				t.Errorf("the log has %d lines about the return of the file, want 1:\n%s", n, &log)
 			}
 		})
 	}
 }
 
-// Watch finds out while nobody uses the store.
+// Watch logs a removed file even if there are no calls of the store.
 func TestWatchLogsRemovedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
@@ -123,14 +123,14 @@ func TestWatchLogsRemovedFile(t *testing.T) {
 	select {
 	case line := <-lines:
 		if !strings.Contains(line, "level=ERROR") || !strings.Contains(line, path) {
-			t.Errorf("the log has %q, want an error that names %s", line, path)
+			t.Errorf("the log has %q, want an error with the path %s", line, path)
 		}
 	case <-time.After(20 * time.Second):
-		t.Fatal("no line in the log 20 s after the file was removed")
+		t.Fatal("waited 20 s for a line in the log after the file was removed")
 	}
 }
 
-// lines receives what is written.
+// lines is a writer that sends each line to a channel.
 type lines chan string
 
 func (l lines) Write(line []byte) (int, error) {
@@ -138,8 +138,8 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// A damaged file is unavailable, not a fault of ours, and the store is not ready
-// once a statement has found the damage.
+// Calls on a damaged file return ErrUnavailable, and the store is not ready after a
+// statement has found the damage.
 func TestDamagedFile(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "from")
@@ -156,7 +156,7 @@ func TestDamagedFile(t *testing.T) {
 	var log bytes.Buffer
 	s.files.log = slog.New(slog.NewTextHandler(&log, nil))
 	if err := s.Ready(t.Context()); err != nil {
-		t.Errorf("before a statement finds the damage Ready = %v", err)
+		t.Errorf("before a statement has found the damage Ready = %v", err)
 	}
 	var all sync.WaitGroup
 	for range 3 {
@@ -170,10 +170,10 @@ func TestDamagedFile(t *testing.T) {
 	all.Wait()
 	for range 3 {
 		if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), adviceDamaged) {
-			t.Errorf("Ready = %v, want what to do", err)
+			t.Errorf("Ready = %v, want the advice", err)
 		}
 	}
 	if n := strings.Count(log.String(), "store damaged"); n != 1 || !strings.Contains(log.String(), adviceDamaged) {
-		t.Errorf("the log has the damage %d times, want 1 with what to do:\n%s", n, &log)
+		t.Errorf("the log has %d lines about the damage, want 1 with the advice:\n%s", n, &log)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// BenchmarkList reads pages of 100 that begin anywhere, in turn from a small
-// store and from a large one, with a tag and without. The medians are reported
-// and their ratio, which ought to be near 1.
+// BenchmarkList reads pages of 100 plants at random positions, alternately from a
+// small and a large store, with and without a tag. It reports the median times
+// and their ratio, which should be near 1.
 func BenchmarkList(b *testing.B) {
 	const small, large, tags = 1_000, 1_000_000, 10
 	stores := map[int]*Store{}
@@ -26,8 +26,8 @@ func BenchmarkList(b *testing.B) {
 		batch := make([]plant.Plant, 1000)
 		for from := 0; from < count; from += len(batch) {
 			for i := range batch {
-				// Tagged plants stand side by side, so that a page of them
-				// touches as many leaves in the one store as in the other.
+				// Plants with the same tag are next to each other, so a page reads
+				// the same number of leaves in both stores.
 				tag := fmt.Sprint("tag ", (from+i)*tags/count)
 				batch[i] = plant.Plant{ID: int64(from + i), Name: "Ficus lyrata", Tag: &tag}
 			}

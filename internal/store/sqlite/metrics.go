@@ -10,7 +10,7 @@ import (
 // Metrics implements [store.Store].
 func (s *Store) Metrics() []prometheus.Collector {
 	all := s.writes.Metrics()
-	if len(s.files.opened) == 0 { // in memory
+	if len(s.files.opened) == 0 { // a store in memory
 		return all
 	}
 	database, log := s.files.opened[0].path, s.files.opened[1].path
@@ -19,13 +19,13 @@ func (s *Store) Metrics() []prometheus.Collector {
 	}
 	return append(all,
 		gauge("bytes", "Size of the database in bytes, without its write-ahead log.", func() float64 { return size(database) }),
-		gauge("wal_bytes", "Size of the write-ahead log in bytes. It grows while another program holds an old snapshot open.",
+		gauge("wal_bytes", "Size of the write-ahead log in bytes.",
 			func() float64 { return size(log) }),
-		gauge("last_backup_timestamp_seconds", "Time of the last backup in seconds since 1970, 0 if there is none.",
+		gauge("last_backup_timestamp_seconds", "Time of the last backup in seconds since 1970, or 0 without a backup.",
 			func() float64 { return lastBackup(strings.TrimSuffix(log, "-wal")) }))
 }
 
-// size returns the size of a file in bytes, 0 if there is none.
+// size returns the size of a file in bytes, or 0 if it does not exist.
 func size(path string) float64 {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -34,8 +34,8 @@ func size(path string) float64 {
 	return float64(info.Size())
 }
 
-// lastBackup returns the time of the last backup of the store at path, 0 if
-// there is none.
+// lastBackup returns the time of the last backup of the store at path in seconds
+// since 1970, or 0 without a backup.
 func lastBackup(path string) float64 {
 	info, err := os.Stat(path + markSuffix)
 	if err != nil {

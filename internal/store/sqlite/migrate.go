@@ -12,21 +12,21 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// The schema is the sum of these files, in order; each is applied once, in a
-// transaction. A released file is never edited: add the next number.
+// migrations are the files that make the schema. Each is applied once, in order
+// and in a transaction. A released file is never edited: add the next number.
 //
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// applicationID marks the files of this program ("plnt"), so that --store
-// pointed at some other program's database changes nothing there.
+// applicationID ("plnt") identifies the files of this program, so that the
+// database of another program is never changed.
 const applicationID = 0x706c6e74
 
-// migrate brings the schema up to date. It refuses a database that a newer
-// program has migrated already: a file has one server, so unlike in PostgreSQL
-// no release has to start on what the next one has made. One that runs goes on
-// while `plantstore token` or `plantstore backup` of the next migrates its file,
-// so a file of migrations only adds.
+// migrate updates the schema. It returns an error if a newer program has
+// migrated the file: a file is used by one server, so unlike PostgreSQL an old
+// release does not have to start with the schema of a newer one. But a server
+// may be running while `plantstore token` or `plantstore backup` of a newer
+// release migrates its file, so a migration only adds to the schema.
 func migrate(ctx context.Context, conn *sqlite.Conn) error {
 	names, err := migrationNames()
 	if err != nil {
@@ -59,17 +59,17 @@ func checkFree(conn *sqlite.Conn) error {
 	if err != nil || id == applicationID {
 		return err
 	}
-	changes, err := pragma(conn, "schema_version") // 0 as long as there is nothing
+	changes, err := pragma(conn, "schema_version") // 0 in an empty file
 	if err == nil && (id != 0 || changes != 0) {
 		err = errNotOurs
 	}
 	return err
 }
 
-var errNotOurs = errors.New("this is no store of plantstore: name another file")
+var errNotOurs = errors.New("this is not a store of plantstore; give the path of another file")
 
-// checkOurs returns an error unless the file is a store of this program, or of
-// an older one.
+// checkOurs returns an error unless the file is a store of this release or an
+// older one.
 func checkOurs(conn *sqlite.Conn) error {
 	id, err := pragma(conn, "application_id")
 	if err != nil {
@@ -89,8 +89,8 @@ func checkOurs(conn *sqlite.Conn) error {
 func checkKnown(conn *sqlite.Conn, known int) error {
 	have, err := pragma(conn, "user_version")
 	if err == nil && have > int64(known) {
-		err = fmt.Errorf("a newer plantstore has written here: its schema is %d, this program knows %d: "+
-			"use a newer plantstore, or a backup from before", have, known)
+		err = fmt.Errorf("the file has schema %d of a newer plantstore, this program supports up to %d; "+
+			"use a newer plantstore, or restore an older backup", have, known)
 	}
 	return err
 }

@@ -16,17 +16,17 @@ import (
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
 
-// readers is how many reads run at once; the next one waits. Reads are short
-// and run on the processor, so more connections than this buy only memory.
+// readers is the number of reads that run at the same time; others wait. Reads
+// are short and use the processor, so more connections would use more memory
+// and not be faster.
 const readers = 4
 
-// busyTimeout is how long a connection waits for another program that holds
-// the file, `plantstore token` for one.
+// busyTimeout is how long a connection waits while another program, such as
+// `plantstore token`, has locked the file.
 const busyTimeout = 5 * time.Second
 
-// Open opens the store in the file at path, creating the file and bringing its
-// schema up to date where needed. The path [Memory] opens a store of its own
-// that has no file.
+// Open opens the store in the file at path. It creates the file and updates its
+// schema if necessary. The path [Memory] opens a new store in memory.
 func Open(ctx context.Context, path string) (*Store, error) {
 	s, err := open(ctx, path)
 	if err != nil {
@@ -47,7 +47,7 @@ func open(ctx context.Context, path string) (*Store, error) {
 	s.writes = groupcommit.New(maxGroup, s.commit)
 	s.writer <- conn
 	if path == Memory {
-		s.readers = s.writer // what is in memory belongs to its one connection
+		s.readers = s.writer // a database in memory has only one connection
 		return s, nil
 	}
 	s.log.due = checkpointPages
@@ -72,42 +72,42 @@ func open(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
-// checkPath finds the mistakes for which SQLite has but one message, "unable to
-// open database file".
+// checkPath returns an error that explains a wrong path. SQLite only reports
+// "unable to open database file".
 func checkPath(path string) error {
 	if path == Memory {
 		return nil
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return errors.New("this is a folder: name a file")
+		return errors.New("this is a directory; give the path of a file")
 	}
-	folder := filepath.Dir(path)
-	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the folder %s does not exist: create it first", folder)
+	dir := filepath.Dir(path)
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the directory %s does not exist; create it first", dir)
 	}
 	return nil
 }
 
-// adviceDamaged is what to do about a damaged file.
-const adviceDamaged = "the file is damaged: stop the service, move the file away together with its -wal and -shm files, " +
+// adviceDamaged says what to do about a damaged file.
+const adviceDamaged = "the file is damaged; stop the service, move the file and its -wal and -shm files to another directory, " +
 	"and restore a backup (plantstore restore)"
 
-// advise puts what to do about it before an error of SQLite.
+// advise adds to an error of SQLite what to do about it.
 func advise(err error) error {
 	var advice string
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultProtocol:
-		advice = "another program holds the file: end it, then start again"
+		advice = "another program has locked the file; stop it, then try again"
 	case sqlite.ResultFull:
-		advice = "the disk is full: make room, then start again"
+		advice = "the disk is full; free some space, then try again"
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
-		advice = "cannot write here: let this user write to the file and to its folder"
+		advice = "cannot write to the file; give this user write permission for the file and its directory"
 	case sqlite.ResultNotADB:
-		advice = "this is some other kind of file: name another one"
+		advice = "this is not a SQLite database; give the path of another file"
 	case sqlite.ResultCorrupt:
 		advice = adviceDamaged
 	case sqlite.ResultIOErr:
-		advice = "the disk cannot be read or written: look into the log of the system"
+		advice = "the disk cannot be read or written; see the log of the operating system"
 	default:
 		return err
 	}
@@ -116,48 +116,48 @@ func advise(err error) error {
 
 // forAll are the pragmas of every connection.
 const forAll = `
-	-- Without it each read copies its pages into memory of its own, and a cache
-	-- large enough for many plants exists once per connection. The mapped file
-	-- is the cache of the system, shared and given back when memory is short.
-	-- SQLite cuts the number down to what it can map, 2 GiB.
+	-- Without it each connection copies the pages that it reads into a cache of
+	-- its own. A mapped file uses the page cache of the operating system, which
+	-- all connections share and which shrinks when memory is short. SQLite
+	-- lowers the number to its maximum, 2 GiB.
 	PRAGMA mmap_size = 1099511627776;
 
-	-- Without it a large write keeps its savepoints in files in a temporary
-	-- folder, which a container may not have.
+	-- Without it a large write stores its savepoints in temporary files, and a
+	-- container may have no directory for them.
 	PRAGMA temp_store = MEMORY;
 `
 
-// forReaders are the pragmas of the connections that read.
+// forReaders are the additional pragmas of the connections that read.
 const forReaders = `
-	-- Without it a statement that writes by mistake would pass the one writer by.
+	-- Without it a statement could write by mistake, without the queue.
 	PRAGMA query_only = ON;
 
-	-- What is not in the log is mapped; this is for pages of the log. In KiB.
+	-- Only pages of the log use this cache; the others are mapped. In KiB.
 	PRAGMA cache_size = -1024;
 `
 
-// forWriter are the pragmas of the connection that writes.
+// forWriter are the additional pragmas of the connection that writes.
 const forWriter = `
-	-- With NORMAL a commit does not wait for the disk: a power cut would take
-	-- back plants that have been acknowledged.
+	-- With NORMAL a commit does not wait for the disk, and a power failure would
+	-- lose acknowledged plants.
 	PRAGMA synchronous = FULL;
 
-	-- The pages that a group changes have to fit. Those that do not would be
-	-- written twice. In KiB.
+	-- Large enough for the pages that a group changes. Pages that do not fit
+	-- would be written twice. In KiB.
 	PRAGMA cache_size = -16384;
 
-	-- SQLite would make checkpoints inside COMMIT, with no regard for readers;
-	-- see walLog.
+	-- Otherwise SQLite makes checkpoints during COMMIT, and constant reads keep
+	-- it from resetting the log; see walLog.
 	PRAGMA wal_autocheckpoint = 0;
 
-	-- Without it the log would stay as long as it has ever been, after a backup
-	-- or a very large write. The room is kept up to here, in bytes, because
-	-- overwriting is faster than growing.
+	-- Without it the log file never shrinks after a backup or a very large
+	-- write. It is not 0, because overwriting a file is faster than extending
+	-- it. In bytes.
 	PRAGMA journal_size_limit = 67108864;
 `
 
-// openConn opens one connection. The path is a path, never a URI: a file name
-// may hold a question mark.
+// openConn opens a connection. It does not take URIs, because the name of a file
+// may contain a question mark.
 func openConn(path string, pragmas string, flags ...sqlite.OpenFlags) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, append(flags, sqlite.OpenReadWrite)...)
 	if err != nil {
@@ -174,14 +174,14 @@ func openReader(path string) (*sqlite.Conn, error) {
 	return openConn(path, forReaders)
 }
 
-// openWriter opens the connection that writes, creates the file if there is
-// none, and brings the schema up to date.
+// openWriter opens the connection that writes. It creates the file if it does
+// not exist and updates the schema.
 func openWriter(ctx context.Context, path string) (*sqlite.Conn, error) {
 	if path != Memory {
 		createFile(path)
 	}
-	// Without WAL readers and the writer would wait for each other. It is set
-	// first: what is set before it is not always kept.
+	// Without WAL readers and the writer would wait for each other. This pragma
+	// must be first: it may reset others.
 	conn, err := openConn(path, "PRAGMA journal_mode = WAL;"+forWriter)
 	if err != nil {
 		return nil, err
@@ -190,8 +190,8 @@ func openWriter(ctx context.Context, path string) (*sqlite.Conn, error) {
 		err = checkDurable(conn)
 	}
 	if err == nil {
-		// Fails for a file that may not be written, too: SQLite has opened it
-		// for reading, without a word.
+		// This also fails if the file is read-only. SQLite opens such a file
+		// without an error.
 		err = migrate(ctx, conn)
 	}
 	if err != nil {
@@ -200,8 +200,8 @@ func openWriter(ctx context.Context, path string) (*sqlite.Conn, error) {
 	return conn, nil
 }
 
-// setPragmas runs pragmas one by one: in a transaction, as a script is run, some
-// of them would be ignored.
+// setPragmas runs pragmas one by one. sqlitex.ExecuteScript would run them in a
+// transaction, where SQLite ignores some of them.
 func setPragmas(conn *sqlite.Conn, pragmas string) error {
 	for rest := strings.TrimSpace(pragmas); rest != ""; {
 		stmt, trailing, err := conn.PrepareTransient(rest)
@@ -217,8 +217,8 @@ func setPragmas(conn *sqlite.Conn, pragmas string) error {
 	return nil
 }
 
-// checkDurable asks SQLite whether it took the settings that durability rests
-// on; it ignores a pragma that it cannot honour without a word.
+// checkDurable returns an error unless SQLite has applied the settings that make
+// writes durable. SQLite reports no error for a pragma that it cannot apply.
 func checkDurable(conn *sqlite.Conn) error {
 	const full = 2
 	synchronous, err := pragma(conn, "synchronous")
@@ -226,7 +226,7 @@ func checkDurable(conn *sqlite.Conn) error {
 		return err
 	}
 	if synchronous != full {
-		return fmt.Errorf("synchronous is %d, need %d (FULL)", synchronous, full)
+		return fmt.Errorf("synchronous is %d, want %d (FULL)", synchronous, full)
 	}
 	var mode string
 	err = sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode", &sqlitex.ExecOptions{
@@ -239,7 +239,7 @@ func checkDurable(conn *sqlite.Conn) error {
 		return err
 	}
 	if mode != "wal" {
-		return fmt.Errorf("journal_mode is %q, need wal: is the file on a network file system?", mode)
+		return fmt.Errorf("journal_mode is %q, want wal; use a local file system, not a network file system", mode)
 	}
 	return nil
 }

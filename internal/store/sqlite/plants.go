@@ -54,7 +54,7 @@ func (s *Store) Create(ctx context.Context, p plant.Plant) error {
 // CreateAll implements [plant.Store].
 func (s *Store) CreateAll(ctx context.Context, plants []plant.Plant) (created int, err error) {
 	err = s.write(ctx, func(conn *sqlite.Conn) error {
-		created = 0 // it may run again
+		created = 0 // the function may run twice
 		for i, p := range plants {
 			inserted, err := createPlant(conn, p)
 			if errors.Is(err, plant.ErrExists) {
@@ -144,8 +144,8 @@ func (s *Store) Delete(ctx context.Context, id int64, condition plant.Preconditi
 	})
 }
 
-// createPlant inserts p unless it is there, and reports whether it did; another
-// plant under its ID is [plant.ErrExists].
+// createPlant inserts p unless the same plant is stored already, and reports
+// whether it did. If another plant has the ID it returns [plant.ErrExists].
 func createPlant(conn *sqlite.Conn, p plant.Plant) (inserted bool, err error) {
 	_, inserted, err = insertPlant(conn, p)
 	if err != nil || inserted {
@@ -255,8 +255,7 @@ func listQuery(page plant.Page) string {
 	return listAllQuery
 }
 
-// run executes a statement that returns no rows and makes it ready for the
-// next use.
+// run executes a statement that returns no rows, and resets it.
 func run(stmt *sqlite.Stmt) error {
 	_, err := stmt.Step()
 	if resetErr := stmt.Reset(); err == nil {

@@ -21,26 +21,26 @@ func TestReady(t *testing.T) {
 		t.Errorf("Ready of a new store = %v", err)
 	}
 
-	// Another program holds the file.
+	// Another program has locked the file.
 	conn := receive(t, s.writer, "the writer")
 	conn.SetBusyTimeout(time.Millisecond)
 	s.writer <- conn
-	stranger, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stranger.Close()
-	if err := execute(stranger, "BEGIN IMMEDIATE"); err != nil {
+	defer other.Close()
+	if err := execute(other, "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Ready(t.Context()); !errors.Is(err, plant.ErrUnavailable) {
 		t.Errorf("Ready while another program writes = %v, want %v", err, plant.ErrUnavailable)
 	}
-	if err := execute(stranger, "ROLLBACK"); err != nil {
+	if err := execute(other, "ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Ready(t.Context()); err != nil {
-		t.Errorf("Ready once it has ended = %v", err)
+		t.Errorf("Ready after that = %v", err)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestReadySchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "schema 1 is older than this program") {
+	if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "the file has schema 1, this program needs") {
 		t.Errorf("Ready with an old schema = %v", err)
 	}
 }
@@ -66,12 +66,12 @@ func TestMetrics(t *testing.T) {
 		}
 		got := metricstest.Of(t, s.Metrics())
 		if n := got["plantstore_store_group_size_count"]; n != 1 {
-			t.Errorf("%s: %v groups were counted, want 1", name, n)
+			t.Errorf("%s: number of groups = %v, want 1", name, n)
 		}
 		for metric, file := range map[string]string{"plantstore_sqlite_bytes": path, "plantstore_sqlite_wal_bytes": path + "-wal"} {
 			size, has := got[metric]
 			if info, _ := os.Stat(file); has != want || want && size != float64(info.Size()) {
-				t.Errorf("%s: %s is %v, %v", name, metric, size, has)
+				t.Errorf("%s: %s = %v (exists: %v)", name, metric, size, has)
 			}
 		}
 	}

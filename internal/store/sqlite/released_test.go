@@ -10,7 +10,7 @@ import (
 	"github.com/plantstore/plantstore/internal/store/storetest"
 )
 
-var release = flag.Bool("release", false, "write what this program, as a release, leaves to later ones: testdata/released")
+var release = flag.Bool("release", false, "write a store of the newest schema to testdata/released")
 
 func TestReleasedMigrations(t *testing.T) {
 	storetest.Migrations(t, migrations, map[string]string{

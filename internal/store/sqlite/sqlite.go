@@ -1,10 +1,14 @@
-// Package sqlite keeps plants and tokens in one SQLite file. It is the store
-// that `plantstore serve` uses unless told otherwise.
+// Package sqlite stores plants and tokens in one SQLite file. It is the default
+// store of `plantstore serve`.
 //
-// There is one writer: SQLite admits no second one, and callers who queue here
-// wait in order instead of being told "database is locked". The writes that
-// queue while a commit runs share the next one (internal/store/groupcommit, commit.go).
-// Readers have connections of their own and never wait for the writer (WAL).
+// A [Store] has one connection that writes and several that read. SQLite allows
+// one writer at a time, so writes wait in a queue; those that queue while a
+// commit runs share the next transaction (commit.go and the package
+// groupcommit). Reads do not wait for writes, because the file is in WAL mode;
+// checkpoint.go keeps the write-ahead log short. plants.go and tokens.go have
+// the statements, which are built from one list of columns per table
+// (columns.go). migrate.go updates the schema, files.go detects a file that was
+// moved or damaged, and copy.go makes backups.
 package sqlite
 
 import (
@@ -20,27 +24,27 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// Memory is the path of a store that lives in memory and goes with Close.
+// Memory is the path of a store in memory. Close deletes it.
 const Memory = ":memory:"
 
-// EngineVersion is the version of SQLite, as in 3.50.1.
+// EngineVersion is the version of SQLite, for example 3.50.1.
 const EngineVersion = sqlite.Version
 
-// Store keeps plants and tokens in one SQLite file.
+// Store implements [plant.Store] and [token.Store] on one SQLite file.
 type Store struct {
 	path   string
 	writes *groupcommit.Queue[write]
 
-	// Each channel holds the connections that are not in use.
-	writer  chan *sqlite.Conn // one
-	readers chan *sqlite.Conn // in memory: the same channel as writer
+	// Each channel is a pool: it holds the connections that are not in use.
+	writer  chan *sqlite.Conn // one connection
+	readers chan *sqlite.Conn // of a store in memory: the same channel as writer
 
-	log   walLog // belongs to whoever holds the writer
+	log   walLog // used with the writer only
 	reads reads
 	files openFiles
 
 	closed chan struct{}  // closed by Close
-	watch  sync.WaitGroup // for Watch
+	watch  sync.WaitGroup // the goroutine of Watch
 }
 
 var (
@@ -48,8 +52,8 @@ var (
 	_ token.Store = (*Store)(nil)
 )
 
-// Close waits for calls under way and closes the store. No method may be
-// called after it.
+// Close waits for running calls and closes the store. No method may be called
+// after it.
 func (s *Store) Close() error {
 	s.writes.Close()
 	close(s.closed)
@@ -64,7 +68,7 @@ func (s *Store) Close() error {
 	return errors.Join(errs...)
 }
 
-// read runs fn with a connection that sees every write acknowledged so far.
+// read runs fn with a connection that sees every write that has returned.
 func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {
 	err := with(ctx, s.readers, func(conn *sqlite.Conn) error {
 		defer s.reads.begin().Add(-1)
@@ -74,22 +78,22 @@ func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {
 	return err
 }
 
-// write runs fn in a transaction, which it may share with others, and returns
-// once that is durable. If fn fails, nothing that it did is kept. A write that
-// has begun is not cancelled.
+// write runs fn in a transaction, which other writes may share, and returns once
+// the transaction is durable. If fn fails, its changes are rolled back. The end
+// of ctx does not stop a write that has begun.
 //
-// fn may run twice, the second time as if the first had not been: it sets the
-// variables that it captures and does not add to them.
+// fn may run twice; the changes of the first run are rolled back before. So fn
+// must assign the variables that it captures, not add to them.
 func (s *Store) write(ctx context.Context, fn func(*sqlite.Conn) error) error {
 	err := translate(s.writes.Do(ctx, fn))
 	s.files.note(err)
 	return err
 }
 
-// with runs fn with a connection of a pool.
+// with runs fn with a connection from a pool.
 func with(ctx context.Context, pool chan *sqlite.Conn, fn func(*sqlite.Conn) error) error {
 	if err := ctx.Err(); err != nil {
-		return err // select would toss a coin
+		return err // select picks at random if a connection is free, too
 	}
 	select {
 	case conn := <-pool:
@@ -100,8 +104,8 @@ func with(ctx context.Context, pool chan *sqlite.Conn, fn func(*sqlite.Conn) err
 	}
 }
 
-// translate marks the errors of SQLite whose cause may pass or be removed while
-// the program runs, so that callers can tell them from faults of ours.
+// translate marks the errors of SQLite that have a cause outside the program,
+// such as a full disk, as ErrUnavailable. All others are bugs.
 func translate(err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultReadOnly,

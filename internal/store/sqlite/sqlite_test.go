@@ -28,7 +28,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// receive returns what is sent to a channel, or fails the test if nothing is.
+// receive receives from a channel, and fails the test if nothing is sent in time.
 func receive[T any](t *testing.T, from <-chan T, what string) (value T) {
 	t.Helper()
 	const longEnough = 30 * time.Second
@@ -72,7 +72,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// The settings that an acknowledged write rests on.
+// checkDurable finds wrong settings.
 func TestDurableSettings(t *testing.T) {
 	store := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	conn := receive(t, store.writer, "the writer")
@@ -90,24 +90,24 @@ func TestDurableSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := checkDurable(other); err == nil {
-			t.Errorf("checkDurable found nothing wrong after %s", statement)
+			t.Errorf("after %s checkDurable = nil, want an error", statement)
 		}
 	}
 }
 
-// SQLite has no log for a database without a name, which is a temporary file.
+// An empty path is a temporary database, for which SQLite has no log.
 func TestOpenChecksDurable(t *testing.T) {
 	store, err := Open(t.Context(), "")
 	if err == nil {
 		store.Close()
-		t.Fatal("Open took a database that is not durable")
+		t.Fatal("Open of a temporary database = nil, want an error")
 	}
-	if want := "need wal"; !strings.Contains(err.Error(), want) {
+	if want := "want wal"; !strings.Contains(err.Error(), want) {
 		t.Errorf("Open = %v, want %q", err, want)
 	}
 }
 
-// Each page is a search in an index that has the plants in their order.
+// Each page is a search in an index that is ordered by ID.
 func TestListPlan(t *testing.T) {
 	s := openStore(t, Memory)
 	for want, page := range map[string]plant.Page{
@@ -125,7 +125,7 @@ func TestListPlan(t *testing.T) {
 			})
 		})
 		if err != nil || len(steps) != 1 || steps[0] != want {
-			t.Errorf("the plan of %s is %q, %v, want %q", listQuery(page), steps, err, want)
+			t.Errorf("plan of %s = %q, %v, want %q", listQuery(page), steps, err, want)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestOpenRefuses(t *testing.T) {
 		want   string
 	}{
 		"a schema newer than the program": {fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID, len(known)+1), "use a newer plantstore"},
-		"another program's database":      {`PRAGMA application_id = 42; CREATE TABLE t (x)`, "this is no store of plantstore"},
+		"another program's database":      {`PRAGMA application_id = 42; CREATE TABLE t (x)`, "this is not a store of plantstore"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "plants.db")
@@ -157,10 +157,10 @@ func TestOpenRefuses(t *testing.T) {
 			store, err := Open(t.Context(), path)
 			if err == nil {
 				store.Close()
-				t.Fatal("Open took it")
+				t.Fatal("Open = nil, want an error")
 			}
 			if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
-				t.Errorf("Open = %q, want it to name the file and %q", err, c.want)
+				t.Errorf("Open = %q, want the path of the file and %q", err, c.want)
 			}
 		})
 	}

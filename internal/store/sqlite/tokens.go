@@ -94,8 +94,8 @@ func (s *Store) UpdateToken(ctx context.Context, id string, change func(*token.T
 	})
 }
 
-// TouchTokens implements [token.Store]. Where there is nothing to write SQLite
-// does not touch the disk either.
+// TouchTokens implements [token.Store]. If it changes no row, SQLite does not
+// write to the disk.
 func (s *Store) TouchTokens(ctx context.Context, used map[string]time.Time) error {
 	return s.write(ctx, func(conn *sqlite.Conn) error {
 		stmt, err := conn.Prepare(`

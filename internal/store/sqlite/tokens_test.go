@@ -12,8 +12,8 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// A file from before tokens had a last use and an old secret keeps its tokens,
-// and the program that made it can go on while a newer one uses the file.
+// A file of schema 1 keeps its tokens when it is migrated, and the program that
+// created it can still insert tokens after that.
 func TestTokensOfSchema1(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	old, err := sqlite.OpenConn(path)
@@ -37,7 +37,7 @@ func TestTokensOfSchema1(t *testing.T) {
 	}
 	store := openStore(t, path)
 	if err := sqlitex.Execute(old, insert, &sqlitex.ExecOptions{Args: []any{"after"}}); err != nil {
-		t.Fatalf("the old program can store no token any more: %v", err)
+		t.Fatalf("INSERT of the old program after the migration: %v", err)
 	}
 	for _, id := range []string{"before", "after"} {
 		got, err := store.Token(t.Context(), id)

@@ -1,5 +1,5 @@
-// Package storemetrics measures how long the calls of a store take, for any
-// engine.
+// Package storemetrics measures the duration of the calls of a store. It wraps
+// any [store.Store], so the engines contain no code for it.
 package storemetrics
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// Store measures the calls that requests wait for: those about plants, and the
-// look-up of a token. A call that fails counts like any other.
+// Store measures the calls that requests wait for: all methods of [plant.Store],
+// and Token. Failed calls count as well.
 //
-// It embeds no plant.Store, so a method that is added there does not compile
-// until it is measured here.
+// It does not embed plant.Store. If that gets a new method, the program does not
+// compile until the method is measured here.
 type Store struct {
 	administration
 	plants plant.Store
@@ -26,7 +26,7 @@ type Store struct {
 	create, createAll, get, list, put, patch, remove, lookUp prometheus.Observer
 }
 
-// administration is what no request waits for, but for Token.
+// administration has the methods that are not measured, except Token.
 type administration interface {
 	token.Store
 	Ready(ctx context.Context) error
@@ -40,8 +40,8 @@ var _ store.Store = (*Store)(nil)
 func New(s store.Store) *Store {
 	durations := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "plantstore_store_duration_seconds",
-		Help: "Duration of store calls in seconds by operation, waiting time included.",
-		// From a page in memory to the longest time that a write may take.
+		Help: "Duration of store calls in seconds by operation, including the time in queues.",
+		// From a read of memory to the longest timeout of a write.
 		Buckets:                        []float64{.00005, .0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 		NativeHistogramBucketFactor:    1.1,
 		NativeHistogramMaxBucketNumber: 100,
@@ -62,13 +62,13 @@ func New(s store.Store) *Store {
 	}
 }
 
-// Metrics returns the durations, then what the store itself measures.
+// Metrics returns the durations and the metrics of the wrapped store.
 func (s *Store) Metrics() []prometheus.Collector {
 	return append([]prometheus.Collector{s.durations}, s.administration.Metrics()...)
 }
 
-// since observes how long it is since a call began. It is deferred, so that a
-// call that panics counts, too.
+// since observes the duration of a call. It is deferred, so that a call that
+// panics counts as well.
 func since(began time.Time, in prometheus.Observer) { in.Observe(time.Since(began).Seconds()) }
 
 // Create implements [plant.Store].

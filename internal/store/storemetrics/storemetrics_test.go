@@ -27,13 +27,13 @@ func open(t *testing.T) *storemetrics.Store {
 	return storemetrics.New(store)
 }
 
-// Who is timed keeps every promise.
+// The wrapped store still does what the interface promises.
 func TestStore(t *testing.T) {
 	storetest.Plants(t, func(t *testing.T) plant.Store { return open(t) })
 	storetest.Tokens(t, func(t *testing.T) token.Store { return open(t) })
 }
 
-// Each call counts once, as what it is.
+// Each call is counted once, as its operation.
 func TestEveryCallIsCounted(t *testing.T) {
 	ctx, s := t.Context(), open(t)
 	p, some := plant.Plant{ID: 1, Name: "n"}, plant.Precondition{}
@@ -45,7 +45,7 @@ func TestEveryCallIsCounted(t *testing.T) {
 		"put":        func() { _, _, _ = s.Put(ctx, p, some) },
 		"patch":      func() { _, _ = s.Patch(ctx, 1, plant.Patch{}, some) },
 		"delete":     func() { _ = s.Delete(ctx, 1, some) },
-		"token":      func() { _, _ = s.Token(ctx, "nobody") },
+		"token":      func() { _, _ = s.Token(ctx, "unknown") },
 	} {
 		before := counts(t, s)
 		call()
@@ -55,21 +55,21 @@ func TestEveryCallIsCounted(t *testing.T) {
 				want++
 			}
 			if n != want {
-				t.Errorf("after a %s there are %v of %s, want %v", name, n, operation, want)
+				t.Errorf("after a call of %s, %s was counted %v times, want %v", name, operation, n, want)
 			}
 		}
 	}
-	// What no request waits for is not timed.
+	// Methods that no request waits for are not measured.
 	before := counts(t, s)
-	_ = s.TouchTokens(ctx, map[string]time.Time{"nobody": time.Now()})
+	_ = s.TouchTokens(ctx, map[string]time.Time{"unknown": time.Now()})
 	for operation, n := range counts(t, s) {
 		if n != before[operation] {
-			t.Errorf("a touch counts as %s", operation)
+			t.Errorf("TouchTokens is counted as %s", operation)
 		}
 	}
 }
 
-// counts returns how many calls were timed, by operation.
+// counts returns the number of measured calls by operation.
 func counts(t *testing.T, s *storemetrics.Store) map[string]float64 {
 	t.Helper()
 	all := map[string]float64{}
