@@ -3,34 +3,34 @@ SHELL       := bash
 tool        := go tool -modfile=$(CURDIR)/internal/tools/go.mod
 modules     := . internal/tools internal/bench internal/bench/peers/pocketbase
 
-# Fails if document 2 breaks clients of document 1. oasdiff leaves any change of
-# security at INFO, whatever severity it is given; grep does not.
+# Fails if document 2 breaks clients of document 1. oasdiff reports a change of
+# security as INFO, whatever severity is set, so grep looks for it.
 unbroken = $(tool) oasdiff breaking --fail-on WARN --severity-levels api/compat.severity $(1) $(2); \
 	go run ./internal/compat $(1) $(2); \
 	! $(tool) oasdiff changelog --format singleline $(1) $(2) | grep -E 'api-(global-)?security'
 DOCUMENT    ?= api/openapi.yaml
 peers       := internal/bench/gen/made
 
-help: ## print this list
+help: ## print this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## run the service on 127.0.0.1:8080 and print a token and a curl line
+run: ## run the service on 127.0.0.1:8080; prints a token and a curl command; Ctrl-C stops it
 	@go build -o .build/plantstore ./cmd/plantstore
-	@exec .build/plantstore serve --print-token # go run would report Ctrl-C as an error
+	@exec .build/plantstore serve --print-token # go run reports Ctrl-C as an error
 
-test: ## run the tests; needs Go and nothing else
+test: ## run the tests; needs only Go
 	go test ./...
-	@[ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || echo 'skipped: all that needs PostgreSQL (make test-postgres)'
+	@[ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || echo 'skipped: the tests that need PostgreSQL; make test-postgres runs them'
 
-test-postgres: ## run the tests of the store, the API and the program on PostgreSQL
+test-postgres: ## run the tests of the stores, the API and the program on a temporary PostgreSQL server
 	@.ci/postgres $(MAKE) --no-print-directory test-given
 	@isolation=serializable .ci/postgres $(MAKE) --no-print-directory test-given
 
-test-given: # the same on what PLANTSTORE_TEST_POSTGRES names
+test-given: # the same, on the server in PLANTSTORE_TEST_POSTGRES
 	@$(call unskipped,-count=1 -race ./internal/store/postgres)
 	@$(call unskipped,-count=1 ./internal/httpapi ./internal/cli)
 
-test-failover: ## crash PostgreSQL twenty times, then lose a primary; print what it took
+test-failover: ## test twenty crashes and a failover of PostgreSQL; prints the times
 	@export PLANTSTORE_TEST_FAILOVER=1; $(call unskipped,-count=1 -run Drill ./internal/store/postgres)
 
 contract-report: ## write contract-report.txt, .html and .xml (JUnit): each promise of the document and its test
@@ -40,53 +40,54 @@ contract: ## test a service against the document: make contract BASE_URL=http://
 	@BASE_URL="$(or $(BASE_URL),$(error BASE_URL is needed, as in make contract BASE_URL=http://127.0.0.1:8080))" \
 	CONTRACT_REPORT="$$PWD/contract-report" go test -count 1 -tags deployment -run TestDeployment ./internal/contract/plantcontract
 
-bench: ## run the benchmarks, half an hour of them, but for bench-postgres and bench-http
+bench: ## run the benchmarks (half an hour), except bench-postgres and bench-http
 	go test -run '^$$' -bench . -timeout 1h ./...
 
-bench-store: ## only hold the embedded store against itself without groups, and against bare SQLite
+bench-store: ## compare the SQLite store with and without group commit, and with plain SQLite
 	go test -run '^$$' -bench SideBySide -timeout 1h ./internal/store/sqlite
 
-bench-postgres: ## only hold PostgreSQL, with a server of its own, against an INSERT for each request
+bench-postgres: ## compare the PostgreSQL store with one INSERT per request, on a temporary server
 	PLANTSTORE_TEST_FAILOVER=1 go test -run '^$$' -bench SideBySide ./internal/store/postgres
 
-bench-hostile: ## only misuse the service by thousands of connections: what others see of it, and its memory
+bench-hostile: ## measure latency and memory while thousands of connections misuse the service
 	go test -run '^$$' -bench Hostile -benchtime 1x -timeout 20m ./internal/cli
 
-bench-start: ## only start the program: the time to its first answer, and the memory it then occupies
+bench-start: ## measure the time from the start to the first response, and the memory after it
 	go test -run '^$$' -bench Start -benchtime 20x ./internal/cli
 
-bench-http: $(peers) ## hold the service against other ways to answer the same requests; SHORT=1 for a glance
+bench-http: $(peers) ## compare the service with other implementations of the API; SHORT=1 for a quick run
 	@command -v wrk >/dev/null || $$([ "$$(id -u)" = 0 ] || echo sudo) apt-get install -qy --no-install-recommends wrk
 	@cd internal/bench && go run . $(if $(SHORT),-rounds 1 -duration 1s -warm-up 1s) $(if $(JSON),-json $(abspath $(JSON)))
 
-# What the generators make of the document for the peers of bench-http.
+# The code that bench-http generates from the document for the implementations
+# that it compares with.
 $(peers): $(DOCUMENT) internal/bench/go.mod internal/bench/generate.go internal/bench/strictserver/config.yaml
 	cd internal/bench && go generate . && touch gen/made
 
-# Where a program runs, and what it is called. Without cgo it needs nothing of the
-# system that it runs on. The tag has help printed without text/template, which
-# would keep the linker from leaving out methods that nobody calls: 2.8 MB.
+# The platforms that the program is built for. Without cgo the program needs no
+# library of the system. The tag urfave_cli_no_template replaces text/template,
+# which keeps the linker from removing unused methods: 2.8 MB.
 platforms ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 release   := -trimpath -buildvcs=auto -tags urfave_cli_no_template
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
-build: $(platforms:%=build/%) ## make the program for every platform, in .build/
+build: $(platforms:%=build/%) ## build the program for every platform, in .build/
 
 build/%:
 	CGO_ENABLED=0 GOOS=$(*D) GOARCH=$(*F) go build $(release) -ldflags '-s -w -X main.version=$(VERSION)' \
 		-o .build/plantstore-$(*D)-$(*F)$(if $(filter windows,$(*D)),.exe) ./cmd/plantstore
 
-swagger-ui: ## unpack Swagger UI anew, the version that internal/tools/swagger-ui names
+swagger-ui: ## unpack the version of Swagger UI that internal/tools/swagger-ui names
 	internal/tools/swagger-ui
 
-generate: ## make gen/ from api/openapi.yaml
+generate: ## generate gen/ from api/openapi.yaml
 	go generate ./...
 
 checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race \
 	differential allocations crash stop memory test-postgres test-failover schemathesis browser reproducible package-check
-check: $(checks) ## all that must hold before a change lands
+check: $(checks) ## run every check that a change must pass
 
-generate-check: ## fail if gen/ is not what api/ says
+generate-check: ## fail if gen/ is stale
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	cp -r api go.mod go.sum tools.go "$$tmp"; mkdir -p "$$tmp"/gen/{plantapi,plantserver,plantclient}; \
 	(cd "$$tmp" && go generate ./...); \
@@ -95,66 +96,66 @@ generate-check: ## fail if gen/ is not what api/ says
 tidy-check: $(peers) ## fail if a go.mod or go.sum is not tidy
 	@for m in $(modules); do (cd "$$m" && go mod tidy -diff) || exit 1; done
 
-vet: $(peers) ## run go vet, also as on the other systems that the program is built for
+vet: $(peers) ## run go vet, also for macOS and Windows
 	@for m in $(modules); do (cd "$$m" && go vet ./...) || exit 1; done
 	CGO_ENABLED=0 GOOS=darwin GOARCH=arm64 go vet ./...
 	CGO_ENABLED=0 GOOS=windows GOARCH=amd64 go vet ./...
 
-format-check: ## fail if some file is not as gofumpt writes it
+format-check: ## fail if gofumpt would change a file
 	@files=$$($(tool) gofumpt -l .); [ -z "$$files" ] || { echo "run gofumpt -w on: $$files" >&2; exit 1; }
 
 staticcheck: $(peers) ## run staticcheck
 	@for m in $(modules); do (cd "$$m" && $(tool) staticcheck ./...) || exit 1; done
 
-lint-api: internal/tools/node_modules ## lint the document
+lint-api: internal/tools/node_modules ## lint api/openapi.yaml
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
 	PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH" redocly lint --config api/redocly.yaml $(DOCUMENT)
 
-client-check: internal/tools/node_modules ## fail if a client in TypeScript no longer compiles
+client-check: internal/tools/node_modules ## fail if the TypeScript client does not compile
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	cp internal/tools/client/consumer.ts $(DOCUMENT) "$$tmp"; \
 	export PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH"; cd "$$tmp"; \
 	openapi-typescript $$(basename $(DOCUMENT)) -o plantstore.d.ts >/dev/null; \
 	tsc --noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --target es2022 --lib es2022,dom,dom.iterable \
-		--module es2022 --moduleResolution bundler consumer.ts && echo 'a client in TypeScript compiles'
+		--module es2022 --moduleResolution bundler consumer.ts && echo 'the TypeScript client compiles'
 
 internal/tools/node_modules: internal/tools/package-lock.json
 	cd internal/tools && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Until there is a tag, api/released.yaml is the last release.
-compat: ## fail if the document breaks a client of the seed or of the last release
-	@[ "$$(git rev-parse --is-shallow-repository)" = false ] || { echo 'this clone may lack the last release: run git fetch --unshallow --tags' >&2; exit 1; }
+# Before the first tag, api/released.yaml is the last release.
+compat: ## fail if api/openapi.yaml breaks clients of the seed or of the last release
+	@[ "$$(git rev-parse --is-shallow-repository)" = false ] || { echo 'this shallow clone may lack the last release: run git fetch --unshallow --tags' >&2; exit 1; }
 	@$(call unbroken,api/seed.yaml,$(DOCUMENT))
 	@released=api/released.yaml; \
 	if tag=$$(git describe --tags --abbrev=0 2>/dev/null); then \
 		released=$$(mktemp); trap 'rm -f "$$released"' EXIT; git show "$$tag:api/openapi.yaml" >"$$released"; fi; \
 	$(call unbroken,"$$released",$(DOCUMENT))
 
-compat-proof: ## fail if some breaking edit of the document does not turn compat red
+compat-proof: ## test that compat finds breaking changes
 	cd internal/tools && go test -count=1 ./...
 
-schemathesis: ## try the program with Schemathesis, by the document and by the seed alone, on both stores
+schemathesis: ## test the program with Schemathesis: with api/openapi.yaml and with the seed, on both stores
 	@internal/tools/schemathesis sqlite::memory:
 	@.ci/postgres bash -c 'internal/tools/schemathesis "$$PLANTSTORE_TEST_POSTGRES"'
 
-browser: internal/tools/node_modules ## try the page at /docs in Chromium; PICTURES=folder keeps what it looked like
+browser: internal/tools/node_modules ## test the page /docs in Chromium; PICTURES=folder keeps screenshots
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; go build -o "$$tmp" ./cmd/plantstore; \
 	PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH" node internal/tools/browser/docs.mjs "$$tmp/plantstore" $(PICTURES)
 
-test-race: ## run the tests with the race detector; a skipped test is a failure
+test-race: ## run the tests with the race detector; fails if a test is skipped
 	@$(call unskipped,-race ./...)
 
-differential: ## hold 100,000 generated requests against plain kin-openapi
+differential: ## compare the validation of 100,000 generated requests with plain kin-openapi
 	PLANTSTORE_DIFFERENTIAL=100000 go test -count=1 -run '^TestDifferential$$' -v ./internal/httpapi
 
-allocations: ## fail if a request allocates more often than it did; the short form of bench-http
+allocations: ## fail if a request allocates more often than before; the short form of bench-http
 	go test -count=1 -run '^TestAllocations$$' -v ./internal/httpapi
 
-crash: ## kill a program that writes, 60 times, and look for what it had acknowledged
+crash: ## kill the program 60 times while it writes, and look for every acknowledged write
 	PLANTSTORE_CRASH_ROUNDS=60 go test -count=1 -run '^TestCrash$$' -v ./internal/store/sqlite
 
-reproducible: ## fail if two clones of this commit in different folders build different programs
+reproducible: ## fail if two clones of this commit build different programs
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	for clone in "$$tmp/one" "$$tmp/another/place"; do \
 		git clone -q . "$$clone"; $(MAKE) -s --no-print-directory -C "$$clone" build platforms=linux/amd64; done; \
@@ -162,7 +163,7 @@ reproducible: ## fail if two clones of this commit in different folders build di
 
 here := $(shell go env GOARCH)
 unit := cmd/plantstore/plantstore.service
-package-check: build/linux/$(here) internal/tools/node_modules ## check size, container and systemd units
+package-check: build/linux/$(here) internal/tools/node_modules ## check the size of the program, the container and the systemd units
 	@size=$$(stat -c %s .build/plantstore-linux-$(here)); echo "the program has $$size bytes"; [ $$size -lt $$((32 << 20)) ]
 	internal/tools/node_modules/.bin/dockerfile-utils lint cmd/plantstore/Dockerfile
 	@left=$$(git ls-files -ci --exclude-from=.dockerignore); [ -z "$$left" ] || { echo ".dockerignore leaves out: $$left" >&2; exit 1; }
@@ -173,15 +174,15 @@ package-check: build/linux/$(here) internal/tools/node_modules ## check size, co
 	systemd-analyze verify --man=no --recursive-errors=no "$$tmp"/plantstore{,-backup}.service "$$tmp/plantstore-backup.timer"; \
 	systemd-analyze security --offline=yes --threshold=15 --no-pager "$$tmp/plantstore.service" | tail -1
 
-stop: ## stop the service under load, 20 times, and look for requests without an answer and plants without a place
+stop: ## stop the service 20 times under load, and look for lost requests and lost plants
 	PLANTSTORE_STOP_ROUNDS=20 go test -count=1 -run '^TestStop$$' -v ./internal/cli
 
-memory: ## send 128 bodies of 1 MiB at once, on both stores, and hold the program to the memory that README states
+memory: ## send 128 bodies of 1 MiB at once, on both stores, and check the memory limit
 	PLANTSTORE_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run '^TestMemory$$' -v ./internal/cli
 
-# Runs go test and fails if a test is skipped, but for those that test-postgres
-# and test-failover run: they say so. It leaves vetting to make vet, which does
-# more of it: go test would vet all packages again as they are built with -race.
+# Runs go test and fails if a test is skipped, except tests that name make
+# test-postgres or make test-failover. -vet=off: make vet does it, and go test
+# would vet all packages again for -race.
 unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	go test -v -vet=off $(1) >"$$log" 2>&1 || { grep -a -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
 	grep -a -E '^(ok|\?) ' "$$log"; grep -a -hoE 'figures: .*' "$$log" || true; \

@@ -1,7 +1,7 @@
 //go:build generate
 
-// Package tools is the recipe for gen/: `go generate` runs it, go.mod pins the
-// generator, and the three files in api/ say which face goes where.
+// Package tools generates gen/ with `go generate`. go.mod pins the version of the
+// generator; each file of api/ that is named below configures one package.
 package tools
 
 //go:generate go tool oapi-codegen -config api/models.cfg.yaml api/openapi.yaml

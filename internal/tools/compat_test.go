@@ -1,4 +1,5 @@
-// Package tools pins the developer tools, and proves that `make compat` bites.
+// Package tools pins the developer tools, and tests that `make compat` finds
+// breaking changes.
 package tools
 
 import (
@@ -11,8 +12,8 @@ import (
 	"time"
 )
 
-// Each of these edits breaks some client; each must turn `make compat` red, for
-// the reason named.
+// Each of these edits of the document breaks a client. make compat must fail for
+// each of them, with the reason given here.
 var breaking = map[string]struct{ old, new, want string }{
 	"an operation is gone":               {"/plants:\n    get:", "/plant:\n    get:", "api-path-removed-without-deprecation"},
 	"an operation has another name":      {"operationId: createPlant", "operationId: makePlant", "api-operation-id-removed"},

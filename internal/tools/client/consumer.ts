@@ -1,6 +1,6 @@
-// A consumer in TypeScript. Nobody runs it: `make client-check` generates the
-// types from the document beside it and checks that this compiles, so that the
-// document stays of use in other languages than Go.
+// A client in TypeScript. It is not run: make client-check generates types from
+// api/openapi.yaml and checks that this file compiles with them, so that the
+// document stays useful for other languages than Go.
 import type { components, operations, paths } from "./plantstore";
 
 type NewPlant = components["schemas"]["NewPlant"];
@@ -19,7 +19,7 @@ const nameless: NewPlant = { id: 3 };
 // @ts-expect-error: no failure has this number
 const unknownCode: ErrorCode = 40099;
 
-// Null takes a tag away.
+// Null removes the tag.
 const patch: paths["/plants/{id}"]["patch"]["requestBody"]["content"]["application/merge-patch+json"] = { tag: null };
 
 type Created = operations["createPlant"]["responses"][200]["content"]["application/json"];
