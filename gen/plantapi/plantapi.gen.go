@@ -121,6 +121,9 @@ func (e Scope) Valid() bool {
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type Error struct {
+	// Details The faults of the request, if `error` is 40002, 40003 or 40010.
+	Details *[]ErrorDetail `json:"details,omitempty"`
+
 	// Error Numeric error value, one of `ErrorCode`
 	//
 	// Example: 40002
@@ -130,9 +133,6 @@ type Error struct {
 	//
 	// Example: body does not match the schema: /name is required
 	Message string `json:"message"`
-
-	// Details The faults of the request, if `error` is 40002, 40003 or 40010.
-	Details *[]ErrorDetail `json:"details,omitempty"`
 
 	// RequestID The id of the request, as in the log of the service. Only a 5xx response has it.
 	//
@@ -175,16 +175,16 @@ type ErrorDetail struct {
 	// Example: body
 	In ErrorDetailIn `json:"in"`
 
+	// Message What is wrong at this place.
+	//
+	// Example: is required
+	Message string `json:"message"`
+
 	// Pointer The place in that part: a JSON Pointer (RFC 6901) into the body, or `/` and the name of a parameter.
 	//
 	//
 	// Example: /name
 	Pointer string `json:"pointer"`
-
-	// Message What is wrong at this place.
-	//
-	// Example: is required
-	Message string `json:"message"`
 }
 
 // ErrorDetailIn The part of the request that has the fault.
@@ -279,6 +279,16 @@ type Scope string
 //
 // Example: {"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}
 type StoredPlant struct {
+	// CreatedAt The time when the plant was created, in UTC, always with six digits after the seconds.
+	//
+	// Example: 2026-11-20T09:00:00.000001Z
+	CreatedAt time.Time `json:"created_at"`
+
+	// ETag The version of the plant. It is an opaque string, and never used twice for the same id.
+	//
+	// Example: 0d5d3v4tjg00bqk9h2m6s8v1p4
+	ETag string `json:"etag"`
+
 	// ID Identification number of the plant
 	//
 	// Example: 3
@@ -293,16 +303,6 @@ type StoredPlant struct {
 	//
 	// Example: Araceae
 	Tag *string `json:"tag,omitempty"`
-
-	// ETag The version of the plant. It is an opaque string, and never used twice for the same id.
-	//
-	// Example: 0d5d3v4tjg00bqk9h2m6s8v1p4
-	ETag string `json:"etag"`
-
-	// CreatedAt The time when the plant was created, in UTC, always with six digits after the seconds.
-	//
-	// Example: 2026-11-20T09:00:00.000001Z
-	CreatedAt time.Time `json:"created_at"`
 
 	// UpdatedAt The time when the plant was last changed, in UTC, always with six digits after the seconds.
 	//

@@ -4,14 +4,10 @@
 package plantserver
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-
-	"strconv"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/oapi-codegen/runtime"
@@ -89,151 +85,368 @@ func (_ Unimplemented) CreatePlants(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ServerInterfaceWrapper converts requests to parameters.
+// ServerInterfaceWrapper converts contexts to parameters.
 type ServerInterfaceWrapper struct {
-	Handler          ServerInterface
-	ErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
+	Handler            ServerInterface
+	HandlerMiddlewares []MiddlewareFunc
+	ErrorHandlerFunc   func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// ListPlants binds the parameters of the operation.
+type MiddlewareFunc func(http.Handler) http.Handler
+
+// ListPlants operation middleware
 func (siw *ServerInterfaceWrapper) ListPlants(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
 	var params ListPlantsParams
-	query := r.Form
-	if query == nil { // nobody had to parse it before
-		query = r.URL.Query()
-	}
-	if values := query["limit"]; len(values) > 0 {
-		text := values[0]
-		n, err := strconv.ParseInt(text, 10, 32)
-		if err != nil {
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
-			return
 		}
-		value := int32(n)
-		params.Limit = &value
+		return
 	}
-	if values := query["after"]; len(values) > 0 {
-		text := values[0]
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
+		} else {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
-			return
 		}
-		value := int64(n)
-		params.After = &value
+		return
 	}
-	if values := query["tag"]; len(values) > 0 {
-		text := values[0]
-		value := string(text)
-		params.Tag = &value
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", r.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tag"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tag", Err: err})
+		}
+		return
 	}
-	siw.Handler.ListPlants(w, r, params)
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListPlants(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
 }
 
-// CreatePlant binds the parameters of the operation.
+// CreatePlant operation middleware
 func (siw *ServerInterfaceWrapper) CreatePlant(w http.ResponseWriter, r *http.Request) {
-	siw.Handler.CreatePlant(w, r)
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreatePlant(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
 }
 
-// DeletePlant binds the parameters of the operation.
+// DeletePlant operation middleware
 func (siw *ServerInterfaceWrapper) DeletePlant(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
 	var id int64
-	{
-		text := r.PathValue("id")
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
-			return
-		}
-		value := int64(n)
-		id = value
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
 	}
+
+	// Parameter object where we will unmarshal all parameters from the context
 	var params DeletePlantParams
-	if values := r.Header.Values("If-Match"); len(values) > 0 {
-		text := values[0]
-		value := IfMatch(text)
-		params.IfMatch = &value
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
 	}
-	siw.Handler.DeletePlant(w, r, id, params)
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DeletePlant(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
 }
 
-// GetPlant binds the parameters of the operation.
+// GetPlant operation middleware
 func (siw *ServerInterfaceWrapper) GetPlant(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
 	var id int64
-	{
-		text := r.PathValue("id")
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
-			return
-		}
-		value := int64(n)
-		id = value
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
 	}
+
+	// Parameter object where we will unmarshal all parameters from the context
 	var params GetPlantParams
-	if values := r.Header.Values("If-None-Match"); len(values) > 0 {
-		text := values[0]
-		value := IfNoneMatch(text)
-		params.IfNoneMatch = &value
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
+			return
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
+
 	}
-	siw.Handler.GetPlant(w, r, id, params)
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetPlant(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
 }
 
-// PatchPlant binds the parameters of the operation.
+// PatchPlant operation middleware
 func (siw *ServerInterfaceWrapper) PatchPlant(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
 	var id int64
-	{
-		text := r.PathValue("id")
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
-			return
-		}
-		value := int64(n)
-		id = value
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
 	}
+
+	// Parameter object where we will unmarshal all parameters from the context
 	var params PatchPlantParams
-	if values := r.Header.Values("If-Match"); len(values) > 0 {
-		text := values[0]
-		value := IfMatch(text)
-		params.IfMatch = &value
-	}
-	siw.Handler.PatchPlant(w, r, id, params)
-}
 
-// PutPlant binds the parameters of the operation.
-func (siw *ServerInterfaceWrapper) PutPlant(w http.ResponseWriter, r *http.Request) {
-	var id int64
-	{
-		text := r.PathValue("id")
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
 			return
 		}
-		value := int64(n)
-		id = value
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
 	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PatchPlant(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// PutPlant operation middleware
+func (siw *ServerInterfaceWrapper) PutPlant(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id int64
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
 	var params PutPlantParams
-	if values := r.Header.Values("If-Match"); len(values) > 0 {
-		text := values[0]
-		value := IfMatch(text)
-		params.IfMatch = &value
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
 	}
-	if values := r.Header.Values("If-None-Match"); len(values) > 0 {
-		text := values[0]
-		value := IfNoneMatch(text)
-		params.IfNoneMatch = &value
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
+			return
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
+
 	}
-	siw.Handler.PutPlant(w, r, id, params)
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.PutPlant(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
 }
 
-// CreatePlants binds the parameters of the operation.
+// CreatePlants operation middleware
 func (siw *ServerInterfaceWrapper) CreatePlants(w http.ResponseWriter, r *http.Request) {
-	siw.Handler.CreatePlants(w, r)
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreatePlants(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
 }
 
-// InvalidParamFormatError means that a parameter is not of its type.
+type UnescapedCookieParamError struct {
+	ParamName string
+	Err       error
+}
+
+func (e *UnescapedCookieParamError) Error() string {
+	return fmt.Sprintf("error unescaping cookie parameter '%s'", e.ParamName)
+}
+
+func (e *UnescapedCookieParamError) Unwrap() error {
+	return e.Err
+}
+
+type UnmarshalingParamError struct {
+	ParamName string
+	Err       error
+}
+
+func (e *UnmarshalingParamError) Error() string {
+	return fmt.Sprintf("Error unmarshaling parameter %s as JSON: %s", e.ParamName, e.Err.Error())
+}
+
+func (e *UnmarshalingParamError) Unwrap() error {
+	return e.Err
+}
+
+type RequiredParamError struct {
+	ParamName string
+}
+
+func (e *RequiredParamError) Error() string {
+	return fmt.Sprintf("Query argument %s is required, but not found", e.ParamName)
+}
+
+type RequiredHeaderError struct {
+	ParamName string
+	Err       error
+}
+
+func (e *RequiredHeaderError) Error() string {
+	return fmt.Sprintf("Header parameter %s is required, but not found", e.ParamName)
+}
+
+func (e *RequiredHeaderError) Unwrap() error {
+	return e.Err
+}
+
 type InvalidParamFormatError struct {
 	ParamName string
 	Err       error
@@ -243,39 +456,85 @@ func (e *InvalidParamFormatError) Error() string {
 	return fmt.Sprintf("Invalid format for parameter %s: %s", e.ParamName, e.Err.Error())
 }
 
-func (e *InvalidParamFormatError) Unwrap() error { return e.Err }
+func (e *InvalidParamFormatError) Unwrap() error {
+	return e.Err
+}
 
-// Handler has each operation of the document answered by si.
+type TooManyValuesForParamError struct {
+	ParamName string
+	Count     int
+}
+
+func (e *TooManyValuesForParamError) Error() string {
+	return fmt.Sprintf("Expected one value for %s, got %d", e.ParamName, e.Count)
+}
+
+// Handler creates http.Handler with routing matching OpenAPI spec.
 func Handler(si ServerInterface) http.Handler {
 	return HandlerWithOptions(si, ChiServerOptions{})
 }
 
-// ChiServerOptions says where routes go and who answers what cannot be bound.
 type ChiServerOptions struct {
-	BaseURL          string                                                  // stands before each path
-	BaseRouter       chi.Router                                              // gets the routes; nil: a new one
-	ErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error) // nil: 400 and the error
+	BaseURL          string
+	BaseRouter       chi.Router
+	Middlewares      []MiddlewareFunc
+	ErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// HandlerWithOptions has each operation of the document answered by si.
+// HandlerFromMux creates http.Handler with routing matching OpenAPI spec based on the provided mux.
+func HandlerFromMux(si ServerInterface, r chi.Router) http.Handler {
+	return HandlerWithOptions(si, ChiServerOptions{
+		BaseRouter: r,
+	})
+}
+
+func HandlerFromMuxWithBaseURL(si ServerInterface, r chi.Router, baseURL string) http.Handler {
+	return HandlerWithOptions(si, ChiServerOptions{
+		BaseURL:    baseURL,
+		BaseRouter: r,
+	})
+}
+
+// HandlerWithOptions creates http.Handler with additional options
 func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handler {
 	r := options.BaseRouter
+
 	if r == nil {
 		r = chi.NewRouter()
 	}
-	wrapper := ServerInterfaceWrapper{Handler: si, ErrorHandlerFunc: options.ErrorHandlerFunc}
-	if wrapper.ErrorHandlerFunc == nil {
-		wrapper.ErrorHandlerFunc = func(w http.ResponseWriter, _ *http.Request, err error) {
+	if options.ErrorHandlerFunc == nil {
+		options.ErrorHandlerFunc = func(w http.ResponseWriter, r *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 		}
 	}
-	r.Get(options.BaseURL+"/plants", wrapper.ListPlants)
-	r.Post(options.BaseURL+"/plants", wrapper.CreatePlant)
-	r.Delete(options.BaseURL+"/plants/{id}", wrapper.DeletePlant)
-	r.Get(options.BaseURL+"/plants/{id}", wrapper.GetPlant)
-	r.Patch(options.BaseURL+"/plants/{id}", wrapper.PatchPlant)
-	r.Put(options.BaseURL+"/plants/{id}", wrapper.PutPlant)
-	r.Post(options.BaseURL+"/plants:batch", wrapper.CreatePlants)
+	wrapper := ServerInterfaceWrapper{
+		Handler:            si,
+		HandlerMiddlewares: options.Middlewares,
+		ErrorHandlerFunc:   options.ErrorHandlerFunc,
+	}
+
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/plants", wrapper.ListPlants)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/plants", wrapper.CreatePlant)
+	})
+	r.Group(func(r chi.Router) {
+		r.Delete(options.BaseURL+"/plants/{id}", wrapper.DeletePlant)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/plants/{id}", wrapper.GetPlant)
+	})
+	r.Group(func(r chi.Router) {
+		r.Patch(options.BaseURL+"/plants/{id}", wrapper.PatchPlant)
+	})
+	r.Group(func(r chi.Router) {
+		r.Put(options.BaseURL+"/plants/{id}", wrapper.PutPlant)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/plants:batch", wrapper.CreatePlants)
+	})
+
 	return r
 }
 
@@ -345,110 +604,54 @@ type ListPlants200JSONResponse struct {
 }
 
 func (response ListPlants200JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
+	w.Header().Set("Cache-Control", response.Headers.CacheControl)
+	if value := response.Headers.Link; value != nil {
+		w.Header().Set("Link", *value)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
-	if response.Headers.Link != nil {
-		w.Header().Set("Link", fmt.Sprint(*response.Headers.Link))
-	}
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 200, &response.Body)
 }
 
 type ListPlants400JSONResponse Error
 
 func (response ListPlants400JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 400, (*Error)(&response))
 }
 
 type ListPlants401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response ListPlants401JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 401, &response.Body)
 }
 
 type ListPlants403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response ListPlants403JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(403)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 403, &response.Body)
 }
 
 type ListPlants429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response ListPlants429JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(429)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 429, &response.Body)
 }
 
 type ListPlants500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response ListPlants500JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
 }
 
 type ListPlants503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response ListPlants503JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 503, &response.Body)
 }
 
 type CreatePlantRequestObject struct {
@@ -469,107 +672,51 @@ type CreatePlant200JSONResponse struct {
 }
 
 func (response CreatePlant200JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("Location", response.Headers.Location)
+	return WriteJSON(w, 200, &response.Body)
 }
 
 type CreatePlant400JSONResponse Error
 
 func (response CreatePlant400JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 400, (*Error)(&response))
 }
 
 type CreatePlant401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response CreatePlant401JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 401, &response.Body)
 }
 
 type CreatePlant403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response CreatePlant403JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(403)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 403, &response.Body)
 }
 
 type CreatePlant429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response CreatePlant429JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(429)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 429, &response.Body)
 }
 
 type CreatePlant500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response CreatePlant500JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
 }
 
 type CreatePlant503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response CreatePlant503JSONResponse) VisitCreatePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 503, &response.Body)
 }
 
 type DeletePlantRequestObject struct {
@@ -592,120 +739,56 @@ func (response DeletePlant204Response) VisitDeletePlantResponse(w http.ResponseW
 type DeletePlant400JSONResponse struct{ BadParameterJSONResponse }
 
 func (response DeletePlant400JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 400, (*Error)(&response.BadParameterJSONResponse))
 }
 
 type DeletePlant401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response DeletePlant401JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 401, &response.Body)
 }
 
 type DeletePlant403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response DeletePlant403JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(403)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 403, &response.Body)
 }
 
 type DeletePlant404JSONResponse struct{ NoSuchPlantJSONResponse }
 
 func (response DeletePlant404JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 404, (*Error)(&response.NoSuchPlantJSONResponse))
 }
 
 type DeletePlant412JSONResponse struct{ PreconditionFailedJSONResponse }
 
 func (response DeletePlant412JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(412)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 412, (*Error)(&response.PreconditionFailedJSONResponse))
 }
 
 type DeletePlant429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response DeletePlant429JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(429)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 429, &response.Body)
 }
 
 type DeletePlant500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response DeletePlant500JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
 }
 
 type DeletePlant503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response DeletePlant503JSONResponse) VisitDeletePlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 503, &response.Body)
 }
 
 type GetPlantRequestObject struct {
@@ -728,17 +811,9 @@ type GetPlant200JSONResponse struct {
 }
 
 func (response GetPlant200JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
-	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("Cache-Control", response.Headers.CacheControl)
+	w.Header().Set("ETag", response.Headers.ETag)
+	return WriteJSON(w, 200, &response.Body)
 }
 
 type GetPlant304ResponseHeaders struct {
@@ -751,8 +826,8 @@ type GetPlant304Response struct {
 }
 
 func (response GetPlant304Response) VisitGetPlantResponse(w http.ResponseWriter) error {
-	w.Header().Set("Cache-Control", fmt.Sprint(response.Headers.CacheControl))
-	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
+	w.Header().Set("Cache-Control", response.Headers.CacheControl)
+	w.Header().Set("ETag", response.Headers.ETag)
 	w.WriteHeader(304)
 	return nil
 }
@@ -760,106 +835,50 @@ func (response GetPlant304Response) VisitGetPlantResponse(w http.ResponseWriter)
 type GetPlant400JSONResponse struct{ BadParameterJSONResponse }
 
 func (response GetPlant400JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 400, (*Error)(&response.BadParameterJSONResponse))
 }
 
 type GetPlant401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response GetPlant401JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 401, &response.Body)
 }
 
 type GetPlant403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response GetPlant403JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(403)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 403, &response.Body)
 }
 
 type GetPlant404JSONResponse struct{ NoSuchPlantJSONResponse }
 
 func (response GetPlant404JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 404, (*Error)(&response.NoSuchPlantJSONResponse))
 }
 
 type GetPlant429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response GetPlant429JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(429)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 429, &response.Body)
 }
 
 type GetPlant500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response GetPlant500JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
 }
 
 type GetPlant503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response GetPlant503JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 503, &response.Body)
 }
 
 type PatchPlantRequestObject struct {
@@ -882,135 +901,63 @@ type PatchPlant200JSONResponse struct {
 }
 
 func (response PatchPlant200JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("ETag", fmt.Sprint(response.Headers.ETag))
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("ETag", response.Headers.ETag)
+	return WriteJSON(w, 200, &response.Body)
 }
 
 type PatchPlant400JSONResponse Error
 
 func (response PatchPlant400JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 400, (*Error)(&response))
 }
 
 type PatchPlant401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response PatchPlant401JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 401, &response.Body)
 }
 
 type PatchPlant403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response PatchPlant403JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(403)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 403, &response.Body)
 }
 
 type PatchPlant404JSONResponse struct{ NoSuchPlantJSONResponse }
 
 func (response PatchPlant404JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 404, (*Error)(&response.NoSuchPlantJSONResponse))
 }
 
 type PatchPlant412JSONResponse struct{ PreconditionFailedJSONResponse }
 
 func (response PatchPlant412JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(412)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 412, (*Error)(&response.PreconditionFailedJSONResponse))
 }
 
 type PatchPlant429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response PatchPlant429JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(429)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 429, &response.Body)
 }
 
 type PatchPlant500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response PatchPlant500JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
 }
 
 type PatchPlant503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response PatchPlant503JSONResponse) VisitPatchPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 503, &response.Body)
 }
 
 type PutPlantRequestObject struct {
@@ -1026,15 +973,7 @@ type PutPlantResponseObject interface {
 type PutPlant200JSONResponse StoredPlant
 
 func (response PutPlant200JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 200, (*StoredPlant)(&response))
 }
 
 type PutPlant201ResponseHeaders struct {
@@ -1047,121 +986,57 @@ type PutPlant201JSONResponse struct {
 }
 
 func (response PutPlant201JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Location", fmt.Sprint(response.Headers.Location))
-	w.WriteHeader(201)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("Location", response.Headers.Location)
+	return WriteJSON(w, 201, &response.Body)
 }
 
 type PutPlant400JSONResponse Error
 
 func (response PutPlant400JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 400, (*Error)(&response))
 }
 
 type PutPlant401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response PutPlant401JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 401, &response.Body)
 }
 
 type PutPlant403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response PutPlant403JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(403)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 403, &response.Body)
 }
 
 type PutPlant412JSONResponse struct{ PreconditionFailedJSONResponse }
 
 func (response PutPlant412JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(412)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 412, (*Error)(&response.PreconditionFailedJSONResponse))
 }
 
 type PutPlant429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response PutPlant429JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(429)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 429, &response.Body)
 }
 
 type PutPlant500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response PutPlant500JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
 }
 
 type PutPlant503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response PutPlant503JSONResponse) VisitPutPlantResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 503, &response.Body)
 }
 
 type CreatePlantsRequestObject struct {
@@ -1175,152 +1050,103 @@ type CreatePlantsResponseObject interface {
 type CreatePlants200JSONResponse Plants
 
 func (response CreatePlants200JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(200)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 200, (*Plants)(&response))
 }
 
 type CreatePlants400JSONResponse Error
 
 func (response CreatePlants400JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(400)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 400, (*Error)(&response))
 }
 
 type CreatePlants401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response CreatePlants401JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(401)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 401, &response.Body)
 }
 
 type CreatePlants403JSONResponse struct{ ForbiddenJSONResponse }
 
 func (response CreatePlants403JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("WWW-Authenticate", fmt.Sprint(response.Headers.WWWAuthenticate))
-	w.WriteHeader(403)
-	_, err := buf.WriteTo(w)
-	return err
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 403, &response.Body)
 }
 
 type CreatePlants429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response CreatePlants429JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
 	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
 	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(429)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 429, &response.Body)
 }
 
 type CreatePlants500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response CreatePlants500JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(500)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
 }
 
 type CreatePlants503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response CreatePlants503JSONResponse) VisitCreatePlantsResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
-	w.WriteHeader(503)
-	_, err := buf.WriteTo(w)
-	return err
+	return WriteJSON(w, 503, &response.Body)
 }
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
+
 	// ListPlants List plants
 	// (GET /plants)
 	ListPlants(ctx context.Context, request ListPlantsRequestObject) (ListPlantsResponseObject, error)
+
 	// CreatePlant Create a plant
 	// (POST /plants)
 	CreatePlant(ctx context.Context, request CreatePlantRequestObject) (CreatePlantResponseObject, error)
+
 	// DeletePlant Delete a plant
 	// (DELETE /plants/{id})
 	DeletePlant(ctx context.Context, request DeletePlantRequestObject) (DeletePlantResponseObject, error)
+
 	// GetPlant Read a plant
 	// (GET /plants/{id})
 	GetPlant(ctx context.Context, request GetPlantRequestObject) (GetPlantResponseObject, error)
+
 	// PatchPlant Change a plant
 	// (PATCH /plants/{id})
 	PatchPlant(ctx context.Context, request PatchPlantRequestObject) (PatchPlantResponseObject, error)
+
 	// PutPlant Replace or create a plant
 	// (PUT /plants/{id})
 	PutPlant(ctx context.Context, request PutPlantRequestObject) (PutPlantResponseObject, error)
+
 	// CreatePlants Create many plants
 	// (POST /plants:batch)
 	CreatePlants(ctx context.Context, request CreatePlantsRequestObject) (CreatePlantsResponseObject, error)
 }
 
-// StrictHTTPServerOptions says who does what a strict handler does not.
+// StrictHTTPServerOptions has the functions that a strict handler calls.
 type StrictHTTPServerOptions struct {
-	// BindBody makes *into, of the type that the operation takes, what the
-	// body of the request says; nil: it is decoded by encoding/json.
+	// BindBody stores the body of the request in *into. Nil: encoding/json
+	// decodes it.
 	BindBody func(r *http.Request, into any) error
-	// RequestErrorHandlerFunc answers a request whose body cannot be bound;
-	// nil: 400 and the error.
+	// RequestErrorHandlerFunc responds to a request whose body cannot be bound.
+	// Nil: 400 with the error.
 	RequestErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
-	// ResponseErrorHandlerFunc answers a request that failed; nil: 500 and the
-	// error.
+	// ResponseErrorHandlerFunc responds to a request that failed. Nil: 500 with
+	// the error.
 	ResponseErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
 }
 
-// NewStrictHandler has requests answered by ssi.
+// NewStrictHandler returns handlers that call ssi.
 func NewStrictHandler(ssi StrictServerInterface) ServerInterface {
 	return NewStrictHandlerWithOptions(ssi, StrictHTTPServerOptions{})
 }
 
-// NewStrictHandlerWithOptions has requests answered by ssi.
+// NewStrictHandlerWithOptions returns handlers that call ssi.
 func NewStrictHandlerWithOptions(ssi StrictServerInterface, options StrictHTTPServerOptions) ServerInterface {
 	if options.BindBody == nil {
 		options.BindBody = runtime.BindJSONBody
@@ -1343,13 +1169,13 @@ type strictHandler struct {
 	options StrictHTTPServerOptions
 }
 
-// ListPlants has a request answered by the strict interface.
+// ListPlants calls the method of the strict interface and writes its response.
 func (sh *strictHandler) ListPlants(w http.ResponseWriter, r *http.Request, params ListPlantsParams) {
 	var request ListPlantsRequestObject
 	request.Params = params
 	response, err := sh.ssi.ListPlants(r.Context(), request)
 	if err == nil && response == nil {
-		err = errors.New("ListPlants returned no answer")
+		err = errors.New("ListPlants returned no response")
 	}
 	if err == nil {
 		err = response.VisitListPlantsResponse(w)
@@ -1359,7 +1185,7 @@ func (sh *strictHandler) ListPlants(w http.ResponseWriter, r *http.Request, para
 	}
 }
 
-// CreatePlant has a request answered by the strict interface.
+// CreatePlant calls the method of the strict interface and writes its response.
 func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantRequestObject
 	request.Body = new(CreatePlantJSONRequestBody)
@@ -1369,7 +1195,7 @@ func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 	}
 	response, err := sh.ssi.CreatePlant(r.Context(), request)
 	if err == nil && response == nil {
-		err = errors.New("CreatePlant returned no answer")
+		err = errors.New("CreatePlant returned no response")
 	}
 	if err == nil {
 		err = response.VisitCreatePlantResponse(w)
@@ -1379,14 +1205,14 @@ func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// DeletePlant has a request answered by the strict interface.
+// DeletePlant calls the method of the strict interface and writes its response.
 func (sh *strictHandler) DeletePlant(w http.ResponseWriter, r *http.Request, id int64, params DeletePlantParams) {
 	var request DeletePlantRequestObject
 	request.ID = id
 	request.Params = params
 	response, err := sh.ssi.DeletePlant(r.Context(), request)
 	if err == nil && response == nil {
-		err = errors.New("DeletePlant returned no answer")
+		err = errors.New("DeletePlant returned no response")
 	}
 	if err == nil {
 		err = response.VisitDeletePlantResponse(w)
@@ -1396,14 +1222,14 @@ func (sh *strictHandler) DeletePlant(w http.ResponseWriter, r *http.Request, id 
 	}
 }
 
-// GetPlant has a request answered by the strict interface.
+// GetPlant calls the method of the strict interface and writes its response.
 func (sh *strictHandler) GetPlant(w http.ResponseWriter, r *http.Request, id int64, params GetPlantParams) {
 	var request GetPlantRequestObject
 	request.ID = id
 	request.Params = params
 	response, err := sh.ssi.GetPlant(r.Context(), request)
 	if err == nil && response == nil {
-		err = errors.New("GetPlant returned no answer")
+		err = errors.New("GetPlant returned no response")
 	}
 	if err == nil {
 		err = response.VisitGetPlantResponse(w)
@@ -1413,7 +1239,7 @@ func (sh *strictHandler) GetPlant(w http.ResponseWriter, r *http.Request, id int
 	}
 }
 
-// PatchPlant has a request answered by the strict interface.
+// PatchPlant calls the method of the strict interface and writes its response.
 func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id int64, params PatchPlantParams) {
 	var request PatchPlantRequestObject
 	request.ID = id
@@ -1425,7 +1251,7 @@ func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id i
 	}
 	response, err := sh.ssi.PatchPlant(r.Context(), request)
 	if err == nil && response == nil {
-		err = errors.New("PatchPlant returned no answer")
+		err = errors.New("PatchPlant returned no response")
 	}
 	if err == nil {
 		err = response.VisitPatchPlantResponse(w)
@@ -1435,7 +1261,7 @@ func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id i
 	}
 }
 
-// PutPlant has a request answered by the strict interface.
+// PutPlant calls the method of the strict interface and writes its response.
 func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int64, params PutPlantParams) {
 	var request PutPlantRequestObject
 	request.ID = id
@@ -1447,7 +1273,7 @@ func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int
 	}
 	response, err := sh.ssi.PutPlant(r.Context(), request)
 	if err == nil && response == nil {
-		err = errors.New("PutPlant returned no answer")
+		err = errors.New("PutPlant returned no response")
 	}
 	if err == nil {
 		err = response.VisitPutPlantResponse(w)
@@ -1457,7 +1283,7 @@ func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int
 	}
 }
 
-// CreatePlants has a request answered by the strict interface.
+// CreatePlants calls the method of the strict interface and writes its response.
 func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantsRequestObject
 	request.Body = new(CreatePlantsJSONRequestBody)
@@ -1467,7 +1293,7 @@ func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
 	}
 	response, err := sh.ssi.CreatePlants(r.Context(), request)
 	if err == nil && response == nil {
-		err = errors.New("CreatePlants returned no answer")
+		err = errors.New("CreatePlants returned no response")
 	}
 	if err == nil {
 		err = response.VisitCreatePlantsResponse(w)

@@ -42,7 +42,7 @@ func (b *checkedBody) check(v validator, w http.ResponseWriter, r *http.Request,
 	if b.text, err = v.readBody(w, r, b.text[:0]); err != nil {
 		return err
 	}
-	if b.value, err = b.decode(b.text, schema.names); err != nil {
+	if b.value, err = b.decode(b.text); err != nil {
 		return fail(plantapi.CodeMalformedBody, "body is not one well-formed JSON value: "+err.Error())
 	}
 	if details := schema.violations(b.value, b.exact); len(details) > 0 {

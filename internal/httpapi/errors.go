@@ -1,15 +1,13 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -112,28 +110,13 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 	if status >= 500 {
 		body.RequestID = new(rec.requestID)
 	}
-	writeJSON(w, status, body)
+	_ = plantserver.WriteJSON(w, status, &body) // the client may have gone
 }
 
 // note counts a failure, and leaves it where observe finds it.
 func (fs failures) note(rec *responseRecorder, code plantapi.ErrorCode, err error) {
 	rec.code, rec.err = code, err
 	fs.counts.failures[code].Inc()
-}
-
-// writeJSON writes an answer of our own making; the generated code writes the
-// others.
-func writeJSON(w http.ResponseWriter, status int, body any) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(body); err != nil {
-		panic(err) // only types of our own come here
-	}
-	w.Header().Set("Content-Type", jsonType)
-	w.Header().Set("Content-Length", strconv.Itoa(buf.Len()))
-	w.WriteHeader(status)
-	_, _ = w.Write(buf.Bytes()) // the caller may have gone
 }
 
 // describe joins details into one sentence for people.

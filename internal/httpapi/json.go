@@ -25,14 +25,11 @@ var (
 	errJSONSyntax    = errors.New("syntax error")
 )
 
-// decoder decodes JSON, one text after the other. What it needs for that it
-// keeps, so that the next text finds it there.
+// decoder decodes one JSON text after the other, with the same buffers.
 type decoder struct {
 	input  bytes.Buffer
 	tokens jsontext.Decoder
-	names  map[string]string // of members that are expected, which need no copy of their own
-	spare  map[string]any    // an empty object, or nil
-	exact  bool              // every number so far is an int64
+	exact  bool // every number so far is an int64
 }
 
 // decode decodes exactly one JSON value (RFC 8259) and refuses what parsers
@@ -40,10 +37,10 @@ type decoder struct {
 // bytes. Objects become map[string]any, arrays []any. A number is an int64 if
 // it is written as an integer that fits, else a [json.Number]. Nothing of the
 // value is part of the text.
-func (d *decoder) decode(text []byte, names map[string]string) (any, error) {
+func (d *decoder) decode(text []byte) (any, error) {
 	d.input = *bytes.NewBuffer(text)
 	d.tokens.Reset(&d.input)
-	d.names, d.exact = names, true
+	d.exact = true
 	value, err := d.value()
 	if err != nil {
 		return nil, explainJSON(err, text)
@@ -52,17 +49,6 @@ func (d *decoder) decode(text []byte, names map[string]string) (any, error) {
 		return nil, fmt.Errorf("%w, at byte %d", errJSONTrailing, d.tokens.InputOffset())
 	}
 	return value, nil
-}
-
-// maxSpare is how many members an object may have had that is used again.
-const maxSpare = 16
-
-// takeBack uses an object again for the next text; nobody may know it any more.
-func (d *decoder) takeBack(value any) {
-	if object, ok := value.(map[string]any); ok && len(object) <= maxSpare {
-		clear(object)
-		d.spare = object
-	}
 }
 
 func (d *decoder) value() (any, error) {
@@ -103,20 +89,13 @@ func (d *decoder) array() (any, error) {
 }
 
 func (d *decoder) object() (any, error) {
-	object := d.spare
-	d.spare = nil
-	if object == nil {
-		object = map[string]any{}
-	}
+	object := map[string]any{}
 	for d.tokens.PeekKind() != '}' {
 		token, err := d.tokens.ReadToken()
 		if err != nil {
 			return nil, err
 		}
-		name, expected := d.names[token.String()]
-		if !expected {
-			name = token.String() // the token is void after the next read
-		}
+		name := token.String() // the token is void after the next read
 		if object[name], err = d.value(); err != nil {
 			return nil, err
 		}

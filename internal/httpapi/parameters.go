@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/go-chi/chi/v5"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
@@ -196,13 +197,12 @@ func canonicalInt(text string, schema *openapi3.Schema) (int64, bool) {
 // pathValue returns a path parameter as it was meant, and leaves it so for the
 // generated code. Chi has it as it was sent.
 func pathValue(r *http.Request, name string) string {
-	text := r.PathValue(name)
+	text := chi.URLParam(r, name)
 	if r.URL.RawPath == "" {
 		return text
 	}
 	if unescaped, err := url.PathUnescape(text); err == nil {
 		text = unescaped
-		r.SetPathValue(name, text)
 	}
 	return text
 }

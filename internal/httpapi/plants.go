@@ -25,7 +25,7 @@ func (s *server) CreatePlant(ctx context.Context, req plantserver.CreatePlantReq
 	if err := s.plants.Create(ctx, p); err != nil {
 		return nil, err
 	}
-	return createPlant200{
+	return plantserver.CreatePlant200JSONResponse{
 		Body:    toPlant(p),
 		Headers: plantserver.CreatePlant200ResponseHeaders{Location: s.location(p.ID)},
 	}, nil
@@ -63,7 +63,7 @@ func (s *server) ListPlants(ctx context.Context, req plantserver.ListPlantsReque
 	if err != nil {
 		return nil, err
 	}
-	answer := listPlants200{
+	answer := plantserver.ListPlants200JSONResponse{
 		Body:    make([]plantapi.StoredPlant, len(plants)), // never nil, which would be null
 		Headers: plantserver.ListPlants200ResponseHeaders{CacheControl: cacheControl},
 	}
@@ -86,7 +86,7 @@ func (s *server) GetPlant(ctx context.Context, req plantserver.GetPlantRequestOb
 			Headers: plantserver.GetPlant304ResponseHeaders{CacheControl: cacheControl, ETag: quoted(p.ETag)},
 		}, nil
 	}
-	return getPlant200{
+	return plantserver.GetPlant200JSONResponse{
 		Body:    toStoredPlant(p),
 		Headers: plantserver.GetPlant200ResponseHeaders{CacheControl: cacheControl, ETag: quoted(p.ETag)},
 	}, nil
@@ -103,12 +103,12 @@ func (s *server) PutPlant(ctx context.Context, req plantserver.PutPlantRequestOb
 		return nil, err
 	}
 	if created {
-		return putPlant201{
+		return plantserver.PutPlant201JSONResponse{
 			Body:    toStoredPlant(stored),
 			Headers: plantserver.PutPlant201ResponseHeaders{Location: s.location(stored.ID)},
 		}, nil
 	}
-	return putPlant200(toStoredPlant(stored)), nil
+	return plantserver.PutPlant200JSONResponse(toStoredPlant(stored)), nil
 }
 
 func (s *server) PatchPlant(ctx context.Context, req plantserver.PatchPlantRequestObject) (plantserver.PatchPlantResponseObject, error) {
@@ -117,7 +117,7 @@ func (s *server) PatchPlant(ctx context.Context, req plantserver.PatchPlantReque
 	if err != nil {
 		return nil, err
 	}
-	return patchPlant200{
+	return plantserver.PatchPlant200JSONResponse{
 		Body:    toStoredPlant(stored),
 		Headers: plantserver.PatchPlant200ResponseHeaders{ETag: quoted(stored.ETag)},
 	}, nil

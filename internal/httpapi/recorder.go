@@ -41,6 +41,7 @@ func (rec *responseRecorder) Write(b []byte) (int, error) {
 	if !rec.begun() {
 		rec.status = http.StatusOK // as in net/http
 	}
+	rec.list.made(cap(b)) // a response is encoded before it is written
 	n, err := writePaced(rec.ResponseWriter, b)
 	rec.bytes += int64(n)
 	if err != nil && rec.cut == nil {

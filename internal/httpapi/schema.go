@@ -17,22 +17,14 @@ import (
 // bodySchema is what the document says of a body of one media type.
 type bodySchema struct {
 	*openapi3.Schema
-	names   map[string]string                 // of all members that it knows, each by itself
 	options []openapi3.SchemaValidationOption // for [openapi3.Schema.VisitJSON]
 }
 
 func loadBodySchema(schema *openapi3.Schema) *bodySchema {
-	loaded := &bodySchema{
-		Schema:  schema,
-		names:   map[string]string{},
-		options: []openapi3.SchemaValidationOption{openapi3.FailFast()},
-	}
+	loaded := &bodySchema{Schema: schema, options: []openapi3.SchemaValidationOption{openapi3.FailFast()}}
 	readOnly := false
 	eachSchema(schema, map[*openapi3.Schema]bool{}, func(part *openapi3.Schema) {
 		readOnly = readOnly || part.ReadOnly
-		for name := range part.Properties {
-			loaded.names[name] = name
-		}
 	})
 	if readOnly { // elsewhere it makes no difference but takes its time
 		loaded.options = append(loaded.options, openapi3.VisitAsRequest())
