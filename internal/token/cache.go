@@ -13,48 +13,49 @@ import (
 )
 
 const (
-	// CacheTTL is how long a [Verifier] believes an answer of the store,
-	// counted from the question. A change is obeyed everywhere within a second;
-	// this is half of it.
+	// CacheTTL is how long a [Verifier] uses a result of the store, counted from
+	// the start of the lookup. A change of a token takes effect on every server
+	// within a second; this is half of it.
 	CacheTTL = 500 * time.Millisecond
 
-	// lookupTime is how long the store may take over an answer. It does not
-	// depend on who asked first and may have gone since.
+	// lookupTime is how long a lookup may take, including the wait for its turn.
+	// The request that started it may end before: other requests wait for the
+	// same lookup.
 	lookupTime = 5 * time.Second
 
-	// A cache holds at most twice as many answers of each kind, some 400 bytes
-	// each. They are apart, so that no flood of unknown ids drives out the
-	// tokens that exist.
+	// A cache has at most twice this number of tokens and of unknown IDs, about
+	// 400 bytes each. They are separate, so that a flood of unknown IDs does not
+	// evict the tokens.
 	maxFound   = 8192
 	maxMissing = 4096
 
-	// maxLookups is how many ids the store is asked about at one time, so that a
+	// maxLookups is the maximum number of lookups at the same time, so that a
 	// flood of unknown tokens leaves connections to the store for other requests.
-	// Tokens in use are not counted.
+	// Tokens that are in the cache, even if expired there, are not counted.
 	maxLookups = 4
 )
 
-// lookup is what the store said about one id. A token that does not exist is
-// the zero Token, which accepts no secret: from here on it is treated, and
-// timed, like any other that is not in force.
+// lookup is a read of one token from the store. If the token does not exist, it
+// is the zero Token, which accepts no secret: so it is handled, and takes the same
+// time, as a token that is expired or revoked.
 type lookup struct {
 	began time.Time
-	done  chan struct{} // closed once token and err are there
+	done  chan struct{} // closed when token and err are set
 	token Token
 	err   error
 }
 
 func (l *lookup) fresh(now time.Time) bool { return now.Sub(l.began) < CacheTTL }
 
-// cache asks the store for tokens and remembers its answers for CacheTTL.
-// Questions about one id at one time become one.
+// cache reads tokens from the store and keeps them for CacheTTL. Concurrent
+// lookups of the same ID become one.
 type cache struct {
 	store          Store
 	mu             sync.RWMutex
 	found, missing recent
 	pending        map[string]*lookup
 
-	hits, misses atomic.Uint64 // how often the store was not, and was, asked
+	hits, misses atomic.Uint64 // lookups without and with a read of the store
 	lookups      *semaphore.Weighted
 }
 
@@ -68,12 +69,12 @@ func newCache(store Store) cache {
 	}
 }
 
-// metrics are the numbers of look-ups and of entries.
+// metrics returns the numbers of lookups and of entries.
 func (c *cache) metrics() []prometheus.Collector {
 	lookups := func(result string, n *atomic.Uint64) prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name:        "plantstore_token_cache_lookups_total",
-			Help:        "Tokens that were looked up: a hit is in the cache or being read, a miss reads the store.",
+			Help:        "Lookups of tokens by result: a hit is cached or already being read, a miss reads the store.",
 			ConstLabels: prometheus.Labels{"result": result},
 		}, func() float64 { return float64(n.Load()) })
 	}
@@ -82,7 +83,7 @@ func (c *cache) metrics() []prometheus.Collector {
 		lookups("miss", &c.misses),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "plantstore_token_cache_entries",
-			Help: "Tokens in the cache, unknown ones included.",
+			Help: "Tokens in the cache, including unknown ones.",
 		}, func() float64 {
 			c.mu.RLock()
 			defer c.mu.RUnlock()
@@ -91,8 +92,7 @@ func (c *cache) metrics() []prometheus.Collector {
 	}
 }
 
-// lookUp returns what the store says, or said less than CacheTTL before now,
-// about an id.
+// lookUp returns the lookup of an ID, from the cache or from the store.
 func (c *cache) lookUp(ctx context.Context, id string, now time.Time) (*lookup, error) {
 	c.mu.RLock()
 	l := c.cached(id, now)
@@ -105,7 +105,7 @@ func (c *cache) lookUp(ctx context.Context, id string, now time.Time) (*lookup, 
 		return nil, err
 	}
 	c.mu.Lock()
-	if l = c.cached(id, now); l != nil { // meanwhile
+	if l = c.cached(id, now); l != nil { // it was stored while this call waited for the lock
 		c.mu.Unlock()
 		c.hits.Add(1)
 		return l, nil
@@ -120,20 +120,20 @@ func (c *cache) lookUp(ctx context.Context, id string, now time.Time) (*lookup, 
 			return nil, ctx.Err()
 		}
 	}
-	id = strings.Clone(id) // it is part of a whole Authorization header
+	id = strings.Clone(id) // otherwise the map would keep the whole Authorization header
 	l = &lookup{began: now, done: make(chan struct{}), err: ErrUnavailable}
 	c.pending[id] = l
 	inUse := c.found.has(id)
 	c.mu.Unlock()
 	c.misses.Add(1)
-	c.ask(ctx, id, l, inUse)
+	c.fetch(ctx, id, l, inUse)
 	return l, l.err
 }
 
-// ask has l answered by the store and remembers the answer. Ids that are not in
-// use wait in order for one of maxLookups.
-func (c *cache) ask(ctx context.Context, id string, l *lookup, inUse bool) {
-	defer func() { // also if the store panics: others wait
+// fetch reads the token of l from the store and caches it. IDs that are not in use
+// wait, in order, for one of maxLookups.
+func (c *cache) fetch(ctx context.Context, id string, l *lookup, inUse bool) {
+	defer func() { // also if the store panics, because other requests wait for l
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.pending[id] == l {
@@ -159,7 +159,8 @@ func (c *cache) ask(ctx context.Context, id string, l *lookup, inUse bool) {
 	l.token, l.err = c.store.Token(ctx, id)
 }
 
-// cached returns a fresh answer, or nil. The caller holds mu.
+// cached returns a lookup that is not older than CacheTTL, or nil. The caller
+// holds mu.
 func (c *cache) cached(id string, now time.Time) *lookup {
 	if l := c.found.get(id, now); l != nil {
 		return l
@@ -167,8 +168,9 @@ func (c *cache) cached(id string, now time.Time) *lookup {
 	return c.missing.get(id, now)
 }
 
-// recent holds lookups of the last CacheTTL, and at most twice as many as
-// its limit: when the young ones are that many or that old, the old ones go.
+// recent has the lookups of the last CacheTTL, at most twice as many as its limit.
+// When there are limit young ones, or the first of them is older than CacheTTL,
+// they become the old ones, and the old ones are dropped.
 type recent struct {
 	limit      int
 	young, old map[string]*lookup
@@ -188,7 +190,7 @@ func (r *recent) get(id string, now time.Time) *lookup {
 
 func (r *recent) size() int { return len(r.young) + len(r.old) }
 
-// has reports whether there is an answer, fresh or not.
+// has reports whether there is a lookup of the ID, whatever its age.
 func (r *recent) has(id string) bool { return r.young[id] != nil || r.old[id] != nil }
 
 func (r *recent) put(id string, l *lookup) {

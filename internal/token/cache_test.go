@@ -11,8 +11,8 @@ import (
 	"github.com/plantstore/plantstore/internal/metricstest"
 )
 
-// onlyOne is a store with one token. A real store cannot stand here: it imports
-// this package, and how much is remembered is seen only from within.
+// onlyOne is a store with one token. This test cannot use a real store, because
+// the stores import this package and the size of the cache is not exported.
 type onlyOne struct {
 	Store
 	id      string
@@ -27,8 +27,8 @@ func (s *onlyOne) Token(_ context.Context, id string) (Token, error) {
 	return Token{ID: id}, nil
 }
 
-// A flood of unknown ids takes a bounded amount of memory and does not make the
-// tokens that exist any slower.
+// A flood of unknown IDs takes a bounded amount of memory and does not evict the
+// tokens that exist.
 func TestFloodOfUnknownTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &onlyOne{id: "the one"}
@@ -43,28 +43,27 @@ func TestFloodOfUnknownTokens(t *testing.T) {
 			look(fmt.Sprint("unknown ", i))
 		}
 		if got := len(c.missing.young) + len(c.missing.old); got > 2*maxMissing {
-			t.Errorf("remembers %d unknown ids, want at most %d", got, 2*maxMissing)
+			t.Errorf("the cache has %d unknown ids, want at most %d", got, 2*maxMissing)
 		}
 		if len(c.pending) != 0 {
-			t.Errorf("%d look-ups are still under way", len(c.pending))
+			t.Errorf("%d lookups are still in progress", len(c.pending))
 		}
 		asked := store.lookups
 		look(store.id)
 		look(fmt.Sprint("unknown ", 20*maxMissing-1))
 		if store.lookups != asked {
-			t.Error("the flood made the store be asked again about a token that exists, or about the latest unknown one")
+			t.Error("after the flood the cache lacks a token that exists, or the latest unknown one")
 		}
 		time.Sleep(CacheTTL)
 		look("another")
 		time.Sleep(CacheTTL)
 		look("yet another")
 		if got := len(c.missing.young) + len(c.missing.old); got != 2 {
-			t.Errorf("a second after the flood %d unknown ids are remembered, want 2", got)
+			t.Errorf("a second after the flood the cache has %d unknown ids, want 2", got)
 		}
 	})
 }
 
-// What the store need not be asked is a hit.
 func TestCacheMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &onlyOne{id: "the one"}

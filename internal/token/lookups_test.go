@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// slowStore takes a second over each question and counts those that wait for an
-// answer at one time. It has the tokens that it was given.
+// slowStore has the given tokens. Each lookup takes a second; it counts them, and
+// the maximum at the same time.
 type slowStore struct {
 	Store
 	tokens             map[string]Token
@@ -36,8 +36,8 @@ func (s *slowStore) Token(ctx context.Context, id string) (Token, error) {
 
 func (*slowStore) TouchTokens(context.Context, map[string]time.Time) error { return nil }
 
-// Unknown tokens are looked up in order and only so many at one time; a good
-// token among them is served after its turn, and one in use at once.
+// Unknown tokens are looked up in order, and at most four at the same time. A valid
+// token that is not cached waits for its turn; one that is in use does not wait.
 func TestLookupsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inUse, inUseText := New("in use", []Scope{Read}, time.Hour)
@@ -64,28 +64,27 @@ func TestLookupsAreBounded(t *testing.T) {
 					t.Errorf("%s took %v, want %v", what, took, takes)
 				}
 			})
-			synctest.Wait() // so that they queue in this order
+			synctest.Wait() // so that the lookups queue in this order
 		}
 		const most = 4 // as cmd/plantstore/README.md says
 		for i := range 2 * most {
 			_, unknown := New("unknown", nil, 0)
 			verify(fmt.Sprint("unknown ", i), unknown, ErrInvalid, time.Duration(1+i/most)*time.Second)
 		}
-		verify("a good token behind them", freshText, nil, 3*time.Second)
-		verify("a good token in use", inUseText, nil, time.Second)
+		verify("a valid token behind them", freshText, nil, 3*time.Second)
+		verify("a valid token in use", inUseText, nil, time.Second)
 		verify("no token", "pst_nonsense", ErrInvalid, 0)
 		if got := store.atOnce.Load(); got != most+1 {
-			t.Errorf("%d questions at one time, want %d, and one for the token in use", got, most)
+			t.Errorf("%d lookups at the same time, want %d, and one for the token in use", got, most)
 		}
 		wg.Wait()
 		if got, want := store.asked.Load(), int64(2*most+3); got != want {
-			t.Errorf("the store was asked %d times, want %d", got, want)
+			t.Errorf("the store had %d lookups, want %d", got, want)
 		}
 	})
 }
 
-// A token does not wait for its turn longer than for a store that does not
-// answer.
+// The wait for a turn is bounded by lookupTime, as the lookup itself is.
 func TestLookupTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, err := NewVerifier(&slowStore{}, "")
@@ -94,7 +93,7 @@ func TestLookupTimesOut(t *testing.T) {
 		}
 		defer v.Close()
 		if !v.cache.lookups.TryAcquire(maxLookups) {
-			t.Fatal("look-ups are under way")
+			t.Fatal("lookups are in progress")
 		}
 		_, text := New("n", nil, 0)
 		began := time.Now()

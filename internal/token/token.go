@@ -1,18 +1,17 @@
-// Package token says what a bearer token is and what a store of them promises.
+// Package token defines bearer tokens and the interface of their store.
 //
-// A token is a line of text that starts with "pst_", so that people and secret
-// scanners recognise it:
+// The text of a token starts with "pst_", so that people and secret scanners
+// recognise it:
 //
 //	pst_ + public id + secret + checksum
 //
-// The public id finds the stored [Token]; of the secret only a SHA-256 is ever
-// stored, so a stolen database opens no door (256 random bits need no slow
-// hash). The checksum tells a typing mistake from a wrong token without asking
-// the store.
+// The public ID finds the stored [Token]. Only the SHA-256 of the secret is stored,
+// so a stolen database grants no access; a secret of 256 random bits needs no slow
+// hash. The checksum detects a typing mistake without a lookup in the store.
 //
-// Who is calling is asked by every request, so a [Verifier] stands between the
-// requests and the [Store]: it believes an answer for half a second, and notes
-// last uses in the background.
+// Every request has a token to verify. A [Verifier] does so with a cache of the
+// [Store] that keeps a token for half a second, and writes the times of last use
+// in the background.
 package token
 
 import (
@@ -29,20 +28,20 @@ import (
 	"time"
 )
 
-// Scope is something a token allows its bearer to do.
+// Scope is a permission of a token.
 type Scope string
 
-// The scopes that exist. An operation of the document names the one it needs
-// as x-required-scope.
+// The scopes. Each operation in api/openapi.yaml declares the scope that it
+// requires as x-required-scope.
 const (
 	Read  Scope = "read"
 	Write Scope = "write"
 )
 
-// Valid reports whether s is a scope that exists.
+// Valid reports whether s is one of the scopes.
 func (s Scope) Valid() bool { return s == Read || s == Write }
 
-// JoinScopes writes scopes as one text; stores keep them with spaces between.
+// JoinScopes returns the scopes as one text. The stores separate them by spaces.
 func JoinScopes(scopes []Scope, separator string) string {
 	texts := make([]string, len(scopes))
 	for i, s := range scopes {
@@ -51,7 +50,7 @@ func JoinScopes(scopes []Scope, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-// SplitScopes reads what JoinScopes wrote with spaces.
+// SplitScopes returns the scopes in a text that separates them by spaces.
 func SplitScopes(text string) []Scope {
 	var scopes []Scope
 	for _, s := range strings.Fields(text) {
@@ -60,8 +59,8 @@ func SplitScopes(text string) []Scope {
 	return scopes
 }
 
-// Token is a bearer token as the store keeps it; it cannot be turned back into
-// the text that the bearer has.
+// Token is a bearer token in the store. The text of the token cannot be derived
+// from it.
 type Token struct {
 	ID         string // public
 	Name       string // for people
@@ -72,7 +71,7 @@ type Token struct {
 	RevokedAt  time.Time // zero: not revoked
 	LastUsedAt time.Time // zero: never; see [TouchInterval]
 
-	// The secret before the last rotation works until then; zero: there is none.
+	// The secret before the last rotation, and when it stops working; zero: none.
 	OldSecretHash  [sha256.Size]byte
 	OldSecretUntil time.Time
 }
@@ -80,13 +79,13 @@ type Token struct {
 // Allows reports whether t has the given scope.
 func (t Token) Allows(s Scope) bool { return slices.Contains(t.Scopes, s) }
 
-// InForce reports whether t is neither revoked nor, at the given time, expired.
+// InForce reports whether t is neither revoked nor expired at the given time.
 func (t Token) InForce(now time.Time) bool {
 	return t.RevokedAt.IsZero() && (t.ExpiresAt.IsZero() || now.Before(t.ExpiresAt))
 }
 
-// accepts reports whether the secret is one of t's and t is in force at the
-// given time. It takes the same time whatever is wrong.
+// accepts reports whether the secret belongs to t and t is in force at the given
+// time. It takes the same time whether or not the secret is right.
 func (t *Token) accepts(secret string, now time.Time) bool {
 	hash := hashOf(secret)
 	current := subtle.ConstantTimeCompare(hash[:], t.SecretHash[:]) == 1
@@ -94,7 +93,7 @@ func (t *Token) accepts(secret string, now time.Time) bool {
 	return (current || old && now.Before(t.OldSecretUntil)) && t.InForce(now)
 }
 
-// Renew sets the end of t to the given time from now, or to never if that is 0.
+// Renew makes t expire after the given lifetime, or never if it is 0.
 func (t *Token) Renew(now time.Time, lifetime time.Duration) {
 	t.ExpiresAt = time.Time{}
 	if lifetime != 0 {
@@ -102,18 +101,19 @@ func (t *Token) Renew(now time.Time, lifetime time.Duration) {
 	}
 }
 
-// Revoke ends t for good. The time of a revocation never changes afterwards.
+// Revoke revokes t. A token that is revoked already keeps its time of revocation.
 func (t *Token) Revoke(now time.Time) {
 	if t.RevokedAt.IsZero() {
 		t.RevokedAt = now
 	}
 }
 
-// Rotate gives t a new secret and returns the new text for the bearer. The
-// secret before works until the grace is over or t, as it is now, expires; with
-// no grace it and any older one end at once. A token that is not in force is
-// [ErrNotInForce], and one whose last grace is not over [ErrInGrace]: there are
-// never three secrets, and none ends sooner than its bearer was promised.
+// Rotate gives t a new secret and returns the new text of the token. The old secret
+// works until the end of the grace period, or until t expires if that is sooner;
+// without a grace period, all old secrets stop working at once. Rotate returns
+// [ErrNotInForce] if t is revoked or expired, and [ErrInGrace] if the grace period
+// of the last rotation is not over: a token never has three secrets, and no old
+// secret stops working before the end of its grace period.
 func (t *Token) Rotate(now time.Time, grace time.Duration) (text string, err error) {
 	if !t.InForce(now) {
 		return "", ErrNotInForce
@@ -133,37 +133,38 @@ func (t *Token) Rotate(now time.Time, grace time.Duration) (text string, err err
 	return textOf(t.ID, secret), nil
 }
 
-// TouchInterval is how exactly a store knows when a token was last used.
+// TouchInterval is the precision of the time when a token was last used.
 const TouchInterval = time.Minute
 
-// Store keeps tokens. Its methods may be called from any number of goroutines,
-// and any number of programs may use what it keeps. It keeps times to the
-// microsecond, in UTC.
+// Store stores tokens. Its methods may be called from any number of goroutines, and
+// any number of processes may use the same data. Times are stored in microseconds
+// and returned in UTC.
 type Store interface {
-	// CreateToken stores t durably. Its ID must be new.
+	// CreateToken stores t durably. It returns an error if the ID is in use.
 	CreateToken(ctx context.Context, t Token) error
 
 	// Token returns the token with the given ID, or [ErrNotFound].
 	Token(ctx context.Context, id string) (Token, error)
 
-	// Tokens returns every token, the oldest first.
+	// Tokens returns all tokens, oldest first.
 	Tokens(ctx context.Context) ([]Token, error)
 
-	// UpdateToken stores durably what change makes of the token with the given
-	// ID, or returns [ErrNotFound]. No other update comes between. If change
-	// fails, nothing is changed and UpdateToken returns its error. Change may
-	// be called more than once, each time with the token as it is stored; what
-	// it does to ID, CreatedAt and LastUsedAt is ignored.
+	// UpdateToken applies change to the token with the given ID and stores it
+	// durably, or returns [ErrNotFound]. Updates of the same token run one after
+	// the other. If change returns an error, the token is not changed and
+	// UpdateToken returns that error. Change may be called more than once, each
+	// time with the stored token. Its changes of ID, CreatedAt and LastUsedAt are
+	// ignored.
 	UpdateToken(ctx context.Context, id string, change func(t *Token) error) error
 
-	// TouchTokens notes when tokens were last used, by ID. A time that is not
-	// at least [TouchInterval] later than the one stored is ignored, so that a
-	// token in steady use is written once a minute however many programs
-	// verify it; so is an ID that is unknown.
+	// TouchTokens stores when tokens were last used, by ID. A time less than
+	// [TouchInterval] after the stored one is ignored, so that a token in
+	// constant use is written once a minute even if many processes verify it. An
+	// unknown ID is ignored too.
 	TouchTokens(ctx context.Context, used map[string]time.Time) error
 }
 
-// ErrNotFound means that no token has the ID asked for.
+// ErrNotFound means that there is no token with the given ID.
 var ErrNotFound = errors.New("no such token")
 
 // ErrNotInForce means that a token is expired or revoked.
@@ -173,11 +174,11 @@ var ErrNotInForce = errors.New("token is expired or revoked")
 // works.
 var ErrInGrace = errors.New("the secret before the last rotation still works")
 
-// ErrUnavailable means that the store cannot answer now.
+// ErrUnavailable means that the store is temporarily not available.
 var ErrUnavailable = errors.New("token store not available")
 
-// The parts of a token's text. Base 62 needs 43 digits for 256 bits and 6 for
-// the 32 of a CRC; 12 digits of id (71 bits) never meet twice.
+// The parts of a token's text. In base 62, 256 bits need 43 digits and the 32 bits
+// of a CRC need 6. IDs of 12 random digits (71 bits) do not collide in practice.
 const (
 	prefix      = "pst_"
 	idLen       = 12
@@ -188,9 +189,8 @@ const (
 	digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// New makes a token that expires after the given time, or never if that is 0.
-// It returns what the store keeps and the text for the bearer, which nobody
-// can be shown again.
+// New returns a new token that expires after the given lifetime, or never if it is
+// 0, and its text, which cannot be derived from the token later.
 func New(name string, scopes []Scope, lifetime time.Duration) (t Token, text string) {
 	id, secret := randomDigits(idLen), randomDigits(secretLen)
 	t = Token{
@@ -204,21 +204,20 @@ func New(name string, scopes []Scope, lifetime time.Duration) (t Token, text str
 	return t, textOf(id, secret)
 }
 
-// hashOf is the SHA-256 of s. No text of ours is longer than its buffer, so that
-// hashing one allocates nothing.
+// hashOf returns the SHA-256 of s. The buffer is longer than the text of a token,
+// so that hashing one does not allocate.
 func hashOf(s string) [sha256.Size]byte {
 	var buf [2 * textLen]byte
 	return sha256.Sum256(append(buf[:0], s...))
 }
 
-// textOf is what the bearer of a token is given.
+// textOf returns the text of a token.
 func textOf(id, secret string) string {
 	sum := checksum(id + secret)
 	return prefix + id + secret + string(sum[:])
 }
 
-// parse takes a token's text apart. It reports false for anything that New
-// cannot have made.
+// parse splits the text of a token. It returns false if New cannot have made it.
 func parse(text string) (id, secret string, ok bool) {
 	if len(text) != textLen || !strings.HasPrefix(text, prefix) {
 		return "", "", false
@@ -230,21 +229,21 @@ func parse(text string) (id, secret string, ok bool) {
 	return body[:idLen], body[idLen:], true
 }
 
-// texts matches a token and what is left of one that was cut.
+// texts matches tokens, also truncated ones.
 var texts = regexp.MustCompile(prefix + `[0-9A-Za-z]{20,}`)
 
-// Redact returns s with every token in it made useless, for logs and messages
-// that quote what somebody typed. One of them is the static token, if there is
-// one; a text that is too short for a static token is ignored.
+// Redact returns s with every token in it replaced, for logs and messages that
+// quote input. Static is the static token; it is ignored if it is too short to be
+// one.
 func Redact(s, static string) string {
-	if strings.Contains(s, prefix) { // nearly never, so that there is nothing to allocate
+	if strings.Contains(s, prefix) { // rare; the regular expression allocates
 		s = texts.ReplaceAllLiteralString(s, prefix+"…")
 	}
 	if len(static) < minStaticLen || len(s) < len(static) {
 		return s
 	}
 	// A client can send guesses and measure the time. With strings.Contains, the
-	// time would depend on how many characters of a guess are right.
+	// time would depend on the number of correct characters in a guess.
 	var redacted []byte
 	copied := 0
 	for i := 0; i+len(static) <= len(s); i++ {
@@ -260,7 +259,7 @@ func Redact(s, static string) string {
 	return string(append(redacted, s[copied:]...))
 }
 
-// checksum is the CRC-32 (IEEE) of s in base 62.
+// checksum returns the CRC-32 (IEEE) of s in base 62.
 func checksum(s string) (sum [checksumLen]byte) {
 	n := crc32.ChecksumIEEE([]byte(s))
 	for i := checksumLen - 1; i >= 0; i-- {
@@ -270,7 +269,7 @@ func checksum(s string) (sum [checksumLen]byte) {
 	return sum
 }
 
-// randomDigits returns n base-62 digits, each of them equally likely.
+// randomDigits returns n random base-62 digits, all equally likely.
 func randomDigits(n int) string {
 	limit := new(big.Int).Exp(big.NewInt(62), big.NewInt(int64(n)), nil)
 	v, err := rand.Int(rand.Reader, limit)

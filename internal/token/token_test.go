@@ -28,12 +28,12 @@ func TestParseRefusesTypingMistakes(t *testing.T) {
 		typo := []byte(text)
 		typo[i] ^= 1
 		if _, _, ok := parse(string(typo)); ok {
-			t.Errorf("parse took a token with byte %d changed", i)
+			t.Errorf("parse accepted a token with byte %d changed", i)
 		}
 	}
 	for _, bad := range []string{"", "pst_", text[:len(text)-1], text + "0", " " + text} {
 		if _, _, ok := parse(bad); ok {
-			t.Errorf("parse(%q) took it", bad)
+			t.Errorf("parse(%q) accepted it", bad)
 		}
 	}
 }
@@ -137,6 +137,6 @@ func TestRedact(t *testing.T) {
 		}
 	}
 	if got := Redact("a message", "e"); got != "a message" {
-		t.Errorf("a text that is too short for a token was redacted: %q", got)
+		t.Errorf("a text that is too short for a static token was redacted: %q", got)
 	}
 }

@@ -7,30 +7,30 @@ import (
 )
 
 const (
-	// gatherTime is how long uses are gathered before they are written, so
-	// that many tokens share a write.
-	gatherTime = time.Second
+	// batchTime is how long uses are collected before they are written, so that
+	// many tokens share a write.
+	batchTime = time.Second
 
-	// touchTime is how long the store may take to write them.
+	// touchTime is how long a write may take.
 	touchTime = 10 * time.Second
 )
 
-// uses writes down when tokens were used, never on the time of a request. A
-// write that fails is not repeated: the store still has the old time, so the
-// next use of the token is noted again.
+// uses writes the times when tokens were used, in the background, so that no
+// request waits for it. A write that fails is not retried: the store still has the
+// old time, so the next use of the token is recorded again.
 type uses struct {
 	store   Store
 	closing chan struct{}
 	writers sync.WaitGroup
 
 	mu      sync.Mutex
-	last    map[string]time.Time // not written yet; nil: nobody is about to write
+	last    map[string]time.Time // not written yet; nil: no write is scheduled
 	closed  bool
 	lastErr error // of the latest write
 }
 
-// note has the use of a token written down soon.
-func (u *uses) note(id string, at time.Time) {
+// record schedules a write of the use of a token.
+func (u *uses) record(id string, at time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.closed {
@@ -43,9 +43,9 @@ func (u *uses) note(id string, at time.Time) {
 	u.last[id] = at
 }
 
-// write waits for more uses and then writes them all.
+// write waits for more uses for up to batchTime and writes all of them.
 func (u *uses) write() {
-	timer := time.NewTimer(gatherTime)
+	timer := time.NewTimer(batchTime)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

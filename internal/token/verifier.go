@@ -11,15 +11,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// ErrInvalid means that a text is not a token in force: it is unknown,
-// malformed, expired or revoked. Which of them nobody outside is told.
+// ErrInvalid means that a token is unknown, malformed, expired or revoked. Clients
+// are not told which.
 var ErrInvalid = errors.New("credentials not valid")
 
-// minStaticLen is the shortest token that a person may choose.
+// minStaticLen is the minimum length of a static token.
 const minStaticLen = 16
 
-// Verifier tells whose a token is. It asks the store about a token at most twice
-// a second, and notes in the background when tokens are used.
+// Verifier verifies tokens. It reads a token from the store at most twice a second,
+// and writes in the background when tokens were used.
 type Verifier struct {
 	static    *Token // nil: there is none
 	text      string // of the static token, for Redact
@@ -28,10 +28,10 @@ type Verifier struct {
 	uses      uses
 }
 
-// NewVerifier returns a Verifier over the tokens of a store and, unless it is
-// empty, one static token with every scope, as containers and tests want it. It
-// refuses a static token that is easily guessed or that no Authorization header
-// can carry. Close the Verifier before the store.
+// NewVerifier returns a Verifier of the tokens in a store and of a static token
+// with every scope, which containers and tests use; "" means none. It returns an
+// error if the static token is too short, or cannot be sent in an Authorization
+// header. Close the Verifier before the store.
 func NewVerifier(store Store, static string) (*Verifier, error) {
 	v := &Verifier{cache: newCache(store), uses: uses{store: store, closing: make(chan struct{})}}
 	if err := CheckStatic(static); err != nil || static == "" {
@@ -42,24 +42,24 @@ func NewVerifier(store Store, static string) (*Verifier, error) {
 	return v, nil
 }
 
-// CheckStatic returns the error that [NewVerifier] has for a static token.
+// CheckStatic returns the error of [NewVerifier] for a static token, or nil.
 func CheckStatic(static string) error {
 	if static == "" {
 		return nil
 	}
 	if len(static) < minStaticLen {
-		return fmt.Errorf("a static token needs at least %d characters, this one has %d", minStaticLen, len(static))
+		return fmt.Errorf("a static token must have at least %d characters, got %d", minStaticLen, len(static))
 	}
 	if !isB64Token(static) {
-		return errors.New(`a static token may hold letters, digits and -._~+/ only, with = at its end`)
+		return errors.New(`a static token may contain only letters, digits and -._~+/, with = at its end`)
 	}
 	return nil
 }
 
-// Verify returns the token whose text this is, or [ErrInvalid] if there is no
-// such token or it is not in force. Any other error is the store's. A token that
-// was found lately is verified at once; others wait in order, so that a flood of
-// unknown tokens keeps few connections to the store busy.
+// Verify returns the token with the given text, or [ErrInvalid] if there is none or
+// it is not in force. Any other error comes from the store. A token that is in use
+// is verified at once; others wait for their turn, so that a flood of unknown
+// tokens keeps few connections to the store busy.
 func (v *Verifier) Verify(ctx context.Context, text string) (Token, error) {
 	if v.static != nil {
 		hash := hashOf(text)
@@ -86,34 +86,33 @@ func (v *Verifier) Verify(ctx context.Context, text string) (Token, error) {
 		return Token{}, ErrInvalid
 	}
 	if now.Sub(l.token.LastUsedAt) >= TouchInterval {
-		v.uses.note(l.token.ID, now)
+		v.uses.record(l.token.ID, now)
 	}
 	return l.token, nil
 }
 
-// Temporary makes a token with every scope that only v accepts, and returns its
-// text. Nothing is stored, so the token ends with the process, or when lifetime is
-// over. It must be called before the first Verify; a second call replaces the token.
+// Temporary creates a token with every scope that only v accepts, and returns its
+// text. It is not stored, so it is valid until the process ends or its lifetime is
+// over. Call Temporary before the first Verify; a second call replaces the token.
 func (v *Verifier) Temporary(name string, lifetime time.Duration) (text string) {
 	v.temporary, text = New(name, []Scope{Read, Write}, lifetime)
 	return text
 }
 
-// Redact returns s with every token in it made useless, the static token
-// included, for logs and messages that quote what somebody typed.
+// Redact returns s with every token in it replaced, including the static token, for
+// logs and messages that quote input.
 func (v *Verifier) Redact(s string) string { return Redact(s, v.text) }
 
-// Metrics tells how often the store was asked for a token, and how many tokens
-// the cache has.
+// Metrics returns the metrics of the cache.
 func (v *Verifier) Metrics() []prometheus.Collector { return v.cache.metrics() }
 
-// Close writes down the last uses that are not written yet and returns the
-// error of doing so. Tokens may still be verified while it runs and after it,
-// but their use is not noted any more.
+// Close writes the uses that are not written yet and returns the error of the last
+// write. Tokens can still be verified during and after Close, but their use is no
+// longer recorded.
 func (v *Verifier) Close() error { return v.uses.close() }
 
-// isB64Token reports whether s is a b64token (RFC 6750, section 2.1), which is
-// all that may follow "Bearer " in an Authorization header.
+// isB64Token reports whether s is a b64token (RFC 6750, section 2.1), the only form
+// that may follow "Bearer " in an Authorization header.
 func isB64Token(s string) bool {
 	body := strings.TrimRight(s, "=")
 	if body == "" {

@@ -65,7 +65,7 @@ func TestVerifyReturnsToken(t *testing.T) {
 	}
 }
 
-// A store that cannot answer says nothing about the token.
+// If the store fails, Verify returns its error and not ErrInvalid.
 func TestVerifyStoreError(t *testing.T) {
 	_, text := token.New("n", nil, 0)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -111,7 +111,7 @@ func TestStaticToken(t *testing.T) {
 	}
 }
 
-// watched is a real store that counts what it is asked, takes its time and
+// watched is a real store that counts lookups and writes, delays lookups and
 // fails on demand.
 type watched struct {
 	token.Store
@@ -161,15 +161,15 @@ func TestVerifyReadsStoreTwiceASecond(t *testing.T) {
 					time.Sleep(time.Millisecond)
 				}
 				if got := store.lookups.Load(); got != c.want {
-					t.Errorf("1000 verifications in a second asked the store %d times, want %d", got, c.want)
+					t.Errorf("1000 verifications in a second took %d lookups in the store, want %d", got, c.want)
 				}
 			})
 		})
 	}
 }
 
-// Many first requests with one token ask once. That the first of them hangs up
-// is nothing to the others.
+// Concurrent first requests with one token share a lookup, also when the client of
+// the first one disconnects.
 func TestConcurrentVerifyReadsStoreOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{Store: open(t), delay: 100 * time.Millisecond}
@@ -189,17 +189,17 @@ func TestConcurrentVerifyReadsStoreOnce(t *testing.T) {
 		impatient, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		if _, err := v.Verify(impatient, text); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a caller who waits no longer is told %v", err)
+			t.Errorf("after the deadline of its context Verify = %v", err)
 		}
 		hangUp()
 		wg.Wait()
 		if got := store.lookups.Load(); got != 1 {
-			t.Errorf("1000 first requests asked the store %d times", got)
+			t.Errorf("1000 first requests took %d lookups in the store, want 1", got)
 		}
 	})
 }
 
-// A store that panics in a look-up leaves nobody waiting.
+// If the store panics in a lookup, the other requests that wait for it fail.
 func TestVerifyAfterPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &panics{Store: open(t)}
@@ -211,7 +211,7 @@ func TestVerifyAfterPanic(t *testing.T) {
 		}()
 		time.Sleep(time.Millisecond)
 		if _, err := v.Verify(t.Context(), text); !errors.Is(err, token.ErrUnavailable) {
-			t.Errorf("Verify while another's look-up panicked = %v, want %v", err, token.ErrUnavailable)
+			t.Errorf("Verify while the lookup of another request panicked = %v, want %v", err, token.ErrUnavailable)
 		}
 		store.calm.Store(true)
 		if _, err := v.Verify(t.Context(), text); err != nil {
@@ -228,12 +228,12 @@ type panics struct {
 func (s *panics) Token(ctx context.Context, id string) (token.Token, error) {
 	if !s.calm.Load() {
 		time.Sleep(10 * time.Millisecond)
-		panic("a bug of ours")
+		panic("a bug")
 	}
 	return s.Store.Token(ctx, id)
 }
 
-// A store that never answers is given up, however patient the caller is.
+// A lookup ends after lookupTime, even if the request has more time.
 func TestVerifyTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := open(t)
@@ -253,7 +253,7 @@ func (hangs) Token(ctx context.Context, _ string) (token.Token, error) {
 	return token.Token{}, ctx.Err()
 }
 
-// A store that fails once is asked again by the next request.
+// An error of the store is not cached: the next request reads the store again.
 func TestVerifyDoesNotCacheErrors(t *testing.T) {
 	store := open(t)
 	text := create(t, store, time.Hour)
@@ -280,7 +280,7 @@ func (s *fails) Token(ctx context.Context, id string) (token.Token, error) {
 	return s.Store.Token(ctx, id)
 }
 
-// Whatever was asked when, half a second after a change every node obeys it.
+// Half a second after a change of a token, every server applies it.
 func TestTokenChangesTakeEffect(t *testing.T) {
 	now := func() time.Time { return time.Now() }
 	for name, change := range map[string]func(*token.Token){
@@ -442,12 +442,12 @@ func TestLastUse(t *testing.T) {
 		}
 		synctest.Wait()
 		if got := lastUse(); !got.Equal(want.Truncate(time.Microsecond)) {
-			t.Errorf("a use after Close was noted: %v", got)
+			t.Errorf("a use after Close was written: %v", got)
 		}
 	})
 }
 
-// A last use that cannot be written is nothing to the bearer; it is written
+// If a last use cannot be written, Verify succeeds all the same; it is written
 // when the store is back.
 func TestLastUseWithoutStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -496,7 +496,7 @@ func TestVerifyAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkVerify verifies tokens that the store has been asked about, as all
+// BenchmarkVerify verifies tokens that are in the cache, as all
 // but two a second are.
 func BenchmarkVerify(b *testing.B) {
 	store := open(b)
@@ -529,7 +529,7 @@ func create(t testing.TB, store token.Store, lifetime time.Duration) string {
 	return text
 }
 
-// forge returns a text in good order that has the id of a stored token and
+// forge returns a well-formed text that has the ID of a stored token and
 // another secret.
 func forge(t testing.TB, store token.Store) string {
 	t.Helper()
