@@ -15,26 +15,26 @@ import (
 
 func list(t *testing.T, open func(t *testing.T) plant.Store) {
 	t.Run("an empty store has no plants", func(t *testing.T) {
-		plants, more, err := open(t).List(within(t), plant.Page{Limit: 1})
+		plants, more, err := open(t).List(timeout(t), plant.Page{Limit: 1})
 		if len(plants) != 0 || more || err != nil {
 			t.Errorf("List = %v, %v, %v, want none", plants, more, err)
 		}
 	})
 
-	t.Run("plants come by ascending id, with every id there is", func(t *testing.T) {
+	t.Run("plants are listed by ascending id, over the whole range of ids", func(t *testing.T) {
 		store := open(t)
 		ids := []int64{math.MinInt64, math.MinInt64 + 1, -10, -2, -1, 0, 1, 2, 9, 10, 11, 100, math.MaxInt64 - 1, math.MaxInt64}
-		for i := range ids { // in an order of no help
+		for i := range ids { // not in ascending order
 			mustCreate(t, store, plant.Plant{ID: ids[i*5%len(ids)], Name: "n"})
 		}
 		for limit := 1; limit <= len(ids)+1; limit++ {
-			if diff := cmp.Diff(ids, walk(t, store, plant.Page{Limit: limit})); diff != "" {
-				t.Errorf("a walk with limit %d (-want +got):\n%s", limit, diff)
+			if diff := cmp.Diff(ids, listIDs(t, store, plant.Page{Limit: limit})); diff != "" {
+				t.Errorf("all pages with limit %d (-want +got):\n%s", limit, diff)
 			}
 		}
 	})
 
-	t.Run("a page begins after any id, stored or not", func(t *testing.T) {
+	t.Run("a page starts after any id, stored or not", func(t *testing.T) {
 		store := open(t)
 		for _, id := range []int64{-5, 0, 5} {
 			mustCreate(t, store, plant.Plant{ID: id, Name: "n"})
@@ -42,20 +42,20 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		for after, want := range map[int64][]int64{
 			math.MinInt64: {-5, 0, 5}, -6: {-5, 0, 5}, -5: {0, 5}, -1: {0, 5}, 4: {5}, 5: nil, math.MaxInt64: nil,
 		} {
-			if diff := cmp.Diff(want, walk(t, store, plant.Page{After: &after, Limit: 2})); diff != "" {
+			if diff := cmp.Diff(want, listIDs(t, store, plant.Page{After: &after, Limit: 2})); diff != "" {
 				t.Errorf("plants after %d (-want +got):\n%s", after, diff)
 			}
 		}
 	})
 
-	t.Run("more follow or not, exactly", func(t *testing.T) {
+	t.Run("more is true exactly if plants follow", func(t *testing.T) {
 		store := open(t)
 		for id := range int64(3) {
 			mustCreate(t, store, plant.Plant{ID: id, Name: "n"})
 		}
 		for limit, want := range map[int]bool{1: true, 2: true, 3: false, 4: false} {
-			if _, more, err := store.List(within(t), plant.Page{Limit: limit}); err != nil || more != want {
-				t.Errorf("List with limit %d says more = %v, %v, want %v", limit, more, err, want)
+			if _, more, err := store.List(timeout(t), plant.Page{Limit: limit}); err != nil || more != want {
+				t.Errorf("List with limit %d = more %v, %v, want %v", limit, more, err, want)
 			}
 		}
 	})
@@ -71,62 +71,62 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		mustCreate(t, store, plant.Plant{ID: -1, Name: "without"})
 		for i, tag := range tags {
 			want := []int64{int64(i), int64(i + 100)}
-			if diff := cmp.Diff(want, walk(t, store, plant.Page{Tag: &tag, Limit: 1})); diff != "" {
+			if diff := cmp.Diff(want, listIDs(t, store, plant.Page{Tag: &tag, Limit: 1})); diff != "" {
 				t.Errorf("plants tagged %.20q (-want +got):\n%s", tag, diff)
 			}
 		}
-		if got := walk(t, store, plant.Page{Tag: new("nobody's"), Limit: 1}); got != nil {
-			t.Errorf("plants with a tag that none has: %v", got)
+		if got := listIDs(t, store, plant.Page{Tag: new("unused"), Limit: 1}); got != nil {
+			t.Errorf("List with an unused tag = plants %v, want none", got)
 		}
 	})
 
-	t.Run("a listed plant is the plant that Get returns", func(t *testing.T) {
+	t.Run("List and Get return equal plants", func(t *testing.T) {
 		store := open(t)
-		for _, p := range odd() {
+		for _, p := range samplePlants() {
 			mustCreate(t, store, p)
 		}
-		plants, _, err := store.List(within(t), plant.Page{Limit: 1000})
-		if err != nil || len(plants) != len(odd()) {
-			t.Fatalf("List = %d plants, %v, want %d", len(plants), err, len(odd()))
+		plants, _, err := store.List(timeout(t), plant.Page{Limit: 1000})
+		if err != nil || len(plants) != len(samplePlants()) {
+			t.Fatalf("List = %d plants, %v, want %d", len(plants), err, len(samplePlants()))
 		}
 		for _, p := range plants {
-			got, err := store.Get(within(t), p.ID)
+			got, err := store.Get(timeout(t), p.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(got, p); diff != "" {
-				t.Errorf("plant %d as read and as listed (-read +listed):\n%s", p.ID, diff)
+				t.Errorf("plant %d (-Get +List):\n%s", p.ID, diff)
 			}
 		}
 	})
 
-	t.Run("a page ends once it holds enough bytes", func(t *testing.T) {
+	t.Run("a page ends early at MaxPageBytes", func(t *testing.T) {
 		store := open(t)
 		big := strings.Repeat("x", plant.MaxPageBytes/4)
 		for id := range int64(9) {
 			mustCreate(t, store, plant.Plant{ID: id, Name: big[:len(big)/2], Tag: new(big[:len(big)/2])})
 		}
-		plants, more, err := store.List(within(t), plant.Page{Limit: 100})
+		plants, more, err := store.List(timeout(t), plant.Page{Limit: 100})
 		if err != nil || len(plants) != 4 || !more {
-			t.Errorf("a page of plants of %d bytes has %d, more = %v, %v, want 4 and more", len(big), len(plants), more, err)
+			t.Errorf("a page of plants of %d bytes has %d plants, more = %v, %v, want 4 and more", len(big), len(plants), more, err)
 		}
-		if got := walk(t, store, plant.Page{Limit: 100}); len(got) != 9 {
-			t.Errorf("a walk found %d plants, want 9", len(got))
+		if got := listIDs(t, store, plant.Page{Limit: 100}); len(got) != 9 {
+			t.Errorf("all pages have %d plants, want 9", len(got))
 		}
 	})
 
-	t.Run("a plant larger than a page is a page", func(t *testing.T) {
+	t.Run("a plant larger than MaxPageBytes is a page of its own", func(t *testing.T) {
 		store := open(t)
 		huge := strings.Repeat("x", plant.MaxPageBytes+1)
 		mustCreate(t, store, plant.Plant{ID: 1, Name: huge})
 		mustCreate(t, store, plant.Plant{ID: 2, Name: "n"})
-		plants, more, err := store.List(within(t), plant.Page{Limit: 100})
+		plants, more, err := store.List(timeout(t), plant.Page{Limit: 100})
 		if err != nil || len(plants) != 1 || !more {
 			t.Errorf("List = %d plants, more = %v, %v, want 1 and more", len(plants), more, err)
 		}
 	})
 
-	t.Run("a walk meets every plant that stays exactly once", func(t *testing.T) {
+	t.Run("paging returns every plant exactly once during other writes", func(t *testing.T) {
 		store := open(t)
 		const count = 200
 		var stay []int64
@@ -136,35 +136,35 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 		stop := make(chan struct{})
 		var writers sync.WaitGroup
-		writers.Go(func() { // comes, changes and goes between those that stay
+		writers.Go(func() { // creates, changes and deletes plants between those that stay
 			for i := int64(0); ; i++ {
 				select {
 				case <-stop:
 					return
 				default:
 				}
-				passing := plant.Plant{ID: i*7%count*3 + 1, Name: fmt.Sprint(i)}
-				if _, _, err := store.Put(within(t), passing, plant.Precondition{}); err != nil {
-					t.Errorf("Put(%s) = %v", show(passing), err)
+				temporary := plant.Plant{ID: i*7%count*3 + 1, Name: fmt.Sprint(i)}
+				if _, _, err := store.Put(timeout(t), temporary, plant.Precondition{}); err != nil {
+					t.Errorf("Put(%s) = %v", show(temporary), err)
 					return
 				}
 				if i%2 == 0 {
-					if err := store.Delete(within(t), passing.ID, plant.Precondition{}); err != nil {
-						t.Errorf("Delete(%d) = %v", passing.ID, err)
+					if err := store.Delete(timeout(t), temporary.ID, plant.Precondition{}); err != nil {
+						t.Errorf("Delete(%d) = %v", temporary.ID, err)
 						return
 					}
 				}
 			}
 		})
 		for range 5 {
-			var met []int64
-			for _, id := range walk(t, store, plant.Page{Limit: 7}) {
+			var got []int64
+			for _, id := range listIDs(t, store, plant.Page{Limit: 7}) {
 				if id%3 == 0 {
-					met = append(met, id)
+					got = append(got, id)
 				}
 			}
-			if diff := cmp.Diff(stay, met); diff != "" {
-				t.Errorf("a walk met (-want +got):\n%s", diff)
+			if diff := cmp.Diff(stay, got); diff != "" {
+				t.Errorf("the pages have (-want +got):\n%s", diff)
 			}
 		}
 		close(stop)
@@ -172,7 +172,7 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 	})
 }
 
-// incompressible returns a text that no engine can make small for an index.
+// incompressible returns a text that compression does not make shorter.
 func incompressible(n int) string {
 	random := rand.NewChaCha8([32]byte{})
 	b := make([]byte, n)
@@ -183,11 +183,11 @@ func incompressible(n int) string {
 	return string(b)
 }
 
-// walk lists the ids of all pages from the given one on.
-func walk(t *testing.T, store plant.Store, page plant.Page) (ids []int64) {
+// listIDs returns the IDs on all pages from the given one on.
+func listIDs(t *testing.T, store plant.Store, page plant.Page) (ids []int64) {
 	t.Helper()
 	for {
-		plants, more, err := store.List(within(t), page)
+		plants, more, err := store.List(timeout(t), page)
 		if err != nil {
 			t.Fatalf("List(%+v) = %v", page, err)
 		}
@@ -201,11 +201,11 @@ func walk(t *testing.T, store plant.Store, page plant.Page) (ids []int64) {
 			return ids
 		}
 		if len(plants) == 0 {
-			t.Fatal("an empty page says that more follow")
+			t.Fatal("List = no plants, but more follow")
 		}
 		last := plants[len(plants)-1].ID
 		if page.After != nil && last <= *page.After {
-			t.Fatalf("a page after %d ends with %d", *page.After, last)
+			t.Fatalf("the last id of a page after %d is %d", *page.After, last)
 		}
 		page.After = &last
 	}

@@ -21,29 +21,29 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// released is what an earlier release has left in a store.
+// released is the data that an earlier release wrote to a store.
 type released struct {
-	Plants []plant.Plant // as that release read them, by ID
+	Plants []plant.Plant // as that release read them, by ascending ID
 	Tokens []releasedToken
 }
 
 type releasedToken struct {
-	Text   string // what its bearer sends
+	Text   string // as clients send it
 	Scopes []token.Scope
-	Good   bool // false: revoked, or expired long ago
+	Good   bool // false: revoked or expired
 }
 
-// Release fills an empty store with what a later release must be able to read,
-// and returns what it should find.
+// Release fills an empty store with data that later releases must be able to read,
+// and returns this data as JSON.
 func Release(t *testing.T, store store.Store) (found []byte) {
 	t.Helper()
 	var want released
-	for _, p := range odd() {
-		if len(p.Name) < 10_000 { // the file is to stay small
+	for _, p := range samplePlants() {
+		if len(p.Name) < 10_000 { // keeps the file small
 			mustCreate(t, store, p)
 		}
 	}
-	long := strings.Repeat("long ", 1_000) // more than a page, and than an entry of an index
+	long := strings.Repeat("long ", 1_000) // longer than a page of the database and an entry of an index
 	mustCreate(t, store, plant.Plant{ID: 1000, Name: long, Tag: &long})
 	mustCreate(t, store, plant.Plant{ID: 1001, Name: "before"})
 	if _, _, err := store.Put(t.Context(), plant.Plant{ID: 1001, Name: "after"}, plant.Precondition{}); err != nil {
@@ -84,9 +84,9 @@ func Release(t *testing.T, store store.Store) (found []byte) {
 	return append(found, '\n')
 }
 
-// Migrations holds the numbered files of a schema to the sums (SHA-256) of
-// those that are part of a release: stores have run them, and never will again.
-// Every file but the newest is.
+// Migrations tests that the migrations of a release were not edited: an edit would
+// not change the stores that have applied them. It compares the files with their
+// SHA-256 sums. Only the newest file may not be part of a release yet.
 func Migrations(t *testing.T, files fs.FS, sums map[string]string) {
 	t.Helper()
 	names, err := fs.Glob(files, "migrations/*.sql")
@@ -101,21 +101,21 @@ func Migrations(t *testing.T, files fs.FS, sums map[string]string) {
 		sum := fmt.Sprintf("%x", sha256.Sum256(text))
 		switch want, released := sums[path.Base(name)]; {
 		case released && sum != want:
-			t.Errorf("%s has been edited, which changes no store that exists: add a migration instead", name)
+			t.Errorf("%s was edited, which does not change existing stores: add a migration instead", name)
 		case !released && i < len(names)-1:
-			t.Errorf("%s is released: list it with its sum, %s", name, sum)
+			t.Errorf("%s is part of a release: add its sum, %s, to this test", name, sum)
 		}
 	}
 	for name := range sums {
 		if !slices.Contains(names, "migrations/"+name) {
-			t.Errorf("%s is gone", name)
+			t.Errorf("%s was deleted", name)
 		}
 	}
 }
 
-// EachReleased runs fn with what the program of each earlier schema has left in
-// testdata/released, and what it should find there. That of the newest schema
-// may be missing: it is not released yet.
+// EachReleased runs fn for each released schema, with the file that its program
+// wrote and the data to find in it. The files of the newest schema may be missing,
+// because it may not be released yet.
 func EachReleased(t *testing.T, newest int, extension string, fn func(t *testing.T, left, found []byte)) {
 	t.Helper()
 	for schema := 1; schema <= newest; schema++ {
@@ -126,7 +126,7 @@ func EachReleased(t *testing.T, newest int, extension string, fn func(t *testing
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			left, err := os.ReadFile(file)
 			if err != nil {
-				t.Fatalf("schema %d was released, and what it left is not here: see testdata/released/README.md: %v", schema, err)
+				t.Fatalf("the file of released schema %d is missing; see testdata/released/README.md: %v", schema, err)
 			}
 			found, err := os.ReadFile(file + ".json")
 			if err != nil {
@@ -137,21 +137,21 @@ func EachReleased(t *testing.T, newest int, extension string, fn func(t *testing
 	}
 }
 
-// ReleasedFile is where tests keep what the program of a schema has left.
+// ReleasedFile returns the name of the file that the program of a schema wrote.
 func ReleasedFile(schema int, extension string) string {
 	return filepath.Join("testdata", "released", fmt.Sprintf("%03d%s", schema, extension))
 }
 
-// Released holds a store that an earlier release has left to what [Release]
-// said of it: every plant byte for byte and with its version and its times,
-// every token with its end, and that all of it can be worked with.
+// Released tests that a store that an earlier release wrote has the data that
+// [Release] returned: every plant with its ETag and its times, and every token with
+// its expiry. Then it reads, changes and deletes this data.
 func Released(t *testing.T, store store.Store, found []byte) {
 	t.Helper()
 	var want released
 	if err := json.Unmarshal(found, &want); err != nil {
 		t.Fatal(err)
 	}
-	holdPlants(t, store, want.Plants)
+	wantPlants(t, store, want.Plants)
 	verifier, err := token.NewVerifier(store, "")
 	if err != nil {
 		t.Fatal(err)
@@ -162,18 +162,18 @@ func Released(t *testing.T, store store.Store, found []byte) {
 			t.Errorf("Verify = %q, %v, want %q", got.Scopes, err, w.Scopes)
 		}
 		if !w.Good && !errors.Is(err, token.ErrInvalid) {
-			t.Errorf("Verify of a token that has ended = %v, want %v", err, token.ErrInvalid)
+			t.Errorf("Verify of a revoked or expired token = %v, want %v", err, token.ErrInvalid)
 		}
 	}
-	if err := verifier.Close(); err != nil { // writes when they were last used
+	if err := verifier.Close(); err != nil { // writes the times of last use
 		t.Errorf("TouchTokens = %v", err)
 	}
 	changeTokens(t, store)
 	changePlants(t, store, want.Plants)
 }
 
-// holdPlants fails unless the store has these plants and no other.
-func holdPlants(t *testing.T, store store.Store, want []plant.Plant) {
+// wantPlants fails unless the store has exactly these plants.
+func wantPlants(t *testing.T, store store.Store, want []plant.Plant) {
 	t.Helper()
 	var got []plant.Plant
 	for page := (plant.Page{Limit: 7}); ; page.After = &got[len(got)-1].ID {
@@ -189,19 +189,19 @@ func holdPlants(t *testing.T, store store.Store, want []plant.Plant) {
 		t.Fatalf("List (-want +got):\n%s", diff)
 	}
 	for _, w := range want {
-		mustBe(t, store, w)
+		wantStored(t, store, w)
 		if w.Tag == nil {
 			continue
 		}
 		same, _, err := store.List(t.Context(), plant.Page{Tag: w.Tag, Limit: 100})
 		if err != nil || !slices.ContainsFunc(same, w.Same) {
-			t.Errorf("plant %d is not among those with its tag, %v", w.ID, err)
+			t.Errorf("List with the tag of plant %d lacks it, %v", w.ID, err)
 		}
 	}
 }
 
-// changePlants repeats each create, and replaces, changes and deletes by the
-// versions that the earlier release gave.
+// changePlants creates each plant again, and then puts, patches or deletes it with
+// the ETag that the earlier release gave it.
 func changePlants(t *testing.T, store store.Store, plants []plant.Plant) {
 	t.Helper()
 	mustCreate(t, store, plant.Plant{ID: 123_456, Name: "new", Tag: new("new")})
@@ -210,7 +210,7 @@ func changePlants(t *testing.T, store store.Store, plants []plant.Plant) {
 		if err := store.Create(t.Context(), plant.Plant{ID: p.ID, Name: "another"}); !errors.Is(err, plant.ErrExists) {
 			t.Errorf("Create(another %d) = %v, want %v", p.ID, err, plant.ErrExists)
 		}
-		condition := plant.Precondition{IfMatch: is(p.ETag)}
+		condition := plant.Precondition{IfMatch: etags(p.ETag)}
 		var after plant.Plant
 		var err error
 		switch i % 3 {
@@ -221,23 +221,23 @@ func changePlants(t *testing.T, store store.Store, plants []plant.Plant) {
 		case 2:
 			if err = store.Delete(t.Context(), p.ID, condition); err == nil {
 				if _, err := store.Get(t.Context(), p.ID); !errors.Is(err, plant.ErrNotFound) {
-					t.Errorf("Get(%d) once it is deleted = %v, want %v", p.ID, err, plant.ErrNotFound)
+					t.Errorf("Get(%d) after Delete = %v, want %v", p.ID, err, plant.ErrNotFound)
 				}
 				continue
 			}
 		}
 		if err != nil {
-			t.Errorf("a write to plant %d with its version = %v", p.ID, err)
+			t.Errorf("a write to plant %d with its ETag = %v", p.ID, err)
 			continue
 		}
 		if after.ETag == p.ETag || !after.CreatedAt.Equal(p.CreatedAt) {
-			t.Errorf("plant %d has changed from %+v to %+v", p.ID, p, after)
+			t.Errorf("plant %d changed from %+v to %+v, want another ETag and the same CreatedAt", p.ID, p, after)
 		}
-		mustBe(t, store, after)
+		wantStored(t, store, after)
 	}
 }
 
-// changeTokens does with each token in force what `plantstore token` does.
+// changeTokens rotates and revokes each token in force, as `plantstore token` does.
 func changeTokens(t *testing.T, store store.Store) {
 	t.Helper()
 	tokens, err := store.Tokens(t.Context())
@@ -251,7 +251,7 @@ func changeTokens(t *testing.T, store store.Store) {
 			continue
 		}
 		if tok.LastUsedAt.IsZero() {
-			t.Errorf("it is not known when token %q was last used", tok.Name)
+			t.Errorf("token %q has no time of last use", tok.Name)
 		}
 		err := store.UpdateToken(t.Context(), tok.ID, func(tok *token.Token) error {
 			mustRotate(t, tok, 0)

@@ -13,10 +13,10 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// Tokens holds a store to the promises of [token.Store]. Each call of open
-// returns an empty store, which open closes when its test ends.
+// Tokens tests the promises of [token.Store]. Each call of open returns an empty
+// store and closes it when the test ends.
 func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
-	t.Run("a token comes back as it was created", func(t *testing.T) {
+	t.Run("Token returns a token as it was created", func(t *testing.T) {
 		store := open(t)
 		always, _ := token.New("for ever", []token.Scope{token.Read, token.Write}, 0)
 		brief, _ := token.New("Épinette\x00", []token.Scope{token.Read}, time.Hour)
@@ -26,35 +26,35 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		mustRotate(t, &rotated, time.Minute)
 		for _, want := range []token.Token{always, brief, rotated} {
 			mustCreateToken(t, store, want)
-			mustHoldToken(t, store, want)
+			wantToken(t, store, want)
 		}
 	})
 
 	t.Run("a missing token is ErrNotFound", func(t *testing.T) {
-		if _, err := open(t).Token(within(t), "nobody"); !errors.Is(err, token.ErrNotFound) {
+		if _, err := open(t).Token(timeout(t), "unknown"); !errors.Is(err, token.ErrNotFound) {
 			t.Errorf("Token of an unknown id = %v, want %v", err, token.ErrNotFound)
 		}
 	})
 
-	t.Run("an id is given once", func(t *testing.T) {
+	t.Run("creating a token with a taken id fails and changes nothing", func(t *testing.T) {
 		store := open(t)
 		first, _ := token.New("first", nil, 0)
 		second, _ := token.New("second", nil, 0)
 		second.ID = first.ID
-		if err := store.CreateToken(within(t), first); err != nil {
+		if err := store.CreateToken(timeout(t), first); err != nil {
 			t.Fatal(err)
 		}
-		if err := store.CreateToken(within(t), second); err == nil {
-			t.Error("CreateToken overwrote a token")
+		if err := store.CreateToken(timeout(t), second); err == nil {
+			t.Error("CreateToken with a taken id = nil, want an error")
 		}
-		if got, err := store.Token(within(t), first.ID); err != nil || got.Name != "first" {
+		if got, err := store.Token(timeout(t), first.ID); err != nil || got.Name != "first" {
 			t.Errorf("Token = %q, %v, want the first one", got.Name, err)
 		}
 	})
 
-	t.Run("tokens are listed the oldest first", func(t *testing.T) {
+	t.Run("tokens are listed oldest first", func(t *testing.T) {
 		store := open(t)
-		if got, err := store.Tokens(within(t)); err != nil || len(got) != 0 {
+		if got, err := store.Tokens(timeout(t)); err != nil || len(got) != 0 {
 			t.Errorf("Tokens of an empty store = %v, %v", got, err)
 		}
 		var want []token.Token
@@ -62,9 +62,9 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 			listed, _ := token.New(name, []token.Scope{token.Read}, time.Hour)
 			listed.CreatedAt = listed.CreatedAt.Add(time.Duration([]int{3, 1, 2}[i]) * time.Second)
 			mustCreateToken(t, store, listed)
-			want = append(want, kept(listed))
+			want = append(want, asStored(listed))
 		}
-		got, err := store.Tokens(within(t))
+		got, err := store.Tokens(timeout(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,31 +73,31 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		}
 	})
 
-	t.Run("an update changes what may change, of one token", func(t *testing.T) {
+	t.Run("an update changes one token, except ID, CreatedAt and LastUsedAt", func(t *testing.T) {
 		store := open(t)
 		before, _ := token.New("before", []token.Scope{token.Read}, time.Hour)
 		other, _ := token.New("other", []token.Scope{token.Read}, time.Hour)
 		mustCreateToken(t, store, before)
 		mustCreateToken(t, store, other)
 		var want token.Token
-		err := store.UpdateToken(within(t), before.ID, func(got *token.Token) error {
-			if diff := cmp.Diff(kept(before), *got); diff != "" {
-				t.Errorf("change was given (-want +got):\n%s", diff)
+		err := store.UpdateToken(timeout(t), before.ID, func(got *token.Token) error {
+			if diff := cmp.Diff(asStored(before), *got); diff != "" {
+				t.Errorf("the token that change got (-want +got):\n%s", diff)
 			}
 			got.Name, got.Scopes = "after", []token.Scope{token.Read, token.Write}
 			got.Renew(time.Now(), 0)
 			got.Revoke(time.Now())
 			got.OldSecretHash, got.OldSecretUntil = got.SecretHash, time.Now()
 			got.SecretHash[0] ^= 1
-			want = kept(*got)
+			want = asStored(*got)
 			got.ID, got.CreatedAt, got.LastUsedAt = other.ID, time.Now(), time.Now() // ignored
 			return nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustHoldToken(t, store, want)
-		mustHoldToken(t, store, other)
+		wantToken(t, store, want)
+		wantToken(t, store, other)
 	})
 
 	t.Run("an update that fails changes nothing", func(t *testing.T) {
@@ -105,18 +105,18 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		want, _ := token.New("n", nil, time.Hour)
 		mustCreateToken(t, store, want)
 		refused := errors.New("refused")
-		err := store.UpdateToken(within(t), want.ID, func(got *token.Token) error {
+		err := store.UpdateToken(timeout(t), want.ID, func(got *token.Token) error {
 			got.Name = "changed"
 			return refused
 		})
 		if !errors.Is(err, refused) {
 			t.Errorf("UpdateToken = %v, want the error of change", err)
 		}
-		mustHoldToken(t, store, want)
+		wantToken(t, store, want)
 	})
 
 	t.Run("an update of a missing token is ErrNotFound", func(t *testing.T) {
-		err := open(t).UpdateToken(within(t), "nobody", func(*token.Token) error {
+		err := open(t).UpdateToken(timeout(t), "unknown", func(*token.Token) error {
 			t.Error("change was called")
 			return nil
 		})
@@ -125,15 +125,15 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 		}
 	})
 
-	t.Run("updates of one token wait for each other", func(t *testing.T) {
+	t.Run("concurrent updates of one token are all applied", func(t *testing.T) {
 		store := open(t)
 		stored, _ := token.New("", nil, 0)
 		mustCreateToken(t, store, stored)
-		const callers = 32
+		const clients = 32
 		var wg sync.WaitGroup
-		for range callers {
+		for range clients {
 			wg.Go(func() {
-				err := store.UpdateToken(within(t), stored.ID, func(got *token.Token) error {
+				err := store.UpdateToken(timeout(t), stored.ID, func(got *token.Token) error {
 					got.Name += "x"
 					return nil
 				})
@@ -143,11 +143,11 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 			})
 		}
 		wg.Wait()
-		stored.Name = strings.Repeat("x", callers)
-		mustHoldToken(t, store, stored)
+		stored.Name = strings.Repeat("x", clients)
+		wantToken(t, store, stored)
 	})
 
-	t.Run("a last use moves on by TouchInterval at least", func(t *testing.T) {
+	t.Run("a last use is stored if it is at least TouchInterval later", func(t *testing.T) {
 		store := open(t)
 		used, _ := token.New("used", nil, time.Hour)
 		unused, _ := token.New("unused", nil, time.Hour)
@@ -160,40 +160,40 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 			{first.Add(-time.Hour), first},
 			{first.Add(token.TouchInterval), first.Add(token.TouchInterval)},
 		} {
-			if err := store.TouchTokens(within(t), map[string]time.Time{used.ID: c.at, "nobody": c.at}); err != nil {
+			if err := store.TouchTokens(timeout(t), map[string]time.Time{used.ID: c.at, "unknown": c.at}); err != nil {
 				t.Fatalf("TouchTokens = %v", err)
 			}
 			used.LastUsedAt = c.want
-			mustHoldToken(t, store, used)
+			wantToken(t, store, used)
 		}
-		mustHoldToken(t, store, unused)
+		wantToken(t, store, unused)
 	})
 
-	t.Run("neither a touch nor an update undoes the other", func(t *testing.T) {
+	t.Run("touches and updates do not undo each other", func(t *testing.T) {
 		store := open(t)
 		stored, _ := token.New("n", nil, time.Hour)
 		mustCreateToken(t, store, stored)
 		at := time.Now()
 		err := errors.Join(
-			store.TouchTokens(within(t), map[string]time.Time{stored.ID: at}),
-			store.UpdateToken(within(t), stored.ID, func(got *token.Token) error {
+			store.TouchTokens(timeout(t), map[string]time.Time{stored.ID: at}),
+			store.UpdateToken(timeout(t), stored.ID, func(got *token.Token) error {
 				got.LastUsedAt = time.Time{}
 				got.Revoke(at)
 				return nil
 			}),
-			store.TouchTokens(within(t), map[string]time.Time{stored.ID: at.Add(time.Hour)}))
+			store.TouchTokens(timeout(t), map[string]time.Time{stored.ID: at.Add(time.Hour)}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		stored.RevokedAt, stored.LastUsedAt = at, at.Add(time.Hour)
-		mustHoldToken(t, store, stored)
+		wantToken(t, store, stored)
 	})
 
-	t.Run("a call for tokens whose caller has gone before it began changes nothing", func(t *testing.T) {
+	t.Run("a touch or an update with a cancelled context changes nothing", func(t *testing.T) {
 		store := open(t)
 		want, _ := token.New("n", nil, time.Hour)
 		mustCreateToken(t, store, want)
-		ctx, cancel := context.WithCancel(within(t))
+		ctx, cancel := context.WithCancel(timeout(t))
 		cancel()
 		for name, err := range map[string]error{
 			"TouchTokens": store.TouchTokens(ctx, map[string]time.Time{want.ID: time.Now()}),
@@ -206,12 +206,12 @@ func Tokens(t *testing.T, open func(t *testing.T) token.Store) {
 				t.Errorf("%s with a cancelled context = %v, want %v", name, err, context.Canceled)
 			}
 		}
-		mustHoldToken(t, store, want)
+		wantToken(t, store, want)
 	})
 }
 
-// kept is t as a store keeps it: times to the microsecond, in UTC.
-func kept(t token.Token) token.Token {
+// asStored returns t as a store returns it, with times in UTC and in microseconds.
+func asStored(t token.Token) token.Token {
 	for _, at := range []*time.Time{&t.CreatedAt, &t.ExpiresAt, &t.RevokedAt, &t.LastUsedAt, &t.OldSecretUntil} {
 		if !at.IsZero() {
 			*at = at.Truncate(time.Microsecond).UTC()
@@ -222,7 +222,7 @@ func kept(t token.Token) token.Token {
 
 func mustCreateToken(t *testing.T, store token.Store, stored token.Token) {
 	t.Helper()
-	if err := store.CreateToken(within(t), stored); err != nil {
+	if err := store.CreateToken(timeout(t), stored); err != nil {
 		t.Fatalf("CreateToken(%q) = %v", stored.Name, err)
 	}
 }
@@ -234,14 +234,14 @@ func mustRotate(t *testing.T, stored *token.Token, grace time.Duration) {
 	}
 }
 
-// mustHoldToken fails unless the store has exactly this token under its ID.
-func mustHoldToken(t *testing.T, store token.Store, want token.Token) {
+// wantToken fails unless the store has exactly this token.
+func wantToken(t *testing.T, store token.Store, want token.Token) {
 	t.Helper()
-	got, err := store.Token(within(t), want.ID)
+	got, err := store.Token(timeout(t), want.ID)
 	if err != nil {
 		t.Fatalf("Token(%q) = %v", want.ID, err)
 	}
-	if diff := cmp.Diff(kept(want), got); diff != "" {
+	if diff := cmp.Diff(asStored(want), got); diff != "" {
 		t.Fatalf("Token (-want +got):\n%s", diff)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// UpdatedAt checks that a change never sets UpdatedAt back, although the clock
-// was set back or another machine with a clock that is ahead wrote last.
+// UpdatedAt tests that a change never sets UpdatedAt to an earlier time, even if the
+// clock was set back or the last write came from a machine whose clock is ahead.
 // The function ahead adds a duration to the times of every plant in the store.
 func UpdatedAt(t *testing.T, store plant.Store, ahead func(t *testing.T, by time.Duration)) {
 	mustCreate(t, store, plant.Plant{ID: 1, Name: "name"})

@@ -1,0 +1,88 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+func createBatch(t *testing.T, open func(t *testing.T) plant.Store) {
+	t.Run("all plants of a batch are stored", func(t *testing.T) {
+		store := open(t)
+		if created, err := store.CreateAll(timeout(t), samplePlants()); created != len(samplePlants()) || err != nil {
+			t.Fatalf("CreateAll = %d, %v, want %d", created, err, len(samplePlants()))
+		}
+		for _, p := range samplePlants() {
+			wantCreated(t, store, p)
+		}
+	})
+
+	t.Run("creating a batch again, or with some plants stored already, succeeds", func(t *testing.T) {
+		store := open(t)
+		mustCreate(t, store, samplePlants()[3])
+		for _, want := range []int{len(samplePlants()) - 1, 0} {
+			if created, err := store.CreateAll(timeout(t), samplePlants()); created != want || err != nil {
+				t.Fatalf("CreateAll = %d, %v, want %d", created, err, want)
+			}
+		}
+	})
+
+	t.Run("a batch with a taken id is an ExistsError with its index and changes nothing", func(t *testing.T) {
+		store := open(t)
+		mustCreate(t, store, plant.Plant{ID: 3, Name: "first"})
+		batch := []plant.Plant{{ID: 1, Name: "a"}, {ID: 2, Name: "b"}, {ID: 3, Name: "second"}, {ID: 4, Name: "d"}}
+		_, err := store.CreateAll(timeout(t), batch)
+		if taken, ok := errors.AsType[plant.ExistsError](err); !ok || taken.Index != 2 || !errors.Is(err, plant.ErrExists) {
+			t.Fatalf("CreateAll = %v, want an ExistsError for plant 2", err)
+		}
+		wantCreated(t, store, plant.Plant{ID: 3, Name: "first"})
+		if got := listIDs(t, store, plant.Page{Limit: 10}); !slices.Equal(got, []int64{3}) {
+			t.Errorf("stored plants are %v, want only 3", got)
+		}
+	})
+
+	t.Run("a batch of a thousand plants is stored", func(t *testing.T) {
+		store := open(t)
+		batch := make([]plant.Plant, 1000)
+		for i := range batch {
+			batch[i] = plant.Plant{ID: int64(i), Name: fmt.Sprint(i)}
+		}
+		if _, err := store.CreateAll(timeout(t), batch); err != nil {
+			t.Fatal(err)
+		}
+		if got := listIDs(t, store, plant.Page{Limit: 1000}); len(got) != len(batch) {
+			t.Errorf("%d plants are stored, want %d", len(got), len(batch))
+		}
+	})
+
+	t.Run("of concurrent batches with the same ids exactly one is stored, completely", func(t *testing.T) {
+		store := open(t)
+		const clients = 8
+		errs := make([]error, clients)
+		var wg sync.WaitGroup
+		for c := range clients {
+			wg.Go(func() {
+				var batch []plant.Plant
+				for id := range int64(50) {
+					batch = append(batch, plant.Plant{ID: id, Name: fmt.Sprint(c)})
+				}
+				if c%2 == 1 {
+					slices.Reverse(batch)
+				}
+				_, errs[c] = store.CreateAll(timeout(t), batch)
+			})
+		}
+		wg.Wait()
+		winner := slices.Index(errs, nil)
+		if winner < 0 || slices.Contains(errs[winner+1:], nil) {
+			t.Fatalf("errors are %v, want exactly one nil", errs)
+		}
+		for id := range int64(50) {
+			wantCreated(t, store, plant.Plant{ID: id, Name: fmt.Sprint(winner)})
+		}
+	})
+}

@@ -1,0 +1,130 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+func create(t *testing.T, open func(t *testing.T) plant.Store) {
+	t.Run("Get returns a plant as it was created", func(t *testing.T) {
+		store := open(t)
+		for i, p := range samplePlants() {
+			mustCreate(t, store, p)
+			got, err := store.Get(timeout(t), p.ID)
+			if err != nil {
+				t.Fatalf("Get(%d) after creating case %d: %v", p.ID, i, err)
+			}
+			if diff := cmp.Diff(p, got, asCreated); diff != "" {
+				t.Errorf("case %d (-want +got):\n%s", i, diff)
+			}
+		}
+	})
+
+	t.Run("a missing plant is ErrNotFound", func(t *testing.T) {
+		if _, err := open(t).Get(timeout(t), 404); !errors.Is(err, plant.ErrNotFound) {
+			t.Errorf("Get(404) = %v, want %v", err, plant.ErrNotFound)
+		}
+	})
+
+	t.Run("creating the same plant again succeeds", func(t *testing.T) {
+		store := open(t)
+		for _, p := range samplePlants() {
+			mustCreate(t, store, p)
+			mustCreate(t, store, p)
+		}
+	})
+
+	t.Run("creating another plant with a taken id is ErrExists and changes nothing", func(t *testing.T) {
+		first := plant.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
+		for _, other := range []plant.Plant{
+			{ID: 1, Name: "Ficus elastica", Tag: new("Moraceae")},
+			{ID: 1, Name: "Ficus lyrata", Tag: new("moraceae")},
+			{ID: 1, Name: "Ficus lyrata", Tag: new("")},
+			{ID: 1, Name: "Ficus lyrata"},
+		} {
+			store := open(t)
+			mustCreate(t, store, first)
+			if err := store.Create(timeout(t), other); !errors.Is(err, plant.ErrExists) {
+				t.Errorf("Create(%s) over %s = %v, want %v", show(other), show(first), err, plant.ErrExists)
+			}
+			wantCreated(t, store, first)
+		}
+	})
+
+	t.Run("no tag and an empty tag are different", func(t *testing.T) {
+		store := open(t)
+		mustCreate(t, store, plant.Plant{ID: 1, Name: "n"})
+		if err := store.Create(timeout(t), plant.Plant{ID: 1, Name: "n", Tag: new("")}); !errors.Is(err, plant.ErrExists) {
+			t.Errorf("Create with an empty tag over none = %v, want %v", err, plant.ErrExists)
+		}
+	})
+
+	t.Run("of concurrent creates of one id exactly one succeeds", func(t *testing.T) {
+		store := open(t)
+		const clients = 32
+		errs := make([]error, clients)
+		var wg sync.WaitGroup
+		for i := range clients {
+			wg.Go(func() {
+				errs[i] = store.Create(timeout(t), plant.Plant{ID: 7, Name: fmt.Sprint(i)})
+			})
+		}
+		wg.Wait()
+		winner := -1
+		for i, err := range errs {
+			switch {
+			case err == nil && winner >= 0:
+				t.Fatalf("clients %d and %d both created plant 7", winner, i)
+			case err == nil:
+				winner = i
+			case !errors.Is(err, plant.ErrExists):
+				t.Fatalf("Create %d = %v, want nil or %v", i, err, plant.ErrExists)
+			}
+		}
+		if winner < 0 {
+			t.Fatal("no client created plant 7")
+		}
+		wantCreated(t, store, plant.Plant{ID: 7, Name: fmt.Sprint(winner)})
+	})
+
+	t.Run("all plants of concurrent creates are stored", func(t *testing.T) {
+		store := open(t)
+		const clients, each = 16, 20
+		var wg sync.WaitGroup
+		for c := range clients {
+			wg.Go(func() {
+				for i := range each {
+					p := plant.Plant{ID: int64(c*each + i), Name: fmt.Sprint(c, i)}
+					if err := store.Create(timeout(t), p); err != nil {
+						t.Errorf("Create(%s) = %v", show(p), err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		for c := range clients {
+			for i := range each {
+				wantCreated(t, store, plant.Plant{ID: int64(c*each + i), Name: fmt.Sprint(c, i)})
+			}
+		}
+	})
+
+	t.Run("a create with a cancelled context changes nothing", func(t *testing.T) {
+		store := open(t)
+		ctx, cancel := context.WithCancel(timeout(t))
+		cancel()
+		if err := store.Create(ctx, plant.Plant{ID: 1, Name: "n"}); !errors.Is(err, context.Canceled) {
+			t.Errorf("Create with a cancelled context = %v, want %v", err, context.Canceled)
+		}
+		if _, err := store.Get(timeout(t), 1); !errors.Is(err, plant.ErrNotFound) {
+			t.Errorf("then Get(1) = %v, want %v", err, plant.ErrNotFound)
+		}
+	})
+}
