@@ -6,17 +6,17 @@ import (
 	"testing"
 )
 
-// TestAllocations bounds what the handler itself allocates for a request. Unlike
-// a time it is the same on every machine, though not with the race detector,
-// which drops at random what is put into a pool.
+// TestAllocations limits how often the handler allocates for a request. Unlike a time
+// that is the same on every machine, but not with the race detector, which randomly
+// drops what is put into a sync.Pool.
 //
-// Lower a bound with the number; raise one with a reason in the commit.
+// Lower a bound when the number falls. Raise one with the reason in the commit.
 func TestAllocations(t *testing.T) {
 	handler := newService(t, offline, withPlants(newMapPlants(1000))).handler
 	most := map[string]float64{"createPlant": 35, "getPlant": 22, "listPlants": 46}
 	for _, e := range benchRequests {
 		t.Run(e.name, func(t *testing.T) {
-			got := testing.AllocsPerRun(1000, e.caller(t, handler))
+			got := testing.AllocsPerRun(1000, e.sender(t, handler))
 			if t.Logf("figures: %s allocates %v times", e.name, got); got > most[e.name] {
 				t.Errorf("allocates %v times, want at most %v", got, most[e.name])
 			}

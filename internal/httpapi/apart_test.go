@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Requests that are answered at one time, and one after the other in the same
-// buffers, have nothing of each other.
+// Requests that are handled at the same time, or one after the other with the same
+// buffers, get nothing of each other.
 func TestConcurrentRequestsShareNothing(t *testing.T) {
 	handler := newService(t, offline, withPlants(newMapPlants(0))).handler
 	call := func(method, path, content string) (status int, body string) {
@@ -22,17 +22,17 @@ func TestConcurrentRequestsShareNothing(t *testing.T) {
 		return w.Code, w.Body.String()
 	}
 	var wg sync.WaitGroup
-	for caller := range 8 {
+	for client := range 8 {
 		wg.Go(func() {
 			for n := range 100 {
-				id, name := caller*1000+n, strings.Repeat(string(rune('a'+caller)), n*n%5000)
+				id, name := client*1000+n, strings.Repeat(string(rune('a'+client)), n*n%5000)
 				tag := []string{"", fmt.Sprintf(`,"tag":"%d"`, id)}[n%2]
 				if status, body := call(http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":%q%s}`, id, name, tag)); status != http.StatusOK ||
 					body != fmt.Sprintf(`{"name":%q%s}`+"\n", name, tag) {
-					t.Errorf("plant %d was answered %d %s", id, status, body)
+					t.Errorf("plant %d: got %d %s", id, status, body)
 				}
 				if status, body := call(http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"tag":%q}`, id, name)); status != http.StatusBadRequest {
-					t.Errorf("a plant without a name was answered %d %s", status, body)
+					t.Errorf("a plant without a name: got %d %s", status, body)
 				}
 				if status, body := call(http.MethodGet, fmt.Sprintf("/plants/%d", id), ""); status != http.StatusOK ||
 					!strings.HasPrefix(body, fmt.Sprintf(`{"id":%d,"name":%q%s,"etag"`, id, name, tag)) {

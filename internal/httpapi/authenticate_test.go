@@ -36,11 +36,11 @@ func TestScope(t *testing.T) {
 	s.wantNone(1)
 }
 
-// Whatever is wrong with credentials, the answers are the same to the byte.
+// The response is the same for all kinds of invalid credentials.
 func TestInvalidCredentialsGetOneResponse(t *testing.T) {
 	s := newService(t)
-	_, stranger := token.New("stranger", nil, 0)
-	texts := map[string]string{"unknown": stranger, "malformed": "nonsense"}
+	_, unknown := token.New("unknown", nil, 0)
+	texts := map[string]string{"unknown": unknown, "malformed": "nonsense"}
 	for name, change := range map[string]func(*token.Token){
 		"expired":      func(s *token.Token) { s.ExpiresAt = time.Now() },
 		"revoked":      func(s *token.Token) { s.Revoke(time.Now()) },
@@ -64,13 +64,13 @@ func TestInvalidCredentialsGetOneResponse(t *testing.T) {
 			first = got
 		}
 		if got != first {
-			t.Errorf("%s is answered\n%swhere another is answered\n%s", name, got, first)
+			t.Errorf("%s: got\n%swant the response to the others\n%s", name, got, first)
 		}
 	}
 }
 
-// TestEveryOperationRequiresItsScope walks the document: nothing in it is open, and each scope
-// allows what it says and no more.
+// Every operation of the document requires a token with its scope, and no other
+// scope is enough.
 func TestEveryOperationRequiresItsScope(t *testing.T) {
 	store := openStore(t)
 	handler := plantcontract.Plants().Handler(t, newService(t, offline, withStore(store)).handler)
@@ -121,7 +121,7 @@ func TestEveryOperationRequiresItsScope(t *testing.T) {
 				}
 				for _, status := range []string{"401", "403"} {
 					if operation.Responses.Value(status) == nil {
-						t.Errorf("the document does not say that it answers %s", status)
+						t.Errorf("the document has no response %s", status)
 					}
 				}
 				if says := fmt.Sprintf("scope `%s`", needed); !strings.Contains(operation.Description, says) {
@@ -135,7 +135,7 @@ func TestEveryOperationRequiresItsScope(t *testing.T) {
 	}
 }
 
-// Whatever breaks, no token reaches an answer or the log, wherever it was sent.
+// No token gets into a response or the log, wherever it was sent and whatever fails.
 func TestTokensAreNotExposed(t *testing.T) {
 	store := openStore(t)
 	stored, text := token.New("n", []token.Scope{token.Write}, time.Hour)
@@ -144,7 +144,7 @@ func TestTokensAreNotExposed(t *testing.T) {
 	}
 	var log bytes.Buffer
 	for name, plants := range map[string]plant.Store{
-		"all is well":  store,
+		"no fault":     store,
 		"store down":   faultyPlants{store, func() error { return plant.ErrUnavailable }},
 		"a bug":        faultyPlants{store, func() error { return errors.New("a bug of ours") }},
 		"another, bad": faultyPlants{store, func() error { panic("a bug of ours") }},
@@ -161,7 +161,7 @@ func TestTokensAreNotExposed(t *testing.T) {
 					handler.ServeHTTP(w, r)
 					for _, secret := range []string{text[16:50], staticToken} {
 						if strings.Contains(fmt.Sprint(w.Result().Header, w.Body), secret) {
-							t.Errorf("%s: POST %s with %s answers the token: %d %v %s", name, target, authorization, w.Code, w.Result().Header, w.Body)
+							t.Errorf("%s: the response to POST %s with %s contains the token: %d %v %s", name, target, authorization, w.Code, w.Result().Header, w.Body)
 						}
 					}
 				}
@@ -182,14 +182,14 @@ func TestTokensAreNotExposed(t *testing.T) {
 type untouchable struct{ t *testing.T }
 
 func (u untouchable) Read([]byte) (int, error) {
-	u.t.Error("the body was read")
+	u.t.Error("the body is read")
 	return 0, io.ErrUnexpectedEOF
 }
 
 func (untouchable) Close() error { return nil }
 
-// Whatever is wrong with the body, a stranger is told about the credentials
-// only, and the body is not touched.
+// Before authorization the body is not read, so the response names only what is
+// wrong with the credentials.
 func TestBodyIsNotReadBeforeAuthorization(t *testing.T) {
 	store := openStore(t)
 	handler := plantcontract.Plants().Handler(t, newService(t, offline, withStore(store)).handler)
@@ -215,13 +215,13 @@ func TestBodyIsNotReadBeforeAuthorization(t *testing.T) {
 	}
 }
 
-// A client that waits for leave to send its body is refused without it.
+// A client that waits for 100 Continue is refused without it.
 func TestNoContinueBeforeAuthentication(t *testing.T) {
 	newService(t).speak("POST /plants HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"+
 		"Content-Type: application/json\r\nContent-Length: 19\r\n\r\n", false).wantError(t, plantapi.CodeNoCredentials)
 }
 
-// A store that cannot look a token up makes nobody a stranger.
+// If the store of tokens fails, the response is a 5xx and not 401.
 func TestTokenStoreDown(t *testing.T) {
 	store := openStore(t)
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/plants", untouchable{t})

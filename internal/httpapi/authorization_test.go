@@ -11,8 +11,8 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// TestAuthorization sends headers as they stand, over a connection of its own
-// each: no client library would send most of them.
+// TestAuthorization sends each request on a connection of its own, byte by byte,
+// because no client library would send most of these headers.
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -30,14 +30,14 @@ func TestAuthorization(t *testing.T) {
 	expired := create(-time.Second, keep)
 	revoked := create(time.Hour, func(s *token.Token) { s.Revoke(time.Now()) })
 	forged := create(time.Hour, func(s *token.Token) { s.SecretHash[0] ^= 1 })
-	_, stranger := token.New("stranger", nil, 0)
+	_, unknown := token.New("unknown", nil, 0)
 
 	const (
 		ok        plantapi.ErrorCode = http.StatusOK
 		none                         = plantapi.CodeNoCredentials
 		bad                          = plantapi.CodeBadCredentials
-		malformed plantapi.ErrorCode = http.StatusBadRequest                  // of net/http,
-		tooLarge  plantapi.ErrorCode = http.StatusRequestHeaderFieldsTooLarge // before there is a handler
+		malformed plantapi.ErrorCode = http.StatusBadRequest                  // by net/http,
+		tooLarge  plantapi.ErrorCode = http.StatusRequestHeaderFieldsTooLarge // before the handler is called
 	)
 	for name, c := range map[string]struct {
 		headers string
@@ -55,7 +55,7 @@ func TestAuthorization(t *testing.T) {
 		"no space after the colon":              {"Authorization:Bearer " + good, ok},
 		"spaces and tabs around the value":      {"Authorization: \t Bearer " + good + " \t ", ok},
 		"a folded line, which is a space":       {"Authorization: Bearer\r\n  " + good, ok},
-		"another token in Proxy-Authorization":  {"Authorization: Bearer " + good + "\r\nProxy-Authorization: Bearer " + stranger, ok},
+		"another token in Proxy-Authorization":  {"Authorization: Bearer " + good + "\r\nProxy-Authorization: Bearer " + unknown, ok},
 		"no header":                             {"X-Nothing: 1", none},
 		"an empty header":                       {"Authorization:", none},
 		"a header of spaces":                    {"Authorization:    ", none},
@@ -96,7 +96,7 @@ func TestAuthorization(t *testing.T) {
 		"the static token and a character":      {"Authorization: Bearer " + staticToken + "=", bad},
 		"only the prefix":                       {"Authorization: Bearer pst_", bad},
 		"only the public id":                    {"Authorization: Bearer " + good[:16], bad},
-		"a token nobody made":                   {"Authorization: Bearer " + stranger, bad},
+		"an unknown token":                      {"Authorization: Bearer " + unknown, bad},
 		"an expired token":                      {"Authorization: Bearer " + expired, bad},
 		"a revoked token":                       {"Authorization: Bearer " + revoked, bad},
 		"another secret under a stored id":      {"Authorization: Bearer " + forged, bad},
@@ -109,7 +109,7 @@ func TestAuthorization(t *testing.T) {
 		"two headers, one of them empty":        {"Authorization: Bearer " + good + "\r\nAuthorization:", bad},
 		"two headers, one of them of Basic":     {"Authorization: Basic dXNlcjpwYXNz\r\nAuthorization: Bearer " + good, bad},
 		"two headers, names in two cases":       {"Authorization: Bearer " + good + "\r\nauthorization: Bearer " + good, bad},
-		"two headers of a scheme nobody knows":  {"Authorization: X a\r\nAuthorization: X a", bad},
+		"two headers with an unknown scheme":    {"Authorization: X a\r\nAuthorization: X a", bad},
 		"a NUL in the token":                    {"Authorization: Bearer " + good + "\x00", malformed},
 		"a control character in the token":      {"Authorization: Bearer \x01" + good, malformed},
 		"a space before the colon":              {"Authorization : Bearer " + good, malformed},
@@ -127,7 +127,7 @@ func TestAuthorization(t *testing.T) {
 			switch c.want {
 			case ok, malformed, tooLarge:
 				if a.StatusCode != int(c.want) {
-					t.Errorf("answered %s %.200q, want %d", a.Status, a.body, c.want)
+					t.Errorf("got %s %.200q, want %d", a.Status, a.body, c.want)
 				}
 			case none:
 				a.wantError(t, none)
@@ -143,8 +143,7 @@ func TestAuthorization(t *testing.T) {
 	}
 }
 
-// A token anywhere but in the header is as if absent, and beside the header it
-// changes nothing.
+// A token outside the Authorization header is ignored.
 func TestTokenOutsideAuthorizationHeader(t *testing.T) {
 	s := newService(t)
 	const plant = `{"id":1,"name":"n"}`
@@ -165,14 +164,14 @@ func TestTokenOutsideAuthorizationHeader(t *testing.T) {
 		s.with(t).speak(fmt.Sprintf("POST /plants HTTP/1.1\r\nHost: x\r\nTrailer: Authorization\r\nContent-Type: application/json\r\n"+
 			"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\nAuthorization: Bearer %s\r\n\r\n", len(plant), plant, staticToken), false).wantError(t, plantapi.CodeNoCredentials)
 	})
-	_, stranger := token.New("stranger", nil, 0)
-	if a := s.speak(rawPlant("/plants?access_token="+stranger, "Authorization: Bearer "+staticToken, plant), false); a.StatusCode != http.StatusOK {
-		t.Errorf("a good header beside a bad query answered %s %s", a.Status, a.body)
+	_, unknown := token.New("unknown", nil, 0)
+	if a := s.speak(rawPlant("/plants?access_token="+unknown, "Authorization: Bearer "+staticToken, plant), false); a.StatusCode != http.StatusOK {
+		t.Errorf("a valid header with an invalid token in the query: got %s %s", a.Status, a.body)
 	}
-	s.speak(rawPlant("/plants?access_token="+staticToken, "Authorization: Bearer "+stranger, plant), false).wantError(t, plantapi.CodeBadCredentials)
+	s.speak(rawPlant("/plants?access_token="+staticToken, "Authorization: Bearer "+unknown, plant), false).wantError(t, plantapi.CodeBadCredentials)
 }
 
-// rawPlant writes a POST whose headers are given as they stand on the line.
+// rawPlant returns a POST with headers in the form in which they are sent.
 func rawPlant(target, headers, body string) string {
 	if !strings.Contains(headers, "Content-Type") {
 		headers += "\r\nContent-Type: application/json"

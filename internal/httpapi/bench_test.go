@@ -19,9 +19,9 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// BenchmarkHandler measures what the handler costs beside net/http: the request
-// and the writer of its answer are used again and again. A floor, which is
-// written by hand and validates nothing, answers the same requests beside it.
+// BenchmarkHandler measures the handler without net/http: it uses the same request and
+// ResponseWriter again and again. For comparison, floor handles the same requests
+// with code written by hand that validates nothing.
 func BenchmarkHandler(b *testing.B) {
 	plants := newMapPlants(1000)
 	ours := newService(b, offline, withPlants(plants)).handler
@@ -31,7 +31,7 @@ func BenchmarkHandler(b *testing.B) {
 			handler http.Handler
 		}{{"plantstore", ours}, {"floor", floor{plants}.handler()}} {
 			b.Run("operation="+c.name+"/handler="+h.name, func(b *testing.B) {
-				call := c.caller(b, h.handler)
+				call := c.sender(b, h.handler)
 				b.ReportAllocs()
 				for b.Loop() {
 					call()
@@ -41,8 +41,8 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// BenchmarkCreatePlant sends creates, each of another plant, through the whole
-// handler to a store as the program has it.
+// BenchmarkCreatePlant creates different plants through the whole handler in a store
+// like that of the program.
 func BenchmarkCreatePlant(b *testing.B) {
 	b.Run("store="+engine(), func(b *testing.B) {
 		handler := newService(b, offline).handler
@@ -55,7 +55,7 @@ func BenchmarkCreatePlant(b *testing.B) {
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)
 			if w.Code != http.StatusOK {
-				b.Fatalf("answered %d %s", w.Code, w.Body)
+				b.Fatalf("got %d %s", w.Code, w.Body)
 			}
 		}
 	})
@@ -70,9 +70,9 @@ var benchRequests = []benchRequest{
 	{"listPlants", http.MethodGet, "/plants?limit=100", ""},
 }
 
-// caller returns a function that has the handler answer the request. It
-// allocates nothing itself.
-func (e benchRequest) caller(tb testing.TB, handler http.Handler) func() {
+// sender returns a function that passes the request to the handler. It allocates
+// nothing itself.
+func (e benchRequest) sender(tb testing.TB, handler http.Handler) func() {
 	tb.Helper()
 	r := httptest.NewRequestWithContext(tb.Context(), e.method, e.target, nil)
 	r.Header.Set("Authorization", "Bearer "+staticToken)
@@ -88,7 +88,7 @@ func (e benchRequest) caller(tb testing.TB, handler http.Handler) func() {
 		w.status = 0
 		handler.ServeHTTP(w, r)
 		if w.status != http.StatusOK {
-			tb.Fatalf("%s %s answered %d", e.method, e.target, w.status)
+			tb.Fatalf("%s %s: got %d", e.method, e.target, w.status)
 		}
 	}
 }
@@ -101,7 +101,7 @@ type rewound struct {
 
 func (*rewound) Close() error { return nil }
 
-// discarding is an [http.ResponseWriter] that keeps the status alone.
+// discarding is an [http.ResponseWriter] that keeps only the status.
 type discarding struct {
 	header http.Header
 	status int
@@ -118,8 +118,8 @@ func (w *discarding) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// mapPlants keeps plants in a map, so that a benchmark measures the way of a
-// request and not the disk. It is no part of the program.
+// mapPlants keeps plants in a map, so that benchmarks measure the handler and not the
+// disk.
 type mapPlants struct {
 	plant.Store
 	mu     sync.Mutex
@@ -163,8 +163,8 @@ func (s *mapPlants) List(_ context.Context, page plant.Page) ([]plant.Plant, boo
 	return slices.Clone(s.sorted[:page.Limit]), true, nil
 }
 
-// floor is what is left of the service without a document: three operations by
-// hand on net/http and encoding/json, for those who send what they should.
+// floor has three operations, written by hand with net/http and encoding/json. It
+// validates nothing.
 type floor struct{ plants plant.Store }
 
 func (f floor) handler() http.Handler {

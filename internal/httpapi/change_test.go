@@ -35,7 +35,7 @@ func TestPatch(t *testing.T) {
 				a := s.call(http.MethodPatch, "/plants/1", c.patch).wantStatus(t, http.StatusOK)
 				p := a.plant(t)
 				if got := (plant.Plant{ID: p.ID, Name: p.Name, Tag: p.Tag}); !got.Same(c.want) {
-					t.Errorf("answered %s, want %+v", a.body, c.want)
+					t.Errorf("got %s, want %+v", a.body, c.want)
 				}
 				if got := a.Header.Get("ETag"); got != `"`+p.ETag+`"` {
 					t.Errorf("ETag is %s, but the plant has %s", got, p.ETag)
@@ -76,7 +76,7 @@ func TestPut(t *testing.T) {
 	replaced := s.call(http.MethodPut, "/plants/-1", `{"name":"b"}`, header("If-Match", `"`+created.plant(t).ETag+`"`)).wantStatus(t, http.StatusOK)
 	for _, a := range []response{created, replaced} {
 		if got := a.Header.Values("ETag"); len(got) > 0 {
-			t.Errorf("PUT answered with ETag %q: what is stored is not what was sent", got)
+			t.Errorf("PUT: got ETag %q, want none: the stored plant is not what was sent", got)
 		}
 	}
 	if c, r := created.plant(t), replaced.plant(t); c.ETag == r.ETag || !c.CreatedAt.Equal(r.CreatedAt) {
@@ -85,7 +85,7 @@ func TestPut(t *testing.T) {
 	s.wantPlant(plant.Plant{ID: -1, Name: "b"})
 }
 
-// An old version is refused even if the same plant has come back since.
+// An ETag from before a deletion is refused after the plant is created again.
 func TestETagFromBeforeDeletion(t *testing.T) {
 	s := newService(t)
 	s.post(`{"id":1,"name":"n"}`)
@@ -99,15 +99,15 @@ func TestETagFromBeforeDeletion(t *testing.T) {
 	s.wantPlant(plant.Plant{ID: 1, Name: "n"})
 }
 
-// Of many clients that have seen one version exactly one may change it.
+// Of many clients that change the same version exactly one succeeds.
 func TestConcurrentChangesOfOneVersion(t *testing.T) {
 	s := newService(t)
 	s.post(`{"id":1,"name":"n"}`)
 	seen := `"` + s.call(http.MethodGet, "/plants/1", "").plant(t).ETag + `"`
-	const callers = 12
-	won := make([]bool, callers)
+	const clients = 12
+	won := make([]bool, clients)
 	var wg sync.WaitGroup
-	for i := range callers {
+	for i := range clients {
 		wg.Go(func() {
 			resp, err := s.client.PatchPlantWithApplicationMergePatchPlusJSONBodyWithResponse(t.Context(), 1,
 				&plantapi.PatchPlantParams{IfMatch: &seen}, plantapi.PlantPatch{Name: new(fmt.Sprint(i))})
@@ -117,13 +117,13 @@ func TestConcurrentChangesOfOneVersion(t *testing.T) {
 			}
 			won[i] = resp.JSON200 != nil
 			if resp.JSON200 == nil && resp.JSON412 == nil {
-				t.Errorf("answered %s %s, want 200 or 412", resp.Status(), resp.Body)
+				t.Errorf("got %s %s, want 200 or 412", resp.Status(), resp.Body)
 			}
 		})
 	}
 	wg.Wait()
 	winners := 0
-	for i := range callers {
+	for i := range clients {
 		if won[i] {
 			winners++
 			s.wantPlant(plant.Plant{ID: 1, Name: fmt.Sprint(i)})
@@ -193,7 +193,7 @@ func TestBatch(t *testing.T) {
 			s.wantPlant(plant.Plant{ID: 500, Name: "there", Tag: new("t")})
 		})
 	}
-	// A megabyte of faults is one fault, and not a hundred megabytes of them.
+	// A megabyte of faults gives one detail, not a hundred megabytes of details.
 	s.call(http.MethodPost, "/plants:batch", `{"plants":[`+strings.Repeat("{},", 300_000)+`{}]}`).wantError(t, plantapi.CodeInvalidBody)
 
 	whole := batch(1000, func(p []plantapi.NewPlant) { p[500] = plantapi.NewPlant{ID: 500, Name: "there", Tag: new("t")} })
@@ -201,7 +201,7 @@ func TestBatch(t *testing.T) {
 		var got plantapi.Plants
 		a := s.call(http.MethodPost, "/plants:batch", whole).wantStatus(t, http.StatusOK)
 		if err := json.Unmarshal([]byte(a.body), &got); err != nil || len(got.Plants) != 1000 || got.Plants[999].Name != "plant 999" {
-			t.Fatalf("answered %d plants, %v", len(got.Plants), err)
+			t.Fatalf("got %d plants, %v", len(got.Plants), err)
 		}
 		if got.Created != created {
 			t.Errorf("created is %d, want %d", got.Created, created)
@@ -218,7 +218,7 @@ func TestHead(t *testing.T) {
 	for _, path := range []string{"/plants", "/plants?limit=1", "/plants/1", "/plants/2", "/plants/x"} {
 		get, head := s.call(http.MethodGet, path, ""), s.call(http.MethodHead, path, "")
 		if head.StatusCode != get.StatusCode || head.body != "" {
-			t.Errorf("HEAD %s answered %s %q, GET %s", path, head.Status, head.body, get.Status)
+			t.Errorf("HEAD %s: got %s %q, GET %s", path, head.Status, head.body, get.Status)
 		}
 		for _, h := range []*http.Response{get.Response, head.Response} {
 			h.Header.Del("Date")

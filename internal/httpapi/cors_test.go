@@ -12,7 +12,7 @@ import (
 	"github.com/plantstore/plantstore/internal/httpapi"
 )
 
-// corsHeaders lists the headers of an answer that concern other origins.
+// corsHeaders returns the headers of a response that concern other origins.
 func corsHeaders(h http.Header) string {
 	var lines []string
 	for name, values := range h {
@@ -55,12 +55,12 @@ func TestCORS(t *testing.T) {
 		{[]string{"https://a.example", page}, "GET", "/plants", page, false, 200, []string{hers, exposed, vary}},
 		{[]string{"*"}, "GET", "/plants", page, false, 200, []string{anys, exposed}},
 		{[]string{"*"}, "GET", "/plants", "", false, 200, []string{anys, exposed}},
-		// Whatever goes wrong, a page may read what.
+		// A page may read every refusal.
 		{[]string{page}, "GET", "/plants/1", page, false, 404, []string{hers, exposed, vary}},
 		{[]string{page}, "GET", "/nowhere", page, false, 404, []string{hers, exposed, vary}},
 		{[]string{page}, "BREW", "/plants", page, false, 405, []string{hers, exposed, vary}},
 		{[]string{page}, "POST", "/plants", page, false, 500, []string{hers, exposed, vary}},
-		// Before a page may send more than a form could, its browser asks.
+		// Preflight requests.
 		{[]string{page}, "OPTIONS", "/plants", page, true, 204, []string{allowed, methods("GET, HEAD, POST"), hers, maxAge, vary}},
 		{[]string{page}, "OPTIONS", "/plants/1", page, true, 204, []string{allowed, methods("DELETE, GET, HEAD, PATCH, PUT"), hers, maxAge, vary}},
 		{[]string{"*"}, "OPTIONS", "/plants:batch", page, true, 204, []string{allowed, methods("POST"), anys, maxAge}},
@@ -85,18 +85,17 @@ func TestCORS(t *testing.T) {
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)
 			if w.Code != c.status {
-				t.Errorf("answered %d, want %d", w.Code, c.status)
+				t.Errorf("got %d, want %d", w.Code, c.status)
 			}
 			slices.Sort(c.want)
 			if got, want := corsHeaders(w.Result().Header), strings.Join(c.want, "\n"); got != want {
-				t.Errorf("answered with\n%s\nwant\n%s", got, want)
+				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
 	}
 }
 
-// A page learns of an answer without credentials, too, or it could only say
-// that something failed.
+// A page may also read a 401; without the headers it learns only that something failed.
 func TestCORSOf401(t *testing.T) {
 	s := newService(t, offline, withOptions(func(o *httpapi.Options) { o.CORSOrigins = []string{"*"} }))
 	handler := plantcontract.Plants().Handler(t, s.handler)
@@ -104,6 +103,6 @@ func TestCORSOf401(t *testing.T) {
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, r)
 	if w.Code != http.StatusUnauthorized || w.Header().Get("Access-Control-Allow-Origin") != "*" || w.Header().Get("Access-Control-Allow-Credentials") != "" {
-		t.Errorf("answered %d %v", w.Code, w.Header())
+		t.Errorf("got %d %v", w.Code, w.Header())
 	}
 }

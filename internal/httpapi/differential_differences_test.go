@@ -21,9 +21,9 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// difference is a way in which we may judge otherwise than kin-openapi: it
-// accepts, we refuse with the code. It is looked for in the request alone. Code 0
-// is the other way round: we accept.
+// difference is a reason for which kin-openapi may accept a request that the service
+// refuses with the code. With code 0 the service accepts and kin-openapi refuses. It
+// depends only on the request.
 type difference struct {
 	what, why string
 	code      plantapi.ErrorCode
@@ -105,7 +105,7 @@ var differences = []difference{
 		},
 	},
 	{
-		"a query parameter that is not known", `the document's "Parameters": likely a misspelt filter, and the answer would be another than meant`,
+		"a query parameter that is not known", `the document's "Parameters": probably a misspelt filter, so the response would not be what the client means`,
 		plantapi.CodeInvalidParameter, func(v verdict) bool {
 			query, _ := url.ParseQuery(v.query)
 			for name := range query {
@@ -137,7 +137,7 @@ var differences = []difference{
 		},
 	},
 	{
-		"a Content-Type twice, malformed, or of another charset than UTF-8", "kin-openapi looks at what stands before the first semicolon of the first one",
+		"a Content-Type twice, malformed, or of another charset than UTF-8", "kin-openapi reads only the first one up to its first semicolon",
 		plantapi.CodeUnsupportedMediaType, func(v verdict) bool {
 			_, params, err := mime.ParseMediaType(v.request.Header.Get("Content-Type"))
 			charset, ok := params["charset"]
@@ -160,7 +160,7 @@ var differences = []difference{
 	},
 }
 
-// differences lists what allows the verdict.
+// differences returns the differences that explain the verdict.
 func (v verdict) differences() (all []string) {
 	for _, d := range differences {
 		if d.code == v.ours && d.in(v) {
@@ -193,8 +193,8 @@ func (v verdict) hasParameter(is func(p *openapi3.Parameter, text string) bool) 
 	return false
 }
 
-// pathParameter returns a parameter as it was sent: kin-openapi takes slashes
-// off its end.
+// pathParameter returns a parameter as it was sent. kin-openapi removes slashes from
+// its end.
 func (v verdict) pathParameter(name string) []string {
 	at := slices.Index(strings.Split(v.route.Path, "/"), "{"+name+"}")
 	segments := strings.Split(v.request.Path, "/")
@@ -208,8 +208,8 @@ func (v verdict) pathParameter(name string) []string {
 	return []string{text}
 }
 
-// sameLiterals reports whether a path has the segments of a template, letter by
-// letter, but for those that are parameters.
+// sameLiterals reports whether a path has exactly the segments of a template, except
+// for parameters.
 func sameLiterals(template, path string) bool {
 	return slices.EqualFunc(strings.Split(template, "/"), strings.Split(path, "/"), func(literal, segment string) bool {
 		return strings.HasPrefix(literal, "{") || literal == segment
@@ -228,7 +228,7 @@ var (
 	lone    = regexp.MustCompile(`\\u[dD][89a-fA-F]`)
 )
 
-// depth is how deep the first JSON value of a text goes.
+// depth returns how deep the first JSON value of a text is nested.
 func depth(text []byte) (deepest int) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	for depth := 0; ; {

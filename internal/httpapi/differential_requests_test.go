@@ -19,8 +19,8 @@ import (
 	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 )
 
-// source draws requests: one that was made from the document, obeying it three
-// times in four, and up to three changes.
+// source draws requests. Each is derived from the document, three of four without a
+// fault, and then changed up to three times.
 type source struct {
 	operations []string // equal shares for each
 	obeying    map[string][]contract.Request
@@ -58,7 +58,7 @@ func newSource(t *testing.T, doc *openapi3.T) *source {
 	return s
 }
 
-// draft is a request that is still to be made.
+// draft is what a request is made from.
 type draft struct {
 	source  *source
 	start   contract.Request
@@ -92,8 +92,8 @@ func (d draft) request() contract.Request {
 	return r
 }
 
-// shrink leaves out what is not needed for a request to fail, as far as it gets
-// with a thousand tries.
+// shrink removes what a failing request does not need to fail. It tries up to a
+// thousand times.
 func (d draft) shrink(still func(contract.Request) bool) contract.Request {
 	tries := 1000
 	fails := func(r contract.Request) bool {
@@ -134,7 +134,7 @@ func (d draft) shrink(still func(contract.Request) bool) contract.Request {
 	return r
 }
 
-// changes are the ways in which a request is changed.
+// changes are the possible changes of a request.
 var changes = []change{
 	changeValue, changeValue, changeValue, dropMember, addMember, renameMember,
 	changeNumber, changeText, repeatMember, changeBytes, changeBytes, appendBytes, nest, fillUp,
@@ -142,7 +142,7 @@ var changes = []change{
 	addQuery, addQuery, changeQueryBytes, addHeader, repeatHeader, changeMediaType, changeEncoding, dropBody, sendInChunks,
 }
 
-// The odd things that requests are made of.
+// Unusual parts of requests.
 var (
 	oddValues = []string{
 		`null`, `true`, `0`, `-1`, `1.5`, `""`, `"1"`, `[]`, `{}`, `[null]`, `{"name":"n"}`, `{"id":1,"name":"n"}`, `[{"id":1,"name":"n"}]`,
@@ -183,8 +183,8 @@ var (
 
 func pick[T any](random *rand.Rand, from []T) T { return from[random.IntN(len(from))] }
 
-// changeTree decodes a body, if it is JSON, lets one object, array or value in
-// it be changed, and encodes it again.
+// changeTree decodes a body, if it is JSON, changes one object, array or value in it,
+// and encodes it again.
 func changeTree(random *rand.Rand, r *contract.Request, change func(node any) any) {
 	dec := json.NewDecoder(bytes.NewReader(r.Body))
 	dec.UseNumber()
@@ -316,8 +316,8 @@ func nest(_ *source, random *rand.Rand, r *contract.Request) {
 	replaceOne(random, r, regexp.MustCompile(`^\{`), `{"deep":`+deep+`,`)
 }
 
-// fillUp makes a body as large as may be, or a byte larger. It is dear, and done
-// less often than the others.
+// fillUp makes a body as large as the limit, or a byte larger. It is expensive, so it
+// is used less often than the others.
 func fillUp(_ *source, random *rand.Rand, r *contract.Request) {
 	if want := maxBody + random.IntN(2); random.IntN(3) == 0 && len(r.Body) > 0 {
 		r.Body = append(r.Body, bytes.Repeat([]byte(" "), max(0, want-len(r.Body)))...)
@@ -402,7 +402,7 @@ func changeEncoding(_ *source, random *rand.Rand, r *contract.Request) {
 
 func dropBody(_ *source, _ *rand.Rand, r *contract.Request) { r.Body = nil }
 
-// sendInChunks leaves the length of the body open.
+// sendInChunks removes the length of the body.
 func sendInChunks(_ *source, _ *rand.Rand, r *contract.Request) {
 	r.Header.Set("Transfer-Encoding", "chunked")
 }

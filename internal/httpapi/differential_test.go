@@ -27,14 +27,14 @@ import (
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 )
 
-// TestDifferential proves that what kin-openapi would refuse is refused: our
-// way of a request, which shares little more with it than the visit of a schema,
-// and its own openapi3filter.ValidateRequest judge the same requests. They may
-// disagree only as differences says.
+// TestDifferential compares which requests the service refuses with those that
+// kin-openapi's own openapi3filter.ValidateRequest refuses. The two share little more
+// than the check of a value against a schema. They may disagree only as in
+// differences.
 //
-// The requests are made from the document and changed at random. Request N of
-// seed S is always the same one. PLANTSTORE_DIFFERENTIAL is how many there are
-// and PLANTSTORE_DIFFERENTIAL_SEED the seed.
+// The requests are derived from the document and changed at random. Request N of seed
+// S is always the same. PLANTSTORE_DIFFERENTIAL is the number of requests and
+// PLANTSTORE_DIFFERENTIAL_SEED the seed.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
 	count, seed := number(t, "PLANTSTORE_DIFFERENTIAL", 10_000), number(t, "PLANTSTORE_DIFFERENTIAL_SEED", 1)
@@ -50,7 +50,7 @@ func TestDifferential(t *testing.T) {
 		}
 		v.query = read.URL.RawQuery
 		v.route, v.theirs = theirs.refuses(read)
-		read, _ = overTheWire(r) // each judge eats the request
+		read, _ = overTheWire(r) // each of the two consumes the request
 		v.ours = ours.refuses(t, read)
 		return v, true
 	}
@@ -61,7 +61,7 @@ func TestDifferential(t *testing.T) {
 		draft := source.draft(rand.New(rand.NewPCG(uint64(seed), i)))
 		v, ok := compare(draft.request())
 		if !ok {
-			continue // net/http lets nobody see such a request
+			continue // net/http passes no such request to a handler
 		}
 		judged++
 		switch reasons := v.differences(); {
@@ -76,7 +76,7 @@ func TestDifferential(t *testing.T) {
 			})
 			v, _ := compare(small)
 			reason, _, _ := strings.Cut(fmt.Sprint(v.theirs), "\n") // the schema follows
-			t.Fatalf("request %d of seed %d: we answer %d (0: accepted), kin-openapi says %s (<nil>: accepted), and differences does not allow that\n\trepeat it with: %s",
+			t.Fatalf("request %d of seed %d: got error %d (0: accepted), kin-openapi has %s (<nil>: accepted), and differences does not have that\n\trepeat it with: %s",
 				i, seed, v.ours, reason, small.Curl("http://127.0.0.1:8080"))
 		case len(reasons) == 1:
 			needed[reasons[0]]++
@@ -112,8 +112,8 @@ func number(t *testing.T, variable string, otherwise int) int {
 	return n
 }
 
-// overTheWire returns a request as net/http gives it to a handler, or false if
-// it would not.
+// overTheWire returns a request as net/http passes it to a handler, or false if
+// net/http refuses it.
 func overTheWire(r contract.Request) (*http.Request, bool) {
 	var wire bytes.Buffer
 	fmt.Fprintf(&wire, "%s %s", r.Method, r.Path)
@@ -149,8 +149,8 @@ func newOurs(t *testing.T) ours {
 	return ours{newService(t, offline, withStore(opened(t, store, err))).handler}
 }
 
-// refuses returns the error that a request is refused with, or 0. What depends
-// on the plants that are stored is no refusal: the document allows the request.
+// refuses returns the error that a request is refused with, or 0. An error that
+// depends on the stored plants is 0 too: the document allows the request.
 func (o ours) refuses(t *testing.T, r *http.Request) plantapi.ErrorCode {
 	t.Helper()
 	r.Header.Set("Authorization", "Bearer "+staticToken)
@@ -161,7 +161,7 @@ func (o ours) refuses(t *testing.T, r *http.Request) plantapi.ErrorCode {
 	}
 	var e plantapi.Error
 	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil {
-		t.Fatalf("%s %s answered %d %.200q", r.Method, r.URL, w.Code, w.Body)
+		t.Fatalf("%s %s: got %d %.200q", r.Method, r.URL, w.Code, w.Body)
 	}
 	switch code := plantapi.ErrorCode(e.Error); code {
 	case plantapi.CodeIDTaken, plantapi.CodeNoSuchPlant, plantapi.CodePreconditionFailed:
@@ -174,8 +174,8 @@ func (o ours) refuses(t *testing.T, r *http.Request) plantapi.ErrorCode {
 // theirs is kin-openapi alone, with its own router.
 type theirs struct{ router routers.Router }
 
-// loadDocument loads the document for theirs. Without servers its router takes
-// any host.
+// loadDocument loads the document for theirs, without servers, so that its router
+// accepts every host.
 func loadDocument(t *testing.T) *openapi3.T {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
@@ -198,8 +198,8 @@ func newTheirs(t *testing.T, doc *openapi3.T) theirs {
 	return theirs{router}
 }
 
-// refuses returns what its router found, if anything, and why a request is
-// refused, or nil. Credentials are left out: they are ours alone.
+// refuses returns the route that its router found, if any, and why the request is
+// refused, or nil. It does not check credentials.
 func (th theirs) refuses(r *http.Request) (*routers.Route, error) {
 	route, path, err := th.router.FindRoute(r)
 	if err != nil {
@@ -211,7 +211,7 @@ func (th theirs) refuses(r *http.Request) (*routers.Route, error) {
 	})
 }
 
-// verdict is what both say of a request, and what can be known of it.
+// verdict is what both say about a request, and the request itself.
 type verdict struct {
 	request contract.Request
 	query   string             // as it was sent; theirs adds defaults to its own
@@ -220,8 +220,8 @@ type verdict struct {
 	route   *routers.Route     // nil: unknown
 }
 
-// agree reports whether both accept or both refuse. To break over a request, or
-// to ask for other credentials, is neither.
+// agree reports whether both accept or both refuse. A 5xx or an error about the
+// credentials is neither.
 func (v verdict) agree() bool {
 	if status := v.ours / 100; status >= 500 || status == http.StatusUnauthorized || status == http.StatusForbidden {
 		return false
@@ -229,7 +229,7 @@ func (v verdict) agree() bool {
 	return (v.ours == 0) == (v.theirs == nil)
 }
 
-// outcome is what both said of some request of an operation.
+// outcome is what both said about a request of an operation.
 type outcome struct {
 	operation string
 	accepted  bool

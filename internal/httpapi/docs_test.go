@@ -17,8 +17,7 @@ import (
 	"github.com/plantstore/plantstore/internal/httpapi"
 )
 
-// The service explains itself to strangers, by paths that behave like all
-// others.
+// The documentation needs no credentials, and its paths behave like all others.
 func TestDocumentation(t *testing.T) {
 	s := newService(t)
 	for _, path := range []string{"/docs", "/docs/docs.js", "/docs/swagger-ui-bundle.js", "/openapi.yaml", "/openapi.json"} {
@@ -32,9 +31,9 @@ func TestDocumentation(t *testing.T) {
 			t.Errorf("HEAD %s has %d bytes and %v, GET %v", path, len(head.body), head.Header, got.Header)
 		}
 		if known := s.send(http.MethodGet, path, "", compressed, header("If-None-Match", got.Header.Get("ETag"))); known.StatusCode != http.StatusNotModified {
-			t.Errorf("GET %s with the ETag it has answered %s", path, known.Status)
+			t.Errorf("GET %s with its ETag: got %s", path, known.Status)
 		}
-		s.send(http.MethodGet, path, "", header("Authorization", "Bearer nobody's")).wantStatus(t, http.StatusOK)
+		s.send(http.MethodGet, path, "", header("Authorization", "Bearer unknown")).wantStatus(t, http.StatusOK)
 		if options := s.send(http.MethodOptions, path, "").wantStatus(t, http.StatusNoContent); options.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
 			t.Errorf("%s allows %s", path, options.Header.Get("Allow"))
 		}
@@ -57,7 +56,7 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// wantPage fails unless each of the paths leads to the page.
+// wantPage fails unless each of the paths redirects to the page.
 func wantPage(t *testing.T, base string, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
@@ -73,13 +72,13 @@ func wantPage(t *testing.T, base string, paths ...string) {
 	}
 }
 
-// Behind a proxy that takes a path off, / and /docs/ lead to the page, too.
+// Behind a proxy that removes a path prefix, / and /docs/ also lead to the page.
 func TestRedirectsWithBasePath(t *testing.T) {
 	wantPage(t, startBelow(t, "/store/room").url, "/", "/docs/", "/docs")
 }
 
-// Behind a proxy that takes a path off, the service keeps every promise, and
-// all that it answers leads back through the proxy.
+// Behind a proxy that removes a path prefix, the service keeps every promise of the
+// document, and its links lead back through the proxy.
 func TestBaseURLWithPath(t *testing.T) {
 	t.Parallel()
 	s := startBelow(t, "/store/room")
@@ -90,7 +89,7 @@ func TestBaseURLWithPath(t *testing.T) {
 	}
 }
 
-// A client walks pages through the proxy, by Link and by what it has read last.
+// A client reads all pages through the proxy, by Link and by the last id.
 func TestPagingWithBasePath(t *testing.T) {
 	s := startBelow(t, "/store%20room")
 	s.fill(7)
@@ -134,12 +133,12 @@ func TestPagingWithBasePath(t *testing.T) {
 	}
 	created, err := client.PutPlantWithResponse(t.Context(), 99, nil, plantapi.Plant{Name: "n"})
 	if err != nil || created.JSON201 == nil || created.Headers201.Location != "/store%20room/plants/99" {
-		t.Fatalf("answered %s with Location %v, %v", created.Status(), created.HTTPResponse.Header, err)
+		t.Fatalf("got %s with Location %v, %v", created.Status(), created.HTTPResponse.Header, err)
 	}
 }
 
-// startBelow runs a service behind a proxy that takes a path off every request.
-// Its url is the proxy's.
+// startBelow starts a service behind a proxy that removes a path prefix. The url of
+// the service is that of the proxy.
 func startBelow(t *testing.T, path string) *service {
 	t.Helper()
 	proxy := httptest.NewUnstartedServer(nil)

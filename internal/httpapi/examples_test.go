@@ -7,8 +7,8 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// Every request example of the document is sent here, with requests that lead to
-// the responses that the document shows.
+// TestExamples sends every request example of the document, and requests that lead to
+// the response examples.
 func TestExamples(t *testing.T) {
 	s := newService(t)
 	for _, body := range []string{

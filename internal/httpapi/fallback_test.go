@@ -47,12 +47,12 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 			a := s.with(t).send(c.method, c.path, "")
 			if c.want != 0 && c.method == http.MethodHead {
 				if a.StatusCode != int(c.want)/100 || a.body != "" {
-					t.Errorf("answered %s %s, want %d without a body", a.Status, a.body, c.want/100)
+					t.Errorf("got %s %s, want %d without a body", a.Status, a.body, c.want/100)
 				}
 			} else if c.want != 0 {
 				a.wantError(t, c.want)
 			} else if a.StatusCode != http.StatusNoContent || a.body != "" {
-				t.Errorf("answered %s %s, want 204", a.Status, a.body)
+				t.Errorf("got %s %s, want 204", a.Status, a.body)
 			}
 			if got := a.Header.Values("Allow"); fmt.Sprint(got) != fmt.Sprint(list(c.allow)) {
 				t.Errorf("Allow is %q, want %q", got, c.allow)
@@ -63,7 +63,7 @@ func TestUnknownPathsAndMethods(t *testing.T) {
 
 func TestOptionsAsterisk(t *testing.T) {
 	if a := newService(t).speak("OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", false); a.StatusCode != http.StatusNoContent || a.Header.Get("Allow") != "DELETE, GET, HEAD, PATCH, POST, PUT, OPTIONS" {
-		t.Errorf("answered %s with Allow %q", a.Status, a.Header.Get("Allow"))
+		t.Errorf("got %s with Allow %q", a.Status, a.Header.Get("Allow"))
 	}
 }
 

@@ -36,17 +36,17 @@ func TestStoreErrors(t *testing.T) {
 		want       plantapi.ErrorCode
 		retryAfter string
 	}{
-		"an error nobody foresaw": {func() error { return errors.New(secret) }, plantapi.CodeInternal, ""},
-		"a panic":                 {func() error { panic(secret) }, plantapi.CodeInternal, ""},
-		"store down":              {func() error { return errors.Join(plant.ErrUnavailable, errors.New(secret)) }, plantapi.CodeUnavailable, "1"},
-		"too long in the queue":   {func() error { return context.DeadlineExceeded }, plantapi.CodeUnavailable, "1"},
+		"an unexpected error":   {func() error { return errors.New(secret) }, plantapi.CodeInternal, ""},
+		"a panic":               {func() error { panic(secret) }, plantapi.CodeInternal, ""},
+		"store down":            {func() error { return errors.Join(plant.ErrUnavailable, errors.New(secret)) }, plantapi.CodeUnavailable, "1"},
+		"too long in the queue": {func() error { return context.DeadlineExceeded }, plantapi.CodeUnavailable, "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t, wrapPlants(func(real plant.Store) plant.Store { return faultyPlants{real, c.fault} }))
 			a := s.post(`{"id":1,"name":"n"}`)
 			e := a.wantError(t, c.want)
 			if strings.Contains(a.body, "plants.db") {
-				t.Errorf("the answer gives the cause away: %s", a.body)
+				t.Errorf("the response contains the cause: %s", a.body)
 			}
 			if e.RequestID == nil || *e.RequestID == "" {
 				t.Error("there is no request_id")

@@ -11,8 +11,8 @@ import (
 	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 )
 
-// FuzzBody: whatever a stranger with a token sends, the answer is a Plant or an
-// Error with 400; never a 5xx. A Plant says what was sent.
+// FuzzBody checks that the response to any body is a Plant with what was sent, or an
+// Error with 400, and never a 5xx.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}`,
@@ -36,20 +36,20 @@ func FuzzBody(f *testing.F) {
 			if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 				t.Fatal(err)
 			}
-			// encoding/json takes NAME for name; only plain bodies can be compared
+			// encoding/json reads NAME as name, so only plain bodies can be compared
 			if json.Unmarshal(body, &sent) == nil && !hasOddNames(body) && sent.Name != got.Name {
-				t.Errorf("sent %q, answered %q", sent.Name, got.Name)
+				t.Errorf("sent %q, got %q", sent.Name, got.Name)
 			}
 		case http.StatusBadRequest:
 			response{w.Result(), w.Body.String()}.wantError(t, errorCode(t, w.Body.Bytes()))
 		default:
-			t.Errorf("%q answered %d %s", body, w.Code, w.Body)
+			t.Errorf("%q: got %d %s", body, w.Code, w.Body)
 		}
 	})
 }
 
-// hasOddNames reports whether a body has a member that differs from ours only
-// by case.
+// hasOddNames reports whether a body has a member whose name differs from one of a
+// plant only by case.
 func hasOddNames(body []byte) bool {
 	var members map[string]any
 	if json.Unmarshal(body, &members) != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// TestGeneratedRequests tries on the service everything that the document promises. No
-// test of it is written here: the document makes them.
+// TestGeneratedRequests checks every promise of the document. Package contract derives
+// the tests from the document.
 func TestGeneratedRequests(t *testing.T) {
 	t.Parallel()
 	target := newService(t).target()
@@ -19,7 +19,7 @@ func TestGeneratedRequests(t *testing.T) {
 	}
 }
 
-// TestRandomBodies draws bodies from the schemas.
+// TestRandomBodies sends random bodies that match the schemas.
 func TestRandomBodies(t *testing.T) {
 	t.Parallel()
 	plantcontract.Plants().Random(t, newService(t).target(), 1_000_000)

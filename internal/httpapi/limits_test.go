@@ -26,8 +26,7 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// forEachOperation calls f with the method and a path of each operation of the
-// document.
+// forEachOperation calls f with the method and a path of each operation.
 func forEachOperation(t *testing.T, f func(t *testing.T, method, path string)) {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
@@ -42,21 +41,21 @@ func forEachOperation(t *testing.T, f func(t *testing.T, method, path string)) {
 	}
 }
 
-// caller sends requests to a handler from one address.
-type caller struct {
+// address sends requests to a handler from one IP address.
+type address struct {
 	t       *testing.T
 	handler http.Handler
 	addr    string
 	body    io.Reader
 }
 
-// callerOf returns a caller whose every answer is held against the document and
-// whose body must not be read.
-func callerOf(t *testing.T, handler http.Handler) caller {
-	return caller{t, plantcontract.Plants().Handler(t, handler), "192.0.2.1:4711", untouchable{t}}
+// addressOf returns an address whose responses are checked against the document and
+// whose request body must not be read.
+func addressOf(t *testing.T, handler http.Handler) address {
+	return address{t, plantcontract.Plants().Handler(t, handler), "192.0.2.1:4711", untouchable{t}}
 }
 
-func (c caller) send(method, path, token string) response {
+func (c address) send(method, path, token string) response {
 	c.t.Helper()
 	r := httptest.NewRequestWithContext(c.t.Context(), method, path, c.body)
 	r.RemoteAddr = c.addr
@@ -76,21 +75,21 @@ func newToken(t testing.TB, store store.Store, scopes ...token.Scope) string {
 	return text
 }
 
-// Each operation counts against the quota of its token, says so, and is refused
-// beyond it before anything of the request is looked at.
+// Every operation counts against the rate limit of its token and says what is left.
+// Beyond the limit it is refused before anything of the request is read.
 func TestRateLimitOfEveryOperation(t *testing.T) {
 	store := openStore(t)
 	handler := newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
 		o.RateLimit = httpapi.Rate{Limit: 2, Per: time.Hour}
 	})).handler
 	forEachOperation(t, func(t *testing.T, method, path string) {
-		c := callerOf(t, handler)
+		c := addressOf(t, handler)
 		text := newToken(t, store, token.Read, token.Write)
 		c.body = http.NoBody
 		for remaining := 1; remaining >= 0; remaining-- {
 			a := c.send(method, path+"?unknown", text)
 			if a.StatusCode == http.StatusTooManyRequests {
-				t.Fatalf("answered %s with %d left", a.Status, remaining+1)
+				t.Fatalf("got %s with %d left", a.Status, remaining+1)
 			}
 			wantQuota(t, a, 2, remaining)
 		}
@@ -108,14 +107,14 @@ func wantQuota(t testing.TB, a response, limit, remaining int) {
 	t.Helper()
 	got := a.Header.Get("RateLimit-Limit") + " " + a.Header.Get("RateLimit-Remaining")
 	if want := fmt.Sprint(limit, " ", remaining); got != want {
-		t.Errorf("answered %s with the quota %q, want %q", a.Status, got, want)
+		t.Errorf("got %s with the rate limit %q, want %q", a.Status, got, want)
 	}
 }
 
-// A quota belongs to one token, and what it lacks the scope for is not counted.
+// Each token has a rate limit of its own. Requests without the scope do not count.
 func TestRateLimitPerToken(t *testing.T) {
 	store := openStore(t)
-	c := callerOf(t, newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
+	c := addressOf(t, newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
 		o.RateLimit = httpapi.Rate{Limit: 1, Per: time.Hour}
 	})).handler)
 	a, b := newToken(t, store, token.Read), newToken(t, store, token.Read)
@@ -156,7 +155,7 @@ type heldList struct {
 func startList(t *testing.T, handler http.Handler, store heldPlants) heldList {
 	t.Helper()
 	response := make(chan response, 1)
-	go func() { response <- callerOf(t, handler).send("GET", "/plants", staticToken) }()
+	go func() { response <- addressOf(t, handler).send("GET", "/plants", staticToken) }()
 	return heldList{receive(t, store.began, "a call of List"), response}
 }
 
@@ -167,10 +166,9 @@ func (l heldList) finish(t *testing.T) {
 	receive(t, l.response, "the response to a list").wantStatus(t, http.StatusOK)
 }
 
-// While as many requests as may be are in flight, each operation is refused
-// before anything of the request is looked at, and once they are answered it is
-// not. What is refused for its credentials, and what is beside the operations,
-// is none of them.
+// While MaxInFlight requests are in flight, every operation is refused before anything
+// of the request is read. Requests with bad credentials and those without an
+// operation are not refused for that, and do not count.
 func TestCapacityOfEveryOperation(t *testing.T) {
 	store := openStore(t)
 	held := heldPlants{store, make(chan chan struct{}, 3)}
@@ -178,7 +176,7 @@ func TestCapacityOfEveryOperation(t *testing.T) {
 		withOptions(func(o *httpapi.Options) { o.MaxInFlight = 2 })).handler
 	first, second := startList(t, handler, held), startList(t, handler, held)
 	forEachOperation(t, func(t *testing.T, method, path string) {
-		c := callerOf(t, handler)
+		c := addressOf(t, handler)
 		a := c.send(method, path, staticToken)
 		a.wantError(t, plantapi.CodeUnavailable)
 		if a.Header.Get("Retry-After") == "" {
@@ -186,7 +184,7 @@ func TestCapacityOfEveryOperation(t *testing.T) {
 		}
 		c.send(method, path, "nonsense").wantError(t, plantapi.CodeBadCredentials)
 	})
-	c := callerOf(t, handler)
+	c := addressOf(t, handler)
 	c.send("OPTIONS", "/plants", "").wantStatus(t, http.StatusNoContent)
 	c.send("GET", "/nowhere", "").wantError(t, plantapi.CodeNoSuchPath)
 
@@ -198,11 +196,11 @@ func TestCapacityOfEveryOperation(t *testing.T) {
 	third.finish(t)
 }
 
-// Requests that are refused, or that break, leave the flight as well.
+// A request that is refused or panics is not in flight any more.
 func TestCapacityIsReleased(t *testing.T) {
 	store := openStore(t)
 	faulty := faultyPlants{store, func() error { panic("a bug of ours") }}
-	c := callerOf(t, newService(t, offline, withStore(store), withPlants(faulty),
+	c := addressOf(t, newService(t, offline, withStore(store), withPlants(faulty),
 		withOptions(func(o *httpapi.Options) { o.MaxInFlight = 1 })).handler)
 	for range 3 {
 		c.send("GET", "/plants/x", staticToken).wantError(t, plantapi.CodeInvalidParameter)
@@ -220,7 +218,7 @@ func TestFailedAuthLimitPerAddress(t *testing.T) {
 		o.FailedAuth = httpapi.Rate{Limit: 3, Per: time.Hour}
 	})).handler
 	used, unused := newToken(t, store, token.Read), newToken(t, store, token.Read)
-	bad := callerOf(t, handler)
+	bad := addressOf(t, handler)
 	bad.send("GET", "/plants", used).wantStatus(t, http.StatusOK)
 	for _, text := range []string{"nonsense", unknownToken(), used[:64]} {
 		bad.send("GET", "/plants", text).wantError(t, plantapi.CodeBadCredentials)
@@ -228,19 +226,19 @@ func TestFailedAuthLimitPerAddress(t *testing.T) {
 	for range 3 {
 		a := bad.send("GET", "/plants", unknownToken())
 		if e := a.wantError(t, plantapi.CodeTooManyRequests); e.Message != "too many requests with bad credentials, try again later" {
-			t.Errorf("answered %s", a.body)
+			t.Errorf("got %s", a.body)
 		}
 		wantQuota(t, a, 3, 0)
 		if after, err := strconv.Atoi(a.Header.Get("Retry-After")); err != nil || after < 1 || after > 1200 {
 			t.Errorf("Retry-After is %q, want up to 20 minutes", a.Header.Get("Retry-After"))
 		}
 	}
-	// From the same address every good token is served, known or not, and who
-	// has none is told so.
+	// From the same address every valid token is accepted, used before or not, and a
+	// request without credentials gets its own error.
 	for _, text := range []string{used, unused, staticToken} {
 		a := bad.send("GET", "/plants", text).wantStatus(t, http.StatusOK)
 		if a.Header.Get("RateLimit-Limit") != "" {
-			t.Error("a good token is told of the quota of bad ones")
+			t.Error("the response to a valid token has the headers of a rate limit")
 		}
 	}
 	r := httptest.NewRequestWithContext(t.Context(), "GET", "/plants", nil)
@@ -249,7 +247,7 @@ func TestFailedAuthLimitPerAddress(t *testing.T) {
 	bad.handler.ServeHTTP(w, r)
 	response{w.Result(), w.Body.String()}.wantError(t, plantapi.CodeNoCredentials)
 
-	// Other addresses have quotas of their own; one host has a /64.
+	// Other addresses have limits of their own; an IPv6 address is its /64.
 	for addr, want := range map[string]plantapi.ErrorCode{
 		"192.0.2.2:1":            plantapi.CodeBadCredentials,
 		"192.0.2.1:9":            plantapi.CodeTooManyRequests,
@@ -274,7 +272,7 @@ func TestFailedAuthLimitPerAddress(t *testing.T) {
 	}
 }
 
-// slowTokens is a store of one token that takes its time over each question.
+// slowTokens is a store of one token that takes some time for each read.
 type slowTokens struct {
 	token.Store
 	token token.Token
@@ -291,8 +289,8 @@ func (s slowTokens) Token(_ context.Context, id string) (token.Token, error) {
 
 func (slowTokens) TouchTokens(context.Context, map[string]time.Time) error { return nil }
 
-// The unknown tokens of a hundred full HTTP/2 connections are refused as such,
-// and a good token behind them is served.
+// Unknown tokens in as many requests as a hundred HTTP/2 connections can hold are
+// refused, and a valid token that comes after them is accepted.
 func TestFloodOfUnknownTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good, text := token.New("good", []token.Scope{token.Read}, time.Hour)
@@ -303,24 +301,24 @@ func TestFloodOfUnknownTokens(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 1600 {
 			wg.Go(func() {
-				a := callerOf(t, handler).send("GET", "/plants/1", unknownToken())
+				a := addressOf(t, handler).send("GET", "/plants/1", unknownToken())
 				mu.Lock()
 				defer mu.Unlock()
 				got[a.StatusCode]++
 			})
 		}
 		synctest.Wait()
-		a := callerOf(t, handler).send("GET", "/plants/1", text)
+		a := addressOf(t, handler).send("GET", "/plants/1", text)
 		wg.Wait()
 		a.wantStatus(t, http.StatusOK)
 		if want := map[int]int{http.StatusUnauthorized: 100, http.StatusTooManyRequests: 1500}; !maps.Equal(got, want) {
-			t.Errorf("answered %v, want %v", got, want)
+			t.Errorf("got %v, want %v", got, want)
 		}
 	})
 }
 
-// unknownToken returns a token of the right form that no store has.
+// unknownToken returns a token of the right form that is not stored.
 func unknownToken() string {
-	_, text := token.New("stranger", nil, 0)
+	_, text := token.New("unknown", nil, 0)
 	return text
 }

@@ -57,7 +57,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// The limits that the document gives are the ones that are kept.
+// The service has the limits that are in the document.
 func TestListLimits(t *testing.T) {
 	s := newService(t)
 	s.fill(1001)
@@ -68,7 +68,7 @@ func TestListLimits(t *testing.T) {
 	}
 }
 
-// A page of large plants ends early, and Link alone says whether more follow.
+// A page of large plants ends early; only Link says whether more follow.
 func TestListLargePlants(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -84,8 +84,7 @@ func TestListLargePlants(t *testing.T) {
 	}
 }
 
-// A client walks a hundred thousand plants, by what it has read last; Link
-// leads to the same pages.
+// A client reads a hundred thousand plants page by page, by the last id and by Link.
 func TestPagingThroughAllPlants(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -97,7 +96,7 @@ func TestPagingThroughAllPlants(t *testing.T) {
 	for more := true; more; {
 		resp, err := s.client.ListPlantsWithResponse(t.Context(), &params)
 		if err != nil || resp.JSON200 == nil {
-			t.Fatalf("answered %s, %v", resp.Status(), err)
+			t.Fatalf("got %s, %v", resp.Status(), err)
 		}
 		for _, p := range *resp.JSON200 {
 			if p.ID != next {
@@ -122,7 +121,7 @@ func TestPagingThroughAllPlants(t *testing.T) {
 
 var linkForm = regexp.MustCompile(`^<([^>]+)>; rel="next"$`)
 
-// walkLinks lists the ids of a page and of all that its Link leads to.
+// walkLinks returns the ids of a page and of all pages after it, by Link.
 func (s *service) walkLinks(path string) (all []int64) {
 	s.t.Helper()
 	for seen := map[string]bool{}; path != ""; {
@@ -140,7 +139,7 @@ func (s *service) walkLinks(path string) (all []int64) {
 	return all
 }
 
-// fill stores plants 0 to n-1, past HTTP.
+// fill stores plants 0 to n-1 directly in the store.
 func (s *service) fill(n int) {
 	s.t.Helper()
 	for from := 0; from < n; from += 10_000 {
@@ -154,12 +153,12 @@ func (s *service) fill(n int) {
 	}
 }
 
-// ids lists the ids of a page.
+// ids returns the ids of a page.
 func ids(t testing.TB, a response) (all []int64) {
 	t.Helper()
 	var plants []plantapi.StoredPlant
 	if err := json.Unmarshal([]byte(a.body), &plants); err != nil {
-		t.Fatalf("answered %s %.300s, want plants", a.Status, a.body)
+		t.Fatalf("got %s %.300s, want plants", a.Status, a.body)
 	}
 	for _, p := range plants {
 		all = append(all, p.ID)

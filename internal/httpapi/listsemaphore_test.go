@@ -10,7 +10,7 @@ import (
 	"github.com/plantstore/plantstore/api"
 )
 
-// The document says which operations answer pages.
+// The operations that need a permit come from the document.
 func TestListOperations(t *testing.T) {
 	ops, err := loadOperations(api.Document)
 	if err != nil {
@@ -18,7 +18,7 @@ func TestListOperations(t *testing.T) {
 	}
 	for _, op := range ops {
 		if want := op.id == "listPlants"; op.answersPage != want {
-			t.Errorf("%s answers a page: %v, want %v", op.id, op.answersPage, want)
+			t.Errorf("%s returns a list: %v, want %v", op.id, op.answersPage, want)
 		}
 	}
 }
@@ -35,7 +35,7 @@ func TestListsWaitInOrder(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// One more waits, is in flight only after that, and gives up in time.
+		// One more waits, without being in flight, and gives up after listWait.
 		began := time.Now()
 		if err := f.enter(t.Context(), list()); !errors.Is(err, errUnavailable) || time.Since(began) != listWait {
 			t.Errorf("enter = %v after %v, want errUnavailable after %v", err, time.Since(began), listWait)
@@ -55,7 +55,7 @@ func TestListsWaitInOrder(t *testing.T) {
 		if err := <-waited; err != nil || time.Since(began) != time.Second {
 			t.Errorf("enter = %v after %v, want nil after a second", err, time.Since(began))
 		}
-		// Who is refused for the cap gives the place of the page back.
+		// A request that is refused for MaxInFlight releases its permit.
 		f.leave(next)
 		f.now.Store(f.most)
 		if err := f.enter(t.Context(), next); !errors.Is(err, errUnavailable) || !f.lists.permits.TryAcquire(1) {
@@ -64,8 +64,8 @@ func TestListsWaitInOrder(t *testing.T) {
 	})
 }
 
-// A page that has been made has no turn any more, as long as those that are
-// being written have room in maxUnread.
+// A list that is being written has no permit any more, if the lists being written
+// have room in maxUnread.
 func TestListPermitWhileWriting(t *testing.T) {
 	p := newListSemaphore()
 	const large = maxUnread / 2

@@ -34,7 +34,7 @@ func TestMetrics(t *testing.T) {
 		"failure 40010": 1, "failure 50000": 1, "failure 40401": 1,
 	})
 
-	// Nothing that a caller invents makes a series.
+	// No path or method that a client makes up gets a series of its own.
 	before := metricstest.Scrape(t, registry)
 	for i := range 1000 {
 		s.call(http.MethodGet, fmt.Sprintf("/%d/plants", i), "")
@@ -50,15 +50,15 @@ func TestMetrics(t *testing.T) {
 		`plantstore_http_request_duration_seconds_count{operation="none",status="404"}`: true,
 		`plantstore_http_request_duration_seconds_count{operation="none",status="405"}`: true,
 	}; !maps.Equal(fresh, want) {
-		t.Errorf("inventions made the series %v", fresh)
+		t.Errorf("unknown paths and methods made the series %v", fresh)
 	}
 }
 
-// labelValue is in a series as it is written.
+// labelValue matches the value of a label in the name of a series.
 var labelValue = regexp.MustCompile(`="([^"]*)"`)
 
-// wantCounts compares the counts of requests, by operation and status, and of
-// failures, leaving out the zeros.
+// wantCounts compares the numbers of requests, by operation and status, and of
+// failures. Zeros are left out.
 func wantCounts(t *testing.T, registry *prometheus.Registry, want map[string]float64) {
 	t.Helper()
 	all, got := metricstest.Scrape(t, registry), map[string]float64{}

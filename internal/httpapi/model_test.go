@@ -18,11 +18,10 @@ import (
 	"github.com/plantstore/plantstore/internal/store/postgres"
 )
 
-// model is the service as a map: what every operation does and answers, in the
-// fewest words.
+// model is the service as a map. It says what every operation does and returns.
 type model map[int64]plant.Plant
 
-// create answers 0 for success, or an error number.
+// create returns 0 for success, or an error number.
 func (m model) create(plants ...plantapi.NewPlant) plantapi.ErrorCode {
 	after := maps.Clone(m)
 	seen := map[int64]bool{}
@@ -38,15 +37,15 @@ func (m model) create(plants ...plantapi.NewPlant) plantapi.ErrorCode {
 	return 0
 }
 
-// TestModel runs random operations against the service and the model, and
-// compares every answer and what is stored in the end.
+// TestModel runs random operations against the service and the model, and compares
+// every response and what is stored in the end.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	holdToModel(t, newService(t))
 }
 
-// Two servers on one database are one service to a caller whose requests go now
-// to the one and now to the other.
+// Two servers with one database behave as one service for a client whose requests go
+// to both in turn.
 func TestModelOnTwoServers(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
@@ -70,8 +69,8 @@ func holdToModel(t *testing.T, s *service) {
 			s.call(http.MethodDelete, fmt.Sprint("/plants/", id), "").wantStatus(t, http.StatusNoContent)
 		}
 		m := model{}
-		etags := map[int64]string{} // of the versions that are stored now
-		old := []string{`"never"`}  // of versions that were
+		etags := map[int64]string{} // of the stored versions
+		old := []string{`"never"`}  // of earlier versions
 
 		id := rapid.SampledFrom([]int64{math.MinInt64, -1, 0, 1, 2, math.MaxInt64})
 		text := rapid.OneOf(rapid.SampledFrom([]string{"", "a", "b", "\x00", "蘭"}), rapid.String())
@@ -79,8 +78,8 @@ func holdToModel(t *testing.T, s *service) {
 		newPlant := rapid.Custom(func(t *rapid.T) plantapi.NewPlant {
 			return plantapi.NewPlant{ID: id.Draw(t, "id"), Name: text.Draw(t, "name"), Tag: tag.Draw(t, "tag")}
 		})
-		// version draws an If-Match for a plant: none, its version, an old one
-		// or any, and whether it holds.
+		// version draws an If-Match for a plant (none, its version, an old one or *)
+		// and returns whether it matches.
 		version := func(rt *rapid.T, id int64) (header *string, holds bool) {
 			_, there := m[id]
 			switch rapid.IntRange(0, 3).Draw(rt, "version") {
@@ -106,7 +105,7 @@ func holdToModel(t *testing.T, s *service) {
 			}
 			return 0
 		}
-		// stored holds what the service says it has stored against the model.
+		// stored compares a stored plant with the model.
 		stored := func(rt *rapid.T, p *plantapi.StoredPlant) {
 			want := m[p.ID]
 			if got := (plant.Plant{ID: p.ID, Name: p.Name, Tag: p.Tag}); !got.Same(want) {
@@ -128,7 +127,7 @@ func holdToModel(t *testing.T, s *service) {
 				rt.Fatal(err)
 			}
 			if _, there := m[id]; there != (resp.JSON200 != nil) {
-				rt.Fatalf("GET %d answered %s, in the model it is there: %v", id, resp.Status(), there)
+				rt.Fatalf("GET %d: got %s, in the model it exists: %v", id, resp.Status(), there)
 			}
 			if resp.JSON200 != nil {
 				stored(rt, resp.JSON200)
@@ -136,7 +135,7 @@ func holdToModel(t *testing.T, s *service) {
 		}
 		expect := func(rt *rapid.T, got, want plantapi.ErrorCode) {
 			if got != want {
-				rt.Fatalf("answered %d, want %d (0 is success)", got, want)
+				rt.Fatalf("got %d, want %d (0 is success)", got, want)
 			}
 		}
 
@@ -177,7 +176,7 @@ func holdToModel(t *testing.T, s *service) {
 				}
 				expect(rt, code(resp.StatusCode(), resp.JSON412), want)
 				if holds && there != (resp.StatusCode() == http.StatusOK) {
-					rt.Fatalf("PUT answered %s, there was a plant: %v", resp.Status(), there)
+					rt.Fatalf("PUT: got %s, in the model it existed: %v", resp.Status(), there)
 				}
 				get(rt, p.ID)
 			},
@@ -253,7 +252,7 @@ func holdToModel(t *testing.T, s *service) {
 				}
 				resp, err := s.client.ListPlantsWithResponse(t.Context(), &params)
 				if err != nil || resp.JSON200 == nil {
-					rt.Fatalf("GET /plants answered %s, %v", resp.Status(), err)
+					rt.Fatalf("GET /plants: got %s, %v", resp.Status(), err)
 				}
 				var want []int64
 				for _, id := range slices.Sorted(maps.Keys(m)) {

@@ -11,9 +11,8 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// A walk that begins can go on: the service accepts every Link that it sends. A
-// client escapes no more than it must, and all that it sends together is near
-// the limit of 32 KiB.
+// The service accepts every Link that it sends, also if the first request is close to
+// the limit of 32 KiB and escapes only what it must.
 func TestPagingWithLongTag(t *testing.T) {
 	s := newService(t)
 	id := int64(0)

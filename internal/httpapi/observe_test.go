@@ -30,7 +30,7 @@ type line struct {
 	Seconds                                                 float64
 }
 
-// logged is a log that a test reads.
+// logged keeps what is logged.
 type logged struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -61,8 +61,8 @@ func (l *logged) lines(t *testing.T) (all []line) {
 	return all
 }
 
-// observed runs a service and returns its log and metrics with it. A short answer
-// leaves once its request is logged and counted.
+// observed starts a service and returns it with its log and metrics. A short response
+// is sent after its request is logged and counted.
 func observed(t *testing.T, wrap func(plant.Store) plant.Store, change func(*httpapi.Options)) (*service, *logged, *prometheus.Registry) {
 	t.Helper()
 	store, log, registry := openStore(t), &logged{}, prometheus.NewRegistry()
@@ -76,8 +76,8 @@ func observed(t *testing.T, wrap func(plant.Store) plant.Store, change func(*htt
 func all(opts *httpapi.Options)    { opts.LogAll = true }
 func failed(opts *httpapi.Options) {}
 
-// A client that hangs up while its response is written is no failure of the
-// service.
+// A client that disconnects while its response is written is logged as a warning, not
+// as a failure of the service.
 func TestClientDisconnectsDuringResponse(t *testing.T) {
 	s, log, registry := observed(t, nil, failed)
 	var large []plant.Plant
@@ -101,7 +101,7 @@ func TestClientDisconnectsDuringResponse(t *testing.T) {
 	for late := time.After(longEnough); log.String() == ""; time.Sleep(time.Millisecond) {
 		select {
 		case <-late:
-			t.Fatalf("waited %v for the log of a response that nobody reads", longEnough)
+			t.Fatalf("waited %v for the log line of a response that is not read", longEnough)
 		default:
 		}
 	}
@@ -124,10 +124,10 @@ func (stuckPlants) Delete(ctx context.Context, _ int64, _ plant.Precondition) er
 	return fmt.Errorf("store: %w", ctx.Err())
 }
 
-// noTokens is a store that is not asked: only the static token is used.
+// noTokens is a store that is never read: only the static token is used.
 type noTokens struct{ token.Store }
 
-// A request that hangs ends at its deadline, not when its client goes.
+// A request that hangs ends at its deadline, not when its client disconnects.
 func TestRequestDeadline(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		t.Run(method, func(t *testing.T) {
@@ -201,7 +201,7 @@ func TestRequestLog(t *testing.T) {
 	})
 }
 
-// A token stands in no log, wherever a caller put it, and no body does.
+// The log contains no body, and no token, wherever a client put it.
 func TestLogContainsNoSecret(t *testing.T) {
 	s, log, _ := observed(t, func(real plant.Store) plant.Store {
 		return faultyPlants{real, func() error { panic("a plant called secret-name, " + staticToken + " and " + leaked) }}

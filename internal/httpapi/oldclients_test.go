@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// The public "OpenAPI Plant Store" description lists plants as an array with a
-// limit of 32 bits, creates them without waiting for an id in the answer, and
-// expects 204 of a delete. Its clients work here as they are.
+// Clients of the public "OpenAPI Plant Store" description work without a change. They
+// list plants as an array with an int32 limit, expect no id in the response to a
+// create, and expect 204 for a delete.
 func TestPublicPlantStore(t *testing.T) {
 	s := newService(t)
 	for id := 1; id <= 3; id++ {

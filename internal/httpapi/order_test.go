@@ -10,9 +10,9 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// A request that is wrong in many ways is refused for the first of them in the
-// order that the document gives. Each case starts from a request wrong in every
-// way that can be, and mends the ways one after the other.
+// A request with several faults is refused for the first of them in the order of the
+// document. Each case begins with a request with every possible fault and corrects
+// one after the other.
 func TestOrderOfRefusals(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
@@ -27,14 +27,13 @@ func TestOrderOfRefusals(t *testing.T) {
 	limited.call(http.MethodGet, "/plants", "", header("Authorization", "Bearer "+text)).wantStatus(t, http.StatusOK)
 	s.post(`{"id":1,"name":"n"}`).wantStatus(t, http.StatusOK)
 
-	// mend is one step: what the request is like from here on, and how it is
-	// refused then.
+	// mend is one step: what it changes in the request, and the error from then on.
 	type mend struct {
 		method, path, body string
 		header             [2]string
 		want               plantapi.ErrorCode
 
-		tooOften bool // the token has used its quota
+		tooOften bool // the token has used its limit
 	}
 	for name, steps := range map[string][]mend{
 		"put": {

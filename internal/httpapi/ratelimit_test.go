@@ -142,9 +142,9 @@ func TestLimitsAllocateNothing(t *testing.T) {
 
 func BenchmarkRateLimit(b *testing.B) {
 	v := validator{rateLimit: newLimiters[string](Rate{Limit: 1000, Per: time.Second}, 0)}
-	h, caller := http.Header{}, token.Token{ID: "mGdgoH14hxFz"}
+	h, t := http.Header{}, token.Token{ID: "mGdgoH14hxFz"}
 	b.ReportAllocs()
 	for b.Loop() {
-		_ = v.limitRate(h, caller)
+		_ = v.limitRate(h, t)
 	}
 }

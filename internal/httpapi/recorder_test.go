@@ -55,19 +55,19 @@ func TestObserveAllocations(t *testing.T) {
 	}
 }
 
-// discard is an answer that nobody reads.
+// discard is a ResponseWriter that drops everything.
 type discard struct{ header http.Header }
 
 func (d discard) Header() http.Header       { return d.header }
 func (discard) WriteHeader(int)             {}
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
-// An answer that breaks off is cut, not ended, and it is our failure.
+// A panic in the middle of a response cuts the connection off and counts as a 500.
 func TestPanicAfterResponseBegan(t *testing.T) {
 	o, op, log := newObserver()
 	handler := o.observe(failures{o.counts}.recoverPanics(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		recorderOf(w).operation = op
-		_, _ = io.WriteString(w, "half an answ")
+		_, _ = io.WriteString(w, "half a respo")
 		panic("at the disco")
 	})))
 	func() {

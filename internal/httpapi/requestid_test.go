@@ -20,7 +20,7 @@ func TestRequestID(t *testing.T) {
 	for _, given := range []string{"1", "0a-1b.2c_3d~4e:5f+6g/7h=8i", strings.Repeat("x", 128), uuid.NewString(), "pst_short"} {
 		a := s.post(`{"id":1,"name":"n"}`, header("X-Request-Id", given))
 		if got := a.Header["X-Request-Id"]; len(got) != 1 || got[0] != given {
-			t.Errorf("a request %q was answered as %q", given, got)
+			t.Errorf("a request %q has the id %q in its response", given, got)
 		}
 	}
 	_, text := token.New("", nil, time.Hour)
@@ -32,16 +32,16 @@ func TestRequestID(t *testing.T) {
 		a := s.post(`{"id":1,"name":"n"}`, header("X-Request-Id", given))
 		id, err := uuid.Parse(a.Header.Get("X-Request-Id"))
 		if err != nil || id.Version() != 7 || id.Variant() != uuid.RFC4122 {
-			t.Errorf("a request %q was answered as %q", given, a.Header["X-Request-Id"])
+			t.Errorf("a request %q has the id %q in its response", given, a.Header["X-Request-Id"])
 		}
 		sec, nsec := id.Time().UnixTime()
 		if made := time.Unix(sec, nsec); made.Before(before) || made.After(time.Now()) {
-			t.Errorf("the id made at %v says %v", before, made)
+			t.Errorf("the id made at %v has the time %v", before, made)
 		}
 	}
 	twice := s.post(`{"id":1,"name":"n"}`, func(r *http.Request) { r.Header["X-Request-Id"] = []string{"a", "b"} })
 	if got := twice.Header["X-Request-Id"]; len(got) != 1 || got[0] == "a" || got[0] == "b" {
-		t.Errorf("a request with two ids was answered as %q", got)
+		t.Errorf("a request with two ids has the id %q", got)
 	}
 	one, other := s.post(""), s.post("")
 	if one.Header.Get("X-Request-Id") == other.Header.Get("X-Request-Id") {
@@ -54,8 +54,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// Whatever is answered has the id of its request; what is beside the document is
-// held to that by package contract.
+// Errors have the id of their request. Package contract checks that every other
+// response has it too.
 func TestRequestIDOfFailures(t *testing.T) {
 	s, log, _ := observed(t, func(real plant.Store) plant.Store {
 		return faultyPlants{real, func() error { return errors.New("the cause") }}

@@ -62,7 +62,7 @@ func (s *storeLog) send(method string) {
 	s.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(s.t.Context(), method, "/plants", nil))
 }
 
-// take returns what was logged since the last time.
+// take returns the lines since the last call.
 func (s *storeLog) take() (lines []logLine) {
 	s.t.Helper()
 	synctest.Wait()
@@ -76,8 +76,8 @@ func (s *storeLog) take() (lines []logLine) {
 	return lines
 }
 
-// A store that is down for twelve seconds is two lines, and the lines about
-// single requests are at most ten in a second and the number of the others.
+// An outage of twelve seconds gives two lines about the store. The lines about single
+// requests are at most ten in a second, and one with the number of the others.
 func TestStoreOutageIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStoreLog(t, false)
@@ -85,7 +85,7 @@ func TestStoreOutageIsLoggedOnce(t *testing.T) {
 		const perSecond, seconds = 500, 12
 		for range perSecond * seconds {
 			s.send(http.MethodPost)
-			s.send(http.MethodGet) // reads go on, and are not what has failed
+			s.send(http.MethodGet) // reads succeed, and do not end the outage of writes
 			time.Sleep(time.Second / perSecond)
 		}
 		time.Sleep(time.Second)
@@ -128,8 +128,8 @@ func TestStoreOutageIsLoggedOnce(t *testing.T) {
 	})
 }
 
-// Where some writes succeed and others fail, the state does not change with
-// each of them.
+// If some writes succeed and others fail, the log does not report a change with each
+// of them.
 func TestStoreOutageDoesNotFlap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStoreLog(t, false)
@@ -154,8 +154,7 @@ func TestStoreOutageDoesNotFlap(t *testing.T) {
 	})
 }
 
-// Other lines are bounded, too, each kind by itself; none is if all requests are
-// to be logged.
+// The lines of each kind are limited, unless all requests are logged.
 func TestLogLinesOfEachKindAreLimited(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

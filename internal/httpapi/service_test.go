@@ -159,7 +159,7 @@ func openStore(t testing.TB) store.Store {
 	return opened(t, store, err)
 }
 
-// opened takes what opening a store returned, and has the test close it.
+// opened closes a store at the end of the test. It fails if opening it failed.
 func opened(t testing.TB, store store.Store, err error) store.Store {
 	t.Helper()
 	if err != nil {
@@ -184,10 +184,10 @@ func (s *service) clientWith(token string) *plantclient.ClientWithResponses {
 	return client
 }
 
-// longEnough is how long a test waits for what must come sooner.
+// longEnough is the deadline of everything that tests wait for.
 const longEnough = 30 * time.Second
 
-// receive returns what is sent to a channel, or fails the test if nothing is.
+// receive returns the next value of a channel, and fails after longEnough.
 func receive[T any](t testing.TB, from <-chan T, what string) (value T) {
 	t.Helper()
 	select {
@@ -204,15 +204,14 @@ type response struct {
 	body string
 }
 
-// post creates a plant as a client would that may do everything, after the
-// given changes to the request.
+// post sends a request to create a plant, with every scope, after the given changes.
 func (s *service) post(body string, changes ...func(*http.Request)) response {
 	s.t.Helper()
 	return s.call(http.MethodPost, "/plants", body, changes...)
 }
 
 // call sends a request with credentials and the right Content-Type, after the
-// given changes to it.
+// given changes.
 func (s *service) call(method, path, body string, changes ...func(*http.Request)) response {
 	s.t.Helper()
 	defaults := []func(*http.Request){header("Authorization", "Bearer "+staticToken)}
@@ -225,7 +224,7 @@ func (s *service) call(method, path, body string, changes ...func(*http.Request)
 	return s.send(method, path, body, append(defaults, changes...)...)
 }
 
-// send sends a request as it is.
+// send sends a request after the given changes.
 func (s *service) send(method, path, body string, changes ...func(*http.Request)) response {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -251,16 +250,15 @@ func header(name, value string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-// wantError fails unless a is an Error with this code and nothing else about it
-// is wrong. It returns the error for a closer look.
+// wantError fails unless a is a correct Error with this code. It returns the Error.
 func (a response) wantError(t testing.TB, code plantapi.ErrorCode) plantapi.Error {
 	t.Helper()
 	var e plantapi.Error
 	if err := json.Unmarshal([]byte(a.body), &e); err != nil {
-		t.Fatalf("answered %s with no Error but %.200q", a.Status, a.body)
+		t.Fatalf("got %s with %.200q, want an Error", a.Status, a.body)
 	}
 	if e.Error != int32(code) || a.StatusCode != int(code)/100 || e.Message == "" {
-		t.Fatalf("answered %s %s, want error %d", a.Status, a.body, code)
+		t.Fatalf("got %s %s, want error %d", a.Status, a.body, code)
 	}
 	if (e.RequestID != nil) != (a.StatusCode >= 500) {
 		t.Errorf("the Error is %s, want request_id with a 5xx and only there", a.body)
@@ -278,16 +276,16 @@ func (a response) wantError(t testing.TB, code plantapi.ErrorCode) plantapi.Erro
 func (a response) wantStatus(t testing.TB, status int) response {
 	t.Helper()
 	if a.StatusCode != status {
-		t.Fatalf("answered %s %.300s, want %d", a.Status, a.body, status)
+		t.Fatalf("got %s %.300s, want %d", a.Status, a.body, status)
 	}
 	return a
 }
 
-// plant reads a StoredPlant.
+// plant decodes a StoredPlant.
 func (a response) plant(t testing.TB) (p plantapi.StoredPlant) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
-		t.Fatalf("answered %s %.300s, want a plant", a.Status, a.body)
+		t.Fatalf("got %s %.300s, want a plant", a.Status, a.body)
 	}
 	return p
 }
@@ -308,7 +306,7 @@ func (s *service) wantNone(id int64) {
 	}
 }
 
-// with returns the service for use in a subtest.
+// with returns the service for a subtest.
 func (s *service) with(t testing.TB) *service {
 	sub := *s
 	sub.t = t

@@ -15,8 +15,8 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// pipes is a listener whose connections are the ends of pipes, so that a server
-// and its clients run on the clock of a test, and nothing is buffered.
+// pipes is a listener of in-memory pipes. They buffer nothing and work with the clock
+// of a synctest bubble.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -31,17 +31,17 @@ func (p pipes) Close() error { close(p); return nil }
 
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// servePages serves lists of two plants, the first of which makes a response of
-// 6 MiB, and returns a function that requests as many of them as it is told. It
-// is called in the bubble of a test.
-func servePages(t *testing.T, http2 bool) (list func(limit int) (*http.Response, error)) {
+// serveLists serves two plants, the second of which needs a response of 6 MiB, and
+// returns a function that requests a list of up to limit plants. It must be called
+// in a synctest bubble.
+func serveLists(t *testing.T, http2 bool) (list func(limit int) (*http.Response, error)) {
 	t.Helper()
 	plants := &mapPlants{sorted: []plant.Plant{{ID: 1, Name: "n"}, {ID: 2, Name: strings.Repeat("\x01", 1<<20)}}}
 	handler := newService(t, offline, withPlants(plants), withTokens(noTokens{})).handler
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!http2)
 	protocols.SetUnencryptedHTTP2(http2)
-	server := &http.Server{Handler: handler, WriteTimeout: time.Minute, Protocols: protocols} // as package server has it
+	server := &http.Server{Handler: handler, WriteTimeout: time.Minute, Protocols: protocols} // as in package server
 	listener := make(pipes)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { server.Close() })
@@ -61,13 +61,13 @@ func servePages(t *testing.T, http2 bool) (list func(limit int) (*http.Response,
 	}
 }
 
-// A client that reads 50 kB a second gets a response of any size, in whatever
-// bursts it reads.
+// A client that reads 50 kB a second gets a response of any size, also if it reads in
+// bursts.
 func TestSlowReaderIsServed(t *testing.T) {
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				resp, err := servePages(t, http2)(2)
+				resp, err := serveLists(t, http2)(2)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -86,12 +86,12 @@ func TestSlowReaderIsServed(t *testing.T) {
 	}
 }
 
-// Clients that do not read are cut off soon, and others list meanwhile.
+// Clients that do not read are cut off, and do not keep others from listing.
 func TestClientsThatDoNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		list := servePages(t, false)
+		list := serveLists(t, false)
 		var unread []*http.Response
-		for range 2*runtime.GOMAXPROCS(0) + 1 { // more than pages are made at one time
+		for range 2*runtime.GOMAXPROCS(0) + 1 { // more than listSemaphore has permits
 			resp, err := list(2)
 			if err != nil {
 				t.Fatal(err)
@@ -106,7 +106,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		}
 		defer other.Body.Close()
 		if took := time.Since(began); other.StatusCode != http.StatusOK || took != 0 {
-			t.Errorf("another list is answered %s after %v, want 200 at once", other.Status, took)
+			t.Errorf("another list: got %s after %v, want 200 at once", other.Status, took)
 		}
 		time.Sleep(20 * time.Second)
 		for _, resp := range unread {

@@ -13,7 +13,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantserver"
 )
 
-// A handler that forgets to answer must not send an empty 200.
+// A handler that returns neither a response nor an error does not cause an empty 200.
 func TestHandlerWithoutResponse(t *testing.T) {
 	var got error
 	strict := plantserver.NewStrictHandlerWithOptions(new(noter), plantserver.StrictHTTPServerOptions{
@@ -21,12 +21,12 @@ func TestHandlerWithoutResponse(t *testing.T) {
 	})
 	strict.GetPlant(nil, new(http.Request), 1, plantapi.GetPlantParams{})
 	if got == nil || !strings.Contains(got.Error(), "GetPlant") {
-		t.Errorf("nothing passed as an answer: %v", got)
+		t.Errorf("a missing response is not an error: %v", got)
 	}
 }
 
-// Generated code binds a request also where nobody has checked it before, as in
-// the tests of another service.
+// The generated code also binds requests that were not checked before, as in the tests
+// of another service.
 func TestGeneratedServerWithoutValidator(t *testing.T) {
 	server := new(noter)
 	handler := plantserver.Handler(plantserver.NewStrictHandler(server))
@@ -52,7 +52,7 @@ func TestGeneratedServerWithoutValidator(t *testing.T) {
 	}
 }
 
-// noter keeps a request and answers nothing.
+// noter keeps each request and returns no response.
 type noter struct {
 	plantserver.StrictServerInterface
 	request any

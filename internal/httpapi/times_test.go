@@ -53,7 +53,7 @@ func TestTimestampFormat(t *testing.T) {
 	} {
 		a := s.call(c.method, c.path, c.body)
 		if strings.Count(a.body, `.000000Z"`) != 2 {
-			t.Errorf("%s %s is answered %s", c.method, c.path, a.body)
+			t.Errorf("%s %s: got %s", c.method, c.path, a.body)
 		}
 	}
 }
@@ -66,12 +66,12 @@ func TestResponseIsAcceptedAsRequest(t *testing.T) {
 	for _, method := range []string{http.MethodPut, http.MethodPatch} {
 		a := s.call(method, "/plants/1", received).wantStatus(t, http.StatusOK)
 		if a.body != received { // nothing changes, not even the version
-			t.Errorf("%s of %s is answered %s", method, received, a.body)
+			t.Errorf("%s of %s: got %s", method, received, a.body)
 		}
 		for _, member := range []string{`"id":"x"`, `"etag":1`, `"created_at":null`, `"updated_at":{}`, `"colour":["green"]`} {
 			a := s.call(method, "/plants/1", `{"name":"n","tag":"t",`+member+`}`).wantStatus(t, http.StatusOK)
 			if a.body != received {
-				t.Errorf("%s with %s is answered %s", method, member, a.body)
+				t.Errorf("%s with %s: got %s", method, member, a.body)
 			}
 		}
 		a = s.call(method, "/plants/2", received)
