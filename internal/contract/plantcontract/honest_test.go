@@ -280,7 +280,7 @@ func TestDishonestServers(t *testing.T) {
 	for name, handler := range tries {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fault, by := firstFault(t, handler, true)
+			fault, by := firstFault(t, handler)
 			if fault == "" {
 				t.Fatal("no generated test found the fault")
 			}
