@@ -70,11 +70,12 @@ type draft struct {
 type change func(*source, *rand.Rand, *contract.Request)
 
 func (s *source) draft(random *rand.Rand) draft {
-	from := s.obeying
-	if random.IntN(4) == 0 {
-		from = s.breaking
+	operation := pick(random, s.operations)
+	from := s.obeying[operation]
+	if broken := s.breaking[operation]; random.IntN(4) == 0 && len(broken) > 0 {
+		from = broken
 	}
-	d := draft{source: s, start: pick(random, from[pick(random, s.operations)])}
+	d := draft{source: s, start: pick(random, from)}
 	for range random.IntN(4) {
 		d.changes = append(d.changes, pick(random, changes))
 		d.seeds = append(d.seeds, random.Uint64())
