@@ -84,7 +84,7 @@ generate: ## generate gen/ from api/openapi.yaml
 	go generate ./...
 
 checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race \
-	differential allocations crash stop memory test-postgres test-failover schemathesis browser reproducible package-check
+	differential allocations client-faults crash stop memory test-postgres test-failover schemathesis browser reproducible package-check
 check: $(checks) ## run every check that a change must pass
 
 generate-check: ## fail if gen/ is stale
@@ -151,6 +151,9 @@ differential: ## compare the validation of 100,000 generated requests with plain
 
 allocations: ## fail if a request allocates more often than before; the short form of bench-http
 	go test -count=1 -run '^TestAllocations$$' -v ./internal/httpapi
+
+client-faults: ## send 10,000 operations of the Go client through a proxy that fails
+	PLANTSTORE_CLIENT_OPERATIONS=10000 go test -count=1 -run '^TestFaultProxy$$' -v ./api/client
 
 crash: ## kill the program 60 times while it writes, and look for every acknowledged write
 	PLANTSTORE_CRASH_ROUNDS=60 go test -count=1 -run '^TestCrash$$' -v ./internal/store/sqlite

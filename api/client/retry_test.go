@@ -98,6 +98,30 @@ func half(status int) http.HandlerFunc {
 	}
 }
 
+// After a lost response a failure does not mean that nothing has changed, unless it
+// says what is stored.
+func TestFailureAfterLostResponse(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]bool{
+		`{"error":40101,"message":"credentials not valid"}`:     true,
+		`{"error":40010,"message":"another plant has this id"}`: false,
+	} {
+		for _, name := range []string{"create", "createAll"} {
+			sent := 0
+			err := operations[name](t.Context(), at(t, handle(t, func(w http.ResponseWriter, _ *http.Request) {
+				if sent++; sent == 1 {
+					panic(http.ErrAbortHandler)
+				}
+				w.WriteHeader(map[bool]int{true: 401, false: 400}[want])
+				_, _ = w.Write([]byte(body))
+			})))
+			if e, ok := errors.AsType[*client.Error](err); !ok || e.Code == 0 || errors.Is(err, client.ErrOutcomeUnknown) != want {
+				t.Errorf("%s: after %s the error is %v, want an unknown outcome: %t", name, body, err, want)
+			}
+		}
+	}
+}
+
 // A refused connection changes nothing, so every operation is repeated.
 func TestRefusedConnection(t *testing.T) {
 	t.Parallel()
