@@ -14,7 +14,8 @@ import (
 //
 // If a response is lost, Update reads the plant again. If it has the new name and
 // tag, Update succeeds. If it has the old version, Update writes again. Otherwise
-// the error is [ErrOutcomeUnknown].
+// the error is [ErrOutcomeUnknown]. Update cannot tell its own write from one of
+// another client with the same name and tag, as two clients that count may make it.
 func (c *Client) Update(ctx context.Context, id int64, change func(*Plant) error) (Plant, error) {
 	for attempt := 1; ; attempt++ {
 		old, err := c.Get(ctx, id)

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"go/format"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,22 +14,15 @@ import (
 	"testing"
 )
 
-// Another team's service, in a module of its own, compiles with the generated
-// client and its few modules, and handles everything that the program answers.
-func TestClientInAnotherModule(t *testing.T) {
+// A program of another team, in a module of its own, compiles with the generated
+// client and its few modules, and handles every response of the service.
+func TestGeneratedClientInAnotherModule(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("testdata/consumer/main.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, needs := buildConsumer(t, string(source))
-	want := []string{
-		"github.com/apapsch/go-jsonmerge/v2", "github.com/google/uuid", "github.com/oapi-codegen/nullable",
-		"github.com/oapi-codegen/runtime", "github.com/plantstore/plantstore",
-	}
-	if got := strings.Join(needs, " "); got != strings.Join(want, " ") {
-		t.Errorf("a consumer needs the modules %s, want %s", got, strings.Join(want, " "))
-	}
+	program := buildConsumer(t, map[string]string{"main.go": string(source)})
 
 	store := filepath.Join(t.TempDir(), "plants.db")
 	r, err := launch(t.TempDir(), os.Environ(), "--addr", "127.0.0.1:0", "--store", store)
@@ -59,42 +54,54 @@ delete: 204
 	}
 }
 
-// The program in api/README.md compiles in a module that has nothing but the
-// client, and does what it says, against a service that keeps nothing.
-func TestReadmeProgram(t *testing.T) {
+// The program in api/README.md and its test are short. They compile in a module of
+// their own with few dependencies, pass, and do what they say.
+func TestClientInAnotherModule(t *testing.T) {
 	t.Parallel()
-	program, _ := buildConsumer(t, goCode(t, "api/README.md"))
+	code := goCode(t, "api/README.md", 2)
+	lines := 0
+	for _, source := range code {
+		lines += len(slices.DeleteFunc(strings.Split(source, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" }))
+		if formatted, err := format.Source([]byte(source)); err != nil || string(formatted) != source {
+			t.Errorf("the Go code in api/README.md is not as gofmt writes it (%v):\n%s", err, source)
+		}
+	}
+	const most = 60
+	if t.Logf("figures: a program with the client and its test have %d lines", lines); lines > most {
+		t.Errorf("the program and its test have %d lines, want at most %d", lines, most)
+	}
+	program := buildConsumer(t, map[string]string{"main.go": code[0], "main_test.go": code[1]})
+	goCommand(t, filepath.Dir(program), "test", ".")
 
 	r, err := launch(t.TempDir(), os.Environ(), "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.kill)
-	for range 2 { // a repeated create is safe
-		if got, want := runConsumer(t, program, "SERVER="+r.url, "TOKEN="+r.token), "stored Ficus lyrata\n1 Ficus lyrata\n"; got != want {
-			t.Errorf("the program in api/README.md says %q, want %q", got, want)
+	service := &remoteServer{r.url, r.token}
+	for id := range 3 {
+		service.send(t, http.MethodPut, fmt.Sprint("/plants/", 10+id), []byte(`{"name":"Ficus elastica","tag":"Moraceae"}`))
+	}
+	run := func(token, want string) {
+		t.Helper()
+		cmd := newCommand(t, program)
+		cmd.Env = append(os.Environ(), "SERVER="+r.url, "TOKEN="+token)
+		out, _ := cmd.CombinedOutput()
+		got := regexp.MustCompile(`(?m)^\S+ \S+ `).ReplaceAllString(string(out), "") // the times of package log
+		if got != want {
+			t.Errorf("the program in api/README.md says\n%s\nwant\n%s", got, want)
 		}
 	}
-	service := &remoteServer{r.url, r.token}
-	service.send(t, http.MethodPut, "/plants/1", []byte(`{"name":"Ficus elastica"}`))
-	if got, want := runConsumer(t, program, "SERVER="+r.url, "TOKEN="+r.token), "another plant has this id\n1 Ficus elastica\n"; got != want {
-		t.Errorf("the program in api/README.md says %q, want %q", got, want)
-	}
-	service.send(t, http.MethodDelete, "/plants/1", nil)
-	file := filepath.Join(t.TempDir(), "plants.csv")
-	writePlants(t, file, 2500)
-	service.command(t, "import", file)
-	if got := runConsumer(t, program, "SERVER="+r.url, "TOKEN="+r.token); strings.Count(got, "\n") != 1+2500 {
-		t.Errorf("the program in api/README.md lists %d of 2500 plants", strings.Count(got, "\n")-1)
-	}
-	cmd := newCommand(t, program)
-	cmd.Env = append(os.Environ(), "SERVER="+r.url, "TOKEN=nobody")
-	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "401 Unauthorized") {
-		t.Errorf("without a token the program in api/README.md says %q, %v", out, err)
-	}
+	run(r.token, `1 is a Ficus lyrata with the tag Ficus
+10 is a Ficus elastica with the tag Ficus
+11 is a Ficus elastica with the tag Ficus
+12 is a Ficus elastica with the tag Ficus
+`)
+	run(r.token, "another plant has the id 1\n")
+	run("unknown", "plantstore: create plant 1: credentials not valid (401 Unauthorized, error 40101)\n")
 }
 
-// The lines in README.md compile, too, and create a plant.
+// The lines in README.md compile, too, create a plant and list it.
 func TestReadmeLines(t *testing.T) {
 	t.Parallel()
 	r, err := launch(t.TempDir(), os.Environ(), "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token")
@@ -102,40 +109,47 @@ func TestReadmeLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.kill)
-	lines := strings.Replace(goCode(t, "README.md"), "http://127.0.0.1:8080", r.url, 1)
-	program, _ := buildConsumer(t, `package main
+	lines := strings.Replace(goCode(t, "README.md", 1)[0], "http://127.0.0.1:8080", r.url, 1)
+	if n := strings.Count(lines, "\n"); n > 20 {
+		t.Errorf("README.md has %d lines of Go, want at most 20", n)
+	}
+	program := buildConsumer(t, map[string]string{"main.go": `package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
-	"net/http"
 	"os"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/gen/plantclient"
+	"github.com/plantstore/plantstore/api/client"
 )
 
 func main() {
-`+lines+"}\n")
-	if got, want := runConsumer(t, program, "TOKEN="+r.token), "200 OK {\"name\":\"Ficus lyrata\"}\n\n"; got != want {
-		t.Errorf("the lines in README.md print %q, want %q", got, want)
+	ctx := context.Background()
+` + lines + "}\n"})
+	for range 2 { // a repeated create is safe
+		if got, want := runConsumer(t, program, "TOKEN="+r.token), "1 Ficus lyrata\n"; got != want {
+			t.Errorf("the lines in README.md print %q, want %q", got, want)
+		}
 	}
 }
 
-// goCode returns the Go code of a page, which has one block of it.
-func goCode(t *testing.T, name string) string {
+// goCode returns the Go code of a page, which has n blocks of it.
+func goCode(t *testing.T, name string, n int) (blocks []string) {
 	t.Helper()
-	m := regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(readme(t, name), -1)
-	if len(m) != 1 {
-		t.Fatalf("%s has %d blocks of Go, want one", name, len(m))
+	for _, m := range regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(readme(t, name), -1) {
+		blocks = append(blocks, m[1])
 	}
-	return m[0][1]
+	if len(blocks) != n {
+		t.Fatalf("%s has %d blocks of Go, want %d", name, len(blocks), n)
+	}
+	return blocks
 }
 
-// buildConsumer compiles a program in a module of its own, as another team
-// would have it, and returns it and the modules that it came to need.
-func buildConsumer(t *testing.T, source string) (program string, modules []string) {
+// buildConsumer compiles a program in a module of its own, as another team has
+// it, and fails if it needs other modules than those of the client.
+func buildConsumer(t *testing.T, files map[string]string) (program string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -146,39 +160,49 @@ func buildConsumer(t *testing.T, source string) (program string, modules []strin
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"main.go": source,
-		"go.sum":  string(sums), // or the checksums would be asked for elsewhere
-		"go.mod": "module example.org/consumer\n\ngo 1.26.0\n\n" +
-			"require github.com/plantstore/plantstore v0.0.0\n\nreplace github.com/plantstore/plantstore => " + root + "\n",
-	} {
+	files["go.sum"] = string(sums) // or the checksums would be asked for elsewhere
+	files["go.mod"] = "module example.org/consumer\n\ngo 1.26.0\n\n" +
+		"require github.com/plantstore/plantstore v0.0.0\n\nreplace github.com/plantstore/plantstore => " + root + "\n"
+	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	program = filepath.Join(dir, "consumer")
+	goCommand(t, dir, "build", "-o", program, ".")
+	modules := strings.Fields(goCommand(t, dir, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "."))
+	slices.Sort(modules)
+	if got := slices.Compact(modules); !slices.Equal(got, consumerModules) {
+		t.Errorf("the program needs the modules %q, want %q", got, consumerModules)
+	}
+	return program
+}
+
+// consumerModules are the modules in a program with the client: no router, no
+// validator, no database.
+var consumerModules = []string{
+	"example.org/consumer",
+	"github.com/apapsch/go-jsonmerge/v2",
+	"github.com/google/uuid",
+	"github.com/oapi-codegen/nullable",
+	"github.com/oapi-codegen/runtime",
+	"github.com/plantstore/plantstore",
+}
+
+// goCommand runs go in the module of a consumer and returns what it prints.
+func goCommand(t *testing.T, dir string, args ...string) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", program, ".")
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	cmd = exec.CommandContext(ctx, "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", ".")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("go %s: %v\n%s%s", strings.Join(args, " "), err, out, &stderr)
 	}
-	seen := map[string]bool{"example.org/consumer": true}
-	for name := range strings.FieldsSeq(string(out)) {
-		if !seen[name] {
-			modules = append(modules, name)
-		}
-		seen[name] = true
-	}
-	slices.Sort(modules)
-	return program, modules
+	return string(out)
 }
 
 func runConsumer(t *testing.T, program string, env ...string) string {
