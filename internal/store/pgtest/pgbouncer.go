@@ -16,29 +16,29 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Pooler runs a pgbouncer that pools transactions in front of the schema of a
-// URL from [DSN], and returns the URL of the same schema through it.
+// Pooler starts a pgbouncer with transaction pooling in front of the schema with a
+// URL from [DSN], and returns the URL of the schema through it.
 func Pooler(t testing.TB, dsn string) string {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		program = "/usr/sbin/pgbouncer" // not in the PATH of every user
+		program = "/usr/sbin/pgbouncer" // often not in PATH
 	}
 	if _, err := os.Stat(program); err != nil {
-		t.Fatal("no pgbouncer here: install pgbouncer")
+		t.Fatal("pgbouncer not found: install it")
 	}
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder, err := os.MkdirTemp("", "plantstore-pgbouncer.") // t.TempDir is closed to other users
+	folder, err := os.MkdirTemp("", "plantstore-pgbouncer.") // other users cannot read t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	port := freePort(t)
 	password := ""
-	if config.Password != "" { // pgbouncer takes no empty one
+	if config.Password != "" { // pgbouncer rejects an empty one
 		password = fmt.Sprintf("password='%s' ", config.Password)
 	}
 	text := fmt.Sprintf("[databases]\n%s = host='%s' port=%d user='%s' %sconnect_query='SET search_path TO %s'\n"+
@@ -67,7 +67,7 @@ func Pooler(t testing.TB, dsn string) string {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if t.Failed() {
-			t.Logf("pgbouncer says:\n%s", &log)
+			t.Logf("log of pgbouncer:\n%s", &log)
 		}
 	})
 	address := fmt.Sprint("127.0.0.1:", port)

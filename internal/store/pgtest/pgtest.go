@@ -1,6 +1,7 @@
-// Package pgtest gives tests a PostgreSQL database: a schema of their own in the
-// one that PLANTSTORE_TEST_POSTGRES names, or servers of their own to stop,
-// kill and promote.
+// Package pgtest provides PostgreSQL to tests: an empty schema for each test in the
+// database with the URL in PLANTSTORE_TEST_POSTGRES ([DSN]), and servers that a
+// test can stop, kill and promote ([NewServer]). `.ci/postgres COMMAND` runs a
+// command with such a database.
 package pgtest
 
 import (
@@ -15,20 +16,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Variable names the database that tests may make schemas in.
+// Variable is the environment variable with the URL of a database for tests.
 const Variable = "PLANTSTORE_TEST_POSTGRES"
 
-// longEnough is how long a test waits for what must come sooner.
+// longEnough is how long a test waits for something that takes less time.
 const longEnough = 30 * time.Second
 
-// Wait returns what a channel gives, and fails the test if that takes too long;
-// what says what the test waits for.
+// Wait returns a value from a channel, or fails the test if that takes too long.
+// The text what describes what the test waits for.
 func Wait[T any](t testing.TB, what string, c <-chan T) (v T) {
 	t.Helper()
 	select {
 	case v = <-c:
 	case <-time.After(longEnough):
-		t.Fatalf("waited %v until %s", longEnough, what)
+		t.Fatalf("timeout after %v waiting until %s", longEnough, what)
 	}
 	return v
 }
@@ -38,13 +39,13 @@ func WaitUntil(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(longEnough); !holds(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("waited %v until %s", longEnough, what)
+			t.Fatalf("timeout after %v waiting until %s", longEnough, what)
 		}
 	}
 }
 
-// Connect returns a connection of its own to the database of a URL, whose
-// statements end in time.
+// Connect returns a new connection to the database with the given URL. It is closed
+// when the test ends.
 func Connect(t testing.TB, dsn string) *pgx.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), longEnough)
@@ -67,11 +68,11 @@ func Skip(t testing.TB) {
 	t.Skip("needs PostgreSQL: make test-postgres runs this, or " + Variable + "=postgres://… go test")
 }
 
-// Given reports whether there is a database for tests.
+// Given reports whether Variable is set.
 func Given() bool { return os.Getenv(Variable) != "" }
 
-// DSN returns the URL of an empty schema that goes when the test ends, or skips
-// the test if there is no database.
+// DSN returns the URL of an empty schema that is dropped when the test ends. It
+// skips the test if Variable is not set.
 func DSN(t testing.TB) string {
 	t.Helper()
 	if !Given() {
@@ -80,12 +81,12 @@ func DSN(t testing.TB) string {
 	return Schema(t, os.Getenv(Variable))
 }
 
-// Schema returns the URL of an empty schema of a database.
+// Schema is [DSN] for the database with the given URL.
 func Schema(t testing.TB, dsn string) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
 	if err != nil {
-		t.Fatalf("%s is no URL", Variable)
+		t.Fatalf("%s is not a URL", Variable)
 	}
 	name := fmt.Sprintf("plantstore_test_%x", rand.Uint64())
 	run := func(statement string) {
@@ -104,7 +105,7 @@ func Schema(t testing.TB, dsn string) string {
 	t.Cleanup(func() { run("DROP SCHEMA " + name + " CASCADE") })
 	query := u.Query()
 	query.Set("search_path", name)
-	// Ends a statement that waits for a lock that nothing releases.
+	// Ends a statement that waits for a lock for ever.
 	query.Set("statement_timeout", fmt.Sprint(longEnough.Milliseconds()))
 	u.RawQuery = query.Encode()
 	return u.String()

@@ -20,11 +20,11 @@ import (
 	"time"
 )
 
-// DrillVariable allows tests to run servers of their own.
+// DrillVariable is the environment variable that enables tests with [NewServer].
 const DrillVariable = "PLANTSTORE_TEST_FAILOVER"
 
-// Server is a PostgreSQL server on this machine, to do with as one pleases. It
-// is durable: it waits for the disk.
+// Server is a PostgreSQL server on this machine that belongs to one test. It runs
+// with fsync.
 type Server struct {
 	t      testing.TB
 	bin    string
@@ -32,8 +32,8 @@ type Server struct {
 	Port   int
 }
 
-// NewServer makes a server with the given settings and starts it, or skips the
-// test where it is not wanted.
+// NewServer starts a new server with the given settings. It skips the test if
+// DrillVariable is not set.
 func NewServer(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s := newServer(t)
@@ -43,7 +43,7 @@ func NewServer(t testing.TB, settings ...string) *Server {
 	return s
 }
 
-// NewStandby makes a server that follows s and starts it.
+// NewStandby starts a new standby of s.
 func (s *Server) NewStandby() *Server {
 	s.t.Helper()
 	standby := newServer(s.t)
@@ -59,7 +59,7 @@ func newServer(t testing.TB) *Server {
 	if os.Getenv(DrillVariable) == "" {
 		t.Skip("needs PostgreSQL servers of its own: make test-failover runs this")
 	}
-	folder, err := os.MkdirTemp("", "plantstore-postgres.") // t.TempDir is closed to other users
+	folder, err := os.MkdirTemp("", "plantstore-postgres.") // other users cannot read t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,8 @@ func newServer(t testing.TB) *Server {
 
 func (s *Server) data() string { return filepath.Join(s.folder, "data") }
 
-// configure adds settings; of those that are there twice the last one counts.
+// configure appends settings to postgresql.conf, where the last one of a name
+// applies.
 func (s *Server) configure(settings ...string) {
 	s.t.Helper()
 	settings = append(settings, fmt.Sprint("port = ", s.Port), "listen_addresses = '127.0.0.1'",
@@ -91,7 +92,7 @@ func (s *Server) configure(settings ...string) {
 	fmt.Fprintln(f, "\n"+strings.Join(settings, "\n"))
 }
 
-// URL is that of a database on the servers, whichever of them is the primary.
+// URL returns the URL of the database on the one of the servers that is the primary.
 func URL(servers ...*Server) string {
 	var hosts []string
 	for _, s := range servers {
@@ -106,13 +107,13 @@ func (s *Server) Start() {
 	s.run("pg_ctl", "-D", s.data(), "-l", filepath.Join(s.folder, "log"), "-w", "start")
 }
 
-// StopImmediately ends the server as a crash of it would.
+// StopImmediately stops the server without a checkpoint, as a crash would.
 func (s *Server) StopImmediately() {
 	s.t.Helper()
 	s.run("pg_ctl", "-D", s.data(), "-m", "immediate", "-w", "stop")
 }
 
-// Promote makes a standby a primary.
+// Promote makes a standby the primary.
 func (s *Server) Promote() {
 	s.t.Helper()
 	s.run("pg_ctl", "-D", s.data(), "-w", "promote")
@@ -127,7 +128,7 @@ func (s *Server) Kill() {
 	line, _, _ := strings.Cut(string(text), "\n")
 	postmaster, err := strconv.Atoi(strings.TrimSpace(line))
 	if err != nil || !slices.Contains(strings.Split(commandLine(postmaster), "\x00"), s.data()) {
-		return // a process that has got its number since
+		return // another process with the same ID
 	}
 	pids := []int{postmaster}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -150,10 +151,10 @@ func commandLine(pid int) string {
 	return string(text)
 }
 
-// programTime is how long one of PostgreSQL's programs may take.
+// programTime is how long a command of run may take.
 const programTime = 2 * time.Minute
 
-// run runs one of PostgreSQL's programs, which refuse to run as root.
+// run runs a program of PostgreSQL, as another user if this process is root.
 func (s *Server) run(program string, args ...string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), programTime)
@@ -163,7 +164,7 @@ func (s *Server) run(program string, args ...string) {
 	if c := credential(s.t); c != nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c}
 	}
-	// The server inherits the output of pg_ctl: a pipe would never end.
+	// A file, because the server inherits the output of pg_ctl: a pipe would never close.
 	out, err := os.CreateTemp(s.t.TempDir(), "")
 	if err != nil {
 		s.t.Fatal(err)
@@ -177,20 +178,21 @@ func (s *Server) run(program string, args ...string) {
 	}
 }
 
-// binaries finds the folder of PostgreSQL's programs.
+// binaries returns the folder with the programs of PostgreSQL.
 func binaries(t testing.TB) string {
 	t.Helper()
-	if all, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); len(all) > 0 { // Debian's
+	if all, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); len(all) > 0 { // as on Debian
 		return filepath.Dir(all[len(all)-1])
 	}
 	path, err := exec.LookPath("initdb")
 	if err != nil {
-		t.Fatal("no PostgreSQL here: install postgresql")
+		t.Fatal("PostgreSQL not found: install postgresql")
 	}
 	return filepath.Dir(path)
 }
 
-// credential is whom to run a server as if we are root, or nil.
+// credential returns the user that runs a server if this process is root, or nil:
+// PostgreSQL does not run as root.
 func credential(t testing.TB) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {

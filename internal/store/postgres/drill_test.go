@@ -26,8 +26,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// A server that stops as in a crash, again and again, takes nothing back that
-// was acknowledged, and the service recovers by itself.
+// A database server that crashes repeatedly loses no acknowledged write, and the
+// service recovers without help.
 func TestDrillCrash(t *testing.T) {
 	const rounds = 20
 	server := pgtest.NewServer(t)
@@ -42,14 +42,14 @@ func TestDrillCrash(t *testing.T) {
 		slowest = max(slowest, time.Since(began))
 	}
 	acknowledged, lost := load.stop()
-	t.Logf("figures: %d crashes, %d creates acknowledged, %d lost; %d answers 503; served again at most %v after the server",
+	t.Logf("figures: %d crashes, %d creates acknowledged, %d lost; %d responses 503; service available at most %v after the server",
 		rounds, acknowledged, lost, load.unavailable.Load(), slowest.Round(time.Millisecond))
 }
 
-// A primary that dies takes nothing with it that was acknowledged, and the
-// service goes on with the standby by itself.
+// If the primary is killed, no acknowledged write is lost, and the service
+// continues with the standby without help.
 func TestDrillFailover(t *testing.T) {
-	const notices = time.Second // a manager, such as Patroni
+	const detection = time.Second // by a manager such as Patroni
 	primary := pgtest.NewServer(t, "synchronous_standby_names = '*'", "wal_keep_size = '64MB'")
 	standby := primary.NewStandby()
 	pgtest.WaitUntil(t, "the standby is synchronous", func() bool {
@@ -62,20 +62,20 @@ func TestDrillFailover(t *testing.T) {
 
 	primary.Kill()
 	killed := time.Now()
-	time.Sleep(notices)
+	time.Sleep(detection)
 	standby.Promote()
-	// It has inherited this, and would wait for a standby of its own for ever.
+	// The standby has this setting of the primary, and would wait for a standby for ever.
 	query(t, standby, `ALTER SYSTEM SET synchronous_standby_names = ''`)
 	query(t, standby, `SELECT pg_reload_conf()::TEXT`, new(string))
 	promoted := time.Now()
 	load.waitForMore(1)
 	again := time.Now()
 	if down := again.Sub(killed); down > 10*time.Second {
-		t.Errorf("the service answered again after %v, want 10 s at most", down)
+		t.Errorf("the service was available again after %v, want at most 10 s", down)
 	}
 	load.waitForMore(1000)
 	acknowledged, lost := load.stop()
-	t.Logf("figures: %d creates acknowledged, %d lost; %d answers 503; served again %v after the primary was killed, %v after the standby was promoted",
+	t.Logf("figures: %d creates acknowledged, %d lost; %d responses 503; service available %v after the primary was killed, %v after the standby was promoted",
 		acknowledged, lost, load.unavailable.Load(), again.Sub(killed).Round(time.Millisecond), again.Sub(promoted).Round(time.Millisecond))
 }
 
@@ -92,7 +92,7 @@ type load struct {
 	ids []int64
 }
 
-// startLoad begins to create plants through the API, each once.
+// startLoad starts clients that create plants through the API.
 func startLoad(t *testing.T, dsn string) *load {
 	t.Helper()
 	store := open(t, dsn)
@@ -134,10 +134,10 @@ func startLoad(t *testing.T, dsn string) *load {
 	return l
 }
 
-// loadClient gives up a request that gets no response.
+// loadClient ends requests that get no response.
 var loadClient = &http.Client{Timeout: 30 * time.Second}
 
-// create reports whether a plant was created; if not, it may be tried again.
+// create reports whether the plant was created. If not, it can be tried again.
 func (l *load) create(url, text string, id int64) bool {
 	body := fmt.Sprintf(`{"id":%d,"name":"plant %[1]d"}`, id)
 	req, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, url+"/plants", strings.NewReader(body))
@@ -152,7 +152,7 @@ func (l *load) create(url, text string, id int64) bool {
 		l.t.Error(err)
 		return false
 	}
-	answer, _ := io.ReadAll(resp.Body)
+	responseBody, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	switch resp.StatusCode {
 	case http.StatusOK:
@@ -164,21 +164,20 @@ func (l *load) create(url, text string, id int64) bool {
 	case http.StatusServiceUnavailable:
 		l.unavailable.Add(1)
 	default:
-		l.t.Errorf("create %d was answered %s %s", id, resp.Status, answer)
+		l.t.Errorf("response to create %d is %s %s", id, resp.Status, responseBody)
 	}
 	return false
 }
 
-// waitForMore waits until so many more creates have been acknowledged that were
-// sent from now on, or shortly before.
+// waitForMore waits until n more creates are acknowledged.
 func (l *load) waitForMore(n int64) {
 	l.t.Helper()
 	from := l.acked.Load()
 	pgtest.WaitUntil(l.t, "creates are acknowledged", func() bool { return l.acked.Load() >= from+n })
 }
 
-// stop ends the load and fails unless the store has every plant that was
-// acknowledged. It returns how many were, and how many of them are lost.
+// stop stops the clients. It returns the number of acknowledged plants, and fails
+// the test if the store lacks some of them.
 func (l *load) stop() (acknowledged, lost int) {
 	l.t.Helper()
 	close(l.done)
@@ -193,7 +192,7 @@ func (l *load) stop() (acknowledged, lost int) {
 		for _, p := range plants {
 			have = append(have, p.ID)
 			if p.Name != fmt.Sprint("plant ", p.ID) {
-				l.t.Errorf("plant %d is called %q", p.ID, p.Name)
+				l.t.Errorf("plant %d has the name %q", p.ID, p.Name)
 			}
 		}
 		if !more {
@@ -207,12 +206,12 @@ func (l *load) stop() (acknowledged, lost int) {
 		}
 	}
 	if lost > 0 {
-		l.t.Errorf("of %d plants acknowledged %d are lost", len(l.ids), lost)
+		l.t.Errorf("of %d acknowledged plants %d are lost", len(l.ids), lost)
 	}
 	return len(l.ids), lost
 }
 
-// query runs a statement on a server.
+// query runs a statement on a server and scans its row, if into is given.
 func query(t *testing.T, server *pgtest.Server, statement string, into ...any) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

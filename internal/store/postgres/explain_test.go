@@ -20,7 +20,7 @@ import (
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
-// Each mistake in the URL gets a sentence of its own that says what to do.
+// The error for each mistake in the URL says what to do.
 func TestOpenErrorMessages(t *testing.T) {
 	dsn := newProxy(t, pgtest.DSN(t)).dsn // over TCP, without TLS
 	withTLS, authority := newTLSServer(t)
@@ -38,7 +38,7 @@ func TestOpenErrorMessages(t *testing.T) {
 		"the certificate is of an unknown authority": {withTLS, map[string]string{"sslmode": "verify-full"}, "write sslrootcert=FILE in --store"},
 		"an unknown parameter":                       {dsn, map[string]string{"colour": "green"}, "does not know a parameter in --store: correct its name or remove it"},
 		"no connections":                             {dsn, map[string]string{"pool_max_conns": "0"}, "the value of pool_max_conns in --store is not valid: write a number of at least 1"},
-		"pool_max_conns is no number":                {dsn, map[string]string{"pool_max_conns": "many"}, "the value of pool_max_conns in --store is not valid: write a number of at least 1"},
+		"pool_max_conns is not a number":             {dsn, map[string]string{"pool_max_conns": "many"}, "the value of pool_max_conns in --store is not valid: write a number of at least 1"},
 		"an unknown sslmode":                         {dsn, map[string]string{"sslmode": "on"}, "the value of sslmode in --store is not valid: write disable,"},
 		"an unknown lifetime":                        {dsn, map[string]string{"pool_max_conn_lifetime": "long"}, "the value of pool_max_conn_lifetime in --store is not valid: correct it"},
 	} {
@@ -55,7 +55,7 @@ func TestOpenErrorMessages(t *testing.T) {
 			store, err := Open(t.Context(), u.String())
 			if err == nil {
 				store.Close()
-				t.Fatal("Open took it")
+				t.Fatal("Open = nil, want an error")
 			}
 			if !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Open = %q, want it to say %q", err, c.want)
@@ -64,8 +64,9 @@ func TestOpenErrorMessages(t *testing.T) {
 	}
 }
 
-// newTLSServer returns the URL of a server that begins TLS as PostgreSQL does,
-// and the file with its authority. The certificate is for 127.0.0.1.
+// newTLSServer returns the URL of a server that starts TLS as PostgreSQL does, and
+// the file with the certificate of its authority. Its own certificate is for
+// 127.0.0.1.
 func newTLSServer(t *testing.T) (dsn, authority string) {
 	t.Helper()
 	https := httptest.NewTLSServer(nil) // for its certificate
@@ -102,8 +103,8 @@ func newTLSServer(t *testing.T) (dsn, authority string) {
 	return "postgres://plantstore@" + l.Addr().String() + "/postgres", authority
 }
 
-// Behind a pgbouncer that pools transactions prepared statements do not work:
-// the store says so, and is not ready. Without them it works.
+// Prepared statements do not work behind pgbouncer with transaction pooling: the
+// store reports it and is not ready. With default_query_exec_mode=exec it works.
 func TestPgBouncerTransactionPooling(t *testing.T) {
 	dsn := pgtest.Pooler(t, pgtest.DSN(t))
 	const advice = "add default_query_exec_mode=exec to the URL in --store"
@@ -116,13 +117,13 @@ func TestPgBouncerTransactionPooling(t *testing.T) {
 		t.Fatalf("Get = %v, want %v", err, plant.ErrNotFound)
 	}
 	if err := store.Ready(t.Context()); err != nil {
-		t.Fatalf("Ready = %v before anything failed", err)
+		t.Fatalf("Ready = %v before a statement failed", err)
 	}
 	conn, err := store.pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = get(store) // by another connection, which pgbouncer gives the same session
+	err = get(store) // on another connection, for which pgbouncer uses the same session
 	conn.Release()
 	if err == nil || !strings.Contains(err.Error(), advice) {
 		t.Errorf("Get = %v, want it to say %q", err, advice)
@@ -139,7 +140,7 @@ func TestPgBouncerTransactionPooling(t *testing.T) {
 
 	store = open(t, dsn+"&default_query_exec_mode=exec")
 	err = store.Create(t.Context(), plant.Plant{ID: 1, Name: "n"})
-	for range 3 { // the last one by a fourth connection
+	for range 3 { // the last one on a fourth connection
 		err = errors.Join(err, get(store))
 		conn, acquireErr := store.pool.Acquire(t.Context())
 		if acquireErr != nil {

@@ -22,9 +22,9 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// A connection that is lost while a write commits leaves its caller with the
-// truth, whether the server has got the commit or not, and whatever others do to
-// the plant in between.
+// If the connection is lost during the commit of a write, the write succeeds
+// exactly once, whether or not the server received the commit, and even if another
+// client changes the plant in between.
 func TestLostConnection(t *testing.T) {
 	base := plant.Plant{ID: 1, Name: "base"}
 	p := plant.Plant{ID: 2, Name: "n", Tag: new("t")}
@@ -50,7 +50,7 @@ func TestLostConnection(t *testing.T) {
 			func(ctx context.Context, s *Store, _ string) error {
 				_, created, err := s.Put(ctx, p, plant.Precondition{IfNoneMatch: &plant.ETags{Any: true}})
 				if err == nil && !created {
-					return errors.New("put says that the plant was there")
+					return errors.New("put = created false, want true")
 				}
 				return err
 			},
@@ -76,9 +76,9 @@ func TestLostConnection(t *testing.T) {
 		},
 	} {
 		for _, lost := range []struct {
-			name     string
-			answered bool
-			says     []byte
+			name      string
+			responded bool
+			says      []byte
 		}{
 			{"committed", true, nil},
 			{"committed, and the server says FATAL", true, fatal},
@@ -100,12 +100,12 @@ func TestLostConnection(t *testing.T) {
 				if _, err := store.Get(t.Context(), 1); err != nil { // there is a connection
 					t.Fatal(err)
 				}
-				proxy.cutCommit(lost.answered, lost.says, func() {})
+				proxy.cutCommit(lost.responded, lost.says, func() {})
 				if err := c.write(t.Context(), store, before.ETag); err != nil {
 					t.Errorf("the write = %v, want nil", err)
 				}
 				if !c.carried(t.Context(), other) {
-					t.Error("the write was acknowledged and not carried out")
+					t.Error("the write was acknowledged and is not stored")
 				}
 				if cuts := proxy.count(); cuts != 1 {
 					t.Errorf("the connection was cut %d times, want once", cuts)
@@ -114,42 +114,42 @@ func TestLostConnection(t *testing.T) {
 		}
 	}
 
-	for name, meddle := range map[string]func(ctx context.Context, other *Store) error{
+	for name, changeIt := range map[string]func(ctx context.Context, other *Store) error{
 		"deletes": func(ctx context.Context, other *Store) error { return other.Delete(ctx, 2, plant.Precondition{}) },
 		"changes": func(ctx context.Context, other *Store) error {
 			_, err := other.Patch(ctx, 2, plant.Patch{Name: new("another")}, plant.Precondition{})
 			return err
 		},
 	} {
-		t.Run("somebody "+name+" the plant before its creator knows", func(t *testing.T) {
+		t.Run("another client "+name+" the plant before the create returns", func(t *testing.T) {
 			dsn := pgtest.DSN(t)
 			other := open(t, dsn)
 			proxy := newProxy(t, dsn)
 			store := open(t, proxy.dsn)
 			var after plant.Plant
 			var afterErr error
-			meddled := make(chan struct{})
+			changed := make(chan struct{})
 			proxy.cutCommit(true, nil, func() {
-				if err := meddle(context.Background(), other); err != nil {
+				if err := changeIt(context.Background(), other); err != nil {
 					t.Error(err)
 				}
 				after, afterErr = other.Get(context.Background(), 2)
-				close(meddled)
+				close(changed)
 			})
 			if err := store.Create(t.Context(), p); err != nil {
 				t.Errorf("Create = %v, want nil", err)
 			}
-			pgtest.Wait(t, "the connection is cut at the commit of the create", meddled)
+			pgtest.Wait(t, "the connection is cut at the commit of the create", changed)
 			got, err := other.Get(t.Context(), 2)
 			if got.ETag != after.ETag || !errors.Is(err, afterErr) {
-				t.Errorf("the create was carried out twice: stored is %+v, %v, want %+v, %v", got, err, after, afterErr)
+				t.Errorf("the plant was created twice: Get = %+v, %v, want %+v, %v", got, err, after, afterErr)
 			}
 		})
 	}
 }
 
-// While a transaction may still be committed, nobody is told that it was not;
-// and once it was given up it never is.
+// While a transaction may still be committed, settle waits; a transaction that it
+// reports as not committed never is.
 func TestCommitOfUnknownOutcome(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	store := open(t, dsn)
@@ -172,18 +172,18 @@ func TestCommitOfUnknownOutcome(t *testing.T) {
 			}
 			settled <- done
 		}()
-		waitUntilBlocked(t, conn) // so it has not settled before the end
+		waitUntilBlocked(t, conn) // so settle has not returned yet
 		if _, err := conn.Exec(t.Context(), end); err != nil {
 			t.Fatal(err)
 		}
-		if done := pgtest.Wait(t, "it is settled after "+end, settled); done != (end == "COMMIT") {
-			t.Errorf("after %s it was settled that it is done: %v", end, done)
+		if done := pgtest.Wait(t, "settle returns after "+end, settled); done != (end == "COMMIT") {
+			t.Errorf("after %s settle = done %v", end, done)
 		}
 		if done, _, err := store.settle(t.Context(), id); err != nil || done != (end == "COMMIT") {
-			t.Errorf("asked again after %s: %v, %v", end, done, err)
+			t.Errorf("after %s a second settle = done %v, %v", end, done, err)
 		}
 		if _, err := conn.Exec(t.Context(), mark, id, id/1000); code(err) != uniqueViolation {
-			t.Errorf("what was settled can be done after all: %v", err)
+			t.Errorf("after settle the transaction can insert its mark: %v", err)
 		}
 	}
 }
@@ -201,8 +201,8 @@ func waitUntilBlocked(t *testing.T, conn *pgx.Conn) {
 	})
 }
 
-// A database that is away is ErrUnavailable, soon enough, and when it is back so
-// is the store.
+// Calls return ErrUnavailable while the database cannot be reached, and succeed when
+// it can be reached again.
 func TestUnavailable(t *testing.T) {
 	proxy := newProxy(t, pgtest.DSN(t))
 	store := open(t, proxy.dsn)
@@ -214,7 +214,7 @@ func TestUnavailable(t *testing.T) {
 		"Get":         func() error { _, err := store.Get(ctx, 1); return err },
 		"Create":      func() error { return store.Create(ctx, plant.Plant{ID: 1}) },
 		"Delete":      func() error { return store.Delete(ctx, 1, plant.Precondition{}) },
-		"Token":       func() error { _, err := store.Token(ctx, "nobody"); return err },
+		"Token":       func() error { _, err := store.Token(ctx, "unknown"); return err },
 		"CreateToken": func() error { return store.CreateToken(ctx, token.Token{ID: "new"}) },
 	} {
 		wg.Go(func() {
@@ -226,12 +226,12 @@ func TestUnavailable(t *testing.T) {
 	wg.Wait()
 	proxy.start()
 	if err := store.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
-		t.Errorf("Create = %v once the database was back", err)
+		t.Errorf("Create = %v after the database was back", err)
 	}
 }
 
-// A group of creates takes one round trip, two if an ID is taken, and a group of
-// other writes two.
+// A transaction of creates takes one round trip, or two if an ID is taken; one of
+// other writes takes two.
 func TestRoundTrips(t *testing.T) {
 	proxy := newProxy(t, pgtest.DSN(t))
 	store := open(t, proxy.dsn)
@@ -263,8 +263,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// A host that takes connections and says nothing keeps the next one waiting for
-// a while, and not for ever.
+// If a host accepts a connection and sends nothing, the next host is tried after
+// connectTime.
 func TestHostThatDoesNotRespond(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	proxy := newProxy(t, dsn)
@@ -279,7 +279,7 @@ func TestHostThatDoesNotRespond(t *testing.T) {
 	}
 }
 
-// proxy stands between a store and its database.
+// proxy is a TCP proxy between a store and its database.
 type proxy struct {
 	t           *testing.T
 	dsn         string
@@ -289,16 +289,16 @@ type proxy struct {
 	listener    net.Listener
 	conns       map[net.Conn]bool
 	armed       bool
-	answered    bool
+	responded   bool
 	says        []byte
 	cut         func()
 	cuts        int
-	asked       bool // the last to speak was a client
+	asked       bool // the last bytes came from a client
 	turns       int
 	received    atomic.Int64 // bytes from the server
 }
 
-// newProxy returns a proxy to the database of a URL.
+// newProxy starts a proxy to the database with the given URL.
 func newProxy(t *testing.T, dsn string) *proxy {
 	t.Helper()
 	config, err := pgx.ParseConfig(dsn)
@@ -327,7 +327,7 @@ func newProxy(t *testing.T, dsn string) *proxy {
 	return p
 }
 
-// start accepts connections.
+// start listens for connections.
 func (p *proxy) start() {
 	p.t.Helper()
 	l, err := net.Listen("tcp", p.address)
@@ -355,7 +355,7 @@ func (p *proxy) start() {
 	}()
 }
 
-// stop refuses connections and cuts those there are.
+// stop closes the listener and all connections.
 func (p *proxy) stop() {
 	p.listener.Close()
 	p.mu.Lock()
@@ -365,9 +365,9 @@ func (p *proxy) stop() {
 	}
 }
 
-// fatal is what a server says before it closes a connection
-// (pg_terminate_backend, a shutdown, a crash of another session). It says nothing
-// of a commit that was under way.
+// fatal is the message of a server before it closes a connection
+// (pg_terminate_backend, a shutdown, a crash of another session). It does not tell
+// whether a commit in progress succeeded.
 var fatal = must((&pgproto3.ErrorResponse{
 	Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01",
 	Message: "terminating connection due to administrator command",
@@ -380,13 +380,13 @@ func must(message []byte, err error) []byte {
 	return message
 }
 
-// cutCommit cuts the next connection that commits: when the server has answered,
-// or before it has got the request. Before that it calls fn and sends the client
-// says.
-func (p *proxy) cutCommit(answered bool, says []byte, fn func()) {
+// cutCommit closes the next connection that commits: after the response of the
+// server, which the client does not get, or before the server gets the request.
+// First it calls fn and sends the client the bytes in says.
+func (p *proxy) cutCommit(responded bool, says []byte, fn func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.armed, p.answered, p.says, p.cut = true, answered, says, fn
+	p.armed, p.responded, p.says, p.cut = true, responded, says, fn
 }
 
 func (p *proxy) count() int {
@@ -395,25 +395,25 @@ func (p *proxy) count() int {
 	return p.cuts
 }
 
-// roundTrips is how often clients have spoken after the server.
+// roundTrips returns the number of round trips on all connections.
 func (p *proxy) roundTrips() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.turns
 }
 
-// commits reports whether a client asks for a commit: whatever writes plants or
-// tokens leaves a mark, in one statement or before a COMMIT in one message.
+// commits reports whether a message of a client commits: every transaction that
+// writes inserts a mark, in a single statement or in a message with the COMMIT.
 func commits(message []byte) bool { return bytes.Contains(message, []byte("INTO marks")) }
 
-// committed reports whether a server says that a commit is done: it tells what
-// it did, and then that it is idle (PostgreSQL's manual, "Message Formats").
+// committed reports whether a message of the server confirms a commit: the command
+// that it ran, and then that it is idle (PostgreSQL's manual, "Message Formats").
 func committed(message []byte) bool {
 	return bytes.HasSuffix(message, []byte("Z\x00\x00\x00\x05I")) &&
 		(bytes.Contains(message, []byte("COMMIT\x00")) || bytes.Contains(message, []byte("INSERT 0 1\x00")))
 }
 
-func (p *proxy) copy(to, from net.Conn, commit func([]byte) bool, answers bool) {
+func (p *proxy) copy(to, from net.Conn, commit func([]byte) bool, fromServer bool) {
 	defer to.Close()
 	defer from.Close()
 	for b := make([]byte, 1<<20); ; {
@@ -421,17 +421,17 @@ func (p *proxy) copy(to, from net.Conn, commit func([]byte) bool, answers bool) 
 		if err != nil {
 			return
 		}
-		if answers {
+		if fromServer {
 			p.received.Add(int64(n))
 		}
 		p.mu.Lock()
-		if !answers && !p.asked {
+		if !fromServer && !p.asked {
 			p.turns++
 		}
-		p.asked = !answers
+		p.asked = !fromServer
 		var cut func()
 		var says []byte
-		if p.armed && p.answered == answers && commit(b[:n]) {
+		if p.armed && p.responded == fromServer && commit(b[:n]) {
 			cut, says, p.armed = p.cut, p.says, false
 			p.cuts++
 		}
@@ -439,7 +439,7 @@ func (p *proxy) copy(to, from net.Conn, commit func([]byte) bool, answers bool) 
 		if cut != nil {
 			cut()
 			client := from
-			if answers {
+			if fromServer {
 				client = to
 			}
 			_, _ = client.Write(says)

@@ -11,7 +11,7 @@ import (
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
-// A transaction that leaves a mark sees to it that marks do not pile up.
+// The number of marks in the database is bounded.
 func TestMarksAreDeleted(t *testing.T) {
 	store := open(t, pgtest.DSN(t))
 	for id := range int64(3 * maxDiscarded) {
@@ -20,12 +20,12 @@ func TestMarksAreDeleted(t *testing.T) {
 		}
 	}
 	if n := len(marks(t, store)); n > maxDiscarded {
-		t.Errorf("after %d transactions there are %d marks", 3*maxDiscarded, n)
+		t.Errorf("after %d transactions there are %d marks, want at most 64", 3*maxDiscarded, n)
 	}
 }
 
-// Marks that killed programs left are removed at the start and while the service
-// runs, once nothing can need them.
+// Old marks that killed processes left are deleted when a store is opened and while
+// it runs.
 func TestMarksOfKilledProcessesAreDeleted(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	store := open(t, dsn)
@@ -51,12 +51,12 @@ func TestMarksOfKilledProcessesAreDeleted(t *testing.T) {
 		t.Helper()
 		got := slices.DeleteFunc(marks(t, store), func(id int64) bool { return id < 1 || id > 4 })
 		if !slices.Equal(got, want) {
-			t.Errorf("%s there are the marks %v, want %v", when, got, want)
+			t.Errorf("%s the marks are %v, want %v", when, got, want)
 		}
 	}
 
 	leave()
-	write(0) // removes the old ones of this store for the first time
+	write(0) // the first sweep of this store
 	wantMarks("after a sweep", 3, 4)
 
 	leave()

@@ -17,8 +17,8 @@ import (
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
-// statements notes the statements about plants that a store sends, with the
-// arguments that it sent last.
+// statements records the statements about plants that a store sends, with their
+// last arguments.
 type statements struct {
 	mu   sync.Mutex
 	args map[string][]any
@@ -52,9 +52,8 @@ func (s *statements) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQ
 
 func (s *statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// Every statement of the store finds the plants that it is about by an index,
-// also when it is planned while the table is small, and those with a tag by the
-// index of tags.
+// Every statement about plants uses an index, also if it is planned while the table
+// is small; those with a tag use the index of tags.
 func TestQueryPlansUseIndexes(t *testing.T) {
 	config, err := parse(pgtest.DSN(t))
 	if err != nil {
@@ -98,7 +97,7 @@ func TestQueryPlansUseIndexes(t *testing.T) {
 	}
 }
 
-// doEverything has a store send each of its statements about plants.
+// doEverything makes a store send each of its statements about plants.
 func doEverything(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -118,7 +117,7 @@ func doEverything(t *testing.T, s *Store) {
 	}
 }
 
-// explainPlan returns the plan of a statement on a connection of the store.
+// explainPlan returns the query plan of a statement.
 func explainPlan(t *testing.T, s *Store, query string, args []any) string {
 	t.Helper()
 	rows, err := s.pool.Query(t.Context(), `EXPLAIN `+query, args...)

@@ -47,13 +47,13 @@ func open(t testing.TB, dsn string) *Store {
 	return store
 }
 
-// Two servers on one database keep the promises as one does.
+// Two stores on one database keep the promises of one.
 func TestStoreOnTwoServers(t *testing.T) {
 	storetest.Plants(t, func(t *testing.T) plant.Store { return openPair(t) })
 	storetest.Tokens(t, func(t *testing.T) token.Store { return openPair(t) })
 }
 
-// A token that is revoked on one server is refused on another within a second.
+// A token that is revoked on one server is invalid on another within a second.
 func TestTokenRevokedOnAnotherServer(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	here, there := open(t, dsn), open(t, dsn)
@@ -80,7 +80,7 @@ func TestTokenRevokedOnAnotherServer(t *testing.T) {
 		asked := time.Now()
 		_, err = verifier.Verify(t.Context(), text)
 		if err == nil && asked.Sub(revoked) > time.Second {
-			t.Fatal("a second after it was revoked a token is good elsewhere")
+			t.Fatal("the token is still valid on the other server a second after it was revoked")
 		}
 	}
 	if !errors.Is(err, token.ErrInvalid) {
@@ -88,7 +88,7 @@ func TestTokenRevokedOnAnotherServer(t *testing.T) {
 	}
 }
 
-// Servers that start at once make the schema once.
+// Stores that are opened at the same time create the schema once.
 func TestConcurrentOpen(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	var wg sync.WaitGroup
@@ -120,13 +120,13 @@ func TestOpenRefuses(t *testing.T) {
 			script: `CREATE TABLE plantstore_schema (id INT PRIMARY KEY, version INT NOT NULL); INSERT INTO plantstore_schema VALUES (1, 1000)`,
 			want:   "use a newer plantstore",
 		},
-		"a schema that has lost what this program needs": {
+		"a newer schema that this program cannot use": {
 			script: `CREATE TABLE plantstore_schema (id INT PRIMARY KEY, version INT NOT NULL); INSERT INTO plantstore_schema VALUES (1, 1000), (2, 999)`,
 			want:   "needs a program that knows schema 999",
 		},
-		"another program's database": {script: `CREATE TABLE plants (x INT)`, want: "give plantstore a database of its own"},
-		"a server that forgets":      {option: "-csynchronous_commit=off", want: "synchronous_commit is off"},
-		"a server that only reads":   {option: "-cdefault_transaction_read_only=on", want: "no PostgreSQL server that accepts writes responds at"},
+		"a database of another program": {script: `CREATE TABLE plants (x INT)`, want: "give plantstore a database of its own"},
+		"a server without durability":   {option: "-csynchronous_commit=off", want: "synchronous_commit is off"},
+		"a read-only server":            {option: "-cdefault_transaction_read_only=on", want: "no PostgreSQL server that accepts writes responds at"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dsn := pgtest.DSN(t)
@@ -140,7 +140,7 @@ func TestOpenRefuses(t *testing.T) {
 			store, err := Open(t.Context(), dsn)
 			if err == nil {
 				store.Close()
-				t.Fatal("Open took it")
+				t.Fatal("Open = nil, want an error")
 			}
 			if !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Open = %q, want it to say %q", err, c.want)
@@ -149,7 +149,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// In a rolling upgrade this program is started on what the next one has added.
+// During a rolling upgrade, this program starts on the schema of the next release.
 func TestOpenNewerSchema(t *testing.T) {
 	openNewer := func(t *testing.T) *Store {
 		dsn := pgtest.DSN(t)
@@ -175,7 +175,7 @@ func TestOpenNewerSchema(t *testing.T) {
 	storetest.Tokens(t, func(t *testing.T) token.Store { return openNewer(t) })
 }
 
-// No message shows a password, whatever is wrong with the URL.
+// No error of Open contains the password in the URL.
 func TestOpenKeepsPasswords(t *testing.T) {
 	for _, dsn := range []string{
 		"postgres://flora:s3cret@127.0.0.1:1/plants",
@@ -188,7 +188,7 @@ func TestOpenKeepsPasswords(t *testing.T) {
 		store, err := Open(t.Context(), dsn)
 		if err == nil {
 			store.Close()
-			t.Fatalf("Open(%q) took it", dsn)
+			t.Fatalf("Open(%q) = nil, want an error", dsn)
 		}
 		if strings.Contains(err.Error(), "s3c") {
 			t.Errorf("Open = %q", err)
@@ -196,7 +196,7 @@ func TestOpenKeepsPasswords(t *testing.T) {
 	}
 }
 
-// pair is two servers on one database, asked in turn.
+// pair is two stores on one database. Calls alternate between them.
 type pair struct {
 	servers [2]*Store
 	turn    atomic.Int64

@@ -37,17 +37,17 @@ func TestReady(t *testing.T) {
 
 	p.stop()
 	if err := ready(); err == nil {
-		t.Error("Ready = nil although the server is gone")
+		t.Error("Ready = nil while the server is stopped")
 	}
 	p.start()
 	if err := ready(); err != nil {
-		t.Errorf("Ready once the server is back = %v", err)
+		t.Errorf("Ready after the server is started again = %v", err)
 	}
 
-	// A connection to what has become a standby; the next one finds the primary.
+	// A connection to a server that became a standby, and then one to the primary.
 	execute(`SET default_transaction_read_only = on`)
 	if err := ready(); err == nil || !strings.Contains(err.Error(), "read only") {
-		t.Errorf("Ready = %v although the server only reads", err)
+		t.Errorf("Ready with a read-only server = %v", err)
 	}
 	if err := ready(); err != nil {
 		t.Errorf("Ready with a new connection = %v", err)
@@ -57,13 +57,13 @@ func TestReady(t *testing.T) {
 	if err := ready(); err == nil || !strings.Contains(err.Error(), "schema 0 of the database is older than this program") {
 		t.Errorf("Ready with an old schema = %v", err)
 	}
-	execute(`UPDATE plantstore_schema SET version = 99`) // a newer program beside this one
+	execute(`UPDATE plantstore_schema SET version = 99`) // a rolling upgrade
 	if err := ready(); err != nil {
 		t.Errorf("Ready with a newer schema = %v", err)
 	}
 	execute(`DROP TABLE plantstore_schema`)
 	if err := ready(); err == nil {
-		t.Error("Ready = nil although the tables are gone")
+		t.Error("Ready = nil without tables")
 	}
 }
 
@@ -82,6 +82,6 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("after a create the metrics are %v", got)
 	}
 	if _, ok := got["plantstore_pgx_pool_wait_seconds_total"]; !ok {
-		t.Error("nobody tells how long callers wait for a connection")
+		t.Error("plantstore_pgx_pool_wait_seconds_total is missing")
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/plantstore/plantstore/internal/store/storetest"
 )
 
-var release = flag.Bool("release", false, "write what this program, as a release, leaves to later ones: testdata/released")
+var release = flag.Bool("release", false, "write the files in testdata/released for the schema of this program")
 
 func TestReleasedMigrations(t *testing.T) {
 	storetest.Migrations(t, migrations, map[string]string{
@@ -23,7 +23,7 @@ func TestReleasedMigrations(t *testing.T) {
 	})
 }
 
-// TestUpgradeFromReleasedSchemas upgrades a database of every earlier schema.
+// TestUpgradeFromReleasedSchemas opens databases that earlier releases wrote.
 func TestUpgradeFromReleasedSchemas(t *testing.T) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -42,7 +42,7 @@ func TestUpgradeFromReleasedSchemas(t *testing.T) {
 	})
 }
 
-// schemaName stands in a dump for the name of the schema that the tables are in.
+// schemaName is the placeholder in a dump for the name of the schema.
 const schemaName = "plantstore_released"
 
 func restore(t *testing.T, dsn string, dump []byte) {
@@ -63,7 +63,7 @@ func schemaOf(t *testing.T, dsn string) string {
 	return u.Query().Get("search_path")
 }
 
-// notSQL is what pg_dump writes for psql alone, and the schema, which is there.
+// notSQL matches the commands to psql and the CREATE SCHEMA in the output of pg_dump.
 var notSQL = regexp.MustCompile(`(?m)^(\\.*|CREATE SCHEMA .*|--.*)?\n`)
 
 func writeRelease(t *testing.T, file string) {

@@ -9,8 +9,7 @@ import (
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
-// A plant that appears between the two round trips of a write is no error: the
-// write begins again and finds it.
+// A write is retried if its plant is created between its two round trips.
 func TestPlantCreatedDuringWrite(t *testing.T) {
 	for name, c := range map[string]struct {
 		write func(s *Store) error
@@ -19,7 +18,7 @@ func TestPlantCreatedDuringWrite(t *testing.T) {
 		"put": {func(s *Store) error {
 			stored, created, err := s.Put(t.Context(), plant.Plant{ID: 1, Name: "put"}, plant.Precondition{})
 			if err == nil && (created || stored.Name != "put") {
-				err = errors.New("Put says that it created the plant")
+				err = errors.New("Put = created true or another plant")
 			}
 			return err
 		}, nil},
@@ -57,8 +56,7 @@ func TestPlantCreatedDuringWrite(t *testing.T) {
 	}
 }
 
-// A write that the database refuses fails alone: its neighbours in the
-// transaction are carried out.
+// A write that the database refuses fails; the others of its transaction succeed.
 func TestRefusedWriteDoesNotFailOthers(t *testing.T) {
 	create := func(id int64) *write { return &write{create: []plant.Plant{{ID: id}}} }
 	batch := func(id int64) *write { return &write{create: []plant.Plant{{ID: id}}, batch: true} }
@@ -79,10 +77,10 @@ func TestRefusedWriteDoesNotFailOthers(t *testing.T) {
 			for i, w := range writes {
 				id := int64(i + 1)
 				if refused := id == 2; (w.err != nil) != refused || errors.Is(w.err, plant.ErrUnavailable) {
-					t.Errorf("write %d = %v, refused should be %v", id, w.err, refused)
+					t.Errorf("write %d = %v, want an error of the database: %v", id, w.err, refused)
 				}
 				if _, err := store.Get(t.Context(), id); (err == nil) != (w.err == nil) {
-					t.Errorf("write %d = %v, and then Get = %v", id, w.err, err)
+					t.Errorf("write %d = %v, then Get = %v", id, w.err, err)
 				}
 			}
 		})

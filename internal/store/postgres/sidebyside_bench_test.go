@@ -21,9 +21,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// BenchmarkSideBySide compares the store with one that inserts for each request,
-// and two servers on one database with one. The server is durable; it, the
-// service and its callers share the machine.
+// BenchmarkSideBySide compares the store with one that sends an INSERT for each
+// create, and two stores on one database with one. The database server runs with
+// fsync, on the same machine as the service and its clients.
 func BenchmarkSideBySide(b *testing.B) {
 	dsn := pgtest.URL(pgtest.NewServer(b)) + "&pool_max_conns=32"
 	stores := []*Store{open(b, dsn), open(b, dsn)}
@@ -33,16 +33,16 @@ func BenchmarkSideBySide(b *testing.B) {
 	var table storebench.Table
 
 	r := storebench.InTurn(grouped, func() storebench.Measure { return storebench.Creates(b, 64, singly{stores[0]}.Create, next) })
-	table.Line("store, 64 callers: creates/s over an INSERT each", r.Rate(), "4x", "5x")
-	table.Line("store, 64 callers: p99, likewise", r.P99(), "1x", "")
+	table.Line("store, 64 clients: creates/s over an INSERT each", r.Rate(), "4x", "5x")
+	table.Line("store, 64 clients: p99, likewise", r.P99(), "1x", "")
 
 	server := storebench.Start(b, dsn, ungrouped+dsn)
 	r = storebench.InTurn(
 		func() storebench.Measure { return server.Creates(b, 0, 64, next) },
 		func() storebench.Measure { return server.Creates(b, 1, 64, next) })
-	table.Line("HTTP, 64 callers: creates/s over an INSERT each", r.Rate(), "2.5x", "")
-	table.Line("HTTP, 64 callers: CPU of the service per create, likewise", r.CPU(), "", "")
-	table.Line("HTTP, 64 callers: p99, likewise", r.P99(), "1x", "")
+	table.Line("HTTP, 64 clients: creates/s over an INSERT each", r.Rate(), "2.5x", "")
+	table.Line("HTTP, 64 clients: CPU of the service per create, likewise", r.CPU(), "", "")
+	table.Line("HTTP, 64 clients: p99, likewise", r.P99(), "1x", "")
 
 	r = storebench.InTurn(func() storebench.Measure {
 		both := make([]storebench.Measure, len(stores))
@@ -54,16 +54,16 @@ func BenchmarkSideBySide(b *testing.B) {
 		both[0].N += both[1].N
 		return both[0]
 	}, grouped)
-	table.Line("two servers, 64 callers each: creates/s over one server", r.Rate(), "", "")
-	for b.Loop() { // all has been measured
+	table.Line("two servers, 64 clients each: creates/s over one server", r.Rate(), "", "")
+	for b.Loop() { // the measurements are done
 	}
 	table.Print()
 }
 
-// ungrouped begins the name of a store that has no groups.
+// ungrouped is the prefix of the name of a store without group commit.
 const ungrouped = "ungrouped:"
 
-// openSide opens a store in the process that serves it.
+// openSide opens a store by name, in the process that serves it.
 func openSide(name string) (storebench.Opened, error) {
 	dsn, single := strings.CutPrefix(name, ungrouped)
 	s, err := Open(context.Background(), dsn)
@@ -73,7 +73,7 @@ func openSide(name string) (storebench.Opened, error) {
 	return storebench.Opened{Plants: s, Tokens: s}, err
 }
 
-// singly is a store that creates as a service without groups would.
+// singly is a store whose creates do not share transactions.
 type singly struct{ *Store }
 
 var _ plant.Store = singly{}

@@ -13,8 +13,8 @@ import (
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
-// A transaction ends where its writes carry enough bytes, whatever kind of
-// write carries them, and in whatever part of a plant.
+// The size of the writes in a transaction is bounded, for every kind of write and
+// every text of a plant.
 func TestGroupBytes(t *testing.T) {
 	large := strings.Repeat("x", 1<<20)
 	for name, send := range map[string]func(ctx context.Context, s *Store, id int64) error{
@@ -43,7 +43,7 @@ func TestGroupBytes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := open(t, pgtest.DSN(t))
-			const writes = maxGroupBytes>>20 + 1 // one more than a transaction takes
+			const writes = maxGroupBytes>>20 + 1 // one more than fit into a transaction
 			if strings.HasPrefix(name, "patch") {
 				for id := range int64(writes) {
 					if err := store.Create(t.Context(), plant.Plant{ID: id + 1}); err != nil {
@@ -76,14 +76,14 @@ func TestGroupBytes(t *testing.T) {
 	}
 }
 
-// What a transaction reads is bounded, too: small writes about large plants do
-// not fill the memory.
+// The size of the plants that a transaction reads is bounded too, so that small
+// writes to large plants do not fill the memory.
 func TestGroupReads(t *testing.T) {
 	const plants = maxGroupBytes>>20 + 1 // one more than a transaction reads
 	large := strings.Repeat("x", 1<<20)
 	dsn := pgtest.DSN(t)
 	proxy := newProxy(t, dsn)
-	// In the text format a byte would be two.
+	// In the text format a byte takes two.
 	filler, store := open(t, dsn), open(t, strings.Replace(proxy.dsn, "exec_mode=exec", "exec_mode=cache_statement", 1))
 	for id := range int64(plants) {
 		if err := filler.Create(t.Context(), plant.Plant{ID: id, Name: large}); err != nil {
@@ -109,8 +109,8 @@ func TestGroupReads(t *testing.T) {
 		name         string
 		kind         func(id int64) *write
 		and          *write // or nil
-		transactions int    // that changed something
-		most         int64  // MiB that may come from the server
+		transactions int    // transactions that change something
+		most         int64  // maximum MiB that the server sends
 		want         error
 	}{
 		{"creates", create(false, "n"), nil, 1, 1, plant.ErrExists},
@@ -139,7 +139,7 @@ func TestGroupReads(t *testing.T) {
 			for i, w := range writes {
 				want := c.want
 				if w == c.and {
-					want = plant.ErrExists // it comes after the changes
+					want = plant.ErrExists // it follows the changes
 				}
 				if !errors.Is(w.err, want) || !w.ended {
 					t.Errorf("write %d = %v, want %v", i, w.err, want)
