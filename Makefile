@@ -36,7 +36,7 @@ test-failover: ## test twenty crashes and a failover of PostgreSQL; prints the t
 contract-report: ## write contract-report.txt, .html and .xml (JUnit): each promise of the document and its test
 	@CONTRACT_REPORT=$$PWD/contract-report go test -count 1 -v ./internal/httpapi | grep -a -E '^[a-zA-Z ]+ +[0-9]+ of +[0-9]+|^contract:|^see |FAIL'
 
-contract: ## test a service against the document: make contract BASE_URL=http://…, token in PLANTSTORE_TOKEN; writes contract-report.*
+contract: ## test a running service against api/openapi.yaml: make contract BASE_URL=http://… PLANTSTORE_TOKEN=…; writes contract-report.*
 	@BASE_URL="$(or $(BASE_URL),$(error BASE_URL is needed, as in make contract BASE_URL=http://127.0.0.1:8080))" \
 	CONTRACT_REPORT="$$PWD/contract-report" go test -count 1 -tags deployment -run TestDeployment ./internal/contract/plantcontract
 

@@ -24,7 +24,7 @@ import (
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
-// watched runs a service with an admin listener.
+// watched starts a service with an admin listener.
 func watched(t *testing.T, dir, store string, args ...string) *running {
 	t.Helper()
 	r, err := launch(dir, []string{"HOME=" + dir}, append([]string{
@@ -40,7 +40,7 @@ func watched(t *testing.T, dir, store string, args ...string) *running {
 	return r
 }
 
-// engines are the stores that the program is tried on.
+// engines are the stores that the program is tested with.
 func engines(t *testing.T) map[string]string {
 	all := map[string]string{"sqlite": filepath.Join(t.TempDir(), "plants.db")}
 	if pgtest.Given() {
@@ -49,7 +49,7 @@ func engines(t *testing.T) map[string]string {
 	return all
 }
 
-// page returns what the admin listener answers.
+// page returns the response of the admin listener to a request.
 func (r *running) page(t *testing.T, path string) (status int, body string) {
 	t.Helper()
 	resp, err := http.Get(r.adminURL + path)
@@ -64,7 +64,7 @@ func (r *running) page(t *testing.T, path string) (status int, body string) {
 	return resp.StatusCode, string(text)
 }
 
-// wantReady waits for what /readyz is to say; empty: that it is ready.
+// wantReady waits until /readyz gives the reason text; empty: until it is ready.
 func (r *running) wantReady(t *testing.T, reason string) {
 	t.Helper()
 	want, text := http.StatusOK, "ready\n"
@@ -173,11 +173,11 @@ func TestMetricsEndpoint(t *testing.T) {
 			}
 			for _, pattern := range []string{own[engine], `(?m)^plantstore_build_info\{goversion="go[^"]+",revision="[^"]+",version="[^"]+"\} 1$`} {
 				if !regexp.MustCompile(pattern).MatchString(scrape) {
-					t.Errorf("nothing in the scrape is like %s", pattern)
+					t.Errorf("no series of the scrape matches %s", pattern)
 				}
 			}
 
-			// The manual lists what there is.
+			// The manual lists every metric, and no other.
 			listed, there := metricsOf(readmeMetric, string(readme)), metricsOf(scrapedMetric, scrape)
 			for name := range there {
 				if !listed[name] {
@@ -186,11 +186,11 @@ func TestMetricsEndpoint(t *testing.T) {
 			}
 			for name := range listed {
 				if !there[name] && !strings.Contains(name, "_pgx_") && !strings.Contains(name, "_sqlite_") && !strings.Contains(name, "_tls_") {
-					t.Errorf("the manual lists %s, which there is not", name)
+					t.Errorf("the manual lists %s, which does not exist", name)
 				}
 			}
 
-			// What a client invents makes no series.
+			// Paths that a client invents create no series.
 			for range 10_000 {
 				r.call(t, "GET", fmt.Sprintf("/%x/%x?%x", rand.Uint64(), rand.Uint64(), rand.Uint64()), "")
 			}
@@ -203,23 +203,23 @@ func TestMetricsEndpoint(t *testing.T) {
 				}
 			}
 			if len(fresh) > 0 {
-				t.Errorf("10,000 unknown paths made the series %q", fresh)
+				t.Errorf("10,000 unknown paths created the series %q", fresh)
 			}
 			if got := seriesIn(scrape)[`plantstore_http_request_duration_seconds_count{operation="none",status="404"}`]; got != "10001" {
 				t.Errorf("%s unknown paths were counted, want 10001", got)
 			}
 
-			// Strangers find none of it.
+			// The public listener serves no path of the admin listener.
 			for _, path := range []string{"/metrics", "/readyz", "/livez", "/debug/pprof/"} {
 				if status, _ := r.call(t, "GET", path, ""); status != http.StatusNotFound {
-					t.Errorf("the public listener answers %s with %d", path, status)
+					t.Errorf("the public listener responds to %s with %d", path, status)
 				}
 			}
 		})
 	}
 }
 
-// A page whose host name resolves to a loopback address reads nothing.
+// A web page whose host name resolves to a loopback address gets 403.
 func TestAdminRefusesForeignHost(t *testing.T) {
 	t.Parallel()
 	r := watched(t, t.TempDir(), "sqlite::memory:")
@@ -234,11 +234,11 @@ func TestAdminRefusesForeignHost(t *testing.T) {
 	}
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusForbidden {
-		t.Errorf("/metrics is answered %s with Host %s, want 403", resp.Status, req.Host)
+		t.Errorf("/metrics responds with %s for Host %s, want 403", resp.Status, req.Host)
 	}
 }
 
-// While another program holds the file the store takes no writes.
+// While another program locks the file, the service is not ready.
 func TestReadyOnSQLite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -262,7 +262,7 @@ func TestReadyOnSQLite(t *testing.T) {
 	r.wantReady(t, "")
 }
 
-// Package postgres tries it with a server that is gone.
+// Package postgres tests readiness with a server that has stopped.
 func TestReadyOnPostgres(t *testing.T) {
 	t.Parallel()
 	if !pgtest.Given() {
@@ -286,8 +286,8 @@ func TestReadyOnPostgres(t *testing.T) {
 	r.wantReady(t, "")
 }
 
-// A service that is told to stop says so at once, and its admin listener stays
-// until the last request is answered.
+// A service that is told to stop is not ready at once, and its admin listener
+// stays open until the last request has finished.
 func TestReadinessWhileDraining(t *testing.T) {
 	t.Parallel()
 	r := watched(t, t.TempDir(), "plants.db")
@@ -304,7 +304,7 @@ func TestReadinessWhileDraining(t *testing.T) {
 		_, scrape := r.page(t, "/metrics")
 		inFlight = seriesIn(scrape)["plantstore_http_requests_in_flight"]
 		if time.Now().After(deadline) {
-			t.Fatalf("%q requests are in flight, want the one that was sent by half", inFlight)
+			t.Fatalf("%q requests are in flight, want the one that is half sent", inFlight)
 		}
 	}
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -319,18 +319,18 @@ func TestReadinessWhileDraining(t *testing.T) {
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Errorf("the request in flight was answered %v, %v", resp, err)
+		t.Errorf("the response to the request in flight is %v, %v", resp, err)
 	}
 	if err := r.wait(); err != nil {
-		t.Errorf("it ended with %v\n%s", err, r.stderr.String())
+		t.Errorf("plantstore serve ended with %v\n%s", err, r.stderr.String())
 	}
 	if resp, err := http.Get(r.adminURL + "/livez"); err == nil {
 		resp.Body.Close()
-		t.Error("the admin listener has outlived the program")
+		t.Error("the admin listener is open after the program has ended")
 	}
 }
 
-// The id of an answer finds its request in the log.
+// The X-Request-Id of a response finds its request in the log.
 func TestLogRequests(t *testing.T) {
 	t.Parallel()
 	r := watched(t, t.TempDir(), "plants.db", "--log-requests", "all", "--log-slow", "0s")
@@ -348,13 +348,13 @@ func TestLogRequests(t *testing.T) {
 			Path      string
 		}
 		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Errorf("the log is no JSON: %s", text)
+			t.Errorf("the log is not JSON: %s", text)
 		}
 		if line.RequestID == header.Get("X-Request-Id") && line.Path == "/plants/pst_…" {
 			found++
 		}
 	}
 	if found != 1 || strings.Contains(r.stderr.String(), r.token) {
-		t.Errorf("the request %s is there %d times in\n%s", header.Get("X-Request-Id"), found, r.stderr.String())
+		t.Errorf("the log has the request %s %d times, want once:\n%s", header.Get("X-Request-Id"), found, r.stderr.String())
 	}
 }

@@ -31,8 +31,8 @@ import (
 	"github.com/plantstore/plantstore/internal/metricstest"
 )
 
-// writeCertificate writes a certificate that signs itself, and its key, to
-// NAME.pem and NAME-key.pem in a folder. It is for the given host.
+// writeCertificate writes a self-signed certificate for a host, and its key, to
+// NAME.pem and NAME-key.pem in a folder.
 func writeCertificate(dir, name, host string, expires time.Time) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -87,7 +87,7 @@ func launchTLS(t *testing.T, host string) (r *running, dir string) {
 	return r, dir
 }
 
-// trusting speaks HTTP/2 and trusts one certificate only.
+// trusting returns a transport for HTTP/2 that trusts only one certificate.
 func trusting(t *testing.T, certFile string) *http.Transport {
 	t.Helper()
 	text, err := os.ReadFile(certFile)
@@ -101,7 +101,7 @@ func trusting(t *testing.T, certFile string) *http.Transport {
 	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
 }
 
-// The tour of the API is the same over HTTP/2.
+// The commands of api/README.md work over HTTP/2, too.
 func TestReadmeTLS(t *testing.T) {
 	t.Parallel()
 	r, dir := launchTLS(t, "127.0.0.1")
@@ -132,7 +132,7 @@ func TestReadmeTLS(t *testing.T) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode != c.status || resp.ProtoMajor != 2 {
-			t.Errorf("%s %s answered %s %s, want %d over HTTP/2", c.method, c.path, resp.Proto, resp.Status, c.status)
+			t.Errorf("%s %s = %s %s, want %d over HTTP/2", c.method, c.path, resp.Proto, resp.Status, c.status)
 		}
 	}
 }
@@ -153,8 +153,8 @@ func TestOldTLSIsRefused(t *testing.T) {
 	}
 }
 
-// The curl line that is printed works as it stands, whatever the certificate is
-// for.
+// The printed curl command works without a change, for every host that the
+// certificate may be for.
 func TestPrintedCurlTLS(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]string{
@@ -202,14 +202,14 @@ func TestPrintedCurlTLS(t *testing.T) {
 				t.Fatal(err)
 			}
 			if resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
-				t.Errorf("answered %s %s, want 200 over HTTP/2", resp.Proto, resp.Status)
+				t.Errorf("the response is %s %s, want 200 over HTTP/2", resp.Proto, resp.Status)
 			}
 		})
 	}
 }
 
-// A certificate that is renewed on the disk is the one of the next connection;
-// while the files do not fit each other the old one goes on.
+// The next connection gets a renewed certificate. While the two files do not
+// match, it gets the old one.
 func TestCertificateRenewal(t *testing.T) {
 	t.Parallel()
 	r, dir := launchTLS(t, "127.0.0.1")
@@ -233,7 +233,7 @@ func TestCertificateRenewal(t *testing.T) {
 	}
 	old := onDisk("cert.pem")
 	if !bytes.Equal(shown(), old) {
-		t.Error("the first certificate is not that of the file")
+		t.Error("the first certificate is not the one in the file")
 	}
 	if err := writeCertificate(dir, "next", "127.0.0.1", time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
@@ -248,17 +248,17 @@ func TestCertificateRenewal(t *testing.T) {
 		}
 		for range 2 {
 			if !bytes.Equal(shown(), want) {
-				t.Errorf("after %s was replaced the wrong certificate is shown", move.to)
+				t.Errorf("after %s was replaced the connection gets the wrong certificate", move.to)
 			}
 		}
 	}
 	r.end(t, syscall.SIGTERM)
 	if log := r.stderr.String(); strings.Count(log, "cannot be used") != 1 || strings.Count(log, "certificate renewed") != 1 {
-		t.Errorf("the log should say once that the files do not fit, and once that they do: %s", log)
+		t.Errorf("the log should say once that the files do not match, and once that the certificate is renewed: %s", log)
 	}
 }
 
-// The metric is the end of the certificate of the next connection.
+// The metric is the expiry of the certificate of the next connection.
 func TestCertificateMetric(t *testing.T) {
 	t.Parallel()
 	const name = "plantstore_tls_certificate_expiry_timestamp_seconds"
@@ -281,7 +281,7 @@ func TestCertificateMetric(t *testing.T) {
 	}
 }
 
-// An expired certificate is used, and the log says why nobody connects.
+// An expired certificate is served, and the log has a warning.
 func TestExpiredCertificate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -298,7 +298,7 @@ func TestExpiredCertificate(t *testing.T) {
 	}
 }
 
-// Over HTTP/2, too, every request that was sent is answered, or was refused.
+// Over HTTP/2, too, every request gets a response, or its connection is refused.
 func TestStopHTTP2(t *testing.T) {
 	t.Parallel()
 	r, dir := launchTLS(t, "127.0.0.1")
@@ -332,7 +332,7 @@ func TestStopHTTP2(t *testing.T) {
 				body, err := io.ReadAll(resp.Body)
 				resp.Body.Close()
 				if err != nil || resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
-					t.Errorf("answered %s %s %s, %v", resp.Proto, resp.Status, body, err)
+					t.Errorf("the response is %s %s %s, %v", resp.Proto, resp.Status, body, err)
 					return
 				}
 				if created.Add(1) == 500 {

@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// With the race detector every program would wait a second before it exits.
+	// The race detector makes a program wait for a second before it exits.
 	os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
 	http.DefaultClient.Timeout = longEnough // no command uses it
 	// The tests mostly wait for programs, so more of them run than there are processors.
@@ -33,8 +33,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs the program as it is typed; see testdata. Beside the
-// commands of testscript there are
+// TestScripts runs the scripts in testdata, which type the commands of the
+// program. Beside the commands of testscript they have
 //
 //	serve ARG...           runs `plantstore serve ARG...` until it announces
 //	                       its address; sets $URL, $ADDR, and $TOKEN if it prints one
@@ -53,8 +53,8 @@ func TestScripts(t *testing.T) {
 	runScripts(t, "testdata", func(*testscript.Env) {})
 }
 
-// TestScriptsPostgres runs what is about PostgreSQL; $POSTGRES is an empty
-// database.
+// TestScriptsPostgres runs the scripts that need PostgreSQL; $POSTGRES is an
+// empty database.
 func TestScriptsPostgres(t *testing.T) {
 	if !pgtest.Given() {
 		pgtest.Skip(t)
@@ -141,7 +141,7 @@ func sendHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	body := strings.Join(args[2:], "")
 	req, err := http.NewRequest(args[0], ts.Getenv("URL"), strings.NewReader(body))
 	ts.Check(err)
-	req.URL.Opaque = args[1] // sent as it stands, * included
+	req.URL.Opaque = args[1] // sent unchanged, also *
 	req.Header.Set("Content-Type", "application/json")
 	req.Close = true // an idle connection would keep a later quit waiting
 	if token := ts.Getenv("TOKEN"); token != "" {
@@ -151,7 +151,7 @@ func sendHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		if err == nil {
 			resp.Body.Close()
-			ts.Fatalf("answered %s, want no answer", resp.Status)
+			ts.Fatalf("the response is %s, want none", resp.Status)
 		}
 		return
 	}
@@ -161,7 +161,7 @@ func sendHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(errors.Join(err, writeLines(ts.Stdout(), resp.Status, string(text))))
 }
 
-// script lets a script fail where the document is broken.
+// script makes a script fail if a response breaks the document.
 type script struct{ ts *testscript.TestScript }
 
 func (s script) Helper()                           {}

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A disk that is full makes every write fail, and the log stays short: it says
-// when the store became unavailable, when it was available again, and how many
-// requests failed. The metrics count every one.
+// On a full disk every write fails, and the log stays short: it says when the
+// store became unavailable, when it was available again, and how many requests
+// failed. The metrics count every failure.
 func TestLogOfAFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func TestLogOfAFullDisk(t *testing.T) {
 		return status
 	}
 	if status := create(0); status != http.StatusOK {
-		t.Fatalf("a create is answered %d", status)
+		t.Fatalf("a create has the status %d", status)
 	}
 	info, err := os.Stat(filepath.Join(dir, "plants.db-wal"))
 	if err != nil {
@@ -57,7 +57,7 @@ func TestLogOfAFullDisk(t *testing.T) {
 	// The store counts as available after a second without a failure.
 	for id, end := 1000, time.Now().Add(1200*time.Millisecond); time.Now().Before(end); id++ {
 		if status := create(id); status != http.StatusOK {
-			t.Fatalf("with room again a create is answered %d", status)
+			t.Fatalf("with free space again a create has the status %d", status)
 		}
 	}
 	_, scrape := r.page(t, "/metrics")

@@ -111,5 +111,8 @@ func send(ctx context.Context, method, scheme, addr, path string) (*http.Respons
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("no response from %s within %v", addr, healthTime)
 	}
-	return resp, err
+	if err != nil {
+		return nil, fmt.Errorf("%w: check the address and that the service is running", err)
+	}
+	return resp, nil
 }

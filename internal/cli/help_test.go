@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every command explains itself, with an example to type.
+// The help of every command has an example.
 func TestHelpHasExamples(t *testing.T) {
 	t.Parallel()
 	var check func(path ...string)

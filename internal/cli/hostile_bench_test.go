@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// hostile is a way to misuse a service by connections alone.
+// hostile is a way to misuse a service with connections alone.
 type hostile struct {
 	name        string
 	connections int
@@ -24,7 +24,7 @@ type hostile struct {
 }
 
 var hostiles = []hostile{
-	// A byte of a header now and then, and never the last one.
+	// One byte of a header now and then, and never the last one.
 	{"slow-loris", 1000, func(c net.Conn, _ *running) {
 		for _, b := range []byte("POST /plants HTTP/1.1\r\nHost: x\r\nX-Slow: " + strings.Repeat("x", 1<<20)) {
 			if _, err := c.Write([]byte{b}); err != nil {
@@ -38,7 +38,7 @@ var hostiles = []hostile{
 		fmt.Fprintf(c, "GET /plants?limit=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", r.token)
 		_, _ = io.Copy(io.Discard, c)
 	}},
-	// The largest answer there is, asked for each second and never read.
+	// The largest response, requested every second and never read.
 	{"never reads", 1000, func(c net.Conn, r *running) {
 		_ = c.(*net.TCPConn).SetReadBuffer(4096)
 		for err := error(nil); err == nil; time.Sleep(time.Second) {
@@ -47,12 +47,12 @@ var hostiles = []hostile{
 	}},
 }
 
-// BenchmarkHostile shows what hostile connections do to everybody else: the
-// 99th percentile of their answers and the memory of the program, before,
-// during and after. Connections that the service cuts off come again.
+// BenchmarkHostile shows what hostile connections cost other clients: the 99th
+// percentile of their response times and the memory of the program, before,
+// during and after. Connections that the service cuts off are opened again.
 func BenchmarkHostile(b *testing.B) {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "\nconnections\t\tanswers/s\tp50\tp99\tmax\tnot 200\tMiB before\tduring\tafter\tthat is\tcut off\t")
+	fmt.Fprintln(table, "\nconnections\t\tresponses/s\tp50\tp99\tmax\tnot 200\tMiB before\tduring\tafter\tthat is\tcut off\t")
 	for _, h := range hostiles {
 		b.Run(strings.ReplaceAll(h.name, " ", "-"), func(b *testing.B) {
 			for b.Loop() {
@@ -65,10 +65,10 @@ func BenchmarkHostile(b *testing.B) {
 }
 
 const (
-	// Before and while a service is misused, others call it for that long.
+	// How long other clients send requests, before and during the misuse.
 	observed = 15 * time.Second
 
-	// That long its memory may take to come back.
+	// How long the memory may take to return.
 	settled = 3 * time.Minute
 )
 
@@ -81,7 +81,7 @@ func tryHostile(b *testing.B, table io.Writer, h hostile) {
 	name := strings.Repeat("x", 4<<10) // so that a page is 4 MiB
 	for id := range 1000 {
 		if status := r.create(http.DefaultClient, id, name); status != http.StatusOK {
-			b.Fatalf("answered %d", status)
+			b.Fatalf("a create has the status %d", status)
 		}
 	}
 	calm := r.observe(observed)
@@ -124,7 +124,7 @@ func tryHostile(b *testing.B, table io.Writer, h hostile) {
 		before>>20, during>>20, r.memory()>>20, time.Since(ended).Round(time.Second), cutOff)
 }
 
-// observation is what callers of a service see.
+// observation is what the other clients see.
 type observation struct {
 	perSecond     float64
 	p50, p99, max time.Duration
@@ -136,20 +136,20 @@ func (o observation) String() string {
 	return fmt.Sprintf("%.0f\t%s\t%s\t%s\t%d", o.perSecond, ms(o.p50), ms(o.p99), ms(o.max), o.failed)
 }
 
-// observe creates plants by 16 callers for a while.
+// observe creates plants with 16 clients for a while.
 func (r *running) observe(d time.Duration) (o observation) {
-	const callers = 16
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: callers}}
+	const clients = 16
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	defer client.CloseIdleConnections()
 	var mu sync.Mutex
 	var took []time.Duration
 	var wg sync.WaitGroup
 	end := time.Now().Add(d)
-	for caller := range callers {
+	for i := range clients {
 		wg.Go(func() {
 			for n := 0; time.Now().Before(end); n++ {
 				began := time.Now()
-				status := r.create(client, -1-n*callers-caller, "Ficus lyrata")
+				status := r.create(client, -1-n*clients-i, "Ficus lyrata")
 				mu.Lock()
 				took = append(took, time.Since(began))
 				if status != http.StatusOK {
@@ -166,7 +166,7 @@ func (r *running) observe(d time.Duration) (o observation) {
 	return o
 }
 
-// create creates a plant and returns the status of the answer, or 0.
+// create creates a plant and returns the status of the response, or 0.
 func (r *running) create(client *http.Client, id int, name string) int {
 	req, _ := http.NewRequest(http.MethodPost, r.url+"/plants", strings.NewReader(fmt.Sprintf(`{"id":%d,"name":%q}`, id, name)))
 	req.Header = http.Header{"Authorization": {"Bearer " + r.token}, "Content-Type": {"application/json"}}
@@ -179,7 +179,7 @@ func (r *running) create(client *http.Client, id int, name string) int {
 	return resp.StatusCode
 }
 
-// memory is what the program holds of the machine's memory, in bytes.
+// memory returns how much memory the program uses, in bytes.
 func (r *running) memory() int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
 	for line := range strings.Lines(string(text)) {

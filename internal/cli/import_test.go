@@ -23,12 +23,12 @@ import (
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
-// Whatever a plant is made of, export, import and export again give the same
-// file, in either format; a plant that fills a whole request is among them.
+// Export, import and export again give the same file in both formats, also for
+// unusual plants and for one that fills a whole request.
 func TestExportImportExport(t *testing.T) {
 	t.Parallel()
 	first := launchServe(t)
-	// For a plant of this size the service does not tell whether it is new.
+	// For a plant of this size the service does not say whether it is new.
 	const envelope = `{"id":100,"name":""}`
 	plants := []plantapi.NewPlant{
 		{ID: -9223372036854775808, Name: ""},
@@ -57,14 +57,14 @@ func TestExportImportExport(t *testing.T) {
 			second.command(t, "export", again)
 			a, b := readFile(t, file), readFile(t, again)
 			if !bytes.Equal(a, b) || len(a) < 2<<20 {
-				t.Errorf("exported are %d bytes, and %d others after an import", len(a), len(b))
+				t.Errorf("the export has %d bytes, and %d different ones after an import", len(a), len(b))
 			}
 		})
 	}
 }
 
-// A page may end before it holds as many plants as were asked for: only Link
-// says whether more follow.
+// A page may have fewer plants than the limit: only Link says whether more
+// follow.
 func TestExportFollowsShortPages(t *testing.T) {
 	t.Parallel()
 	r := launchServe(t)
@@ -74,19 +74,19 @@ func TestExportFollowsShortPages(t *testing.T) {
 		r.send(t, http.MethodPost, "/plants", fmt.Appendf(nil, `{"id":%d,"name":"%s"}`, id, name))
 	}
 	if got := strings.Count(r.command(t, "export"), "\n"); got != 1+plants {
-		t.Errorf("exported are %d lines, want the header and %d plants", got, plants)
+		t.Errorf("the export has %d lines, want the header and %d plants", got, plants)
 	}
 }
 
-// Lost answers, a busy service and a broken one delay an import and an export,
-// and change nothing about them.
+// Lost responses and a service that is busy or broken delay an import and an
+// export, but do not change their result.
 func TestImportThroughFaults(t *testing.T) {
 	t.Parallel()
 	r := launchServe(t)
 	var requests atomic.Int64
 	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
 		switch requests.Add(1) {
-		case 2: // the plants are stored, and nobody hears of it
+		case 2: // the plants are stored, and the response is lost
 			forward.ServeHTTP(httptest.NewRecorder(), req)
 			panic(http.ErrAbortHandler)
 		case 3:
@@ -105,27 +105,27 @@ func TestImportThroughFaults(t *testing.T) {
 	writePlants(t, file, 2500)
 	through := &remoteServer{proxy, r.token}
 	began := time.Now()
-	// Nobody can tell whether the plants whose response was lost are new.
+	// Plants whose response was lost may be new or not.
 	sum := regexp.MustCompile(`^(1,500 new, 0 already there, 0 refused, 1,000|2,000 new, 0 already there, 0 refused, 500) new or already there, in `)
 	if out := through.command(t, "import", file); !sum.MatchString(out) {
 		t.Errorf("import says %s", out)
 	}
 	if took := time.Since(began); took < time.Second {
-		t.Errorf("the import took %v, and was asked to come back after a second", took)
+		t.Errorf("the import took %v, want more than the second of Retry-After", took)
 	}
 	if requests.Load() < 6 {
-		t.Errorf("%d requests were sent, and not every fault was met", requests.Load())
+		t.Errorf("%d requests were sent, too few to meet every fault", requests.Load())
 	}
 	requests.Store(1)
 	if out := through.command(t, "export"); out != string(readFile(t, file)) {
-		t.Errorf("exported is something else than what was imported: %.300s", out)
+		t.Errorf("the export differs from the import: %.300s", out)
 	}
 	if requests.Load() < 6 {
-		t.Errorf("an export sent %d requests, and not every fault was met", requests.Load())
+		t.Errorf("the export sent %d requests, too few to meet every fault", requests.Load())
 	}
 }
 
-// progressLine is what a command prints that takes more than five seconds.
+// progressLine matches the lines that a command prints every five seconds.
 var progressLine = regexp.MustCompile(`(?m)^[0-9,]+ plants, .*\n`)
 
 // Ctrl-C stops an import after the requests under way, and running it again
@@ -151,7 +151,7 @@ func TestStoppedImportCanBeRepeated(t *testing.T) {
 	t.Cleanup(release) // or the proxy would wait for its requests
 	file := filepath.Join(t.TempDir(), "plants.csv")
 	writePlants(t, file, 20_000)
-	// The file comes through a pipe that never ends: nobody may wait for it.
+	// The file is a pipe that never ends: the import must not wait for it.
 	pr, pw, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -179,11 +179,11 @@ func TestStoppedImportCanBeRepeated(t *testing.T) {
 	}
 	stopped := r.command(t, "export")
 	count := strings.Count(stopped, "\n") - 1
-	// On a machine that is slow enough a request is cut off after five seconds: then
-	// the import does not know that its plants are stored.
+	// On a slow machine a request is cut off after five seconds. Then the
+	// import does not know that its plants are stored.
 	want := humanize.Comma(int64(count)) + " new, 0 already there, 0 refused, "
 	if !strings.HasPrefix(stdout.String(), want) && cut.Load() == 0 {
-		t.Errorf("import says %q, and stored are %d plants", stdout.String(), count)
+		t.Errorf("import says %q, but %d plants are stored", stdout.String(), count)
 	}
 	if count == 0 || count >= 20_000 {
 		t.Errorf("%d plants were stored before the end", count)
@@ -193,12 +193,12 @@ func TestStoppedImportCanBeRepeated(t *testing.T) {
 		t.Errorf("the second import says %q, want %q", out, want)
 	}
 	if r.command(t, "export") != string(readFile(t, file)) {
-		t.Error("exported is something else than what was imported in two parts")
+		t.Error("the export differs from the file that was imported in two parts")
 	}
 }
 
-// A batch with many bad rows takes no more than a few requests for each of
-// them, and stores every other row.
+// A batch with many bad rows takes a few requests for each bad row at most, and
+// stores every other row.
 func TestBadRowsDoNotFailOthers(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ every, requests int }{
@@ -237,7 +237,7 @@ func TestBadRowsDoNotFailOthers(t *testing.T) {
 				t.Errorf("import says %q, %v, want %q", out, err, says)
 			}
 			if got := r.command(t, "export"); got != want.String() {
-				t.Error("the rows that are good are not all stored")
+				t.Error("not all good rows are stored")
 			}
 			if requests.Load() > int64(test.requests) {
 				t.Errorf("%d bad rows took %d requests, want at most %d", bad, requests.Load(), test.requests)
@@ -246,7 +246,7 @@ func TestBadRowsDoNotFailOthers(t *testing.T) {
 	}
 }
 
-// No request is larger than services take, whatever the plants are.
+// No request is larger than a service accepts, for any plants.
 func TestBatchesAreBounded(t *testing.T) {
 	t.Parallel()
 	r := launchServe(t)
@@ -280,7 +280,7 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 }
 
-// remoteServer is a service as the commands that talk to one are told of it.
+// remoteServer is a running service, with the settings of the commands that use it.
 type remoteServer struct{ url, token string }
 
 // launchServe starts `plantstore serve` on a store of its own.
@@ -326,11 +326,11 @@ func (s *remoteServer) send(t *testing.T, method, path string, body []byte) {
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode >= 300 {
-		t.Fatalf("%s %s of %d bytes is answered %s", method, path, len(body), resp.Status)
+		t.Fatalf("%s %s of %d bytes = %s", method, path, len(body), resp.Status)
 	}
 }
 
-// startProxy puts something between a client and a service.
+// startProxy starts a handler between the commands and the service.
 func startProxy(t *testing.T, target string, handle func(http.ResponseWriter, *http.Request, http.Handler)) string {
 	t.Helper()
 	u, err := url.Parse(target)
@@ -343,7 +343,7 @@ func startProxy(t *testing.T, target string, handle func(http.ResponseWriter, *h
 	return proxy.URL
 }
 
-// writePlants writes a file as export would.
+// writePlants writes a file in the format of export.
 func writePlants(t *testing.T, name string, plants int) {
 	t.Helper()
 	var file bytes.Buffer

@@ -65,10 +65,10 @@ func TestMaxInFlight(t *testing.T) {
 	fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
 		"Content-Length: 20\r\nExpect: 100-continue\r\n\r\n", r.token)
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
-		t.Fatalf("the service says %q, %v, want that it waits for the body", line, err)
+		t.Fatalf("the response is %q, %v, want 100 Continue", line, err)
 	}
 	client := &http.Client{Timeout: longEnough}
 	if status := r.create(client, 1, "n"); status != http.StatusServiceUnavailable {
-		t.Errorf("the second request is answered %d, want 503", status)
+		t.Errorf("the second request has the status %d, want 503", status)
 	}
 }

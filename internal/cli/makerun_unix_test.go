@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// TestMakeRun runs `make run` and ends it with Ctrl-C, as a newcomer does.
+// TestMakeRun runs make run and ends it with Ctrl-C.
 func TestMakeRun(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("make"); err != nil {
-		t.Skip("there is no make")
+		t.Skip("make is not installed")
 	}
 	var want string
 	for _, c := range commands(readme(t, "README.md")) {
@@ -30,7 +30,7 @@ func TestMakeRun(t *testing.T) {
 	cmd := exec.Command("make", "run")
 	cmd.Dir = "../.."
 	cmd.Env = append(os.Environ(), "PLANTSTORE_ADDR=127.0.0.1:0", "PLANTSTORE_STORE="+filepath.Join(dir, "plantstore.db"), "MAKEFLAGS=", "MAKELEVEL=")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that the signal reaches all of it, as Ctrl-C does
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that the signal reaches every process, as Ctrl-C does
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
@@ -41,7 +41,7 @@ func TestMakeRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := func(signal syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, signal) }
-	stop := time.AfterFunc(commandTime, func() { end(syscall.SIGKILL) }) // it builds the program first
+	stop := time.AfterFunc(commandTime, func() { end(syscall.SIGKILL) }) // make run builds the program first
 	defer stop.Stop()
 	var printed strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -50,12 +50,12 @@ func TestMakeRun(t *testing.T) {
 			end(syscall.SIGINT)
 		}
 	}
-	_ = cmd.Wait() // make itself is ended by the signal
+	_ = cmd.Wait() // the signal also ends make
 	got := regexp.MustCompile(`127\.0\.0\.1:\d+`).ReplaceAllString(strings.TrimSpace(printed.String()), "127.0.0.1:8080")
 	if !like(want, got) {
-		t.Errorf("make run prints\n%s\nthe page says\n%s\n%s", got, want, &stderr)
+		t.Errorf("make run prints\n%s\nREADME.md says\n%s\n%s", got, want, &stderr)
 	}
 	if strings.Contains(stderr.String(), "Error") {
-		t.Errorf("Ctrl-C of make run ends with %s", &stderr)
+		t.Errorf("after Ctrl-C make run prints %s", &stderr)
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
-// TestMemory sends many of the largest bodies at once and holds the program to
-// the memory that README states: --max-in-flight times --max-body. Every request
-// must succeed, if need be when it is repeated.
+// TestMemory sends many of the largest bodies at once and compares the memory
+// of the program with the limit in the manual: --max-in-flight times
+// --max-body. Every request must succeed, if necessary after retries.
 // PLANTSTORE_MEMORY_CLIENTS is the number of clients.
 func TestMemory(t *testing.T) {
 	t.Parallel()
@@ -55,7 +55,7 @@ func tryMemory(t *testing.T, clients int, store string) {
 		{"PUT", "/plants/%d", `{"name":"%s"}`, large, 200},
 		{"POST", "/plants:batch", `{"plants":[{"id":-%d,"name":"%s"}]}`, large, 200},
 		{"PATCH", "/plants/%d", `{"name":"%s"}`, large, 200},
-		// A small request about a large plant reads and writes much.
+		// A small request to a large plant reads and writes many bytes.
 		{"PATCH", "/plants/%d", `{"tag":"%s"}`, 1, 200},
 		{"POST", "/plants", `{"id":%d,"name":"%s"}`, 1, 400},
 		{"POST", "/plants:batch", `{"plants":[{"id":-%d,"name":"%s"}]}`, 1, 400},
@@ -83,8 +83,8 @@ func tryMemory(t *testing.T, clients int, store string) {
 	}
 }
 
-// insist sends a request until the status is the expected one, as long as the
-// service is unavailable.
+// insist repeats a request while the service is unavailable, and expects the
+// given status after that.
 func (r *running) insist(client *http.Client, method, path, body string, want int) error {
 	mediaType := "application/json"
 	if method == http.MethodPatch {
@@ -109,7 +109,7 @@ func (r *running) insist(client *http.Client, method, path, body string, want in
 	}
 }
 
-// watchMemory notes the most memory of its own that the program has held so far.
+// watchMemory records the most memory of its own that the program has used so far.
 func (r *running) watchMemory(t *testing.T) *atomic.Int64 {
 	var peak atomic.Int64
 	done := make(chan struct{})
@@ -128,8 +128,8 @@ func (r *running) watchMemory(t *testing.T) *atomic.Int64 {
 	return &peak
 }
 
-// ownMemory is what the program holds of the machine's memory, in bytes, without
-// the pages of files, which the system can take back.
+// ownMemory returns how much memory the program uses, in bytes, without the
+// pages of files, which the kernel can reclaim.
 func (r *running) ownMemory() int64 {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
 	for line := range strings.Lines(string(text)) {

@@ -14,7 +14,7 @@ import (
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
-// Where there is no terminal a line every few seconds tells how far it is.
+// Without a terminal a line every few seconds reports the progress.
 func TestProgressInLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -22,7 +22,7 @@ func TestProgressInLines(t *testing.T) {
 		p.plants.Store(2000)
 		time.Sleep(lineEvery - time.Second)
 		if out.Len() > 0 {
-			t.Errorf("too early it says %q", &out)
+			t.Errorf("the first line came too early: %q", &out)
 		}
 		p.bytes.Store(250)
 		p.plants.Store(100_000)
@@ -33,12 +33,12 @@ func TestProgressInLines(t *testing.T) {
 		time.Sleep(time.Minute)
 		want := "line 7: id is missing\n100,000 plants, 1 refused, 20,000 a second, 25%, 15s left\n"
 		if out.String() != want {
-			t.Errorf("it says %q, want %q", &out, want)
+			t.Errorf("the output is %q, want %q", &out, want)
 		}
 	})
 }
 
-// From a pipe nobody knows how much there is to come.
+// The size of a pipe is unknown, so the line has no percentage.
 func TestProgressOfUnknownSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
@@ -48,12 +48,12 @@ func TestProgressOfUnknownSize(t *testing.T) {
 		time.Sleep(2*lineEvery + time.Second)
 		p.finish()
 		if want := "10 plants, 2 a second\n10 plants, 1 a second\n"; out.String() != want {
-			t.Errorf("it says %q, want %q", &out, want)
+			t.Errorf("the output is %q, want %q", &out, want)
 		}
 	})
 }
 
-// While it waits for a service an import says so, for how long, and why.
+// While an import waits for a service it says for how long, and why.
 func TestImportReportsWaiting(t *testing.T) {
 	var broken atomic.Bool
 	broken.Store(true)

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// longEnough is how long a test waits for what must come sooner.
+	// longEnough is how long a test waits for something that must happen sooner.
 	longEnough = time.Minute
 
-	// commandTime is how long a test waits for a command. It may send hundreds of
-	// requests, or be the compiler with an empty cache.
+	// commandTime is how long a test waits for a command: it may send hundreds
+	// of requests, or compile with an empty cache.
 	commandTime = 5 * time.Minute
 )
 
-// receive returns what is sent to a channel, or fails the test if nothing is.
+// receive returns the next value of a channel, or fails the test if none comes.
 func receive[T any](t *testing.T, from <-chan T, what string) (value T) {
 	t.Helper()
 	select {
@@ -33,8 +33,8 @@ func receive[T any](t *testing.T, from <-chan T, what string) (value T) {
 	return value
 }
 
-// newCommand returns a command that prints its goroutines on stderr and ends if
-// it takes longer than commandTime.
+// newCommand returns a command. If it runs longer than commandTime it prints
+// its goroutines on stderr and ends.
 func newCommand(t testing.TB, program string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	t.Cleanup(cancel)
@@ -48,7 +48,7 @@ func newCommand(t testing.TB, program string, args ...string) *exec.Cmd {
 type running struct {
 	cmd            *exec.Cmd
 	url, token     string
-	adminURL       string // empty: there is no admin listener
+	adminURL       string // empty without an admin listener
 	stdout, stderr strings.Builder
 	drained        chan struct{} // closed once stdout has been read to its end
 }
@@ -69,7 +69,7 @@ func launch(dir string, env []string, args ...string) (*running, error) {
 	return launchProgram(path, dir, env, args...)
 }
 
-// launchProgram is launch, of any plantstore.
+// launchProgram is launch for another plantstore program.
 func launchProgram(path, dir string, env []string, args ...string) (*running, error) {
 	r := &running{cmd: exec.Command(path, append([]string{"serve"}, args...)...), drained: make(chan struct{})}
 	r.cmd.Dir, r.cmd.Env, r.cmd.Stderr = dir, env, &r.stderr
@@ -101,9 +101,9 @@ func launchProgram(path, dir string, env []string, args ...string) (*running, er
 		select {
 		case *into = <-line:
 		case <-r.drained:
-			err = fmt.Errorf("it ended")
+			err = fmt.Errorf("the program ended")
 		case <-time.After(longEnough):
-			err = fmt.Errorf("it has not announced its address or token after %v", longEnough)
+			err = fmt.Errorf("no address or token was printed within %v", longEnough)
 		}
 	}
 	wait(addresses, &r.url)
@@ -117,7 +117,7 @@ func launchProgram(path, dir string, env []string, args ...string) (*running, er
 	return r, nil
 }
 
-// end sends the program a signal on which it must end well.
+// end sends the program a signal, after which it must exit with 0.
 func (r *running) end(t *testing.T, signal syscall.Signal) {
 	t.Helper()
 	if err := r.cmd.Process.Signal(signal); err != nil {
@@ -135,12 +135,12 @@ func (r *running) wait() error {
 	<-r.drained
 	err := r.cmd.Wait()
 	if !late.Stop() {
-		return fmt.Errorf("it had not ended after %v: %w", longEnough, err)
+		return fmt.Errorf("the program had not ended after %v: %w", longEnough, err)
 	}
 	return err
 }
 
-// kill ends the program without a word.
+// kill kills the program.
 func (r *running) kill() {
 	_ = r.cmd.Process.Kill()
 	_ = r.wait()

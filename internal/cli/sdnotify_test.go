@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// manager stands where systemd does: it listens on a socket that it names in
-// NOTIFY_SOCKET.
+// manager plays the role of systemd: it listens on the socket in NOTIFY_SOCKET.
 type manager struct{ conn *net.UnixConn }
 
 func newManager(t *testing.T, path string) manager {
@@ -24,14 +23,14 @@ func newManager(t *testing.T, path string) manager {
 	return manager{conn}
 }
 
-// expect fails unless the next message is the given one.
+// expect fails the test unless the next message is the given one.
 func (m manager) expect(t *testing.T, want string) {
 	t.Helper()
 	buf := make([]byte, 1<<10)
 	_ = m.conn.SetReadDeadline(time.Now().Add(longEnough))
 	n, err := m.conn.Read(buf)
 	if got := string(buf[:n]); got != want || err != nil {
-		t.Fatalf("the service manager was told %q, %v, want %q", got, err, want)
+		t.Fatalf("the service manager received %q, %v, want %q", got, err, want)
 	}
 }
 

@@ -26,11 +26,11 @@ func serveCommand(sys system) *cli.Command {
 			"   plantstore serve --addr 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem",
 		Flags: append([]cli.Flag{
 			addrFlag("listen on `HOST:PORT`; port 0 takes any free port"),
-			adminFlag("serve /livez, /readyz, /metrics and /debug/pprof/ on `HOST:PORT`, or off; they are not authenticated: bind it to a private address"),
+			adminFlag("serve /livez, /readyz, /metrics and /debug/pprof/ on `HOST:PORT`, or off; there is no authentication, so use a private address"),
 			storeFlag(anyStore),
 			&cli.StringFlag{
 				Name:    "base-url",
-				Usage:   "tell clients that the service is at `URL`, as in https://example.com/store (default: the host of each request)",
+				Usage:   "set the `URL` of the service as clients see it, as in https://example.com/store (default: the host of each request)",
 				Sources: cli.EnvVars("PLANTSTORE_BASE_URL"),
 			},
 			&cli.StringFlag{

@@ -15,10 +15,11 @@ import (
 	"time"
 )
 
-// BenchmarkStart starts the program, as it is released, and asks it for
-// something: the median time to the first answer, and the memory that it
-// occupies then and a second later. Of the second half are the pages of the
-// program itself, which are shared and given back when memory is short.
+// BenchmarkStart starts the program, built as for a release, and sends it a
+// request. It reports the median time to the first response, and the memory
+// that the program uses then and a second later. Half of that memory are the
+// pages of the program file, which are shared, and reclaimed when memory is
+// short.
 func BenchmarkStart(b *testing.B) {
 	program := filepath.Join(b.TempDir(), "plantstore")
 	if out, err := exec.Command("go", "build", "-trimpath", "-tags=urfave_cli_no_template", "-ldflags=-s -w", "-o", program, ".").CombinedOutput(); err != nil {
@@ -53,11 +54,11 @@ func benchmarkStart(b *testing.B, program string, existing bool) {
 	}
 	slices.Sort(times)
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "ms-to-first-answer")
+	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "ms-to-first-response")
 	b.ReportMetric(float64(resident)/(1<<20), "MiB-idle")
 }
 
-// startProgram returns once the program has answered a request.
+// startProgram returns after the first response of the program.
 func startProgram(b *testing.B, program, store string) *exec.Cmd {
 	b.Helper()
 	cmd := exec.Command(program, "serve", "--addr", "127.0.0.1:0", "--store", store)
@@ -82,8 +83,8 @@ func startProgram(b *testing.B, program, store string) *exec.Cmd {
 	return cmd
 }
 
-// residentMemory asks Linux how much memory a program occupies, in bytes; it is
-// 0 elsewhere.
+// residentMemory returns how much memory a program uses on Linux, in bytes; 0
+// on other systems.
 func residentMemory(b *testing.B, pid int) int64 {
 	b.Helper()
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))

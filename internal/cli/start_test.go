@@ -9,8 +9,8 @@ import (
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
-// A start that fails because of its address leaves the database as it was. The
-// scripts try the same with a file.
+// A start that fails because of its address does not change the database. The
+// scripts test the same with a file.
 func TestFailedStartOnPostgres(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)

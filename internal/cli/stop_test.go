@@ -23,8 +23,8 @@ import (
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
-// stopRounds is how often the tests of this file stop a program under load; as
-// often as PLANTSTORE_STOP_ROUNDS says.
+// stopRounds is how often the tests of this file stop a program under load.
+// PLANTSTORE_STOP_ROUNDS sets it.
 func stopRounds(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("PLANTSTORE_STOP_ROUNDS")
@@ -38,9 +38,9 @@ func stopRounds(t *testing.T) int {
 	return rounds
 }
 
-// A program that is told to stop under full load answers every request that was
-// sent on a connection, whole; who comes later is refused at connect; and what
-// it has acknowledged is there when it is started again.
+// A program that is told to stop under full load sends a complete response to
+// every request on an open connection. New connections are refused. After a
+// restart every acknowledged plant is there.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -95,14 +95,14 @@ func TestStop(t *testing.T) {
 	stored := storedPlants(t, r.url, "a-static-token-of-ours")
 	for id := range acknowledged {
 		if stored[id] != plantName(id) {
-			t.Errorf("plant %d was acknowledged, and there is %q in its place", id, stored[id])
+			t.Errorf("plant %d was acknowledged and is now %q", id, stored[id])
 		}
 	}
 	t.Logf("in %d rounds %d plants were acknowledged, and are there", rounds, len(acknowledged))
 }
 
-// creator is a client that creates plants on a connection of its own and never
-// tries twice: what it does not get an answer to is lost.
+// creator is a client that creates plants on a connection of its own. It never
+// retries, so a request without a response is lost.
 type creator struct {
 	addr         string
 	keep         bool          // its connection, until it is told not to
@@ -111,7 +111,7 @@ type creator struct {
 	acknowledged func(int64)
 }
 
-// run creates plants until nobody listens any more.
+// run creates plants until connections are refused.
 func (c creator) run() error {
 	for {
 		conn, err := net.DialTimeout("tcp", c.addr, longEnough)
@@ -132,7 +132,7 @@ func (c creator) run() error {
 // use sends creates until the server says that it closes the connection.
 func (c creator) use(conn net.Conn) error {
 	_ = conn.SetDeadline(time.Now().Add(longEnough))
-	answers := bufio.NewReader(conn)
+	responses := bufio.NewReader(conn)
 	for n := 0; ; n++ {
 		id, header := c.newID(), ""
 		if !c.keep {
@@ -144,16 +144,16 @@ func (c creator) use(conn net.Conn) error {
 		if err != nil {
 			return fmt.Errorf("request %d of a connection could not be sent: %w", n, err)
 		}
-		resp, err := http.ReadResponse(answers, nil)
+		resp, err := http.ReadResponse(responses, nil)
 		if err != nil {
-			return fmt.Errorf("request %d of a connection was sent and not answered: %w", n, err)
+			return fmt.Errorf("request %d of a connection got no response: %w", n, err)
 		}
 		text, err := io.ReadAll(resp.Body)
 		if err != nil {
-			return fmt.Errorf("request %d of a connection was answered by half: %w", n, err)
+			return fmt.Errorf("request %d of a connection got half of a response: %w", n, err)
 		}
 		if want := fmt.Sprintf("{\"name\":%q}\n", plantName(id)); resp.StatusCode != http.StatusOK || string(text) != want {
-			return fmt.Errorf("answered %s %q, want 200 %q", resp.Status, text, want)
+			return fmt.Errorf("the response is %s %q, want 200 %q", resp.Status, text, want)
 		}
 		c.acknowledged(id)
 		if resp.Close {
@@ -191,8 +191,8 @@ func (n names) Write(p plantapi.NewPlant) error {
 
 func (n names) Flush() error { return nil }
 
-// A request of which half has been sent when the program is told to stop is
-// answered once the rest is there.
+// A request of which half has been sent when the program is told to stop gets
+// its response after the other half.
 func TestStopWaitsForRequest(t *testing.T) {
 	t.Parallel()
 	r, m, conn := halfSent(t)
@@ -204,32 +204,32 @@ func TestStopWaitsForRequest(t *testing.T) {
 	if _, err := io.WriteString(conn, "2}"); err != nil {
 		t.Fatal(err)
 	}
-	answers := bufio.NewReader(conn)
-	wantAnswer(t, answers, http.StatusBadRequest)
-	// Its answer may not have said that the connection is closed: it is not.
+	responses := bufio.NewReader(conn)
+	wantResponse(t, responses, http.StatusBadRequest)
+	// This response may lack Connection: close, so the connection must be open.
 	if _, err := io.WriteString(conn, "GET /plants HTTP/1.1\r\nHost: plants\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	if resp := wantAnswer(t, answers, http.StatusUnauthorized); !resp.Close {
-		t.Error("an answer after the signal does not close its connection")
+	if resp := wantResponse(t, responses, http.StatusUnauthorized); !resp.Close {
+		t.Error("a response after the signal lacks Connection: close")
 	}
 	if err := r.wait(); err != nil {
 		t.Errorf("plantstore serve ended with %v\n%s", err, &r.stderr)
 	}
-	// How long the program would have waited at most, as README says.
+	// The log has the longest drain, as the manual states it.
 	if log := r.stderr.String(); !strings.Contains(log, `"drain":"25s"`) {
 		t.Errorf("the log has no drain of 25s:\n%s", log)
 	}
 }
 
-func wantAnswer(t *testing.T, answers *bufio.Reader, status int) *http.Response {
+func wantResponse(t *testing.T, responses *bufio.Reader, status int) *http.Response {
 	t.Helper()
-	resp, err := http.ReadResponse(answers, nil)
+	resp, err := http.ReadResponse(responses, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if body, err := io.ReadAll(resp.Body); resp.StatusCode != status || err != nil {
-		t.Errorf("answered %s %s, %v, want %d", resp.Status, body, err, status)
+		t.Errorf("the response is %s %s, %v, want %d", resp.Status, body, err, status)
 	}
 	return resp
 }
@@ -256,12 +256,12 @@ func TestStopAtOnce(t *testing.T) {
 	err := r.wait()
 	e, ok := errors.AsType[*exec.ExitError](err)
 	if !ok || e.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
-		t.Errorf("plantstore serve ended with %v, want by the signal", err)
+		t.Errorf("plantstore serve ended with %v, want that the signal ended it", err)
 	}
 }
 
-// halfSent starts a program and sends it a request without the end of its body,
-// which the program has begun to read.
+// halfSent starts a program and sends it half of a request. It returns when the
+// program has begun to read the body.
 func halfSent(t *testing.T, args ...string) (*running, manager, net.Conn) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "notify")

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A service whose file is moved, removed or replaced acknowledges no write that
-// the next start does not find.
+// After its file was moved, removed or replaced, a service acknowledges only
+// writes that are still there after a restart.
 func TestStoreMoved(t *testing.T) {
 	t.Parallel()
 	for name, move := range map[string]func(t *testing.T, path string) error{
@@ -29,7 +29,7 @@ func TestStoreMoved(t *testing.T) {
 			path := filepath.Join(dir, "plants.db")
 			r := watched(t, dir, "plants.db")
 			if status, _ := r.call(t, "POST", "/plants", `{"id":1,"name":"before"}`); status != http.StatusOK {
-				t.Fatalf("before it the answer is %d", status)
+				t.Fatalf("before the fault a create has the status %d", status)
 			}
 			if err := move(t, path); err != nil {
 				t.Fatal(err)
@@ -37,7 +37,7 @@ func TestStoreMoved(t *testing.T) {
 			for id := range 5 {
 				status, _ := r.call(t, "POST", "/plants", fmt.Sprintf(`{"id":1%d,"name":"after"}`, id))
 				if status != http.StatusServiceUnavailable {
-					t.Errorf("after it the answer is %d, want 503", status)
+					t.Errorf("after the fault a create has the status %d, want 503", status)
 				}
 			}
 			r.wantReady(t, "the store fails: sqlite: ")
@@ -45,7 +45,7 @@ func TestStoreMoved(t *testing.T) {
 				t.Errorf("/readyz says %s", body)
 			}
 			if status, _ := r.call(t, "GET", "/plants/1", ""); status != http.StatusOK {
-				t.Errorf("a read is answered %d, want 200", status)
+				t.Errorf("a read has the status %d, want 200", status)
 			}
 			if name == "mv" { // and back
 				if err := os.Rename(path+".old", path); err != nil {
@@ -53,7 +53,7 @@ func TestStoreMoved(t *testing.T) {
 				}
 				r.wantReady(t, "")
 				if status, _ := r.call(t, "POST", "/plants", `{"id":2,"name":"after"}`); status != http.StatusOK {
-					t.Errorf("once the file is back the answer is %d, want 200", status)
+					t.Errorf("after the file is back a create has the status %d, want 200", status)
 				}
 			}
 			r.end(t, syscall.SIGTERM)
@@ -64,7 +64,7 @@ func TestStoreMoved(t *testing.T) {
 	}
 }
 
-// A service that has met damage in its file is not ready, and says what to do.
+// A service that has found its file damaged is not ready, and says what to do.
 func TestStoreDamaged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -75,7 +75,7 @@ func TestStoreDamaged(t *testing.T) {
 		plants = append(plants, fmt.Sprintf(`{"id":%d,"name":"%s"}`, id, strings.Repeat("n", 500)))
 	}
 	if status, _ := r.call(t, "POST", "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`); status != http.StatusOK {
-		t.Fatalf("the batch is answered %d", status)
+		t.Fatalf("the batch has the status %d", status)
 	}
 	r.end(t, syscall.SIGTERM)
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
@@ -91,7 +91,7 @@ func TestStoreDamaged(t *testing.T) {
 	r = watched(t, dir, "plants.db")
 	r.wantReady(t, "") // nothing has read that page
 	if status, _ := r.call(t, "GET", "/plants?limit=1000", ""); status != http.StatusServiceUnavailable {
-		t.Errorf("a list over the damage is answered %d, want 503", status)
+		t.Errorf("a list of the damaged plants has the status %d, want 503", status)
 	}
 	const hint = "the file is damaged; stop the service, move the file and its -wal and -shm files to another directory, and restore a backup"
 	if status, body := r.page(t, "/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, hint) {

@@ -97,7 +97,7 @@ func state(t token.Token, now time.Time) string {
 	case !t.InForce(now):
 		return "expired"
 	default:
-		return "in force"
+		return "valid"
 	}
 }
 

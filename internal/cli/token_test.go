@@ -14,8 +14,8 @@ import (
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
-// A revocation bites on every server within a second of the moment when
-// `plantstore token revoke` returned, however hard a client tries.
+// Every server refuses a revoked token within a second after plantstore token
+// revoke, also a client that sends all the time.
 func TestRevocationTakesEffect(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { testRevocationBites(t, filepath.Join(t.TempDir(), "plants.db")) })
@@ -27,8 +27,8 @@ func testRevocationBites(t *testing.T, store string) {
 	servers := []string{startServer(t, store), startServer(t, store)}
 
 	var mu sync.Mutex
-	var lastSuccess time.Time // when the last request was sent that was answered 200
-	answers := map[int]int{}
+	var lastSuccess time.Time // when the last request with the status 200 was sent
+	statuses := map[int]int{}
 	var clients sync.WaitGroup
 	done := make(chan struct{})
 	for _, url := range servers {
@@ -47,7 +47,7 @@ func testRevocationBites(t *testing.T, store string) {
 						return
 					}
 					mu.Lock()
-					answers[status]++
+					statuses[status]++
 					if status == http.StatusOK && sent.After(lastSuccess) {
 						lastSuccess = sent
 					}
@@ -64,12 +64,12 @@ func testRevocationBites(t *testing.T, store string) {
 	clients.Wait()
 
 	if late := lastSuccess.Sub(revoked); late > time.Second {
-		t.Errorf("a request sent %v after the revocation was answered 200", late)
+		t.Errorf("a request sent %v after the revocation got 200", late)
 	}
-	if answers[http.StatusOK] == 0 || answers[http.StatusUnauthorized] == 0 || len(answers) != 2 {
-		t.Errorf("answers by status are %v, want 200 and then 401", answers)
+	if statuses[http.StatusOK] == 0 || statuses[http.StatusUnauthorized] == 0 || len(statuses) != 2 {
+		t.Errorf("responses by status are %v, want 200 and then 401", statuses)
 	}
-	t.Logf("answers by status are %v, the last 200 to a request sent %v after the revocation", answers, lastSuccess.Sub(revoked))
+	t.Logf("responses by status are %v, the last 200 to a request sent %v after the revocation", statuses, lastSuccess.Sub(revoked))
 }
 
 // output runs the program and returns what it printed on stdout.

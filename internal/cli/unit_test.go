@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// systemd starts the service again without an end, with a pause: by default it
-// gives up after five starts in ten seconds, and a start without a database
-// fails within milliseconds.
+// systemd restarts the service without limit, after a pause each time. By
+// default it gives up after five starts in ten seconds, and a start without a
+// database fails within milliseconds.
 func TestUnitRestartsForever(t *testing.T) {
 	settings := unitSettings(t, "plantstore.service")
 	for name, want := range map[string]string{
@@ -23,7 +23,7 @@ func TestUnitRestartsForever(t *testing.T) {
 	}
 }
 
-// The unit of the daily backup keeps as many as it says, and replaces the oldest.
+// The unit of the daily backup keeps KEEP backups and replaces the oldest.
 func TestBackupUnit(t *testing.T) {
 	t.Parallel()
 	settings := unitSettings(t, "plantstore-backup.service")
@@ -47,11 +47,11 @@ func TestBackupUnit(t *testing.T) {
 	backups, err := filepath.Glob(filepath.Join(dir, "[0-6].db"))
 	days := time.Now().Unix()/86400 - day + 1
 	if err != nil || int64(len(backups)) != days || settings["[Service]Environment"] != "KEEP=7" {
-		t.Errorf("there are the backups %q, %v, with %s, want %d with KEEP=7", backups, err, settings["[Service]Environment"], days)
+		t.Errorf("the backups are %q, %v, with %s, want %d with KEEP=7", backups, err, settings["[Service]Environment"], days)
 	}
 }
 
-// unitSettings returns the last value of each setting of a unit of systemd.
+// unitSettings returns the last value of each setting of a systemd unit.
 func unitSettings(t *testing.T, name string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../../cmd/plantstore/" + name)

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// get returns the status and the body of an answer.
+// get returns the status and the body of a response.
 func get(t *testing.T, handler http.Handler, path string) (int, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -45,12 +45,12 @@ func TestReady(t *testing.T) {
 			t.Errorf("/readyz is %d %q, want %d %q", status, body, wantStatus, wantBody)
 		}
 		if status, body := get(t, handler, "/livez"); status != http.StatusOK || body != "alive\n" {
-			t.Errorf("/livez is %d %q whatever /readyz says", status, body)
+			t.Errorf("/livez is %d %q, want that it does not depend on readiness", status, body)
 		}
 	}
 }
 
-// A store that hangs keeps nobody waiting.
+// A store that hangs does not delay /readyz.
 func TestReadyTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hanging := make(chan struct{})
@@ -87,14 +87,14 @@ func TestAdminPages(t *testing.T) {
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != http.StatusOK || len(body) == 0 || !strings.Contains(string(body), want) {
-			t.Errorf("%s answered %s %.300q, %v, want %q in it", path, resp.Status, body, err, want)
+			t.Errorf("%s = %s %.300q, %v, want %q in it", path, resp.Status, body, err, want)
 		}
 	}
 	for method, path := range map[string]string{"GET": "/plants", "POST": "/readyz", "DELETE": "/metrics"} {
 		w := httptest.NewRecorder()
 		server.Config.Handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
 		if w.Code != http.StatusNotFound && w.Code != http.StatusMethodNotAllowed {
-			t.Errorf("%s %s is answered %d", method, path, w.Code)
+			t.Errorf("%s %s has the status %d", method, path, w.Code)
 		}
 	}
 }

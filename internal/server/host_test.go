@@ -36,7 +36,7 @@ func TestGuardHost(t *testing.T) {
 		w := httptest.NewRecorder()
 		guardHost(&net.TCPAddr{IP: net.ParseIP(c.listening), Port: 9090}, ok).ServeHTTP(w, r)
 		if w.Code != c.want {
-			t.Errorf("on %s, Host %q is answered %d, want %d", c.listening, c.host, w.Code, c.want)
+			t.Errorf("on %s, Host %q has the status %d, want %d", c.listening, c.host, w.Code, c.want)
 		}
 	}
 }

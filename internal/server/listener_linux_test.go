@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A connection takes over little of what its client does not read.
+// The kernel buffers little of a response that the client does not read.
 func TestUnreadBytesOfAConnection(t *testing.T) {
 	l, err := listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
@@ -26,6 +26,6 @@ func TestUnreadBytesOfAConnection(t *testing.T) {
 	defer conn.Close()
 	_ = conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
 	if n, err := conn.Write(make([]byte, 16<<20)); err == nil || n > 1<<20 {
-		t.Errorf("the system takes %d bytes, %v, want less than a mebibyte", n, err)
+		t.Errorf("the kernel buffers %d bytes, %v, want less than a mebibyte", n, err)
 	}
 }

@@ -17,11 +17,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// longEnough is how long a test waits for what must come sooner.
+// longEnough is how long a test waits for something that must happen sooner.
 const longEnough = time.Minute
 
-// serveHastily runs the service as serve does, with all its time-outs a
-// hundredth of what they are. One that was left open stays so.
+// serveHastily runs the service with the timeouts of serve divided by a
+// hundred. A timeout that serve does not set stays unlimited.
 func serveHastily(t *testing.T, changes ...func(*http.Server)) (addr string, plants plant.Store, closed <-chan struct{}) {
 	t.Helper()
 	store, err := open.Open(t.Context(), "sqlite::memory:")
@@ -113,8 +113,8 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	}
 }
 
-// A client that asks for much and reads none of it. No answer is so long that
-// it is paced.
+// A client that requests much and reads nothing is cut off. Each response is
+// too short to be paced.
 func TestClientsThatNeverReadAreCutOff(t *testing.T) {
 	t.Parallel()
 	addr, store, closed := serveHastily(t)

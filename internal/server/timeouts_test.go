@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// pipes is a listener whose connections are the ends of pipes, so that a server
-// and its clients run on the clock of a test.
+// pipes is a listener whose connections are pipes, so that a server and its
+// clients run on the clock of synctest.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -31,7 +31,7 @@ func (p pipes) Close() error { close(p); return nil }
 
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// The limits of the server are those that README states, each alone and exact.
+// The timeouts and sizes of the server are exactly those of the manual.
 func TestServerLimits(t *testing.T) {
 	const head = "POST / HTTP/1.1\r\nHost: x\r\n"
 	large := func(n int) string { return head + "X-Large: " + strings.Repeat("x", n) + "\r\n\r\n" }
@@ -98,8 +98,8 @@ func TestServerLimits(t *testing.T) {
 	}
 }
 
-// The server tells the clients of HTTP/2 how many requests it serves at one time
-// on a connection.
+// The server tells HTTP/2 clients how many requests of a connection it handles
+// at the same time.
 func TestServerLimitsStreams(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config = newServer(http.NotFoundHandler(), slog.New(slog.DiscardHandler))
@@ -127,7 +127,7 @@ func TestServerLimitsStreams(t *testing.T) {
 	for s := range slices.Chunk(settings, 6) {
 		if binary.BigEndian.Uint16(s) == 3 { // SETTINGS_MAX_CONCURRENT_STREAMS
 			if n := binary.BigEndian.Uint32(s[2:]); n != 16 {
-				t.Errorf("the server takes %d requests at one time, want 16", n)
+				t.Errorf("the server allows %d requests at the same time, want 16", n)
 			}
 			return
 		}

@@ -11,9 +11,8 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// A file of refused rows has each row whole, and reads like the rows that it was
-// made of: the plants are the same, and what is wrong is still wrong. Made again
-// from itself it is the same file.
+// A file of refused rows has the complete rows: reading it gives the same
+// plants and the same errors. Refusing its rows again gives the same file.
 func TestRejects(t *testing.T) {
 	for name, test := range map[string]struct {
 		format Format
@@ -74,7 +73,7 @@ func TestRejects(t *testing.T) {
 			second := rejectAll(t, test.format, first)
 			third := rejectAll(t, test.format, second)
 			if diff := cmp.Diff(second, third); diff != "" {
-				t.Errorf("made again from itself (-want +got):\n%.2000s", diff)
+				t.Errorf("the file of its own refused rows (-want +got):\n%.2000s", diff)
 			}
 		})
 	}
@@ -100,8 +99,8 @@ func rejectAll(t *testing.T, format Format, file string) string {
 	}
 }
 
-// Whatever a file holds, the file of its refused rows has as many rows, and the
-// same plants.
+// For any file, the file of its refused rows has as many rows and the same
+// plants.
 func FuzzRejects(f *testing.F) {
 	f.Add("id,name,tag\n1,\"a \"\"b\"\"\r\n\",\"\"\nx,\"a\"b,\xff\n1\n", true)
 	f.Add("reason,tag,id,name,line\r\n,\"\n\",1,\"\x00\",\"\r", true)
@@ -122,7 +121,7 @@ func FuzzRejects(f *testing.F) {
 			t.Fatalf("%q has %d rows and makes %q with %d", file, len(want), rejects, len(got))
 		}
 		for i := range want {
-			// What is wrong may have been in a column that is left out.
+			// The error may have been in a column that is left out.
 			if diff := cmp.Diff(want[i], got[i]); want[i] != nil && diff != "" {
 				t.Errorf("%q makes %q (-want +got):\n%s", file, rejects, diff)
 			}
@@ -130,7 +129,7 @@ func FuzzRejects(f *testing.F) {
 	})
 }
 
-// readAll returns the plants of a file, nil for each row that is none.
+// readAll returns the plants of a file, and nil for each invalid row.
 func readAll(t *testing.T, format Format, file string) (plants []*plantapi.NewPlant) {
 	t.Helper()
 	for r := NewReader(strings.NewReader(file), format); ; {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A service that asks for a pause gets it, whether it names seconds or a time.
+// Retry-After is obeyed, as seconds and as a time.
 func TestRetryAfter(t *testing.T) {
 	for name, c := range map[string]struct {
 		status int
@@ -48,8 +48,8 @@ func TestRetryAfter(t *testing.T) {
 				if err != nil || resp.StatusCode != http.StatusOK || len(sent) != 2 {
 					t.Fatalf("%d requests were sent, %v; want 2", len(sent), err)
 				}
-				// Up to a second of a time is lost in its text, and the pauses of several
-				// clients differ by some milliseconds.
+				// A time in a header is cut to seconds, and the pauses of
+				// several clients differ by some milliseconds.
 				if pause := sent[1].Sub(sent[0]); pause < c.pause || pause > c.pause+1200*time.Millisecond {
 					t.Errorf("the second request was sent after %v, want %v", pause, c.pause)
 				}
@@ -58,8 +58,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A redirect is not followed: neither a plant nor the token is sent to where it
-// leads, be it another host or the same.
+// A redirect is not followed: no plant and no token is sent to its target, on
+// another host or the same one.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	var redirected atomic.Int64
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { redirected.Add(1) }))

@@ -245,7 +245,7 @@ func (s *Service) explain(resp *http.Response) error {
 	hint := ""
 	switch plantapi.ErrorCode(e.Error) {
 	case plantapi.CodeBadCredentials:
-		hint = ": plantstore token list shows whether the token is in force"
+		hint = ": plantstore token list shows whether the token is valid"
 	case plantapi.CodeNoSuchPath, plantapi.CodeMethodNotAllowed:
 		hint = ": check --server"
 	}

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// A service that stays broken is given up, one that is not there at once.
+// An import gives up after a while if the service stays broken, and at once if it
+// cannot be reached.
 func TestImportGivesUp(t *testing.T) {
 	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusBadGateway)
@@ -20,18 +21,18 @@ func TestImportGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	service.patience = 300 * time.Millisecond
-	u := Upload{Service: service, Stored: func(int) { t.Error("something is stored") }, Refuse: func(bad RowError) { t.Error(bad) }}
+	u := Upload{Service: service, Stored: func(int) { t.Error("a plant is stored") }, Refuse: func(bad RowError) { t.Error(bad) }}
 	file := strings.NewReader("id,name\n1,Rosa\n2,Ficus\n")
 	_, err = u.Run(t.Context(), NewReader(file, CSV))
 	if err == nil || !strings.Contains(err.Error(), "gave up after retrying for 300ms") || !strings.Contains(err.Error(), "502 Bad Gateway") {
 		t.Errorf("import says %v", err)
 	}
 	if _, ok := errors.AsType[UnavailableError](err); !ok {
-		t.Errorf("the error is %T, want one that says that the service is not available", err)
+		t.Errorf("the error is %T, want UnavailableError", err)
 	}
 }
 
-// A service that accepts requests and does not respond is waited for, too.
+// An import also waits for a service that accepts requests but does not respond.
 func TestImportWaitsForSlowService(t *testing.T) {
 	received, respond := make(chan struct{}), make(chan struct{})
 	silent := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -47,7 +48,7 @@ func TestImportWaitsForSlowService(t *testing.T) {
 	go func() { ended <- service.check(t.Context()) }()
 	<-received
 	if wait := service.Waiting(); wait != nil {
-		t.Errorf("at once it waits: %+v", wait)
+		t.Errorf("Waiting() = %+v at once", wait)
 	}
 	service.heard.Add(-int64(silence))
 	if wait := service.Waiting(); wait == nil || !strings.HasSuffix(wait.Reason.Error(), "does not respond") {
@@ -56,7 +57,7 @@ func TestImportWaitsForSlowService(t *testing.T) {
 	close(respond)
 	<-ended
 	if wait := service.Waiting(); wait != nil {
-		t.Errorf("after the response it waits: %+v", wait)
+		t.Errorf("Waiting() = %+v after the response", wait)
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 
 var formats = []transfer.Format{transfer.CSV, transfer.NDJSON}
 
-// awkward are plants that a careless reader or writer would change.
+// awkward are plants that a wrong reader or writer would change.
 var awkward = []plantapi.NewPlant{
 	{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")},
 	{ID: 0, Name: "no tag"},
@@ -50,17 +50,17 @@ func TestRoundTrip(t *testing.T) {
 			file := write(t, format, awkward)
 			rows, refused := read(t, format, strings.NewReader(file))
 			if len(refused) > 0 {
-				t.Fatalf("refused are %q", refused)
+				t.Fatalf("the refused rows are %q", refused)
 			}
 			var plants []plantapi.NewPlant
 			for _, row := range rows {
 				plants = append(plants, row.Plant)
 			}
 			if diff := cmp.Diff(awkward, plants); diff != "" {
-				t.Errorf("what was read is not what was written:\n%.2000s", diff)
+				t.Errorf("the plants read differ from the plants written:\n%.2000s", diff)
 			}
 			if again := write(t, format, plants); again != file {
-				t.Error("written again it is another file")
+				t.Error("writing the plants again gives another file")
 			}
 		})
 	}
@@ -77,7 +77,8 @@ func TestNoPlantsRoundTrip(t *testing.T) {
 	}
 }
 
-// What people have is read, and each row that is no plant costs itself.
+// Files of common programs can be read, and an invalid row does not affect the
+// others.
 func TestRead(t *testing.T) {
 	rose := func(line int) transfer.Row {
 		return transfer.Row{Line: line, Plant: plantapi.NewPlant{ID: 1, Name: "Rosa", Tag: new("Rosaceae")}}
@@ -160,19 +161,19 @@ func TestRead(t *testing.T) {
 				t.Errorf("rows:\n%s", diff)
 			}
 			if len(refused) != len(test.refused) {
-				t.Fatalf("refused are %q, want %q", refused, test.refused)
+				t.Fatalf("the refused rows are %q, want %q", refused, test.refused)
 			}
 			for i, want := range test.refused {
 				if !strings.HasPrefix(refused[i], want) {
-					t.Errorf("refused is %q, want %q", refused[i], want)
+					t.Errorf("a refused row is %q, want %q", refused[i], want)
 				}
 			}
 		})
 	}
 }
 
-// A header that says something else than the reader would guess ends the
-// reading, and the message names what is wrong.
+// An invalid header ends the reading, and the message says what is wrong with
+// it.
 func TestHeader(t *testing.T) {
 	for file, want := range map[string]string{
 		"":                           "the file is empty: the first line of a CSV file must name its columns, as in id,name,tag",
@@ -187,10 +188,10 @@ func TestHeader(t *testing.T) {
 	} {
 		_, err := transfer.NewReader(strings.NewReader(file), transfer.CSV).Read()
 		if err == nil || err.Error() != want {
-			t.Errorf("the header of %q is %v, want %s", file, err, want)
+			t.Errorf("reading %q returns %v, want %s", file, err, want)
 		}
 		if _, ok := errors.AsType[transfer.RowError](err); ok {
-			t.Errorf("the header of %q costs only itself", file)
+			t.Errorf("after the wrong header of %q rows can still be read", file)
 		}
 	}
 }
@@ -206,7 +207,7 @@ func TestFormatOf(t *testing.T) {
 	}
 }
 
-// A disk that is full is not a row that is wrong.
+// A read error is not a RowError.
 func TestReadErrorEndsTheReading(t *testing.T) {
 	broken := errors.New("broken")
 	for format, begin := range map[transfer.Format]string{transfer.CSV: "id,name\n1", transfer.NDJSON: `{"id":1`} {
@@ -221,7 +222,7 @@ type errorReader struct{ err error }
 
 func (e errorReader) Read([]byte) (int, error) { return 0, e.err }
 
-// A file of any length takes no more memory than a short one.
+// A long file takes no more memory than a short one.
 func TestMemoryIsBounded(t *testing.T) {
 	for _, format := range formats {
 		pr, pw := io.Pipe()
@@ -244,7 +245,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			}
 		}
 		if grown := heap() - before; n != 50_000 || grown > 1<<20 {
-			t.Errorf("%s: %d rows left %d bytes behind", format, n, grown)
+			t.Errorf("%s: %d rows use %d bytes of memory", format, n, grown)
 		}
 		runtime.KeepAlive(r)
 	}
@@ -257,7 +258,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// The file that README imports: real species, as a botanist would list them.
+// TestSpeciesFile checks the file that the manual imports: a list of real species.
 func TestSpeciesFile(t *testing.T) {
 	file, err := os.Open("testdata/species.csv")
 	if err != nil {
@@ -266,14 +267,14 @@ func TestSpeciesFile(t *testing.T) {
 	defer file.Close()
 	rows, refused := read(t, transfer.CSV, file)
 	if len(refused) > 0 {
-		t.Errorf("refused are %q", refused)
+		t.Errorf("the refused rows are %q", refused)
 	}
 	ids, names := map[int64]bool{}, map[string]bool{}
 	accented, foreign := 0, 0
 	for _, row := range rows {
 		p := row.Plant
 		if ids[p.ID] || names[p.Name] {
-			t.Errorf("line %d: %d %s is there twice", row.Line, p.ID, p.Name)
+			t.Errorf("line %d: %d %s is a duplicate", row.Line, p.ID, p.Name)
 		}
 		ids[p.ID], names[p.Name] = true, true
 		if p.Tag == nil || !strings.HasSuffix(*p.Tag, "ceae") {
@@ -291,7 +292,8 @@ func TestSpeciesFile(t *testing.T) {
 	}
 }
 
-// What can be read is written in one way, which reads the same.
+// Plants that can be read are written in one way, and reading that gives the same
+// plants.
 func FuzzRoundTrip(f *testing.F) {
 	f.Add("id,name,tag\n1,\"a \"\"b\"\"\r\n\",\"\"\n", true)
 	f.Add("tag,id,name\r\n,1,\"\x00\"\r\n", true)
@@ -350,7 +352,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// read reads a file whole.
+// read reads a whole file.
 func read(t *testing.T, format transfer.Format, file io.Reader) (rows []transfer.Row, refused []string) {
 	t.Helper()
 	for r := transfer.NewReader(file, format); ; {

@@ -1,6 +1,6 @@
-// Consumer is a service of another team: it has nothing of the Plant Store but
-// the generated client. A test builds it in a module of its own, runs it
-// against the program and compares what it prints.
+// Consumer is a program in another module that uses only the generated client of
+// the Plant Store. A test builds it, runs it against the service and compares its
+// output.
 package main
 
 import (
@@ -27,9 +27,9 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	writer, reader, stranger := dial(os.Getenv("WRITER")), dial(os.Getenv("READER")), dial("nobody")
+	writer, reader, unknown := dial(os.Getenv("WRITER")), dial(os.Getenv("READER")), dial("unknown")
 
-	// Create: one, the same again, another one with its id, many.
+	// Create a plant, the same again, another one with its id, and a batch.
 	ficus := plantapi.NewPlant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
 	for _, p := range []plantapi.NewPlant{ficus, ficus, {ID: 1, Name: "Ficus elastica"}} {
 		r, err := writer.CreatePlantWithResponse(ctx, p)
@@ -54,7 +54,7 @@ func run(ctx context.Context) error {
 	fmt.Println("create many:", outcome(batch.JSON200 != nil, batch.JSON400, batch.JSON401, batch.JSON403, batch.JSON500, batch.JSON503))
 
 	// The other failures.
-	for _, client := range []*plantclient.ClientWithResponses{reader, stranger} {
+	for _, client := range []*plantclient.ClientWithResponses{reader, unknown} {
 		r, err := client.CreatePlantWithResponse(ctx, ficus)
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ func run(ctx context.Context) error {
 	}
 	fmt.Println("list:", plants, "plants, and", pages, "times more followed")
 
-	// Update what was read, unless somebody else has; whoever is late loses.
+	// Update the version that was read; a write with a stale ETag is refused.
 	read, err := reader.GetPlantWithResponse(ctx, 1, nil)
 	if err != nil {
 		return err
@@ -130,8 +130,8 @@ func dial(token string) *plantclient.ClientWithResponses {
 	return client
 }
 
-// outcome tells the failures of an operation apart: of those that the document
-// knows, one has come, or none.
+// outcome names the failure of an operation: one that the document describes,
+// or none.
 func outcome(ok bool, failures ...*plantapi.Error) string {
 	if ok {
 		return "done"
@@ -157,5 +157,5 @@ func outcome(ok bool, failures ...*plantapi.Error) string {
 			return fmt.Sprintf("%d, which is known: %t", code, code.Valid())
 		}
 	}
-	return "an answer that the document does not know"
+	return "a response that the document does not describe"
 }
