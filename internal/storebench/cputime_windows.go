@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// cpuTime is how long this process has kept processors busy.
+// cpuTime returns the CPU time that this process has used.
 func cpuTime() time.Duration {
 	process, err := syscall.GetCurrentProcess()
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package storebench compares stores with themselves without groups, at the
-// store and over HTTP, for the benchmarks of both engines. Both sides of a line
-// run in turn, so that whatever else the machine does slows down both, and the
-// medians of their ratios count.
+// Package storebench helps the benchmarks of both engines to compare a store with
+// and without group commit, directly and over HTTP. The two sides of a comparison
+// run alternately, so that other load on the machine slows down both, and the
+// result is the median of the ratios.
 package storebench
 
 import (
@@ -17,22 +17,22 @@ import (
 )
 
 const (
-	rounds = 5 // of which the median counts
+	rounds = 5 // the result is their median
 
 	// Time is how long one side runs in one round.
 	Time = time.Second
 )
 
-// Measure is what one side has done in one round.
+// Measure is the result of one side in one round.
 type Measure struct {
-	N      int
+	N      int // number of operations
 	Wall   time.Duration
-	CPU    time.Duration // of the process that was measured
-	Allocs float64       // for each of N
+	CPU    time.Duration // of the measured process
+	Allocs float64       // per operation
 	P99    time.Duration
 }
 
-// Clocked measures what fn does; fn returns how often it did it.
+// Clocked measures fn, which returns its number of operations.
 func Clocked(fn func() int) Measure {
 	allocs, cpu, began := mallocs(), cpuTime(), time.Now()
 	n := fn()
@@ -47,10 +47,10 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// Rounds is what two sides have done in turn.
+// Rounds has the results of two sides.
 type Rounds struct{ one, other []Measure }
 
-// InTurn runs two sides in turn.
+// InTurn runs two sides alternately.
 func InTurn(one, other func() Measure) Rounds {
 	var r Rounds
 	for range rounds {
@@ -59,26 +59,29 @@ func InTurn(one, other func() Measure) Rounds {
 	return r
 }
 
-// Rate says how fast the first side was, over the other.
+// Rate returns the operations per second of the first side, divided by those of
+// the other.
 func (r Rounds) Rate() string {
 	ratio, rate := r.of(func(m Measure) float64 { return float64(m.N) / m.Wall.Seconds() })
 	_, allocs := r.of(func(m Measure) float64 { return m.Allocs })
 	return fmt.Sprintf("%.2fx (%.0f/s, %.1f allocs)", ratio, rate, allocs)
 }
 
-// CPU says how much processor time the first side took for each, over the other.
+// CPU returns the CPU time per operation of the first side, divided by that of
+// the other.
 func (r Rounds) CPU() string {
 	ratio, each := r.of(func(m Measure) float64 { return m.CPU.Seconds() * 1e6 / float64(max(m.N, 1)) })
 	return fmt.Sprintf("%.2fx (%.1f µs)", ratio, each)
 }
 
-// P99 says how slow one in a hundred was on the first side, over the other.
+// P99 returns the 99th percentile of the latency of the first side, divided by
+// that of the other.
 func (r Rounds) P99() string {
 	ratio, p99 := r.of(func(m Measure) float64 { return m.P99.Seconds() * 1e3 })
 	return fmt.Sprintf("%.2fx (%.1f ms)", ratio, p99)
 }
 
-// of returns the median of the ratios of a figure, and its median on the first
+// of returns the median of the ratios of a figure, and its median for the first
 // side.
 func (r Rounds) of(figure func(Measure) float64) (ratio, one float64) {
 	var ratios, ones []float64
@@ -94,18 +97,18 @@ func middle(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// Plant is the one that the benchmarks create.
+// Plant returns the plant that the benchmarks create.
 func Plant(id int64) plant.Plant {
 	return plant.Plant{ID: id, Name: "Ficus lyrata", Tag: new("Moraceae")}
 }
 
-// Creates has so many callers create plants with the IDs that next draws.
-func Creates(b *testing.B, callers int, create func(context.Context, plant.Plant) error, next func() int64) Measure {
+// Creates measures clients that create plants with the IDs that next returns.
+func Creates(b *testing.B, clients int, create func(context.Context, plant.Plant) error, next func() int64) Measure {
 	var took []time.Duration
 	m := Clocked(func() int {
-		ctx, cancel := context.WithTimeout(b.Context(), time.Minute) // as a request has
+		ctx, cancel := context.WithTimeout(b.Context(), time.Minute) // requests have a deadline, too
 		defer cancel()
-		took = atOnce(callers, func() func() error {
+		took = atOnce(clients, func() func() error {
 			return func() error { return create(ctx, Plant(next())) }
 		}, b.Error)
 		return len(took)
@@ -114,14 +117,14 @@ func Creates(b *testing.B, callers int, create func(context.Context, plant.Plant
 	return m
 }
 
-// atOnce has so many callers do the same for a time, and returns how long each
-// call took. One that fails stops.
-func atOnce(callers int, open func() (call func() error), failed func(...any)) []time.Duration {
+// atOnce runs clients concurrently for [Time] and returns the duration of each
+// call. A client stops when a call fails.
+func atOnce(clients int, open func() (call func() error), failed func(...any)) []time.Duration {
 	var mu sync.Mutex
 	var took []time.Duration
 	var all sync.WaitGroup
 	began := time.Now()
-	for range callers {
+	for range clients {
 		all.Go(func() {
 			call := open()
 			var mine []time.Duration

@@ -21,22 +21,23 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// staticToken is what the callers of a Server send.
+// staticToken is the token that the clients of a Server send.
 const staticToken = "a-static-token-of-ours"
 
-// storesVariable says to a test binary which stores to serve.
+// storesVariable is the environment variable with the stores that a test binary
+// serves.
 const storesVariable = "PLANTSTORE_TEST_SERVE_STORES"
 
-// Server is the test binary in another process, serving stores: so what the
-// callers cost is not counted.
+// Server is the test binary in another process. It serves stores, so that its
+// CPU time does not include that of the clients.
 type Server struct {
 	pid       int
-	usage     string   // address
+	usage     string   // address of the CPU time and allocations
 	addresses []string // of the stores
 }
 
-// Start starts a server of the stores that open, given to [ServeIfAsked], makes
-// of the names.
+// Start starts a server of the stores with the given names. The function given to
+// [ServeIfAsked] opens them.
 func Start(b *testing.B, names ...string) *Server {
 	b.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -61,14 +62,14 @@ func Start(b *testing.B, names ...string) *Server {
 	return &Server{pid: cmd.Process.Pid, usage: addresses[0], addresses: addresses[1:]}
 }
 
-// Opened is what open makes of a name.
+// Opened is an open store.
 type Opened struct {
 	Plants plant.Store
 	Tokens token.Store
 }
 
-// ServeIfAsked is called by TestMain. In the process of a [Server] it serves
-// until it is killed; elsewhere it returns at once.
+// ServeIfAsked must be called by TestMain. In the process of a [Server] it serves
+// until it is killed. In other processes it returns immediately.
 func ServeIfAsked(open func(name string) (Opened, error)) {
 	names := os.Getenv(storesVariable)
 	if names == "" {
@@ -78,8 +79,8 @@ func ServeIfAsked(open func(name string) (Opened, error)) {
 	os.Exit(1)
 }
 
-// serve serves, each at an address of its own, what the process has used so far
-// and the stores.
+// serve serves the CPU time and allocations of the process, and the stores, each
+// at its own address.
 func serve(names []string, open func(name string) (Opened, error)) error {
 	handlers := []http.Handler{http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, int64(cpuTime()), mallocs())
@@ -127,7 +128,7 @@ func (s *Server) used(b *testing.B) (cpu time.Duration, mallocs uint64) {
 	return cpu, mallocs
 }
 
-// Anonymous is the memory of the server that is no file's.
+// Anonymous returns the memory of the server that is not mapped from files.
 func (s *Server) Anonymous(b *testing.B) string {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.pid))
 	if err != nil {
@@ -143,19 +144,19 @@ func (s *Server) Anonymous(b *testing.B) string {
 	return "not measured"
 }
 
-// Creates has so many callers create plants in one of the stores, over
-// connections of their own. They do without a client library, which would cost
-// more than the server.
-func (s *Server) Creates(b *testing.B, store, callers int, next func() int64) Measure {
+// Creates measures clients that create plants in one of the stores, each over its
+// own connection. They do not use net/http, which would need more CPU than the
+// server.
+func (s *Server) Creates(b *testing.B, store, clients int, next func() int64) Measure {
 	cpu, allocs := s.used(b)
 	began := time.Now()
-	took := atOnce(callers, func() func() error {
+	took := atOnce(clients, func() func() error {
 		conn, err := net.Dial("tcp", s.addresses[store])
 		if err != nil {
 			return func() error { return err }
 		}
 		b.Cleanup(func() { conn.Close() })
-		c := caller{conn: conn, answers: bufio.NewReader(conn)}
+		c := client{conn: conn, responses: bufio.NewReader(conn)}
 		return func() error { return c.create(next()) }
 	}, b.Error)
 	m := Measure{N: len(took), Wall: time.Since(began), P99: p99(took)}
@@ -164,14 +165,14 @@ func (s *Server) Creates(b *testing.B, store, callers int, next func() int64) Me
 	return m
 }
 
-// caller is one connection and what it needs for one request at a time.
-type caller struct {
+// client is a connection with its buffers. It sends one request at a time.
+type client struct {
 	conn          io.Writer
-	answers       *bufio.Reader
+	responses     *bufio.Reader
 	request, body []byte
 }
 
-func (c *caller) create(id int64) error {
+func (c *client) create(id int64) error {
 	c.body = append(strconv.AppendInt(append(c.body[:0], `{"id":`...), id, 10), `,"name":"Ficus lyrata","tag":"Moraceae"}`...)
 	c.request = append(c.request[:0], "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+staticToken+
 		"\r\nContent-Type: application/json\r\nContent-Length: "...)
@@ -181,12 +182,12 @@ func (c *caller) create(id int64) error {
 	}
 	length := 0
 	for first := true; ; first = false {
-		line, err := c.answers.ReadSlice('\n')
+		line, err := c.responses.ReadSlice('\n')
 		if err != nil {
 			return err
 		}
 		if first && !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")) {
-			return fmt.Errorf("answered %s", line)
+			return fmt.Errorf("status %s", line)
 		}
 		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
 			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
@@ -194,7 +195,7 @@ func (c *caller) create(id int64) error {
 			}
 		}
 		if len(line) <= 2 {
-			_, err := c.answers.Discard(length)
+			_, err := c.responses.Discard(length)
 			return err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// Table collects what was measured, and what it has to be.
+// Table collects measured values, their bounds and aims.
 type Table struct{ lines [][4]string }
 
 // Line adds a line.

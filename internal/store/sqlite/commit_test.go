@@ -21,6 +21,7 @@ func TestWritesCanRunTwice(t *testing.T) {
 	t.Parallel()
 	openTwice := func(t *testing.T) *Store {
 		s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
+		s.writes.Close()
 		s.writes = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[write]) {
 			conn := <-s.writer
 			undone := inTransaction(conn, func() error {

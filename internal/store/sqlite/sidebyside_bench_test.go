@@ -16,26 +16,27 @@ import (
 	"github.com/plantstore/plantstore/internal/storebench"
 )
 
-// manyPlants is how many a large store holds.
+// manyPlants is the number of plants in a large store.
 const manyPlants = 5_000_000
 
-// BenchmarkSideBySide compares the store with itself without groups, and with
-// bare SQLite. It takes some minutes and is meant for make bench-store.
+// BenchmarkSideBySide compares the store with a store without group commit, and
+// with SQLite alone. It takes some minutes; make bench-store runs it.
 func BenchmarkSideBySide(b *testing.B) {
 	var table storebench.Table
 	atStore(b, &table)
 	overHTTP(b, &table)
 	withManyPlants(b, &table)
-	for b.Loop() { // all has been measured
+	for b.Loop() { // everything is measured above
 	}
 	table.Print()
 }
 
-// sides opens two stores with nothing in them; the second has no groups.
+// sides opens two empty stores. The second has no group commit.
 func sides(b *testing.B) (grouped, single *Store) {
 	b.Helper()
 	grouped = openStore(b, filepath.Join(b.TempDir(), "grouped.db"))
 	single = openStore(b, filepath.Join(b.TempDir(), "single.db"))
+	single.writes.Close()
 	single.writes = groupcommit.New(1, single.commit)
 	return grouped, single
 }
@@ -47,8 +48,8 @@ func atStore(b *testing.B, table *storebench.Table) {
 	defer func() { bare.writer <- conn }()
 	var last atomic.Int64
 	next := func() int64 { return last.Add(1) }
-	// insertBare inserts rows in transactions of some size, with the same
-	// statement on the same kind of connection.
+	// insertBare inserts rows in transactions of the given size, with the same
+	// statement and a connection with the same settings.
 	insertBare := func(size int) storebench.Measure {
 		return storebench.Clocked(func() (n int) {
 			for began := time.Now(); time.Since(began) < storebench.Time; n += size {
@@ -68,18 +69,18 @@ func atStore(b *testing.B, table *storebench.Table) {
 			return n
 		})
 	}
-	grouping := func(callers int) func() storebench.Measure {
-		return func() storebench.Measure { return storebench.Creates(b, callers, grouped.Create, next) }
+	grouping := func(clients int) func() storebench.Measure {
+		return func() storebench.Measure { return storebench.Creates(b, clients, grouped.Create, next) }
 	}
-	table.Line("store, 64 callers: creates/s over one transaction each",
+	table.Line("store, 64 clients: creates/s over one transaction each",
 		storebench.InTurn(grouping(64), func() storebench.Measure { return storebench.Creates(b, 64, single.Create, next) }).Rate(), "15x", "25x")
-	table.Line("store, one caller: creates/s over a bare transaction each",
+	table.Line("store, one client: creates/s over a bare transaction each",
 		storebench.InTurn(grouping(1), func() storebench.Measure { return insertBare(1) }).Rate(), "0.95x", "1.0x")
 	for _, c := range []struct {
 		size       int
 		bound, aim string
 	}{{64, "0.5x", "0.6x"}, {256, "0.65x", "0.75x"}} {
-		table.Line(fmt.Sprintf("store, %d callers: creates/s over bare transactions of %[1]d", c.size),
+		table.Line(fmt.Sprintf("store, %d clients: creates/s over bare transactions of %[1]d", c.size),
 			storebench.InTurn(grouping(c.size), func() storebench.Measure { return insertBare(c.size) }).Rate(), c.bound, c.aim)
 	}
 }
@@ -89,27 +90,28 @@ func overHTTP(b *testing.B, table *storebench.Table) {
 	var last atomic.Int64
 	next := func() int64 { return last.Add(1) }
 	for _, c := range []struct {
-		callers    int
+		clients    int
 		bound, aim string
 	}{{64, "5x", "7x"}, {256, "8x", "9x"}} {
 		r := storebench.InTurn(
-			func() storebench.Measure { return server.Creates(b, 0, c.callers, next) },
-			func() storebench.Measure { return server.Creates(b, 1, c.callers, next) })
-		what := fmt.Sprintf("HTTP, %d callers: ", c.callers)
+			func() storebench.Measure { return server.Creates(b, 0, c.clients, next) },
+			func() storebench.Measure { return server.Creates(b, 1, c.clients, next) })
+		what := fmt.Sprintf("HTTP, %d clients: ", c.clients)
 		table.Line(what+"creates/s over one transaction each", r.Rate(), c.bound, c.aim)
-		table.Line(what+"CPU of the server per create, likewise", r.CPU(), "0.3x", "0.23x")
-		table.Line(what+"p99, likewise", r.P99(), "", "20 ms")
+		table.Line(what+"CPU of the server per create over the same", r.CPU(), "0.3x", "0.23x")
+		table.Line(what+"p99 over the same", r.P99(), "", "20 ms")
 	}
 }
 
-// ungrouped begins the name of a store that has no groups.
+// ungrouped is the prefix of the name of a store without group commit.
 const ungrouped = "ungrouped:"
 
-// openSide opens a store of overHTTP in the process that serves it.
+// openSide opens a store for overHTTP in the process of the server.
 func openSide(name string) (storebench.Opened, error) {
 	path, single := strings.CutPrefix(name, ungrouped)
 	s, err := Open(context.Background(), path)
 	if err == nil && single {
+		s.writes.Close()
 		s.writes = groupcommit.New(1, s.commit)
 	}
 	return storebench.Opened{Plants: s, Tokens: s}, err
@@ -131,7 +133,7 @@ func withManyPlants(b *testing.B, table *storebench.Table) {
 			return n
 		})
 	}
-	for range 2 * readers { // until each connection has seen the pages of the file
+	for range 2 * readers { // so that each connection has mapped the file
 		gets(many, manyPlants)
 	}
 	table.Line("get at 5,000,000 plants over 1,000, CPU", storebench.InTurn(
