@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -159,15 +160,24 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	return shutdown.stop(context.WithoutCancel(ctx), log, listener, served)
 }
 
+// gcPercent is the growth of the heap after which garbage is collected. Compared
+// with the default of 100 it saves 5 % of the CPU of a durable create and a
+// quarter of that of a page of 100 plants.
+const gcPercent = 400
+
 // leastMemory is a memory limit that no usual load comes close to.
 const leastMemory = 256 << 20
 
-// limitMemory sets the memory limit of the Go runtime to what the bodies in
-// flight may take. Garbage is then collected sooner near that limit; by default
-// the heap may double first. A GOMEMLIMIT in the environment has precedence.
+// limitMemory sets when garbage is collected. The memory limit is what the bodies
+// in flight may take; near that limit the heap grows less than gcPercent. A GOGC
+// or GOMEMLIMIT in the environment has precedence.
 func limitMemory(config Config) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
-		debug.SetMemoryLimit(max(leastMemory, int64(config.MaxInFlight)*config.MaxBody))
+		limit := max(leastMemory, int64(config.MaxInFlight)*config.MaxBody)
+		debug.SetMemoryLimit(limit / 4 * 3) // the Go runtime does not count the memory of SQLite
 	}
 }
 
