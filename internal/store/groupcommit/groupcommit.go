@@ -27,7 +27,6 @@ var ErrClosed = errors.New("store is closed")
 type Queue[W any] struct {
 	limit int // maximum size of a group
 	run   func([]*Call[W])
-	calls sync.Pool            // of *Call[W]
 	group []*Call[W]           // the running group; used by the committer only
 	sizes prometheus.Histogram // of groups
 
@@ -62,7 +61,6 @@ func New[W any](limit int, run func([]*Call[W])) *Queue[W] {
 		arrived: make(chan struct{}, 1),
 		ended:   make(chan struct{}),
 	}
-	q.calls.New = func() any { return &Call[W]{done: make(chan struct{}, 1)} }
 	go q.commit()
 	return q
 }
@@ -77,8 +75,7 @@ func (q *Queue[W]) Do(ctx context.Context, work W) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c := q.calls.Get().(*Call[W])
-	c.Work = work
+	c := &Call[W]{Work: work, done: make(chan struct{}, 1)}
 	if !q.enqueue(c) {
 		return ErrClosed
 	}
@@ -90,13 +87,10 @@ func (q *Queue[W]) Do(ctx context.Context, work W) error {
 		}
 		<-c.done
 	}
-	err := c.Err
-	*c = Call[W]{done: c.done}
-	q.calls.Put(c)
-	if p, ok := err.(*Panic); ok {
+	if p, ok := c.Err.(*Panic); ok {
 		panic(p)
 	}
-	return err
+	return c.Err
 }
 
 // enqueue adds a call to the queue and wakes the committer. It returns false if

@@ -51,21 +51,6 @@ func newQueue[W any](t *testing.T, limit int, run func([]*groupcommit.Call[W])) 
 	return q
 }
 
-// A single call allocates nothing of its own.
-func TestAllocations(t *testing.T) {
-	var e engine
-	q := newQueue(t, 8, e.run)
-	allocs := testing.AllocsPerRun(100, func() {
-		e.groups = e.groups[:0]
-		if err := q.Do(t.Context(), job{name: "a"}); err != nil {
-			t.Fatal(err)
-		}
-	})
-	if allocs > 1 { // the list of names
-		t.Errorf("one call allocates %v times", allocs)
-	}
-}
-
 // Calls that arrive while a group runs share the next one, in order of arrival
 // and up to the limit. Each returns its own error.
 func TestWaitingCallsShareTheNextGroup(t *testing.T) {
