@@ -69,7 +69,7 @@ func New(opts Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	counts := newCounts(operations, opts.Metrics)
+	counts := newCounts(opts.Metrics)
 	failures := failures{counts: counts}
 	validator := validator{
 		operations: operations,

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"strconv"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,17 +24,12 @@ const statusClientClosed = 499
 
 // counts are the metrics of all requests.
 type counts struct {
-	inFlight  prometheus.Gauge
-	failures  map[plantapi.ErrorCode]prometheus.Counter
-	requests  *prometheus.HistogramVec
-	durations map[*operation]*durations // key nil: requests without an operation
+	inFlight prometheus.Gauge
+	failures map[plantapi.ErrorCode]prometheus.Counter
+	requests *prometheus.HistogramVec
 }
 
-// durations are the histograms of one operation by status. They save the look-up
-// by labels.
-type durations [600]atomic.Pointer[prometheus.Observer]
-
-func newCounts(operations operations, registry prometheus.Registerer) *counts {
+func newCounts(registry prometheus.Registerer) *counts {
 	failures := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "plantstore_http_failures_total",
 		Help: "Error responses by their number.",
@@ -54,15 +48,11 @@ func newCounts(operations operations, registry prometheus.Registerer) *counts {
 			NativeHistogramBucketFactor:    1.1,
 			NativeHistogramMaxBucketNumber: 100,
 		}, []string{"operation", "status"}),
-		durations: map[*operation]*durations{nil: {}},
 	}
 	for code := plantapi.ErrorCode(400_00); code < 600_00; code++ {
 		if code.Valid() {
 			c.failures[code] = failures.WithLabelValues(strconv.Itoa(int(code)))
 		}
-	}
-	for _, op := range operations {
-		c.durations[op] = new(durations)
 	}
 	registry.MustRegister(c.inFlight, failures, c.requests)
 	return c
@@ -70,13 +60,7 @@ func newCounts(operations operations, registry prometheus.Registerer) *counts {
 
 // observe measures a request that has ended.
 func (c *counts) observe(op *operation, status int, took time.Duration) {
-	known := &c.durations[op][status]
-	histogram := known.Load()
-	if histogram == nil {
-		histogram = new(c.requests.WithLabelValues(op.label(), strconv.Itoa(status)))
-		known.Store(histogram)
-	}
-	(*histogram).Observe(took.Seconds())
+	c.requests.WithLabelValues(op.label(), strconv.Itoa(status)).Observe(took.Seconds())
 }
 
 // label returns the name of the operation in metrics.

@@ -41,7 +41,7 @@ type storeLog struct {
 func newStoreLog(t *testing.T, all bool) *storeLog {
 	read, write := &operation{id: "getPlant", scope: token.Read}, &operation{id: "createPlant", scope: token.Write}
 	s := &storeLog{t: t, registry: prometheus.NewRegistry()}
-	s.counts = newCounts(operations{{"GET", "/plants/{id}"}: read, {"POST", "/plants"}: write}, s.registry)
+	s.counts = newCounts(s.registry)
 	log := newRequestLog(slog.New(slog.NewJSONHandler(&s.text, nil)), all, time.Second, func(s string) string { return s })
 	s.handler = observer{counts: s.counts, log: log}.observe(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(s.takes)
