@@ -12,7 +12,7 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// failure is an error that says itself how it is answered.
+// failure is an error with the content of its response.
 type failure struct {
 	code      plantapi.ErrorCode // code / 100 is the status
 	message   string
@@ -26,15 +26,15 @@ func fail(code plantapi.ErrorCode, message string) *failure {
 	return &failure{code: code, message: message}
 }
 
-// maxDetails is how many details an answer holds; the document says so too.
+// maxDetails is the largest number of details in a response, as in the document.
 const maxDetails = 32
 
-// retryAfter is the number of seconds after which a caller may try again.
+// retryAfter is the number of seconds after which a client may try again.
 const retryAfter = "1"
 
-// answers says how the errors of the domain are answered. What is not here is
-// a fault of ours: 50000.
-var answers = []struct {
+// domainFailures has the response to each error of the domain. The response to every
+// other error is 50000.
+var domainFailures = []struct {
 	err     error
 	failure *failure
 }{
@@ -44,8 +44,8 @@ var answers = []struct {
 	{plant.ErrUnavailable, errUnavailable},
 	{token.ErrInvalid, errBadCredentials},
 	{token.ErrUnavailable, errUnavailable},
-	{context.DeadlineExceeded, errUnavailable}, // the store's queue is too long
-	{context.Canceled, errUnavailable},         // by the store: no client cancels a request
+	{context.DeadlineExceeded, errUnavailable}, // the queue of the store is too long
+	{context.Canceled, errUnavailable},         // canceled by the store: clients do not cancel requests
 }
 
 var (
@@ -53,7 +53,7 @@ var (
 	errUnavailable = fail(plantapi.CodeUnavailable, "not available, try again later")
 )
 
-// idTaken refuses the plant whose id the pointer names.
+// idTaken returns the failure for a plant whose id, at the pointer, is taken.
 func idTaken(pointer, message string) *failure {
 	return &failure{
 		code:    plantapi.CodeIDTaken,
@@ -62,12 +62,12 @@ func idTaken(pointer, message string) *failure {
 	}
 }
 
-// failureOf finds the answer to an error.
+// failureOf returns the failure for an error.
 func failureOf(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}
-	for _, a := range answers {
+	for _, a := range domainFailures {
 		if errors.Is(err, a.err) {
 			return a.failure
 		}
@@ -75,18 +75,17 @@ func failureOf(err error) *failure {
 	return errInternal
 }
 
-// failures writes every answer that is not a success.
+// failures writes all error responses.
 type failures struct {
 	counts *counts
 }
 
-// write answers a request with an error. Nothing of the error reaches the
-// caller but what its failure says; observe logs the whole of a 5xx.
+// write responds to a request with an error. The response contains only what is in
+// the failure; the log has the whole error of a 5xx.
 func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 	rec := recorderOf(w)
 	if rec.begun() {
-		// The answer was under way: the caller has gone, or what follows would
-		// make two answers of one. There is nobody left to tell.
+		// The response has begun, so it cannot be replaced. It is logged as cut short.
 		rec.cut = err
 		return
 	}
@@ -105,7 +104,7 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Retry-After", retryAfter)
 	}
 	if f.code == plantapi.CodeIncompleteBody {
-		h.Set("Connection", "close") // what follows is not a request
+		h.Set("Connection", "close") // the rest of the body is not a request
 	}
 	if status >= 500 {
 		body.RequestID = new(rec.requestID)
@@ -113,13 +112,13 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 	_ = plantserver.WriteJSON(w, status, &body) // the client may have gone
 }
 
-// note counts a failure, and leaves it where observe finds it.
+// note counts a failure, and records it for the log.
 func (fs failures) note(rec *responseRecorder, code plantapi.ErrorCode, err error) {
 	rec.code, rec.err = code, err
 	fs.counts.failures[code].Inc()
 }
 
-// describe joins details into one sentence for people.
+// describe returns a sentence with all details.
 func describe(what string, details []plantapi.ErrorDetail) string {
 	var b strings.Builder
 	b.WriteString(what)
