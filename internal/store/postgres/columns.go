@@ -10,8 +10,8 @@ import (
 )
 
 // columns are the columns of a table, each declared once. Every statement, its
-// arguments and every scan of a row of type R are made from this list, so that a
-// new column is one line in it and a migration.
+// arguments and every scan of a row of type R are made from this list, so a new
+// column is one line in it and a migration. The order is that of the migrations.
 type columns[R any] []column[R]
 
 // column is a column of a table.
