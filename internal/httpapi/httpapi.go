@@ -81,7 +81,11 @@ func New(opts Options) (http.Handler, error) {
 		inFlight:   newInFlight(opts.MaxInFlight),
 	}
 	server := plantserver.NewStrictHandlerWithOptions(
-		&server{plants: opts.Plants, basePath: basePath(opts.BaseURL)},
+		&server{
+			plants:   opts.Plants,
+			basePath: basePath(opts.BaseURL),
+			pageSize: operations[operationKey{http.MethodGet, "/plants"}].pageSize,
+		},
 		plantserver.StrictHTTPServerOptions{
 			BindBody:                 bindBody,
 			RequestErrorHandlerFunc:  failures.write,
@@ -123,7 +127,8 @@ func New(opts Options) (http.Handler, error) {
 // of errors.go.
 type server struct {
 	plants   plant.Store
-	basePath string // the path that a proxy removes from requests; Location and Link begin with it
+	basePath string   // the path that a proxy removes from requests; Location and Link begin with it
+	pageSize pageSize // of listPlants
 }
 
 // basePath returns the escaped path of a URL, or "" for nil.

@@ -28,6 +28,24 @@ type operation struct {
 	ignoresUnknown bool                   // x-unknown-parameters: ignored
 	bodies         map[string]*bodySchema // by media type; empty: takes no body
 	answersPage    bool                   // an array of many plants
+	pageSize       pageSize               // of such an array
+}
+
+// pageSize is how many items a page has: without the parameter limit, and at most.
+type pageSize struct{ normal, most int }
+
+// loadPageSize reads the size of a page from the default of the parameter limit
+// and from maxItems of the response.
+func loadPageSize(o *openapi3.Operation, page *openapi3.Schema) (pageSize, error) {
+	limit := o.Parameters.GetByInAndName(openapi3.ParameterInQuery, "limit")
+	if limit == nil || page.MaxItems == nil {
+		return pageSize{}, fmt.Errorf("an array without maxItems or without a parameter limit is not implemented")
+	}
+	normal, ok := limit.Schema.Value.Default.(float64)
+	if !ok {
+		return pageSize{}, fmt.Errorf("a parameter limit without a default is not implemented")
+	}
+	return pageSize{normal: int(normal), most: int(*page.MaxItems)}, nil
 }
 
 // operationKey names an operation as chi does: a method and a pattern, which is the
@@ -103,7 +121,13 @@ func loadOperation(o *openapi3.Operation, shared openapi3.Parameters) (*operatio
 		}
 	}
 	if ok := o.Responses.Status(http.StatusOK); ok != nil && ok.Value.Content[jsonType] != nil {
-		op.answersPage = ok.Value.Content[jsonType].Schema.Value.Type.Is("array")
+		page := ok.Value.Content[jsonType].Schema.Value
+		if op.answersPage = page.Type.Is("array"); op.answersPage {
+			var err error
+			if op.pageSize, err = loadPageSize(o, page); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if o.RequestBody == nil {
 		return op, nil

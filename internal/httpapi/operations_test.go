@@ -2,12 +2,14 @@ package httpapi
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
 func TestLoadOperations(t *testing.T) {
@@ -35,6 +37,8 @@ func TestLoadOperationsRefuses(t *testing.T) {
 		"no scope":                    {"      x-required-scope: write\n", "", `"" is not a scope`},
 		"an operation left open":      {"x-required-scope: write", "x-required-scope: write\n      security: []", "security of its own"},
 		"a media type nobody decodes": {"application/json:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", "text/csv:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", `"text/csv" is not implemented`},
+		"a list without a default":    {"            default: 100\n", "", "without a default"},
+		"a list without a maximum":    {"      description: Plants in the order of their ids.\n      maxItems: 1000\n", "      description: Plants in the order of their ids.\n", "without maxItems"},
 		"a body that may be missing":  {"requestBody:\n        required: true", "requestBody:\n        required: false", "optional request body"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -46,6 +50,51 @@ func TestLoadOperationsRefuses(t *testing.T) {
 				t.Errorf("loadOperations = %v, want an error about %q", err, c.want)
 			}
 		})
+	}
+}
+
+// The size of a page is stated in the document alone.
+func TestPageSize(t *testing.T) {
+	document := bytes.Replace(api.Document, []byte("default: 100\n"), []byte("default: 50\n"), 1)
+	document = bytes.Replace(document, []byte("ids.\n      maxItems: 1000\n"), []byte("ids.\n      maxItems: 500\n"), 1)
+	ops, err := loadOperations(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := ops[operationKey{"GET", "/plants"}].pageSize, (pageSize{normal: 50, most: 500}); got != want {
+		t.Errorf("pageSize = %+v, want %+v", got, want)
+	}
+}
+
+// Each error code has exactly one name, which generators for all languages read.
+func TestErrorCodeNames(t *testing.T) {
+	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := doc.Components.Schemas["ErrorCode"].Value
+	names, _ := schema.Extensions["x-enum-varnames"].([]any)
+	if len(names) != len(schema.Enum) {
+		t.Fatalf("x-enum-varnames has %d names for %d codes", len(names), len(schema.Enum))
+	}
+	codes := map[any]any{}
+	for i, name := range names {
+		if other, ok := codes[name]; ok {
+			t.Errorf("%v and %v have the same name %v", other, schema.Enum[i], name)
+		}
+		codes[name] = schema.Enum[i]
+		if row := fmt.Sprintf("\n| %v | ", schema.Enum[i]); !strings.Contains(schema.Description, row) {
+			t.Errorf("the description has no row for %v", schema.Enum[i])
+		}
+	}
+	// A code that is added between two others must not rename them.
+	for name, want := range map[string]plantapi.ErrorCode{
+		"CodeMalformedBody": 40001, "CodeIDTaken": 40010, "CodeBadCredentials": 40101, "CodeNoSuchPlant": 40401,
+		"CodePreconditionFailed": 41200, "CodeUnavailable": 50300,
+	} {
+		if codes[name] != float64(want) {
+			t.Errorf("%s is %v, want %d", name, codes[name], want)
+		}
 	}
 }
 

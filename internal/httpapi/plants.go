@@ -11,12 +11,6 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// What a page holds if the caller does not say, and at most.
-const (
-	defaultLimit = 100
-	maxLimit     = 1000
-)
-
 // cacheControl lets nobody keep a plant, and its reader only to ask again.
 const cacheControl = "private, no-cache"
 
@@ -55,9 +49,9 @@ func (s *server) CreatePlants(ctx context.Context, req plantserver.CreatePlantsR
 }
 
 func (s *server) ListPlants(ctx context.Context, req plantserver.ListPlantsRequestObject) (plantserver.ListPlantsResponseObject, error) {
-	page := plant.Page{After: req.Params.After, Tag: req.Params.Tag, Limit: defaultLimit}
+	page := plant.Page{After: req.Params.After, Tag: req.Params.Tag, Limit: s.pageSize.normal}
 	if limit := req.Params.Limit; limit != nil {
-		page.Limit = min(int(*limit), maxLimit)
+		page.Limit = min(int(*limit), s.pageSize.most)
 	}
 	plants, more, err := s.plants.List(ctx, page)
 	if err != nil {
