@@ -1,0 +1,267 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+	"github.com/oasdiff/yaml3"
+
+	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/transfer"
+)
+
+// Every member of a plant comes back as it was sent, whatever way it took. A member
+// that is added to the document and forgotten anywhere on the way fails here.
+func TestEveryMember(t *testing.T) {
+	s := newService(t)
+	writable, readOnly := membersOf(t)
+	sent := map[int64]members{}
+	text := func(id int64, version int) string {
+		var p plantapi.StoredPlant
+		fill(t, reflect.ValueOf(&p).Elem(), version)
+		p.ID = id
+		body, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent[id] = decodeMembers(t, string(body))
+		return string(body)
+	}
+	// check compares the members that a response has with those that were sent.
+	check := func(how string, id int64, got members, names []string) {
+		t.Helper()
+		for _, name := range names {
+			if diff := cmp.Diff(sent[id][name], got[name]); diff != "" {
+				t.Errorf("%s: %s differs (-sent +got):\n%s", how, name, diff)
+			}
+		}
+	}
+	var returned []string // by a create, which does not return the id
+	for _, name := range writable {
+		if name != "id" {
+			returned = append(returned, name)
+		}
+	}
+
+	a := s.post(text(1, 1)).wantStatus(t, http.StatusOK)
+	check("create", 1, decodeMembers(t, a.body), returned)
+
+	a = s.call(http.MethodPost, "/plants:batch", `{"plants":[`+text(2, 1)+`]}`).wantStatus(t, http.StatusOK)
+	var batch struct{ Plants []members }
+	if err := json.Unmarshal([]byte(a.body), &batch); err != nil || len(batch.Plants) != 1 {
+		t.Fatalf("the response to a batch is %s", a.body)
+	}
+	check("batch", 2, batch.Plants[0], returned)
+
+	a = s.call(http.MethodPut, "/plants/3", text(3, 1)).wantStatus(t, http.StatusCreated)
+	check("put of a new plant", 3, decodeMembers(t, a.body), writable)
+	a = s.call(http.MethodPut, "/plants/3", text(3, 2)).wantStatus(t, http.StatusOK)
+	check("put", 3, decodeMembers(t, a.body), writable)
+
+	s.post(text(4, 1)).wantStatus(t, http.StatusOK)
+	a = s.call(http.MethodPatch, "/plants/4", text(4, 2)).wantStatus(t, http.StatusOK)
+	check("patch", 4, decodeMembers(t, a.body), writable)
+
+	wantStored := func(s *service, how string) {
+		t.Helper()
+		var list []members
+		a := s.call(http.MethodGet, "/plants", "").wantStatus(t, http.StatusOK)
+		if err := json.Unmarshal([]byte(a.body), &list); err != nil || len(list) != len(sent) {
+			t.Fatalf("%s: the list is %s", how, a.body)
+		}
+		for i, listed := range list {
+			id := int64(i + 1)
+			got := decodeMembers(t, s.call(http.MethodGet, fmt.Sprintf("/plants/%d", id), "").wantStatus(t, http.StatusOK).body)
+			check(how+", get", id, got, writable)
+			for _, name := range readOnly {
+				if value := got[name]; value == nil || value == "" {
+					t.Errorf("%s, get: %s is %v", how, name, value)
+				}
+			}
+			if diff := cmp.Diff(got, listed); diff != "" {
+				t.Errorf("%s: get and list differ:\n%s", how, diff)
+			}
+		}
+	}
+	wantStored(s, "writes")
+
+	for _, format := range []transfer.Format{transfer.CSV, transfer.NDJSON} {
+		var file bytes.Buffer
+		w := transfer.NewWriter(&file, format)
+		if err := transfer.Download(t.Context(), transferService(t, s), w, func(int) {}); err != nil {
+			t.Fatal(err)
+		}
+		imported := newService(t)
+		upload := transfer.Upload{
+			Service: transferService(t, imported),
+			Stored:  func(int) {},
+			Refuse:  func(bad transfer.RowError) { t.Errorf("%s: %v", format, bad) },
+		}
+		if _, err := upload.Run(t.Context(), transfer.NewReader(&file, format)); err != nil {
+			t.Fatal(err)
+		}
+		wantStored(imported, "export and import of "+string(format))
+	}
+}
+
+func transferService(t *testing.T, s *service) *transfer.Service {
+	t.Helper()
+	service, err := transfer.NewService(s.url, staticToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service
+}
+
+type members = map[string]any
+
+func decodeMembers(t *testing.T, body string) (m members) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(body), &m); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return m
+}
+
+// membersOf returns the members of StoredPlant that clients write, and the others.
+func membersOf(t *testing.T) (writable, readOnly []string) {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, member := range doc.Components.Schemas["StoredPlant"].Value.Properties {
+		if member.Value.ReadOnly {
+			readOnly = append(readOnly, name)
+		} else {
+			writable = append(writable, name)
+		}
+	}
+	return writable, readOnly
+}
+
+// fill makes every field different from its zero value, and from its value in
+// another version.
+func fill(t *testing.T, v reflect.Value, version int) {
+	t.Helper()
+	switch v.Interface().(type) {
+	case time.Time:
+		v.Set(reflect.ValueOf(time.Date(2000+version, 1, 1, 0, 0, 0, 0, time.UTC)))
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(fmt.Sprintf("text %d", version))
+	case reflect.Int32, reflect.Int64:
+		v.SetInt(int64(version))
+	case reflect.Bool:
+		v.SetBool(version%2 == 1)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem(), version)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(t, v.Index(0), version)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(t, v.Field(i), version)
+			if v.Field(i).Kind() == reflect.String { // so that no two members are equal
+				v.Field(i).SetString(v.Type().Field(i).Name + " " + v.Field(i).String())
+			}
+		}
+	default:
+		t.Fatalf("fill does not implement %v", v.Type())
+	}
+}
+
+// Every response has its members in the order of the document.
+func TestMemberOrder(t *testing.T) {
+	var document struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties yaml.Node
+			}
+		}
+	}
+	if err := yaml.Unmarshal(api.Document, &document); err != nil {
+		t.Fatal(err)
+	}
+	s := newService(t)
+	for _, c := range []struct{ method, path, body, schema, within string }{
+		{http.MethodPost, "/plants", `{"id":1,"name":"n","tag":"t"}`, "Plant", ""},
+		{http.MethodPost, "/plants:batch", `{"plants":[{"id":2,"name":"n","tag":"t"}]}`, "Plants", "Plant"},
+		{http.MethodPut, "/plants/3", `{"name":"n","tag":"t"}`, "StoredPlant", ""}, // 201
+		{http.MethodPut, "/plants/3", `{"name":"m","tag":"t"}`, "StoredPlant", ""}, // 200
+		{http.MethodPatch, "/plants/3", `{"name":"o"}`, "StoredPlant", ""},
+		{http.MethodGet, "/plants/3", "", "StoredPlant", ""},
+		{http.MethodGet, "/plants?limit=1", "", "", "StoredPlant"},
+		{http.MethodGet, "/plants/4", "", "Error", ""},
+		{http.MethodPost, "/plants", `{}`, "Error", "ErrorDetail"},
+	} {
+		body := s.call(c.method, c.path, c.body).body
+		objects := namesIn(t, body)
+		for _, schema := range []string{c.schema, c.within} {
+			if schema == "" {
+				continue
+			}
+			var order []string
+			for i := 0; i < len(document.Components.Schemas[schema].Properties.Content); i += 2 {
+				order = append(order, document.Components.Schemas[schema].Properties.Content[i].Value)
+			}
+			depth := 0
+			if schema == c.within {
+				depth = 1
+			}
+			rest := order
+			for _, name := range objects[depth] {
+				i := slices.Index(rest, name)
+				if i < 0 {
+					t.Errorf("%s %s: the members of %s are %v, want the order %v", c.method, c.path, schema, objects[depth], order)
+					break
+				}
+				rest = rest[i+1:]
+			}
+			if len(objects[depth]) == 0 {
+				t.Errorf("%s %s: the response has no %s: %s", c.method, c.path, schema, body)
+			}
+		}
+	}
+}
+
+// namesIn returns the names of the members of the first object of a text, and of
+// the first object that is in an array.
+func namesIn(t *testing.T, text string) (names [2][]string) {
+	t.Helper()
+	tokens := jsontext.NewDecoder(strings.NewReader(text))
+	arrays, done := 0, [2]bool{}
+	for {
+		token, err := tokens.ReadToken()
+		if err != nil {
+			return names
+		}
+		switch kind := token.Kind(); kind {
+		case '[':
+			arrays++
+		case ']':
+			arrays--
+		case '}':
+			done[min(arrays, 1)] = true
+		case '"':
+			parent, length := tokens.StackIndex(tokens.StackDepth())
+			if parent == '{' && length%2 == 1 && !done[min(arrays, 1)] {
+				names[min(arrays, 1)] = append(names[min(arrays, 1)], token.String())
+			}
+		}
+	}
+}
