@@ -16,10 +16,10 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// BenchmarkBulk imports and exports a million plants as a user would, with two
-// programs and HTTP between them, and compares with what the file could take at
-// most: the same rows in the same order into the same table with the same
-// index, a thousand in each transaction, by one prepared statement.
+// BenchmarkBulk imports and exports a million plants with the commands and a
+// running service. It compares the import with the upper limit of a SQLite
+// file: the same rows in the same order, inserted into the same table with the
+// same index by one prepared statement, a thousand in each transaction.
 func BenchmarkBulk(b *testing.B) {
 	const plants = 1_000_000
 	dir := b.TempDir()

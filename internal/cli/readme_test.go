@@ -23,8 +23,9 @@ func readme(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestReadmeCurlCommands sends what the curl lines of the documentation send, and compares
-// the responses with those on the page; … stands for anything.
+// TestReadmeCurlCommands sends the requests of the curl commands in the
+// documentation, and compares the responses with those on the page, where …
+// matches any text.
 func TestReadmeCurlCommands(t *testing.T) {
 	t.Parallel()
 	for name, least := range map[string]int{"README.md": 3, "api/README.md": 12} {
@@ -44,7 +45,7 @@ func TestReadmeCurlCommands(t *testing.T) {
 	}
 }
 
-// curls are the curl lines of a page, and those that keep an ETag.
+// curls returns the curl commands of a page, and the commands that keep an ETag.
 func curls(t *testing.T, name string) []command {
 	t.Helper()
 	return slices.DeleteFunc(commands(readme(t, name)), func(c command) bool {
@@ -52,8 +53,8 @@ func curls(t *testing.T, name string) []command {
 	})
 }
 
-// TestOperatorManualCommands runs the commands of the operator's manual, in order and in one
-// folder, beside the service that one of them starts.
+// TestOperatorManualCommands runs the commands of the operator's manual in
+// order, in one folder, while the service runs that one of them starts.
 func TestOperatorManualCommands(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
@@ -86,7 +87,7 @@ func TestOperatorManualCommands(t *testing.T) {
 			if err := cmd.Run(); err != nil {
 				t.Fatalf("%s\nends with %v: %s", c.line, err, &stderr)
 			}
-			// export says on stderr what it did, because stdout may be the file.
+			// export prints its result on stderr, because stdout may be the file.
 			if got := strings.TrimSpace(stdout.String()); !like(c.output, got) && !like(c.output, strings.TrimSpace(stderr.String())) {
 				t.Errorf("%s\nprints %s%s\nthe page says %s", c.line, got, &stderr, c.output)
 			}
@@ -102,8 +103,8 @@ func TestOperatorManualCommands(t *testing.T) {
 	}
 }
 
-// TestReadmeLinks follows every link within the repository, and looks for every
-// make target that the documentation names.
+// TestReadmeLinks checks every link within the repository, and every make
+// target that the documentation names.
 func TestReadmeLinks(t *testing.T) {
 	t.Parallel()
 	makefile := readme(t, "Makefile")
@@ -127,7 +128,7 @@ func TestReadmeLinks(t *testing.T) {
 				page = readme(t, filepath.Join(filepath.Dir(name), target))
 			}
 			if !slices.Contains(anchors(page), anchor) {
-				t.Errorf("%s links to %s, and there is no such heading", name, m[1])
+				t.Errorf("%s links to %s, a heading that does not exist", name, m[1])
 			}
 		}
 		for _, m := range regexp.MustCompile("(?m)(?:`|^    |^\\$ )make ([a-z][a-z-]+)").FindAllStringSubmatch(text, -1) {
@@ -138,7 +139,7 @@ func TestReadmeLinks(t *testing.T) {
 	}
 }
 
-// anchors returns what the headings of a page are called in a link.
+// anchors returns the anchors of the headings of a page.
 func anchors(page string) (all []string) {
 	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
 		name := strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")
@@ -147,7 +148,8 @@ func anchors(page string) (all []string) {
 	return all
 }
 
-// typeCommands sends what curl would, to a service of its own, and compares.
+// typeCommands sends the requests of curl commands to a service and compares the
+// responses.
 func typeCommands(t *testing.T, all []command, r *running, client *http.Client, proto string) {
 	t.Helper()
 	vars := map[string]string{"TOKEN": r.token}
@@ -177,11 +179,11 @@ func typeCommands(t *testing.T, all []command, r *running, client *http.Client, 
 	}
 }
 
-// command is a line of a shell and what it prints.
+// command is a command line and its output.
 type command struct{ line, output string }
 
-// commands finds the lines behind a $ in the console blocks of a page, and what
-// follows each of them.
+// commands returns the lines behind a $ in the console blocks of a page, each
+// with the output that follows it.
 func commands(page string) (all []command) {
 	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
 		for _, text := range strings.Split("\n"+block[1], "\n$ ")[1:] {
@@ -193,8 +195,8 @@ func commands(page string) (all []command) {
 	return all
 }
 
-// split splits a line as a shell does, as far as README goes: single quotes,
-// and double quotes with $NAME in them.
+// split splits a line like a shell, as far as the documentation needs it:
+// single quotes, and double quotes with $NAME in them.
 func split(t *testing.T, line string, vars map[string]string) (words []string) {
 	t.Helper()
 	variable := regexp.MustCompile(`\$[A-Z]+`)
@@ -220,7 +222,7 @@ func split(t *testing.T, line string, vars map[string]string) (words []string) {
 	return words
 }
 
-// parseCurl makes the request that curl would send to the service at url.
+// parseCurl returns the request that curl would send to the service at url.
 func parseCurl(words []string, url string) (*http.Request, error) {
 	method, target, body := "", "", ""
 	header := http.Header{}
@@ -256,14 +258,14 @@ func parseCurl(words []string, url string) (*http.Request, error) {
 	return req, err
 }
 
-// compare fails unless the answer is the one that README prints: its status
-// line, the headers that it shows, and its body if it shows one.
+// compare fails the test unless the response is the one on the page: the status
+// line, the headers that the page has, and the body if it has one.
 func compare(t *testing.T, c command, resp *http.Response, body string) {
 	t.Helper()
 	head, wantBody, _ := strings.Cut(c.output, "\n\n")
 	lines := strings.Split(head, "\n")
 	if got := resp.Proto + " " + resp.Status; got != lines[0] {
-		t.Errorf("%s\nanswered %s, the page says %s\n%s", c.line, got, lines[0], body)
+		t.Errorf("%s\nthe status is %s, the page says %s\n%s", c.line, got, lines[0], body)
 	}
 	for _, line := range lines[1:] {
 		name, want, _ := strings.Cut(line, ": ")
@@ -272,11 +274,11 @@ func compare(t *testing.T, c command, resp *http.Response, body string) {
 		}
 	}
 	if !like(wantBody, strings.TrimSpace(body)) {
-		t.Errorf("%s\nanswered %s\nthe page says %s", c.line, body, wantBody)
+		t.Errorf("%s\nthe body is %s\nthe page says %s", c.line, body, wantBody)
 	}
 }
 
-// like compares two texts; … in the first stands for anything.
+// like compares two texts; … in the first matches any text.
 func like(want, got string) bool {
 	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".+")
 	return regexp.MustCompile("^(?s:" + pattern + ")$").MatchString(got)

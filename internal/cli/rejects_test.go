@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Refused rows are told, and written, in the order of the file, whatever the
-// order of the responses.
+// Refused rows are reported and written in the order of the file, also if the
+// responses come in another order.
 func TestRejectsAreInOrder(t *testing.T) {
 	r := launchServe(t)
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func TestRejectsAreInOrder(t *testing.T) {
 	var requests, ended atomic.Int64
 	later := make(chan struct{})
 	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
-		if requests.Add(1) == 1 { // its batch ends after others
+		if requests.Add(1) == 1 { // delay the first batch
 			select {
 			case <-later:
 			case <-time.After(20 * time.Second):

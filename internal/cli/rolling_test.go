@@ -25,7 +25,7 @@ import (
 )
 
 // Two servers on one store, behind a proxy, are restarted one after the other,
-// and no client of the proxy sees it.
+// and every request to the proxy succeeds.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { testRollingRestart(t, filepath.Join(t.TempDir(), "plants.db")) })
@@ -55,7 +55,7 @@ func testRollingRestart(t *testing.T, store string) {
 		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.URL.Scheme = "http" },
 		Transport: balancer,
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			t.Errorf("the proxy got no answer: %v", err)
+			t.Errorf("the proxy got no response: %v", err)
 			w.WriteHeader(http.StatusBadGateway)
 		},
 	})
@@ -80,7 +80,7 @@ func testRollingRestart(t *testing.T, store string) {
 				resp, err = client.CreatePlantWithResponse(ctx, plantapi.NewPlant{ID: id, Name: plantName(id)})
 				cancel()
 				if err == nil && resp.JSON200 == nil {
-					err = fmt.Errorf("answered %s: %s", resp.Status(), resp.Body)
+					err = fmt.Errorf("the response is %s: %s", resp.Status(), resp.Body)
 				}
 				created[n].Add(1)
 				time.Sleep(rand.N(time.Duration(n+1) * time.Millisecond)) // some connections are idle for a while
@@ -112,8 +112,8 @@ func testRollingRestart(t *testing.T, store string) {
 	t.Logf("%d creates while servers were restarted", sum)
 }
 
-// balancer sends each request to the next of two servers, and to the other one
-// if it cannot connect: nothing was sent then. It never sends a request twice.
+// balancer sends the requests to two servers in turn. If it cannot connect to
+// one, it uses the other. It never sends a request twice.
 type balancer struct {
 	addrs [2]atomic.Value // string
 	next  atomic.Uint32

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net/http"
@@ -23,15 +22,15 @@ import (
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
-// firstOnPostgres is the first commit whose program keeps plants in PostgreSQL.
-// It stands for the release before until there is one. A migration before that
-// moves it on, to a program that starts on a newer schema.
+// firstOnPostgres is the first commit with a PostgreSQL store. It takes the
+// place of the previous release until there is one. If a migration comes first,
+// this must become a commit whose program starts on a newer schema.
 const firstOnPostgres = "4250a8c"
 
-// Servers of the release before are replaced one by one by ones of this program
-// while callers go on: at every moment old and new are one service, and each
-// goes on from what the other has written. One of the old is started again on
-// what the new has made of the schema.
+// Servers of the previous release are replaced by servers of this program, one
+// by one, while clients send requests. Old and new servers are one service at
+// every moment and read each other's writes. An old server is started again on
+// the new schema.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
@@ -47,19 +46,19 @@ func TestRollingUpgrade(t *testing.T) {
 	oldOne := r.add(t, before, dsn, http.DefaultClient)
 	oldTwo := r.add(t, before, dsn, http.DefaultClient)
 
-	var callers sync.WaitGroup
+	var clients sync.WaitGroup
 	var stop atomic.Bool
 	all := make([]map[int64]*plantapi.StoredPlant, 4)
 	for i := range all {
 		all[i] = map[int64]*plantapi.StoredPlant{}
-		callers.Go(func() {
-			c := caller{t: t, rotation: r, base: int64(i) * 1000, plants: all[i]}
+		clients.Go(func() {
+			c := upgradeClient{t: t, rotation: r, base: int64(i) * 1000, plants: all[i]}
 			for !stop.Load() && !t.Failed() {
 				c.step()
 			}
 		})
 	}
-	defer callers.Wait()
+	defer clients.Wait()
 	defer stop.Store(true)
 
 	r.wait(t)
@@ -76,7 +75,7 @@ func TestRollingUpgrade(t *testing.T) {
 	r.remove(t, oldOne)
 	r.wait(t)
 	stop.Store(true)
-	callers.Wait()
+	clients.Wait()
 
 	want := map[int64]*plantapi.StoredPlant{}
 	for _, plants := range all {
@@ -95,12 +94,12 @@ func TestRollingUpgrade(t *testing.T) {
 		delete(want, got.ID)
 	}
 	if len(want) > 0 {
-		t.Errorf("of the plants that callers were told of are missing: %v", slices.Sorted(maps.Keys(want)))
+		t.Errorf("acknowledged plants are missing: %v", slices.Sorted(maps.Keys(want)))
 	}
 	t.Logf("figures: %d calls during an upgrade from %s", r.calls.Load(), releaseBefore(t))
 }
 
-// releaseBefore names the release that servers are upgraded from.
+// releaseBefore returns the tag or commit of the previous release.
 func releaseBefore(t *testing.T) string {
 	t.Helper()
 	// A tag on HEAD itself is this release.
@@ -110,7 +109,7 @@ func releaseBefore(t *testing.T) string {
 	return firstOnPostgres
 }
 
-// buildReleaseBefore builds the program of the release before and returns its
+// buildReleaseBefore builds the program of the previous release and returns its
 // path.
 func buildReleaseBefore(t *testing.T) string {
 	t.Helper()
@@ -142,7 +141,7 @@ type member struct {
 
 // rotation is a load balancer that takes a server out before it is stopped.
 type rotation struct {
-	mu      sync.RWMutex // held by calls, and by changes of members
+	mu      sync.RWMutex // read-locked during a call, locked to change the members
 	members []*member
 	calls   atomic.Int64
 }
@@ -166,7 +165,7 @@ func (r *rotation) add(t *testing.T, program, dsn string, web *http.Client) *mem
 	return m
 }
 
-// remove stops a server once it has answered what it was asked.
+// remove takes a server out of the rotation and stops it.
 func (r *rotation) remove(t *testing.T, m *member) {
 	t.Helper()
 	r.mu.Lock()
@@ -186,7 +185,7 @@ func (r *rotation) killAll() {
 	}
 }
 
-// call calls any of the servers.
+// call calls fn with the client of any server.
 func (r *rotation) call(fn func(*plantclient.ClientWithResponses)) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -194,7 +193,7 @@ func (r *rotation) call(fn func(*plantclient.ClientWithResponses)) {
 	r.calls.Add(1)
 }
 
-// wait returns after some hundred calls more.
+// wait returns after 300 more calls.
 func (r *rotation) wait(t *testing.T) {
 	t.Helper()
 	for before := r.calls.Load(); r.calls.Load() < before+300; time.Sleep(time.Millisecond) {
@@ -211,143 +210,19 @@ func bearer(token string) plantclient.ClientOption {
 	})
 }
 
-// caller makes and changes some plants that nobody else touches, each time on
-// any server, and holds every answer against what it was told before.
-type caller struct {
-	t        *testing.T
-	rotation *rotation
-	base     int64
-	plants   map[int64]*plantapi.StoredPlant // nil: deleted
-	steps    int
-}
-
-func (c *caller) step() {
-	c.steps++
-	id := c.base + rand.Int64N(20)
-	p := c.plants[id]
-	if p == nil {
-		c.race(id)
-		return
-	}
-	mustEqual(c.t, c.get(id), p)
-	switch rand.IntN(3) {
-	case 0:
-		c.put(p)
-	case 1:
-		c.patch(p)
-	case 2:
-		c.delete(p)
-	}
-}
-
-// race creates a plant twice at once: one of the two is stored.
-func (c *caller) race(id int64) {
-	var codes [2]int
-	var wg sync.WaitGroup
-	for i := range codes {
-		wg.Go(func() {
-			body := plantapi.NewPlant{ID: id, Name: fmt.Sprintf("\x00 %d of step %d", i, c.steps), Tag: new("")}
-			c.rotation.call(func(client *plantclient.ClientWithResponses) {
-				resp, err := client.CreatePlantWithResponse(c.t.Context(), body)
-				if err != nil {
-					c.t.Error(err)
-					return
-				}
-				codes[i] = resp.StatusCode()
-			})
-		})
-	}
-	wg.Wait()
-	winner := slices.Index(codes[:], http.StatusOK)
-	if winner < 0 || codes[1-winner] != http.StatusBadRequest {
-		c.t.Errorf("of two creates of plant %d one should be taken, the answers are %v", id, codes)
-		return
-	}
-	stored := c.get(id)
-	if want := fmt.Sprintf("\x00 %d of step %d", winner, c.steps); stored != nil && (stored.Name != want || stored.Tag == nil) {
-		c.t.Errorf("plant %d was created as %q, and is %+v", id, want, stored)
-	}
-	c.plants[id] = stored
-}
-
-func (c *caller) get(id int64) (stored *plantapi.StoredPlant) {
-	c.rotation.call(func(client *plantclient.ClientWithResponses) {
-		resp, err := client.GetPlantWithResponse(c.t.Context(), id, nil)
-		if err != nil {
-			c.t.Error(err)
-			return
-		}
-		if resp.JSON200 == nil {
-			c.t.Errorf("GET /plants/%d = %s: %s", id, resp.Status(), resp.Body)
-			return
-		}
-		stored = resp.JSON200
-	})
-	return stored
-}
-
-func (c *caller) put(p *plantapi.StoredPlant) {
-	c.rotation.call(func(client *plantclient.ClientWithResponses) {
-		body := plantapi.Plant{Name: fmt.Sprint("put in step ", c.steps)}
-		resp, err := client.PutPlantWithResponse(c.t.Context(), p.ID, &plantapi.PutPlantParams{IfMatch: quoted(p)}, body)
-		if err != nil {
-			c.t.Error(err)
-			return
-		}
-		if resp.JSON200 == nil || resp.JSON200.Name != body.Name || resp.JSON200.Tag != nil {
-			c.t.Errorf("PUT /plants/%d = %s: %s", p.ID, resp.Status(), resp.Body)
-			return
-		}
-		c.plants[p.ID] = resp.JSON200
-	})
-}
-
-func (c *caller) patch(p *plantapi.StoredPlant) {
-	c.rotation.call(func(client *plantclient.ClientWithResponses) {
-		var change plantapi.PlantPatch
-		change.Tag.Set(fmt.Sprint("patched in step ", c.steps))
-		resp, err := client.PatchPlantWithApplicationMergePatchPlusJSONBodyWithResponse(c.t.Context(), p.ID,
-			&plantapi.PatchPlantParams{IfMatch: quoted(p)}, change)
-		if err != nil {
-			c.t.Error(err)
-			return
-		}
-		if resp.JSON200 == nil || resp.JSON200.Name != p.Name {
-			c.t.Errorf("PATCH /plants/%d = %s: %s", p.ID, resp.Status(), resp.Body)
-			return
-		}
-		c.plants[p.ID] = resp.JSON200
-	})
-}
-
-func (c *caller) delete(p *plantapi.StoredPlant) {
-	c.rotation.call(func(client *plantclient.ClientWithResponses) {
-		resp, err := client.DeletePlantWithResponse(c.t.Context(), p.ID, &plantapi.DeletePlantParams{IfMatch: quoted(p)})
-		if err != nil {
-			c.t.Error(err)
-			return
-		}
-		if resp.StatusCode() != http.StatusNoContent {
-			c.t.Errorf("DELETE /plants/%d = %s: %s", p.ID, resp.Status(), resp.Body)
-			return
-		}
-		c.plants[p.ID] = nil
-	})
-}
-
 func quoted(p *plantapi.StoredPlant) *string { return new(`"` + p.ETag + `"`) }
 
 func mustEqual(t *testing.T, got, want *plantapi.StoredPlant) {
 	t.Helper()
 	if got == nil || want == nil {
 		if got != want {
-			t.Errorf("a server has %+v, callers were told %+v", got, want)
+			t.Errorf("a server has %+v, the last response was %+v", got, want)
 		}
 		return
 	}
 	if got.Name != want.Name || (got.Tag == nil) != (want.Tag == nil) || got.Tag != nil && *got.Tag != *want.Tag ||
 		got.ETag != want.ETag || !got.CreatedAt.Equal(want.CreatedAt) || !got.UpdatedAt.Equal(want.UpdatedAt) {
-		t.Errorf("a server has %+v, callers were told %+v", got, want)
+		t.Errorf("a server has %+v, the last response was %+v", got, want)
 	}
 }
 
@@ -362,7 +237,7 @@ func createToken(t *testing.T, program, dsn string) (text string) {
 	return strings.TrimSpace(string(out))
 }
 
-// tokenOnBoth ends a token of the program before with this one.
+// tokenOnBoth revokes a token of the old program with the new one.
 func tokenOnBoth(t *testing.T, current, dsn, text string, servers ...*member) {
 	t.Helper()
 	status := func(m *member) int {
@@ -377,7 +252,7 @@ func tokenOnBoth(t *testing.T, current, dsn, text string, servers ...*member) {
 	}
 	for _, m := range servers {
 		if got := status(m); got != http.StatusOK {
-			t.Errorf("a server answers %d to a token of the program before", got)
+			t.Errorf("a server responds with %d to a token of the old program", got)
 		}
 	}
 	id := text[4:16] // what follows pst_
@@ -387,7 +262,7 @@ func tokenOnBoth(t *testing.T, current, dsn, text string, servers ...*member) {
 	for _, m := range servers {
 		for ends := time.Now().Add(longEnough); status(m) != http.StatusUnauthorized; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(ends) {
-				t.Fatal("a server goes on taking a token that has been revoked")
+				t.Fatal("a server still accepts a revoked token")
 			}
 		}
 	}
