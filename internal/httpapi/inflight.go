@@ -23,7 +23,7 @@ func newInFlight(most int) *inFlight { return &inFlight{most: int64(most), lists
 
 // enter fails if the limit is reached; otherwise leave must follow.
 func (f *inFlight) enter(ctx context.Context, rec *responseRecorder) (err error) {
-	if rec.operation.answersPage {
+	if rec.operation.returnsList {
 		if rec.list, err = f.lists.enter(ctx); err != nil {
 			return err
 		}

@@ -17,8 +17,8 @@ func TestListOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, op := range ops {
-		if want := op.id == "listPlants"; op.answersPage != want {
-			t.Errorf("%s returns a list: %v, want %v", op.id, op.answersPage, want)
+		if want := op.id == "listPlants"; op.returnsList != want {
+			t.Errorf("%s returns a list: %v, want %v", op.id, op.returnsList, want)
 		}
 	}
 }
@@ -28,7 +28,7 @@ func TestListsWaitInOrder(t *testing.T) {
 		most := 2 * runtime.GOMAXPROCS(0)
 		f, get := newInFlight(most+1), &responseRecorder{operation: &operation{}}
 		var lists []*responseRecorder
-		list := func() *responseRecorder { return &responseRecorder{operation: &operation{answersPage: true}} }
+		list := func() *responseRecorder { return &responseRecorder{operation: &operation{returnsList: true}} }
 		for range most {
 			lists = append(lists, list())
 			if err := f.enter(t.Context(), lists[len(lists)-1]); err != nil {

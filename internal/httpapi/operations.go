@@ -27,7 +27,7 @@ type operation struct {
 	needsQuery     bool                   // and one of them is required
 	ignoresUnknown bool                   // x-unknown-parameters: ignored
 	bodies         map[string]*bodySchema // by media type; empty: takes no body
-	answersPage    bool                   // an array of many plants
+	returnsList    bool                   // an array of many plants
 	pageSize       pageSize               // of such an array
 }
 
@@ -122,7 +122,7 @@ func loadOperation(o *openapi3.Operation, shared openapi3.Parameters) (*operatio
 	}
 	if ok := o.Responses.Status(http.StatusOK); ok != nil && ok.Value.Content[jsonType] != nil {
 		page := ok.Value.Content[jsonType].Schema.Value
-		if op.answersPage = page.Type.Is("array"); op.answersPage {
+		if op.returnsList = page.Type.Is("array"); op.returnsList {
 			var err error
 			if op.pageSize, err = loadPageSize(o, page); err != nil {
 				return nil, err
@@ -149,8 +149,8 @@ func (op *operation) mediaTypes() string {
 	return strings.Join(slices.Sorted(maps.Keys(op.bodies)), " or ")
 }
 
-// methods lists every method that some operation answers, sorted. HEAD is
-// answered wherever GET is.
+// methods returns the methods of all operations, sorted. HEAD is one of them if GET
+// is.
 func (ops operations) methods() []string {
 	set := map[string]bool{}
 	for r := range ops {

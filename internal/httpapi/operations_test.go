@@ -100,7 +100,7 @@ func TestErrorCodeNames(t *testing.T) {
 
 // An operation that ignores unknown parameters is still held to those that it
 // has.
-func TestIgnoringUnknownKeepsTheKnown(t *testing.T) {
+func TestUnknownParametersCanBeIgnored(t *testing.T) {
 	const mark = "      x-unknown-parameters: ignored\n"
 	document := bytes.Replace(api.Document, []byte(mark), []byte(mark+`      parameters:
         - {name: dry, in: query, description: d, schema: {type: integer, format: int32}}

@@ -166,7 +166,7 @@ func (p parameter) visit(value any) []plantapi.ErrorDetail {
 	return details
 }
 
-// maxQuoted is how much of a caller's own text an answer repeats.
+// maxQuoted is how much text of a client a response repeats.
 const maxQuoted = 64
 
 func (p parameter) fault(message string) plantapi.ErrorDetail {

@@ -27,7 +27,7 @@ func (s *server) CreatePlant(ctx context.Context, req plantserver.CreatePlantReq
 
 func (s *server) CreatePlants(ctx context.Context, req plantserver.CreatePlantsRequestObject) (plantserver.CreatePlantsResponseObject, error) {
 	plants := make([]plant.Plant, len(req.Body.Plants))
-	answer := plantserver.CreatePlants200JSONResponse{Plants: make([]plantapi.Plant, len(plants))}
+	response := plantserver.CreatePlants200JSONResponse{Plants: make([]plantapi.Plant, len(plants))}
 	seen := make(map[int64]bool, len(plants))
 	for i, p := range req.Body.Plants {
 		if seen[p.ID] {
@@ -35,7 +35,7 @@ func (s *server) CreatePlants(ctx context.Context, req plantserver.CreatePlantsR
 		}
 		seen[p.ID] = true
 		plants[i] = fromNewPlant(p)
-		answer.Plants[i] = toPlant(plants[i])
+		response.Plants[i] = toPlant(plants[i])
 	}
 	created, err := s.plants.CreateAll(ctx, plants)
 	if taken, ok := errors.AsType[plant.ExistsError](err); ok {
@@ -44,8 +44,8 @@ func (s *server) CreatePlants(ctx context.Context, req plantserver.CreatePlantsR
 	if err != nil {
 		return nil, err
 	}
-	answer.Created = int32(created)
-	return answer, nil
+	response.Created = int32(created)
+	return response, nil
 }
 
 func (s *server) ListPlants(ctx context.Context, req plantserver.ListPlantsRequestObject) (plantserver.ListPlantsResponseObject, error) {
@@ -57,17 +57,17 @@ func (s *server) ListPlants(ctx context.Context, req plantserver.ListPlantsReque
 	if err != nil {
 		return nil, err
 	}
-	answer := plantserver.ListPlants200JSONResponse{
+	response := plantserver.ListPlants200JSONResponse{
 		Body:    make([]plantapi.StoredPlant, len(plants)), // never nil, which would be null
 		Headers: plantserver.ListPlants200ResponseHeaders{CacheControl: cacheControl},
 	}
 	for i, p := range plants {
-		answer.Body[i] = toStoredPlant(p)
+		response.Body[i] = toStoredPlant(p)
 	}
 	if more {
-		answer.Headers.Link = new(s.nextPage(req.Params, plants[len(plants)-1].ID))
+		response.Headers.Link = new(s.nextPage(req.Params, plants[len(plants)-1].ID))
 	}
-	return answer, nil
+	return response, nil
 }
 
 func (s *server) GetPlant(ctx context.Context, req plantserver.GetPlantRequestObject) (plantserver.GetPlantResponseObject, error) {

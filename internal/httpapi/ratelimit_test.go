@@ -124,7 +124,7 @@ func TestLimitsAllocateNothing(t *testing.T) {
 	rates, capacity, failures := newLimiters[string](Rate{Limit: 1 << 20, Per: time.Hour}, 0), newInFlight(1), newFailedAuthLimiters(Rate{Limit: 1 << 20, Per: time.Hour})
 	r := httptest.NewRequest(http.MethodGet, "/plants", nil)
 	r.RemoteAddr = "[2001:db8::1]:4711"
-	h, ctx, list := http.Header{}, t.Context(), &responseRecorder{operation: &operation{answersPage: true}}
+	h, ctx, list := http.Header{}, t.Context(), &responseRecorder{operation: &operation{returnsList: true}}
 	for what, f := range map[string]func(){
 		"the rate limit":        func() { rates.allow("mGdgoH14hxFz") },
 		"the cap":               func() { _ = capacity.enter(ctx, list); capacity.leave(list) },

@@ -33,7 +33,7 @@ func loadBodySchema(schema *openapi3.Schema) *bodySchema {
 }
 
 // violations holds a decoded body against its schema and returns every fault,
-// or as many as an answer may hold. The value is not changed. Exact says that
+// or as many as a response may have. The value is not changed. Exact says that
 // every number in it is an int64.
 func (s *bodySchema) violations(value any, exact bool) []plantapi.ErrorDetail {
 	fits := s.VisitJSON(value, s.options...) == nil

@@ -91,7 +91,7 @@ func (v validator) check(w http.ResponseWriter, r *http.Request, op *operation) 
 	if err := checkParameters(r, op); err != nil {
 		return err
 	}
-	if op.answersPage && !nextPageFits(r) {
+	if op.returnsList && !nextPageFits(r) {
 		return errLongTag
 	}
 	if len(op.bodies) == 0 {
