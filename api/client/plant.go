@@ -1,6 +1,8 @@
 package client
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -64,21 +66,21 @@ type Patch struct {
 	RemoveTag bool    // the plant has no tag afterwards; Tag must be nil
 }
 
-func (p Patch) body() (body plantapi.PlantPatch, err error) {
-	body.Name = p.Name
+func (p Patch) encode() ([]byte, error) {
+	body := plantapi.PlantPatch{Name: p.Name}
 	switch {
 	case p.Tag != nil && p.RemoveTag:
-		return body, errors.New("a patch cannot both set and remove the tag")
+		return nil, errors.New("a patch cannot both set and remove the tag")
 	case p.Tag != nil:
 		body.Tag = nullable.NewNullableWithValue(*p.Tag)
 	case p.RemoveTag:
 		body.Tag = nullable.NewNullNullable[string]()
 	}
-	return body, checkText(p.Name, p.Tag)
+	return encode(body, p.Name, p.Tag)
 }
 
-func (p Plant) newPlant() (plantapi.NewPlant, error) {
-	return plantapi.NewPlant{ID: p.ID, Name: p.Name, Tag: p.Tag}, checkText(&p.Name, p.Tag)
+func (p Plant) newPlant() plantapi.NewPlant {
+	return plantapi.NewPlant{ID: p.ID, Name: p.Name, Tag: p.Tag}
 }
 
 // checkText refuses what JSON cannot carry: encoding/json would replace it, and
@@ -91,6 +93,20 @@ func checkText(name, tag *string) error {
 		return errors.New("the tag is not valid UTF-8")
 	}
 	return nil
+}
+
+// encode writes the body of a request, with the name and the tag in it. Unlike
+// [json.Marshal] it does not escape <, > and &, which would make some bodies six
+// times as long, and so larger than the service allows.
+func encode(body any, name, tag *string) ([]byte, error) {
+	if err := checkText(name, tag); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(body)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // stored makes a Plant of a response.

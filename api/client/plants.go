@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -14,7 +15,7 @@ import (
 // plant, and it is safe to repeat.
 func (c *Client) Create(ctx context.Context, p Plant) error {
 	op := fmt.Sprintf("create plant %d", p.ID)
-	body, err := p.newPlant()
+	body, err := encode(p.newPlant(), &p.Name, p.Tag)
 	if err != nil {
 		return fmt.Errorf("plantstore: %s: %w", op, err)
 	}
@@ -22,7 +23,7 @@ func (c *Client) Create(ctx context.Context, p Plant) error {
 	_, _, err = c.do(ctx, request{
 		op: op, change: true, safe: true, accept: []int{http.StatusOK},
 		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
-			return c.api.CreatePlant(ctx, body, edit...)
+			return c.api.CreatePlantWithBody(ctx, "application/json", bytes.NewReader(body), edit...)
 		},
 		into: &created, valid: func() bool { return created.Name != nil },
 	})
@@ -35,11 +36,16 @@ func (c *Client) Create(ctx context.Context, p Plant) error {
 // after a lost response.
 func (c *Client) CreateAll(ctx context.Context, plants []Plant) (created int, err error) {
 	op := fmt.Sprintf("create %d plants", len(plants))
-	body := plantapi.NewPlants{Plants: make([]plantapi.NewPlant, len(plants))}
+	all := plantapi.NewPlants{Plants: make([]plantapi.NewPlant, len(plants))}
 	for i, p := range plants {
-		if body.Plants[i], err = p.newPlant(); err != nil {
+		if err := checkText(&p.Name, p.Tag); err != nil {
 			return 0, fmt.Errorf("plantstore: %s: plant %d: %w", op, p.ID, err)
 		}
+		all.Plants[i] = p.newPlant()
+	}
+	body, err := encode(all, nil, nil)
+	if err != nil {
+		return 0, fmt.Errorf("plantstore: %s: %w", op, err)
 	}
 	var batch struct {
 		Plants  []struct{}
@@ -48,7 +54,7 @@ func (c *Client) CreateAll(ctx context.Context, plants []Plant) (created int, er
 	_, _, err = c.do(ctx, request{
 		op: op, change: true, safe: true, accept: []int{http.StatusOK},
 		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
-			return c.api.CreatePlants(ctx, body, edit...)
+			return c.api.CreatePlantsWithBody(ctx, "application/json", bytes.NewReader(body), edit...)
 		},
 		into: &batch, valid: func() bool { return len(batch.Plants) == len(plants) },
 	})
@@ -73,15 +79,15 @@ func (c *Client) Get(ctx context.Context, id int64, conditions ...Condition) (Pl
 // as a new one. It is not repeated if it may have been carried out: see
 // [ErrOutcomeUnknown].
 func (c *Client) Put(ctx context.Context, p Plant, conditions ...Condition) (Plant, error) {
-	op := fmt.Sprintf("put plant %d", p.ID)
-	body, err := p.newPlant()
+	id, op := p.ID, fmt.Sprintf("put plant %d", p.ID)
+	body, err := encode(plantapi.Plant{Name: p.Name, Tag: p.Tag}, &p.Name, p.Tag)
 	if err != nil {
 		return Plant{}, fmt.Errorf("plantstore: %s: %w", op, err)
 	}
 	p, _, err = c.one(ctx, request{
 		op: op, change: true, accept: []int{http.StatusOK, http.StatusCreated},
 		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
-			return c.api.PutPlant(ctx, body.ID, nil, plantapi.Plant{Name: body.Name, Tag: body.Tag}, edit...)
+			return c.api.PutPlantWithBody(ctx, id, nil, "application/json", bytes.NewReader(body), edit...)
 		},
 	}, conditions, "If-Match", "If-None-Match")
 	return p, err
@@ -92,14 +98,14 @@ func (c *Client) Put(ctx context.Context, p Plant, conditions ...Condition) (Pla
 // [ErrOutcomeUnknown].
 func (c *Client) Patch(ctx context.Context, id int64, patch Patch, conditions ...Condition) (Plant, error) {
 	op := fmt.Sprintf("patch plant %d", id)
-	body, err := patch.body()
+	body, err := patch.encode()
 	if err != nil {
 		return Plant{}, fmt.Errorf("plantstore: %s: %w", op, err)
 	}
 	p, _, err := c.one(ctx, request{
 		op: op, change: true, accept: []int{http.StatusOK},
 		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
-			return c.api.PatchPlantWithApplicationMergePatchPlusJSONBody(ctx, id, nil, body, edit...)
+			return c.api.PatchPlantWithBody(ctx, id, nil, "application/merge-patch+json", bytes.NewReader(body), edit...)
 		},
 	}, conditions, "If-Match")
 	return p, err
