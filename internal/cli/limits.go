@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/server"
 )
 
 // limitFlags are the flags of serve that limit what clients may do.
@@ -43,30 +44,24 @@ func limitFlags() []cli.Flag {
 	}
 }
 
-// limits are what limitFlags say.
-type limits struct {
-	rate, failedAuth httpapi.Rate
-	inFlight         int
-	origins          []string
-}
-
-func limitsOf(cmd *cli.Command) (l limits, err error) {
-	if l.rate, err = parseRate(cmd.String("rate-limit")); err != nil {
-		return l, fmt.Errorf("--rate-limit: %w", err)
+// setLimits sets the fields of config that limitFlags are for.
+func setLimits(config *server.Config, cmd *cli.Command) (err error) {
+	if config.RateLimit, err = parseRate(cmd.String("rate-limit")); err != nil {
+		return fmt.Errorf("--rate-limit: %w", err)
 	}
-	if l.failedAuth, err = parseRate(cmd.String("failed-auth-limit")); err != nil {
-		return l, fmt.Errorf("--failed-auth-limit: %w", err)
+	if config.FailedAuthLimit, err = parseRate(cmd.String("failed-auth-limit")); err != nil {
+		return fmt.Errorf("--failed-auth-limit: %w", err)
 	}
-	if l.inFlight = cmd.Int("max-in-flight"); l.inFlight < 1 {
-		return l, fmt.Errorf("--max-in-flight: must be at least 1, got %d", l.inFlight)
+	if config.MaxInFlight = cmd.Int("max-in-flight"); config.MaxInFlight < 1 {
+		return fmt.Errorf("--max-in-flight: must be at least 1, got %d", config.MaxInFlight)
 	}
-	for _, origin := range cmd.StringSlice("cors-origin") {
+	config.CORSOrigins = cmd.StringSlice("cors-origin")
+	for _, origin := range config.CORSOrigins {
 		if err := checkOrigin(origin); err != nil {
-			return l, fmt.Errorf("--cors-origin: %w", err)
+			return fmt.Errorf("--cors-origin: %w", err)
 		}
-		l.origins = append(l.origins, origin)
 	}
-	return l, nil
+	return nil
 }
 
 // parseRate parses a rate: 100 and 100/s are both a hundred per second, off and

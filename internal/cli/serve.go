@@ -63,34 +63,30 @@ func serveCommand(sys system) *cli.Command {
 			if err != nil {
 				return fmt.Errorf("--max-body: %w", err)
 			}
-			limits, err := limitsOf(cmd)
-			if err != nil {
-				return err
-			}
 			baseURL, err := parseBaseURL(cmd.String("base-url"))
 			if err != nil {
 				return err
 			}
 			build := thisBuild(sys)
-			return server.Run(ctx, sys.stdout, newLog(sys.stderr), server.Config{
-				Addr:            cmd.String("addr"),
-				AdminAddr:       adminAddr(cmd),
-				Store:           cmd.String("store"),
-				Token:           sys.getenv("PLANTSTORE_TOKEN"),
-				BaseURL:         baseURL,
-				TLSCert:         cmd.String("tls-cert"),
-				TLSKey:          cmd.String("tls-key"),
-				PrintToken:      cmd.Bool("print-token"),
-				NotifySocket:    sys.getenv("NOTIFY_SOCKET"),
-				MaxBody:         maxBody,
-				MaxInFlight:     limits.inFlight,
-				RateLimit:       limits.rate,
-				FailedAuthLimit: limits.failedAuth,
-				CORSOrigins:     limits.origins,
-				LogAll:          cmd.String("log-requests") == logAll,
-				LogSlow:         cmd.Duration("log-slow"),
-				Build:           server.Build{Version: build.Version, Commit: build.Commit, Go: build.Go},
-			})
+			config := server.Config{
+				Addr:         cmd.String("addr"),
+				AdminAddr:    adminAddr(cmd),
+				Store:        cmd.String("store"),
+				Token:        sys.getenv("PLANTSTORE_TOKEN"),
+				BaseURL:      baseURL,
+				TLSCert:      cmd.String("tls-cert"),
+				TLSKey:       cmd.String("tls-key"),
+				PrintToken:   cmd.Bool("print-token"),
+				NotifySocket: sys.getenv("NOTIFY_SOCKET"),
+				MaxBody:      maxBody,
+				LogAll:       cmd.String("log-requests") == logAll,
+				LogSlow:      cmd.Duration("log-slow"),
+				Build:        server.Build{Version: build.Version, Commit: build.Commit, Go: build.Go},
+			}
+			if err := setLimits(&config, cmd); err != nil {
+				return err
+			}
+			return server.Run(ctx, sys.stdout, newLog(sys.stderr), config)
 		},
 	}
 }
