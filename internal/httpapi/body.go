@@ -19,8 +19,8 @@ const (
 	mergePatchType = "application/merge-patch+json"
 )
 
-// checkBody reads the body of a request, once, decodes it, once, holds it
-// against the schema, and leaves the very value that it checked for bindBody.
+// checkBody reads and decodes the body of a request, validates it against the schema
+// and keeps the validated value for bindBody.
 func (v validator) checkBody(w http.ResponseWriter, r *http.Request, op *operation) error {
 	if err := announced(r); err != nil {
 		return err
@@ -57,8 +57,8 @@ func (b *checkedBody) check(v validator, w http.ResponseWriter, r *http.Request,
 
 var errMissingBody = fail(plantapi.CodeMissingBody, "a request body is required")
 
-// announced fails if there is no body. Without a Content-Length only the body
-// itself can tell, so its first byte is read and put back.
+// announced returns an error if the request has no body. Without a Content-Length it
+// reads the first byte of the body and puts it back.
 func announced(r *http.Request) error {
 	switch {
 	case r.ContentLength == 0:
@@ -80,7 +80,7 @@ func announced(r *http.Request) error {
 	return nil
 }
 
-// bodySchema finds the schema for the media type of a request.
+// bodySchema returns the schema for the media type of a request.
 func (op *operation) bodySchema(h http.Header) (*bodySchema, error) {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, unsupported("Content-Encoding is not supported: send the body as it is")
@@ -107,14 +107,14 @@ func unsupported(message string) *failure { return fail(plantapi.CodeUnsupported
 
 var errIncompleteBody = fail(plantapi.CodeIncompleteBody, "body was cut short or came too slowly")
 
-// readBody appends a body up to the limit to a buffer. One that is announced as
-// larger is refused unread.
+// readBody appends the body to a buffer. A body that is larger than the limit by its
+// Content-Length is refused before it is read.
 func (v validator) readBody(w http.ResponseWriter, r *http.Request, buf []byte) ([]byte, error) {
 	if r.ContentLength > v.maxBody {
-		w.Header().Set("Connection", "close") // rather than read the rest of it
+		w.Header().Set("Connection", "close") // so that the rest need not be read
 		return buf, v.tooLarge()
 	}
-	if r.ContentLength > 0 { // net/http gives that many bytes and not one more
+	if r.ContentLength > 0 { // net/http returns exactly that many bytes
 		n := int(r.ContentLength)
 		buf = slices.Grow(buf, n)[:n]
 		if _, err := io.ReadFull(r.Body, buf); err != nil {

@@ -6,20 +6,20 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// ifMatch reads an If-Match header (RFC 9110, section 13.1.1), which compares
+// ifMatch parses an If-Match header (RFC 9110, section 13.1.1), which compares
 // strongly: a weak tag matches nothing.
 func ifMatch(header *string) *plant.ETags {
 	return etags(header, false)
 }
 
-// ifNoneMatch reads an If-None-Match header (RFC 9110, section 13.1.2), which
+// ifNoneMatch parses an If-None-Match header (RFC 9110, section 13.1.2), which
 // compares weakly: W/ makes no difference.
 func ifNoneMatch(header *string) *plant.ETags {
 	return etags(header, true)
 }
 
-// etags reads a list of entity tags whose form has been checked against the
-// document, with or without the weak ones. Nil stands for no header.
+// etags parses a list of entity tags that matches the pattern of the document, with or
+// without the weak ones. It returns nil if there is no header.
 func etags(header *string, keepWeak bool) *plant.ETags {
 	if header == nil {
 		return nil
@@ -40,5 +40,5 @@ func etags(header *string, keepWeak bool) *plant.ETags {
 	return list
 }
 
-// quoted writes a version as an ETag header.
+// quoted returns a version as the value of an ETag header.
 func quoted(etag string) string { return `"` + etag + `"` }

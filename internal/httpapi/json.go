@@ -12,10 +12,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// maxDepth is how deep arrays and objects may stand in each other.
+// maxDepth is how deep arrays and objects may be nested.
 const maxDepth = 64
 
-// The ways in which a body is not JSON. Their words are for callers.
+// The reasons why a body is not JSON. Clients see these texts.
 var (
 	errJSONEnds      = errors.New("it ends too early")
 	errJSONDeep      = fmt.Errorf("it is nested deeper than %d", maxDepth)
@@ -35,8 +35,8 @@ type decoder struct {
 // decode decodes exactly one JSON value (RFC 8259) and refuses what parsers
 // disagree about: duplicate names, invalid UTF-8, lone surrogates, trailing
 // bytes. Objects become map[string]any, arrays []any. A number is an int64 if
-// it is written as an integer that fits, else a [json.Number]. Nothing of the
-// value is part of the text.
+// it is written as an integer that fits, else a [json.Number]. The value shares no
+// memory with the text.
 func (d *decoder) decode(text []byte) (any, error) {
 	d.input = *bytes.NewBuffer(text)
 	d.tokens.Reset(&d.input)
@@ -70,7 +70,7 @@ func (d *decoder) value() (any, error) {
 		return d.number(token), nil
 	case '[':
 		return d.array()
-	default: // '{': the decoder lets no closing bracket stand for a value
+	default: // '{': the decoder refuses a closing bracket in place of a value
 		return d.object()
 	}
 }
@@ -112,8 +112,8 @@ func (d *decoder) number(token jsontext.Token) any {
 	return json.Number(token.String())
 }
 
-// explainJSON says what is wrong in words of ours, which do not change with the
-// decoder's version and quote nothing of the body.
+// explainJSON describes the error in our own words, which do not change with the
+// version of the decoder and do not quote the body.
 func explainJSON(err error, body []byte) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errJSONEnds

@@ -14,11 +14,10 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// bearerScheme is the one security scheme that is implemented here.
+// bearerScheme is the only security scheme that this package implements.
 const bearerScheme = "bearerAuth"
 
-// operation is what the document says of one operation, made ready for the
-// request path.
+// operation is one operation of the document, prepared for the request path.
 type operation struct {
 	id             string
 	scope          token.Scope
@@ -54,8 +53,8 @@ type operationKey struct{ method, pattern string }
 
 type operations map[operationKey]*operation
 
-// loadOperations reads the document. It fails on anything that this package
-// could not enforce, so that a hole shows at start and not in production.
+// loadOperations reads the document. It returns an error for everything that this
+// package cannot enforce, so that the program does not start with it.
 func loadOperations(document []byte) (operations, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
@@ -80,7 +79,7 @@ func loadOperations(document []byte) (operations, error) {
 	return ops, nil
 }
 
-// checkSecurity insists on a bearer token for the whole document.
+// checkSecurity returns an error unless the whole document requires a bearer token.
 func checkSecurity(doc *openapi3.T) error {
 	if len(doc.Security) != 1 || len(doc.Security[0]) != 1 || doc.Security[0][bearerScheme] == nil {
 		return fmt.Errorf("security at the top of the document must be exactly %q", bearerScheme)
@@ -144,13 +143,13 @@ func loadOperation(o *openapi3.Operation, shared openapi3.Parameters) (*operatio
 	return op, nil
 }
 
-// mediaTypes lists what a body may be, for people.
+// mediaTypes lists the media types of the body, for an error message.
 func (op *operation) mediaTypes() string {
 	return strings.Join(slices.Sorted(maps.Keys(op.bodies)), " or ")
 }
 
-// methods returns the methods of all operations, sorted. HEAD is one of them if GET
-// is.
+// methods returns the methods of all operations, sorted. HEAD is supported wherever
+// GET is.
 func (ops operations) methods() []string {
 	set := map[string]bool{}
 	for r := range ops {

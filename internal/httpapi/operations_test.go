@@ -23,8 +23,7 @@ func TestLoadOperations(t *testing.T) {
 	}
 }
 
-// A document that asks for what nobody enforces keeps the program from
-// starting.
+// The program does not start with a document that it cannot enforce.
 func TestLoadOperationsRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
 		"not YAML":                    {"openapi: 3.0.3", "openapi: [", "load the document"},
@@ -32,11 +31,11 @@ func TestLoadOperationsRefuses(t *testing.T) {
 		"an example that is no plant": {"example: {id: 1, name: Ficus lyrata, tag: Moraceae}", "example: {id: x}", "validate the document"},
 		"no security":                 {"security:\n  - bearerAuth: []\n", "", "security at the top"},
 		"security optional":           {"  - bearerAuth: []\n", "  - bearerAuth: []\n  - {}\n", "security at the top"},
-		"a scheme nobody implements":  {"scheme: bearer", "scheme: basic", `"basic" is not implemented`},
-		"a scope nobody knows":        {"x-required-scope: write", "x-required-scope: admin", `"admin" is not a scope`},
+		"a scheme that is unknown":    {"scheme: bearer", "scheme: basic", `"basic" is not implemented`},
+		"a scope that is unknown":     {"x-required-scope: write", "x-required-scope: admin", `"admin" is not a scope`},
 		"no scope":                    {"      x-required-scope: write\n", "", `"" is not a scope`},
 		"an operation left open":      {"x-required-scope: write", "x-required-scope: write\n      security: []", "security of its own"},
-		"a media type nobody decodes": {"application/json:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", "text/csv:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", `"text/csv" is not implemented`},
+		"an unknown media type":       {"application/json:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", "text/csv:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", `"text/csv" is not implemented`},
 		"a list without a default":    {"            default: 100\n", "", "without a default"},
 		"a list without a maximum":    {"      description: Plants in the order of their ids.\n      maxItems: 1000\n", "      description: Plants in the order of their ids.\n", "without maxItems"},
 		"a body that may be missing":  {"requestBody:\n        required: true", "requestBody:\n        required: false", "optional request body"},

@@ -17,13 +17,13 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// parameter is what the document says of one parameter.
+// parameter is one parameter of the document.
 type parameter struct {
-	name     string // of a header, as [http.Header] has it
+	name     string // of a header: its canonical form
 	in       plantapi.ErrorDetailIn
 	required bool
 	schema   *openapi3.Schema
-	plain    bool // the schema says its type and nothing more
+	plain    bool // the schema has a type and no other constraint
 }
 
 func loadParameter(p *openapi3.Parameter) (parameter, error) {
@@ -46,8 +46,8 @@ func loadParameter(p *openapi3.Parameter) (parameter, error) {
 	return loaded, nil
 }
 
-// isPlain reports whether a schema asks for no more than its type, of which
-// canonicalInt sees to that of an integer, its size included.
+// isPlain reports whether a schema constrains only the type. canonicalInt checks the
+// type and the size of an integer.
 func isPlain(schema *openapi3.Schema) bool {
 	rest := *schema
 	rest.Extensions, rest.Origin = nil, nil
@@ -59,8 +59,8 @@ func isPlain(schema *openapi3.Schema) bool {
 	return reflect.DeepEqual(rest, openapi3.Schema{Type: schema.Type})
 }
 
-// checkParameters holds the parameters of a request against the document. It
-// leaves each of them in a form that the generated code reads in one way only.
+// checkParameters validates the parameters of a request against the document, and
+// joins the lines of a header, of which the generated code accepts only one.
 func checkParameters(r *http.Request, op *operation) error {
 	query, details := checkQuery(r.URL.RawQuery, op)
 	r.Form = query
@@ -91,8 +91,7 @@ func checkParameters(r *http.Request, op *operation) error {
 	}
 }
 
-// checkQuery holds a query string against the document and returns what it says
-// of the parameters that the operation has.
+// checkQuery validates a query string against the document and returns its values.
 func checkQuery(query string, op *operation) (url.Values, []plantapi.ErrorDetail) {
 	if query == "" && !op.needsQuery || op.ignoresUnknown && !op.takesQuery {
 		return nil, nil
@@ -113,7 +112,7 @@ func checkQuery(query string, op *operation) (url.Values, []plantapi.ErrorDetail
 		}
 		switch {
 		case len(values) > 1:
-			details = append(details, p.fault("stands there twice"))
+			details = append(details, p.fault("is given more than once"))
 		case len(values) == 1:
 			details = append(details, p.check(values[0])...)
 		case p.required:
@@ -136,7 +135,7 @@ func (op *operation) hasQueryParameter(name string) bool {
 	return slices.ContainsFunc(op.parameters, func(p parameter) bool { return p.in == plantapi.InQuery && p.name == name })
 }
 
-// check holds the text of a parameter against its schema.
+// check validates the text of a parameter against its schema.
 func (p parameter) check(text string) []plantapi.ErrorDetail {
 	if !p.schema.Type.Is("integer") {
 		if p.in != plantapi.InHeader && !utf8.ValidString(text) {
@@ -157,7 +156,7 @@ func (p parameter) check(text string) []plantapi.ErrorDetail {
 	return p.visit(n)
 }
 
-// visit has kin-openapi hold a value against the schema.
+// visit validates a value against the schema with kin-openapi.
 func (p parameter) visit(value any) []plantapi.ErrorDetail {
 	var details []plantapi.ErrorDetail
 	for _, e := range flatten(p.schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.VisitAsRequest())) {
@@ -166,14 +165,14 @@ func (p parameter) visit(value any) []plantapi.ErrorDetail {
 	return details
 }
 
-// maxQuoted is how much text of a client a response repeats.
+// maxQuoted is how many bytes of a client's text a response repeats.
 const maxQuoted = 64
 
 func (p parameter) fault(message string) plantapi.ErrorDetail {
 	return plantapi.ErrorDetail{In: p.in, Pointer: pointerTo(p.name), Message: message}
 }
 
-// pointerTo points at a name that a caller made up, of any length.
+// pointerTo returns a pointer to a name that the client chose, which may be long.
 func pointerTo(name string) string {
 	name = strings.ToValidUTF8(name, "\ufffd")
 	if len(name) > maxQuoted {
@@ -182,8 +181,8 @@ func pointerTo(name string) string {
 	return pointer([]string{name})
 }
 
-// canonicalInt reads an integer that is written in the one way that we take:
-// routers, validators and binders disagree about +5, 05 and -0.
+// canonicalInt parses an integer in canonical decimals. It refuses +5, 05 and -0,
+// which routers, validators and binders read differently.
 func canonicalInt(text string, schema *openapi3.Schema) (int64, bool) {
 	size, err := strconv.Atoi(bits(schema))
 	if err != nil {
@@ -194,8 +193,8 @@ func canonicalInt(text string, schema *openapi3.Schema) (int64, bool) {
 	return n, err == nil && string(strconv.AppendInt(buf[:0], n, 10)) == text
 }
 
-// pathValue returns a path parameter as it was meant, and leaves it so for the
-// generated code. Chi has it as it was sent.
+// pathValue returns a path parameter without its escapes. Chi returns it as it was
+// sent if r.URL.RawPath is set.
 func pathValue(r *http.Request, name string) string {
 	text := chi.URLParam(r, name)
 	if r.URL.RawPath == "" {

@@ -11,7 +11,8 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// cacheControl lets nobody keep a plant, and its reader only to ask again.
+// cacheControl forbids shared caches to store a plant, and makes private ones
+// revalidate it.
 const cacheControl = "private, no-cache"
 
 func (s *server) CreatePlant(ctx context.Context, req plantserver.CreatePlantRequestObject) (plantserver.CreatePlantResponseObject, error) {
@@ -86,9 +87,8 @@ func (s *server) GetPlant(ctx context.Context, req plantserver.GetPlantRequestOb
 	}, nil
 }
 
-// PutPlant sends no ETag header: what is stored is not what was sent, so a
-// client must not take the version for that of its own text (RFC 9110, section
-// 9.3.4). The version stands in the body.
+// PutPlant sends no ETag header, because the stored plant differs from the body of the
+// request (RFC 9110, section 9.3.4). The body of the response has the version.
 func (s *server) PutPlant(ctx context.Context, req plantserver.PutPlantRequestObject) (plantserver.PutPlantResponseObject, error) {
 	p := plant.Plant{ID: req.ID, Name: req.Body.Name, Tag: req.Body.Tag}
 	condition := plant.Precondition{IfMatch: ifMatch(req.Params.IfMatch), IfNoneMatch: ifNoneMatch(req.Params.IfNoneMatch)}
@@ -151,15 +151,14 @@ func toStoredPlant(p plant.Plant) plantapi.StoredPlant {
 	}
 }
 
-// location is where the plant with this ID stands, relative to the host.
+// location returns the path of the plant with this ID.
 func (s *server) location(id int64) string {
-	var buf [64]byte // where most locations have room, so that only the string is allocated
+	var buf [64]byte // large enough for most locations, so that only the string is allocated
 	path := append(append(buf[:0], s.basePath...), "/plants/"...)
 	return string(strconv.AppendInt(path, id, 10))
 }
 
-// nextPage is the Link to the page after this plant, with the same limit and
-// tag.
+// nextPage returns the Link to the page after this plant, with the same limit and tag.
 func (s *server) nextPage(params plantapi.ListPlantsParams, after int64) string {
 	link := append([]byte("<"), s.basePath...)
 	link = strconv.AppendInt(append(link, "/plants?after="...), after, 10)

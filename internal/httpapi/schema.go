@@ -14,7 +14,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// bodySchema is what the document says of a body of one media type.
+// bodySchema is the schema of a body of one media type.
 type bodySchema struct {
 	*openapi3.Schema
 	options []openapi3.SchemaValidationOption // for [openapi3.Schema.VisitJSON]
@@ -26,15 +26,15 @@ func loadBodySchema(schema *openapi3.Schema) *bodySchema {
 	eachSchema(schema, map[*openapi3.Schema]bool{}, func(part *openapi3.Schema) {
 		readOnly = readOnly || part.ReadOnly
 	})
-	if readOnly { // elsewhere it makes no difference but takes its time
+	if readOnly { // without readOnly members the option only takes time
 		loaded.options = append(loaded.options, openapi3.VisitAsRequest())
 	}
 	return loaded
 }
 
-// violations holds a decoded body against its schema and returns every fault,
-// or as many as a response may have. The value is not changed. Exact says that
-// every number in it is an int64.
+// violations validates a decoded body against its schema and returns every fault, up
+// to maxDetails. It does not change the value. Exact means that every number in the
+// value is an int64.
 func (s *bodySchema) violations(value any, exact bool) []plantapi.ErrorDetail {
 	fits := s.VisitJSON(value, s.options...) == nil
 	if fits && exact {
@@ -43,7 +43,7 @@ func (s *bodySchema) violations(value any, exact bool) []plantapi.ErrorDetail {
 	var details []plantapi.ErrorDetail
 	if !fits {
 		err := s.VisitJSON(shortened(s.Schema, value), openapi3.MultiErrors(), openapi3.VisitAsRequest())
-		var long []string // arrays whose items shortened has replaced, so that their faults are false
+		var long []string // arrays whose items shortened has replaced: the faults of these items are not real
 		for _, e := range flatten(err) {
 			d := detail(e)
 			if e, ok := errors.AsType[*openapi3.SchemaError](e); ok && e.SchemaField == "maxItems" {
@@ -62,7 +62,7 @@ func (s *bodySchema) violations(value any, exact bool) []plantapi.ErrorDetail {
 	return details[:min(len(details), maxDetails)]
 }
 
-// eachSchema calls f with a schema and once with each one that it is made of.
+// eachSchema calls f once with a schema and once with each schema inside it.
 func eachSchema(schema *openapi3.Schema, seen map[*openapi3.Schema]bool, f func(*openapi3.Schema)) {
 	if seen[schema] {
 		return
@@ -78,9 +78,8 @@ func eachSchema(schema *openapi3.Schema, seen map[*openapi3.Schema]bool, f func(
 	}
 }
 
-// shortened replaces the items of arrays that are too long by null, so that a
-// body of a megabyte with a fault every three bytes does not become a hundred of
-// errors.
+// shortened replaces the items of arrays that are too long by null. Otherwise the
+// errors of a body of 1 MiB with a fault every three bytes would take 100 MiB.
 func shortened(schema *openapi3.Schema, value any) any {
 	switch value := value.(type) {
 	case []any:
@@ -100,7 +99,7 @@ func shortened(schema *openapi3.Schema, value any) any {
 	return value
 }
 
-// flatten lists the single errors in what a schema returned.
+// flatten returns the single errors in the error of a schema.
 func flatten(err error) []error {
 	if err == nil {
 		return nil
@@ -116,8 +115,8 @@ func flatten(err error) []error {
 	return all
 }
 
-// detail words one error of a schema. It quotes neither the value nor the
-// schema: the first may be huge or secret, the second is in the document.
+// detail describes one error of a schema. It quotes neither the value, which may be
+// large or secret, nor the schema, which is in the document.
 func detail(err error) plantapi.ErrorDetail {
 	d := plantapi.ErrorDetail{In: plantapi.InBody, Message: "does not match the schema"}
 	e, ok := errors.AsType[*openapi3.SchemaError](err)
@@ -133,8 +132,8 @@ func detail(err error) plantapi.ErrorDetail {
 	case "nullable":
 		d.Message = "must not be null"
 	case "pattern":
-		d.Message = "has not the form that the document gives"
-	case "properties": // kin-openapi points at the object, and names the member in its words
+		d.Message = "does not match the pattern"
+	case "properties": // kin-openapi points at the object and names the member in its message
 		if _, name, ok := strings.Cut(e.Reason, "property "); ok {
 			if name, err := strconv.QuotedPrefix(name); err == nil {
 				member, _ := strconv.Unquote(name)
@@ -161,9 +160,9 @@ func mustBe(schema *openapi3.Schema) string {
 	}
 }
 
-// inexactIntegers finds the numbers that kin-openapi takes for integers and
-// that are none here: it compares by float64, for which 1.0, 1e2 and 2^63 are
-// integers of 64 bits. Our decoder made an int64 of every other one.
+// inexactIntegers finds the numbers that kin-openapi accepts as integers and that are
+// refused here. It compares them as float64, so it accepts 1.0, 1e2 and 2^63 as
+// integers of 64 bits. The decoder returns every other integer as an int64.
 func inexactIntegers(schema *openapi3.Schema, value any) []plantapi.ErrorDetail {
 	var details []plantapi.ErrorDetail
 	for _, part := range schema.AllOf {
