@@ -369,8 +369,8 @@ type ListPlantsParams struct {
 	// After Returns only plants with a greater id. For the next page, send the last id of this page.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 
-	// Tag Returns only plants with exactly this tag. If the request for the next page, with this tag and the same
-	// headers, could exceed 32 KiB, the tag is refused with 40003.
+	// Tag Returns only plants with exactly this tag. A tag is refused with 40003 if the request for the next page, with
+	// this tag and the same headers, could exceed 32 KiB.
 	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
 }
 

@@ -139,7 +139,7 @@ type ClientInterface interface {
 
 	// DeletePlant Delete a plant
 	//
-	// Deletes the plant. A new plant can have its id.
+	// Deletes the plant. Its id can be used again.
 	//
 	// With `If-Match`, the request only deletes a plant that has one of the listed versions. Otherwise the response is
 	// 412 and nothing changes.
@@ -329,7 +329,7 @@ func (c *Client) CreatePlant(ctx context.Context, body CreatePlantJSONRequestBod
 
 // DeletePlant Delete a plant
 //
-// Deletes the plant. A new plant can have its id.
+// Deletes the plant. Its id can be used again.
 //
 // With `If-Match`, the request only deletes a plant that has one of the listed versions. Otherwise the response is
 // 412 and nothing changes.
@@ -1005,7 +1005,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeletePlantWithResponse Delete a plant
 	//
-	// Deletes the plant. A new plant can have its id.
+	// Deletes the plant. Its id can be used again.
 	//
 	// With `If-Match`, the request only deletes a plant that has one of the listed versions. Otherwise the response is
 	// 412 and nothing changes.
@@ -2269,7 +2269,7 @@ func (c *ClientWithResponses) CreatePlantWithResponse(ctx context.Context, body 
 
 // DeletePlantWithResponse Delete a plant
 //
-// Deletes the plant. A new plant can have its id.
+// Deletes the plant. Its id can be used again.
 //
 // With `If-Match`, the request only deletes a plant that has one of the listed versions. Otherwise the response is
 // 412 and nothing changes.

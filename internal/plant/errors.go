@@ -12,7 +12,7 @@ var ErrExists = errors.New("another plant has this id")
 var ErrNotFound = errors.New("no such plant")
 
 // ErrPrecondition means that a [Precondition] does not hold.
-var ErrPrecondition = errors.New("the plant is of another version")
+var ErrPrecondition = errors.New("the precondition does not hold: read the plant again")
 
 // ErrUnavailable means that the store does not work now, for example because the
 // disk is full or another program has locked the file. The same call may succeed

@@ -153,7 +153,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	}
 	health.Drain()   // before the listener retires
 	shutdown.begin() // before the log and the service manager announce it
-	log.Info("stopping", "drain", drainTime.String())
+	log.Info("stopping; a second signal stops at once", "drain", drainTime.String())
 	if err := notify(config.NotifySocket, "STOPPING=1"); err != nil {
 		log.Warn("cannot notify the service manager", "err", err)
 	}

@@ -48,10 +48,10 @@ func CheckStatic(static string) error {
 		return nil
 	}
 	if len(static) < minStaticLen {
-		return fmt.Errorf("a static token must have at least %d characters, got %d", minStaticLen, len(static))
+		return fmt.Errorf("it must have at least %d characters, got %d", minStaticLen, len(static))
 	}
 	if !isB64Token(static) {
-		return errors.New(`a static token may contain only letters, digits and -._~+/, with = at its end`)
+		return errors.New(`it may contain only letters, digits and -._~+/, with = at its end`)
 	}
 	return nil
 }

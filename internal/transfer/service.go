@@ -245,7 +245,7 @@ func (s *Service) explain(resp *http.Response) error {
 	hint := ""
 	switch plantapi.ErrorCode(e.Error) {
 	case plantapi.CodeBadCredentials:
-		hint = ": plantstore token list shows whether the token is valid"
+		hint = ": plantstore token list shows whether the token is valid; a token that serve printed ends with its process"
 	case plantapi.CodeNoSuchPath, plantapi.CodeMethodNotAllowed:
 		hint = ": check --server"
 	}

@@ -86,7 +86,7 @@ func checkAbsent(path string) error {
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return errors.New("this file exists; give another path, or move the file to another directory")
+		return errors.New("this file exists; give another path, or move the file to another directory; backup --replace replaces it")
 	}
 	return checkAlone(path)
 }
