@@ -74,6 +74,12 @@ func (v *Session) version(x *resource, id any) (body []byte, etag string) {
 // the version that is current, one that is not any more, another one, and *.
 func (v *Session) condition(x *resource, r *route, header string, id any) {
 	_, id = v.create(x, id)
+	otherLife := ""
+	if x.uses[http.MethodDelete] != nil && !x.assigned {
+		_, otherLife = v.version(x, id)
+		v.remove(x, id)
+		v.create(x, id)
+	}
 	_, stale := v.version(x, id)
 	if x.uses[http.MethodPut] != nil {
 		v.change(x, id)
@@ -82,12 +88,6 @@ func (v *Session) condition(x *resource, r *route, header string, id any) {
 		}
 	} else {
 		stale = `"stale"`
-	}
-	otherLife := ""
-	if x.uses[http.MethodDelete] != nil && !x.assigned {
-		_, otherLife = v.version(x, id)
-		v.remove(x, id)
-		v.create(x, id)
 	}
 	for _, c := range []struct {
 		value   func(current string) string
