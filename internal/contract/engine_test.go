@@ -49,6 +49,11 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: the faults are %v", name, faults)
 		}
 	}
+	charset := thing(200, `{"id":3}`)
+	charset.Header.Set("Content-Type", "application/json; charset=utf-8")
+	if faults := c.check(charset); len(faults) != 1 {
+		t.Errorf("with a charset the faults are %v", faults)
+	}
 	for header, faulty := range map[string]bool{"Set-Cookie": true, "ETag": true, "Content-Length": false, "X-Powered-By": false} {
 		x := thing(200, `{"id":3}`)
 		x.Header.Set(header, "1")
