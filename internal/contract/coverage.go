@@ -254,7 +254,7 @@ func (c *Contract) record(x Interaction, test string) {
 	}
 	query := strings.Split(sent.RawQuery, "&")
 	path := r.pattern.FindStringSubmatch(x.Path)
-	for name, example := range r.parameterExamples() {
+	for name, example := range r.examples {
 		i := slices.Index(r.names, name)
 		if slices.Contains(query, example) || i >= 0 && path[i+1] == example {
 			note(r.operation.OperationID + ", example of parameter " + name)

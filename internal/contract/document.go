@@ -29,6 +29,7 @@ type route struct {
 	operation        *openapi3.Operation
 	parameters       []*openapi3.Parameter // also those of the path
 	doc              *openapi3.T
+	examples         map[string]string // see parameterExamples
 }
 
 // parse reads a document. Examples that do not match their schema are skipped.
@@ -97,6 +98,7 @@ func newRoute(doc *openapi3.T, method, template string, item *openapi3.PathItem,
 		rest = rest[at[1]:]
 	}
 	r.pattern = regexp.MustCompile("^" + pattern.String() + "$")
+	r.examples = r.parameterExamples()
 	return r
 }
 
