@@ -6,7 +6,7 @@ package api
 
 import _ "embed"
 
-// Document is openapi.yaml as it stands in this folder, comments and order
+// Document is openapi.yaml of this folder, comments and order
 // included.
 //
 //go:embed openapi.yaml

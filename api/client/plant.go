@@ -30,7 +30,7 @@ type Plant struct {
 // twice for the same id.
 type ETag string
 
-// AnyETag stands for every version of a plant.
+// AnyETag matches every version of a plant.
 const AnyETag ETag = "*"
 
 // A Condition makes a request depend on the version of the plant.

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// faultProxy stands between a client and the service. It carries out some
+// faultProxy forwards requests from a client to the service. It carries out some
 // requests, loses the responses of some, and refuses others.
 type faultProxy struct {
 	service   http.Handler

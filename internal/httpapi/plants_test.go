@@ -123,8 +123,8 @@ var realPlants = []struct{ name, family string }{
 	{"Dionaea muscipula 'Akai Ryū'", "Droseraceae"},
 }
 
-// Of many plants for one id exactly one is stored, and its creator is the only
-// one who is told so.
+// Of many concurrent creates with one id, exactly one succeeds and the others get
+// 40010.
 func TestConcurrentCreatesOfOneID(t *testing.T) {
 	s := newService(t)
 	names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
