@@ -100,6 +100,7 @@ func TestRecursiveDocument(t *testing.T) {
 		"a reply without author":   {by: "read sees", response: edit("GET", inReply(func(reply map[string]any) { delete(reply, "author") }))},
 		"a reply with an unnamed":  {by: "read sees", response: edit("GET", inReply(func(reply map[string]any) { reply["likes"] = 1 }))},
 		"a time without zone":      {by: "read sees", response: edit("GET", func(o map[string]any) { change(o, "created", "2026-11-20T09:00:00") })},
+		"a 30th of February":       {by: "read sees", response: edit("GET", func(o map[string]any) { change(o, "created", "2026-02-30T09:00:00Z") })},
 		"an id that is not a UUID": {by: "createComment, cred", response: edit("POST", func(o map[string]any) { change(o, "id", "1") })},
 		"the secret is sent back":  {by: "createComment, cred", response: edit("POST", func(o map[string]any) { o["secret"] = "x" })},
 		"replies are lost":         {by: "read sees", response: edit("GET", func(o map[string]any) { delete(o, "replies") })},
