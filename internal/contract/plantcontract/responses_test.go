@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -42,10 +43,16 @@ func (a *response) replace(old, new string) {
 	a.body = strings.Replace(a.body, old, new, 1)
 }
 
+func withoutDetails(a *response) { a.body = details.ReplaceAllString(a.body, "") }
+
+var details = regexp.MustCompile(`,"details":\[.*\]`)
+
 // requests are what wrong handlers respond to.
 var requests = map[string]struct{ method, path, token, body string }{
 	"create":       {"POST", "/plants", staticToken, `{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}`},
 	"invalid":      {"POST", "/plants", staticToken, `{"id":1}`},
+	"parameter":    {"GET", "/plants?limit=0", staticToken, ""},
+	"id twice":     {"POST", "/plants:batch", staticToken, `{"plants":[{"id":2,"name":"a"},{"id":2,"name":"b"}]}`},
 	"no token":     {"POST", "/plants", "", `{"id":1,"name":"n"}`},
 	"wrong method": {"TRACE", "/plants", "", ""},
 	"unknown path": {"GET", "/nowhere", "", ""},
@@ -96,6 +103,9 @@ func TestWrongHandlers(t *testing.T) {
 		"an error number out of int32":        {"invalid", func(a *response) { a.replace("40002", "4000200000") }, "body /error: format"},
 		"an error without message":            {"invalid", func(a *response) { a.replace(`"message"`, `"request_id"`) }, "body /message: required"},
 		"an error with an empty message":      {"no token", func(a *response) { a.body = `{"error":40100,"message":""}` }, "body /message: minLength"},
+		"an invalid body without details":     {"invalid", withoutDetails, "body /details: ErrorCode"},
+		"a bad parameter without details":     {"parameter", withoutDetails, "body /details: ErrorCode"},
+		"an id given twice without details":   {"id twice", withoutDetails, "body /details: ErrorCode"},
 		"a detail without pointer":            {"invalid", func(a *response) { a.replace(`"pointer":"/name",`, "") }, "body /details/0/pointer: required"},
 		"a detail in an unlisted place":       {"invalid", func(a *response) { a.replace(`"in":"body"`, `"in":"cookie"`) }, "body /details/0/in: enum"},
 		"an unnamed member of a detail":       {"invalid", func(a *response) { a.replace(`"in"`, `"go":"x","in"`) }, "body /details/0/go: properties"},

@@ -194,7 +194,7 @@ var wrongServers = map[string]func(http.Handler) http.Handler{
 	"has an unlisted error number":        wrongResponse(func(_ *http.Request, a *response) { a.body = strings.Replace(a.body, "40002", "40042", 1) }),
 	"has one error number for two faults": wrongResponse(func(_ *http.Request, a *response) { a.body = strings.Replace(a.body, "40001", "40002", 1) }),
 	"has no details": wrongResponse(func(_ *http.Request, a *response) {
-		a.body = regexp.MustCompile(`,"details":\[.*\]`).ReplaceAllString(a.body, "")
+		withoutDetails(a)
 	}),
 	"points at the whole body": wrongResponse(func(_ *http.Request, a *response) {
 		a.body = regexp.MustCompile(`"pointer":"[^"]*"`).ReplaceAllString(a.body, `"pointer":""`)
