@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
@@ -165,6 +166,19 @@ func (s touching) Create(ctx context.Context, p plant.Plant) error {
 	return s.Store.Create(ctx, p)
 }
 
+// restless changes a plant when its replacement is repeated.
+type restless struct{ plant.Store }
+
+func (s restless) Put(ctx context.Context, p plant.Plant, c plant.Precondition) (plant.Plant, bool, error) {
+	if old, err := s.Get(ctx, p.ID); err == nil && old.Name == p.Name && reflect.ValueOf(c).IsZero() {
+		time.Sleep(time.Microsecond) // times have microseconds
+		other := p
+		other.Name += " "
+		_, _, _ = s.Store.Put(ctx, other, c)
+	}
+	return s.Store.Put(ctx, p, c)
+}
+
 // including lists the plant that a page follows, too, on a last page of the default size.
 type including struct{ plant.Store }
 
@@ -213,7 +227,11 @@ var dishonestServers = map[string]func(http.Handler) http.Handler{
 			a.header.Set("ETag", `"0"`)
 		}
 	}),
-	"has a charset": wrongResponse(func(_ *http.Request, a *response) { a.header.Set("Content-Type", "application/json; charset=utf-8") }),
+	"has a charset": wrongResponse(func(_ *http.Request, a *response) {
+		if a.status == 200 { // the profile compares the media type of failures
+			a.header.Set("Content-Type", "application/json; charset=utf-8")
+		}
+	}),
 	"has a member twice": wrongResponse(func(r *http.Request, a *response) {
 		if r.Method == "GET" && a.status == 200 {
 			a.body = strings.Replace(a.body, `"name":`, `"name":"twice","name":`, 1)
@@ -275,6 +293,7 @@ var dishonestServers = map[string]func(http.Handler) http.Handler{
 var dishonestStores = map[string]func(plant.Store) plant.Store{
 	"never moves updated_at":                      func(s plant.Store) plant.Store { return sameTime{s} },
 	"moves created_at":                            func(s plant.Store) plant.Store { return movingTime{s} },
+	"changes a plant when its PUT is repeated":    func(s plant.Store) plant.Store { return restless{s} },
 	"lists the plant after which it begins":       func(s plant.Store) plant.Store { return including{s} },
 	"refuses a repeated create":                   func(s plant.Store) plant.Store { return onlyOnce{s} },
 	"changes a plant when its create is repeated": func(s plant.Store) plant.Store { return touching{s} },
