@@ -155,7 +155,7 @@ func (s onlyOnce) Create(ctx context.Context, p plant.Plant) error {
 type touching struct{ plant.Store }
 
 func (s touching) Create(ctx context.Context, p plant.Plant) error {
-	if old, err := s.Get(ctx, p.ID); err == nil && old.Name == p.Name {
+	if old, err := s.Get(ctx, p.ID); err == nil && old.Name == p.Name && reflect.DeepEqual(old.Tag, p.Tag) {
 		time.Sleep(time.Microsecond) // times have microseconds
 		other := p
 		other.Name += " "
