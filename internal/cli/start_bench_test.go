@@ -22,7 +22,7 @@ import (
 // short.
 func BenchmarkStart(b *testing.B) {
 	program := filepath.Join(b.TempDir(), "plantstore")
-	if out, err := exec.Command("go", "build", "-trimpath", "-tags=urfave_cli_no_template", "-ldflags=-s -w", "-o", program, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-trimpath", "-tags=urfave_cli_no_template", "-ldflags=-s -w", "-o", program, "../../cmd/plantstore").CombinedOutput(); err != nil {
 		b.Fatalf("go build: %v\n%s", err, out)
 	}
 	b.Run("new", func(b *testing.B) { benchmarkStart(b, program, false) })
