@@ -28,7 +28,7 @@ type testCase struct {
 
 	use         *resourceUse // the resource that the path names, if a test can create it
 	id          any          // its identity, if the request has it
-	absent      bool         // nobody created what the path names
+	absent      bool         // the path names something that does not exist
 	mayNot      []any        // identities that other cases use, too; they are removed first
 	credentials func(*Session) (Credentials, bool)
 

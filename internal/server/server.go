@@ -33,19 +33,19 @@ const printedTokenLife = 24 * time.Hour
 // comment says otherwise.
 type Config struct {
 	Addr      string // HOST:PORT of the public listener; port 0: any free port
-	AdminAddr string // HOST:PORT of the admin listener; empty or off: none
+	AdminAddr string // HOST:PORT of the admin listener; empty: none
 	Store     string // as [open.Open] takes it
 	Token     string // a token with every scope, beside those of the store; empty: none
 
-	BaseURL         *url.URL // where clients reach the service; nil: the host of each request
-	TLSCert, TLSKey string   // files in PEM; both, or neither for plain HTTP
-	PrintToken      bool     // print a token that is valid for 24 hours or until the service stops
-	NotifySocket    string   // of the service manager; empty: none
-	MaxBody         int64    // bytes of a request body
-	MaxInFlight     int      // requests that are handled at the same time
-	RateLimit       httpapi.Rate
-	FailedAuthLimit httpapi.Rate
-	CORSOrigins     []string
+	BaseURL         *url.URL      // where clients reach the service; nil: the host of each request
+	TLSCert, TLSKey string        // files in PEM; both, or neither for plain HTTP
+	PrintToken      bool          // print a token that is valid for 24 hours or until the service stops
+	NotifySocket    string        // of the service manager; empty: none
+	MaxBody         int64         // bytes of a request body
+	MaxInFlight     int           // requests that are handled at the same time
+	RateLimit       httpapi.Rate  // of each token; zero: none
+	FailedAuthLimit httpapi.Rate  // of each client address; zero: none
+	CORSOrigins     []string      // whose web pages may read responses; empty: none
 	LogAll          bool          // log every request
 	LogSlow         time.Duration // a request that takes this long is logged; 0: none
 	Build           Build         // of the program, for the metrics
