@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/contract/plantcontract"
@@ -91,7 +92,8 @@ func TestOperatorManualCommands(t *testing.T) {
 			if got := strings.TrimSpace(stdout.String()); !like(c.output, got) && !like(c.output, strings.TrimSpace(stderr.String())) {
 				t.Errorf("%s\nprints %s%s\nthe page says %s", c.line, got, &stderr, c.output)
 			}
-		case c.line == "go install ./cmd/plantstore": // the tests have built it
+		case c.line == "go install ./cmd/plantstore", // the tests have built it
+			strings.HasPrefix(c.line, "curl "): // TestOperatorManualTrace
 			continue
 		default:
 			t.Errorf("no test runs %s", c.line)
@@ -100,6 +102,37 @@ func TestOperatorManualCommands(t *testing.T) {
 	}
 	if typed < 6 {
 		t.Errorf("the page has %d commands, want at least 6", typed)
+	}
+}
+
+// TestOperatorManualTrace sends the request with a traceparent that the operator's
+// manual shows, and compares the log line.
+func TestOperatorManualTrace(t *testing.T) {
+	t.Parallel()
+	page := readme(t, "cmd/plantstore/README.md")
+	r, err := launch(t.TempDir(), nil, "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token", "--log-requests", "all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.kill)
+	all := curls(t, "cmd/plantstore/README.md")
+	if len(all) != 1 {
+		t.Fatalf("the page has %d curl lines, want 1", len(all))
+	}
+	req, err := parseCurl(split(t, all[0].line, map[string]string{"TOKEN": r.token}), r.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := plantcontract.Plants().Client(t).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	r.end(t, syscall.SIGTERM)
+	line, _, _ := strings.Cut(r.stderr.String(), "\n")
+	want := regexp.MustCompile(`(?m)^    (\{.*"msg":"request",.*\})$`).FindStringSubmatch(page)
+	if want == nil || !like(want[1], line) {
+		t.Errorf("the log has %s\nthe page says %q", line, want)
 	}
 }
 

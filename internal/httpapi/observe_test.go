@@ -25,6 +25,9 @@ import (
 type line struct {
 	Level, Msg, Method, Path, Operation, Remote, Token, Err string
 	RequestID                                               string `json:"request_id"`
+	TraceID                                                 string `json:"trace_id"`
+	SpanID                                                  string `json:"span_id"`
+	ParentSpanID                                            string `json:"parent_span_id"`
 	Status, Error                                           int
 	Bytes                                                   int64
 	Seconds                                                 float64
@@ -187,10 +190,10 @@ func TestRequestLog(t *testing.T) {
 			{Method: "GET", Path: "/plants", Operation: "listPlants", Status: 401, Error: 40100},
 		}
 		for i, l := range got {
-			if l.Level != "INFO" || l.Bytes == 0 || l.RequestID == "" || !strings.HasPrefix(l.Remote, "127.0.0.1:") || l.Seconds <= 0 {
+			if l.Level != "INFO" || l.Bytes == 0 || l.RequestID == "" || len(l.TraceID) != 32 || len(l.SpanID) != 16 || !strings.HasPrefix(l.Remote, "127.0.0.1:") || l.Seconds <= 0 {
 				t.Errorf("logged %+v", l)
 			}
-			l.Level, l.Msg, l.Bytes, l.RequestID, l.Remote, l.Seconds = "", "", 0, "", "", 0
+			l.Level, l.Msg, l.Bytes, l.RequestID, l.TraceID, l.SpanID, l.Remote, l.Seconds = "", "", 0, "", "", "", "", 0
 			if i < len(want) && l != want[i] {
 				t.Errorf("logged %+v, want %+v", l, want[i])
 			}

@@ -77,17 +77,24 @@ func (l *requestLog) limited(limit *lineLimit, rec *responseRecorder, r *http.Re
 	}
 }
 
-// write logs a request. It never logs headers, query or body. The method, the path
+// write logs a request. It never logs headers, query or body, except the ids of
+// X-Request-Id and traceparent. The method, the path
 // and the error are redacted, because a client may have put a token there.
 func (l *requestLog) write(rec *responseRecorder, r *http.Request, took time.Duration, level slog.Level, message string, err error) {
+	trace := newTraceContext(r.Header, l.redact)
 	attrs := []slog.Attr{
 		slog.String("request_id", rec.requestID),
+		slog.String("trace_id", trace.traceID),
+		slog.String("span_id", trace.spanID),
 		slog.String("method", l.redact(r.Method)),
 		slog.String("path", l.redact(r.URL.Path)),
 		slog.Int("status", rec.status),
 		slog.Float64("seconds", took.Seconds()),
 		slog.Int64("bytes", rec.bytes),
 		slog.String("remote", r.RemoteAddr),
+	}
+	if trace.parentSpanID != "" {
+		attrs = append(attrs, slog.String("parent_span_id", trace.parentSpanID))
 	}
 	if rec.operation != nil {
 		attrs = append(attrs, slog.String("operation", rec.operation.id))

@@ -46,7 +46,7 @@ type service struct {
 // config is what newService makes a service of. Its options change it.
 type config struct {
 	t               testing.TB
-	httpapi.Options              // Plants is the store if it is nil
+	httpapi.Options              // Plants is the store if it is nil, Tokens a Verifier of tokens
 	store           store.Store  // an empty one is opened if it is nil and needed
 	tokens          token.Store  // the store if it is nil
 	handler         http.Handler // made of Options if it is nil
@@ -132,7 +132,9 @@ func newHandler(t testing.TB, c config) http.Handler {
 			t.Error(err)
 		}
 	})
-	c.Tokens = verifier
+	if c.Tokens == nil {
+		c.Tokens = verifier
+	}
 	handler, err := httpapi.New(c.Options)
 	if err != nil {
 		t.Fatal(err)
