@@ -16,12 +16,17 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
 // ErrClosed means that the queue is closed. The work was not begun.
 var ErrClosed = errors.New("store is closed")
+
+// ErrExpired means that a work had not ended at its deadline. If it had begun, it
+// may still succeed.
+var ErrExpired = errors.New("deadline exceeded")
 
 // Queue groups the works of concurrent calls of [Queue.Do].
 type Queue[W any] struct {
@@ -71,7 +76,18 @@ func (q *Queue[W]) Metrics() []prometheus.Collector { return []prometheus.Collec
 // Do runs work in a group and returns its error. If ctx ends while the work is
 // queued, it is not begun and Do returns the error of ctx. Work that has begun is
 // finished even if ctx ends. If the work panics, Do panics with a [*Panic].
-func (q *Queue[W]) Do(ctx context.Context, work W) error {
+func (q *Queue[W]) Do(ctx context.Context, work W) error { return q.do(ctx, work, nil) }
+
+// DoWithin is Do with a limit: after that time it returns [ErrExpired], even if the
+// work has begun. Without it, a work that was queued behind a failing group would
+// wait for the other works of the next group, which may be retried for longer.
+func (q *Queue[W]) DoWithin(ctx context.Context, limit time.Duration, work W) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	return q.do(ctx, work, timer.C)
+}
+
+func (q *Queue[W]) do(ctx context.Context, work W, expired <-chan time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -85,7 +101,14 @@ func (q *Queue[W]) Do(ctx context.Context, work W) error {
 		if q.withdraw(c) {
 			return ctx.Err()
 		}
-		<-c.done
+		select {
+		case <-c.done:
+		case <-expired:
+			return ErrExpired
+		}
+	case <-expired:
+		q.withdraw(c)
+		return ErrExpired
 	}
 	if p, ok := c.Err.(*Panic); ok {
 		panic(p)

@@ -172,6 +172,45 @@ func TestCanceledContext(t *testing.T) {
 	})
 }
 
+// A work that has not ended at its limit is given up, whether it is queued or runs.
+// One that is queued is never begun; one that runs does not delay the next group.
+func TestExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		e := engine{before: func([]string) { <-release }}
+		q := newQueue(t, 8, e.run)
+		began := time.Now()
+		var wg sync.WaitGroup
+		within := func(name string, limit time.Duration, want error) {
+			queued := time.Now()
+			wg.Go(func() {
+				wantErr(t, name, q.DoWithin(t.Context(), limit, job{name: name}), want)
+				if waited := time.Since(queued); waited > limit {
+					t.Errorf("%s: Do returned after %v, want at most %v", name, waited, limit)
+				}
+			})
+			synctest.Wait()
+		}
+		within("runs", 8*time.Second, groupcommit.ErrExpired)
+		within("queued", 7*time.Second, groupcommit.ErrExpired)
+		time.Sleep(2 * time.Second)
+		within("next", 8*time.Second, groupcommit.ErrExpired) // runs when it expires
+		time.Sleep(7 * time.Second)                           // the first two have expired
+		within("with it", 8*time.Second, nil)
+		release <- struct{}{}
+		time.Sleep(2 * time.Second)
+		release <- struct{}{}
+		wg.Wait()
+		if took := time.Since(began); took != 11*time.Second {
+			t.Errorf("took %v, want 11s", took)
+		}
+		want := [][]string{{"runs"}, {"next", "with it"}}
+		if !slices.EqualFunc(e.groups, want, slices.Equal) {
+			t.Errorf("groups were %q, want %q", e.groups, want)
+		}
+	})
+}
+
 // If the engine panics or calls runtime.Goexit, every call of the group panics.
 func TestEnginePanicReachesEveryCall(t *testing.T) {
 	for name, fail := range map[string]func(){

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
 
+	"github.com/plantstore/plantstore/internal/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/token"
@@ -227,6 +228,42 @@ func TestUnavailable(t *testing.T) {
 	proxy.start()
 	if err := store.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
 		t.Errorf("Create = %v after the database was back", err)
+	}
+}
+
+// A write returns at its deadline, even if other writes of its transaction are
+// retried for longer.
+func TestDeadlineOfAWrite(t *testing.T) {
+	proxy := newProxy(t, pgtest.DSN(t))
+	store := open(t, proxy.dsn)
+	proxy.stop()
+	create := func(id int64, limit time.Duration) <-chan error {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		t.Cleanup(cancel)
+		done := make(chan error, 1)
+		go func() { done <- store.Create(ctx, plant.Plant{ID: id}) }()
+		return done
+	}
+	groups := func() float64 { return metricstest.Of(t, store.writes.Metrics())["plantstore_store_group_size_count"] }
+	first := create(1, 200*time.Millisecond)
+	pgtest.WaitUntil(t, "the first write runs", func() bool { return groups() == 1 })
+	short, long := create(2, time.Second), create(3, callTime)
+	if err := pgtest.Wait(t, "the first write ends", first); !errors.Is(err, plant.ErrUnavailable) {
+		t.Errorf("the first write = %v, want %v", err, plant.ErrUnavailable)
+	}
+	pgtest.WaitUntil(t, "the others run", func() bool { return groups() == 2 })
+	err := pgtest.Wait(t, "the write with a short deadline ends", short)
+	if !errors.Is(err, plant.ErrUnavailable) || !strings.Contains(err.Error(), "connect") {
+		t.Errorf("the write with a short deadline = %v, want %v and why", err, plant.ErrUnavailable)
+	}
+	select {
+	case err := <-long:
+		t.Errorf("the write with a long deadline = %v at the end of the short one", err)
+	default:
+	}
+	proxy.start()
+	if err := pgtest.Wait(t, "the write with a long deadline ends", long); err != nil {
+		t.Errorf("the write with a long deadline = %v after the database was back", err)
 	}
 }
 

@@ -56,6 +56,8 @@ type Store struct {
 	writes *groupcommit.Queue[*write]
 	pooled atomic.Bool // an error has shown that prepared statements do not work
 
+	lastErr atomic.Pointer[error] // of the last attempt of a transaction; nil if it succeeded
+
 	mu        sync.Mutex
 	discarded []int64   // marks that are no longer needed
 	swept     time.Time // time of the last sweep

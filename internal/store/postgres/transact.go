@@ -44,8 +44,10 @@ func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, 
 		err := s.try(ctx, func(ctx context.Context, conn *pgx.Conn) error { return attempt(ctx, conn, id) })
 		if err == nil {
 			s.discard(id)
+			s.lastErr.Store(nil)
 			return nil
 		}
+		s.lastErr.Store(&err)
 		outcome := fateOf(err)
 		if outcome == failed {
 			return final(err)

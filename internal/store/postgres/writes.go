@@ -58,13 +58,22 @@ func sizeOf(plants ...plant.Plant) (size int) {
 
 func (w *write) end(err error) { w.ended, w.err = true, err }
 
-// write returns once w is durable or has failed.
+// write returns once w is durable or has failed, and at the latest at its deadline.
 func (s *Store) write(ctx context.Context, w *write) error {
 	w.deadline = time.Now().Add(callTime)
 	if end, ok := ctx.Deadline(); ok && end.Before(w.deadline) {
 		w.deadline = end
 	}
-	return s.writes.Do(ctx, w)
+	queued := *w // which the committer may still use after the deadline
+	err := s.writes.DoWithin(ctx, time.Until(w.deadline), &queued)
+	if err == groupcommit.ErrExpired {
+		if last := s.lastErr.Load(); last != nil {
+			err = *last // says more
+		}
+		return unavailable(err)
+	}
+	*w = queued
+	return err
 }
 
 // run commits the calls of the queue, in transactions of at most maxGroupBytes.
@@ -119,12 +128,11 @@ func (s *Store) runOnce(writes []*write) error {
 		found(inserted []int64)
 		done(ctx context.Context, s *Store)
 	}
-	var lastErr error
 	err := s.transact(ctx, func(ctx context.Context, conn *pgx.Conn, id int64) error {
 		var live []*write
 		for _, w := range writes {
-			if lastErr != nil && !w.ended && time.Now().After(w.deadline) {
-				w.end(unavailable(lastErr))
+			if !w.ended && time.Now().After(w.deadline) {
+				w.end(unavailable(errExpired)) // its client has this response already
 			}
 			if !w.ended {
 				live = append(live, w)
@@ -138,8 +146,7 @@ func (s *Store) runOnce(writes []*write) error {
 		} else {
 			attempt = newCreates(live)
 		}
-		lastErr = attempt.run(ctx, conn, id)
-		return lastErr
+		return attempt.run(ctx, conn, id)
 	}, func(inserted []int64) { attempt.found(inserted) })
 	if err == nil {
 		attempt.done(ctx, s)
