@@ -70,12 +70,17 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	released, err := filepath.Abs("../store/sqlite/testdata/released/001.db")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
 			setup(env)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("SPECIES", species)
+			env.Setenv("RELEASED", released)
 			started := new(*running)
 			env.Values[runningKey{}] = started
 			env.Defer(func() {

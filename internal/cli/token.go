@@ -39,8 +39,7 @@ func tokenCommand(sys system) *cli.Command {
 func openTokens(ctx context.Context, cmd *cli.Command, mayCreate bool) (store.Store, error) {
 	name := cmd.String("store")
 	if open.InMemory(name) {
-		return nil, errors.New("--store sqlite::memory: cannot be shared with a running serve: " +
-			"use a file or PostgreSQL, or start serve with --print-token")
+		return nil, errInMemory
 	}
 	if path, err := open.File(name); err == nil && !mayCreate {
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -49,6 +48,9 @@ func openTokens(ctx context.Context, cmd *cli.Command, mayCreate bool) (store.St
 	}
 	return open.Open(ctx, name)
 }
+
+var errInMemory = errors.New("--store sqlite::memory: cannot be shared with a running serve: " +
+	"use a file or PostgreSQL, or start serve with --print-token")
 
 // onlyID returns the token ID on the command line. Its errors never repeat the
 // argument, which may be a secret.

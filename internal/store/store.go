@@ -22,6 +22,10 @@ type Store interface {
 	// it does not. It sends one query to the database and returns when ctx ends.
 	Ready(ctx context.Context) error
 
+	// Schema returns the number of migrations that were applied when the store was
+	// opened (0: it was created), and the number now.
+	Schema() (found, now int)
+
 	// Metrics returns the metrics of the store. It returns the same collectors at
 	// every call.
 	Metrics() []prometheus.Collector

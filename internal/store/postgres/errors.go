@@ -24,6 +24,7 @@ const (
 	duplicateTable      = "42P07"
 	duplicateObject     = "42710"
 	undefinedObject     = "42704"
+	undefinedFunction   = "42883"
 	protocolViolation   = "08P01" // pgbouncer reports an unknown parameter with it
 	duplicateStatement  = "42P05"
 	undefinedStatement  = "26000"

@@ -97,14 +97,14 @@ func explain(err error, config *pgx.ConnConfig) error {
 	case isPooled(err):
 		return fmt.Errorf("%w: %w", errPooled, err)
 	}
+	if privileges := explainPrivileges(err, config); privileges != nil {
+		return privileges
+	}
 	switch code(err) {
 	case invalidPassword, invalidAccount:
 		return fmt.Errorf("%s rejects user %s: check the user and the password in --store: %w", hosts, config.User, err)
 	case noSuchDatabase:
 		return fmt.Errorf("%s has no database %s: create it with createdb %[2]s: %w", hosts, config.Database, err)
-	case notAllowed:
-		return fmt.Errorf("user %s has no permission to create tables: give it a database of its own, "+
-			"or GRANT USAGE, CREATE ON SCHEMA public TO it: %w", config.User, err)
 	case duplicateTable:
 		return fmt.Errorf("database %s has tables of another program: give plantstore a database of its own: %w", config.Database, err)
 	}
@@ -112,4 +112,23 @@ func explain(err error, config *pgx.ConnConfig) error {
 		return fmt.Errorf("no PostgreSQL server that accepts writes responds at %s: start it, or check the hosts in --store: %w", hosts, err)
 	}
 	return err
+}
+
+// explainPrivileges returns what to do if the user lacks a privilege, or nil if err
+// has another cause.
+func explainPrivileges(err error, config *pgx.ConnConfig) error {
+	schema, old := errors.AsType[schemaError](err)
+	_, lacking := errors.AsType[privilegeError](err)
+	switch {
+	case lacking || code(err) == notAllowed && !old:
+		return fmt.Errorf("user %s may not use the tables in database %s: as their owner run "+
+			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO %[1]s: %[3]w", config.User, config.Database, err)
+	case code(err) != notAllowed:
+		return nil
+	case schema.have == 0:
+		return fmt.Errorf("database %s has no tables of plantstore, and user %s may not create them: run plantstore migrate as a user that may, "+
+			"or run GRANT USAGE, CREATE ON SCHEMA public TO %[2]s: %[3]w", config.Database, config.User, err)
+	}
+	return fmt.Errorf("database %s has schema %d, this program needs schema %d, and user %s may not change it: "+
+		"run plantstore migrate as the owner of the tables: %w", config.Database, schema.have, schema.need, config.User, err)
 }

@@ -31,31 +31,33 @@ const (
 	oldestRow  = 2 // oldest, written by the program that applied the last migration
 )
 
-// migrate applies the migrations that the database lacks. Any number of programs
-// may call it at the same time. A database that was migrated by a newer program
+// migrate applies the migrations that the database lacks, and returns the number
+// of migrations before and after. Any number of programs may call it at the same
+// time. A database that was migrated by a newer program
 // is refused if its oldest is newer than this program.
 //
 // A row serves as the lock. CockroachDB has no advisory locks, and pgbouncer does
 // not support them; the lock on a row ends with the connection of its holder.
-func migrate(ctx context.Context, conn *pgx.Conn) error {
+func migrate(ctx context.Context, conn *pgx.Conn) (found, now int, err error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql") // sorted
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	have, err := number(ctx, conn, versionRow, "")
+	found, err = number(ctx, conn, versionRow, "")
 	switch {
 	case code(err) == undefinedTable || errors.Is(err, pgx.ErrNoRows):
 		if err := begin(ctx, conn); err != nil {
-			return err
+			return 0, 0, schemaError{0, len(names), err}
 		}
+		found = 0
 	case err != nil:
-		return err
-	case have == len(names): // so a usual start needs no privilege to change the schema
-		return nil
-	case have > len(names):
-		return checkOldest(ctx, conn, have, len(names))
+		return 0, 0, err
+	case found == len(names): // so a usual start needs no privilege to change the schema
+		return found, found, nil
+	case found > len(names):
+		return found, found, checkOldest(ctx, conn, found, len(names))
 	}
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 		have, err := number(ctx, tx.Conn(), versionRow, ` FOR UPDATE`)
 		if err != nil {
 			return err
@@ -80,7 +82,45 @@ func migrate(ctx context.Context, conn *pgx.Conn) error {
 		_, err = tx.Exec(ctx, set, oldestRow, oldest)
 		return err
 	})
+	if err != nil {
+		return 0, 0, schemaError{found, len(names), err}
+	}
+	return found, len(names), nil
 }
+
+// schemaError means that the migrations could not be applied.
+type schemaError struct {
+	have, need int
+	error
+}
+
+func (e schemaError) Unwrap() error { return e.error }
+
+// tables are the tables that the program reads and writes.
+var tables = []string{"plants", "tokens", "marks"}
+
+// checkPrivileges returns an error that names the privileges that the user lacks.
+// Without it, the first request would fail.
+func checkPrivileges(ctx context.Context, conn *pgx.Conn) error {
+	var lacking string
+	err := conn.QueryRow(ctx, `
+		SELECT coalesce(string_agg(privilege || ' on ' || name, ', '), '')
+		FROM unnest($1::TEXT[]) AS of_table (name), unnest($2::TEXT[]) AS needed (privilege)
+		WHERE NOT has_table_privilege(name, privilege)`,
+		tables, []string{"SELECT", "INSERT", "UPDATE", "DELETE"}).Scan(&lacking)
+	if code(err) == undefinedFunction {
+		return nil // not PostgreSQL, but compatible with it
+	}
+	if err == nil && lacking != "" {
+		err = privilegeError(lacking)
+	}
+	return err
+}
+
+// privilegeError lists the privileges that the user lacks.
+type privilegeError string
+
+func (e privilegeError) Error() string { return "missing privileges: " + string(e) }
 
 // number returns the number in a row of plantstore_schema.
 func number(ctx context.Context, conn *pgx.Conn, row int, lock string) (n int, err error) {

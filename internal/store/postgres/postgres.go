@@ -54,6 +54,8 @@ const (
 type Store struct {
 	pool   *pgxpool.Pool
 	writes *groupcommit.Queue[*write]
+	found  int         // the number of migrations before Open
+	schema int         // and after it
 	pooled atomic.Bool // an error has shown that prepared statements do not work
 
 	lastErr atomic.Pointer[error] // of the last attempt of a transaction; nil if it succeeded
@@ -146,10 +148,18 @@ func (s *Store) prepare(ctx context.Context) error {
 			if err := checkDurable(ctx, conn); err != nil {
 				return err
 			}
-			if err := migrate(ctx, conn); err != nil {
+			found, now, err := migrate(ctx, conn)
+			if err != nil {
 				return err
 			}
-			_, err := conn.Exec(ctx, sweepMarks, oldestMark(), maxSwept)
+			if s.schema == 0 { // else another attempt has applied them
+				s.found = found
+			}
+			s.schema = now
+			if err := checkPrivileges(ctx, conn); err != nil {
+				return err
+			}
+			_, err = conn.Exec(ctx, sweepMarks, oldestMark(), maxSwept)
 			return err
 		})
 		if err == nil || !transient(code(err)) || !wait.sleep(ctx) {
@@ -171,6 +181,9 @@ func checkDurable(ctx context.Context, conn *pgx.Conn) error {
 	}
 	return err
 }
+
+// Schema implements [store.Store].
+func (s *Store) Schema() (found, now int) { return s.found, s.schema }
 
 // Close waits for calls in progress and closes the store. No method may be called
 // after it.

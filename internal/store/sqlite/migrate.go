@@ -22,31 +22,32 @@ var migrations embed.FS
 // database of another program is never changed.
 const applicationID = 0x706c6e74
 
-// migrate updates the schema. It returns an error if a newer program has
-// migrated the file: a file is used by one server, so unlike PostgreSQL an old
+// migrate updates the schema, and returns the number of migrations before and
+// after. It returns an error if a newer program has migrated the file: a file is used by one server, so unlike PostgreSQL an old
 // release does not have to start with the schema of a newer one. But a server
 // may be running while `plantstore token` or `plantstore backup` of a newer
 // release migrates its file, so a migration only adds to the schema.
-func migrate(ctx context.Context, conn *sqlite.Conn) error {
+func migrate(ctx context.Context, conn *sqlite.Conn) (found, now int, err error) {
 	names, err := migrationNames()
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
 	schema := sqlitemigration.Schema{AppID: applicationID}
 	for _, name := range names {
 		text, err := migrations.ReadFile(name)
 		if err != nil {
-			return err
+			return 0, 0, err
 		}
 		schema.Migrations = append(schema.Migrations, string(text))
 	}
 	if err := checkFree(conn); err != nil {
-		return err
+		return 0, 0, err
 	}
-	if err := checkKnown(conn, len(names)); err != nil {
-		return err
+	found, err = checkKnown(conn, len(names))
+	if err != nil {
+		return 0, 0, err
 	}
-	return sqlitemigration.Migrate(ctx, conn, schema)
+	return found, len(names), sqlitemigration.Migrate(ctx, conn, schema)
 }
 
 func migrationNames() ([]string, error) {
@@ -82,17 +83,19 @@ func checkOurs(conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	return checkKnown(conn, len(names))
+	_, err = checkKnown(conn, len(names))
+	return err
 }
 
-// checkKnown returns an error if a newer program has migrated the schema.
-func checkKnown(conn *sqlite.Conn, known int) error {
+// checkKnown returns the number of migrations, and an error if a newer program has
+// migrated the schema.
+func checkKnown(conn *sqlite.Conn, known int) (int, error) {
 	have, err := pragma(conn, "user_version")
 	if err == nil && have > int64(known) {
 		err = fmt.Errorf("the file has schema %d of a newer plantstore, this program supports up to %d; "+
 			"use a newer plantstore, or restore an older backup", have, known)
 	}
-	return err
+	return int(have), err
 }
 
 // pragma returns the value of a numeric pragma.

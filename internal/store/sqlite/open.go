@@ -39,11 +39,17 @@ func open(ctx context.Context, path string) (*Store, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
-	conn, err := openWriter(ctx, path)
+	conn, err := openWriter(path)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: path, writer: make(chan *sqlite.Conn, 1), closed: make(chan struct{})}
+	// This also fails if the file is read-only. SQLite opens such a file without an
+	// error.
+	found, now, err := migrate(ctx, conn)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	s := &Store{path: path, found: found, schema: now, writer: make(chan *sqlite.Conn, 1), closed: make(chan struct{})}
 	s.writes = groupcommit.New(maxGroup, s.commit)
 	s.writer <- conn
 	if path == Memory {
@@ -175,8 +181,8 @@ func openReader(path string) (*sqlite.Conn, error) {
 }
 
 // openWriter opens the connection that writes. It creates the file if it does
-// not exist and updates the schema.
-func openWriter(ctx context.Context, path string) (*sqlite.Conn, error) {
+// not exist.
+func openWriter(path string) (*sqlite.Conn, error) {
 	if path != Memory {
 		createFile(path)
 	}
@@ -187,15 +193,9 @@ func openWriter(ctx context.Context, path string) (*sqlite.Conn, error) {
 		return nil, err
 	}
 	if path != Memory {
-		err = checkDurable(conn)
-	}
-	if err == nil {
-		// This also fails if the file is read-only. SQLite opens such a file
-		// without an error.
-		err = migrate(ctx, conn)
-	}
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
+		if err := checkDurable(conn); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
 	}
 	return conn, nil
 }

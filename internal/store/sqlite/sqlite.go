@@ -43,6 +43,8 @@ type Store struct {
 	reads reads
 	files openFiles
 
+	found, schema int // the number of migrations before and after Open
+
 	closed chan struct{}  // closed by Close
 	watch  sync.WaitGroup // the goroutine of Watch
 }
@@ -67,6 +69,9 @@ func (s *Store) Close() error {
 	errs = append(errs, (<-s.writer).Close())
 	return errors.Join(errs...)
 }
+
+// Schema implements [store.Store].
+func (s *Store) Schema() (found, now int) { return s.found, s.schema }
 
 // read runs fn with a connection that sees every write that has returned.
 func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {

@@ -81,7 +81,7 @@ func TestDurableSettings(t *testing.T) {
 		t.Error(err)
 	}
 	for _, statement := range []string{"PRAGMA synchronous = NORMAL", "PRAGMA journal_mode = DELETE"} {
-		other, err := openWriter(t.Context(), filepath.Join(t.TempDir(), "plants.db"))
+		other, err := openWriter(filepath.Join(t.TempDir(), "plants.db"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,6 +30,7 @@ type Store struct {
 type administration interface {
 	token.Store
 	Ready(ctx context.Context) error
+	Schema() (found, now int)
 	Close() error
 	Metrics() []prometheus.Collector
 }

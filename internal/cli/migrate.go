@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/plantstore/plantstore/internal/store/open"
+)
+
+func migrateCommand(sys system) *cli.Command {
+	return &cli.Command{
+		Name:  "migrate",
+		Usage: "create or update the schema of the store, and exit",
+		Description: "serve does this at its start, too. Run migrate before a new release of serve if serve uses a\n" +
+			"PostgreSQL user that may not change the schema. It can run again, and while the service runs.\n\n" +
+			"   PLANTSTORE_STORE=postgres://owner:PASSWORD@db1/plants plantstore migrate",
+		Flags: []cli.Flag{storeFlag("create or update the schema of `STORE`")},
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if cmd.Args().Present() {
+				return fmt.Errorf("migrate takes no argument, got %q (add --store STORE)", cmd.Args().First())
+			}
+			name := cmd.String("store")
+			if open.InMemory(name) {
+				return errInMemory
+			}
+			store, err := open.Open(ctx, name)
+			if err != nil {
+				return err
+			}
+			found, now := store.Schema()
+			if err := store.Close(); err != nil {
+				return err
+			}
+			switch found {
+			case 0:
+				fmt.Fprintf(sys.stdout, "%s was created with schema %d\n", open.Redacted(name), now)
+			case now:
+				fmt.Fprintf(sys.stdout, "%s has schema %d already\n", open.Redacted(name), now)
+			default:
+				fmt.Fprintf(sys.stdout, "%s was updated from schema %d to schema %d\n", open.Redacted(name), found, now)
+			}
+			return nil
+		},
+	}
+}

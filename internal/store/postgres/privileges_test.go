@@ -1,0 +1,183 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// A user that only reads and writes rows can run the service on the current schema.
+// The test runs the SQL of the operator's manual.
+func TestLeastPrivilege(t *testing.T) {
+	r := newRoles(t)
+	r.run(t, r.statements[0])
+
+	if _, err := Open(t.Context(), r.user); err == nil || !strings.Contains(err.Error(), "has no tables of plantstore, and user "+r.name+" may not create them: run plantstore migrate") {
+		t.Errorf("Open without tables = %v", err)
+	}
+	owned := open(t, r.owner)
+	if found, now := owned.Schema(); found != 0 || now == 0 {
+		t.Errorf("Schema of a new store = %d, %d", found, now)
+	}
+	r.run(t, `REVOKE INSERT, UPDATE, DELETE ON plantstore_schema FROM `+r.name) // not needed either
+	useEveryTable(t, open(t, r.user))
+
+	_, known := owned.Schema()
+	if known > 1 { // else there is no older schema
+		r.run(t, `UPDATE plantstore_schema SET version = version - 1 WHERE id = 1`)
+		if _, err := Open(t.Context(), r.user); err == nil || !strings.Contains(err.Error(), "may not change it: run plantstore migrate as the owner of the tables") {
+			t.Errorf("Open with an old schema = %v", err)
+		}
+		r.run(t, `UPDATE plantstore_schema SET version = version + 1 WHERE id = 1`)
+	}
+
+	r.run(t, `REVOKE INSERT, DELETE ON marks FROM `+r.name)
+	const want = "run GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO "
+	if _, err := Open(t.Context(), r.user); err == nil || !strings.Contains(err.Error(), want+r.name+": missing privileges: INSERT on marks, DELETE on marks") {
+		t.Errorf("Open without a privilege = %v", err)
+	}
+	r.run(t, `REVOKE ALL ON plantstore_schema FROM `+r.name)
+	if _, err := Open(t.Context(), r.user); err == nil || !strings.Contains(err.Error(), want+r.name) {
+		t.Errorf("Open without a privilege for the schema = %v", err)
+	}
+}
+
+// The tables of a service that has created them get another owner.
+func TestLeastPrivilegeOfAnOldStore(t *testing.T) {
+	r := newRoles(t)
+	r.run(t, r.statements[0])
+	r.run(t, `GRANT CREATE ON SCHEMA `+r.schema+` TO `+r.name)
+	s := open(t, r.user)
+	r.run(t, `REVOKE CREATE ON SCHEMA `+r.schema+` FROM `+r.name)
+	r.run(t, r.statements[1])
+	useEveryTable(t, s)
+	useEveryTable(t, open(t, r.user))
+	owned := open(t, r.owner)
+	if found, now := owned.Schema(); found != now {
+		t.Errorf("Schema = %d, %d, want the same", found, now)
+	}
+}
+
+func TestExplainOldSchema(t *testing.T) {
+	config, err := parse("postgres://reader@db1/plants")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = explainPrivileges(schemaError{1, 2, &pgconn.PgError{Code: notAllowed, Message: "permission denied"}}, config.ConnConfig)
+	const want = "database plants has schema 1, this program needs schema 2, and user reader may not change it: run plantstore migrate as the owner of the tables: "
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("explainPrivileges = %v, want %q", err, want)
+	}
+}
+
+// checkPrivileges checks every table of the migrations, except the one with the
+// schema, which the user reads first.
+func TestTables(t *testing.T) {
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var created []string
+	for _, name := range names {
+		text, err := migrations.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`CREATE TABLE (\w+)`).FindAllSubmatch(text, -1) {
+			created = append(created, string(m[1]))
+		}
+	}
+	if !slices.Equal(created, tables) {
+		t.Errorf("the migrations create %q, and tables is %q", created, tables)
+	}
+}
+
+// roles are the two users of the operator's manual.
+type roles struct {
+	schema, name string
+	statements   []string // the SQL of the manual
+	user, owner  string   // URLs
+	dsn          string   // of the administrator
+}
+
+func newRoles(t *testing.T) roles {
+	t.Helper()
+	dsn := pgtest.DSN(t)
+	schema := schemaOf(t, dsn)
+	r := roles{dsn: dsn, schema: schema, name: strings.Replace(schema, "test", "role", 1)}
+	manual, err := os.ReadFile("../../../cmd/plantstore/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range regexp.MustCompile("(?ms)^```sql\n(.*?)^```$").FindAllSubmatch(manual, -1) {
+		text := regexp.MustCompile(`\bplantstore(_owner)?\b`).ReplaceAllString(string(block[1]), r.name+"$1")
+		r.statements = append(r.statements, strings.ReplaceAll(text, "SCHEMA public", "SCHEMA "+schema))
+	}
+	if len(r.statements) != 2 {
+		t.Fatalf("the manual has %d blocks of SQL, want 2", len(r.statements))
+	}
+	as := func(name string) string {
+		u, err := url.Parse(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.User = url.UserPassword(name, "SECRET")
+		return u.String()
+	}
+	r.user, r.owner = as(r.name), as(r.name+"_owner")
+	t.Cleanup(func() {
+		both := r.name + ", " + r.name + "_owner"
+		conn, err := pgx.Connect(context.Background(), dsn)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close(context.Background())
+		if _, err := conn.PgConn().Exec(context.Background(), "DROP OWNED BY "+both+" CASCADE; DROP ROLE "+both).ReadAll(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// run runs statements as the administrator.
+func (r roles) run(t *testing.T, statements string) {
+	t.Helper()
+	if _, err := pgtest.Connect(t, r.dsn).PgConn().Exec(t.Context(), statements).ReadAll(); err != nil {
+		t.Fatalf("%s: %v", statements, err)
+	}
+}
+
+// useEveryTable reads and writes every table in every way.
+func useEveryTable(t *testing.T, s *Store) {
+	t.Helper()
+	ctx := t.Context()
+	createErr := s.Create(ctx, plant.Plant{ID: 1, Name: "n"})
+	_, batchErr := s.CreateAll(ctx, []plant.Plant{{ID: 2}, {ID: 3}})
+	_, _, putErr := s.Put(ctx, plant.Plant{ID: 1, Name: "m"}, plant.Precondition{})
+	_, _, listErr := s.List(ctx, plant.Page{Limit: 10})
+	stored, _ := token.New("n", nil, time.Hour)
+	err := errors.Join(
+		s.Ready(ctx), createErr, batchErr, putErr, listErr, s.Delete(ctx, 1, plant.Precondition{}),
+		s.CreateToken(ctx, stored),
+		s.UpdateToken(ctx, stored.ID, func(*token.Token) error { return nil }),
+		s.TouchTokens(ctx, map[string]time.Time{stored.ID: time.Now()}),
+	)
+	if err != nil {
+		t.Fatalf("a user that may read and write rows: %v", err)
+	}
+}
