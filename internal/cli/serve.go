@@ -50,6 +50,11 @@ func serveCommand(sys system) *cli.Command {
 				Sources: cli.EnvVars("PLANTSTORE_TLS_KEY"),
 			},
 			&cli.BoolFlag{
+				Name:    "read-only",
+				Usage:   "refuse writes with 503 and store nothing, for instance while the store is copied; reads work as always",
+				Sources: cli.EnvVars("PLANTSTORE_READ_ONLY"),
+			},
+			&cli.BoolFlag{
 				Name:    "print-token",
 				Usage:   "print a token that is valid for 24 hours or until the service stops, and a curl command that uses it",
 				Sources: cli.EnvVars("PLANTSTORE_PRINT_TOKEN"),
@@ -77,6 +82,7 @@ func serveCommand(sys system) *cli.Command {
 				TLSCert:      cmd.String("tls-cert"),
 				TLSKey:       cmd.String("tls-key"),
 				PrintToken:   cmd.Bool("print-token"),
+				ReadOnly:     cmd.Bool("read-only"),
 				NotifySocket: sys.getenv("NOTIFY_SOCKET"),
 				MaxBody:      maxBody,
 				LogAll:       cmd.String("log-requests") == logAll,

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -18,6 +19,7 @@ type failure struct {
 	message   string
 	details   []plantapi.ErrorDetail // at most maxDetails
 	challenge string                 // WWW-Authenticate, with 401 and 403
+	retry     string                 // Retry-After, with 503; empty: retryAfter
 }
 
 func (f *failure) Error() string { return f.message }
@@ -31,6 +33,10 @@ const maxDetails = 32
 
 // retryAfter is the number of seconds after which a client may try again.
 const retryAfter = "1"
+
+// retryWrite is retryAfter for a write to a read-only service, which stays so for
+// minutes. A client loses at most these seconds after it accepts writes again.
+const retryWrite = "5"
 
 // domainFailures has the response to each error of the domain. The response to every
 // other error is 50000.
@@ -51,6 +57,11 @@ var domainFailures = []struct {
 var (
 	errInternal    = fail(plantapi.CodeInternal, "internal error")
 	errUnavailable = fail(plantapi.CodeUnavailable, "not available, try again later")
+	errReadOnly    = &failure{
+		code:    plantapi.CodeUnavailable,
+		message: "the service is read-only for now: nothing was changed, try again later",
+		retry:   retryWrite,
+	}
 )
 
 // idTaken returns the failure for a plant whose id, at the pointer, is taken.
@@ -101,7 +112,7 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("WWW-Authenticate", f.challenge)
 	}
 	if status == http.StatusServiceUnavailable {
-		h.Set("Retry-After", retryAfter)
+		h.Set("Retry-After", cmp.Or(f.retry, retryAfter))
 	}
 	if f.code == plantapi.CodeIncompleteBody {
 		h.Set("Connection", "close") // the rest of the body is not a request

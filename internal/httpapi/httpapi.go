@@ -48,6 +48,9 @@ type Options struct {
 	LogAll  bool          // log every request, not only failed and slow ones
 	LogSlow time.Duration // a request is slow if it takes at least this long; 0: none is
 
+	// ReadOnly refuses all operations with the scope write.
+	ReadOnly bool
+
 	MaxInFlight int      // requests that are handled at the same time
 	RateLimit   Rate     // of each token
 	FailedAuth  Rate     // of failed authentications from each address
@@ -78,6 +81,7 @@ func New(opts Options) (http.Handler, error) {
 		maxBody:    opts.MaxBody,
 		failedAuth: newFailedAuthLimiters(opts.FailedAuth),
 		rateLimit:  newLimiters[string](opts.RateLimit, 0),
+		readOnly:   opts.ReadOnly,
 		inFlight:   newInFlight(opts.MaxInFlight),
 	}
 	server := plantserver.NewStrictHandlerWithOptions(

@@ -41,7 +41,7 @@ func newRequestLog(log *slog.Logger, all bool, slow time.Duration, redact func(s
 func (l *requestLog) end(rec *responseRecorder, r *http.Request, took time.Duration, failed bool) {
 	l.noteStore(rec)
 	switch {
-	case failed:
+	case failed && rec.err != errReadOnly: // the operator knows
 		l.limited(&l.failed, rec, r, took, slog.LevelError, rec.err)
 	case rec.cut != nil:
 		l.limited(&l.cut, rec, r, took, slog.LevelWarn, rec.cut)

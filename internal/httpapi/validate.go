@@ -23,6 +23,7 @@ type validator struct {
 	maxBody    int64
 	failedAuth *limiters[netip.Prefix]
 	rateLimit  *limiters[string] // by the id of a token
+	readOnly   bool
 	inFlight   *inFlight
 }
 
@@ -66,6 +67,9 @@ func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	}
 	if err := v.limitRate(w.Header(), t); err != nil {
 		return err
+	}
+	if v.readOnly && op.scope == token.Write {
+		return errReadOnly
 	}
 	return v.inFlight.enter(ctx, recorderOf(w))
 }

@@ -41,6 +41,7 @@ type Config struct {
 	TLSCert, TLSKey string        // files in PEM; both, or neither for plain HTTP
 	PrintToken      bool          // print a token that is valid for 24 hours or until the service stops
 	NotifySocket    string        // of the service manager; empty: none
+	ReadOnly        bool          // refuse writes, and do not store when tokens were last used
 	MaxBody         int64         // bytes of a request body
 	MaxInFlight     int           // requests that are handled at the same time
 	RateLimit       httpapi.Rate  // of each token; zero: none
@@ -103,6 +104,13 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 			log.Warn("cannot store when tokens were last used", "err", err)
 		}
 	}()
+	if config.ReadOnly {
+		// A copy of the store fails if a last use is stored meanwhile.
+		if err := tokens.Close(); err != nil {
+			return err
+		}
+		log.Info("read-only: writes get 503")
+	}
 	handler, err := httpapi.New(httpapi.Options{
 		Plants:  measured,
 		Tokens:  tokens,
@@ -113,6 +121,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		LogSlow: config.LogSlow,
 		BaseURL: config.BaseURL,
 
+		ReadOnly:    config.ReadOnly,
 		MaxInFlight: config.MaxInFlight,
 		RateLimit:   config.RateLimit,
 		FailedAuth:  config.FailedAuthLimit,

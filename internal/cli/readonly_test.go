@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A read-only service is ready, answers reads, refuses writes, and stores nothing,
+// not even when its tokens were last used.
+func TestServeReadOnly(t *testing.T) {
+	t.Parallel()
+	for name, store := range engines(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			tokens := func(args ...string) string {
+				t.Helper()
+				out, err := newCommand(t, "plantstore", append([]string{"token"}, append(args, "--store", store)...)...).Output()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return strings.TrimSpace(string(out))
+			}
+			stored := tokens("create", "--name", "client")
+			r := watched(t, dir, store)
+			if status, _ := r.call(t, http.MethodPost, "/plants", `{"id":1,"name":"n"}`); status != http.StatusOK {
+				t.Fatalf("a create has the status %d", status)
+			}
+			r.end(t, syscall.SIGTERM)
+
+			r = watched(t, dir, store, "--read-only")
+			r.token = stored
+			r.wantReady(t, "")
+			status, header := r.call(t, http.MethodPost, "/plants", `{"id":2,"name":"n"}`)
+			if status != http.StatusServiceUnavailable || header.Get("Retry-After") != "5" {
+				t.Errorf("a create has the status %d and Retry-After %q, want 503 and 5", status, header.Get("Retry-After"))
+			}
+			if status, _ := r.call(t, http.MethodGet, "/plants/1", ""); status != http.StatusOK {
+				t.Errorf("a read has the status %d, want 200", status)
+			}
+			r.wantReady(t, "")
+			r.end(t, syscall.SIGTERM) // writes the last uses of a service that is not read-only
+			if !strings.Contains(r.stderr.String(), `"msg":"read-only: writes get 503"`) {
+				t.Errorf("the log does not say that the service is read-only:\n%s", &r.stderr)
+			}
+			var all []struct {
+				LastUsedAt *time.Time `json:"last_used_at"`
+			}
+			if err := json.Unmarshal([]byte(tokens("list", "--json")), &all); err != nil || len(all) != 1 || all[0].LastUsedAt != nil {
+				t.Errorf("the tokens are %+v, %v, want one that was never used", all, err)
+			}
+		})
+	}
+}
