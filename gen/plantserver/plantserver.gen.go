@@ -1130,6 +1130,8 @@ type StrictServerInterface interface {
 
 // StrictHTTPServerOptions has the functions that a strict handler calls.
 type StrictHTTPServerOptions struct {
+	// Context returns the context of a call. Nil: that of the request.
+	Context func(r *http.Request) context.Context
 	// BindBody stores the body of the request in *into. Nil: encoding/json
 	// decodes it.
 	BindBody func(r *http.Request, into any) error
@@ -1148,6 +1150,9 @@ func NewStrictHandler(ssi StrictServerInterface) ServerInterface {
 
 // NewStrictHandlerWithOptions returns handlers that call ssi.
 func NewStrictHandlerWithOptions(ssi StrictServerInterface, options StrictHTTPServerOptions) ServerInterface {
+	if options.Context == nil {
+		options.Context = (*http.Request).Context
+	}
 	if options.BindBody == nil {
 		options.BindBody = runtime.BindJSONBody
 	}
@@ -1173,7 +1178,7 @@ type strictHandler struct {
 func (sh *strictHandler) ListPlants(w http.ResponseWriter, r *http.Request, params ListPlantsParams) {
 	var request ListPlantsRequestObject
 	request.Params = params
-	response, err := sh.ssi.ListPlants(r.Context(), request)
+	response, err := sh.ssi.ListPlants(sh.options.Context(r), request)
 	if err == nil && response == nil {
 		err = errors.New("ListPlants returned no response")
 	}
@@ -1193,7 +1198,7 @@ func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.CreatePlant(r.Context(), request)
+	response, err := sh.ssi.CreatePlant(sh.options.Context(r), request)
 	if err == nil && response == nil {
 		err = errors.New("CreatePlant returned no response")
 	}
@@ -1210,7 +1215,7 @@ func (sh *strictHandler) DeletePlant(w http.ResponseWriter, r *http.Request, id 
 	var request DeletePlantRequestObject
 	request.ID = id
 	request.Params = params
-	response, err := sh.ssi.DeletePlant(r.Context(), request)
+	response, err := sh.ssi.DeletePlant(sh.options.Context(r), request)
 	if err == nil && response == nil {
 		err = errors.New("DeletePlant returned no response")
 	}
@@ -1227,7 +1232,7 @@ func (sh *strictHandler) GetPlant(w http.ResponseWriter, r *http.Request, id int
 	var request GetPlantRequestObject
 	request.ID = id
 	request.Params = params
-	response, err := sh.ssi.GetPlant(r.Context(), request)
+	response, err := sh.ssi.GetPlant(sh.options.Context(r), request)
 	if err == nil && response == nil {
 		err = errors.New("GetPlant returned no response")
 	}
@@ -1249,7 +1254,7 @@ func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id i
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.PatchPlant(r.Context(), request)
+	response, err := sh.ssi.PatchPlant(sh.options.Context(r), request)
 	if err == nil && response == nil {
 		err = errors.New("PatchPlant returned no response")
 	}
@@ -1271,7 +1276,7 @@ func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.PutPlant(r.Context(), request)
+	response, err := sh.ssi.PutPlant(sh.options.Context(r), request)
 	if err == nil && response == nil {
 		err = errors.New("PutPlant returned no response")
 	}
@@ -1291,7 +1296,7 @@ func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.CreatePlants(r.Context(), request)
+	response, err := sh.ssi.CreatePlants(sh.options.Context(r), request)
 	if err == nil && response == nil {
 		err = errors.New("CreatePlants returned no response")
 	}

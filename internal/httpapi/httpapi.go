@@ -83,6 +83,7 @@ func New(opts Options) (http.Handler, error) {
 		rateLimit:  newLimiters[string](opts.RateLimit, 0),
 		readOnly:   opts.ReadOnly,
 		inFlight:   newInFlight(opts.MaxInFlight),
+		deadlines:  new(deadlines),
 	}
 	server := plantserver.NewStrictHandlerWithOptions(
 		&server{
@@ -91,6 +92,7 @@ func New(opts Options) (http.Handler, error) {
 			pageSize: operations[operationKey{http.MethodGet, "/plants"}].pageSize,
 		},
 		plantserver.StrictHTTPServerOptions{
+			Context:                  validator.deadlines.context,
 			BindBody:                 bindBody,
 			RequestErrorHandlerFunc:  failures.write,
 			ResponseErrorHandlerFunc: failures.write,

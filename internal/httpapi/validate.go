@@ -5,14 +5,9 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
-	"time"
 
 	"github.com/plantstore/plantstore/internal/token"
 )
-
-// requestDeadline is how long a valid request may take until its response is ready
-// to be written. It is shorter than the drain of a shutdown.
-const requestDeadline = 20 * time.Second
 
 // validator checks every request against the document before the generated code
 // gets it.
@@ -25,6 +20,7 @@ type validator struct {
 	rateLimit  *limiters[string] // by the id of a token
 	readOnly   bool
 	inFlight   *inFlight
+	deadlines  *deadlines
 }
 
 // validate passes on only requests that the document allows. It runs after chi has
@@ -33,10 +29,7 @@ func (v validator) validate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		op := v.operations[operationKey{documented(r.Method), r.Pattern}]
 		recorderOf(w).operation = op
-		// net/http cancels the context of a request when the client closes its
-		// sending half of the connection, although the client may still read. So
-		// clients do not cancel requests; only deadlines do.
-		ctx := context.WithoutCancel(r.Context())
+		ctx := v.deadlines.context(r)
 		if err := v.admit(ctx, w, r, op); err != nil {
 			v.failures.write(w, r, err)
 			return
@@ -46,9 +39,7 @@ func (v validator) validate(next http.Handler) http.Handler {
 			v.failures.write(w, r, err)
 			return
 		}
-		ctx, cancel := context.WithTimeout(ctx, requestDeadline)
-		defer cancel()
-		next.ServeHTTP(w, r.WithContext(ctx))
+		next.ServeHTTP(w, r)
 	})
 }
 
