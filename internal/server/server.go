@@ -90,7 +90,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if watcher, ok := store.(interface{ Watch(*slog.Logger) }); ok { // a store that is a file
+	if watcher, ok := store.(interface{ Watch(*slog.Logger) }); ok { // a file, or several servers
 		watcher.Watch(log)
 	}
 

@@ -120,7 +120,14 @@ func (s *Server) Promote() {
 }
 
 // Kill ends every process of the server with SIGKILL.
-func (s *Server) Kill() {
+func (s *Server) Kill() { s.signal(syscall.SIGKILL) }
+
+// Freeze stops every process of the server with SIGSTOP: connections stay open, and
+// nothing responds.
+func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
+
+// signal sends a signal to every process of the server.
+func (s *Server) signal(signal syscall.Signal) {
 	text, err := os.ReadFile(filepath.Join(s.data(), "postmaster.pid"))
 	if err != nil {
 		return // not running
@@ -142,7 +149,7 @@ func (s *Server) Kill() {
 		}
 	}
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
+		_ = syscall.Kill(pid, signal)
 	}
 }
 

@@ -52,11 +52,7 @@ func TestDrillFailover(t *testing.T) {
 	const detection = time.Second // by a manager such as Patroni
 	primary := pgtest.NewServer(t, "synchronous_standby_names = '*'", "wal_keep_size = '64MB'")
 	standby := primary.NewStandby()
-	pgtest.WaitUntil(t, "the standby is synchronous", func() bool {
-		var n int
-		query(t, primary, `SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'`, &n)
-		return n == 1
-	})
+	waitForStandby(t, primary)
 	load := startLoad(t, pgtest.URL(primary, standby))
 	load.waitForMore(1000)
 
@@ -64,9 +60,7 @@ func TestDrillFailover(t *testing.T) {
 	killed := time.Now()
 	time.Sleep(detection)
 	standby.Promote()
-	// The standby has this setting of the primary, and would wait for a standby for ever.
-	query(t, standby, `ALTER SYSTEM SET synchronous_standby_names = ''`)
-	query(t, standby, `SELECT pg_reload_conf()::TEXT`, new(string))
+	stopWaitingForStandby(t, standby)
 	promoted := time.Now()
 	load.waitForMore(1)
 	again := time.Now()
@@ -77,6 +71,24 @@ func TestDrillFailover(t *testing.T) {
 	acknowledged, lost := load.stop()
 	t.Logf("figures: %d creates acknowledged, %d lost; %d responses 503; service available %v after the primary was killed, %v after the standby was promoted",
 		acknowledged, lost, load.unavailable.Load(), again.Sub(killed).Round(time.Millisecond), again.Sub(promoted).Round(time.Millisecond))
+}
+
+// waitForStandby waits until the primary has a synchronous standby.
+func waitForStandby(t *testing.T, primary *pgtest.Server) {
+	t.Helper()
+	pgtest.WaitUntil(t, "the standby is synchronous", func() bool {
+		var n int
+		query(t, primary, `SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'`, &n)
+		return n == 1
+	})
+}
+
+// stopWaitingForStandby lets a promoted standby commit: it has the settings of the
+// primary, and would wait for a standby for ever.
+func stopWaitingForStandby(t *testing.T, server *pgtest.Server) {
+	t.Helper()
+	query(t, server, `ALTER SYSTEM SET synchronous_standby_names = ''`)
+	query(t, server, `SELECT pg_reload_conf()::TEXT`, new(string))
 }
 
 // load is a service under load.

@@ -108,7 +108,7 @@ func explain(err error, config *pgx.ConnConfig) error {
 	case duplicateTable:
 		return fmt.Errorf("database %s has tables of another program: give plantstore a database of its own: %w", config.Database, err)
 	}
-	if noConnection || errors.Is(err, context.DeadlineExceeded) {
+	if _, ok := errors.AsType[noPrimary](err); ok || noConnection || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no PostgreSQL server that accepts writes responds at %s: start it, or check the hosts in --store: %w", hosts, err)
 	}
 	return err

@@ -16,6 +16,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -52,11 +53,12 @@ const (
 
 // Store stores plants and tokens in a PostgreSQL database.
 type Store struct {
-	pool   *pgxpool.Pool
-	writes *groupcommit.Queue[*write]
-	found  int         // the number of migrations before Open
-	schema int         // and after it
-	pooled atomic.Bool // an error has shown that prepared statements do not work
+	pool    *pgxpool.Pool
+	servers *servers // nil: the URL has one host
+	writes  *groupcommit.Queue[*write]
+	found   int         // the number of migrations before Open
+	schema  int         // and after it
+	pooled  atomic.Bool // an error has shown that prepared statements do not work
 
 	lastErr atomic.Pointer[error] // of the last attempt of a transaction; nil if it succeeded
 
@@ -87,14 +89,18 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 }
 
 func openConfig(ctx context.Context, config *pgxpool.Config) (*Store, error) {
+	servers := newServers(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, errNotDSN
 	}
-	s := &Store{pool: pool}
+	s := &Store{pool: pool, servers: servers}
+	if servers != nil {
+		servers.watch(pool.Reset)
+	}
 	s.writes = groupcommit.New(maxGroup, s.run)
 	if err := s.prepare(ctx); err != nil {
-		pool.Close()
+		s.disconnect()
 		return nil, fmt.Errorf("open PostgreSQL: %w", explain(err, config.ConnConfig))
 	}
 	return s, nil
@@ -198,8 +204,23 @@ func (s *Store) Close() error {
 		// A sweep deletes what this leaves, a day later.
 		_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, discarded)
 	}
-	s.pool.Close()
+	s.disconnect()
 	return nil
+}
+
+func (s *Store) disconnect() {
+	s.pool.Close()
+	if s.servers != nil {
+		s.servers.close()
+	}
+}
+
+// Watch starts to log which of several servers is the primary, and which one does
+// not respond. It must not be called more than once.
+func (s *Store) Watch(log *slog.Logger) {
+	if s.servers != nil {
+		s.servers.log.Store(log)
+	}
 }
 
 // on runs fn with a connection of the pool.
@@ -226,7 +247,8 @@ func (e notSent) Unwrap() error { return e.error }
 
 // read runs fn, which only reads, and retries it after a failure that may be
 // temporary. Its connection is to the primary, so fn sees every write that was
-// acknowledged before.
+// acknowledged before. If a standby is promoted while the primary goes on, that is
+// noticed within about a second; see [servers].
 func (s *Store) read(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

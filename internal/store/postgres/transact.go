@@ -117,6 +117,9 @@ func (s *Store) resetIfLost(err error) {
 	}
 	if fateOf(err) == unknown || code(err) == readOnlyTransaction {
 		s.pool.Reset()
+		if s.servers != nil {
+			s.servers.look()
+		}
 	}
 }
 
