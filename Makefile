@@ -84,7 +84,7 @@ generate: ## generate gen/ from api/openapi.yaml
 	go generate ./...
 
 checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race \
-	differential allocations client-faults crash stop memory test-postgres test-failover schemathesis browser reproducible package-check
+	differential allocations client-faults crash stop memory test-postgres test-failover schemathesis browser reproducible package-check kubernetes
 check: $(checks) ## run every check that a change must pass
 
 generate-check: ## fail if gen/ is stale
@@ -133,7 +133,7 @@ compat: ## fail if api/openapi.yaml breaks clients of the seed or of the last re
 	$(call unbroken,"$$released",$(DOCUMENT))
 
 compat-proof: ## test that compat finds breaking changes
-	cd internal/tools && go test -count=1 ./...
+	cd internal/tools && go test -count=1 .
 
 schemathesis: ## test the program with Schemathesis: with api/openapi.yaml and with the seed, on both stores
 	@internal/tools/schemathesis sqlite::memory:
@@ -176,6 +176,9 @@ package-check: build/linux/$(here) internal/tools/node_modules ## check the size
 	cp cmd/plantstore/plantstore-backup.{service,timer} "$$tmp"; \
 	systemd-analyze verify --man=no --recursive-errors=no "$$tmp"/plantstore{,-backup}.service "$$tmp/plantstore-backup.timer"; \
 	systemd-analyze security --offline=yes --threshold=15 --no-pager "$$tmp/plantstore.service" | tail -1
+
+kubernetes: ## check the manifests for Kubernetes and the alert rules for Prometheus against the program
+	@cd internal/tools && ../../.ci/postgres go test -count=1 ./kubernetes
 
 stop: ## stop the service 20 times under load, and look for lost requests and lost plants
 	PLANTSTORE_STOP_ROUNDS=20 go test -count=1 -run '^TestStop$$' -v ./internal/cli

@@ -1,0 +1,297 @@
+package kubernetes
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/model"
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/model/rulefmt"
+	"github.com/prometheus/prometheus/promql"
+	"github.com/prometheus/prometheus/promql/parser"
+	"github.com/prometheus/prometheus/storage"
+	"github.com/prometheus/prometheus/util/annotations"
+)
+
+var language = parser.NewParser(parser.Options{})
+
+// rules returns the alert rules in a file, or what Prometheus would say about it.
+func rules(text string) ([]rulefmt.Rule, error) {
+	groups, errs := rulefmt.Parse([]byte(text), false, model.LegacyValidation, language, slog.New(slog.DiscardHandler))
+	if len(errs) > 0 {
+		return nil, errs[0]
+	}
+	var all []rulefmt.Rule
+	for _, g := range groups.Groups {
+		all = append(all, g.Rules...)
+	}
+	return all, nil
+}
+
+// unknownMetrics returns an error if a rule names a metric or a label that no
+// server has.
+func unknownMetrics(rule rulefmt.Rule, have []labels.Labels) error {
+	expr, err := language.ParseExpr(rule.Expr)
+	if err != nil {
+		return err
+	}
+	parser.Inspect(expr, func(node parser.Node, _ []parser.Node) error {
+		selector, ok := node.(*parser.VectorSelector)
+		if !ok || err != nil {
+			return nil
+		}
+		named := slices.ContainsFunc(have, func(series labels.Labels) bool { return series.Get(model.MetricNameLabel) == selector.Name })
+		if !named {
+			err = fmt.Errorf("%s: no server has the metric %s", rule.Alert, selector.Name)
+			return nil
+		}
+		// A status that the test has not caused may be missing, but not its label.
+		if !slices.ContainsFunc(have, func(series labels.Labels) bool {
+			return series.Get(model.MetricNameLabel) == selector.Name && !slices.ContainsFunc(selector.LabelMatchers, func(m *labels.Matcher) bool {
+				return !series.Has(m.Name) || m.Type == labels.MatchEqual && !m.Matches(series.Get(m.Name))
+			})
+		}) {
+			err = fmt.Errorf("%s: no server has the series %s", rule.Alert, selector)
+		}
+		return nil
+	})
+	return err
+}
+
+// TestAlerts checks each rule: Prometheus accepts it, the metrics that it names
+// exist, and it is true for the series of one example and false for those of
+// another.
+func TestAlerts(t *testing.T) {
+	all, err := rules(read(t, "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := series(t)
+	for _, rule := range all {
+		t.Run(rule.Alert, func(t *testing.T) {
+			if err := unknownMetrics(rule, have); err != nil {
+				t.Error(err)
+			}
+			example, ok := examples[rule.Alert]
+			if !ok {
+				t.Fatal("there is no example for this rule")
+			}
+			for name, c := range map[string]struct {
+				series []string
+				want   bool
+			}{"true": {example.alert, true}, "false": {example.quiet, false}} {
+				if got := holds(t, rule.Expr, c.series); got != c.want {
+					t.Errorf("the rule is %v for the series that it must be %s for:\n%s", got, name, strings.Join(c.series, "\n"))
+				}
+			}
+		})
+	}
+	if len(examples) != len(all) {
+		t.Errorf("there are %d examples for %d rules", len(examples), len(all))
+	}
+}
+
+// holds reports whether a rule would alert at the end of an hour with these
+// series, which have a value per minute.
+func holds(t *testing.T, expr string, series []string) bool {
+	t.Helper()
+	var all []storage.Series
+	for _, text := range series {
+		metric, values, err := language.ParseSeriesDesc(text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		one := promql.Series{Metric: metric}
+		for minute, v := range values {
+			one.Floats = append(one.Floats, promql.FPoint{T: int64(minute) * 60_000, F: v.Value})
+		}
+		all = append(all, promql.NewStorageSeries(one))
+	}
+	store := &storage.MockQueryable{MockQuerier: &storage.MockQuerier{
+		SelectMockFunction: func(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
+			return &matching{slices.DeleteFunc(slices.Clone(all), func(one storage.Series) bool {
+				return !labels.Selector(matchers).Matches(one.Labels())
+			}), -1}
+		},
+	}}
+	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000, Timeout: longEnough, Parser: language})
+	query, err := engine.NewInstantQuery(t.Context(), store, nil, expr, time.Unix(3600, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer query.Close()
+	found, err := query.Exec(t.Context()).Vector()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(found) > 0
+}
+
+// matching implements [storage.SeriesSet].
+type matching struct {
+	all []storage.Series
+	at  int
+}
+
+func (m *matching) Next() bool                        { m.at++; return m.at < len(m.all) }
+func (m *matching) At() storage.Series                { return m.all[m.at] }
+func (m *matching) Err() error                        { return nil }
+func (m *matching) Warnings() annotations.Annotations { return nil }
+
+// examples are series for which a rule alerts, and series for which it does not.
+// 0+5x60 begins at 0 and grows by 5 a minute for an hour.
+var examples = map[string]struct{ alert, quiet []string }{
+	"PlantstoreAbsent": {
+		[]string{`up 0x60`},
+		[]string{`plantstore_build_info{instance="a"} 1x60`},
+	},
+	"PlantstoreFailing": {
+		[]string{`plantstore_http_request_duration_seconds_count{operation="getPlant",status="200"} 0+97x60`, `plantstore_http_request_duration_seconds_count{operation="getPlant",status="503"} 0+3x60`},
+		[]string{`plantstore_http_request_duration_seconds_count{operation="getPlant",status="200"} 0+97x60`, `plantstore_http_request_duration_seconds_count{operation="getPlant",status="404"} 0+97x60`},
+	},
+	"PlantstoreSlow": {
+		[]string{`plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="1"} 0+90x60`, `plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="10"} 0+99x60`, `plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="+Inf"} 0+100x60`},
+		[]string{`plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="1"} 0+100x60`, `plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="10"} 0+100x60`, `plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="+Inf"} 0+100x60`},
+	},
+	"PlantstoreRestarts": {
+		[]string{`plantstore_build_info{instance="a"} 1x60`, `process_start_time_seconds{instance="a"} 1x40 2x5 3x5 4x10`},
+		[]string{`plantstore_build_info{instance="a"} 1x60`, `process_start_time_seconds{instance="a"} 1x60`, `process_start_time_seconds{instance="another program"} 1x40 2x5 3x5 4x10`},
+	},
+	"PlantstorePoolWaits": {
+		[]string{`plantstore_pgx_pool_wait_seconds_total 0+20x60`, `plantstore_pgx_pool_acquires_total 0+100x60`},
+		[]string{`plantstore_pgx_pool_wait_seconds_total 0+1x60`, `plantstore_pgx_pool_acquires_total 0+100x60`},
+	},
+	"PlantstoreLogGrows": {
+		[]string{`plantstore_sqlite_wal_bytes 2e9x60`},
+		[]string{`plantstore_sqlite_wal_bytes 4e6x60`},
+	},
+	"PlantstoreBackupOld": {
+		[]string{`plantstore_sqlite_last_backup_timestamp_seconds -200000x60`},
+		[]string{`plantstore_sqlite_last_backup_timestamp_seconds -100000x60`},
+	},
+	"PlantstoreCertificateExpires": {
+		[]string{`plantstore_tls_certificate_expiry_timestamp_seconds 86400x60`},
+		[]string{`plantstore_tls_certificate_expiry_timestamp_seconds 8640000x60`},
+	},
+}
+
+// Prometheus and the check of the metrics refuse a wrong rule.
+func TestAlertFaults(t *testing.T) {
+	text, have := read(t, "alerts.yaml"), series(t)
+	for name, c := range map[string]struct{ old, new, want string }{
+		"an unknown metric":          {"plantstore_sqlite_wal_bytes", "plantstore_wal_bytes", "no server has the metric plantstore_wal_bytes"},
+		"a histogram without suffix": {"plantstore_http_request_duration_seconds_count{", "plantstore_http_request_duration_seconds{", "no server has the metric"},
+		"an unknown label":           {`{status=~"5.."}`, `{code=~"5.."}`, "no server has the series"},
+		"a mistake in an expression": {"sum by (operation, le)", "sum by operation, le", "parse"},
+		"an unknown member":          {"    expr: absent", "    expression: absent", "field expression not found"},
+		"a mistake in a template":    {"{{ $value | humanizePercentage }}", "{{ $value | percent }}", "percent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			edited := strings.Replace(text, c.old, c.new, 1)
+			if edited == text {
+				t.Fatalf("alerts.yaml has no %q to edit", c.old)
+			}
+			all, err := rules(edited)
+			for _, rule := range all {
+				if err == nil {
+					err = unknownMetrics(rule, have)
+				}
+			}
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the error is %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
+// series returns the series of a server on PostgreSQL and of one on SQLite with
+// TLS, after a request.
+func series(t *testing.T) []labels.Labels {
+	t.Helper()
+	postgres(t)
+	have, err := scrapeBoth()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return have
+}
+
+var scrapeBoth = sync.OnceValues(func() ([]labels.Labels, error) {
+	dir, err := os.MkdirTemp("", "plantstore-alerts.")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := writeCertificate(dir); err != nil {
+		return nil, err
+	}
+	var have []labels.Labels
+	for _, env := range [][]string{
+		{"PLANTSTORE_STORE=" + os.Getenv("PLANTSTORE_TEST_POSTGRES")},
+		{"PLANTSTORE_STORE=plants.db", "PLANTSTORE_TLS_CERT=cert.pem", "PLANTSTORE_TLS_KEY=key.pem"},
+	} {
+		s, err := start(dir, append(env, "PLANTSTORE_ADDR=127.0.0.1:0", "PLANTSTORE_ADMIN_ADDR=127.0.0.1:0"), []string{"serve"}, true)
+		if err != nil {
+			return nil, err
+		}
+		_, _, _ = get(s.publicPort, "localhost", "/plants", longEnough) // 401, or 400 from the listener with TLS
+		scrape, err := s.scrape()
+		if err == nil {
+			err = s.stop()
+		}
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(scrape) {
+			if m := sample.FindStringSubmatch(line); m != nil {
+				one, err := language.ParseMetric(m[1])
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", line, err)
+				}
+				have = append(have, one)
+			}
+		}
+	}
+	return have, nil
+})
+
+var sample = regexp.MustCompile(`^([^#].*) \S+\n$`)
+
+// writeCertificate writes a certificate and its key to a folder.
+func writeCertificate(dir string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	for name, block := range map[string]*pem.Block{
+		"cert.pem": {Type: "CERTIFICATE", Bytes: cert}, "key.pem": {Type: "PRIVATE KEY", Bytes: private},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), pem.EncodeToMemory(block), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
