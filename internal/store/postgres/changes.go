@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 )
 
 // changes is a transaction of writes of any kind. It takes two round trips: the
@@ -137,16 +138,16 @@ func (c *changes) create(w *write, now int64) error {
 // write stores c.plants and commits.
 func (c *changes) write(ctx context.Context, conn *pgx.Conn, id, now int64) error {
 	var removed []int64
-	var inserted, updated []plantRow
+	var inserted, updated []store.PlantRow
 	for _, key := range slices.Sorted(maps.Keys(c.plants)) {
 		switch plant := c.plants[key]; {
 		case plant.after == plant.before:
 		case plant.after == nil:
 			removed = append(removed, key)
 		case plant.before == nil:
-			inserted = append(inserted, plantRow{*plant.after, plant.version})
+			inserted = append(inserted, store.PlantRow{Plant: *plant.after, Version: plant.version})
 		default:
-			updated = append(updated, plantRow{*plant.after, plant.version})
+			updated = append(updated, store.PlantRow{Plant: *plant.after, Version: plant.version})
 		}
 	}
 	var b pgx.Batch

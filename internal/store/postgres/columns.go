@@ -1,33 +1,28 @@
 package postgres
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/token"
 )
 
-// columns are the columns of a table, each declared once. Every statement, its
-// arguments and every scan of a row of type R are made from this list, so a new
-// column is one line in it and a migration. The order is that of the migrations.
-type columns[R any] []column[R]
-
-// column is a column of a table.
-type column[R any] struct {
-	name, sqlType string
-	array         func(rows []R) any // its values, one for each row, as an array of sqlType
-	target        func(row *R) any   // where Scan stores its value; nil: the column is not read
-	text          bool               // a text of any length, which plant.Plant.Size counts
-}
+// columns are the columns of a table. Every statement, its arguments and every scan
+// of a row are made from them. Texts are BYTEA; see the migrations.
+type columns[R any] []store.Column[R]
 
 // each returns the pattern once for each column, with its NAME, its TYPE and its
 // NUMBER in the list.
 func (cs columns[R]) each(pattern, separator string) string {
 	list := make([]string, len(cs))
 	for i, c := range cs {
-		list[i] = strings.NewReplacer("NAME", c.name, "TYPE", c.sqlType, "NUMBER", strconv.Itoa(i+1)).Replace(pattern)
+		list[i] = strings.NewReplacer("NAME", c.Name, "TYPE", typeOf(c), "NUMBER", strconv.Itoa(i+1)).Replace(pattern)
 	}
 	return strings.Join(list, separator)
 }
@@ -49,120 +44,134 @@ func (cs columns[R]) next(n int) string { return "$" + strconv.Itoa(len(cs)+n) }
 func (cs columns[R]) args(rows []R, others ...any) []any {
 	args := make([]any, 0, len(cs)+len(others))
 	for _, c := range cs {
-		args = append(args, c.array(rows))
+		args = append(args, arrayOf(c, rows))
 	}
 	return append(args, others...)
 }
 
 // where returns the columns that keep reports true for.
-func (cs columns[R]) where(keep func(column[R]) bool) columns[R] {
-	return slices.DeleteFunc(slices.Clone(cs), func(c column[R]) bool { return !keep(c) })
+func (cs columns[R]) where(keep func(store.Column[R]) bool) columns[R] {
+	return slices.DeleteFunc(slices.Clone(cs), func(c store.Column[R]) bool { return !keep(c) })
 }
 
 // without returns the columns with other names.
 func (cs columns[R]) without(names ...string) columns[R] {
-	return cs.where(func(c column[R]) bool { return !slices.Contains(names, c.name) })
+	return cs.where(func(c store.Column[R]) bool { return !slices.Contains(names, c.Name) })
 }
 
 // targets returns where Scan stores the columns, followed by others.
 func (cs columns[R]) targets(row *R, others ...any) []any {
 	targets := make([]any, 0, len(cs)+len(others))
 	for _, c := range cs {
-		targets = append(targets, c.target(row))
+		targets = append(targets, target(c.Field(row)))
 	}
 	return append(targets, others...)
 }
 
-// arrayOf returns a function that collects a value of each row.
-func arrayOf[R, V any](value func(row *R) V) func(rows []R) any {
-	return func(rows []R) any {
-		values := make([]V, len(rows))
-		for i := range rows {
-			values[i] = value(&rows[i])
+// typeOf returns the SQL type of a column.
+func typeOf[R any](c store.Column[R]) string {
+	switch c.Field(new(R)).(type) {
+	case *int64, *time.Time:
+		return "BIGINT"
+	}
+	return "BYTEA"
+}
+
+// isText reports whether a column is a text of any length.
+func isText[R any](c store.Column[R]) bool {
+	switch c.Field(new(R)).(type) {
+	case *string, **string:
+		return true
+	}
+	return false
+}
+
+// arrayOf returns the values of a column, one for each row.
+func arrayOf[R any](c store.Column[R], rows []R) any {
+	switch c.Field(new(R)).(type) {
+	case *int64:
+		return collect(c, rows, func(field any) int64 { return *field.(*int64) })
+	case *time.Time:
+		return collect(c, rows, func(field any) pgtype.Int8 {
+			at := *field.(*time.Time)
+			return pgtype.Int8{Int64: at.UnixMicro(), Valid: !at.IsZero()}
+		})
+	}
+	return collect(c, rows, bytesOf)
+}
+
+func collect[R, V any](c store.Column[R], rows []R, value func(field any) V) []V {
+	values := make([]V, len(rows))
+	for i := range rows {
+		values[i] = value(c.Field(&rows[i]))
+	}
+	return values
+}
+
+// bytesOf returns the value that field points to as a BYTEA; nil is NULL.
+func bytesOf(field any) []byte {
+	switch v := field.(type) {
+	case *string:
+		return []byte(*v)
+	case **string:
+		if *v == nil {
+			return nil
 		}
-		return values
-	}
-}
-
-// bigint is a column of numbers.
-func bigint[R any](name string, field func(*R) *int64) column[R] {
-	return column[R]{
-		name: name, sqlType: "BIGINT",
-		array:  arrayOf(func(row *R) int64 { return *field(row) }),
-		target: func(row *R) any { return field(row) },
-	}
-}
-
-// moment is a column of times, in microseconds since 1970.
-func moment[R any](name string, field func(*R) *time.Time) column[R] {
-	return column[R]{
-		name: name, sqlType: "BIGINT",
-		array: arrayOf(func(row *R) int64 { return field(row).UnixMicro() }),
-		target: func(row *R) any {
-			return scanInt64(func(v pgtype.Int8) {
-				*field(row) = time.Time{}
-				if v.Valid {
-					*field(row) = time.UnixMicro(v.Int64).UTC()
-				}
-			})
-		},
-	}
-}
-
-// optionalMoment is a column of times where NULL is the zero time.
-func optionalMoment[R any](name string, field func(*R) *time.Time) column[R] {
-	c := moment(name, field)
-	c.array = arrayOf(func(row *R) pgtype.Int8 {
-		at := *field(row)
-		return pgtype.Int8{Int64: at.UnixMicro(), Valid: !at.IsZero()}
-	})
-	return c
-}
-
-// bytea is a column of bytes, where NULL is nil.
-func bytea[R any](name string, get func(*R) []byte, set func(*R, []byte) error) column[R] {
-	return column[R]{
-		name: name, sqlType: "BYTEA", array: arrayOf(get),
-		target: func(row *R) any { return scanBytes(func(v []byte) error { return set(row, v) }) },
-	}
-}
-
-// text is a column of texts.
-func text[R any](name string, field func(*R) *string) column[R] {
-	c := bytea(name,
-		func(row *R) []byte { return []byte(*field(row)) },
-		func(row *R, v []byte) error { *field(row) = string(v); return nil })
-	c.text = true
-	return c
-}
-
-// optionalText is a column of texts where NULL is nil.
-func optionalText[R any](name string, field func(*R) **string) column[R] {
-	c := bytea(name, func(row *R) []byte {
-		if text := *field(row); text != nil {
-			return []byte(*text) // not nil, even if empty
+		return []byte(**v) // not nil, even if empty
+	case *[]token.Scope:
+		return []byte(token.JoinScopes(*v, " "))
+	case *[32]byte:
+		if *v == [32]byte{} {
+			return nil
 		}
-		return nil
-	}, func(row *R, v []byte) error {
-		*field(row) = nil
-		if v != nil {
-			*field(row) = new(string(v))
-		}
-		return nil
-	})
-	c.text = true
-	return c
+		return v[:]
+	}
+	panic(fmt.Sprintf("postgres: no column has the type %T", field))
 }
 
-// scanInt64 implements [pgtype.Int64Scanner].
-type scanInt64 func(v pgtype.Int8)
+// target returns where Scan stores the value of a field.
+func target(field any) any {
+	switch v := field.(type) {
+	case *int64:
+		return v
+	case *time.Time:
+		return scanTime{v}
+	}
+	return scanBytes{field}
+}
 
-func (scan scanInt64) ScanInt64(v pgtype.Int8) error {
-	scan(v)
+// scanTime implements [pgtype.Int64Scanner].
+type scanTime struct{ *time.Time }
+
+func (s scanTime) ScanInt64(v pgtype.Int8) error {
+	*s.Time = time.Time{}
+	if v.Valid {
+		*s.Time = time.UnixMicro(v.Int64).UTC()
+	}
 	return nil
 }
 
-// scanBytes implements [pgtype.BytesScanner].
-type scanBytes func(v []byte) error
+// scanBytes implements [pgtype.BytesScanner]. It is the inverse of bytesOf.
+type scanBytes struct{ field any }
 
-func (scan scanBytes) ScanBytes(v []byte) error { return scan(v) }
+func (s scanBytes) ScanBytes(b []byte) error {
+	switch v := s.field.(type) {
+	case *string:
+		*v = string(b)
+	case **string:
+		*v = nil
+		if b != nil {
+			*v = new(string(b))
+		}
+	case *[]token.Scope:
+		*v = token.SplitScopes(string(b))
+	case *[32]byte:
+		*v = [32]byte{}
+		if copy(v[:], b); b != nil && len(b) != len(v) {
+			return fmt.Errorf("a hash has %d bytes, want %d", len(b), len(v))
+		}
+	default:
+		panic(fmt.Sprintf("postgres: no column has the type %T", s.field))
+	}
+	return nil
+}

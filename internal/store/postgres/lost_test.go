@@ -23,6 +23,9 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
+// newToken is a token with everything that the columns require.
+var newToken = token.Token{ID: "new", SecretHash: [32]byte{1}, CreatedAt: time.Now()}
+
 // If the connection is lost during the commit of a write, the write succeeds
 // exactly once, whether or not the server received the commit, and even if another
 // client changes the plant in between.
@@ -72,7 +75,7 @@ func TestLostConnection(t *testing.T) {
 			},
 		},
 		"new token": {
-			func(ctx context.Context, s *Store, _ string) error { return s.CreateToken(ctx, token.Token{ID: "new"}) },
+			func(ctx context.Context, s *Store, _ string) error { return s.CreateToken(ctx, newToken) },
 			func(ctx context.Context, s *Store) bool { _, err := s.Token(ctx, "new"); return err == nil },
 		},
 	} {
@@ -216,7 +219,7 @@ func TestUnavailable(t *testing.T) {
 		"Create":      func() error { return store.Create(ctx, plant.Plant{ID: 1}) },
 		"Delete":      func() error { return store.Delete(ctx, 1, plant.Precondition{}) },
 		"Token":       func() error { _, err := store.Token(ctx, "unknown"); return err },
-		"CreateToken": func() error { return store.CreateToken(ctx, token.Token{ID: "new"}) },
+		"CreateToken": func() error { return store.CreateToken(ctx, newToken) },
 	} {
 		wg.Go(func() {
 			if err := call(); !errors.Is(err, plant.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {

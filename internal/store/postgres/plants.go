@@ -5,38 +5,19 @@ import (
 	"crypto/sha256"
 	"errors"
 	"math"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 )
 
-// plantRow is a row of the table plants.
-type plantRow struct {
-	plant.Plant
-	version int64 // the random bits of the ETag
-}
-
-// plant returns the plant that the storedColumns of the row make.
-func (r plantRow) plant() plant.Plant {
-	r.ETag = plant.ETag(r.UpdatedAt.UnixMicro(), r.version)
-	return r.Plant
-}
-
-// plantColumns are the columns of the table plants.
-var plantColumns = columns[plantRow]{
-	bigint("id", func(r *plantRow) *int64 { return &r.ID }),
-	text("name", func(r *plantRow) *string { return &r.Name }),
-	optionalText("tag", func(r *plantRow) **string { return &r.Tag }),
-	{name: "tag_hash", sqlType: "BYTEA", array: arrayOf(func(r *plantRow) []byte { return tagHash(r.Tag) })},
-	bigint("version", func(r *plantRow) *int64 { return &r.version }),
-	moment("created_at", func(r *plantRow) *time.Time { return &r.CreatedAt }),
-	moment("updated_at", func(r *plantRow) *time.Time { return &r.UpdatedAt }),
-}
-
-// storedColumns are the columns that are read.
-var storedColumns = plantColumns.where(func(c column[plantRow]) bool { return c.target != nil })
+// The columns of the table plants: those that are read, and those that are written.
+var (
+	storedColumns = columns[store.PlantRow](store.PlantColumns)
+	plantColumns  = append(storedColumns[:len(storedColumns):len(storedColumns)],
+		store.Column[store.PlantRow]{Name: "tag_hash", Field: func(r *store.PlantRow) any { return tagHash(r.Tag) }})
+)
 
 // The statements about plants, with [selectStored] and [lockStored].
 var (
@@ -74,17 +55,16 @@ func selectPage(where string) string {
 
 // tagHash is what the index of tags contains: an entry of an index has a maximum
 // length, and a tag has none.
-func tagHash(tag *string) []byte {
+func tagHash(tag *string) *[sha256.Size]byte {
 	if tag == nil {
-		return nil
+		return new([sha256.Size]byte) // NULL
 	}
-	sum := sha256.Sum256([]byte(*tag))
-	return sum[:]
+	return new(sha256.Sum256([]byte(*tag)))
 }
 
 // plantSize is [plant.Plant.Size] in SQL. PostgreSQL knows the length of a text
 // without reading it.
-var plantSize = plantColumns.where(func(c column[plantRow]) bool { return c.text }).each("coalesce(octet_length(plants.NAME), 0)", " + ")
+var plantSize = storedColumns.where(isText[store.PlantRow]).each("coalesce(octet_length(plants.NAME), 0)", " + ")
 
 // Create implements [plant.Store].
 func (s *Store) Create(ctx context.Context, p plant.Plant) error {
@@ -136,12 +116,12 @@ func (s *Store) Delete(ctx context.Context, id int64, condition plant.Preconditi
 // Get implements [plant.Store].
 func (s *Store) Get(ctx context.Context, id int64) (p plant.Plant, err error) {
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		var row plantRow
+		var row store.PlantRow
 		err := conn.QueryRow(ctx, selectPlant, id).Scan(storedColumns.targets(&row)...)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return permanent{plant.ErrNotFound}
 		}
-		p = row.plant()
+		p = row.Stored()
 		return err
 	})
 	return p, err
@@ -160,15 +140,15 @@ func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant
 	}
 	query, args := selectPlants, []any{from, int64(page.Limit) + 1, int64(plant.MaxPageBytes)}
 	if page.Tag != nil {
-		query, args = selectPlantsTagged, append(args, tagHash(page.Tag), []byte(*page.Tag))
+		query, args = selectPlantsTagged, append(args, tagHash(page.Tag)[:], []byte(*page.Tag))
 	}
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows, _ := conn.Query(ctx, query, args...) // ForEachRow returns the error
-		var row plantRow
+		var row store.PlantRow
 		found := 0
 		plants = nil
 		_, err := pgx.ForEachRow(rows, storedColumns.targets(&row, &found), func() error {
-			plants = append(plants, row.plant())
+			plants = append(plants, row.Stored())
 			return nil
 		})
 		plants = plants[:min(len(plants), page.Limit)]

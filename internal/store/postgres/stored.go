@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 )
 
 // whole as the size up to which a plant is read means that it is always read.
@@ -29,10 +30,10 @@ var (
 func storedStatement(lock string) string {
 	var names []string
 	for _, c := range storedColumns {
-		if c.text {
-			names = append(names, "CASE WHEN read THEN "+c.name+" END")
+		if isText(c) {
+			names = append(names, "CASE WHEN read THEN "+c.Name+" END")
 		} else {
-			names = append(names, c.name)
+			names = append(names, c.Name)
 		}
 	}
 	return `
@@ -61,10 +62,10 @@ func storedArgs(sizes map[int64]int64) []any {
 // scanStored reads the rows of selectStored or lockStored and calls found with
 // each.
 func scanStored(rows pgx.Rows, found func(p *plant.Plant, read bool)) error {
-	var row plantRow
+	var row store.PlantRow
 	var read bool
 	_, err := pgx.ForEachRow(rows, storedColumns.targets(&row, &read), func() error {
-		found(new(row.plant()), read)
+		found(new(row.Stored()), read)
 		return nil
 	})
 	return err

@@ -2,48 +2,17 @@ package postgres
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
 // tokenColumns are the columns of the table tokens.
-var tokenColumns = columns[token.Token]{
-	text("id", func(t *token.Token) *string { return &t.ID }),
-	text("name", func(t *token.Token) *string { return &t.Name }),
-	bytea("scopes", func(t *token.Token) []byte { return []byte(token.JoinScopes(t.Scopes, " ")) },
-		func(t *token.Token, v []byte) error { t.Scopes = token.SplitScopes(string(v)); return nil }),
-	bytea("secret_hash", func(t *token.Token) []byte { return t.SecretHash[:] },
-		func(t *token.Token, v []byte) error { return setHash(&t.SecretHash, v) }),
-	moment("created_at", func(t *token.Token) *time.Time { return &t.CreatedAt }),
-	optionalMoment("expires_at", func(t *token.Token) *time.Time { return &t.ExpiresAt }),
-	optionalMoment("revoked_at", func(t *token.Token) *time.Time { return &t.RevokedAt }),
-	optionalMoment("last_used_at", func(t *token.Token) *time.Time { return &t.LastUsedAt }),
-	bytea("old_secret_hash", oldSecretHash,
-		func(t *token.Token, v []byte) error { return setHash(&t.OldSecretHash, v) }),
-	optionalMoment("old_secret_until", func(t *token.Token) *time.Time { return &t.OldSecretUntil }),
-}
-
-// oldSecretHash returns the hash of the secret before the last rotation, or nil.
-func oldSecretHash(t *token.Token) []byte {
-	if t.OldSecretUntil.IsZero() {
-		return nil
-	}
-	return t.OldSecretHash[:]
-}
-
-func setHash(hash *[sha256.Size]byte, v []byte) error {
-	*hash = [sha256.Size]byte{}
-	if copy(hash[:], v); v != nil && len(v) != len(hash) {
-		return fmt.Errorf("a hash has %d bytes, want %d", len(v), len(hash))
-	}
-	return nil
-}
+var tokenColumns = columns[token.Token](store.TokenColumns)
 
 var (
 	selectToken = `SELECT ` + tokenColumns.names() + ` FROM tokens WHERE id = $1`

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
 
@@ -182,10 +183,9 @@ func (c *creates) at(id int64) (int, bool) {
 // which is durable once the server has responded.
 func (c *creates) run(ctx context.Context, conn *pgx.Conn, id int64) error {
 	now := time.Now()
-	rows := make([]plantRow, len(c.plants))
+	rows := make([]store.PlantRow, len(c.plants))
 	for i, p := range c.plants {
-		p.CreatedAt, p.UpdatedAt = now, now
-		rows[i] = plantRow{*p, int64(rand.Uint64())}
+		rows[i] = store.NewPlantRow(*p, int64(rand.Uint64()), now, now)
 	}
 	var inserted []int64
 	err := conn.QueryRow(ctx, createPlants, plantColumns.args(rows, id, now.UnixMicro())...).Scan(&inserted)

@@ -7,22 +7,19 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// columns lists the columns of a table, each with the field of a row that holds
-// its value. Every statement, bind and scan is made from such a list, so a new
-// column is one line there. The first column is the primary key.
-type columns[Row any] []struct {
-	name  string
-	field func(*Row) any // a pointer; bindValue lists the types
-}
+// columns are the columns of a table. Every statement, bind and scan is made from
+// them.
+type columns[Row any] []store.Column[Row]
 
 // names returns the columns as a SELECT lists them.
 func (c columns[Row]) names() string {
 	names := make([]string, len(c))
 	for i := range c {
-		names[i] = c[i].name
+		names[i] = c[i].Name
 	}
 	return strings.Join(names, ", ")
 }
@@ -36,7 +33,7 @@ func (c columns[Row]) insert(table string) string {
 func (c columns[Row]) update(table string) string {
 	set := make([]string, len(c))
 	for i := range c {
-		set[i] = fmt.Sprintf("%s = ?%d", c[i].name, i+1)
+		set[i] = fmt.Sprintf("%s = ?%d", c[i].Name, i+1)
 	}
 	return "UPDATE " + table + " SET " + strings.Join(set[1:], ", ") + " WHERE " + set[0]
 }
@@ -44,22 +41,21 @@ func (c columns[Row]) update(table string) string {
 // bind binds a row to the parameters of insert or update.
 func (c columns[Row]) bind(stmt *sqlite.Stmt, row *Row) {
 	for i := range c {
-		bindValue(stmt, i+1, c[i].field(row))
+		bindValue(stmt, i+1, c[i].Field(row))
 	}
 }
 
 // scan reads a row of names. It sets every field that has a column.
 func (c columns[Row]) scan(stmt *sqlite.Stmt, row *Row) error {
 	for i := range c {
-		if err := scanValue(stmt, i, c[i].field(row)); err != nil {
-			return fmt.Errorf("sqlite: column %s: %w", c[i].name, err)
+		if err := scanValue(stmt, i, c[i].Field(row)); err != nil {
+			return fmt.Errorf("sqlite: column %s: %w", c[i].Name, err)
 		}
 	}
 	return nil
 }
 
-// bindValue binds the value that field points to. NULL is a nil string, a zero
-// time and a hash of zeros.
+// bindValue binds the value that field points to; see [store.Column].
 func bindValue(stmt *sqlite.Stmt, param int, field any) {
 	switch v := field.(type) {
 	case *int64:

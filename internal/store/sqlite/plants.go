@@ -10,29 +10,10 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 )
 
-// plantRow is a row of the table plants.
-type plantRow struct {
-	plant.Plant // ID, name and tag; see stamped for the others
-
-	version              int64 // random bits
-	createdAt, updatedAt int64 // microseconds since 1970
-}
-
-// stamped returns the plant with its ETag and times.
-func (r *plantRow) stamped() plant.Plant {
-	return r.Plant.Stamped(r.version, r.createdAt, r.updatedAt)
-}
-
-var plantColumns = columns[plantRow]{
-	{"id", func(r *plantRow) any { return &r.ID }},
-	{"name", func(r *plantRow) any { return &r.Name }},
-	{"tag", func(r *plantRow) any { return &r.Tag }},
-	{"version", func(r *plantRow) any { return &r.version }},
-	{"created_at", func(r *plantRow) any { return &r.createdAt }},
-	{"updated_at", func(r *plantRow) any { return &r.updatedAt }},
-}
+var plantColumns = columns[store.PlantRow](store.PlantColumns)
 
 var (
 	insertPlantQuery = plantColumns.insert("plants") + " ON CONFLICT (id) DO NOTHING"
@@ -100,7 +81,7 @@ func (s *Store) Put(ctx context.Context, p plant.Plant, condition plant.Precondi
 				return err
 			}
 			row, _, err := insertPlant(conn, p)
-			stored = row.stamped()
+			stored = row.Stored()
 			return err
 		}
 		if err != nil {
@@ -162,13 +143,13 @@ func createPlant(conn *sqlite.Conn, p plant.Plant) (inserted bool, err error) {
 }
 
 // insertPlant stores p unless its ID is taken, and reports whether it did.
-func insertPlant(conn *sqlite.Conn, p plant.Plant) (row plantRow, inserted bool, err error) {
+func insertPlant(conn *sqlite.Conn, p plant.Plant) (row store.PlantRow, inserted bool, err error) {
 	stmt, err := conn.Prepare(insertPlantQuery)
 	if err != nil {
 		return row, false, err
 	}
-	now := time.Now().UnixMicro()
-	row = plantRow{p, int64(rand.Uint64()), now, now}
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	row = store.NewPlantRow(p, int64(rand.Uint64()), now, now)
 	plantColumns.bind(stmt, &row)
 	if err := run(stmt); err != nil {
 		return row, false, err
@@ -187,10 +168,13 @@ func updatePlant(conn *sqlite.Conn, current, p plant.Plant, condition plant.Prec
 		return plant.Plant{}, err
 	}
 	// The clock may have been set back.
-	now := max(time.Now().UnixMicro(), current.UpdatedAt.UnixMicro())
-	row := plantRow{p, int64(rand.Uint64()), current.CreatedAt.UnixMicro(), now}
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	if now.Before(current.UpdatedAt) {
+		now = current.UpdatedAt
+	}
+	row := store.NewPlantRow(p, int64(rand.Uint64()), current.CreatedAt, now)
 	plantColumns.bind(stmt, &row)
-	return row.stamped(), run(stmt)
+	return row.Stored(), run(stmt)
 }
 
 // getPlant returns the plant with the given ID, or [plant.ErrNotFound].
@@ -207,9 +191,9 @@ func getPlant(conn *sqlite.Conn, id int64) (plant.Plant, error) {
 	case !found:
 		return plant.Plant{}, plant.ErrNotFound
 	}
-	var row plantRow
+	var row store.PlantRow
 	err = plantColumns.scan(stmt, &row)
-	return row.stamped(), err
+	return row.Stored(), err
 }
 
 func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more bool, err error) {
@@ -229,7 +213,7 @@ func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more 
 	if page.Tag != nil {
 		stmt.BindText(2, *page.Tag)
 	}
-	var row plantRow
+	var row store.PlantRow
 	for size := 0; ; {
 		found, err := stmt.Step()
 		if err != nil || !found {
@@ -241,7 +225,7 @@ func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more 
 		if err := plantColumns.scan(stmt, &row); err != nil {
 			return nil, false, err
 		}
-		plants = append(plants, row.stamped())
+		plants = append(plants, row.Stored())
 		size += row.Size()
 	}
 }

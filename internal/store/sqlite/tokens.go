@@ -6,21 +6,11 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-var tokenColumns = columns[token.Token]{
-	{"id", func(t *token.Token) any { return &t.ID }},
-	{"name", func(t *token.Token) any { return &t.Name }},
-	{"scopes", func(t *token.Token) any { return &t.Scopes }},
-	{"secret_hash", func(t *token.Token) any { return &t.SecretHash }},
-	{"created_at", func(t *token.Token) any { return &t.CreatedAt }},
-	{"expires_at", func(t *token.Token) any { return &t.ExpiresAt }},
-	{"revoked_at", func(t *token.Token) any { return &t.RevokedAt }},
-	{"last_used_at", func(t *token.Token) any { return &t.LastUsedAt }},
-	{"old_secret_hash", func(t *token.Token) any { return &t.OldSecretHash }},
-	{"old_secret_until", func(t *token.Token) any { return &t.OldSecretUntil }},
-}
+var tokenColumns = columns[token.Token](store.TokenColumns)
 
 var (
 	insertTokenQuery = tokenColumns.insert("tokens")

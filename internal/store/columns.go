@@ -1,0 +1,61 @@
+package store
+
+import (
+	"time"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// Column is a column of a table, with the field of a row that holds its value. The
+// engines make every statement, bind and scan from [PlantColumns] and [TokenColumns],
+// so a new column is one line there and a migration of each engine.
+type Column[Row any] struct {
+	Name string
+	// Field returns a pointer to the field: *int64, *string, **string, *time.Time,
+	// *[]token.Scope or *[32]byte. NULL is a nil string, a zero time and a hash of zeros.
+	Field func(*Row) any
+}
+
+// PlantRow is a row of the table plants.
+type PlantRow struct {
+	plant.Plant       // without its ETag
+	Version     int64 // random bits, new for every write
+}
+
+// NewPlantRow returns the row of a new version of p.
+func NewPlantRow(p plant.Plant, version int64, createdAt, updatedAt time.Time) PlantRow {
+	p.CreatedAt, p.UpdatedAt = createdAt, updatedAt
+	return PlantRow{p, version}
+}
+
+// Stored returns the plant with its ETag.
+func (r *PlantRow) Stored() plant.Plant {
+	p := r.Plant
+	p.ETag = plant.ETag(p.UpdatedAt.UnixMicro(), r.Version)
+	return p
+}
+
+// PlantColumns are the columns of the table plants. The first one is the primary key.
+var PlantColumns = []Column[PlantRow]{
+	{"id", func(r *PlantRow) any { return &r.ID }},
+	{"name", func(r *PlantRow) any { return &r.Name }},
+	{"tag", func(r *PlantRow) any { return &r.Tag }},
+	{"version", func(r *PlantRow) any { return &r.Version }},
+	{"created_at", func(r *PlantRow) any { return &r.CreatedAt }},
+	{"updated_at", func(r *PlantRow) any { return &r.UpdatedAt }},
+}
+
+// TokenColumns are the columns of the table tokens. The first one is the primary key.
+var TokenColumns = []Column[token.Token]{
+	{"id", func(t *token.Token) any { return &t.ID }},
+	{"name", func(t *token.Token) any { return &t.Name }},
+	{"scopes", func(t *token.Token) any { return &t.Scopes }},
+	{"secret_hash", func(t *token.Token) any { return &t.SecretHash }},
+	{"created_at", func(t *token.Token) any { return &t.CreatedAt }},
+	{"expires_at", func(t *token.Token) any { return &t.ExpiresAt }},
+	{"revoked_at", func(t *token.Token) any { return &t.RevokedAt }},
+	{"last_used_at", func(t *token.Token) any { return &t.LastUsedAt }},
+	{"old_secret_hash", func(t *token.Token) any { return &t.OldSecretHash }},
+	{"old_secret_until", func(t *token.Token) any { return &t.OldSecretUntil }},
+}
