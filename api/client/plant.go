@@ -66,47 +66,48 @@ type Patch struct {
 	RemoveTag bool    // the plant has no tag afterwards; Tag must be nil
 }
 
-func (p Patch) encode() ([]byte, error) {
-	body := plantapi.PlantPatch{Name: p.Name}
+// body is the body of a patch.
+func (p Patch) body() (body plantapi.PlantPatch, err error) {
 	switch {
 	case p.Tag != nil && p.RemoveTag:
-		return nil, errors.New("a patch cannot both set and remove the tag")
+		return body, errors.New("a patch cannot both set and remove the tag")
 	case p.Tag != nil:
 		body.Tag = nullable.NewNullableWithValue(*p.Tag)
 	case p.RemoveTag:
 		body.Tag = nullable.NewNullNullable[string]()
 	}
-	return encode(body, p.Name, p.Tag)
+	body.Name = p.Name
+	return body, checkTexts(p.Name, p.Tag)
 }
 
-func (p Plant) newPlant() plantapi.NewPlant {
-	return plantapi.NewPlant{ID: p.ID, Name: p.Name, Tag: p.Tag}
-}
-
-// checkText refuses what JSON cannot carry: encoding/json would replace it, and
-// the service would store something else than the program has.
-func checkText(name, tag *string) error {
-	switch {
-	case name != nil && !utf8.ValidString(*name):
-		return errors.New("the name is not valid UTF-8")
-	case tag != nil && !utf8.ValidString(*tag):
-		return errors.New("the tag is not valid UTF-8")
+// change returns the patch that makes q of p. It is the zero Patch if p and q have
+// the same content. It keeps the members that this client does not know.
+func (p Plant) change(q Plant) (patch Patch) {
+	if q.Name != p.Name {
+		patch.Name = &q.Name
 	}
-	return nil
+	if !sameText(q.Tag, p.Tag) {
+		patch.Tag, patch.RemoveTag = q.Tag, q.Tag == nil
+	}
+	return patch
 }
 
-// encode writes the body of a request, with the name and the tag in it. Unlike
-// [json.Marshal] it does not escape <, > and &, which would make some bodies six
-// times as long, and so larger than the service allows.
-func encode(body any, name, tag *string) ([]byte, error) {
-	if err := checkText(name, tag); err != nil {
-		return nil, err
+// clone returns a copy that shares no memory with p.
+func (p Plant) clone() Plant {
+	if p.Tag != nil {
+		p.Tag = new(*p.Tag)
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(body)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+	return p
+}
+
+// content is the body of a request that stores p under its id.
+func (p Plant) content() (plantapi.Plant, error) {
+	return plantapi.Plant{Name: p.Name, Tag: p.Tag}, checkTexts(&p.Name, p.Tag)
+}
+
+// newPlant is the body of a request that creates p.
+func (p Plant) newPlant() (plantapi.NewPlant, error) {
+	return plantapi.NewPlant{ID: p.ID, Name: p.Name, Tag: p.Tag}, checkTexts(&p.Name, p.Tag)
 }
 
 // stored makes a Plant of a response.
@@ -114,11 +115,31 @@ func stored(p plantapi.StoredPlant) Plant {
 	return Plant{ID: p.ID, Name: p.Name, Tag: p.Tag, ETag: ETag(p.ETag), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
 }
 
-// same reports whether two plants have the same name and tag.
-func (p Plant) same(q Plant) bool {
-	return p.Name == q.Name && sameTag(p.Tag, q.Tag)
+// checkTexts refuses what JSON cannot carry: encoding/json would replace it, and
+// the service would store something else than the program has.
+func checkTexts(texts ...*string) error {
+	for _, text := range texts {
+		if text != nil && !utf8.ValidString(*text) {
+			return fmt.Errorf("%.64q is not valid UTF-8", *text)
+		}
+	}
+	return nil
 }
 
-func sameTag(a, b *string) bool {
+func sameText(a, b *string) bool {
 	return a == b || a != nil && b != nil && *a == *b
+}
+
+// encode writes the body of a request, unless there was an error making it. Unlike
+// [json.Marshal] it does not escape <, > and &, which would make some bodies six
+// times as long, and so larger than the service allows.
+func encode(body any, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err = enc.Encode(body)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

@@ -11,11 +11,11 @@ import (
 )
 
 // Create stores a plant. If another plant has the id, the error is [ErrIDTaken];
-// a plant with the same id, name and tag is a success. Create never overwrites a
+// the same plant is a success. Create never overwrites a
 // plant, and it is safe to repeat.
 func (c *Client) Create(ctx context.Context, p Plant) error {
 	op := fmt.Sprintf("create plant %d", p.ID)
-	body, err := encode(p.newPlant(), &p.Name, p.Tag)
+	body, err := encode(p.newPlant())
 	if err != nil {
 		return fmt.Errorf("plantstore: %s: %w", op, err)
 	}
@@ -38,12 +38,11 @@ func (c *Client) CreateAll(ctx context.Context, plants []Plant) (created int, er
 	op := fmt.Sprintf("create %d plants", len(plants))
 	all := plantapi.NewPlants{Plants: make([]plantapi.NewPlant, len(plants))}
 	for i, p := range plants {
-		if err := checkText(&p.Name, p.Tag); err != nil {
+		if all.Plants[i], err = p.newPlant(); err != nil {
 			return 0, fmt.Errorf("plantstore: %s: plant %d: %w", op, p.ID, err)
 		}
-		all.Plants[i] = p.newPlant()
 	}
-	body, err := encode(all, nil, nil)
+	body, err := encode(all, nil)
 	if err != nil {
 		return 0, fmt.Errorf("plantstore: %s: %w", op, err)
 	}
@@ -75,12 +74,12 @@ func (c *Client) Get(ctx context.Context, id int64, conditions ...Condition) (Pl
 	return p, err
 }
 
-// Put stores the name and the tag of p under p.ID, in place of the plant there or
+// Put stores the content of p under p.ID, in place of the plant there or
 // as a new one. It is not repeated if it may have been carried out: see
 // [ErrOutcomeUnknown].
 func (c *Client) Put(ctx context.Context, p Plant, conditions ...Condition) (Plant, error) {
 	id, op := p.ID, fmt.Sprintf("put plant %d", p.ID)
-	body, err := encode(plantapi.Plant{Name: p.Name, Tag: p.Tag}, &p.Name, p.Tag)
+	body, err := encode(p.content())
 	if err != nil {
 		return Plant{}, fmt.Errorf("plantstore: %s: %w", op, err)
 	}
@@ -98,7 +97,7 @@ func (c *Client) Put(ctx context.Context, p Plant, conditions ...Condition) (Pla
 // [ErrOutcomeUnknown].
 func (c *Client) Patch(ctx context.Context, id int64, patch Patch, conditions ...Condition) (Plant, error) {
 	op := fmt.Sprintf("patch plant %d", id)
-	body, err := patch.encode()
+	body, err := encode(patch.body())
 	if err != nil {
 		return Plant{}, fmt.Errorf("plantstore: %s: %w", op, err)
 	}

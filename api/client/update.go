@@ -7,29 +7,26 @@ import (
 	"net/http"
 )
 
-// Update reads a plant, calls change, and writes the name and the tag if the
-// plant still has the version that was read. If another client was faster, Update
+// Update reads a plant, calls change, and writes what has changed if the plant
+// still has the version that was read. If another client was faster, Update
 // begins again, so change can be called more than once. An error of change ends
 // Update and nothing is written. If change changes nothing, nothing is written.
 //
-// If a response is lost, Update reads the plant again. If it has the new name and
-// tag, Update succeeds. If it has the old version, Update writes again. Otherwise
-// the error is [ErrOutcomeUnknown]. Update cannot tell its own write from one of
-// another client with the same name and tag, as two clients that count may make it.
+// If a response is lost, Update reads the plant again. If it has the new content,
+// Update succeeds. If it has the old version, Update writes again. Otherwise the
+// error is [ErrOutcomeUnknown]. Update cannot tell its own write from one of
+// another client with the same content, as two clients that count may make it.
 func (c *Client) Update(ctx context.Context, id int64, change func(*Plant) error) (Plant, error) {
 	for attempt := 1; ; attempt++ {
 		old, err := c.Get(ctx, id)
 		if err != nil {
 			return Plant{}, err
 		}
-		want := old
-		if old.Tag != nil {
-			want.Tag = new(*old.Tag)
-		}
+		want := old.clone()
 		if err := change(&want); err != nil {
 			return Plant{}, err
 		}
-		if want.same(old) {
+		if old.change(want) == (Patch{}) {
 			return old, nil
 		}
 		p, err := c.write(ctx, old, want)
@@ -48,17 +45,9 @@ func isStale(err error) bool {
 	return ok && e.Status == http.StatusPreconditionFailed && !errors.Is(err, ErrOutcomeUnknown)
 }
 
-// write writes the members that want has and old has not, if the plant still has
-// the version of old. It patches, and so keeps the members that this client does
-// not know.
+// write changes old to want, if the plant still has the version of old.
 func (c *Client) write(ctx context.Context, old, want Plant) (Plant, error) {
-	var patch Patch
-	if want.Name != old.Name {
-		patch.Name = &want.Name
-	}
-	if !sameTag(want.Tag, old.Tag) {
-		patch.Tag, patch.RemoveTag = want.Tag, want.Tag == nil
-	}
+	patch := old.change(want)
 	for attempt := 1; ; attempt++ {
 		p, err := c.Patch(ctx, old.ID, patch, IfMatch(old.ETag))
 		if err == nil || attempt == 1 && !errors.Is(err, ErrOutcomeUnknown) {
@@ -68,7 +57,7 @@ func (c *Client) write(ctx context.Context, old, want Plant) (Plant, error) {
 		// version is another one may be due to an earlier attempt of ours.
 		now, readErr := c.Get(ctx, old.ID)
 		switch {
-		case readErr == nil && now.same(want):
+		case readErr == nil && now.change(want) == (Patch{}):
 			return now, nil
 		case readErr == nil && now.ETag == old.ETag && errors.Is(err, ErrOutcomeUnknown) && attempt < c.attempts:
 			var again bool
