@@ -1,0 +1,36 @@
+package plant
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// A field that clients write must count in Same, and a text in Size. This test
+// finds a field that one of them forgets.
+func TestSameAndSize(t *testing.T) {
+	const text = "12345"
+	for f := range reflect.TypeFor[Plant]().Fields() {
+		if slices.Contains([]string{"ETag", "CreatedAt", "UpdatedAt"}, f.Name) { // the store sets them
+			continue
+		}
+		var p Plant
+		size := len(text)
+		switch field := reflect.ValueOf(&p).Elem().FieldByIndex(f.Index).Addr().Interface().(type) {
+		case *int64:
+			*field, size = 1, 0
+		case *string:
+			*field = text
+		case **string:
+			*field = new(text)
+		default:
+			t.Fatalf("this test does not know the type of %s", f.Name)
+		}
+		if p.Same(Plant{}) || (Plant{}).Same(p) || !p.Same(p) {
+			t.Errorf("Same ignores %s", f.Name)
+		}
+		if p.Size() != size {
+			t.Errorf("with a %s of %q, Size = %d, want %d", f.Name, text, p.Size(), size)
+		}
+	}
+}
