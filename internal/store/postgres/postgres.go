@@ -1,7 +1,7 @@
 // Package postgres stores plants and tokens in PostgreSQL. Any number of
 // `plantstore serve` processes on any number of machines can share a database.
 //
-// The columns of each table are declared once (plantColumns, tokenColumns); the
+// The columns of each table are declared once, in package store; the
 // statements are made from them. Writes that wait at the same time share a
 // transaction ([groupcommit.Queue]); each process has one committer. After a
 // failure that may be temporary (a serialization failure, a failover, a restart),

@@ -71,8 +71,8 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 		"a write that fails after a change":           then(insert(10), fail),
 		"a batch that fails in its middle":            then(insert(10, 11, 12), fail),
 		"a write that changes a row of another write": then(executes(`UPDATE plants SET name = 'changed'`), fail),
-		"a statement that violates a constraint":      executes(`INSERT INTO plants VALUES (10, NULL, NULL, 0, 0, 0)`),
-		"the same after a change":                     then(insert(10), executes(`INSERT INTO plants VALUES (11, NULL, NULL, 0, 0, 0)`)),
+		"a statement that violates a constraint":      executes(`INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (10, NULL, 0, 0, 0)`),
+		"the same after a change":                     then(insert(10), executes(`INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (11, NULL, 0, 0, 0)`)),
 		"a panic":                                     func(*sqlite.Conn) error { panic("oh") },
 		"a panic after a change":                      then(insert(10), func(*sqlite.Conn) error { panic("oh") }),
 		"a panic in the middle of an UPDATE":          then(insert(10), leaveOpen),
@@ -106,7 +106,7 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 // not even those after the rollback, and the next group succeeds.
 func TestTransactionRolledBackBySQLite(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
-	insert := executes(`INSERT INTO plants SELECT 1 + count(*), 'n', NULL, 0, 0, 0 FROM plants`)
+	insert := executes(`INSERT INTO plants (id, name, version, created_at, updated_at) SELECT 1 + count(*), 'n', 0, 0, 0 FROM plants`)
 	for _, early := range []string{"ROLLBACK", "INSERT OR ROLLBACK INTO plants VALUES (1, 'n', NULL, 0, 0, 0)"} {
 		for i, err := range inOneGroup(s, []write{insert, executes(early), insert}) {
 			if err == nil {

@@ -76,9 +76,9 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 func TestFailedCommit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
-	insert := executes(`INSERT INTO plants SELECT 1 + count(*), 'n', NULL, 0, 0, 0 FROM plants`)
+	insert := executes(`INSERT INTO plants (id, name, version, created_at, updated_at) SELECT 1 + count(*), 'n', 0, 0, 0 FROM plants`)
 	remove := fullDisk(t, s, path)
-	taken := executes(`INSERT INTO plants VALUES (1, 'other', NULL, 0, 0, 0)`)
+	taken := executes(`INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (1, 'other', 0, 0, 0)`)
 	for i, err := range inOneGroup(s, []write{insert, taken, insert}) {
 		if !errors.Is(translate(err), plant.ErrUnavailable) {
 			t.Errorf("write %d = %v, want %v", i, err, plant.ErrUnavailable)
