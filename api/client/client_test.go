@@ -107,8 +107,8 @@ func TestOperations(t *testing.T) {
 	wantPlant(t, got, err, "", nil)
 
 	created, err := c.CreateAll(ctx, []client.Plant{{ID: -5}, {ID: 6, Name: "\x00🌱", Tag: new("a")}})
-	if err != nil || created != 1 {
-		t.Errorf("CreateAll = %d, %v, want 1", created, err)
+	if want := (client.Created{New: 1, Existing: 1}); created != want || err != nil {
+		t.Errorf("CreateAll = %+v, %v, want %+v", created, err, want)
 	}
 	_, err = c.CreateAll(ctx, []client.Plant{{ID: 7}, {ID: -5, Name: "other"}})
 	wantError(t, err, client.ErrIDTaken)
@@ -132,6 +132,59 @@ func TestOperations(t *testing.T) {
 	wantError(t, err, client.ErrNoCredentials)
 	_, err = server.Client(client.WithToken("unknown")).Get(ctx, 1)
 	wantError(t, err, client.ErrBadCredentials)
+}
+
+// Any text is stored as it is. It is sent in as few bytes as JSON allows, or a
+// plant that fits into a request would not fit any more.
+func TestText(t *testing.T) {
+	t.Parallel()
+	ctx, server := t.Context(), clienttest.New(t)
+	c := server.Client()
+	const around = len(`{"id":1,"name":""}`)
+	for _, name := range []string{
+		"", "\x00\x1f\x7f\"\\/", "<&>", "\u2028\u2029", `\u2028`, `\\u2028` + "\u2028", "\ufeff\ufffd\U0010ffff",
+		strings.Repeat("\u2028", (1<<20-around)/3), strings.Repeat("<", 1<<20-around),
+	} {
+		if err := c.Create(ctx, client.Plant{ID: 1, Name: name}); err != nil {
+			t.Fatalf("%.20q: %v", name, err)
+		}
+		for got, err := range c.All(ctx) {
+			wantPlant(t, got, err, name, nil)
+		}
+		if err := c.Delete(ctx, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// CreateAll says what is new, as far as that is known.
+func TestCreated(t *testing.T) {
+	t.Parallel()
+	ctx, server := t.Context(), clienttest.New(t)
+	c := server.Client()
+	plants := []client.Plant{{ID: 1}, {ID: 2}, {ID: 3}}
+	for _, step := range []struct {
+		plants int
+		fault  clienttest.Fault
+		want   client.Created
+	}{
+		{1, clienttest.TooManyRequests, client.Created{New: 1}},
+		{2, clienttest.Cut, client.Created{Unknown: 2}},
+		{2, clienttest.Refuse, client.Created{Existing: 2}},
+		{3, clienttest.Unavailable, client.Created{New: 1, Unknown: 2}},
+	} {
+		server.Fail(1, step.fault)
+		got, err := c.CreateAll(ctx, plants[:step.plants])
+		if got != step.want || err != nil {
+			t.Errorf("CreateAll of %d plants = %+v, %v, want %+v", step.plants, got, err, step.want)
+		}
+	}
+	older := at(t, handle(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"plants":[{"name":""},{"name":""}]}`))
+	}))
+	if got, err := older.CreateAll(ctx, plants[:2]); got != (client.Created{Unknown: 2}) || err != nil {
+		t.Errorf("CreateAll of an older service = %+v, %v", got, err)
+	}
 }
 
 // What the service would misunderstand or never get is refused without a request.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -44,7 +45,7 @@ func (c *Client) All(ctx context.Context, opts ...ListOption) iter.Seq2[Plant, e
 		opt(&params)
 	}
 	return func(yield func(Plant, error) bool) {
-		var last *Plant
+		var last *int64
 		for query := ""; ; {
 			page, next, err := c.page(ctx, params, query)
 			if err != nil {
@@ -53,14 +54,14 @@ func (c *Client) All(ctx context.Context, opts ...ListOption) iter.Seq2[Plant, e
 			}
 			for i := range page {
 				p := stored(page[i])
-				if last != nil && p.ID <= last.ID { // or a broken service has the loop run for ever
-					yield(Plant{}, fmt.Errorf("plantstore: list plants: plant %d is listed after plant %d", p.ID, last.ID))
+				if last != nil && p.ID <= *last { // or a broken service has the loop run for ever
+					yield(Plant{}, fmt.Errorf("plantstore: list plants: plant %d is listed after plant %d", p.ID, *last))
 					return
 				}
 				if !yield(p, nil) {
 					return
 				}
-				last = &p
+				last = &page[i].ID
 			}
 			if next == "" {
 				return
@@ -82,16 +83,22 @@ func (c *Client) page(ctx context.Context, params listParams, query string) (pag
 		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
 			return c.api.ListPlants(ctx, &params, edit...)
 		},
-		into: &page, valid: func() bool { return page != nil },
+		decode: func(body []byte) (ok bool) {
+			if page, ok = decodePlants(body); !ok {
+				page = nil
+				ok = json.Unmarshal(body, &page) == nil && page != nil
+			}
+			return ok
+		},
 	}
 	if query != "" {
 		r.edit = func(req *http.Request) { req.URL.RawQuery = query }
 	}
-	_, header, err := c.do(ctx, r)
+	resp, _, err := c.do(ctx, r)
 	if err != nil {
 		return nil, "", err
 	}
-	if next, err = nextQuery(header["Link"]); err != nil {
+	if next, err = nextQuery(resp.Header["Link"]); err != nil {
 		return nil, "", fmt.Errorf("plantstore: list plants: %w", err)
 	}
 	return page, next, nil

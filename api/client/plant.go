@@ -1,8 +1,6 @@
 package client
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -115,6 +113,28 @@ func stored(p plantapi.StoredPlant) Plant {
 	return Plant{ID: p.ID, Name: p.Name, Tag: p.Tag, ETag: ETag(p.ETag), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
 }
 
+// scanMember reads the value of a member of a plant in a response. It reports
+// whether the member is known.
+func scanMember(s *scanner, name string, p *plantapi.StoredPlant) (known bool) {
+	switch name {
+	case "id":
+		p.ID = s.integer()
+	case "name":
+		p.Name = s.string()
+	case "tag":
+		p.Tag = new(s.string())
+	case "etag":
+		p.ETag = s.string()
+	case "created_at":
+		p.CreatedAt = s.time()
+	case "updated_at":
+		p.UpdatedAt = s.time()
+	default:
+		return false
+	}
+	return true
+}
+
 // checkTexts refuses what JSON cannot carry: encoding/json would replace it, and
 // the service would store something else than the program has.
 func checkTexts(texts ...*string) error {
@@ -128,18 +148,4 @@ func checkTexts(texts ...*string) error {
 
 func sameText(a, b *string) bool {
 	return a == b || a != nil && b != nil && *a == *b
-}
-
-// encode writes the body of a request, unless there was an error making it. Unlike
-// [json.Marshal] it does not escape <, > and &, which would make some bodies six
-// times as long, and so larger than the service allows.
-func encode(body any, err error) ([]byte, error) {
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err = enc.Encode(body)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 
@@ -11,8 +12,8 @@ import (
 )
 
 // Create stores a plant. If another plant has the id, the error is [ErrIDTaken];
-// the same plant is a success. Create never overwrites a
-// plant, and it is safe to repeat.
+// the same plant is a success. Create never overwrites a plant, and it is safe to
+// repeat.
 func (c *Client) Create(ctx context.Context, p Plant) error {
 	op := fmt.Sprintf("create plant %d", p.ID)
 	body, err := encode(p.newPlant())
@@ -25,39 +26,52 @@ func (c *Client) Create(ctx context.Context, p Plant) error {
 		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
 			return c.api.CreatePlantWithBody(ctx, "application/json", bytes.NewReader(body), edit...)
 		},
-		into: &created, valid: func() bool { return created.Name != nil },
+		decode: func(body []byte) bool { return json.Unmarshal(body, &created) == nil && created.Name != nil },
 	})
 	return err
 }
 
+// Created says which of the plants of [Client.CreateAll] are new.
+type Created struct {
+	New      int // were not stored before
+	Existing int // were stored before
+	Unknown  int // new or existing: an earlier response was lost, or the service does not say
+}
+
 // CreateAll stores 1 to 1000 plants: all of them or none. Each is handled as by
-// [Client.Create], and it is safe to repeat. The result is the number of plants
-// that were not stored before; it can be too low if the request was sent again
-// after a lost response.
-func (c *Client) CreateAll(ctx context.Context, plants []Plant) (created int, err error) {
+// [Client.Create], and it is safe to repeat.
+func (c *Client) CreateAll(ctx context.Context, plants []Plant) (_ Created, err error) {
 	op := fmt.Sprintf("create %d plants", len(plants))
 	all := plantapi.NewPlants{Plants: make([]plantapi.NewPlant, len(plants))}
 	for i, p := range plants {
 		if all.Plants[i], err = p.newPlant(); err != nil {
-			return 0, fmt.Errorf("plantstore: %s: plant %d: %w", op, p.ID, err)
+			return Created{}, fmt.Errorf("plantstore: %s: plant %d: %w", op, p.ID, err)
 		}
 	}
 	body, err := encode(all, nil)
 	if err != nil {
-		return 0, fmt.Errorf("plantstore: %s: %w", op, err)
+		return Created{}, fmt.Errorf("plantstore: %s: %w", op, err)
 	}
 	var batch struct {
 		Plants  []struct{}
-		Created int
+		Created *int // services of an early release do not send it
 	}
-	_, _, err = c.do(ctx, request{
+	_, lost, err := c.do(ctx, request{
 		op: op, change: true, safe: true, accept: []int{http.StatusOK},
 		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
 			return c.api.CreatePlantsWithBody(ctx, "application/json", bytes.NewReader(body), edit...)
 		},
-		into: &batch, valid: func() bool { return len(batch.Plants) == len(plants) },
+		decode: func(body []byte) bool { return json.Unmarshal(body, &batch) == nil && len(batch.Plants) == len(plants) },
 	})
-	return batch.Created, err
+	switch {
+	case err != nil:
+		return Created{}, err
+	case batch.Created == nil:
+		return Created{Unknown: len(plants)}, nil
+	case lost: // the lost attempt may have stored the others
+		return Created{New: *batch.Created, Unknown: len(plants) - *batch.Created}, nil
+	}
+	return Created{New: *batch.Created, Existing: len(plants) - *batch.Created}, nil
 }
 
 // Get returns a plant, or [ErrNoSuchPlant].
@@ -132,10 +146,10 @@ func (c *Client) one(ctx context.Context, r request, conditions []Condition, all
 		return Plant{}, 0, err
 	}
 	var p plantapi.StoredPlant
-	r.into, r.valid = &p, func() bool { return p.ETag != "" }
-	status, _, err := c.do(ctx, r)
+	r.decode = func(body []byte) bool { return json.Unmarshal(body, &p) == nil && p.ETag != "" }
+	resp, _, err := c.do(ctx, r)
 	if err != nil {
 		return Plant{}, 0, err
 	}
-	return stored(p), status, nil
+	return stored(p), resp.StatusCode, nil
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -62,8 +61,7 @@ type request struct {
 	safe   bool   // it can be repeated without a further effect
 	send   func(context.Context, ...plantclient.RequestEditorFn) (*http.Response, error)
 	accept []int               // the statuses of a success
-	into   any                 // gets the body of a success; nil: there is none
-	valid  func() bool         // reports whether into has what it must have
+	decode func([]byte) bool   // takes the body of a success and reports whether it is one; nil: there is none
 	header map[string]string   // its conditions
 	edit   func(*http.Request) // the last change to the request; nil: none
 }
@@ -85,15 +83,15 @@ func (r *request) setConditions(conditions []Condition, allowed ...string) error
 	return nil
 }
 
-// do sends a request until there is a response that is final. It returns the
-// status and the header of a success.
-func (c *Client) do(ctx context.Context, r request) (status int, header http.Header, err error) {
-	lost := false // an attempt may have been carried out
+// do sends a request until there is a response that is final. It returns a
+// success after reading its body, and whether an earlier attempt may have been
+// carried out.
+func (c *Client) do(ctx context.Context, r request) (resp *http.Response, lost bool, err error) {
 	for attempt := 1; ; attempt++ {
 		var o outcome
-		status, header, o, err = c.once(ctx, r)
+		resp, o, err = c.once(ctx, r)
 		if err == nil {
-			return status, header, nil
+			return resp, lost, nil
 		}
 		lost = lost || o == unknown || o == garbled
 		again := o == refused || r.safe && (o == cut || o == unknown)
@@ -106,9 +104,9 @@ func (c *Client) do(ctx context.Context, r request) (status int, header http.Hea
 	}
 	// After a lost attempt, of all failures only a taken id says what is stored.
 	if r.change && lost && !errors.Is(err, ErrIDTaken) {
-		return 0, nil, fmt.Errorf("plantstore: %s: %w: %w", r.op, ErrOutcomeUnknown, err)
+		return nil, lost, fmt.Errorf("plantstore: %s: %w: %w", r.op, ErrOutcomeUnknown, err)
 	}
-	return 0, nil, fmt.Errorf("plantstore: %s: %w", r.op, err)
+	return nil, lost, fmt.Errorf("plantstore: %s: %w", r.op, err)
 }
 
 // pause waits before the next attempt and reports whether there is to be one. If
@@ -143,18 +141,18 @@ func ended(ctx context.Context, last error) error {
 }
 
 // once sends a request once and reads the response.
-func (c *Client) once(ctx context.Context, r request) (int, http.Header, outcome, error) {
+func (c *Client) once(ctx context.Context, r request) (*http.Response, outcome, error) {
 	if ctx.Err() != nil {
-		return 0, nil, failed, context.Cause(ctx)
+		return nil, failed, context.Cause(ctx)
 	}
 	token := ""
 	if c.token != nil {
 		var err error
 		if token, err = c.token(ctx); err != nil {
-			return 0, nil, failed, fmt.Errorf("token: %w", err)
+			return nil, failed, fmt.Errorf("token: %w", err)
 		}
 		if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
-			return 0, nil, failed, errors.New("the token has characters that no token has")
+			return nil, failed, errors.New("the token has characters that no token has")
 		}
 	}
 	resp, err := r.send(ctx, func(ctx context.Context, req *http.Request) error {
@@ -176,11 +174,11 @@ func (c *Client) once(ctx context.Context, r request) (int, http.Header, outcome
 		return nil
 	})
 	if err != nil {
-		return 0, nil, outcomeOf(err), err
+		return nil, outcomeOf(err), err
 	}
 	defer resp.Body.Close()
 	o, err := r.read(resp)
-	return resp.StatusCode, resp.Header, o, err
+	return resp, o, err
 }
 
 // outcomeOf says what is known after an error in place of a response.
@@ -227,8 +225,8 @@ func (r request) read(resp *http.Response) (outcome, error) {
 		return unknown, fmt.Errorf("the response with status %d is cut short: %w", resp.StatusCode, err)
 	case len(body) > maxBody:
 		return garbled, fmt.Errorf("the response is larger than %d MiB", maxBody>>20)
-	case resp.StatusCode == http.StatusNotModified || r.into == nil: // there is no body
-	case json.Unmarshal(body, r.into) != nil || !r.valid():
+	case resp.StatusCode == http.StatusNotModified || r.decode == nil: // there is no body
+	case !r.decode(body):
 		return garbled, newError(resp, body) // not from the service
 	}
 	return 0, nil
