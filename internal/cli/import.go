@@ -118,8 +118,8 @@ func importFile(ctx context.Context, sys system, service *transfer.Service, name
 
 	stored, refused := progress.plants.Load(), progress.refused.Load()
 	fmt.Fprintf(sys.stdout, "%s new, %s already there, %s refused", comma(counts.New), comma(counts.Existing), humanize.Comma(refused))
-	if counts.Either > 0 {
-		fmt.Fprintf(sys.stdout, ", %s new or already there", comma(counts.Either))
+	if counts.Unknown > 0 {
+		fmt.Fprintf(sys.stdout, ", %s new or already there", comma(counts.Unknown))
 	}
 	fmt.Fprintf(sys.stdout, ", in %v\n", progress.elapsed().Round(time.Millisecond))
 	switch {

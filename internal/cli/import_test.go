@@ -19,7 +19,7 @@ import (
 
 	"github.com/dustin/go-humanize"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
@@ -30,7 +30,7 @@ func TestExportImportExport(t *testing.T) {
 	first := launchServe(t)
 	// For a plant of this size the service does not say whether it is new.
 	const envelope = `{"id":100,"name":""}`
-	plants := []plantapi.NewPlant{
+	plants := []client.Plant{
 		{ID: -9223372036854775808, Name: ""},
 		{ID: -1, Name: "zero\x00byte", Tag: new("")},
 		{ID: 0, Name: "quotes \" and '\"'", Tag: new(`""`)},

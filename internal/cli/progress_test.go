@@ -62,7 +62,7 @@ func TestImportReportsWaiting(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
-		fmt.Fprintln(w, `{"created":2,"plants":[]}`)
+		fmt.Fprintln(w, `{"created":2,"plants":[{"name":"Rosa"},{"name":"Ficus"}]}`)
 	}))
 	t.Cleanup(server.Close)
 	service, err := transfer.NewService(server.URL, "token")

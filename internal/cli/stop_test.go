@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
@@ -184,7 +184,7 @@ func storedPlants(t *testing.T, url, token string) map[int64]string {
 // names is a [transfer.Writer] that keeps names by ID.
 type names map[int64]string
 
-func (n names) Write(p plantapi.NewPlant) error {
+func (n names) Write(p client.Plant) error {
 	n[p.ID] = p.Name
 	return nil
 }

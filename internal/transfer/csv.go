@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/api/client"
 )
 
 // header is the first line as export writes it.
@@ -260,7 +260,7 @@ type csvWriter struct {
 
 // A bufio.Writer keeps its first error, so only the last write is checked.
 
-func (c *csvWriter) Write(p plantapi.NewPlant) error {
+func (c *csvWriter) Write(p client.Plant) error {
 	c.begin()
 	for i, m := range members {
 		if i > 0 {
@@ -280,7 +280,7 @@ func (c *csvWriter) begin() {
 
 // fieldOf returns a member of a plant as a field: an absent one is empty, and an
 // empty one that could be absent is "".
-func fieldOf(m member, p *plantapi.NewPlant) string {
+func fieldOf(m member, p *client.Plant) string {
 	value, present := m.get(p)
 	return quoteField(value, m.optional && present && value == "")
 }

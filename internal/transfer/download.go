@@ -2,33 +2,36 @@ package transfer
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 
-	"github.com/go-json-experiment/json"
-
-	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/api/client"
 )
 
-// Download writes every plant of a service and calls written after each page.
-// It fetches the next page while it writes one.
+const (
+	// Download passes on this many plants at a time, or fewer with this many bytes
+	// of names and tags.
+	maxPart      = 1000
+	maxPartBytes = 4 << 20
+)
+
+// Download writes every plant of a service and calls written from time to time.
+// It fetches the next plants while it writes some.
 func Download(ctx context.Context, s *Service, w Writer, written func(plants int)) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	pages := make(chan []plantapi.NewPlant, 1)
+	parts := make(chan []client.Plant, 1)
 	go func() {
-		defer close(pages)
-		if err := s.fetch(ctx, pages); err != nil {
+		defer close(parts)
+		if err := s.fetch(ctx, parts); err != nil {
 			fail(err)
 		}
 	}()
-	for page := range pages {
-		for _, p := range page {
+	for part := range parts {
+		for _, p := range part {
 			if err := w.Write(p); err != nil {
 				return err
 			}
 		}
-		written(len(page))
+		written(len(part))
 	}
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -36,33 +39,29 @@ func Download(ctx context.Context, s *Service, w Writer, written func(plants int
 	return w.Flush()
 }
 
-// fetch sends every page to pages.
-func (s *Service) fetch(ctx context.Context, pages chan<- []plantapi.NewPlant) error {
-	params := plantapi.ListPlantsParams{Limit: new(int32(1000))}
-	for {
-		resp, _, err := s.try(ctx, func(ctx context.Context) (*http.Response, error) {
-			return s.client.ListPlants(ctx, &params)
-		})
-		if err != nil {
-			return err
-		}
-		if resp.StatusCode != http.StatusOK {
-			return s.explain(resp)
-		}
-		// Only the members of a NewPlant are needed. Decoding the others of a
-		// StoredPlant would take half of the time.
-		var plants []plantapi.NewPlant
-		if err := json.UnmarshalRead(resp.Body, &plants); err != nil {
-			return fmt.Errorf("the response of %s is not a list of plants: check --server (%w)", s.url, err)
-		}
+// fetch sends every plant to parts.
+func (s *Service) fetch(ctx context.Context, parts chan<- []client.Plant) error {
+	var part []client.Plant
+	size := 0
+	send := func() {
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
-		case pages <- plants:
+		case parts <- part:
 		}
-		if resp.Header.Get("Link") == "" || len(plants) == 0 {
-			return nil
-		}
-		params.After = &plants[len(plants)-1].ID
+		part, size = make([]client.Plant, 0, maxPart), 0
 	}
+	for p, err := range s.client.All(ctx) {
+		if err := s.end(err); err != nil {
+			return err
+		}
+		part, size = append(part, p), size+len(p.Name)
+		if p.Tag != nil {
+			size += len(*p.Tag)
+		}
+		if len(part) == maxPart || size > maxPartBytes {
+			send()
+		}
+	}
+	send()
+	return nil
 }

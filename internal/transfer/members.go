@@ -7,15 +7,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/api/client"
 )
 
 // members are the members of a plant in a file, in the order in which they are
 // written. CSV and NDJSON both read this list: a new member is one line here.
 var members = []member{
-	integer("id", func(p *plantapi.NewPlant) *int64 { return &p.ID }),
-	text("name", func(p *plantapi.NewPlant) *string { return &p.Name }),
-	optionalText("tag", func(p *plantapi.NewPlant) **string { return &p.Tag }),
+	integer("id", func(p *client.Plant) *int64 { return &p.ID }),
+	text("name", func(p *client.Plant) *string { return &p.Name }),
+	optionalText("tag", func(p *client.Plant) **string { return &p.Tag }),
 }
 
 // member is one member of a plant: a column in CSV, a member of an object in
@@ -24,15 +24,15 @@ type member struct {
 	name     string
 	integer  bool // a number in JSON; the others are strings
 	optional bool // may be absent; an absent member is not an empty one
-	get      func(*plantapi.NewPlant) (value string, present bool)
-	set      func(p *plantapi.NewPlant, value string) error
+	get      func(*client.Plant) (value string, present bool)
+	set      func(p *client.Plant, value string) error
 }
 
-func integer(name string, field func(*plantapi.NewPlant) *int64) member {
+func integer(name string, field func(*client.Plant) *int64) member {
 	return member{
 		name: name, integer: true,
-		get: func(p *plantapi.NewPlant) (string, bool) { return strconv.FormatInt(*field(p), 10), true },
-		set: func(p *plantapi.NewPlant, value string) (err error) {
+		get: func(p *client.Plant) (string, bool) { return strconv.FormatInt(*field(p), 10), true },
+		set: func(p *client.Plant, value string) (err error) {
 			*field(p), err = strconv.ParseInt(value, 10, 64)
 			switch {
 			case value == "":
@@ -47,27 +47,27 @@ func integer(name string, field func(*plantapi.NewPlant) *int64) member {
 	}
 }
 
-func text(name string, field func(*plantapi.NewPlant) *string) member {
+func text(name string, field func(*client.Plant) *string) member {
 	return member{
 		name: name,
-		get:  func(p *plantapi.NewPlant) (string, bool) { return *field(p), true },
-		set: func(p *plantapi.NewPlant, value string) error {
+		get:  func(p *client.Plant) (string, bool) { return *field(p), true },
+		set: func(p *client.Plant, value string) error {
 			*field(p) = value
 			return nil
 		},
 	}
 }
 
-func optionalText(name string, field func(*plantapi.NewPlant) **string) member {
+func optionalText(name string, field func(*client.Plant) **string) member {
 	return member{
 		name: name, optional: true,
-		get: func(p *plantapi.NewPlant) (string, bool) {
+		get: func(p *client.Plant) (string, bool) {
 			if value := *field(p); value != nil {
 				return *value, true
 			}
 			return "", false
 		},
-		set: func(p *plantapi.NewPlant, value string) error {
+		set: func(p *client.Plant, value string) error {
 			*field(p) = &value
 			return nil
 		},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/api/client"
 )
 
 // ndjsonReader reads NDJSON. It refuses duplicate members, unknown members and
@@ -74,7 +74,7 @@ func (n *ndjsonReader) readLine() error {
 }
 
 // plant reads the object in the line.
-func (n *ndjsonReader) plant() (p plantapi.NewPlant, err error) {
+func (n *ndjsonReader) plant() (p client.Plant, err error) {
 	n.dec.Reset(bytes.NewReader(n.text))
 	malformed := func(err error) error {
 		if !utf8.Valid(n.text) {
@@ -212,7 +212,7 @@ type ndjsonWriter struct {
 	buf []byte
 }
 
-func (n *ndjsonWriter) Write(p plantapi.NewPlant) error {
+func (n *ndjsonWriter) Write(p client.Plant) error {
 	n.buf = append(AppendJSON(n.buf[:0], p), '\n')
 	_, err := n.out.Write(n.buf)
 	return err
@@ -223,7 +223,7 @@ func (n *ndjsonWriter) Flush() error { return n.out.Flush() }
 // AppendJSON appends a plant as JSON in as few bytes as possible: it escapes
 // only what JSON requires, so that a plant that once fitted into a request fits
 // again. The strings of the plant must be valid UTF-8.
-func AppendJSON(dst []byte, p plantapi.NewPlant) []byte {
+func AppendJSON(dst []byte, p client.Plant) []byte {
 	dst = append(dst, '{')
 	for i, m := range members {
 		value, present := m.get(&p)

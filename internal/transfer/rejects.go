@@ -29,7 +29,7 @@ func (o *rejectOrder) add(b *batch) error {
 	if o.ended == nil {
 		o.ended = map[int]*batch{}
 	}
-	b.rows, b.body = nil, nil // save memory: the batch may wait for long
+	b.rows = nil // save memory: the batch may wait for long
 	o.ended[b.number] = b
 	for {
 		b := o.ended[o.next]

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/api/client"
 )
 
 // A file of refused rows has the complete rows: reading it gives the same
@@ -130,7 +130,7 @@ func FuzzRejects(f *testing.F) {
 }
 
 // readAll returns the plants of a file, and nil for each invalid row.
-func readAll(t *testing.T, format Format, file string) (plants []*plantapi.NewPlant) {
+func readAll(t *testing.T, format Format, file string) (plants []*client.Plant) {
 	t.Helper()
 	for r := NewReader(strings.NewReader(file), format); ; {
 		row, err := r.Read()

@@ -1,7 +1,7 @@
 package transfer
 
 import (
-	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -36,16 +36,15 @@ func TestRetryAfter(t *testing.T) {
 					t.Fatal(err)
 				}
 				var sent []time.Time
-				resp, _, err := service.try(t.Context(), func(context.Context) (*http.Response, error) {
+				service.transport = roundTrip(func(*http.Request) (*http.Response, error) {
 					sent = append(sent, time.Now())
-					resp := &http.Response{StatusCode: c.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(""))}
-					resp.Header.Set("Retry-After", c.value())
 					if len(sent) == 2 {
-						resp.StatusCode = http.StatusOK
+						return respond(http.StatusOK, "", "", "[]"), nil
 					}
-					return resp, nil
+					return respond(c.status, "Retry-After", c.value(), ""), nil
 				})
-				if err != nil || resp.StatusCode != http.StatusOK || len(sent) != 2 {
+				err = Download(t.Context(), service, NewWriter(io.Discard, CSV), func(int) {})
+				if err != nil || len(sent) != 2 {
 					t.Fatalf("%d requests were sent, %v; want 2", len(sent), err)
 				}
 				// A time in a header is cut to seconds, and the pauses of
@@ -57,6 +56,10 @@ func TestRetryAfter(t *testing.T) {
 		})
 	}
 }
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // A redirect is not followed: no plant and no token is sent to its target, on
 // another host or the same one.
@@ -75,15 +78,12 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for method, send := range map[string]func(context.Context) (*http.Response, error){
-				"GET": func(ctx context.Context) (*http.Response, error) { return service.client.ListPlants(ctx, nil) },
-				"POST": func(ctx context.Context) (*http.Response, error) {
-					return service.client.CreatePlantsWithBody(ctx, "application/json", strings.NewReader(`{"plants":[]}`))
-				},
+			for method, err := range map[string]error{
+				"GET":  Download(t.Context(), service, NewWriter(io.Discard, CSV), func(int) {}),
+				"POST": service.check(t.Context()),
 			} {
-				resp, _, err := service.try(t.Context(), send)
-				if err != nil || resp.StatusCode != status {
-					t.Errorf("%s ended with %v, %v; want the redirect %d", method, resp, err, status)
+				if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("responded with %d ", status)) {
+					t.Errorf("%s ended with %v; want the redirect %d", method, err, status)
 				}
 				if redirected.Swap(0) != 0 {
 					t.Errorf("%s followed the redirect %d to %s", method, status, to)

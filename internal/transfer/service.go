@@ -1,23 +1,20 @@
 package transfer
 
 import (
-	"bytes"
 	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
+	"math"
 	"net/http"
-	"strconv"
-	"strings"
+	"net/url"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/gen/plantclient"
+	"github.com/plantstore/plantstore/api/client"
 )
 
 const (
@@ -25,17 +22,17 @@ const (
 	requestTime = time.Minute
 	// stopTime is how long an attempt may continue after Ctrl-C.
 	stopTime = 5 * time.Second
-	// patience is how long a request is retried before the command gives up.
+	// patience is how long requests may fail before the command gives up.
 	patience = time.Minute
-	// maxResponse limits the body of a response. A page holds 4 MiB of names
-	// and tags plus one plant; escaping can make them six times as long.
-	maxResponse = 64 << 20
+	// silence is how long a request may take before it counts as a wait.
+	silence = 3 * time.Second
 )
 
-// Service is a client of a running service. It retries requests where that is
-// safe and may help.
+// Service is a running service. It decides how long the client sends requests
+// again, and tells what the command waits for.
 type Service struct {
-	client    *plantclient.ClientWithResponses
+	client    *client.Client
+	transport http.RoundTripper
 	url       string
 	patience  time.Duration
 	responded atomic.Bool // at least once
@@ -56,7 +53,7 @@ type UnavailableError struct{ error }
 
 func (e UnavailableError) Unwrap() error { return e.error }
 
-// Wait describes a wait for the service: requests are retried until it is
+// Wait describes a wait for the service: requests are sent again until it is
 // available.
 type Wait struct {
 	Since  time.Time
@@ -64,8 +61,17 @@ type Wait struct {
 	Reason error
 }
 
-// silence is how long a request may take before it counts as a wait.
-const silence = 3 * time.Second
+// NewService returns the service at address, which gets token. It sends nothing
+// yet.
+func NewService(address, token string) (*Service, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = uploads
+	s := &Service{transport: transport, url: address, patience: patience}
+	var err error
+	s.client, err = client.New(address, client.WithToken(token), client.WithAttempts(math.MaxInt), client.WithBackoff(s.backoff),
+		client.WithHTTPClient(&http.Client{Transport: attempts{s}, Timeout: requestTime}))
+	return s, err
+}
 
 // Waiting returns the current wait for the service, or nil.
 func (s *Service) Waiting() *Wait {
@@ -78,111 +84,85 @@ func (s *Service) Waiting() *Wait {
 	return nil
 }
 
-// waits records that a request is retried.
-func (s *Service) waits(wait Wait) {
-	if earlier := s.waiting.Load(); earlier != nil {
+// backoff returns the pause before a request is sent again. It gives up when no
+// request has succeeded for a minute, but never while the service limits the rate.
+func (s *Service) backoff(ctx context.Context, attempt int, err error) time.Duration {
+	if !s.responded.Load() && !isLost(err) { // more likely a mistake in --server than a temporary failure
+		return -1
+	}
+	wait := &Wait{Since: time.Now(), Most: s.patience, Reason: s.explain(err)}
+	e, responded := errors.AsType[*client.Error](err)
+	if responded && e.Status == http.StatusTooManyRequests {
+		wait.Most = 0
+	}
+	if earlier := s.waiting.Load(); earlier != nil && earlier.Most == wait.Most {
 		wait.Since = earlier.Since
 	}
-	s.waiting.Store(&wait)
+	s.waiting.Store(wait)
+	if wait.expired() {
+		return -1
+	}
+	pause := client.Backoff(ctx, attempt, nil)
+	if responded {
+		pause += min(e.RetryAfter, time.Hour)
+	}
+	return pause
 }
 
-// NewService returns a client of the service at address that sends token. It
-// sends nothing yet.
-func NewService(address, token string) (*Service, error) {
-	client := &http.Client{
-		// Redirects are not followed: one could send plants or the token to
-		// another host.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+func (w *Wait) expired() bool { return w.Most > 0 && time.Since(w.Since) > w.Most }
+
+// end ends the wait with an operation, and explains its error.
+func (s *Service) end(err error) error {
+	wait := s.waiting.Swap(nil)
+	switch {
+	case err == nil:
+		return nil
+	case wait != nil && wait.expired():
+		return UnavailableError{fmt.Errorf("gave up after retrying for %v: %w", s.patience, wait.Reason)}
 	}
-	c, err := plantclient.NewClientWithResponses(address, plantclient.WithHTTPClient(client),
-		plantclient.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
-			r.Header.Set("Authorization", "Bearer "+token)
-			return nil
-		}))
-	return &Service{client: c, url: address, patience: patience}, err
+	return s.explain(err)
 }
 
-// try sends a request, and retries it until a retry would not change the
-// response. It returns that response with its body read. The request must be
-// safe to repeat. When ctx ends, an attempt under way may finish, but no other
-// begins. Lost reports whether an earlier attempt may have been carried out.
-func (s *Service) try(ctx context.Context, send func(context.Context) (*http.Response, error)) (resp *http.Response, lost bool, err error) {
-	var failing time.Time // since when
-	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 5*time.Second) {
-		resp, err = s.once(ctx, send)
-		switch {
-		case err == nil && !mayPass(resp.StatusCode):
-			s.waiting.Store(nil)
-			return resp, lost, nil
-		case ctx.Err() != nil:
-			return nil, lost, context.Cause(ctx)
-		case err == nil:
-			lost = lost || resp.StatusCode != http.StatusTooManyRequests
-			err = s.explain(resp)
-		case isUntrusted(err):
-			return nil, lost, fmt.Errorf("the certificate of %s is not trusted: write it, or the certificate of its authority, to a PEM file "+
-				"and set SSL_CERT_FILE to the name of that file: %w", s.url, err)
-		case !s.responded.Load() && !isLost(err): // more likely a mistake in --server than a temporary failure
-			return nil, lost, UnavailableError{fmt.Errorf("cannot reach the service: %w: check --server and that the service is running", err)}
-		default:
-			lost = lost || !isUnsent(err)
-		}
-		if failing.IsZero() {
-			failing = time.Now()
-		}
-		busy := resp != nil && resp.StatusCode == http.StatusTooManyRequests // limiting the rate, not failing
-		if !busy && time.Since(failing) > s.patience {
-			return nil, lost, UnavailableError{fmt.Errorf("gave up after retrying for %v: %w", s.patience, err)}
-		}
-		most := s.patience
-		if busy {
-			most = 0
-		}
-		s.waits(Wait{Since: failing, Most: most, Reason: err})
-		wait := pause/2 + rand.N(pause) // random: clients that are refused together must not return together
-		if resp != nil {
-			wait += retryAfter(resp.Header)
-		}
-		select {
-		case <-ctx.Done():
-			return nil, lost, context.Cause(ctx)
-		case <-time.After(wait):
-		}
+// explain returns an error of the client with the next step.
+func (s *Service) explain(err error) error {
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		return s.explainResponse(e)
 	}
+	failure, ok := errors.AsType[*url.Error](err)
+	if !ok {
+		return err
+	}
+	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok { // or a certificate that the service signed itself
+		return fmt.Errorf("the certificate of %s is not trusted: write it, or the certificate of its authority, to a PEM file "+
+			"and set SSL_CERT_FILE to the name of that file: %w", s.url, failure)
+	}
+	if !s.responded.Load() {
+		return UnavailableError{fmt.Errorf("cannot reach the service: %w: check --server and that the service is running", failure)}
+	}
+	return UnavailableError{failure}
 }
 
-// once sends a request once and reads the response.
-func (s *Service) once(ctx context.Context, send func(context.Context) (*http.Response, error)) (*http.Response, error) {
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+// explainResponse returns the error of a response.
+func (s *Service) explainResponse(e *client.Error) error {
+	status := fmt.Sprintf("%s responded with %d %s", s.url, e.Status, http.StatusText(e.Status))
+	if e.Code == 0 {
+		return fmt.Errorf("%s, which is not a response of a plant store: check --server", status)
 	}
-	try, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTime)
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(stopTime, cancel) })()
-	if s.pending.Add(1) == 1 {
-		s.heard.Store(time.Now().UnixNano())
+	hint := ""
+	switch e.Code {
+	case client.ErrBadCredentials:
+		hint = ": plantstore token list shows whether the token is valid; a token that serve printed ends with its process"
+	case client.ErrNoSuchPath, client.ErrMethodNotAllowed:
+		hint = ": check --server"
 	}
-	defer s.pending.Add(-1)
-	resp, err := send(try)
-	if err != nil {
-		return nil, err
+	if e.Status >= http.StatusInternalServerError {
+		hint += fmt.Sprintf(" (request_id %s in its log)", e.RequestID)
 	}
-	s.responded.Store(true)
-	s.heard.Store(time.Now().UnixNano())
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponse))
-	_ = resp.Body.Close()
-	if err != nil {
-		return nil, fmt.Errorf("the response was cut short: %w", err)
+	err := fmt.Errorf("%s: %s%s", status, e.Message, hint)
+	if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden {
+		return TokenError{err}
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	return resp, nil
-}
-
-// isUntrusted reports whether the service has a certificate that it signed
-// itself, or of an unknown authority.
-func isUntrusted(err error) bool {
-	_, ok := errors.AsType[x509.UnknownAuthorityError](err)
-	return ok
+	return err
 }
 
 // isLost reports whether the error ended an established connection.
@@ -191,70 +171,50 @@ func isLost(err error) bool {
 		errors.Is(err, syscall.EPIPE)
 }
 
-// isUnsent reports whether the request of an error was never sent.
-func isUnsent(err error) bool {
-	e, ok := errors.AsType[*net.OpError](err)
-	return ok && e.Op == "dial"
-}
-
 // check returns an error unless the service accepts the token for writes. It
 // sends an empty batch, which stores nothing: the service checks the token
 // before the body.
 func (s *Service) check(ctx context.Context) error {
-	resp, _, err := s.try(ctx, func(ctx context.Context) (*http.Response, error) {
-		return s.client.CreatePlantsWithBody(ctx, "application/json", strings.NewReader(batchBegin+batchEnd))
+	_, err := s.client.CreateAll(ctx, nil)
+	if errors.Is(err, client.ErrInvalidBody) {
+		err = nil
+	}
+	return s.end(err)
+}
+
+// attempts is the transport of a client. When the context of a request ends, as
+// with Ctrl-C, an attempt under way may finish.
+type attempts struct{ *Service }
+
+func (s attempts) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	stop := context.AfterFunc(r.Context(), func() { time.AfterFunc(stopTime, cancel) })
+	if s.pending.Add(1) == 1 {
+		s.heard.Store(time.Now().UnixNano())
+	}
+	end := sync.OnceFunc(func() {
+		stop()
+		cancel()
+		s.pending.Add(-1)
 	})
+	resp, err := s.transport.RoundTrip(r.WithContext(ctx))
 	if err != nil {
-		return err
+		end()
+		return nil, err
 	}
-	if readError(resp).Error == int32(plantapi.CodeInvalidBody) {
-		return nil
-	}
-	return s.explain(resp)
+	s.responded.Store(true)
+	s.heard.Store(time.Now().UnixNano())
+	resp.Body = body{resp.Body, end}
+	return resp, nil
 }
 
-// mayPass reports whether the same request may succeed later.
-func mayPass(status int) bool {
-	switch status {
-	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
-		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
+// body is the body of a response. Closing it ends the attempt.
+type body struct {
+	io.ReadCloser
+	end func()
 }
 
-// retryAfter returns how long the response asks the client to wait: a number of
-// seconds or, from some proxies, until a time.
-func retryAfter(h http.Header) time.Duration {
-	value := h.Get("Retry-After")
-	if seconds, err := strconv.Atoi(value); err == nil {
-		return max(0, time.Duration(min(seconds, 3600))*time.Second)
-	}
-	if at, err := http.ParseTime(value); err == nil {
-		return min(max(0, time.Until(at)), time.Hour)
-	}
-	return 0
-}
-
-// explain returns the error of a failed response, with the next step.
-func (s *Service) explain(resp *http.Response) error {
-	e := readError(resp)
-	if e.Message == "" {
-		return fmt.Errorf("%s responded with %s, which is not a response of a plant store: check --server", s.url, resp.Status)
-	}
-	hint := ""
-	switch plantapi.ErrorCode(e.Error) {
-	case plantapi.CodeBadCredentials:
-		hint = ": plantstore token list shows whether the token is valid; a token that serve printed ends with its process"
-	case plantapi.CodeNoSuchPath, plantapi.CodeMethodNotAllowed:
-		hint = ": check --server"
-	}
-	if e.RequestID != nil {
-		hint += fmt.Sprintf(" (request_id %s in its log)", *e.RequestID)
-	}
-	err := fmt.Errorf("%s responded with %s: %s%s", s.url, resp.Status, e.Message, hint)
-	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		return TokenError{err}
-	}
-	return err
+func (b body) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
 }

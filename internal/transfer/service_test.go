@@ -1,12 +1,19 @@
 package transfer
 
 import (
+	"context"
 	"errors"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/plantstore/plantstore/api/client"
 )
 
 // An import gives up after a while if the service stays broken, and at once if it
@@ -73,7 +80,84 @@ func TestImportIntoOlderService(t *testing.T) {
 	}
 	u := Upload{Service: service, Stored: func(int) {}, Refuse: func(bad RowError) { t.Error(bad) }}
 	counts, err := u.Run(t.Context(), NewReader(strings.NewReader("id,name\n1,Rosa\n2,Ficus\n"), CSV))
-	if want := (Counts{Either: 2}); counts != want || err != nil {
+	if want := (client.Created{Unknown: 2}); counts != want || err != nil {
 		t.Errorf("Run = %+v, %v, want %+v", counts, err, want)
 	}
+}
+
+// An import waits for as long as the service limits the rate, and that time does
+// not count as failing.
+func TestImportWaitsForRateLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, err := NewService("http://plants.example.com", "token")
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		service.transport = roundTrip(func(*http.Request) (*http.Response, error) {
+			switch now := time.Since(began); {
+			case now < 10*time.Minute:
+				return respond(http.StatusTooManyRequests, "Retry-After", "120", ""), nil
+			case now < 10*time.Minute+50*time.Second:
+				return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+			}
+			return respond(http.StatusOK, "", "", `{"plants":[{"name":"Rosa"}],"created":1}`), nil
+		})
+		counts, err := run(t.Context(), service)
+		if want := (client.Created{New: 1}); counts != want || err != nil {
+			t.Errorf("Run = %+v, %v, want %+v", counts, err, want)
+		}
+	})
+}
+
+// After Ctrl-C a request under way has five seconds, and a pause ends at once.
+func TestStopTime(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		status   int
+		takes    time.Duration
+		ends     time.Duration
+		finished bool
+	}{
+		{"a request of four seconds", http.StatusOK, 4 * time.Second, 4 * time.Second, true},
+		{"a request of ten seconds", http.StatusOK, 10 * time.Second, 6 * time.Second, false},
+		{"a pause", http.StatusServiceUnavailable, 0, time.Second, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				service, err := NewService("http://plants.example.com", "token")
+				if err != nil {
+					t.Fatal(err)
+				}
+				service.transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+					select {
+					case <-r.Context().Done():
+						return nil, r.Context().Err()
+					case <-time.After(test.takes):
+						return respond(test.status, "Retry-After", "30", `{"plants":[{"name":"Rosa"}],"created":1}`), nil
+					}
+				})
+				ctx, stop := context.WithCancel(t.Context())
+				time.AfterFunc(time.Second, stop)
+				began := time.Now()
+				counts, err := run(ctx, service)
+				if !errors.Is(err, context.Canceled) || (counts.New == 1) != test.finished {
+					t.Errorf("Run = %+v, %v, want the end of the context and a stored plant: %t", counts, err, test.finished)
+				}
+				if took := time.Since(began); took != test.ends {
+					t.Errorf("the import ended after %v, want %v", took, test.ends)
+				}
+			})
+		})
+	}
+}
+
+// run imports one plant.
+func run(ctx context.Context, s *Service) (client.Created, error) {
+	u := Upload{Service: s, Stored: func(int) {}, Refuse: func(RowError) {}}
+	return u.Run(ctx, NewReader(strings.NewReader("id,name\n1,Rosa\n"), CSV))
+}
+
+func respond(status int, header, value, body string) *http.Response {
+	return &http.Response{StatusCode: status, Header: http.Header{header: {value}}, Body: io.NopCloser(strings.NewReader(body))}
 }

@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/api/client"
 )
 
 // Format is a file format.
@@ -51,7 +51,7 @@ const maxRow = 8 << 20
 // Row is a plant and its line in the file.
 type Row struct {
 	Line  int // the first line of the row, counted from 1
-	Plant plantapi.NewPlant
+	Plant client.Plant
 }
 
 // RowError says what is wrong with one row. The following rows can still be read.
@@ -94,7 +94,7 @@ func NewReader(r io.Reader, f Format) Reader {
 
 // Writer writes plants.
 type Writer interface {
-	Write(plantapi.NewPlant) error
+	Write(client.Plant) error
 	// Flush writes the buffered data.
 	Flush() error
 }

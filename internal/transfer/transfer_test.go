@@ -14,14 +14,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
 var formats = []transfer.Format{transfer.CSV, transfer.NDJSON}
 
 // awkward are plants that a wrong reader or writer would change.
-var awkward = []plantapi.NewPlant{
+var awkward = []client.Plant{
 	{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")},
 	{ID: 0, Name: "no tag"},
 	{ID: -1, Name: "an empty tag", Tag: new("")},
@@ -52,7 +52,7 @@ func TestRoundTrip(t *testing.T) {
 			if len(refused) > 0 {
 				t.Fatalf("the refused rows are %q", refused)
 			}
-			var plants []plantapi.NewPlant
+			var plants []client.Plant
 			for _, row := range rows {
 				plants = append(plants, row.Plant)
 			}
@@ -81,7 +81,7 @@ func TestNoPlantsRoundTrip(t *testing.T) {
 // others.
 func TestRead(t *testing.T) {
 	rose := func(line int) transfer.Row {
-		return transfer.Row{Line: line, Plant: plantapi.NewPlant{ID: 1, Name: "Rosa", Tag: new("Rosaceae")}}
+		return transfer.Row{Line: line, Plant: client.Plant{ID: 1, Name: "Rosa", Tag: new("Rosaceae")}}
 	}
 	for name, test := range map[string]struct {
 		format  transfer.Format
@@ -97,11 +97,11 @@ func TestRead(t *testing.T) {
 		"everything quoted":         {transfer.CSV, "\"id\",\"name\",\"tag\"\n\"1\",\"Rosa\",\"Rosaceae\"\n", []transfer.Row{rose(2)}, nil},
 		"empty lines":               {transfer.CSV, "id,name,tag\n\n\r\n1,Rosa,Rosaceae\n\n", []transfer.Row{rose(4)}, nil},
 		"spaces around the id":      {transfer.CSV, "id,name,tag\n 1 ,Rosa,Rosaceae\n", []transfer.Row{rose(2)}, nil},
-		"no column for the tag":     {transfer.CSV, "id,name\n1,Rosa\n", []transfer.Row{{2, plantapi.NewPlant{ID: 1, Name: "Rosa"}}}, nil},
-		"a quote within a field":    {transfer.CSV, "id,name,tag\n1,Rosa \"Peace\",\n", []transfer.Row{{2, plantapi.NewPlant{ID: 1, Name: `Rosa "Peace"`}}}, nil},
+		"no column for the tag":     {transfer.CSV, "id,name\n1,Rosa\n", []transfer.Row{{2, client.Plant{ID: 1, Name: "Rosa"}}}, nil},
+		"a quote within a field":    {transfer.CSV, "id,name,tag\n1,Rosa \"Peace\",\n", []transfer.Row{{2, client.Plant{ID: 1, Name: `Rosa "Peace"`}}}, nil},
 		"lines are counted within quotes too": {
 			transfer.CSV, "id,name,tag\n2,\"a\nb\r\nc\",\n1,Rosa,Rosaceae\nx,y,z\n",
-			[]transfer.Row{{2, plantapi.NewPlant{ID: 2, Name: "a\nb\r\nc"}}, rose(5)},
+			[]transfer.Row{{2, client.Plant{ID: 2, Name: "a\nb\r\nc"}}, rose(5)},
 			[]string{`line 6: id must be an integer, got "x"`},
 		},
 		"rows that are no plants": {
@@ -129,7 +129,7 @@ func TestRead(t *testing.T) {
 			[]transfer.Row{rose(1), rose(3)},
 			nil,
 		},
-		"null is no tag": {transfer.NDJSON, `{"id":1,"name":"Rosa","tag":null}`, []transfer.Row{{1, plantapi.NewPlant{ID: 1, Name: "Rosa"}}}, nil},
+		"null is no tag": {transfer.NDJSON, `{"id":1,"name":"Rosa","tag":null}`, []transfer.Row{{1, client.Plant{ID: 1, Name: "Rosa"}}}, nil},
 		"lines that are no plants": {
 			transfer.NDJSON, strings.Join([]string{
 				`{"id":1}`, `{"name":"a"}`, `{"id":"1","name":"a"}`, `{"id":1.0,"name":"a"}`, `{"id":1,"name":7}`,
@@ -229,7 +229,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		go func() {
 			w := transfer.NewWriter(pw, format)
 			for id := range int64(50_000) {
-				_ = w.Write(plantapi.NewPlant{ID: id, Name: "Ficus lyrata", Tag: new("Moraceae")})
+				_ = w.Write(client.Plant{ID: id, Name: "Ficus lyrata", Tag: new("Moraceae")})
 			}
 			_ = w.Flush()
 			_ = pw.Close()
@@ -303,7 +303,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if isCSV {
 			format = transfer.CSV
 		}
-		var plants []plantapi.NewPlant
+		var plants []client.Plant
 		for r := transfer.NewReader(strings.NewReader(file), format); ; {
 			row, err := r.Read()
 			if _, bad := errors.AsType[transfer.RowError](err); bad {
@@ -334,7 +334,7 @@ func BenchmarkRead(b *testing.B) {
 			var file bytes.Buffer
 			w := transfer.NewWriter(&file, format)
 			for id := range int64(10_000) {
-				_ = w.Write(plantapi.NewPlant{ID: id, Name: fmt.Sprint("Ficus lyrata ", id), Tag: new("Moraceae")})
+				_ = w.Write(client.Plant{ID: id, Name: fmt.Sprint("Ficus lyrata ", id), Tag: new("Moraceae")})
 			}
 			_ = w.Flush()
 			b.ReportAllocs()
@@ -370,7 +370,7 @@ func read(t *testing.T, format transfer.Format, file io.Reader) (rows []transfer
 	}
 }
 
-func write(t *testing.T, format transfer.Format, plants []plantapi.NewPlant) string {
+func write(t *testing.T, format transfer.Format, plants []client.Plant) string {
 	t.Helper()
 	var file strings.Builder
 	w := transfer.NewWriter(&file, format)

@@ -1,9 +1,7 @@
 package transfer
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/api/client"
 )
 
 const (
@@ -37,31 +35,23 @@ type Upload struct {
 	order rejectOrder
 
 	mu     sync.Mutex
-	counts Counts
+	counts client.Created
 }
 
-// Counts counts the plants of an upload that are in the store now.
-type Counts struct {
-	New      int // stored by this upload
-	Existing int // stored before
-	Either   int // new or existing: the response that says which was lost
-}
-
-// batch is a number of rows, the body of the request that stores them, and the
-// refused rows between them.
+// batch is a number of rows, and the refused rows between them.
 type batch struct {
 	number int // from 0
 	rows   []Row
-	body   []byte
+	size   int // of their JSON
 
 	refused     []RowError
 	refusedSize int // of their texts
 }
 
-// Run stores the plants of r. Its error is nil if every row was stored or
+// Run stores the plants of r, and returns how many are in the store. Its error is nil if every row was stored or
 // refused. When ctx ends, it finishes the requests under way and returns the
 // cause.
-func (u *Upload) Run(ctx context.Context, r Reader) (Counts, error) {
+func (u *Upload) Run(ctx context.Context, r Reader) (client.Created, error) {
 	err := u.run(ctx, r)
 	return u.counts, err
 }
@@ -108,10 +98,8 @@ func (u *Upload) run(ctx context.Context, r Reader) error {
 // read reads r and sends its rows in batches.
 func (u *Upload) read(ctx context.Context, r Reader, batches chan<- *batch) error {
 	b := &batch{}
+	var text []byte
 	send := func() {
-		if len(b.rows) > 0 {
-			b.body = append(b.body, batchEnd...)
-		}
 		select {
 		case <-ctx.Done():
 		case batches <- b:
@@ -131,33 +119,17 @@ func (u *Upload) read(ctx context.Context, r Reader, batches chan<- *batch) erro
 			}
 			return err
 		default:
-			before := len(b.body)
-			b.add(row)
-			if n := len(b.rows); n > 1 && len(b.body) > maxBatchBytes {
-				// The last row is too much: it begins the next batch.
-				b.rows, b.body = b.rows[:n-1], b.body[:before]
+			text = AppendJSON(text[:0], row.Plant)
+			if len(b.rows) > 0 && b.size+len(text) > maxBatchBytes {
 				send()
-				b.add(row)
 			}
+			b.rows, b.size = append(b.rows, row), b.size+len(text)+len(",")
 		}
 		if len(b.rows)+len(b.refused) == maxBatch || b.refusedSize > maxBatchBytes {
 			send()
 		}
 	}
 	return nil
-}
-
-const batchBegin, batchEnd = `{"plants":[`, `]}`
-
-// add appends a row.
-func (b *batch) add(row Row) {
-	if len(b.rows) == 0 {
-		b.body = append(b.body, batchBegin...)
-	} else {
-		b.body = append(b.body, ',')
-	}
-	b.body = AppendJSON(b.body, row.Plant)
-	b.rows = append(b.rows, row)
 }
 
 // refuse records a refused row, with its text if keepText is true.
@@ -169,21 +141,12 @@ func (b *batch) refuse(bad RowError, keepText bool) {
 	b.refusedSize += len(bad.text)
 }
 
-// bodyOf returns the body of the request that stores rows.
-func bodyOf(rows []Row) []byte {
-	var b batch
-	for _, row := range rows {
-		b.add(row)
-	}
-	return append(b.body, batchEnd...)
-}
-
 // store stores the plants of a batch, or refuses their rows.
 func (u *Upload) store(ctx context.Context, r Reader, b *batch) error {
 	if len(b.rows) == 0 {
 		return nil
 	}
-	return u.storeRows(ctx, b.rows, b.body, func(row Row, reason string) {
+	return u.storeRows(ctx, b.rows, func(row Row, reason string) {
 		bad := RowError{Line: row.Line, Reason: reason}
 		if u.Rejects != nil {
 			bad.text = r.textOf(row)
@@ -193,30 +156,29 @@ func (u *Upload) store(ctx context.Context, r Reader, b *batch) error {
 }
 
 // storeRows stores the plants of rows. If the service refuses a row, the others
-// are stored without it. A request whose response was lost is repeated, which
-// is safe.
-func (u *Upload) storeRows(ctx context.Context, rows []Row, body []byte, refuse func(row Row, reason string)) error {
+// are stored without it.
+func (u *Upload) storeRows(ctx context.Context, rows []Row, refuse func(row Row, reason string)) error {
 	u.sent.Store(true)
-	resp, lost, err := u.Service.try(ctx, func(ctx context.Context) (*http.Response, error) {
-		return u.Service.client.CreatePlantsWithBody(ctx, "application/json", bytes.NewReader(body))
-	})
-	if err != nil {
-		return err
+	plants := make([]client.Plant, len(rows))
+	for i, row := range rows {
+		plants[i] = row.Plant
 	}
-	switch resp.StatusCode {
-	case http.StatusOK:
-		u.count(len(rows), createdIn(resp), lost)
-		return nil
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge: // the latter from proxies
-	default:
-		return u.Service.explain(resp)
+	created, err := u.Service.client.CreateAll(ctx, plants)
+	e := refusal(err)
+	if e != nil && len(rows) == 1 && (e.Code == client.ErrBodyTooLarge || e.Status == http.StatusRequestEntityTooLarge) {
+		// The plant may fit into a request without the array around it.
+		created, err = client.Created{Unknown: 1}, u.Service.client.Create(ctx, plants[0])
+		e = refusal(err)
 	}
-	e := readError(resp)
-	if len(rows) == 1 {
-		if e.Error == int32(plantapi.CodeBodyTooLarge) || resp.StatusCode == http.StatusRequestEntityTooLarge {
-			return u.storeLarge(ctx, rows[0], refuse)
+	if e == nil {
+		if err == nil {
+			u.count(created)
 		}
-		refuse(rows[0], reason(rows[0], e, resp))
+		return u.Service.end(err)
+	}
+	_ = u.Service.end(nil) // the service responds
+	if len(rows) == 1 {
+		refuse(rows[0], reason(rows[0], e))
 		return nil
 	}
 	good, bad := culprits(rows, e)
@@ -232,70 +194,38 @@ func (u *Upload) storeRows(ctx context.Context, rows []Row, body []byte, refuse 
 		if len(part) == 0 {
 			continue
 		}
-		if err := u.storeRows(ctx, part, bodyOf(part), refuse); err != nil {
+		if err := u.storeRows(ctx, part, refuse); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// storeLarge stores a plant that is too large even for a batch of one. It may
-// fit into a request without the array around it.
-func (u *Upload) storeLarge(ctx context.Context, row Row, refuse func(row Row, reason string)) error {
-	resp, _, err := u.Service.try(ctx, func(ctx context.Context) (*http.Response, error) {
-		return u.Service.client.CreatePlantWithBody(ctx, "application/json", bytes.NewReader(AppendJSON(nil, row.Plant)))
-	})
-	if err != nil {
-		return err
-	}
-	switch resp.StatusCode {
-	case http.StatusOK:
-		u.count(1, nil, false)
-	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
-		refuse(row, reason(row, readError(resp), resp))
-	default:
-		return u.Service.explain(resp)
+func (u *Upload) count(created client.Created) {
+	u.Stored(created.New + created.Existing + created.Unknown)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.counts.New += created.New
+	u.counts.Existing += created.Existing
+	u.counts.Unknown += created.Unknown
+}
+
+// refusal returns the error if the service, or a proxy, refuses a plant.
+func refusal(err error) *client.Error {
+	e, ok := errors.AsType[*client.Error](err)
+	if ok && (e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge) {
+		return e
 	}
 	return nil
 }
 
-// createdIn returns how many plants a request created according to its
-// response, or nil if the response does not say, as with an older service.
-func createdIn(resp *http.Response) *int {
-	var body struct {
-		Created *int `json:"created"`
-	}
-	_ = json.NewDecoder(resp.Body).Decode(&body) // it is in memory
-	return body.Created
-}
-
-// count adds to the counts. If an earlier response was lost, the earlier
-// request may have created the plants that this one did not.
-func (u *Upload) count(plants int, created *int, lost bool) {
-	u.Stored(plants)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	switch {
-	case created == nil:
-		u.counts.Either += plants
-	case lost:
-		u.counts.New += *created
-		u.counts.Either += plants - *created
-	default:
-		u.counts.New += *created
-		u.counts.Existing += plants - *created
-	}
-}
-
 // culprits separates the rows that an error points at from the others.
-func culprits(rows []Row, e plantapi.Error) (good, bad []Row) {
+func culprits(rows []Row, e *client.Error) (good, bad []Row) {
 	at := map[int]bool{}
-	if e.Details != nil {
-		for _, d := range *e.Details {
-			var i int
-			if _, err := fmt.Sscanf(d.Pointer, "/plants/%d/", &i); err == nil {
-				at[i] = true
-			}
+	for _, d := range e.Details {
+		var i int
+		if _, err := fmt.Sscanf(d.Pointer, "/plants/%d/", &i); err == nil {
+			at[i] = true
 		}
 	}
 	for i, row := range rows {
@@ -309,22 +239,12 @@ func culprits(rows []Row, e plantapi.Error) (good, bad []Row) {
 }
 
 // reason says why the service refuses a plant.
-func reason(row Row, e plantapi.Error, resp *http.Response) string {
-	switch {
-	case e.Error == int32(plantapi.CodeIDTaken):
+func reason(row Row, e *client.Error) string {
+	switch e.Code {
+	case client.ErrIDTaken:
 		return fmt.Sprintf("another plant has the id %d", row.Plant.ID)
-	case e.Message == "":
-		return "the service responded with " + resp.Status
+	case 0:
+		return fmt.Sprintf("the service responded with %d %s", e.Status, http.StatusText(e.Status))
 	}
 	return e.Message
-}
-
-// readError reads an Error; it is empty if the response has none.
-func readError(resp *http.Response) (e plantapi.Error) {
-	body, _ := io.ReadAll(resp.Body) // it is in memory
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	if json.Unmarshal(body, &e) != nil {
-		return plantapi.Error{}
-	}
-	return e
 }
