@@ -51,6 +51,7 @@ func TestRetries(t *testing.T) {
 		{"503", respond(503, `{"error":50300,"message":"not available"}`), false, true, true},
 		{"502 of a proxy", respond(502, "<html>"), false, true, true},
 		{"500 of a proxy", respond(500, "<html>"), false, true, true},
+		{"501 of another server", respond(501, "<html>"), false, false, false},
 		{"500", respond(500, `{"error":50000,"message":"internal error"}`), false, false, false},
 		{"400", respond(400, `{"error":40002,"message":"wrong"}`), false, false, false},
 		{"401", respond(401, `{"error":40101,"message":"wrong"}`), false, false, false},

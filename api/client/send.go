@@ -213,6 +213,8 @@ func (r request) read(resp *http.Response) (outcome, error) {
 			return refused, e
 		case e.Status/100 == 2:
 			return garbled, e
+		case e.Status == http.StatusNotImplemented, e.Status == http.StatusHTTPVersionNotSupported:
+			return failed, e // another server than the service
 		case e.Status/100 == 5 && e.Code != ErrInternal:
 			return unknown, e
 		case err != nil:

@@ -33,7 +33,7 @@ func serverFlags() []cli.Flag {
 func dial(sys system, cmd *cli.Command) (*transfer.Service, error) {
 	address := cmd.String("server")
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("--server: must be a URL, as in http://127.0.0.1:8080, got %q", address)
 	}
 	if u.User != nil {
