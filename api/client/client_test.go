@@ -6,10 +6,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
 	"github.com/plantstore/plantstore/internal/contract/plantcontract"
@@ -57,11 +62,41 @@ func wantError(t *testing.T, err, want error) {
 	}
 }
 
+// recorder records the method and the path of each request, as the document has them.
+type recorder struct {
+	next http.RoundTripper
+	seen []string
+}
+
+func (rec *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
+	path := regexp.MustCompile(`/-?[0-9]+$`).ReplaceAllString(r.URL.Path, "/{id}")
+	rec.seen = append(rec.seen, r.Method+" "+path)
+	return rec.next.RoundTrip(r)
+}
+
+// wantEveryOperation fails for an operation of the document that has no request: the
+// client has no method for it, or the test does not call the method.
+func (rec *recorder) wantEveryOperation(t *testing.T) {
+	t.Helper()
+	document, err := openapi3.NewLoader().LoadFromData(api.Document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range document.Paths.Map() {
+		for method, operation := range item.Operations() {
+			if !slices.Contains(rec.seen, method+" "+path) {
+				t.Errorf("no request for %s was sent", operation.OperationID)
+			}
+		}
+	}
+}
+
 // Every operation, with requests and responses that the document allows.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	ctx, server := t.Context(), clienttest.New(t)
-	c := server.Client(client.WithHTTPClient(plantcontract.Plants().Client(t)))
+	sent := &recorder{next: plantcontract.Plants().Client(t).Transport}
+	c := server.Client(client.WithHTTPClient(&http.Client{Transport: sent}))
 
 	ficus := client.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
 	for range 2 { // a repeated create is a success
@@ -117,12 +152,16 @@ func TestOperations(t *testing.T) {
 	}
 	got, err = c.Get(ctx, 6)
 	wantPlant(t, got, err, "\x00🌱", new("a"))
+	for p, err := range c.All(ctx, client.WithTag("a")) {
+		wantPlant(t, p, err, "\x00🌱", new("a"))
+	}
 
 	wantError(t, c.Delete(ctx, 6, client.IfMatch(first.ETag)), client.ErrPreconditionFailed)
 	if err := c.Delete(ctx, 6, client.IfMatch(got.ETag)); err != nil {
 		t.Error(err)
 	}
 	wantError(t, c.Delete(ctx, 6), client.ErrNoSuchPlant)
+	sent.wantEveryOperation(t)
 
 	reader, writer := server.Client(client.WithToken(server.ReadToken)), server.Client(client.WithToken(server.WriteToken))
 	wantError(t, reader.Delete(ctx, 1), client.ErrInsufficientScope)
