@@ -90,9 +90,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	if watcher, ok := store.(interface{ Watch(*slog.Logger) }); ok { // a file, or several servers
-		watcher.Watch(log)
-	}
+	store.Watch(log)
 
 	measured := storemetrics.New(store)
 	tokens, err := token.NewVerifier(measured, config.Token)

@@ -5,6 +5,7 @@ package store
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -16,6 +17,11 @@ import (
 // goroutines at the same time.
 type Store interface {
 	plant.Store
+	Administration
+}
+
+// Administration is what a store does besides storing plants.
+type Administration interface {
 	token.Store
 
 	// Ready returns nil if the store accepts writes, and otherwise the reason why
@@ -25,6 +31,10 @@ type Store interface {
 	// Schema returns the number of migrations that were applied when the store was
 	// opened (0: it was created), and the number now.
 	Schema() (found, now int)
+
+	// Watch starts to log what happens to the files or servers of the store. It
+	// must not be called more than once.
+	Watch(log *slog.Logger)
 
 	// Metrics returns the metrics of the store. It returns the same collectors at
 	// every call.

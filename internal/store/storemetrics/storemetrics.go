@@ -19,20 +19,11 @@ import (
 // It does not embed plant.Store. If that gets a new method, the program does not
 // compile until the method is measured here.
 type Store struct {
-	administration
-	plants plant.Store
+	store.Administration // not measured, except Token
+	plants               plant.Store
 
 	durations                                                *prometheus.HistogramVec
 	create, createAll, get, list, put, patch, remove, lookUp prometheus.Observer
-}
-
-// administration has the methods that are not measured, except Token.
-type administration interface {
-	token.Store
-	Ready(ctx context.Context) error
-	Schema() (found, now int)
-	Close() error
-	Metrics() []prometheus.Collector
 }
 
 var _ store.Store = (*Store)(nil)
@@ -49,7 +40,7 @@ func New(s store.Store) *Store {
 	}, []string{"operation"})
 	of := func(operation string) prometheus.Observer { return durations.WithLabelValues(operation) }
 	return &Store{
-		administration: s,
+		Administration: s,
 		plants:         s,
 		durations:      durations,
 		create:         of("create"),
@@ -65,7 +56,7 @@ func New(s store.Store) *Store {
 
 // Metrics returns the durations and the metrics of the wrapped store.
 func (s *Store) Metrics() []prometheus.Collector {
-	return append([]prometheus.Collector{s.durations}, s.administration.Metrics()...)
+	return append([]prometheus.Collector{s.durations}, s.Administration.Metrics()...)
 }
 
 // since observes the duration of a call. It is deferred, so that a call that
@@ -117,5 +108,5 @@ func (s *Store) Delete(ctx context.Context, id int64, condition plant.Preconditi
 // Token implements [token.Store].
 func (s *Store) Token(ctx context.Context, id string) (token.Token, error) {
 	defer since(time.Now(), s.lookUp)
-	return s.administration.Token(ctx, id)
+	return s.Administration.Token(ctx, id)
 }
