@@ -32,43 +32,22 @@ func (f fallback) allowed(path string) string {
 	return strings.Join(append(methods, http.MethodOptions), ", ")
 }
 
-// reject responds with 404 or 405 to a request for which chi found no operation. It
-// looks at the path first: chi reports an unknown method on an unknown path as a
-// method that is not allowed.
-func (f fallback) reject(w http.ResponseWriter, r *http.Request) {
+// respond responds to a request for which chi found no operation: with 404, with 405,
+// or with 204 to OPTIONS. That needs no credentials, because the response says only
+// what the document says. respond looks at the path first: chi reports an unknown
+// method on an unknown path as a method that is not allowed.
+func (f fallback) respond(w http.ResponseWriter, r *http.Request) {
 	allow := f.allowed(routePath(r))
 	if allow == "" {
 		f.failures.write(w, r, fail(plantapi.CodeNoSuchPath, "no such path"))
 		return
 	}
 	w.Header().Set("Allow", allow)
-	f.failures.write(w, r, fail(plantapi.CodeMethodNotAllowed, "method not allowed"))
-}
-
-// options responds to OPTIONS. That needs no credentials, because the response says
-// only what the document says.
-func (f fallback) options(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodOptions {
-			next.ServeHTTP(w, r)
-			return
-		}
-		allow := f.allowed(routePath(r))
-		if allow == "" {
-			f.reject(w, r)
-			return
-		}
-		w.Header().Set("Allow", allow)
+	if r.Method == http.MethodOptions {
 		w.WriteHeader(http.StatusNoContent)
-	})
-}
-
-// documented returns the method that the document has for a method: GET for HEAD.
-func documented(method string) string {
-	if method == http.MethodHead {
-		return http.MethodGet
+		return
 	}
-	return method
+	f.failures.write(w, r, fail(plantapi.CodeMethodNotAllowed, "method not allowed"))
 }
 
 // routePath returns the path that chi matches. It is the path as it was sent, so

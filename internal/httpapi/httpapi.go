@@ -7,9 +7,8 @@
 //   - recoverPanics turns a panic into a response with 500.
 //   - secureHeaders adds X-Content-Type-Options to every response.
 //   - cors adds the CORS headers, if there are origins to allow.
-//   - fallback responds to OPTIONS on every path.
 //   - The chi router finds the operation. If there is none, the fallback responds
-//     with 404 or 405.
+//     to OPTIONS, or with 404 or 405.
 //   - validate checks credentials and scope, then the limits on rate and on requests
 //     in flight, then parameters and body. The body is decoded once.
 //   - The generated code binds parameters and body to a typed request.
@@ -109,11 +108,10 @@ func New(opts Options) (http.Handler, error) {
 		failures.recoverPanics, // inside observe, which logs the panic
 		secureHeaders,
 		cors.allow,         // before any refusal: pages may read refusals too
-		fallback.options,   // before chi looks for an operation: none has OPTIONS
 		middleware.GetHead, // last: it makes chi look for GET
 	)
-	mux.NotFound(fallback.reject)
-	mux.MethodNotAllowed(fallback.reject)
+	mux.NotFound(fallback.respond)
+	mux.MethodNotAllowed(fallback.respond)
 	for path, handler := range documentation { // needs no credentials
 		mux.Method(http.MethodGet, path, handler)
 	}

@@ -37,5 +37,7 @@ func (f *inFlight) enter(ctx context.Context, rec *responseRecorder) (err error)
 
 func (f *inFlight) leave(rec *responseRecorder) {
 	f.now.Add(-1)
-	rec.list.leave()
+	if rec.list.lists != nil {
+		rec.list.leave()
+	}
 }

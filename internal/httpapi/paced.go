@@ -19,12 +19,10 @@ const (
 	smallResponse = 256 << 10
 )
 
-// writePaced writes a whole response. If the response is large, it fails as soon as
-// the client is too slow; net/http then cuts the connection off.
-func writePaced(w http.ResponseWriter, b []byte) (n int, err error) {
-	if len(b) <= smallResponse {
-		return w.Write(b)
-	}
+// writePaced writes a whole large response. It fails as soon as the client is too
+// slow; net/http then cuts the connection off.
+func (rec *responseRecorder) writePaced(b []byte) (n int, err error) {
+	w := rec.ResponseWriter
 	began, deadline := time.Now(), http.NewResponseController(w)
 	for part := range slices.Chunk(b, smallResponse) {
 		within := paceGrace + time.Duration(n+len(part))*time.Second/paceRate

@@ -41,8 +41,14 @@ func (rec *responseRecorder) Write(b []byte) (int, error) {
 	if !rec.begun() {
 		rec.status = http.StatusOK // as in net/http
 	}
-	rec.list.made(cap(b)) // a response is encoded before it is written
-	n, err := writePaced(rec.ResponseWriter, b)
+	if rec.list.making {
+		rec.list.made(cap(b)) // a response is encoded before it is written
+	}
+	write := rec.ResponseWriter.Write
+	if len(b) > smallResponse {
+		write = rec.writePaced
+	}
+	n, err := write(b)
 	rec.bytes += int64(n)
 	if err != nil && rec.cut == nil {
 		rec.cut = err

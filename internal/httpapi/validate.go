@@ -43,6 +43,14 @@ func (v validator) validate(next http.Handler) http.Handler {
 	})
 }
 
+// documented returns the method that the document has for a method: GET for HEAD.
+func documented(method string) string {
+	if method == http.MethodHead {
+		return http.MethodGet
+	}
+	return method
+}
+
 // admit checks the credentials and the limits, and check then the request itself,
 // in the order that the document gives. Nothing of the body is read before the
 // request is admitted, so clients without a token cost no memory. An admitted
