@@ -131,8 +131,11 @@ type mapPlants struct {
 func newMapPlants(n int64) *mapPlants {
 	s := &mapPlants{plants: map[int64]plant.Plant{}}
 	for id := range n {
-		p := plant.Plant{ID: id + 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
-		p = p.Stamped(id, time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC).UnixMicro(), time.Date(2026, 11, 20, 9, 0, 0, 123456000, time.UTC).UnixMicro())
+		at := time.Date(2026, 11, 20, 9, 0, 0, 123456000, time.UTC)
+		p := plant.Plant{
+			ID: id + 1, Name: "Ficus lyrata", Tag: new("Moraceae"),
+			ETag: plant.ETag(at.UnixMicro(), id), CreatedAt: at.Truncate(time.Second), UpdatedAt: at,
+		}
 		s.plants[p.ID] = p
 		s.sorted = append(s.sorted, p)
 	}

@@ -66,15 +66,6 @@ func (c Patch) Apply(p Plant) Plant {
 	return p
 }
 
-// Stamped returns p with the fields that the store sets: ETag, CreatedAt and
-// UpdatedAt. The times are in microseconds since 1970; version is random.
-func (p Plant) Stamped(version, createdAt, updatedAt int64) Plant {
-	p.ETag = ETag(updatedAt, version)
-	p.CreatedAt = time.UnixMicro(createdAt).UTC()
-	p.UpdatedAt = time.UnixMicro(updatedAt).UTC()
-	return p
-}
-
 // ETag returns the entity tag of a version: an opaque string of 26 letters and
 // digits. It encodes the time of the write, in microseconds since 1970, and 64
 // random bits that are new for every write. So an entity tag is never used twice

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math/rand/v2"
 	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
@@ -23,10 +24,18 @@ type PlantRow struct {
 	Version     int64 // random bits, new for every write
 }
 
-// NewPlantRow returns the row of a new version of p.
-func NewPlantRow(p plant.Plant, version int64, createdAt, updatedAt time.Time) PlantRow {
-	p.CreatedAt, p.UpdatedAt = createdAt, updatedAt
-	return PlantRow{p, version}
+// NewPlantRow returns the row of a new version of p. It replaces current, which is
+// nil if there is none.
+func NewPlantRow(p plant.Plant, current *plant.Plant) PlantRow {
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	p.CreatedAt, p.UpdatedAt = now, now
+	if current != nil {
+		p.CreatedAt = current.CreatedAt
+		if now.Before(current.UpdatedAt) { // the clock was set back, or that of another machine is ahead
+			p.UpdatedAt = current.UpdatedAt
+		}
+	}
+	return PlantRow{p, int64(rand.Uint64())}
 }
 
 // Stored returns the plant with its ETag.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
 )
@@ -26,9 +27,11 @@ type Plants struct {
 func NewPlants() *Plants {
 	s := &Plants{plants: map[int64]plant.Plant{}}
 	for id := int64(1); id <= Preloaded; id++ {
-		p := plant.Plant{ID: id, Name: fmt.Sprintf("Ficus %d", id), Tag: new("Moraceae")}
-		const at = 1_700_000_000_000_000 // in microseconds: November 2023
-		_ = s.Create(context.Background(), p.Stamped(id, at, at))
+		at := time.Date(2023, 11, 14, 22, 13, 20, 0, time.UTC)
+		_ = s.Create(context.Background(), plant.Plant{
+			ID: id, Name: fmt.Sprintf("Ficus %d", id), Tag: new("Moraceae"),
+			ETag: plant.ETag(at.UnixMicro(), id), CreatedAt: at, UpdatedAt: at,
+		})
 	}
 	return s
 }

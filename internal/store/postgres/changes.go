@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -37,24 +36,24 @@ type change struct {
 // errLater moves a write to a later transaction.
 var errLater = errors.New("the transaction has read enough")
 
-func (c *change) set(p plant.Plant, createdAt, updatedAt int64) {
-	c.version = int64(rand.Uint64())
-	c.after = new(p.Stamped(c.version, createdAt, updatedAt))
+// set makes p the plant after the transaction.
+func (c *change) set(p plant.Plant) {
+	row := store.NewPlantRow(p, c.after)
+	c.version, c.after = row.Version, new(row.Stored())
 }
 
 func (c *changes) run(ctx context.Context, conn *pgx.Conn, id int64) error {
 	if err := c.read(ctx, conn); err != nil {
 		return err
 	}
-	now := time.Now().UnixMicro()
 	for _, w := range c.writes {
-		c.errs = append(c.errs, c.apply(w, now))
+		c.errs = append(c.errs, c.apply(w))
 	}
 	if !slices.Contains(c.errs, nil) {
 		_, err := conn.Exec(ctx, `ROLLBACK`)
 		return err
 	}
-	err := c.write(ctx, conn, id, now)
+	err := c.write(ctx, conn, id)
 	if code(err) == uniqueViolation {
 		return fmt.Errorf("%w: %w", errAgain, err) // another program has created one of the plants
 	}
@@ -86,10 +85,10 @@ func (c *changes) read(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // apply applies w to c.plants, or changes nothing and returns an error.
-func (c *changes) apply(w *write, now int64) error {
+func (c *changes) apply(w *write) error {
 	w.stored, w.created, w.inserted = plant.Plant{}, false, 0
 	if w.change == nil {
-		return c.create(w, now)
+		return c.create(w)
 	}
 	plant := c.plants[w.id]
 	if plant.later {
@@ -102,18 +101,15 @@ func (c *changes) apply(w *write, now int64) error {
 	case next == nil:
 		plant.after = nil
 		return nil
-	case plant.after == nil:
-		w.created = true
-		plant.set(*next, now, now)
-	case !plant.after.Same(*next):
-		// The clock of the machine that wrote the plant last may be ahead of this one.
-		plant.set(*next, plant.after.CreatedAt.UnixMicro(), max(now, plant.after.UpdatedAt.UnixMicro()))
+	case plant.after == nil || !plant.after.Same(*next):
+		w.created = plant.after == nil
+		plant.set(*next)
 	}
 	w.stored = *plant.after
 	return nil
 }
 
-func (c *changes) create(w *write, now int64) error {
+func (c *changes) create(w *write) error {
 	for i, p := range w.create {
 		stored := c.plants[p.ID]
 		if stored.later {
@@ -128,7 +124,7 @@ func (c *changes) create(w *write, now int64) error {
 	}
 	for _, p := range w.create {
 		if c.plants[p.ID].after == nil {
-			c.plants[p.ID].set(p, now, now)
+			c.plants[p.ID].set(p)
 			w.inserted++
 		}
 	}
@@ -136,7 +132,7 @@ func (c *changes) create(w *write, now int64) error {
 }
 
 // write stores c.plants and commits.
-func (c *changes) write(ctx context.Context, conn *pgx.Conn, id, now int64) error {
+func (c *changes) write(ctx context.Context, conn *pgx.Conn, id int64) error {
 	var removed []int64
 	var inserted, updated []store.PlantRow
 	for _, key := range slices.Sorted(maps.Keys(c.plants)) {
@@ -160,7 +156,7 @@ func (c *changes) write(ctx context.Context, conn *pgx.Conn, id, now int64) erro
 	if len(inserted) > 0 {
 		b.Queue(insertPlants, plantColumns.args(inserted)...)
 	}
-	b.Queue(mark, id, now)
+	b.Queue(mark, id, time.Now().UnixMicro())
 	b.Queue(`COMMIT`)
 	return conn.SendBatch(ctx, &b).Close()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -182,13 +181,12 @@ func (c *creates) at(id int64) (int, bool) {
 // run inserts the plants whose IDs are free. A single statement is a transaction,
 // which is durable once the server has responded.
 func (c *creates) run(ctx context.Context, conn *pgx.Conn, id int64) error {
-	now := time.Now()
 	rows := make([]store.PlantRow, len(c.plants))
 	for i, p := range c.plants {
-		rows[i] = store.NewPlantRow(*p, int64(rand.Uint64()), now, now)
+		rows[i] = store.NewPlantRow(*p, nil)
 	}
 	var inserted []int64
-	err := conn.QueryRow(ctx, createPlants, plantColumns.args(rows, id, now.UnixMicro())...).Scan(&inserted)
+	err := conn.QueryRow(ctx, createPlants, plantColumns.args(rows, id, time.Now().UnixMicro())...).Scan(&inserted)
 	c.found(inserted)
 	return err
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
-	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -148,8 +146,7 @@ func insertPlant(conn *sqlite.Conn, p plant.Plant) (row store.PlantRow, inserted
 	if err != nil {
 		return row, false, err
 	}
-	now := time.Now().UTC().Truncate(time.Microsecond)
-	row = store.NewPlantRow(p, int64(rand.Uint64()), now, now)
+	row = store.NewPlantRow(p, nil)
 	plantColumns.bind(stmt, &row)
 	if err := run(stmt); err != nil {
 		return row, false, err
@@ -167,12 +164,7 @@ func updatePlant(conn *sqlite.Conn, current, p plant.Plant, condition plant.Prec
 	if err != nil {
 		return plant.Plant{}, err
 	}
-	// The clock may have been set back.
-	now := time.Now().UTC().Truncate(time.Microsecond)
-	if now.Before(current.UpdatedAt) {
-		now = current.UpdatedAt
-	}
-	row := store.NewPlantRow(p, int64(rand.Uint64()), current.CreatedAt, now)
+	row := store.NewPlantRow(p, &current)
 	plantColumns.bind(stmt, &row)
 	return row.Stored(), run(stmt)
 }
