@@ -105,9 +105,12 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	case u.User != nil, u.RawQuery != "", u.Fragment != "":
 		return nil, fmt.Errorf("plantstore: base URL %q must have no user, query or fragment", u.Redacted())
 	}
-	c := &Client{userAgent: "plantstore-go", attempts: 10, backoff: Backoff}
+	c := &Client{userAgent: "plantstore-go", attempts: 10}
 	for _, opt := range opts {
 		opt(c)
+	}
+	if c.backoff == nil {
+		c.backoff = Backoff
 	}
 	if c.attempts < 1 {
 		return nil, errors.New("plantstore: the number of attempts must be at least 1")

@@ -20,8 +20,8 @@ var ErrOutcomeUnknown = errors.New("the outcome is unknown")
 // ErrNotModified means that the plant has the version in [IfNoneMatch].
 var ErrNotModified = errors.New("the plant is not modified")
 
-// An Error is a response that is not a success, of the service or of a proxy
-// before it.
+// An Error is a response that is not a success, or not a whole one, of the service
+// or of a proxy before it.
 type Error struct {
 	Status     int           // the HTTP status
 	Code       Code          // the reason; 0 if the response is not from the service

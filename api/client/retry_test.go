@@ -80,6 +80,9 @@ func TestRetries(t *testing.T) {
 				if sent.Load() != want {
 					t.Errorf("%s: %d requests, want %d", name, sent.Load(), want)
 				}
+				if _, ok := errors.AsType[*client.Error](err); !ok && c.name != "no response" {
+					t.Errorf("%s: the status is lost in %v", name, err)
+				}
 				if got, want := errors.Is(err, client.ErrOutcomeUnknown), c.unknown && change[name]; got != want || err == nil {
 					t.Errorf("%s: the error is %v, want one, and an unknown outcome: %t", name, err, want)
 				}

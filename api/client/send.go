@@ -224,9 +224,9 @@ func (r request) read(resp *http.Response) (outcome, error) {
 	}
 	switch {
 	case err != nil:
-		return unknown, fmt.Errorf("the response with status %d is cut short: %w", resp.StatusCode, err)
+		return unknown, fmt.Errorf("the response is cut short: %w: %w", err, newError(resp, body))
 	case len(body) > maxBody:
-		return garbled, fmt.Errorf("the response is larger than %d MiB", maxBody>>20)
+		return garbled, fmt.Errorf("the response is larger than %d MiB: %w", maxBody>>20, newError(resp, body))
 	case resp.StatusCode == http.StatusNotModified || r.decode == nil: // there is no body
 	case !r.decode(body):
 		return garbled, newError(resp, body) // not from the service

@@ -126,6 +126,9 @@ func (s *Service) end(err error) error {
 // explain returns an error of the client with the next step.
 func (s *Service) explain(err error) error {
 	if e, ok := errors.AsType[*client.Error](err); ok {
+		if isLost(err) {
+			return fmt.Errorf("the response of %s is cut short", s.url)
+		}
 		return s.explainResponse(e)
 	}
 	failure, ok := errors.AsType[*url.Error](err)
