@@ -56,7 +56,7 @@ func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		address = documented
 	}
 	// The address needs no escaping: ParseBaseURL or requestURL has checked it.
-	send(w, r, d.mediaType, digest(d.digest, address), d.before, `"`, address, `"`, d.after)
+	send(w, r, d.mediaType, digest(d.digest, address), d.before+`"`+address+`"`+d.after)
 }
 
 // digest returns a hash of the parts, to be used as an ETag.

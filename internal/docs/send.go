@@ -1,47 +1,23 @@
 package docs
 
 import (
-	"io"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// send writes a response whose body is the given parts, or a 304 if the client has
-// this version already.
-func send(w http.ResponseWriter, r *http.Request, mediaType, etag string, parts ...string) {
+// send writes a response with content, or a 304 if the client has this version
+// already. Other conditions and ranges are ignored, because the failures that
+// [http.ServeContent] responds with have no Error in their body.
+func send(w http.ResponseWriter, r *http.Request, mediaType, etag, content string) {
 	h := w.Header()
 	h.Set("ETag", `"`+etag+`"`)
-	if has(r, etag) {
-		h.Del("Content-Encoding") // there is no content (RFC 9110, section 15.4.5)
-		w.WriteHeader(http.StatusNotModified)
-		return
-	}
-	length := 0
-	for _, part := range parts {
-		length += len(part)
-	}
 	h.Set("Content-Type", mediaType)
-	h.Set("Content-Length", strconv.Itoa(length))
-	for _, part := range parts {
-		if _, err := io.WriteString(w, part); err != nil {
-			return // the client has closed the connection
-		}
-	}
-}
-
-// has reports whether If-None-Match lists an entity tag (RFC 9110, section
-// 13.1.2). Tags of this package contain no comma, so a comma always separates two
-// tags.
-func has(r *http.Request, etag string) bool {
-	for tag := range strings.SplitSeq(strings.Join(r.Header.Values("If-None-Match"), ","), ",") {
-		tag = strings.TrimSpace(tag)
-		if tag == "*" || strings.TrimPrefix(tag, "W/") == `"`+etag+`"` {
-			return true
-		}
-	}
-	return false
+	h.Set("Content-Length", strconv.Itoa(len(content))) // ServeContent does not set it if there is a Content-Encoding
+	condition := http.Header{"If-None-Match": r.Header["If-None-Match"]}
+	http.ServeContent(w, &http.Request{Method: r.Method, Header: condition}, "", time.Time{}, strings.NewReader(content))
 }
 
 var gzipAccepted = regexp.MustCompile(`(?i)(?:^|,)[\t ]*gzip[\t ]*(?:;[\t ]*q=([0-9.]+)[\t ]*)?(?:,|$)`)
