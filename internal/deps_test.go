@@ -42,7 +42,7 @@ var mayImport = map[string][]string{
 	"internal/store/storemetrics":     {"internal/plant", "internal/store", "internal/token"},
 	"internal/store":                  {"internal/plant", "internal/token"},
 	"internal/store/open":             {"internal/store", "internal/store/postgres", "internal/store/sqlite"},
-	"internal/transfer":               {"api/client"},
+	"internal/transfer":               {"api/client", "internal/plant", "internal/store", "internal/token"},
 	"internal/server":                 {"internal/httpapi", "internal/store/open", "internal/store/storemetrics", "internal/token"},
 	"internal/cli": {
 		"internal/docs", "internal/httpapi", "internal/server", "internal/store", "internal/store/open", "internal/store/sqlite",

@@ -8,6 +8,7 @@ package plant
 import (
 	"encoding/base32"
 	"encoding/binary"
+	"fmt"
 	"time"
 )
 
@@ -76,6 +77,21 @@ func ETag(updatedAt, version int64) string {
 	binary.BigEndian.PutUint64(b[:8], uint64(updatedAt))
 	binary.BigEndian.PutUint64(b[8:], uint64(version))
 	return etagEncoding.EncodeToString(b[:])
+}
+
+// Version returns the random bits in the ETag of p. It returns an error unless p has
+// an ETag that [ETag] has returned for its UpdatedAt.
+func (p Plant) Version() (int64, error) {
+	var b [17]byte // one more than an ETag has
+	n, err := etagEncoding.Decode(b[:], []byte(p.ETag))
+	if err != nil || n != 16 {
+		return 0, fmt.Errorf("plant %d has the etag %q, which does not have the form of one", p.ID, p.ETag)
+	}
+	version := int64(binary.BigEndian.Uint64(b[8:]))
+	if ETag(p.UpdatedAt.UnixMicro(), version) != p.ETag {
+		return 0, fmt.Errorf("plant %d has the etag %q, which does not fit the time of its last write, %v", p.ID, p.ETag, p.UpdatedAt)
+	}
+	return version, nil
 }
 
 var etagEncoding = base32.NewEncoding("0123456789abcdefghijklmnopqrstuv").WithPadding(base32.NoPadding)

@@ -38,6 +38,12 @@ func NewPlantRow(p plant.Plant, current *plant.Plant) PlantRow {
 	return PlantRow{p, int64(rand.Uint64())}
 }
 
+// RowOf returns the row of a plant that has an ETag and times.
+func RowOf(p plant.Plant) (PlantRow, error) {
+	version, err := p.Version()
+	return PlantRow{p, version}, err
+}
+
 // Stored returns the plant with its ETag.
 func (r *PlantRow) Stored() plant.Plant {
 	p := r.Plant

@@ -36,6 +36,11 @@ type Administration interface {
 	// must not be called more than once.
 	Watch(log *slog.Logger)
 
+	// Snapshot calls read with what the store holds at one moment: writes that
+	// commit meanwhile are not in it. Only a store in memory makes writes wait until
+	// read returns. The snapshot must not be used after that.
+	Snapshot(ctx context.Context, read func(Snapshot) error) error
+
 	// Metrics returns the metrics of the store. It returns the same collectors at
 	// every call.
 	Metrics() []prometheus.Collector

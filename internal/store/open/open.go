@@ -30,17 +30,46 @@ func Open(ctx context.Context, name string) (store.Store, error) {
 		}
 		return s, nil
 	}
+	path, err := sqlitePath(name)
+	if err != nil {
+		return nil, err
+	}
+	return sqlite.Open(ctx, path)
+}
+
+// sqlitePath returns the path in the name of a store that is not PostgreSQL.
+func sqlitePath(name string) (string, error) {
 	path, explicit := strings.CutPrefix(name, "sqlite:")
 	if IsURL(name) {
-		return nil, fmt.Errorf("--store %s: unknown kind of store: give a path, sqlite:PATH, postgres://…, or sqlite::memory: (keeps nothing)", Redacted(name))
+		return "", fmt.Errorf("--store %s: unknown kind of store: give a path, sqlite:PATH, postgres://…, or sqlite::memory: (keeps nothing)", Redacted(name))
 	}
 	if path == "" {
-		return nil, errors.New("--store is empty: give a path, sqlite:PATH, postgres://…, or sqlite::memory: (keeps nothing)")
+		return "", errors.New("--store is empty: give a path, sqlite:PATH, postgres://…, or sqlite::memory: (keeps nothing)")
 	}
 	if path == sqlite.Memory && !explicit {
 		path = "./" + path // a file of that name; a store in memory is sqlite::memory:
 	}
-	return sqlite.Open(ctx, path)
+	return path, nil
+}
+
+// Target opens the store that name describes as the target of a copy. A store that
+// does not exist yet is created. It cannot be in memory.
+func Target(ctx context.Context, name string) (store.Target, error) {
+	if err := check(name); err != nil {
+		return nil, err
+	}
+	if postgres.IsDSN(name) {
+		t, err := postgres.OpenTarget(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("--store %s: %w", Redacted(name), err)
+		}
+		return t, nil
+	}
+	path, err := sqlitePath(name)
+	if err != nil {
+		return nil, err
+	}
+	return sqlite.OpenTarget(ctx, path)
 }
 
 // InMemory reports whether name describes a store in memory, which ends with its

@@ -126,6 +126,9 @@ func final(err error) error {
 	if isPooled(err) {
 		return fmt.Errorf("postgres: %w: %w", errPooled, err)
 	}
+	if code(err) == undefinedTable { // a copy to this database has begun; see Target
+		return unavailable(err)
+	}
 	return fmt.Errorf("postgres: %w", err)
 }
 

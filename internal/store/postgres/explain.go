@@ -125,6 +125,8 @@ func explainPrivileges(err error, config *pgx.ConnConfig) error {
 			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO %[1]s: %[3]w", config.User, config.Database, err)
 	case code(err) != notAllowed:
 		return nil
+	case schema.have == schema.need:
+		return fmt.Errorf("user %s does not own the tables in database %s: run plantstore copy as their owner: %w", config.User, config.Database, err)
 	case schema.have == 0:
 		return fmt.Errorf("database %s has no tables of plantstore, and user %s may not create them: run plantstore migrate as a user that may, "+
 			"or run GRANT USAGE, CREATE ON SCHEMA public TO %[2]s: %[3]w", config.Database, config.User, err)

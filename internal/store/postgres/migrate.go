@@ -8,6 +8,8 @@ import (
 	"io/fs"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/plantstore/plantstore/internal/store"
 )
 
 // The migrations make the schema, in the order of their numbers. Each is applied
@@ -29,6 +31,7 @@ const oldest = 1
 const (
 	versionRow = 1 // the number of migrations that were applied
 	oldestRow  = 2 // oldest, written by the program that applied the last migration
+	copyRow    = 3 // a random number, drawn by a copy that is not complete; see Target
 )
 
 // migrate applies the migrations that the database lacks, and returns the number
@@ -44,6 +47,9 @@ func migrate(ctx context.Context, conn *pgx.Conn) (found, now int, err error) {
 		return 0, 0, err
 	}
 	found, err = number(ctx, conn, versionRow, "")
+	if err == nil {
+		err = checkComplete(ctx, conn)
+	}
 	switch {
 	case code(err) == undefinedTable || errors.Is(err, pgx.ErrNoRows):
 		if err := begin(ctx, conn); err != nil {
@@ -51,41 +57,59 @@ func migrate(ctx context.Context, conn *pgx.Conn) (found, now int, err error) {
 		}
 		found = 0
 	case err != nil:
-		return 0, 0, err
+		return found, found, err
 	case found == len(names): // so a usual start needs no privilege to change the schema
 		return found, found, nil
 	case found > len(names):
 		return found, found, checkOldest(ctx, conn, found, len(names))
 	}
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		have, err := number(ctx, tx.Conn(), versionRow, ` FOR UPDATE`)
-		if err != nil {
-			return err
-		}
-		if have > len(names) {
-			return checkOldest(ctx, tx.Conn(), have, len(names))
-		}
-		for _, name := range names[have:] {
-			text, err := migrations.ReadFile(name)
-			if err != nil {
-				return err
-			}
-			// The simple protocol takes any number of statements at once.
-			if _, err := tx.Conn().PgConn().Exec(ctx, string(text)).ReadAll(); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-		const set = `INSERT INTO plantstore_schema (id, version) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET version = $2`
-		if _, err := tx.Exec(ctx, set, versionRow, len(names)); err != nil {
-			return err
-		}
-		_, err = tx.Exec(ctx, set, oldestRow, oldest)
-		return err
-	})
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return apply(ctx, tx, names) })
 	if err != nil {
 		return 0, 0, schemaError{found, len(names), err}
 	}
 	return found, len(names), nil
+}
+
+// apply applies the migrations that the database lacks.
+func apply(ctx context.Context, tx pgx.Tx, names []string) error {
+	have, err := number(ctx, tx.Conn(), versionRow, ` FOR UPDATE`)
+	if err != nil {
+		return err
+	}
+	if have > len(names) {
+		return checkOldest(ctx, tx.Conn(), have, len(names))
+	}
+	for _, name := range names[have:] {
+		text, err := migrations.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		// The simple protocol takes any number of statements at once.
+		if _, err := tx.Conn().PgConn().Exec(ctx, string(text)).ReadAll(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if _, err := tx.Exec(ctx, setNumber, versionRow, len(names)); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, setNumber, oldestRow, oldest)
+	return err
+}
+
+// setNumber sets a number of plantstore_schema.
+const setNumber = `INSERT INTO plantstore_schema (id, version) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET version = $2`
+
+// checkComplete returns an error if the database is the target of a copy that is not
+// complete.
+func checkComplete(ctx context.Context, conn *pgx.Conn) error {
+	_, err := number(ctx, conn, copyRow, "")
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		err = store.ErrIncomplete
+	}
+	return err
 }
 
 // schemaError means that the migrations could not be applied.

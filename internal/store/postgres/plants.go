@@ -131,6 +131,14 @@ func (s *Store) Get(ctx context.Context, id int64) (p plant.Plant, err error) {
 // [plant.MaxPageBytes]: if this program did, by reading no further, the server
 // would send the other rows all the same.
 func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
+	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		plants, more, err = listPlants(ctx, conn, page)
+		return err
+	})
+	return plants, more, err
+}
+
+func listPlants(ctx context.Context, conn *pgx.Conn, page plant.Page) (plants []plant.Plant, more bool, err error) {
 	from := int64(math.MinInt64)
 	if page.After != nil {
 		if *page.After == math.MaxInt64 {
@@ -142,18 +150,13 @@ func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant
 	if page.Tag != nil {
 		query, args = selectPlantsTagged, append(args, tagHash(page.Tag)[:], []byte(*page.Tag))
 	}
-	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, _ := conn.Query(ctx, query, args...) // ForEachRow returns the error
-		var row store.PlantRow
-		found := 0
-		plants = nil
-		_, err := pgx.ForEachRow(rows, storedColumns.targets(&row, &found), func() error {
-			plants = append(plants, row.Stored())
-			return nil
-		})
-		plants = plants[:min(len(plants), page.Limit)]
-		more = found > len(plants)
-		return err
+	rows, _ := conn.Query(ctx, query, args...) // ForEachRow returns the error
+	var row store.PlantRow
+	found := 0
+	_, err = pgx.ForEachRow(rows, storedColumns.targets(&row, &found), func() error {
+		plants = append(plants, row.Stored())
+		return nil
 	})
-	return plants, more, err
+	plants = plants[:min(len(plants), page.Limit)]
+	return plants, found > len(plants), err
 }

@@ -89,6 +89,18 @@ func Open(ctx context.Context, dsn string) (*Store, error) {
 }
 
 func openConfig(ctx context.Context, config *pgxpool.Config) (*Store, error) {
+	s, err := connect(ctx, config, (*Store).prepare)
+	if err != nil {
+		return nil, err
+	}
+	s.writes = groupcommit.New(maxGroup, s.run)
+	return s, nil
+}
+
+// connect returns a Store without a queue of writes, after prepare has returned nil.
+// It retries for up to startTime while the server is starting or becoming the
+// primary.
+func connect(ctx context.Context, config *pgxpool.Config, prepare func(*Store, context.Context, *pgx.Conn) error) (*Store, error) {
 	servers := newServers(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -98,12 +110,23 @@ func openConfig(ctx context.Context, config *pgxpool.Config) (*Store, error) {
 	if servers != nil {
 		servers.watch(pool.Reset)
 	}
-	s.writes = groupcommit.New(maxGroup, s.run)
-	if err := s.prepare(ctx); err != nil {
-		s.disconnect()
-		return nil, fmt.Errorf("open PostgreSQL: %w", explain(err, config.ConnConfig))
+	limited, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for wait := newBackoff(); ; {
+		err := s.on(limited, func(ctx context.Context, conn *pgx.Conn) error {
+			if err := checkDurable(ctx, conn); err != nil {
+				return err
+			}
+			return prepare(s, ctx, conn)
+		})
+		if err == nil {
+			return s, nil
+		}
+		if !transient(code(err)) || !wait.sleep(limited) {
+			s.disconnect()
+			return nil, fmt.Errorf("open PostgreSQL: %w", explain(err, config.ConnConfig))
+		}
 	}
-	return s, nil
 }
 
 func parse(dsn string) (*pgxpool.Config, error) {
@@ -144,34 +167,21 @@ func planByIndex(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// prepare checks the server and applies migrations. It retries for up to startTime
-// while the server is starting or becoming the primary.
-func (s *Store) prepare(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTime)
-	defer cancel()
-	for wait := newBackoff(); ; {
-		err := s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-			if err := checkDurable(ctx, conn); err != nil {
-				return err
-			}
-			found, now, err := migrate(ctx, conn)
-			if err != nil {
-				return err
-			}
-			if s.schema == 0 { // else another attempt has applied them
-				s.found = found
-			}
-			s.schema = now
-			if err := checkPrivileges(ctx, conn); err != nil {
-				return err
-			}
-			_, err = conn.Exec(ctx, sweepMarks, oldestMark(), maxSwept)
-			return err
-		})
-		if err == nil || !transient(code(err)) || !wait.sleep(ctx) {
-			return err
-		}
+// prepare applies migrations, and checks what the user may do.
+func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
+	found, now, err := migrate(ctx, conn)
+	if err != nil {
+		return err
 	}
+	if s.schema == 0 { // else another attempt has applied them
+		s.found = found
+	}
+	s.schema = now
+	if err := checkPrivileges(ctx, conn); err != nil {
+		return err
+	}
+	_, err = conn.Exec(ctx, sweepMarks, oldestMark(), maxSwept)
+	return err
 }
 
 // checkDurable returns an error if the server acknowledges commits that a crash

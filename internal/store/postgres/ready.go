@@ -24,8 +24,10 @@ func (s *Store) Ready(ctx context.Context) error {
 		if err := pgconn.ValidateConnectTargetSessionAttrsReadWrite(ctx, conn.PgConn()); err != nil {
 			return err
 		}
-		have, err = number(ctx, conn, versionRow, "")
-		return err
+		if have, err = number(ctx, conn, versionRow, ""); err != nil {
+			return err
+		}
+		return checkComplete(ctx, conn)
 	})
 	if s.pooled.Load() { // then some requests fail and others succeed
 		return fmt.Errorf("postgres: %w", errPooled)

@@ -43,14 +43,18 @@ func (s *Store) Token(ctx context.Context, id string) (t token.Token, err error)
 // Tokens implements [token.Store].
 func (s *Store) Tokens(ctx context.Context) (all []token.Token, err error) {
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		rows, _ := conn.Query(ctx, `SELECT `+tokenColumns.names()+` FROM tokens ORDER BY created_at, id`) // ForEachRow returns the error
-		var t token.Token
-		all = nil
-		_, err := pgx.ForEachRow(rows, tokenColumns.targets(&t), func() error {
-			all = append(all, t)
-			return nil
-		})
+		all, err = listTokens(ctx, conn)
 		return err
+	})
+	return all, err
+}
+
+func listTokens(ctx context.Context, conn *pgx.Conn) (all []token.Token, err error) {
+	rows, _ := conn.Query(ctx, `SELECT `+tokenColumns.names()+` FROM tokens ORDER BY created_at, id`) // ForEachRow returns the error
+	var t token.Token
+	_, err = pgx.ForEachRow(rows, tokenColumns.targets(&t), func() error {
+		all = append(all, t)
+		return nil
 	})
 	return all, err
 }

@@ -10,6 +10,8 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitemigration"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/plantstore/plantstore/internal/store"
 )
 
 // migrations are the files that make the schema. Each is applied once, in order
@@ -22,17 +24,23 @@ var migrations embed.FS
 // database of another program is never changed.
 const applicationID = 0x706c6e74
 
+// incompleteID ("plnc") identifies a file that a copy has begun to fill. Earlier
+// releases refuse it, too.
+const incompleteID = 0x706c6e63
+
 // migrate updates the schema, and returns the number of migrations before and
 // after. It returns an error if a newer program has migrated the file: a file is used by one server, so unlike PostgreSQL an old
 // release does not have to start with the schema of a newer one. But a server
 // may be running while `plantstore token` or `plantstore backup` of a newer
 // release migrates its file, so a migration only adds to the schema.
-func migrate(ctx context.Context, conn *sqlite.Conn) (found, now int, err error) {
+//
+// The file must have the given application ID, or none if it is new.
+func migrate(ctx context.Context, conn *sqlite.Conn, id int32) (found, now int, err error) {
 	names, err := migrationNames()
 	if err != nil {
 		return 0, 0, err
 	}
-	schema := sqlitemigration.Schema{AppID: applicationID}
+	schema := sqlitemigration.Schema{AppID: id}
 	for _, name := range names {
 		text, err := migrations.ReadFile(name)
 		if err != nil {
@@ -40,7 +48,7 @@ func migrate(ctx context.Context, conn *sqlite.Conn) (found, now int, err error)
 		}
 		schema.Migrations = append(schema.Migrations, string(text))
 	}
-	if err := checkFree(conn); err != nil {
+	if err := checkFree(conn, id); err != nil {
 		return 0, 0, err
 	}
 	found, err = checkKnown(conn, len(names))
@@ -54,11 +62,15 @@ func migrationNames() ([]string, error) {
 	return fs.Glob(migrations, "migrations/*.sql") // sorted
 }
 
-// checkFree returns an error if the file is the database of another program.
-func checkFree(conn *sqlite.Conn) error {
+// checkFree returns an error if the file is the database of another program, or has
+// another application ID than want.
+func checkFree(conn *sqlite.Conn, want int32) error {
 	id, err := pragma(conn, "application_id")
-	if err != nil || id == applicationID {
+	if err != nil || id == int64(want) {
 		return err
+	}
+	if id == incompleteID {
+		return store.ErrIncomplete
 	}
 	changes, err := pragma(conn, "schema_version") // 0 in an empty file
 	if err == nil && (id != 0 || changes != 0) {
@@ -75,6 +87,9 @@ func checkOurs(conn *sqlite.Conn) error {
 	id, err := pragma(conn, "application_id")
 	if err != nil {
 		return err
+	}
+	if id == incompleteID {
+		return store.ErrIncomplete
 	}
 	if id != applicationID {
 		return errNotOurs

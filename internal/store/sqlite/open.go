@@ -45,7 +45,7 @@ func open(ctx context.Context, path string) (*Store, error) {
 	}
 	// This also fails if the file is read-only. SQLite opens such a file without an
 	// error.
-	found, now, err := migrate(ctx, conn)
+	found, now, err := migrate(ctx, conn, applicationID)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -183,12 +183,17 @@ func openReader(path string) (*sqlite.Conn, error) {
 // openWriter opens the connection that writes. It creates the file if it does
 // not exist.
 func openWriter(path string) (*sqlite.Conn, error) {
+	return openWriterWith(path, "")
+}
+
+// openWriterWith is openWriter with pragmas that come before the others.
+func openWriterWith(path, first string) (*sqlite.Conn, error) {
 	if path != Memory {
 		createFile(path)
 	}
 	// Without WAL readers and the writer would wait for each other. This pragma
 	// must be first: it may reset others.
-	conn, err := openConn(path, "PRAGMA journal_mode = WAL;"+forWriter)
+	conn, err := openConn(path, first+"PRAGMA journal_mode = WAL;"+forWriter)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,8 @@ import (
 var plantColumns = columns[store.PlantRow](store.PlantColumns)
 
 var (
-	insertPlantQuery = plantColumns.insert("plants") + " ON CONFLICT (id) DO NOTHING"
+	copyPlantQuery   = plantColumns.insert("plants")
+	insertPlantQuery = copyPlantQuery + " ON CONFLICT (id) DO NOTHING"
 	updatePlantQuery = plantColumns.update("plants")
 	selectPlants     = "SELECT " + plantColumns.names() + " FROM plants WHERE "
 	getPlantQuery    = selectPlants + "id = ?"
@@ -114,13 +115,17 @@ func (s *Store) Delete(ctx context.Context, id int64, condition plant.Preconditi
 		if err := condition.Check(&current); err != nil {
 			return err
 		}
-		stmt, err := conn.Prepare(`DELETE FROM plants WHERE id = ?`)
-		if err != nil {
-			return err
-		}
-		stmt.BindInt64(1, id)
-		return run(stmt)
+		return deletePlant(conn, id)
 	})
+}
+
+func deletePlant(conn *sqlite.Conn, id int64) error {
+	stmt, err := conn.Prepare(`DELETE FROM plants WHERE id = ?`)
+	if err != nil {
+		return err
+	}
+	stmt.BindInt64(1, id)
+	return run(stmt)
 }
 
 // createPlant inserts p unless the same plant is stored already, and reports

@@ -21,14 +21,16 @@ var (
 
 // CreateToken implements [token.Store].
 func (s *Store) CreateToken(ctx context.Context, t token.Token) error {
-	return s.write(ctx, func(conn *sqlite.Conn) error {
-		stmt, err := conn.Prepare(insertTokenQuery)
-		if err != nil {
-			return err
-		}
-		tokenColumns.bind(stmt, &t)
-		return run(stmt)
-	})
+	return s.write(ctx, func(conn *sqlite.Conn) error { return insertToken(conn, t) })
+}
+
+func insertToken(conn *sqlite.Conn, t token.Token) error {
+	stmt, err := conn.Prepare(insertTokenQuery)
+	if err != nil {
+		return err
+	}
+	tokenColumns.bind(stmt, &t)
+	return run(stmt)
 }
 
 // Token implements [token.Store].
@@ -43,24 +45,29 @@ func (s *Store) Token(ctx context.Context, id string) (t token.Token, err error)
 // Tokens implements [token.Store].
 func (s *Store) Tokens(ctx context.Context) (all []token.Token, err error) {
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		stmt, err := conn.Prepare(listTokensQuery)
-		if err != nil {
-			return err
-		}
-		defer stmt.Reset()
-		for {
-			found, err := stmt.Step()
-			if err != nil || !found {
-				return err
-			}
-			var t token.Token
-			if err := tokenColumns.scan(stmt, &t); err != nil {
-				return err
-			}
-			all = append(all, t)
-		}
+		all, err = listTokens(conn)
+		return err
 	})
 	return all, err
+}
+
+func listTokens(conn *sqlite.Conn) (all []token.Token, err error) {
+	stmt, err := conn.Prepare(listTokensQuery)
+	if err != nil {
+		return nil, err
+	}
+	defer stmt.Reset()
+	for {
+		found, err := stmt.Step()
+		if err != nil || !found {
+			return all, err
+		}
+		var t token.Token
+		if err := tokenColumns.scan(stmt, &t); err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
 }
 
 // UpdateToken implements [token.Store].

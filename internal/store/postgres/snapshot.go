@@ -1,0 +1,73 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// stepTime is how long one step of a copy may take, such as a page of plants. Without
+// it, a copy would wait for ever for a server that does not respond.
+const stepTime = time.Minute
+
+// Snapshot implements [store.Store].
+func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) error {
+	var failed error // of read
+	err := s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(pgx.Tx) error {
+			snapshot := snapshot{conn}
+			_, err := snapshot.Count(ctx) // the first read decides what the transaction sees
+			if err == nil {
+				failed = read(snapshot)
+				err = failed
+			}
+			return err
+		})
+	})
+	if err != nil && failed == nil {
+		err = fmt.Errorf("postgres: %w", err)
+	}
+	return err
+}
+
+// snapshot implements [store.Snapshot] on a connection.
+type snapshot struct{ conn *pgx.Conn }
+
+func (s snapshot) Count(ctx context.Context) (n int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	err = s.conn.QueryRow(ctx, `SELECT count(*) FROM plants`).Scan(&n)
+	return n, stepError(err)
+}
+
+func (s snapshot) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	plants, more, err := listPlants(ctx, s.conn, page)
+	return plants, more, stepError(err)
+}
+
+func (s snapshot) Tokens(ctx context.Context) ([]token.Token, error) {
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	tokens, err := listTokens(ctx, s.conn)
+	return tokens, stepError(err)
+}
+
+// stepError describes an error of a step of a copy.
+func stepError(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, store.ErrSuperseded) {
+		return err
+	}
+	if fateOf(err) == unknown {
+		return fmt.Errorf("the connection to PostgreSQL is lost: %w", err)
+	}
+	return fmt.Errorf("postgres: %w", err)
+}

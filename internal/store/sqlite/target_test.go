@@ -1,0 +1,21 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/store/storetest"
+)
+
+func TestCopyTarget(t *testing.T) {
+	t.Parallel()
+	storetest.Copy(t, func(t *testing.T) storetest.Place {
+		path := filepath.Join(t.TempDir(), "plants.db")
+		return storetest.Place{
+			Open:   func(ctx context.Context) (store.Store, error) { return Open(ctx, path) },
+			Target: func(ctx context.Context) (store.Target, error) { return OpenTarget(ctx, path) },
+		}
+	})
+}
