@@ -84,7 +84,7 @@ generate: ## generate gen/ from api/openapi.yaml
 	go generate ./...
 
 checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race \
-	differential allocations client-faults crash stop memory test-postgres test-failover schemathesis browser reproducible package-check kubernetes
+	differential allocations client-faults crash stop memory move test-postgres test-failover schemathesis browser reproducible package-check kubernetes
 check: $(checks) ## run every check that a change must pass
 
 generate-check: ## fail if gen/ is stale
@@ -182,6 +182,9 @@ kubernetes: ## check the manifests for Kubernetes and the alert rules for Promet
 
 stop: ## stop the service 20 times under load, and look for lost requests and lost plants
 	PLANTSTORE_STOP_ROUNDS=20 go test -count=1 -run '^TestStop$$' -v ./internal/cli
+
+move: ## move a store of 100,000 plants from SQLite to PostgreSQL while a client writes, and back
+	PLANTSTORE_MOVE_PLANTS=100000 .ci/postgres go test -count=1 -run '^TestMove' -v ./internal/cli
 
 memory: ## send 128 bodies of 1 MiB at once, on both stores, and check the memory limit
 	PLANTSTORE_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run '^TestMemory$$' -v ./internal/cli

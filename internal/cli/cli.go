@@ -85,6 +85,7 @@ func run(ctx context.Context, sys system, args []string) error {
 			exportCommand(sys),
 			backupCommand(sys),
 			restoreCommand(sys),
+			copyCommand(sys),
 			migrateCommand(sys),
 			healthcheckCommand(sys),
 			versionCommand(sys),

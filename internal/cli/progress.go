@@ -21,7 +21,7 @@ const (
 )
 
 // progress reports how far a long command has come: a bar on a terminal, a line
-// every few seconds otherwise.
+// every few seconds otherwise. A copy counts plants where import counts bytes.
 type progress struct {
 	out     io.Writer
 	bar     *progressbar.ProgressBar // nil: lines
@@ -32,7 +32,7 @@ type progress struct {
 
 	plants, refused atomic.Int64
 	bytes           atomic.Int64 // read so far
-	total           int64        // of bytes; 0: unknown
+	total           atomic.Int64 // of bytes; 0: unknown
 
 	mu sync.Mutex // for out
 }
@@ -41,7 +41,8 @@ type progress struct {
 // it is unknown.
 func startProgress(out io.Writer, total int64, service *transfer.Service) *progress {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &progress{out: out, started: time.Now(), total: total, service: service, stop: cancel, stopped: make(chan struct{})}
+	p := &progress{out: out, started: time.Now(), service: service, stop: cancel, stopped: make(chan struct{})}
+	p.total.Store(total)
 	every := lineEvery
 	if isTerminal(out) {
 		every = barEvery
@@ -82,6 +83,9 @@ func (p *progress) tell() {
 		return
 	}
 	p.bar.Describe(p.counts())
+	if total := p.total.Load(); total > 0 {
+		p.bar.ChangeMax64(total)
+	}
 	_ = p.bar.Set64(p.bytes.Load())
 }
 
@@ -107,11 +111,11 @@ func (p *progress) line() string {
 	if wait := p.service.Waiting(); wait != nil {
 		return fmt.Sprintf("%s: %v", p.counts(), wait.Reason)
 	}
-	done := p.bytes.Load()
-	if p.total == 0 || done == 0 {
+	done, total := p.bytes.Load(), p.total.Load()
+	if total == 0 || done == 0 {
 		return p.counts()
 	}
-	part := min(float64(done)/float64(p.total), 1)
+	part := min(float64(done)/float64(total), 1)
 	left := time.Duration(float64(p.elapsed()) * (1 - part) / part)
 	return fmt.Sprintf("%s, %.0f%%, %v left", p.counts(), 100*part, left.Round(time.Second))
 }

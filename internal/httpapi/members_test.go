@@ -3,8 +3,10 @@ package httpapi_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,6 +20,9 @@ import (
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
@@ -113,6 +118,27 @@ func TestEveryMember(t *testing.T) {
 		}
 		wantStored(imported, "export and import of "+string(format))
 	}
+
+	wantStored(newService(t, withStore(copyStore(t, s.store))), "copy")
+}
+
+// copyStore copies a store to a new one of the same engine.
+func copyStore(t *testing.T, from store.Store) store.Store {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "copy.db")
+	if engine() == "postgres" {
+		name = pgtest.DSN(t)
+	}
+	target, err := open.Target(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = transfer.Copy(t.Context(), from, target, func(_, _ int64) {})
+	if err := errors.Join(err, target.Close()); err != nil {
+		t.Fatal(err)
+	}
+	to, err := open.Open(t.Context(), name)
+	return opened(t, to, err)
 }
 
 func transferService(t *testing.T, s *service) *transfer.Service {

@@ -8,6 +8,8 @@
 // member `tag` is no tag.
 //
 // Memory holds a few batches of rows, so files may have any length.
+//
+// [Copy] moves plants and tokens between two stores, without a service.
 package transfer
 
 import (

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize/english"
+	"github.com/urfave/cli/v3"
+
+	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/transfer"
+)
+
+func copyCommand(sys system) *cli.Command {
+	return &cli.Command{
+		Name:  "copy",
+		Usage: "copy plants and tokens from one store to another, of any kind",
+		Description: "Plants keep their ETags and times, tokens stay valid. The target must be new or empty. It cannot be\n" +
+			"used before the copy is complete and checked. A copy that was stopped or failed continues when you\n" +
+			"run the same command again.\n\n" +
+			"The copy fails if the source changes meanwhile, so first restart its servers with serve --read-only:\n\n" +
+			"   plantstore copy --from plantstore.db --to postgres://…",
+		Flags: []cli.Flag{
+			&cli.StringFlag{
+				Name:    "from",
+				Usage:   "copy from `STORE`: a path, sqlite:PATH, or postgres://…",
+				Sources: cli.EnvVars("PLANTSTORE_FROM"),
+			},
+			&cli.StringFlag{
+				Name:    "to",
+				Usage:   "copy to `STORE`: a path, sqlite:PATH, or postgres://…; it must be new or empty",
+				Sources: cli.EnvVars("PLANTSTORE_TO"),
+			},
+		},
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			from, to := cmd.String("from"), cmd.String("to")
+			if cmd.Args().Present() {
+				return fmt.Errorf("copy takes no argument, got %q (add --from STORE and --to STORE)", cmd.Args().First())
+			}
+			if err := checkCopied(from, to); err != nil {
+				return err
+			}
+			return copyBetween(ctx, sys, from, to)
+		},
+	}
+}
+
+// checkCopied returns an error if from cannot be copied to to.
+func checkCopied(from, to string) error {
+	switch {
+	case from == "":
+		return errors.New("--from is missing: add --from STORE, the store that is copied")
+	case to == "":
+		return errors.New("--to is missing: add --to STORE, a new or empty store")
+	case from == to:
+		return errors.New("--from and --to are the same store: give another one")
+	case open.InMemory(from), open.InMemory(to):
+		return errors.New("sqlite::memory: ends with its process and cannot be copied: give a file or postgres://…")
+	}
+	if path, err := open.File(from); err == nil {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("--from %s does not exist: give the --store of serve", path)
+		}
+	}
+	return nil
+}
+
+// aboutFlag returns an error of opening a store that names its flag. Elsewhere that
+// flag is --store.
+func aboutFlag(flag string, err error) error {
+	return errors.New("copy: " + strings.ReplaceAll(err.Error(), "--store", flag))
+}
+
+// copyBetween copies a store and prints the result.
+func copyBetween(ctx context.Context, sys system, from, to string) (err error) {
+	source, err := open.Open(ctx, from)
+	if err != nil {
+		return aboutFlag("--from", err)
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := open.Target(ctx, to)
+	if err != nil {
+		return aboutFlag("--to", err)
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+
+	progress := startProgress(sys.stderr, 0, new(transfer.Service))
+	copied, err := transfer.Copy(ctx, source, target, func(done, total int64) {
+		progress.plants.Store(min(done, total/transfer.CopyPasses))
+		progress.total.Store(total)
+		progress.bytes.Store(done)
+	})
+	progress.finish()
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return statusError{errors.New("copy: stopped: run the same command again to complete it"), statusStopped}
+	case errors.Is(err, transfer.ErrChanged):
+		return fmt.Errorf("copy: %w: stop all writes to --from (restart its servers with serve --read-only, and do not use plantstore token), "+
+			"then run the same command again", err)
+	case errors.Is(err, store.ErrSuperseded):
+		return fmt.Errorf("copy: %w", err)
+	default:
+		return fmt.Errorf("copy: %w: remove the cause, then run the same command again to complete the copy", err)
+	}
+	fmt.Fprintf(sys.stdout, "copied %s %s and %s %s from %s to %s", comma(copied.Plants), english.PluralWord(copied.Plants, "plant", ""),
+		comma(copied.Tokens), english.PluralWord(copied.Tokens, "token", ""), open.Redacted(from), open.Redacted(to))
+	if copied.Kept > 0 {
+		fmt.Fprintf(sys.stdout, " (%s by an earlier run)", comma(copied.Kept))
+	}
+	fmt.Fprintf(sys.stdout, " in %v, checked: sha256:%s\n", progress.elapsed().Round(time.Millisecond), copied.Checksum)
+	return nil
+}

@@ -1,0 +1,347 @@
+package cli
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+)
+
+// fillStore writes a new store with many plants. A target of a copy is the
+// fastest way.
+func fillStore(t *testing.T, name string, n int64) {
+	t.Helper()
+	target, err := open.Target(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	for first := int64(0); first < n; first += 5000 {
+		var plants []plant.Plant
+		for id := first; id < min(n, first+5000); id++ {
+			row := store.PlantRow{Plant: plant.Plant{
+				ID: id, Name: plantName(id), Tag: new(fmt.Sprint("tag ", id%97)),
+				CreatedAt: time.UnixMicro(1_000_000 + id).UTC(), UpdatedAt: time.UnixMicro(2_000_000 + id).UTC(),
+			}, Version: id * 0x9e3779b97f4a7c1}
+			plants = append(plants, row.Stored())
+		}
+		if err := target.Replace(t.Context(), nil, plants); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := target.Finish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyRun is a `plantstore copy` that a test has started.
+type copyRun struct {
+	cmd            *exec.Cmd
+	stdout, stderr strings.Builder
+}
+
+func startCopy(t *testing.T, from, to string) *copyRun {
+	t.Helper()
+	r := &copyRun{cmd: newCommand(t, "plantstore", "copy", "--from", from, "--to", to)}
+	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
+	if err := r.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// faulted calls try, which starts a copy of n plants and makes it fail with a
+// message. If the copy is complete before the fault, faulted calls it again with
+// more plants. It returns the output of the copy and n.
+func faulted(t *testing.T, message string, try func(n int64) *copyRun) (output string, n int64) {
+	t.Helper()
+	for n = 10_000; n <= 100_000; n *= 3 {
+		r := try(n)
+		_ = r.cmd.Wait()
+		if r.cmd.ProcessState.Success() || strings.Contains(r.stderr.String(), "already has plants") {
+			continue
+		}
+		if got := r.stderr.String(); !strings.Contains(got, message) {
+			t.Errorf("the copy says %q, want %q", got, message)
+		}
+		return r.stderr.String(), n
+	}
+	t.Fatal("each copy was complete before the fault")
+	return "", 0
+}
+
+// wantCompleted runs a copy again, which must complete it.
+func wantCompleted(t *testing.T, from, to string, n int64) (output string) {
+	t.Helper()
+	r := startCopy(t, from, to)
+	if err := r.cmd.Wait(); err != nil {
+		t.Fatalf("the copy that runs again: %v\n%s", err, &r.stderr)
+	}
+	if want := fmt.Sprintf("copied %s plants ", comma(int(n))); !strings.HasPrefix(r.stdout.String(), want) {
+		t.Errorf("the copy that runs again says %q, want %q", &r.stdout, want)
+	}
+	return r.stdout.String()
+}
+
+// wantIncomplete fails if a server can be started on the target.
+func wantIncomplete(t *testing.T, store string) {
+	t.Helper()
+	out, err := newCommand(t, "plantstore", "serve", "--addr", "127.0.0.1:0", "--store", store).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "this store is an incomplete copy; run the same plantstore copy again to complete it") {
+		t.Errorf("serve on an incomplete copy: %v, %s", err, out)
+	}
+}
+
+// copyTarget is an empty store that a test copies to.
+type copyTarget struct {
+	store string
+	begun func() bool // some plants are stored
+}
+
+func fileTarget(t *testing.T) copyTarget {
+	path := filepath.Join(t.TempDir(), "new.db")
+	return copyTarget{path, func() bool {
+		info, err := os.Stat(path + "-wal")
+		return err == nil && info.Size() > 200<<10
+	}}
+}
+
+func postgresTarget(t *testing.T) copyTarget {
+	dsn := pgtest.DSN(t)
+	conn := pgtest.Connect(t, dsn)
+	return copyTarget{dsn, func() bool {
+		var begun bool
+		return conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM plants)").Scan(&begun) == nil && begun
+	}}
+}
+
+// copyTargets has a function for each engine.
+func copyTargets() map[string]func(t *testing.T) copyTarget {
+	all := map[string]func(t *testing.T) copyTarget{"sqlite": fileTarget}
+	if pgtest.Given() {
+		all["postgres"] = postgresTarget
+	}
+	return all
+}
+
+// pause stops the copy once it has stored some plants, until resume is called.
+func (to copyTarget) pause(t *testing.T, r *copyRun) (resume func()) {
+	t.Helper()
+	to.await(t)
+	if err := r.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	return func() { _ = r.cmd.Process.Signal(syscall.SIGCONT) }
+}
+
+// await waits until the copy has stored some plants.
+func (to copyTarget) await(t *testing.T) {
+	t.Helper()
+	for end := time.Now().Add(longEnough); !to.begun(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited %v until the copy has stored some plants", longEnough)
+		}
+	}
+}
+
+// A copy that was killed leaves a store that no server uses. The next run completes
+// it.
+func TestCopyKilled(t *testing.T) {
+	t.Parallel()
+	for name, target := range copyTargets() {
+		t.Run(name, func(t *testing.T) {
+			var from string
+			var to copyTarget
+			_, n := faulted(t, "", func(n int64) *copyRun {
+				from, to = filepath.Join(t.TempDir(), "old.db"), target(t)
+				fillStore(t, from, n)
+				r := startCopy(t, from, to.store)
+				to.await(t)
+				_ = r.cmd.Process.Kill()
+				return r
+			})
+			wantIncomplete(t, to.store)
+			if got := wantCompleted(t, from, to.store, n); !strings.Contains(got, " by an earlier run) in ") {
+				t.Errorf("the copy that runs again begins anew: %s", got)
+			}
+		})
+	}
+}
+
+// A copy fails if a client of the source writes meanwhile. Once the source is
+// read-only, the next run completes it.
+func TestCopyWhileClientsWrite(t *testing.T) {
+	t.Parallel()
+	for name, target := range copyTargets() {
+		t.Run(name, func(t *testing.T) {
+			const message = "copy: the source has changed while it was copied: stop all writes to --from " +
+				"(restart its servers with serve --read-only, and do not use plantstore token), then run the same command again"
+			var source *running
+			var from string
+			var to copyTarget
+			_, n := faulted(t, message, func(n int64) *copyRun {
+				dir := t.TempDir()
+				from, to = filepath.Join(dir, "old.db"), target(t)
+				fillStore(t, from, n)
+				source = watched(t, dir, from)
+				r := startCopy(t, from, to.store)
+				defer to.pause(t, r)()
+				if status, _ := source.call(t, http.MethodDelete, "/plants/7", ""); status != http.StatusNoContent {
+					t.Fatalf("a delete has the status %d", status)
+				}
+				if status, _ := source.call(t, http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":"n"}`, n)); status != http.StatusOK {
+					t.Fatalf("a create has the status %d", status)
+				}
+				return r
+			})
+			wantIncomplete(t, to.store)
+			source.kill()
+			source = watched(t, t.TempDir(), from, "--read-only")
+			if status, _ := source.call(t, http.MethodPost, "/plants", `{"id":-1,"name":"n"}`); status != http.StatusServiceUnavailable {
+				t.Errorf("a create in a read-only service has the status %d", status)
+			}
+			wantCompleted(t, from, to.store, n)
+		})
+	}
+}
+
+// On a full disk a copy says so, and the next run completes it.
+func TestCopyToAFullDisk(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "old.db"), filepath.Join(dir, "new.db")
+	fillStore(t, from, n)
+	// No file may have more than 1 MiB, in units of 512 bytes. SQLite reports that as
+	// an I/O error.
+	out, err := newCommand(t, "sh", "-c", fmt.Sprintf("ulimit -f 2048; exec plantstore copy --from '%s' --to '%s'", from, to)).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "copy: write the target: "+to+": the disk ") ||
+		!strings.Contains(string(out), "run the same command again to complete the copy") {
+		t.Errorf("on a full disk copy = %v, %s", err, out)
+	}
+	wantIncomplete(t, to)
+	wantCompleted(t, from, to, n)
+}
+
+// A copy ends with a message if it loses a connection to PostgreSQL, and the next
+// run completes it.
+func TestCopyLosesConnection(t *testing.T) {
+	t.Parallel()
+	const message = "run the same command again to complete the copy"
+	lose := func(t *testing.T, store string) {
+		t.Helper()
+		conn := pgtest.Connect(t, os.Getenv(pgtest.Variable))
+		var n int
+		err := conn.QueryRow(t.Context(), "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1", applicationName(t, store)).Scan(&n)
+		if err != nil || n == 0 {
+			t.Fatalf("%d connections of %q were ended, %v", n, applicationName(t, store), err)
+		}
+	}
+	t.Run("of the target", func(t *testing.T) {
+		var from string
+		var to copyTarget
+		output, n := faulted(t, message, func(n int64) *copyRun {
+			from, to = filepath.Join(t.TempDir(), "old.db"), postgresTarget(t)
+			fillStore(t, from, n)
+			r := startCopy(t, from, named(t, to.store))
+			defer to.pause(t, r)()
+			lose(t, named(t, to.store))
+			return r
+		})
+		if !strings.Contains(output, " the target: the connection to PostgreSQL is lost: ") {
+			t.Errorf("the copy says %s", output)
+		}
+		wantIncomplete(t, to.store)
+		wantCompleted(t, from, to.store, n)
+	})
+	t.Run("of the source", func(t *testing.T) {
+		var from string
+		var to copyTarget
+		output, n := faulted(t, message, func(n int64) *copyRun {
+			from, to = named(t, pgtest.DSN(t)), fileTarget(t)
+			fillStore(t, from, n)
+			r := startCopy(t, from, to.store)
+			defer to.pause(t, r)()
+			lose(t, from)
+			return r
+		})
+		if !strings.Contains(output, " the source: the connection to PostgreSQL is lost: ") {
+			t.Errorf("the copy says %s", output)
+		}
+		wantIncomplete(t, to.store)
+		wantCompleted(t, from, to.store, n)
+	})
+}
+
+// named returns the URL of a store with an application name of its own.
+func named(t *testing.T, store string) string {
+	t.Helper()
+	u, err := url.Parse(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := u.Query()
+	query.Set("application_name", "copy_"+query.Get("search_path"))
+	u.RawQuery = query.Encode()
+	return u.String()
+}
+
+func applicationName(t *testing.T, store string) string {
+	t.Helper()
+	u, err := url.Parse(store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query().Get("application_name")
+}
+
+// Of two copies to one store, one is refused, and the other one completes it.
+func TestTwoCopies(t *testing.T) {
+	t.Parallel()
+	for name, target := range copyTargets() {
+		t.Run(name, func(t *testing.T) {
+			message := "another program has locked the file"
+			if name == "postgres" {
+				message = "another plantstore copy to this store has begun, so this one has stopped"
+			}
+			var completed *copyRun
+			faulted(t, message, func(n int64) *copyRun {
+				from, to := filepath.Join(t.TempDir(), "old.db"), target(t)
+				fillStore(t, from, n)
+				first := startCopy(t, from, to.store)
+				resume := to.pause(t, first)
+				second := startCopy(t, from, to.store)
+				if name == "sqlite" {
+					_ = second.cmd.Wait() // it waits for the lock for some seconds
+					resume()
+					completed = first
+					return second
+				}
+				// Once the second copy has begun, the first one must not store anything.
+				if err := second.cmd.Wait(); err != nil {
+					t.Errorf("the second copy: %v\n%s", err, &second.stderr)
+				}
+				resume()
+				completed = nil
+				return first
+			})
+			if completed == nil {
+				return
+			}
+			if err := completed.cmd.Wait(); err != nil {
+				t.Errorf("the other copy: %v\n%s", err, &completed.stderr)
+			}
+		})
+	}
+}

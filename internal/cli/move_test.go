@@ -1,0 +1,296 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// movePlants is how many plants the tests move.
+func movePlants(t *testing.T) int64 {
+	t.Helper()
+	text := os.Getenv("PLANTSTORE_MOVE_PLANTS")
+	if text == "" {
+		return 3000
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// moveTokens are the tokens of a store that is moved.
+type moveTokens struct {
+	good []string
+	bad  []string // expired or revoked
+}
+
+// addTokens adds 20 tokens to a store.
+func addTokens(t *testing.T, name string) (all moveTokens) {
+	t.Helper()
+	store, err := open.Open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	for i := range 20 {
+		life := 24 * time.Hour
+		if i == 0 {
+			life = time.Nanosecond
+		}
+		stored, text := token.New(fmt.Sprint("token ", i), []token.Scope{token.Read, token.Write}, life)
+		switch {
+		case i == 1:
+			stored.Revoke(time.Now())
+			fallthrough
+		case i == 0:
+			all.bad = append(all.bad, text)
+		case i == 2: // both secrets work
+			rotated, err := stored.Rotate(time.Now(), time.Hour)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.good = append(all.good, text, rotated)
+		default:
+			all.good = append(all.good, text)
+		}
+		if err := store.CreateToken(t.Context(), stored); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// checksumOf returns the checksum that a copy has printed.
+func checksumOf(t *testing.T, output string) string {
+	t.Helper()
+	m := regexp.MustCompile(`sha256:([0-9a-f]{64})`).FindStringSubmatch(output)
+	if m == nil {
+		t.Fatalf("the copy prints %q, want a checksum", output)
+	}
+	return m[1]
+}
+
+// A store moves from SQLite to PostgreSQL while a client writes all the time, as the
+// operator's manual describes. Every token and every ETag stays valid, and no
+// acknowledged write is lost.
+func TestMove(t *testing.T) {
+	t.Parallel()
+	old, moved := filepath.Join(t.TempDir(), "old.db"), pgtest.DSN(t)
+	n := movePlants(t)
+	fillStore(t, old, n)
+	tokens := addTokens(t, old)
+	start := func(store string, args ...string) *running {
+		t.Helper()
+		r, err := launch(t.TempDir(), []string{"GORACE=" + os.Getenv("GORACE")}, append(args, "--addr", "127.0.0.1:0", "--store", store)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(r.kill)
+		return r
+	}
+	balancer := &balancer{}
+	use := func(servers ...*running) {
+		for i := range balancer.addrs {
+			balancer.addrs[i].Store(strings.TrimPrefix(servers[i%len(servers)].url, "http://"))
+		}
+	}
+	source := start(old)
+	use(source)
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.URL.Scheme = "http" },
+		Transport: balancer,
+	})
+	defer proxy.Close()
+
+	// The client creates plants. It sends a create again until it succeeds.
+	var created, refused atomic.Int64
+	var lastBefore, firstAfter atomic.Int64 // the pause of its writes; Unix nanoseconds
+	writer, err := client.New(proxy.URL, client.WithToken(tokens.good[0]), client.WithAttempts(1_000_000),
+		client.WithBackoff(func(_ context.Context, _ int, err error) time.Duration {
+			if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusServiceUnavailable && strings.Contains(err.Error(), "read-only") {
+				refused.Add(1)
+			}
+			return 10 * time.Millisecond
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writing, stopWriting := context.WithCancel(t.Context())
+	defer stopWriting()
+	ended := make(chan error, 1)
+	go func() {
+		for writing.Err() == nil {
+			id := n + created.Load()
+			ctx, cancel := context.WithTimeout(t.Context(), longEnough)
+			err := writer.Create(ctx, client.Plant{ID: id, Name: plantName(id)})
+			cancel()
+			if err != nil {
+				ended <- fmt.Errorf("create plant %d: %w", id, err)
+				return
+			}
+			switch now := time.Now().UnixNano(); {
+			case refused.Load() == 0:
+				lastBefore.Store(now)
+			case firstAfter.Load() == 0:
+				firstAfter.Store(now)
+			}
+			created.Add(1)
+		}
+		ended <- nil
+	}()
+	await := func(what string, value *atomic.Int64, least int64) {
+		t.Helper()
+		for end := time.Now().Add(longEnough); value.Load() < least; time.Sleep(time.Millisecond) {
+			if len(ended) > 0 || time.Now().After(end) {
+				t.Fatalf("waited for %s: %d of %d, %v", what, value.Load(), least, <-ended)
+			}
+		}
+	}
+	await("creates before the move", &created, 100)
+
+	readOnly := start(old, "--read-only")
+	use(readOnly)
+	source.end(t, syscall.SIGTERM)
+	await("refused creates", &refused, 3)
+	before := listAll(t, readOnly.url, tokens.good[0])
+	copied := startCopy(t, old, moved)
+	if err := copied.cmd.Wait(); err != nil {
+		t.Fatalf("copy: %v\n%s", err, &copied.stderr)
+	}
+	servers := []*running{start(moved), start(moved)}
+	use(servers...)
+	acknowledged := created.Load()
+	await("creates after the move", &created, acknowledged+100)
+	stopWriting()
+	if err := receive(t, ended, "the end of the client"); err != nil {
+		t.Fatal(err)
+	}
+	readOnly.end(t, syscall.SIGTERM)
+	pause := time.Duration(firstAfter.Load() - lastBefore.Load())
+	t.Logf("figures: a move of %d plants took %v without writes; %s", len(before), pause.Round(time.Millisecond), strings.TrimSpace(copied.stdout.String()))
+
+	for i, r := range servers {
+		now := listAll(t, r.url, tokens.good[0])
+		if want := n + created.Load(); int64(len(now)) != want {
+			t.Errorf("server %d has %d plants, want %d", i, len(now), want)
+		}
+		for id := n; id < n+created.Load(); id++ {
+			if now[id].Name != plantName(id) {
+				t.Errorf("the acknowledged plant %d is %+v", id, now[id])
+			}
+		}
+		for id, p := range before {
+			if got := now[id]; got.ETag != p.ETag || !got.CreatedAt.Equal(p.CreatedAt) || !got.UpdatedAt.Equal(p.UpdatedAt) {
+				t.Errorf("plant %d was %+v and is %+v", id, p, got)
+			}
+		}
+		c, err := client.New(r.url, client.WithToken(tokens.good[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		id := int64(i)
+		if _, err := c.Get(t.Context(), id, client.IfNoneMatch(before[id].ETag)); !errors.Is(err, client.ErrNotModified) {
+			t.Errorf("a read with an ETag of before = %v, want %v", err, client.ErrNotModified)
+		}
+		if _, err := c.Put(t.Context(), client.Plant{ID: id, Name: "changed"}, client.IfMatch(before[id].ETag)); err != nil {
+			t.Errorf("a change with an ETag of before = %v", err)
+		}
+		delete(before, id)
+		for _, text := range tokens.good {
+			if status := statusWith(t, r.url, text); status != http.StatusOK {
+				t.Errorf("a token of before has the status %d", status)
+			}
+		}
+		for _, text := range tokens.bad {
+			if status := statusWith(t, r.url, text); status != http.StatusUnauthorized {
+				t.Errorf("an expired or revoked token has the status %d", status)
+			}
+		}
+	}
+}
+
+// listAll returns all plants of a service by their IDs.
+func listAll(t *testing.T, url, token string) map[int64]client.Plant {
+	t.Helper()
+	c, err := client.New(url, client.WithToken(token))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), longEnough)
+	defer cancel()
+	all := map[int64]client.Plant{}
+	for p, err := range c.All(ctx, client.WithPageSize(1000)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[p.ID] = p
+	}
+	return all
+}
+
+// statusWith returns the status of a request with a token.
+func statusWith(t *testing.T, url, token string) int {
+	t.Helper()
+	r := &running{url: url, token: token}
+	status, _ := r.call(t, http.MethodGet, "/plants?limit=1", "")
+	return status
+}
+
+// A store that moves to PostgreSQL and back is equal to what it was.
+func TestMoveThereAndBack(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	old, there, back := filepath.Join(dir, "old.db"), pgtest.DSN(t), filepath.Join(dir, "back.db")
+	n := movePlants(t)
+	fillStore(t, old, n)
+	addTokens(t, old)
+	first := wantCompleted(t, old, there, n)
+	second := wantCompleted(t, there, back, n)
+	if checksumOf(t, first) != checksumOf(t, second) {
+		t.Errorf("the checksums of the two copies differ:\n%s%s", first, second)
+	}
+	conn, err := sqlite.OpenConn(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := sqlitex.ExecuteTransient(conn, "ATTACH ? AS back", &sqlitex.ExecOptions{Args: []any{back}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"plants", "tokens"} {
+		query := fmt.Sprintf("SELECT (SELECT count(*) FROM main.%[1]s), "+
+			"(SELECT count(*) FROM (SELECT * FROM main.%[1]s EXCEPT SELECT * FROM back.%[1]s)), "+
+			"(SELECT count(*) FROM (SELECT * FROM back.%[1]s EXCEPT SELECT * FROM main.%[1]s))", table)
+		err := sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+			if rows, lost, added := stmt.ColumnInt(0), stmt.ColumnInt(1), stmt.ColumnInt(2); rows == 0 || lost+added > 0 {
+				t.Errorf("of %d %s %d are lost and %d are new", rows, table, lost, added)
+			}
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
