@@ -32,6 +32,7 @@ const (
 	invalidAccount      = "28000"
 	noSuchDatabase      = "3D000"
 	notAllowed          = "42501"
+	lockNotAvailable    = "55P03"
 )
 
 // code returns the SQLSTATE of an error that the server sent, or "".

@@ -105,6 +105,9 @@ func explain(err error, config *pgx.ConnConfig) error {
 		return fmt.Errorf("%s rejects user %s: check the user and the password in --store: %w", hosts, config.User, err)
 	case noSuchDatabase:
 		return fmt.Errorf("%s has no database %s: create it with createdb %[2]s: %w", hosts, config.Database, err)
+	case lockNotAvailable:
+		return fmt.Errorf("another program has locked tables in database %s, for instance another plantstore copy or pg_dump: "+
+			"wait until it ends, then try again: %w", config.Database, err)
 	case duplicateTable:
 		return fmt.Errorf("database %s has tables of another program: give plantstore a database of its own: %w", config.Database, err)
 	}

@@ -3,8 +3,10 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -26,6 +28,10 @@ type Target struct {
 }
 
 var _ store.Target = (*Target)(nil)
+
+// lockTime is how long OpenTarget waits for the locks of other programs. It is
+// shorter than startTime, after which the server counts as down.
+const lockTime = 3 * time.Second
 
 const (
 	hideMarks = `ALTER TABLE marks RENAME TO marks_of_copy`
@@ -66,6 +72,9 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn) error {
 	// READ COMMITTED, because ALTER TABLE waits for transactions that write, and
 	// the check must see what they have written.
 	return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1, true)`, fmt.Sprint(lockTime.Milliseconds())); err != nil {
+			return err
+		}
 		if _, err := number(ctx, conn, versionRow, ` FOR UPDATE`); err != nil {
 			return err
 		}

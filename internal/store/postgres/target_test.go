@@ -2,12 +2,36 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/store/storetest"
 )
+
+// While another program holds a lock, such as pg_dump, a target is refused.
+func TestTargetIsLocked(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.DSN(t)
+	s := open(t, dsn)
+	conn := pgtest.Connect(t, dsn)
+	if _, err := conn.Exec(t.Context(), `BEGIN; LOCK TABLE marks IN ACCESS SHARE MODE`); err != nil {
+		t.Fatal(err)
+	}
+	target, err := OpenTarget(t.Context(), dsn)
+	if err == nil {
+		target.Close()
+	}
+	const want = "another program has locked tables in database"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("OpenTarget = %v, want %q", err, want)
+	}
+	if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
+		t.Errorf("Create after the target was refused = %v", err)
+	}
+}
 
 func TestCopyTarget(t *testing.T) {
 	t.Parallel()
