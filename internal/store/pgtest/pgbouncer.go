@@ -17,8 +17,9 @@ import (
 )
 
 // Pooler starts a pgbouncer with transaction pooling in front of the schema with a
-// URL from [DSN], and returns the URL of the schema through it.
-func Pooler(t testing.TB, dsn string) string {
+// URL from [DSN], and returns the URL of the schema through it. All of its clients
+// share as many connections as pool says.
+func Pooler(t testing.TB, dsn string, pool int) string {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
@@ -43,8 +44,9 @@ func Pooler(t testing.TB, dsn string) string {
 	}
 	text := fmt.Sprintf("[databases]\n%s = host='%s' port=%d user='%s' %sconnect_query='SET search_path TO %s'\n"+
 		"[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = %d\nunix_socket_dir =\nauth_type = any\npool_mode = transaction\n"+
+		"default_pool_size = %d\n"+
 		"ignore_startup_parameters = statement_timeout\n",
-		config.Database, config.Host, config.Port, config.User, password, config.RuntimeParams["search_path"], port)
+		config.Database, config.Host, config.Port, config.User, password, config.RuntimeParams["search_path"], port, pool)
 	file := filepath.Join(folder, "pgbouncer.ini")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -106,7 +106,7 @@ func newTLSServer(t *testing.T) (dsn, authority string) {
 // Prepared statements do not work behind pgbouncer with transaction pooling: the
 // store reports it and is not ready. With default_query_exec_mode=exec it works.
 func TestPgBouncerTransactionPooling(t *testing.T) {
-	dsn := pgtest.Pooler(t, pgtest.DSN(t))
+	dsn := pgtest.Pooler(t, pgtest.DSN(t), 20)
 	const advice = "add default_query_exec_mode=exec to the URL in --store"
 	store := open(t, dsn)
 	get := func(store *Store) error {

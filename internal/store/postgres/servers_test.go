@@ -123,11 +123,11 @@ func TestDrillTimelineNotTold(t *testing.T) {
 // With several hosts that are poolers, the store works as with several servers.
 func TestSeveralPoolers(t *testing.T) {
 	dsn := pgtest.DSN(t)
-	first, err := url.Parse(pgtest.Pooler(t, dsn))
+	first, err := url.Parse(pgtest.Pooler(t, dsn, 20))
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := url.Parse(pgtest.Pooler(t, dsn))
+	second, err := url.Parse(pgtest.Pooler(t, dsn, 20))
 	if err != nil {
 		t.Fatal(err)
 	}
