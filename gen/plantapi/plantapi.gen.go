@@ -161,7 +161,7 @@ type Error struct {
 // | 41200 | the condition in `If-Match` or `If-None-Match` is not met |
 // | 42900 | too many requests; `Retry-After` gives the seconds to wait |
 // | 50000 | internal error |
-// | 50300 | the service is not available: it is starting, stopping, over capacity or read-only, or its store is down; `Retry-After` gives the seconds to wait |
+// | 50300 | the service is not available: it is starting, stopping, over capacity or read-only, or its store or identity provider is down; `Retry-After` gives the seconds to wait |
 //
 // Example: 40002
 type ErrorCode int32
