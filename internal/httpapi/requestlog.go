@@ -23,6 +23,7 @@ type requestLog struct {
 	redact func(string) string // removes tokens from a text
 
 	failed, cut, late lineLimit
+	refused           lineLimit // tokens of an identity provider
 	reads, writes     outage
 }
 
@@ -32,12 +33,15 @@ func newRequestLog(log *slog.Logger, all bool, slow time.Duration, redact func(s
 		failed: lineLimit{log: log, line: "request failed"},
 		cut:    lineLimit{log: log, line: "response cut short"},
 		late:   lineLimit{log: log, line: "slow request"},
-		reads:  outage{log: log, scope: token.Read},
-		writes: outage{log: log, scope: token.Write},
+
+		refused: lineLimit{log: log, line: "token refused"},
+		reads:   outage{log: log, scope: token.Read},
+		writes:  outage{log: log, scope: token.Write},
 	}
 }
 
-// end logs a request that has ended, if it failed, is slow, or all are logged.
+// end logs a request that has ended, if it failed, its token was refused for a reason,
+// it is slow, or all are logged.
 func (l *requestLog) end(rec *responseRecorder, r *http.Request, took time.Duration, failed bool) {
 	l.noteStore(rec)
 	switch {
@@ -45,11 +49,19 @@ func (l *requestLog) end(rec *responseRecorder, r *http.Request, took time.Durat
 		l.limited(&l.failed, rec, r, took, slog.LevelError, rec.err)
 	case rec.cut != nil:
 		l.limited(&l.cut, rec, r, took, slog.LevelWarn, rec.cut)
+	case hasReason(rec.err):
+		l.limited(&l.refused, rec, r, took, slog.LevelWarn, rec.err)
 	case l.slow > 0 && took >= l.slow:
 		l.limited(&l.late, rec, r, took, slog.LevelWarn, nil)
 	case l.all:
 		l.write(rec, r, took, slog.LevelInfo, "request", nil)
 	}
+}
+
+// hasReason reports whether a token was refused for a reason that only the log has.
+func hasReason(err error) bool {
+	_, ok := errors.AsType[*token.RefusedError](err)
+	return ok
 }
 
 // noteStore updates the outage of reads or of writes.

@@ -229,8 +229,14 @@ func parse(text string) (id, secret string, ok bool) {
 	return body[:idLen], body[idLen:], true
 }
 
-// texts matches tokens, also truncated ones.
-var texts = regexp.MustCompile(prefix + `[0-9A-Za-z]{20,}`)
+// texts matches tokens, also truncated ones, and jwts JSON Web Tokens.
+var (
+	texts = regexp.MustCompile(prefix + `[0-9A-Za-z]{20,}`)
+	jwts  = regexp.MustCompile(jwtPrefix + `[0-9A-Za-z_-]*\.[0-9A-Za-z_-]+(\.[0-9A-Za-z_-]*)?`)
+)
+
+// jwtPrefix is how a JSON Web Token starts: the Base64 of {".
+const jwtPrefix = "eyJ"
 
 // Redact returns s with every token in it replaced, for logs and messages that
 // quote input. Static is the static token; it is ignored if it is too short to be
@@ -238,6 +244,9 @@ var texts = regexp.MustCompile(prefix + `[0-9A-Za-z]{20,}`)
 func Redact(s, static string) string {
 	if strings.Contains(s, prefix) { // rare; the regular expression allocates
 		s = texts.ReplaceAllLiteralString(s, prefix+"…")
+	}
+	if strings.Contains(s, jwtPrefix) {
+		s = jwts.ReplaceAllLiteralString(s, jwtPrefix+"…")
 	}
 	if len(static) < minStaticLen || len(s) < len(static) {
 		return s

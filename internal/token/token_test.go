@@ -131,6 +131,10 @@ func TestRedact(t *testing.T) {
 		"pst_":                  "pst_",
 		"open pst_plants.db":    "open pst_plants.db",
 		"nothing of the sort":   "nothing of the sort",
+
+		"/plants/eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln-_/x": "/plants/eyJ…/x",
+		"eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOi":                       "eyJ…", // cut off
+		"the eyJ of a word.":                                    "the eyJ of a word.",
 	} {
 		if got := Redact(in, static); got != want {
 			t.Errorf("Redact(%q) = %q, want %q", in, got, want)

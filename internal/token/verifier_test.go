@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -591,4 +592,41 @@ func TestTemporaryToken(t *testing.T) {
 			t.Errorf("Verify after an hour = %v", err)
 		}
 	})
+}
+
+// issuer accepts one token.
+type issuer struct{ asked []string }
+
+func (i *issuer) Verify(_ context.Context, text string) (token.Token, error) {
+	if i.asked = append(i.asked, text); text != "theirs" {
+		return token.Token{}, &token.RefusedError{Reason: "a reason"}
+	}
+	return token.Token{ID: "robot", Scopes: []token.Scope{token.Read}}, nil
+}
+
+// An issuer gets only tokens that are not ours.
+func TestAccept(t *testing.T) {
+	store, theirs := open(t), &issuer{}
+	v := verifier(t, store, "a-static-token-of-ours")
+	stored, mine := token.New("mine", nil, time.Hour)
+	if err := store.CreateToken(t.Context(), stored); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Verify(t.Context(), "theirs"); err != token.ErrInvalid {
+		t.Errorf("without an issuer the error is %v", err)
+	}
+	v.Accept(theirs)
+	_, unknown := token.New("unknown", nil, time.Hour)
+	for text, want := range map[string]string{
+		mine: stored.ID, "a-static-token-of-ours": "", "theirs": "robot", "others": "error",
+		unknown: "error", mine[:len(mine)-1]: "error", "pst_": "error", "pst_eyJ.e30.x": "error",
+	} {
+		got, err := v.Verify(t.Context(), text)
+		if (err != nil) != (want == "error") || err != nil && !errors.Is(err, token.ErrInvalid) || err == nil && got.ID != want {
+			t.Errorf("Verify(%q) = %+v, %v, want %q", text, got, err, want)
+		}
+	}
+	if slices.Sort(theirs.asked); !slices.Equal(theirs.asked, []string{"others", "theirs"}) {
+		t.Errorf("the issuer got %q", theirs.asked)
+	}
 }
