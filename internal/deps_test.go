@@ -33,6 +33,8 @@ var mayImport = map[string][]string{
 	"internal/docs":                   {},
 	"internal/httpapi":                {"api", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/plant", "internal/token"},
 	"internal/metricstest":            {},
+	"internal/oidc":                   {"internal/token"},
+	"internal/oidc/oidctest":          {},
 	"internal/store/groupcommit":      {},
 	"internal/store/pgtest":           {},
 	"internal/store/postgres":         {"internal/plant", "internal/store", "internal/store/groupcommit", "internal/token"},
@@ -43,16 +45,16 @@ var mayImport = map[string][]string{
 	"internal/store":                  {"internal/plant", "internal/token"},
 	"internal/store/open":             {"internal/store", "internal/store/postgres", "internal/store/sqlite"},
 	"internal/transfer":               {"api/client", "internal/plant", "internal/store", "internal/token"},
-	"internal/server":                 {"internal/httpapi", "internal/store/open", "internal/store/storemetrics", "internal/token"},
+	"internal/server":                 {"internal/httpapi", "internal/oidc", "internal/store/open", "internal/store/storemetrics", "internal/token"},
 	"internal/cli": {
-		"internal/docs", "internal/httpapi", "internal/server", "internal/store", "internal/store/open", "internal/store/sqlite",
+		"internal/docs", "internal/httpapi", "internal/oidc", "internal/server", "internal/store", "internal/store/open", "internal/store/sqlite",
 		"internal/token", "internal/transfer",
 	},
 	"cmd/plantstore": {"internal/cli"},
 }
 
 // forTests are the packages that no program may contain.
-var forTests = []string{"api/client/clienttest", "internal/contract", "internal/contract/plantcontract", "internal/metricstest", "internal/store/pgtest", "internal/storebench", "internal/store/storetest"}
+var forTests = []string{"api/client/clienttest", "internal/contract", "internal/contract/plantcontract", "internal/metricstest", "internal/oidc/oidctest", "internal/store/pgtest", "internal/storebench", "internal/store/storetest"}
 
 func TestImports(t *testing.T) {
 	packages := list(t, "./...")

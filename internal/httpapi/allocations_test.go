@@ -16,7 +16,7 @@ func TestAllocations(t *testing.T) {
 	most := map[string]float64{"createPlant": 30, "getPlant": 17, "listPlants": 41}
 	for _, e := range benchRequests {
 		t.Run(e.name, func(t *testing.T) {
-			got := testing.AllocsPerRun(1000, e.sender(t, handler))
+			got := testing.AllocsPerRun(1000, e.sender(t, handler, staticToken))
 			if t.Logf("figures: %s allocates %v times", e.name, got); got > most[e.name] {
 				t.Errorf("allocates %v times, want at most %v", got, most[e.name])
 			}

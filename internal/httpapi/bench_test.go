@@ -3,6 +3,8 @@ package httpapi_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
@@ -15,8 +17,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
+
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/oidc/oidctest"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
 )
 
 // BenchmarkHandler measures the handler without net/http: it uses the same request and
@@ -31,7 +37,7 @@ func BenchmarkHandler(b *testing.B) {
 			handler http.Handler
 		}{{"plantstore", ours}, {"floor", floor{plants}.handler()}} {
 			b.Run("operation="+c.name+"/handler="+h.name, func(b *testing.B) {
-				call := c.sender(b, h.handler)
+				call := c.sender(b, h.handler, staticToken)
 				b.ReportAllocs()
 				for b.Loop() {
 					call()
@@ -61,6 +67,36 @@ func BenchmarkCreatePlant(b *testing.B) {
 	})
 }
 
+// BenchmarkTokenOfIdentityProvider compares a request with a token of an identity
+// provider, which is cached, with the same request and a token of the store. They take
+// turns, so that both meet the same machine.
+func BenchmarkTokenOfIdentityProvider(b *testing.B) {
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, store := oidctest.New(b, oidctest.Key{ID: "a", Algorithm: jose.RS256, Private: private}), openStore(b)
+	handler := newService(b, offline, withStore(store), withPlants(newMapPlants(1000)), withIssuer(b, p, store, nil)).handler
+	call := [2]func(){}
+	for i, text := range []string{mintToken(b, store, token.Read), p.Token(oidctest.Claims(nil))} {
+		call[i] = benchRequest{"getPlant", http.MethodGet, "/plants/123", ""}.sender(b, handler, text)
+	}
+	var took [2]time.Duration
+	for b.Loop() {
+		for i := range call {
+			began := time.Now()
+			for range 100 {
+				call[i]()
+			}
+			took[i] += time.Since(began)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(took[0].Nanoseconds())/float64(100*b.N), "ns/store")
+	b.ReportMetric(float64(took[1].Nanoseconds())/float64(100*b.N), "ns/provider")
+	b.ReportMetric(float64(took[1])/float64(took[0]), "provider/store")
+}
+
 // benchRequest is a request that the handler is measured with.
 type benchRequest struct{ name, method, target, body string }
 
@@ -72,10 +108,10 @@ var benchRequests = []benchRequest{
 
 // sender returns a function that passes the request to the handler. It allocates
 // nothing itself.
-func (e benchRequest) sender(tb testing.TB, handler http.Handler) func() {
+func (e benchRequest) sender(tb testing.TB, handler http.Handler, token string) func() {
 	tb.Helper()
 	r := httptest.NewRequestWithContext(tb.Context(), e.method, e.target, nil)
-	r.Header.Set("Authorization", "Bearer "+staticToken)
+	r.Header.Set("Authorization", "Bearer "+token)
 	body := &rewound{text: []byte(e.body)}
 	if e.body != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -176,8 +212,8 @@ func (f floor) handler() http.Handler {
 	mux.HandleFunc("GET /plants/{id}", f.get)
 	mux.HandleFunc("GET /plants", f.list)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !ok || subtle.ConstantTimeCompare([]byte(token), []byte(staticToken)) != 1 {
+		text, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !ok || subtle.ConstantTimeCompare([]byte(text), []byte(staticToken)) != 1 {
 			http.Error(w, "no", http.StatusUnauthorized)
 			return
 		}

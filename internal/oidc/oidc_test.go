@@ -1,0 +1,287 @@
+package oidc_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/plantstore/plantstore/internal/oidc"
+	"github.com/plantstore/plantstore/internal/oidc/oidctest"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// newIssuer returns an Issuer for the tokens of a provider.
+func newIssuer(t testing.TB, p *oidctest.Provider, changes ...func(*oidc.Config)) *oidc.Issuer {
+	t.Helper()
+	config := oidc.Config{
+		Issuer: oidctest.Issuer, Audience: oidctest.Audience, MaxLifetime: time.Hour,
+		Log: slog.New(slog.DiscardHandler), Transport: p,
+	}
+	for _, change := range changes {
+		change(&config)
+	}
+	issuer, err := oidc.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return issuer
+}
+
+// newKey returns a key for ES256.
+func newKey(t testing.TB, id string) oidctest.Key {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return oidctest.Key{ID: id, Algorithm: jose.ES256, Private: private}
+}
+
+var rsaKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+
+// verify verifies a token before a deadline.
+func verify(t testing.TB, issuer *oidc.Issuer, text string) (token.Token, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	return issuer.Verify(ctx, text)
+}
+
+// wantRefused fails unless a token was refused for a reason that contains the words.
+func wantRefused(t testing.TB, err error, words string) {
+	t.Helper()
+	refused, ok := errors.AsType[*token.RefusedError](err)
+	if !ok || !errors.Is(err, token.ErrInvalid) || len(refused.Reason) > 400 || !utf8.ValidString(refused.Reason) || !strings.Contains(refused.Reason, words) {
+		t.Errorf("the error is %v, want a refusal with %q", err, words)
+	}
+}
+
+func TestAlgorithms(t *testing.T) {
+	private, err := rsaKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys []oidctest.Key
+	for _, a := range []jose.SignatureAlgorithm{jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512} {
+		keys = append(keys, oidctest.Key{ID: string(a), Algorithm: a, Private: private})
+	}
+	for a, curve := range map[jose.SignatureAlgorithm]elliptic.Curve{jose.ES256: elliptic.P256(), jose.ES384: elliptic.P384(), jose.ES512: elliptic.P521()} {
+		private, err := ecdsa.GenerateKey(curve, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, oidctest.Key{ID: string(a), Algorithm: a, Private: private})
+	}
+	_, edwards, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys = append(keys, oidctest.Key{ID: "EdDSA", Algorithm: jose.EdDSA, Private: edwards})
+	p := oidctest.New(t, keys...)
+	issuer := newIssuer(t, p)
+	for _, key := range keys {
+		if _, err := verify(t, issuer, key.Sign(t, oidctest.Claims(nil), nil)); err != nil {
+			t.Errorf("%s: %v", key.Algorithm, err)
+		}
+		// A token without a key ID may be of any key.
+		key.ID = ""
+		if _, err := verify(t, issuer, key.Sign(t, oidctest.Claims(nil), nil)); err != nil {
+			t.Errorf("%s without a key ID: %v", key.Algorithm, err)
+		}
+	}
+	if got := len(p.Fetches()); got != 1 {
+		t.Errorf("the keys were fetched %d times", got)
+	}
+}
+
+// Symmetric and missing signatures are refused before anything else is read.
+func TestRefusedAlgorithms(t *testing.T) {
+	p := oidctest.New(t, newKey(t, "a"))
+	issuer := newIssuer(t, p)
+	for _, algorithm := range []string{"none", "HS256", "HS384", "HS512", "ES256K", "RS1", "rs256", "Ed25519", "dir", ""} {
+		header := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"` + algorithm + `"}`))
+		_, rest, _ := strings.Cut(p.Token(oidctest.Claims(nil)), ".")
+		_, err := verify(t, issuer, header+"."+rest)
+		wantRefused(t, err, fmt.Sprintf("algorithm %q", algorithm))
+	}
+}
+
+func TestAcceptedClaims(t *testing.T) {
+	now := time.Now()
+	after := func(d time.Duration) int64 { return now.Add(d).Unix() }
+	for name, c := range map[string]struct {
+		change func(*oidc.Config)
+		claims map[string]any
+		id     string
+		scopes []token.Scope
+	}{
+		"all of RFC 9068":                     {nil, nil, "robot", []token.Scope{token.Read, token.Write}},
+		"without client_id":                   {nil, map[string]any{"client_id": nil}, "someone", []token.Scope{token.Read, token.Write}},
+		"several audiences":                   {nil, map[string]any{"aud": []string{"a", oidctest.Audience}}, "robot", []token.Scope{token.Read, token.Write}},
+		"other scopes, too":                   {nil, map[string]any{"scope": "openid read reads plants:write Write"}, "robot", []token.Scope{token.Read}},
+		"scp as an array":                     {nil, map[string]any{"scope": nil, "scp": []string{"write"}}, "robot", []token.Scope{token.Write}},
+		"scp as a text":                       {nil, map[string]any{"scope": nil, "scp": "write  read write"}, "robot", []token.Scope{token.Write, token.Read}},
+		"permissions":                         {nil, map[string]any{"scope": nil, "permissions": []string{"read"}}, "robot", []token.Scope{token.Read}},
+		"scope comes first":                   {nil, map[string]any{"scope": "openid", "scp": "read", "permissions": []string{"read"}}, "robot", nil},
+		"no scopes":                           {nil, map[string]any{"scope": nil}, "robot", nil},
+		"scopes of the wrong type":            {nil, map[string]any{"scope": 7, "scp": "read"}, "robot", nil},
+		"a claim that is set":                 {func(c *oidc.Config) { c.ScopeClaim = "roles" }, map[string]any{"roles": []any{"read", 7, nil}}, "robot", []token.Scope{token.Read}},
+		"a prefix":                            {func(c *oidc.Config) { c.ScopePrefix = "plants:" }, map[string]any{"scope": "plants:write read"}, "robot", []token.Scope{token.Write}},
+		"expired within the leeway":           {nil, map[string]any{"iat": after(-300 * time.Second), "exp": after(-50 * time.Second)}, "robot", []token.Scope{token.Read, token.Write}},
+		"not before, within the leeway":       {nil, map[string]any{"nbf": after(50 * time.Second)}, "robot", []token.Scope{token.Read, token.Write}},
+		"issued later, within the leeway":     {nil, map[string]any{"iat": after(50 * time.Second)}, "robot", []token.Scope{token.Read, token.Write}},
+		"fractions of seconds":                {nil, map[string]any{"iat": float64(after(0)) + 0.5, "exp": float64(after(time.Minute)) + 0.25}, "robot", []token.Scope{token.Read, token.Write}},
+		"the longest lifetime":                {nil, map[string]any{"iat": after(0), "exp": after(time.Hour)}, "robot", []token.Scope{token.Read, token.Write}},
+		"a longer lifetime, as it is allowed": {func(c *oidc.Config) { c.MaxLifetime = 24 * time.Hour }, map[string]any{"exp": after(23 * time.Hour)}, "robot", []token.Scope{token.Read, token.Write}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := oidctest.New(t, newKey(t, "a"))
+			change := c.change
+			if change == nil {
+				change = func(*oidc.Config) {}
+			}
+			got, err := verify(t, newIssuer(t, p, change), p.Token(oidctest.Claims(c.claims)))
+			if err != nil || got.ID != c.id || !slices.Equal(got.Scopes, c.scopes) {
+				t.Errorf("the token is %+v, %v, want %s with %q", got, err, c.id, c.scopes)
+			}
+		})
+	}
+}
+
+func TestRefusedClaims(t *testing.T) {
+	now := time.Now()
+	after := func(d time.Duration) int64 { return now.Add(d).Unix() }
+	p := oidctest.New(t, newKey(t, "a"))
+	issuer := newIssuer(t, p)
+	for name, c := range map[string]struct {
+		claims map[string]any
+		words  string
+	}{
+		"no issuer":             {map[string]any{"iss": nil}, "issuer"},
+		"another issuer":        {map[string]any{"iss": oidctest.Issuer + "/"}, "issuer"},
+		"an issuer in capitals": {map[string]any{"iss": nil, "ISS": oidctest.Issuer}, "issuer"},
+		"a long issuer":         {map[string]any{"iss": strings.Repeat("€", 1000)}, "issuer"},
+		"issuers":               {map[string]any{"iss": []string{oidctest.Issuer}}, "issuer"},
+		"no audience":           {map[string]any{"aud": nil}, "audience"},
+		"another audience":      {map[string]any{"aud": oidctest.Audience + ".evil"}, "audience"},
+		"other audiences":       {map[string]any{"aud": []string{"a", "b"}}, "audience"},
+		"an audience by name":   {map[string]any{"aud": "other", "Aud": oidctest.Audience}, "audience"},
+		"no time":               {map[string]any{"exp": nil}, "iat or exp"},
+		"a text as time":        {map[string]any{"exp": "2030"}, "iat or exp"},
+		"a huge time":           {map[string]any{"exp": 1e300}, "iat or exp"},
+		"a time before time":    {map[string]any{"iat": -1}, "iat or exp"},
+		"no time of issue":      {map[string]any{"iat": nil}, "iat or exp"},
+		"expired":               {map[string]any{"iat": after(-300 * time.Second), "exp": after(-61 * time.Second)}, "expired"},
+		"issued in the future":  {map[string]any{"iat": after(70 * time.Second)}, "future"},
+		"not valid yet":         {map[string]any{"nbf": after(70 * time.Second)}, "not valid yet"},
+		"nbf is a text":         {map[string]any{"nbf": "now"}, "not valid yet"},
+		"nbf is null":           {map[string]any{"nbf": jsonNull{}}, "not valid yet"},
+		"too long":              {map[string]any{"iat": after(0), "exp": after(3601 * time.Second)}, "--oidc-max-lifetime"},
+		"an ID token":           {map[string]any{"at_hash": "x"}, "ID token"},
+		"without a name":        {map[string]any{"client_id": nil, "sub": nil}, "client_id"},
+		"a name of numbers":     {map[string]any{"client_id": nil, "sub": 7}, "client_id"},
+		"a long name":           {map[string]any{"client_id": strings.Repeat("x", 257)}, "client_id"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := verify(t, issuer, p.Token(oidctest.Claims(c.claims)))
+			wantRefused(t, err, c.words)
+		})
+	}
+	for _, payload := range []string{"", "null", "7", "[]", "{", `{"iss":"a","iss":"b"}`, "{}{}", "{\"\xff\":1}"} {
+		_, err := verify(t, issuer, p.Token([]byte(payload)))
+		wantRefused(t, err, "")
+	}
+	if got := p.Fetches(); len(got) != 0 {
+		t.Errorf("tokens with wrong claims led to %d fetches", len(got))
+	}
+}
+
+// jsonNull is null in JSON; a nil value removes a claim.
+type jsonNull struct{}
+
+func (jsonNull) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
+func TestType(t *testing.T) {
+	key := newKey(t, "a")
+	issuer := newIssuer(t, oidctest.New(t, key), func(c *oidc.Config) { c.RequireATJWT = true })
+	for _, typ := range []any{"at+jwt", "application/at+jwt", "AT+JWT", nil, "JWT", "", 7} {
+		header := map[jose.HeaderKey]any{jose.HeaderType: typ}
+		if typ == nil {
+			header = nil
+		}
+		_, err := verify(t, issuer, key.Sign(t, oidctest.Claims(nil), header))
+		if text, _ := typ.(string); strings.HasSuffix(strings.ToLower(text), "at+jwt") {
+			if err != nil {
+				t.Errorf("%v: %v", typ, err)
+			}
+		} else {
+			wantRefused(t, err, "at+jwt")
+		}
+	}
+}
+
+// A token that was accepted needs no key any more, until it expires.
+func TestCachedTokenExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := oidctest.New(t, newKey(t, "a"))
+		issuer := newIssuer(t, p)
+		text := p.Token(oidctest.Claims(nil))
+		if _, err := verify(t, issuer, text); err != nil {
+			t.Fatal(err)
+		}
+		p.Rotate(newKey(t, "b"))
+		time.Sleep(10 * time.Second)
+		if _, err := verify(t, issuer, p.Token(oidctest.Claims(nil))); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(6*time.Minute - 11*time.Second)
+		if _, err := verify(t, issuer, text); err != nil {
+			t.Errorf("a second before its end: %v", err)
+		}
+		time.Sleep(time.Second)
+		_, err := verify(t, issuer, text)
+		wantRefused(t, err, "expired")
+	})
+}
+
+func TestNew(t *testing.T) {
+	good := oidc.Config{Issuer: oidctest.Issuer, Audience: "a", MaxLifetime: time.Hour}
+	for name, change := range map[string]func(*oidc.Config){
+		"no audience": func(c *oidc.Config) { c.Audience = "" },
+		"no lifetime": func(c *oidc.Config) { c.MaxLifetime = 0 },
+	} {
+		config := good
+		change(&config)
+		if _, err := oidc.New(config); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	urls := map[string]bool{
+		"https://a": true, "https://a/b/": true, "https://a:8443/realms/x": true, "http://127.0.0.1:8080/": true, "http://localhost": true, "http://[::1]:80": true,
+		"": false, "a": false, "http://a": false, "http://localhost.evil": false, "https://": false, "https://u:p@a": false, "https://a?b": false, "https://a#b": false, "ftp://a": false, "HTTPS//a": false,
+	}
+	for _, url := range slices.Sorted(maps.Keys(urls)) {
+		config := good
+		config.Issuer = url
+		if _, err := oidc.New(config); (err == nil) != urls[url] {
+			t.Errorf("New with the issuer %q returns %v", url, err)
+		}
+	}
+}
