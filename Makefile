@@ -33,6 +33,9 @@ test-given: # the same, on the server in PLANTSTORE_TEST_POSTGRES
 test-failover: ## test twenty crashes and a failover of PostgreSQL; prints the times
 	@export PLANTSTORE_TEST_FAILOVER=1; $(call unskipped,-count=1 -run Drill ./internal/store/postgres)
 
+test-oidc: internal/tools/node_modules ## test tokens of a real identity provider: late start, key rotation, a flood, a stop
+	@PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH" PLANTSTORE_TEST_OIDC=1 go test -count=1 -run '^TestIdentityProvider$$' -v ./internal/cli
+
 contract-report: ## write contract-report.txt, .html and .xml (JUnit): each promise of the document and its test
 	@CONTRACT_REPORT=$$PWD/contract-report go test -count 1 -v ./internal/httpapi | grep -a -E '^[a-zA-Z ]+ +[0-9]+ of +[0-9]+|^contract:|^see |FAIL'
 
@@ -84,7 +87,7 @@ generate: ## generate gen/ from api/openapi.yaml
 	go generate ./...
 
 checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race \
-	differential allocations client-faults crash stop memory move test-postgres test-failover schemathesis browser reproducible package-check kubernetes
+	differential allocations client-faults crash stop memory move test-postgres test-failover test-oidc schemathesis browser reproducible package-check kubernetes
 check: $(checks) ## run every check that a change must pass
 
 generate-check: ## fail if gen/ is stale
@@ -190,13 +193,13 @@ memory: ## send 128 bodies of 1 MiB at once, on both stores, and check the memor
 	PLANTSTORE_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run '^TestMemory$$' -v ./internal/cli
 
 # Runs go test and fails if a test is skipped, except tests that name make
-# test-postgres or make test-failover. -vet=off: make vet does it, and go test
+# test-postgres, make test-failover or make test-oidc. -vet=off: make vet does it, and go test
 # would vet all packages again for -race.
 unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	go test -v -vet=off $(1) >"$$log" 2>&1 || { grep -a -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
 	grep -a -E '^(ok|\?) ' "$$log"; grep -a -hoE 'figures: .*' "$$log" || true; \
 	skipped=$$(grep -a -cE '^ *--- SKIP' "$$log" || true); \
-	elsewhere='needs PostgreSQL.*: make test-(failover'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
+	elsewhere='needs (PostgreSQL.*|an identity provider): make test-(failover|oidc'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
 .PHONY: help run test contract-report contract bench bench-store bench-postgres bench-hostile bench-start build \

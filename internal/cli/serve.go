@@ -59,7 +59,7 @@ func serveCommand(sys system) *cli.Command {
 				Usage:   "print a token that is valid for 24 hours or until the service stops, and a curl command that uses it",
 				Sources: cli.EnvVars("PLANTSTORE_PRINT_TOKEN"),
 			},
-		}, slices.Concat(logFlags(), limitFlags())...),
+		}, slices.Concat(oidcFlags(), logFlags(), limitFlags())...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
 				return fmt.Errorf("serve takes no argument, got %q", cmd.Args().First())
@@ -72,12 +72,17 @@ func serveCommand(sys system) *cli.Command {
 			if err != nil {
 				return err
 			}
+			identityProvider, err := oidcConfig(cmd)
+			if err != nil {
+				return err
+			}
 			build := thisBuild(sys)
 			config := server.Config{
 				Addr:         cmd.String("addr"),
 				AdminAddr:    adminAddr(cmd),
 				Store:        cmd.String("store"),
 				Token:        sys.getenv("PLANTSTORE_TOKEN"),
+				OIDC:         identityProvider,
 				BaseURL:      baseURL,
 				TLSCert:      cmd.String("tls-cert"),
 				TLSKey:       cmd.String("tls-key"),

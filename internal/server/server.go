@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/oidc"
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/store/storemetrics"
 	"github.com/plantstore/plantstore/internal/token"
@@ -36,6 +37,10 @@ type Config struct {
 	AdminAddr string // HOST:PORT of the admin listener; empty: none
 	Store     string // as [open.Open] takes it
 	Token     string // a token with every scope, beside those of the store; empty: none
+
+	// OIDC is the identity provider whose tokens are accepted beside those of the
+	// store. Without an Issuer there is none. Run sets its Log.
+	OIDC oidc.Config
 
 	BaseURL         *url.URL      // where clients reach the service; nil: the host of each request
 	TLSCert, TLSKey string        // files in PEM; both, or neither for plain HTTP
@@ -66,6 +71,10 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	}
 	if err := token.CheckStatic(config.Token); err != nil {
 		return fmt.Errorf("PLANTSTORE_TOKEN: %w", err)
+	}
+	issuer, err := newIssuer(config.OIDC, log)
+	if err != nil {
+		return err
 	}
 	// Every setting is checked before the store is created or its schema
 	// changes. Connections wait in the queue of the listener until the server
@@ -102,6 +111,9 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 			log.Warn("cannot store when tokens were last used", "err", err)
 		}
 	}()
+	if issuer != nil {
+		tokens.Accept(issuer)
+	}
 	if config.ReadOnly {
 		// A copy of the store fails if a last use is stored meanwhile.
 		if err := tokens.Close(); err != nil {
@@ -137,7 +149,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	if config.PrintToken {
 		printed = tokens.Temporary("serve", printedTokenLife)
 	}
-	if config.Token == "" && printed == "" {
+	if config.Token == "" && printed == "" && issuer == nil {
 		if err := adviseToken(ctx, log, store, config.Store); err != nil {
 			return err
 		}
@@ -165,6 +177,15 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		log.Warn("cannot notify the service manager", "err", err)
 	}
 	return shutdown.stop(context.WithoutCancel(ctx), log, listener, served)
+}
+
+// newIssuer returns nil if there is no identity provider.
+func newIssuer(config oidc.Config, log *slog.Logger) (*oidc.Issuer, error) {
+	if config.Issuer == "" {
+		return nil, nil
+	}
+	config.Log = log
+	return oidc.New(config)
 }
 
 // gcPercent is the growth of the heap after which garbage is collected. Compared
