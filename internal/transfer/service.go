@@ -69,7 +69,7 @@ func NewService(address, token string) (*Service, error) {
 	s := &Service{transport: transport, url: address, patience: patience}
 	var err error
 	s.client, err = client.New(address, client.WithToken(token), client.WithAttempts(math.MaxInt), client.WithBackoff(s.backoff),
-		client.WithHTTPClient(&http.Client{Transport: attempts{s}, Timeout: requestTime}))
+		client.WithHTTPClient(&http.Client{Transport: attempts{s}}))
 	return s, err
 }
 
@@ -185,12 +185,12 @@ func (s *Service) check(ctx context.Context) error {
 	return s.end(err)
 }
 
-// attempts is the transport of a client. When the context of a request ends, as
-// with Ctrl-C, an attempt under way may finish.
+// attempts is the transport of a client. It limits the time of an attempt. When the
+// context of a request ends, as with Ctrl-C, an attempt under way may finish.
 type attempts struct{ *Service }
 
 func (s attempts) RoundTrip(r *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTime)
 	stop := context.AfterFunc(r.Context(), func() { time.AfterFunc(stopTime, cancel) })
 	if s.pending.Add(1) == 1 {
 		s.heard.Store(time.Now().UnixNano())

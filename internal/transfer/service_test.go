@@ -152,6 +152,41 @@ func TestStopTime(t *testing.T) {
 	}
 }
 
+// A request without a response, or with half of one, is sent again after a minute.
+func TestRequestTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, err := NewService("http://plants.example.com", "token")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := 0
+		service.transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+			switch sent++; sent {
+			case 1:
+				resp := respond(http.StatusOK, "", "", "")
+				half, w := io.Pipe()
+				context.AfterFunc(r.Context(), func() { _ = w.CloseWithError(r.Context().Err()) })
+				resp.Body = half
+				return resp, nil
+			case 2:
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			return respond(http.StatusOK, "", "", `{"plants":[{"name":"Rosa"}],"created":0}`), nil
+		})
+		// Two attempts take longer than an import waits for a success.
+		service.patience = time.Hour
+		began := time.Now()
+		counts, err := run(t.Context(), service)
+		if want := (client.Created{Unknown: 1}); counts != want || err != nil {
+			t.Errorf("Run = %+v, %v, want %+v", counts, err, want)
+		}
+		if took := time.Since(began); took < 2*time.Minute || took > 2*time.Minute+time.Second {
+			t.Errorf("the import took %v, want two minutes", took)
+		}
+	})
+}
+
 // run imports one plant.
 func run(ctx context.Context, s *Service) (client.Created, error) {
 	u := Upload{Service: s, Stored: func(int) {}, Refuse: func(RowError) {}}
