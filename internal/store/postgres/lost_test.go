@@ -1,21 +1,16 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
-	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/plantstore/plantstore/internal/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
@@ -316,177 +311,5 @@ func TestHostThatDoesNotRespond(t *testing.T) {
 	store := open(t, strings.Replace(proxy.dsn, proxy.address, silent.Addr().String()+","+proxy.address, 1))
 	if err := store.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
 		t.Error(err)
-	}
-}
-
-// proxy is a TCP proxy between a store and its database.
-type proxy struct {
-	t           *testing.T
-	dsn         string
-	network, to string
-	address     string
-	mu          sync.Mutex
-	listener    net.Listener
-	conns       map[net.Conn]bool
-	armed       bool
-	responded   bool
-	says        []byte
-	cut         func()
-	cuts        int
-	asked       bool // the last bytes came from a client
-	turns       int
-	received    atomic.Int64 // bytes from the server
-}
-
-// newProxy starts a proxy to the database with the given URL.
-func newProxy(t *testing.T, dsn string) *proxy {
-	t.Helper()
-	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{t: t, conns: map[net.Conn]bool{}, address: "127.0.0.1:0"}
-	p.network, p.to = "tcp", net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
-	if _, err := os.Stat(config.Host); err == nil {
-		p.network, p.to = "unix", fmt.Sprintf("%s/.s.PGSQL.%d", config.Host, config.Port)
-	}
-	p.start()
-	t.Cleanup(p.stop)
-	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	query := u.Query()
-	query.Del("host")
-	query.Set("sslmode", "disable")
-	query.Set("pool_max_conns", "2")
-	// Each statement is sent as text, so that the proxy can read it.
-	query.Set("default_query_exec_mode", "exec")
-	u.RawQuery, u.Host = query.Encode(), p.address
-	p.dsn = u.String()
-	return p
-}
-
-// start listens for connections.
-func (p *proxy) start() {
-	p.t.Helper()
-	l, err := net.Listen("tcp", p.address)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.address, p.listener = l.Addr().String(), l
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial(p.network, p.to)
-			if err != nil {
-				client.Close()
-				continue
-			}
-			p.mu.Lock()
-			p.conns[client], p.conns[server] = true, true
-			p.mu.Unlock()
-			go p.copy(server, client, commits, false)
-			go p.copy(client, server, committed, true)
-		}
-	}()
-}
-
-// stop closes the listener and all connections.
-func (p *proxy) stop() {
-	p.listener.Close()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for c := range p.conns {
-		c.Close()
-	}
-}
-
-// fatal is the message of a server before it closes a connection
-// (pg_terminate_backend, a shutdown, a crash of another session). It does not tell
-// whether a commit in progress succeeded.
-var fatal = must((&pgproto3.ErrorResponse{
-	Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01",
-	Message: "terminating connection due to administrator command",
-}).Encode(nil))
-
-func must(message []byte, err error) []byte {
-	if err != nil {
-		panic(err)
-	}
-	return message
-}
-
-// cutCommit closes the next connection that commits: after the response of the
-// server, which the client does not get, or before the server gets the request.
-// First it calls fn and sends the client the bytes in says.
-func (p *proxy) cutCommit(responded bool, says []byte, fn func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.armed, p.responded, p.says, p.cut = true, responded, says, fn
-}
-
-func (p *proxy) count() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.cuts
-}
-
-// roundTrips returns the number of round trips on all connections.
-func (p *proxy) roundTrips() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.turns
-}
-
-// commits reports whether a message of a client commits: every transaction that
-// writes inserts a mark, in a single statement or in a message with the COMMIT.
-func commits(message []byte) bool { return bytes.Contains(message, []byte("INTO marks")) }
-
-// committed reports whether a message of the server confirms a commit: the command
-// that it ran, and then that it is idle (PostgreSQL's manual, "Message Formats").
-func committed(message []byte) bool {
-	return bytes.HasSuffix(message, []byte("Z\x00\x00\x00\x05I")) &&
-		(bytes.Contains(message, []byte("COMMIT\x00")) || bytes.Contains(message, []byte("INSERT 0 1\x00")))
-}
-
-func (p *proxy) copy(to, from net.Conn, commit func([]byte) bool, fromServer bool) {
-	defer to.Close()
-	defer from.Close()
-	for b := make([]byte, 1<<20); ; {
-		n, err := from.Read(b)
-		if err != nil {
-			return
-		}
-		if fromServer {
-			p.received.Add(int64(n))
-		}
-		p.mu.Lock()
-		if !fromServer && !p.asked {
-			p.turns++
-		}
-		p.asked = !fromServer
-		var cut func()
-		var says []byte
-		if p.armed && p.responded == fromServer && commit(b[:n]) {
-			cut, says, p.armed = p.cut, p.says, false
-			p.cuts++
-		}
-		p.mu.Unlock()
-		if cut != nil {
-			cut()
-			client := from
-			if fromServer {
-				client = to
-			}
-			_, _ = client.Write(says)
-			return
-		}
-		if _, err := to.Write(b[:n]); err != nil {
-			return
-		}
 	}
 }

@@ -1,0 +1,278 @@
+package token_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// watched is a real store that counts lookups and writes, delays lookups and
+// fails on demand.
+type watched struct {
+	token.Store
+	lookups, touches atomic.Int64
+	delay            time.Duration
+	touchErr         error
+}
+
+func (s *watched) Token(ctx context.Context, id string) (token.Token, error) {
+	s.lookups.Add(1)
+	t, err := s.Store.Token(ctx, id)
+	time.Sleep(s.delay)
+	return t, errors.Join(err, ctx.Err())
+}
+
+func (s *watched) TouchTokens(ctx context.Context, used map[string]time.Time) error {
+	s.touches.Add(1)
+	if s.touchErr != nil {
+		return s.touchErr
+	}
+	return s.Store.TouchTokens(ctx, used)
+}
+
+func TestVerifyReadsStoreTwiceASecond(t *testing.T) {
+	for name, c := range map[string]struct {
+		text func(t *testing.T, store token.Store) string
+		ok   bool
+		want int64 // look-ups in a second
+	}{
+		"good":         {func(t *testing.T, s token.Store) string { return create(t, s, time.Hour) }, true, 2},
+		"expired":      {func(t *testing.T, s token.Store) string { return create(t, s, -time.Hour) }, false, 2},
+		"unknown":      {func(*testing.T, token.Store) string { _, text := token.New("n", nil, 0); return text }, false, 2},
+		"static":       {func(*testing.T, token.Store) string { return static }, true, 0},
+		"malformed":    {func(*testing.T, token.Store) string { return "pst_nonsense" }, false, 0},
+		"mistyped":     {func(t *testing.T, s token.Store) string { return create(t, s, time.Hour)[:64] + "~" }, false, 0},
+		"wrong secret": {func(t *testing.T, s token.Store) string { return forge(t, s) }, false, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &watched{Store: open(t)}
+				text := c.text(t, store)
+				v := verifier(t, store, static)
+				for range 1000 {
+					if _, err := v.Verify(t.Context(), text); (err == nil) != c.ok {
+						t.Fatalf("Verify = %v", err)
+					}
+					time.Sleep(time.Millisecond)
+				}
+				if got := store.lookups.Load(); got != c.want {
+					t.Errorf("1000 verifications in a second took %d lookups in the store, want %d", got, c.want)
+				}
+			})
+		})
+	}
+}
+
+// Concurrent first requests with one token share a lookup, also when the client of
+// the first one disconnects.
+func TestConcurrentVerifyReadsStoreOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &watched{Store: open(t), delay: 100 * time.Millisecond}
+		text := create(t, store, time.Hour)
+		v := verifier(t, store, "")
+		first, hangUp := context.WithCancel(t.Context())
+		go func() { _, _ = v.Verify(first, text) }()
+		synctest.Wait()
+		var wg sync.WaitGroup
+		for range 1000 {
+			wg.Go(func() {
+				if _, err := v.Verify(t.Context(), text); err != nil {
+					t.Errorf("Verify = %v", err)
+				}
+			})
+		}
+		impatient, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if _, err := v.Verify(impatient, text); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("after the deadline of its context Verify = %v", err)
+		}
+		hangUp()
+		wg.Wait()
+		if got := store.lookups.Load(); got != 1 {
+			t.Errorf("1000 first requests took %d lookups in the store, want 1", got)
+		}
+	})
+}
+
+// If the store panics in a lookup, the other requests that wait for it fail.
+func TestVerifyAfterPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &panics{Store: open(t)}
+		v := verifier(t, store, "")
+		text := create(t, store, time.Hour)
+		go func() {
+			defer func() { _ = recover() }()
+			_, _ = v.Verify(t.Context(), text)
+		}()
+		time.Sleep(time.Millisecond)
+		if _, err := v.Verify(t.Context(), text); !errors.Is(err, token.ErrUnavailable) {
+			t.Errorf("Verify while the lookup of another request panicked = %v, want %v", err, token.ErrUnavailable)
+		}
+		store.calm.Store(true)
+		if _, err := v.Verify(t.Context(), text); err != nil {
+			t.Errorf("the next Verify = %v", err)
+		}
+	})
+}
+
+type panics struct {
+	token.Store
+	calm atomic.Bool
+}
+
+func (s *panics) Token(ctx context.Context, id string) (token.Token, error) {
+	if !s.calm.Load() {
+		time.Sleep(10 * time.Millisecond)
+		panic("a bug")
+	}
+	return s.Store.Token(ctx, id)
+}
+
+// A lookup ends after lookupTime, even if the request has more time.
+func TestVerifyTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := open(t)
+		text := create(t, store, time.Hour)
+		began := time.Now()
+		_, err := verifier(t, hangs{store}, "").Verify(t.Context(), text)
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 10*time.Second {
+			t.Errorf("Verify = %v after %v, want %v", err, took, context.DeadlineExceeded)
+		}
+	})
+}
+
+type hangs struct{ token.Store }
+
+// An error of the store is not cached: the next request reads the store again.
+func TestVerifyDoesNotCacheErrors(t *testing.T) {
+	store := open(t)
+	text := create(t, store, time.Hour)
+	faulty := &fails{Store: store, err: token.ErrUnavailable}
+	v := verifier(t, faulty, "")
+	if _, err := v.Verify(t.Context(), text); !errors.Is(err, token.ErrUnavailable) {
+		t.Errorf("Verify without a store = %v, want %v", err, token.ErrUnavailable)
+	}
+	faulty.err = nil
+	if _, err := v.Verify(t.Context(), text); err != nil {
+		t.Errorf("once the store is back Verify = %v", err)
+	}
+}
+
+type fails struct {
+	token.Store
+	err error
+}
+
+func (s *fails) Token(ctx context.Context, id string) (token.Token, error) {
+	if s.err != nil {
+		return token.Token{}, s.err
+	}
+	return s.Store.Token(ctx, id)
+}
+
+// Half a second after a change of a token, every server applies it.
+func TestTokenChangesTakeEffect(t *testing.T) {
+	now := func() time.Time { return time.Now() }
+	for name, change := range map[string]func(*token.Token){
+		"revoked":          func(s *token.Token) { s.Revoke(now()) },
+		"expired":          func(s *token.Token) { s.Renew(now(), time.Nanosecond) },
+		"rotated":          func(s *token.Token) { _, _ = s.Rotate(now(), 0) },
+		"stripped of read": func(s *token.Token) { s.Scopes = nil },
+	} {
+		for _, delay := range []time.Duration{0, 100 * time.Millisecond} {
+			t.Run(fmt.Sprintf("%s, store takes %v", name, delay), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					store := open(t)
+					stored, text := token.New("n", []token.Scope{token.Read}, time.Hour)
+					if err := store.CreateToken(t.Context(), stored); err != nil {
+						t.Fatal(err)
+					}
+					var changed atomic.Pointer[time.Time]
+					var wg sync.WaitGroup
+					for node := range 3 {
+						v := verifier(t, &watched{Store: store, delay: delay}, "")
+						wg.Go(func() {
+							time.Sleep(time.Duration(node) * 77 * time.Millisecond)
+							for range 1000 {
+								asked := time.Now()
+								got, err := v.Verify(t.Context(), text)
+								ok := err == nil && got.Allows(token.Read)
+								switch at := changed.Load(); {
+								case at == nil && !ok:
+									t.Errorf("before the change Verify = %v", err)
+								case at != nil && ok && asked.Sub(*at) >= 500*time.Millisecond:
+									t.Errorf("%v after the change the token still works", asked.Sub(*at))
+								}
+								time.Sleep(3 * time.Millisecond)
+							}
+						})
+					}
+					time.Sleep(1234 * time.Millisecond)
+					err := store.UpdateToken(t.Context(), stored.ID, func(s *token.Token) error { change(s); return nil })
+					if err != nil {
+						t.Fatal(err)
+					}
+					changed.Store(new(time.Now()))
+					wg.Wait()
+				})
+			})
+		}
+	}
+}
+
+func TestNewTokenTakesEffect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := open(t)
+		v := verifier(t, store, "")
+		stored, text := token.New("n", nil, 0)
+		if _, err := v.Verify(t.Context(), text); !errors.Is(err, token.ErrInvalid) {
+			t.Fatalf("Verify before the token exists = %v", err)
+		}
+		if err := store.CreateToken(t.Context(), stored); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(500 * time.Millisecond)
+		if _, err := v.Verify(t.Context(), text); err != nil {
+			t.Errorf("half a second after it was made Verify = %v", err)
+		}
+	})
+}
+
+// Both secrets work until the grace is over, and then the new one.
+func TestRotationGracePeriod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := open(t)
+		stored, before := token.New("n", nil, 24*time.Hour)
+		if err := store.CreateToken(t.Context(), stored); err != nil {
+			t.Fatal(err)
+		}
+		var after string
+		err := store.UpdateToken(t.Context(), stored.ID, func(s *token.Token) (err error) {
+			after, err = s.Rotate(time.Now(), time.Hour)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := verifier(t, store, "")
+		for _, c := range []struct {
+			wait time.Duration
+			old  error
+		}{{0, nil}, {time.Hour - time.Microsecond, nil}, {time.Microsecond, token.ErrInvalid}} {
+			time.Sleep(c.wait)
+			if _, err := v.Verify(t.Context(), before); !errors.Is(err, c.old) {
+				t.Errorf("the old secret: %v, want %v", err, c.old)
+			}
+			if _, err := v.Verify(t.Context(), after); err != nil {
+				t.Errorf("the new secret: %v", err)
+			}
+		}
+	})
+}
