@@ -114,12 +114,10 @@ func checkKnown(conn *sqlite.Conn, known int) (int, error) {
 }
 
 // pragma returns the value of a numeric pragma.
-func pragma(conn *sqlite.Conn, name string) (value int64, err error) {
-	err = sqlitex.ExecuteTransient(conn, "PRAGMA "+name, &sqlitex.ExecOptions{
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			value = stmt.ColumnInt64(0)
-			return nil
-		},
-	})
-	return value, err
+func pragma(conn *sqlite.Conn, name string) (int64, error) {
+	stmt, err := conn.Prepare("PRAGMA " + name)
+	if err != nil {
+		return 0, err
+	}
+	return sqlitex.ResultInt64(stmt)
 }

@@ -233,13 +233,11 @@ func checkDurable(conn *sqlite.Conn) error {
 	if synchronous != full {
 		return fmt.Errorf("synchronous is %d, want %d (FULL)", synchronous, full)
 	}
-	var mode string
-	err = sqlitex.ExecuteTransient(conn, "PRAGMA journal_mode", &sqlitex.ExecOptions{
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			mode = stmt.ColumnText(0)
-			return nil
-		},
-	})
+	stmt, err := conn.Prepare("PRAGMA journal_mode")
+	if err != nil {
+		return err
+	}
+	mode, err := sqlitex.ResultText(stmt)
 	if err != nil {
 		return err
 	}
