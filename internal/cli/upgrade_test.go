@@ -22,10 +22,9 @@ import (
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
-// firstOnPostgres is the first commit with a PostgreSQL store. It takes the
-// place of the previous release until there is one. If a migration comes first,
-// this must become a commit whose program starts on a newer schema.
-const firstOnPostgres = "4250a8c"
+// startsOnNewer is the first commit whose program starts on a newer schema. It takes
+// the place of the previous release until there is one.
+const startsOnNewer = "9f11627"
 
 // Servers of the previous release are replaced by servers of this program, one
 // by one, while clients send requests. Old and new servers are one service at
@@ -106,7 +105,7 @@ func releaseBefore(t *testing.T) string {
 	if tag, err := newCommand(t, "git", "describe", "--tags", "--abbrev=0", "HEAD^").Output(); err == nil {
 		return strings.TrimSpace(string(tag))
 	}
-	return firstOnPostgres
+	return startsOnNewer
 }
 
 // buildReleaseBefore builds the program of the previous release and returns its

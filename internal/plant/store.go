@@ -13,6 +13,8 @@ import (
 // is an internal error. A read sees every write that returned before the read
 // began.
 type Store interface {
+	Feed
+
 	// Create stores p. If the same plant is stored already, it changes nothing
 	// and returns nil, so a client that received no response can repeat the
 	// request. If another plant has the ID, it returns [ErrExists].

@@ -6,6 +6,7 @@ package store
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -23,6 +24,15 @@ type Store interface {
 // Administration is what a store does besides storing plants.
 type Administration interface {
 	token.Store
+
+	// BeginEpoch begins an epoch of the feed of changes; see [plant.Position]. A server
+	// calls it before its first request, and a program that replaces the content of
+	// the store afterwards. It does nothing if the store has no feed.
+	BeginEpoch(ctx context.Context) error
+
+	// ForgetChanges forgets which plants were changed before a time. It need not
+	// forget the newest transaction.
+	ForgetChanges(ctx context.Context, before time.Time) error
 
 	// Ready returns nil if the store accepts writes, and otherwise the reason why
 	// it does not. It sends one query to the database and returns when ctx ends.

@@ -21,6 +21,8 @@ type changes struct {
 	writes []*write
 	errs   []error // of writes
 	plants map[int64]*change
+
+	changed []int64 // IDs of the plants that the transaction changes
 }
 
 // change is a plant before and after a transaction; nil means that there is none.
@@ -74,7 +76,7 @@ func (c *changes) read(ctx context.Context, conn *pgx.Conn) error {
 		}
 	}
 	var b pgx.Batch
-	b.Queue(`BEGIN`)
+	b.Queue(beginWrite)
 	b.Queue(lockStored, storedArgs(sizes)...).
 		Query(func(rows pgx.Rows) error {
 			return scanStored(rows, func(p *plant.Plant, read bool) {
@@ -156,15 +158,31 @@ func (c *changes) write(ctx context.Context, conn *pgx.Conn, id int64) error {
 	if len(inserted) > 0 {
 		b.Queue(insertPlants, plantColumns.args(inserted)...)
 	}
-	b.Queue(mark, id, time.Now().UnixMicro())
+	now := time.Now().UnixMicro()
+	if c.changed = slices.Concat(removed, idsOf(updated), idsOf(inserted)); len(c.changed) > 0 {
+		b.Queue(markAndLock, id, now)
+		b.Queue(storeChanges, c.changed, now)
+	} else {
+		b.Queue(mark, id, now)
+	}
 	b.Queue(`COMMIT`)
 	return conn.SendBatch(ctx, &b).Close()
+}
+
+func idsOf(rows []store.PlantRow) (ids []int64) {
+	for _, row := range rows {
+		ids = append(ids, row.ID)
+	}
+	return ids
 }
 
 // found does nothing: the outcome of each write was known before the commit.
 func (c *changes) found([]int64) {}
 
-func (c *changes) done(context.Context, *Store) {
+func (c *changes) done(_ context.Context, s *Store) {
+	if len(c.changed) > 0 {
+		s.committed.Send()
+	}
 	for i, w := range c.writes {
 		if c.errs[i] != errLater {
 			w.end(c.errs[i])

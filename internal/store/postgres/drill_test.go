@@ -4,6 +4,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/store/storetest"
 	"github.com/plantstore/plantstore/internal/token"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -91,7 +93,7 @@ func stopWaitingForStandby(t *testing.T, server *pgtest.Server) {
 	query(t, server, `SELECT pg_reload_conf()::TEXT`, new(string))
 }
 
-// load is a service under load.
+// load is a service under load, with a follower of its changes.
 type load struct {
 	t           *testing.T
 	dsn         string
@@ -99,6 +101,7 @@ type load struct {
 	unavailable atomic.Int64
 	done        chan struct{}
 	clients     sync.WaitGroup
+	follower    *storetest.Follower
 
 	mu  sync.Mutex
 	ids []int64
@@ -123,7 +126,8 @@ func startLoad(t *testing.T, dsn string) *load {
 	}
 	server := httptest.NewServer(plantcontract.Plants().Handler(t, handler))
 	t.Cleanup(server.Close)
-	l := &load{t: t, dsn: dsn, done: make(chan struct{})}
+	l := &load{t: t, dsn: dsn, done: make(chan struct{}), follower: &storetest.Follower{Store: open(t, dsn), Limit: 1000}}
+	l.clients.Go(l.follow)
 	const clients = 16
 	for c := range int64(clients) {
 		l.clients.Go(func() {
@@ -144,6 +148,25 @@ func startLoad(t *testing.T, dsn string) *load {
 		})
 	}
 	return l
+}
+
+// follow applies the changes to a copy.
+func (l *load) follow() {
+	for {
+		select {
+		case <-l.done:
+			return
+		default:
+		}
+		changes, err := l.follower.Next(l.t)
+		if err != nil && !errors.Is(err, plant.ErrUnavailable) {
+			l.t.Errorf("Changes = %v", err)
+			return
+		}
+		if len(changes) == 0 {
+			time.Sleep(5 * time.Millisecond) // as clients wait between two polls
+		}
+	}
 }
 
 // loadClient ends requests that get no response.
@@ -189,12 +212,18 @@ func (l *load) waitForMore(n int64) {
 }
 
 // stop stops the clients. It returns the number of acknowledged plants, and fails
-// the test if the store lacks some of them.
+// the test if the store lacks some of them, or if the copy of the follower is not equal.
 func (l *load) stop() (acknowledged, lost int) {
 	l.t.Helper()
 	close(l.done)
 	l.clients.Wait()
 	store := open(l.t, l.dsn)
+	l.follower.Store = store
+	l.follower.Drain(l.t)
+	l.follower.WantCopy(l.t)
+	if l.follower.Restarts > 0 {
+		l.t.Errorf("the position of the follower was not valid %d times", l.follower.Restarts)
+	}
 	var have []int64
 	for page := (plant.Page{Limit: 1000}); ; {
 		plants, more, err := store.List(l.t.Context(), page)

@@ -106,6 +106,16 @@ func TestLostConnection(t *testing.T) {
 				if !c.carried(t.Context(), other) {
 					t.Error("the write was acknowledged and is not stored")
 				}
+				var rows, want int // in the feed of changes: of the base plant and of the write
+				if err := pgtest.Connect(t, dsn).QueryRow(t.Context(), `SELECT count(*) FROM changes`).Scan(&rows); err != nil {
+					t.Fatal(err)
+				}
+				if want = 2; name == "new token" {
+					want = 1
+				}
+				if rows != want {
+					t.Errorf("%d transactions have changed plants, want %d", rows, want)
+				}
 				if cuts := proxy.count(); cuts != 1 {
 					t.Errorf("the connection was cut %d times, want once", cuts)
 				}

@@ -33,7 +33,7 @@ func TestMarksOfKilledProcessesAreDeleted(t *testing.T) {
 		t.Helper()
 		old, recent := time.Now().Add(-markLife-time.Minute).UnixMicro(), time.Now().Add(-markLife+time.Minute).UnixMicro()
 		_, err := store.pool.Exec(t.Context(), `
-			INSERT INTO marks (id, done, at) VALUES (1, true, $1), (2, false, $1), (3, true, $2), (4, false, $2)
+			INSERT INTO marks (id, done, at, feeds) VALUES (1, true, $1, true), (2, false, $1, true), (3, true, $2, true), (4, false, $2, true)
 			ON CONFLICT (id) DO NOTHING`, old, recent)
 		if err != nil {
 			t.Fatal(err)

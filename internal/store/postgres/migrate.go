@@ -92,12 +92,19 @@ func apply(ctx context.Context, tx pgx.Tx, names []string) error {
 	if _, err := tx.Exec(ctx, setNumber, versionRow, len(names)); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, setNumber, oldestRow, oldest)
-	return err
+	if _, err := tx.Exec(ctx, raiseNumber, oldestRow, oldest); err != nil || have > 0 {
+		return err
+	}
+	return enableChanges(ctx, tx) // no program of an earlier release uses the database
 }
 
 // setNumber sets a number of plantstore_schema.
 const setNumber = `INSERT INTO plantstore_schema (id, version) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET version = $2`
+
+// raiseNumber sets a number of plantstore_schema unless it is higher.
+const raiseNumber = `
+	INSERT INTO plantstore_schema (id, version) VALUES ($1, $2)
+	ON CONFLICT (id) DO UPDATE SET version = greatest(plantstore_schema.version, excluded.version)`
 
 // checkComplete returns an error if the database is the target of a copy that is not
 // complete.
@@ -121,7 +128,7 @@ type schemaError struct {
 func (e schemaError) Unwrap() error { return e.error }
 
 // tables are the tables that the program reads and writes.
-var tables = []string{"plants", "tokens", "marks"}
+var tables = []string{"plants", "tokens", "marks", "changes", "feed", "epochs"}
 
 // checkPrivileges returns an error that names the privileges that the user lacks.
 // Without it, the first request would fail.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,14 +18,14 @@ import (
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
-// statements records the statements about plants that a store sends, with their
-// last arguments.
+// statements records the statements about plants and changes that a store sends, with
+// their last arguments.
 type statements struct {
 	mu   sync.Mutex
 	args map[string][]any
 }
 
-var aboutPlants = regexp.MustCompile(`(FROM|UPDATE|JOIN) plants\b`)
+var aboutPlants = regexp.MustCompile(`(FROM|UPDATE|JOIN) (plants|changes)\b`)
 
 func (s *statements) add(query string, args []any) {
 	s.mu.Lock()
@@ -52,7 +53,7 @@ func (s *statements) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQ
 
 func (s *statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// Every statement about plants uses an index, also if it is planned while the table
+// Every statement about plants or changes uses an index, also if it is planned while the table
 // is small; those with a tag use the index of tags.
 func TestQueryPlansUseIndexes(t *testing.T) {
 	config, err := parse(pgtest.DSN(t))
@@ -82,22 +83,25 @@ func TestQueryPlansUseIndexes(t *testing.T) {
 			doEverything(t, store)
 			for _, query := range slices.Sorted(maps.Keys(sent.args)) {
 				plan := explainPlan(t, store, query, sent.args[query])
-				if strings.Contains(plan, "Seq Scan on plants") || size > 1 && !strings.Contains(plan, "Index Cond") {
+				if strings.Contains(plan, "Seq Scan on") || size > 1 && !strings.Contains(plan, "Index Cond") {
 					t.Errorf("%s\nreads the whole table:\n%s", query, plan)
+				}
+				if strings.Contains(query, "OFFSET") && !strings.Contains(plan, "Incremental Sort") {
+					t.Errorf("%s\nsorts all changes, not those of one transaction after the other:\n%s", query, plan)
 				}
 				byTag := regexp.MustCompile(`plants_by_tag\b.*\n *Index Cond: \(\(tag_hash = .*\) AND \(id >= `)
 				if size > 1 && strings.Contains(query, "tag = $") && !byTag.MatchString(plan) {
 					t.Errorf("%s\ndoes not use the index of tags:\n%s", query, plan)
 				}
 			}
-			if n := len(sent.args); n < 7 {
-				t.Errorf("the store sent %d statements about plants, want at least 7", n)
+			if n := len(sent.args); n < 12 {
+				t.Errorf("the store sent %d statements about plants and changes, want at least 12", n)
 			}
 		})
 	}
 }
 
-// doEverything makes a store send each of its statements about plants.
+// doEverything makes a store send each of its statements about plants and changes.
 func doEverything(t *testing.T, s *Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -110,6 +114,11 @@ func doEverything(t *testing.T, s *Store) {
 		err = errors.Join(err, listErr)
 	}
 	if err != nil {
+		t.Fatal(err)
+	}
+	_, next, walkErr := s.Changes(ctx, nil, 10_000)
+	_, _, feedErr := s.Changes(ctx, &next, 10)
+	if err := errors.Join(walkErr, feedErr, s.BeginEpoch(ctx), s.ForgetChanges(ctx, time.Now().Add(time.Hour))); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Create(ctx, plant.Plant{ID: 0, Name: "another"}); !errors.Is(err, plant.ErrExists) {

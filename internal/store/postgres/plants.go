@@ -31,11 +31,14 @@ var (
 	selectPlants       = selectPage(`id >= $1`)
 	selectPlantsTagged = selectPage(`id >= $1 AND tag_hash = $4 AND tag = $5`)
 
-	// createPlants inserts the plants whose IDs are free, and a mark with these IDs.
+	// createPlants inserts the plants whose IDs are free, and a mark with these IDs. If
+	// there are any, it then locks the feed of changes: count needs all of inserted.
 	createPlants = `
-		WITH inserted AS (` + insertPlants + ` ON CONFLICT (id) DO NOTHING RETURNING id)
-		INSERT INTO marks (id, done, inserted, at)
-		SELECT ` + plantColumns.next(1) + `, true, array_agg(id), ` + plantColumns.next(2) + ` FROM inserted
+		WITH inserted AS (` + insertPlants + ` ON CONFLICT (id) DO NOTHING RETURNING id),
+		locked AS (SELECT id FROM feed WHERE id = 1 AND (SELECT count(*) FROM inserted) > 0 FOR UPDATE)
+		INSERT INTO marks (id, done, inserted, at, feeds)
+		SELECT ` + plantColumns.next(1) + `, true, array_agg(id), ` + plantColumns.next(2) + `, true FROM inserted
+		HAVING (SELECT count(*) FROM locked) >= 0
 		RETURNING inserted`
 )
 
@@ -139,24 +142,34 @@ func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant
 }
 
 func listPlants(ctx context.Context, conn *pgx.Conn, page plant.Page) (plants []plant.Plant, more bool, err error) {
-	from := int64(math.MinInt64)
-	if page.After != nil {
-		if *page.After == math.MaxInt64 {
-			return nil, false, ctx.Err() // no ID is greater
-		}
+	query, args := selectPageOf(page)
+	rows, _ := conn.Query(ctx, query, args...) // scanPage returns the error
+	return scanPage(rows, page.Limit)
+}
+
+// selectPageOf returns the statement of a page and its arguments.
+func selectPageOf(page plant.Page) (query string, args []any) {
+	from, limit := int64(math.MinInt64), int64(page.Limit)+1
+	if page.After != nil && *page.After == math.MaxInt64 {
+		limit = 0 // no ID is greater
+	} else if page.After != nil {
 		from = *page.After + 1
 	}
-	query, args := selectPlants, []any{from, int64(page.Limit) + 1, int64(plant.MaxPageBytes)}
+	query, args = selectPlants, []any{from, limit, int64(plant.MaxPageBytes)}
 	if page.Tag != nil {
 		query, args = selectPlantsTagged, append(args, tagHash(page.Tag)[:], []byte(*page.Tag))
 	}
-	rows, _ := conn.Query(ctx, query, args...) // ForEachRow returns the error
+	return query, args
+}
+
+// scanPage reads the rows of selectPageOf.
+func scanPage(rows pgx.Rows, limit int) (plants []plant.Plant, more bool, err error) {
 	var row store.PlantRow
 	found := 0
 	_, err = pgx.ForEachRow(rows, storedColumns.targets(&row, &found), func() error {
 		plants = append(plants, row.Stored())
 		return nil
 	})
-	plants = plants[:min(len(plants), page.Limit)]
+	plants = plants[:min(len(plants), limit)]
 	return plants, found > len(plants), err
 }

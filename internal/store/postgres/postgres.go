@@ -28,6 +28,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -59,6 +60,9 @@ type Store struct {
 	found   int         // the number of migrations before Open
 	schema  int         // and after it
 	pooled  atomic.Bool // an error has shown that prepared statements do not work
+
+	committed store.Signal // a transaction has changed plants
+	confirmed atomic.Int64 // see confirm
 
 	lastErr atomic.Pointer[error] // of the last attempt of a transaction; nil if it succeeded
 
@@ -135,7 +139,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 		return nil, explainURL(dsn)
 	}
 	config.PingTimeout = pingTime
-	config.AfterConnect = planByIndex
+	config.AfterConnect = prepareSession
 	c := config.ConnConfig
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTime)
 	c.DialFunc = (&net.Dialer{
@@ -153,14 +157,22 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// planByIndex makes the planner use the indexes, which every frequent query has.
+// prepareSession sets parameters of a new connection.
+//
+// The planner must use the indexes, which every frequent query has.
 // Otherwise it scans a table sequentially while it is small, and a prepared
 // statement keeps that plan while the table grows: until the server analyzes the
 // table, a minute later, each group of writes would read all plants. A query
 // without an index then has such a high cost that PostgreSQL would spend a tenth
 // of a second on JIT compilation, so that is off too.
-func planByIndex(ctx context.Context, conn *pgx.Conn) error {
-	_, err := conn.Exec(ctx, `SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)`)
+//
+// The server must end the transaction of a program that is gone, because its locks
+// keep all others from writing: one that waits for the next statement by the timeout
+// for idle transactions, one in the middle of a batch by keepalives of TCP.
+func prepareSession(ctx context.Context, conn *pgx.Conn) error {
+	_, err := conn.Exec(ctx, `SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),
+		set_config('idle_in_transaction_session_timeout', '5s', false),
+		set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '3', false)`)
 	if code(err) != "" {
 		return nil // not PostgreSQL, but compatible with it
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/store/storetest"
 	"github.com/plantstore/plantstore/internal/token"
@@ -51,6 +52,10 @@ func open(t testing.TB, dsn string) *Store {
 func TestStoreOnTwoServers(t *testing.T) {
 	storetest.Plants(t, func(t *testing.T) plant.Store { return openPair(t) })
 	storetest.Tokens(t, func(t *testing.T) token.Store { return openPair(t) })
+	storetest.Changes(t, func(t *testing.T) (one, two store.Store) {
+		dsn := pgtest.DSN(t)
+		return open(t, dsn), open(t, dsn)
+	})
 }
 
 // A token that is revoked on one server is invalid on another within a second.
@@ -220,6 +225,12 @@ func (p *pair) Get(ctx context.Context, id int64) (plant.Plant, error) { return 
 func (p *pair) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
 	return p.next().List(ctx, page)
 }
+
+func (p *pair) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {
+	return p.next().Changes(ctx, after, limit)
+}
+
+func (p *pair) Changed() <-chan struct{} { return p.next().Changed() }
 
 func (p *pair) Put(ctx context.Context, c plant.Plant, condition plant.Precondition) (plant.Plant, bool, error) {
 	return p.next().Put(ctx, c, condition)

@@ -152,7 +152,10 @@ func (t *Target) Finish(ctx context.Context) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM plantstore_schema WHERE id = $1`, copyRow); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, showMarks)
+		if _, err := tx.Exec(ctx, showMarks); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, renewEpochs, rand.Int64()/2) // the sum is no overflow
 		return err
 	})
 }

@@ -29,7 +29,7 @@ const sweepMarks = `DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE at
 
 // mark inserts the mark of a transaction: a random number that shows, once the
 // transaction is committed, that it was.
-const mark = `INSERT INTO marks (id, done, at) VALUES ($1, true, $2)`
+const mark = `INSERT INTO marks (id, done, at, feeds) VALUES ($1, true, $2, true)`
 
 // transact calls attempt, which runs a whole transaction that inserts the given
 // mark, until one is committed. An error that is not unavailable means that none
@@ -83,7 +83,7 @@ func (s *Store) settle(ctx context.Context, id int64) (done bool, inserted []int
 	for wait := newBackoff(); ; {
 		err := s.try(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			return conn.QueryRow(ctx, `
-				INSERT INTO marks (id, done, at) VALUES ($1, false, $2)
+				INSERT INTO marks (id, done, at, feeds) VALUES ($1, false, $2, true)
 				ON CONFLICT (id) DO UPDATE SET at = excluded.at
 				RETURNING done, inserted`, id, time.Now().UnixMicro()).Scan(&done, &inserted)
 		})

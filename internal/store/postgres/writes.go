@@ -160,6 +160,8 @@ type creates struct {
 	plants []*plant.Plant // the first plant of each ID in writes, by ascending ID
 	stored []*plant.Plant // the stored plants with the IDs of plants; nil: not known yet
 	larger []bool         // the stored plant is larger than every create of its ID, and was not read
+
+	changed bool // the transaction has inserted plants
 }
 
 func newCreates(writes []*write) *creates {
@@ -178,21 +180,28 @@ func (c *creates) at(id int64) (int, bool) {
 	return slices.BinarySearchFunc(c.plants, id, func(p *plant.Plant, id int64) int { return cmp.Compare(p.ID, id) })
 }
 
-// run inserts the plants whose IDs are free. A single statement is a transaction,
-// which is durable once the server has responded.
+// run inserts the plants whose IDs are free.
 func (c *creates) run(ctx context.Context, conn *pgx.Conn, id int64) error {
 	rows := make([]store.PlantRow, len(c.plants))
 	for i, p := range c.plants {
 		rows[i] = store.NewPlantRow(*p, nil)
 	}
 	var inserted []int64
-	err := conn.QueryRow(ctx, createPlants, plantColumns.args(rows, id, time.Now().UnixMicro())...).Scan(&inserted)
+	var b pgx.Batch
+	b.Queue(beginWrite)
+	b.Queue(createPlants, plantColumns.args(rows, id, time.Now().UnixMicro())...).QueryRow(func(row pgx.Row) error { return row.Scan(&inserted) })
+	b.Queue(storeCreated, id)
+	b.Queue(`COMMIT`)
+	if err := conn.SendBatch(ctx, &b).Close(); err != nil {
+		return err
+	}
 	c.found(inserted)
-	return err
+	return nil
 }
 
 // found records that the plants with these IDs were inserted.
 func (c *creates) found(inserted []int64) {
+	c.changed = len(inserted) > 0
 	for _, id := range inserted {
 		if i, ok := c.at(id); ok {
 			c.stored[i] = c.plants[i]
@@ -204,6 +213,9 @@ func (c *creates) found(inserted []int64) {
 // because they may not have been committed before. A write whose plant was deleted
 // in the meantime is not ended, so it runs again.
 func (c *creates) done(ctx context.Context, s *Store) {
+	if c.changed {
+		s.committed.Send()
+	}
 	err := c.readOthers(ctx, s)
 	for _, w := range c.writes {
 		i, _ := c.at(w.create[0].ID)

@@ -15,18 +15,18 @@ import (
 // them.
 type columns[Row any] []store.Column[Row]
 
-// names returns the columns as a SELECT lists them.
-func (c columns[Row]) names() string {
+// names returns the columns as a SELECT lists them, each with a prefix.
+func (c columns[Row]) names(prefix string) string {
 	names := make([]string, len(c))
 	for i := range c {
-		names[i] = c[i].Name
+		names[i] = prefix + c[i].Name
 	}
 	return strings.Join(names, ", ")
 }
 
 // insert returns a statement that inserts a row.
 func (c columns[Row]) insert(table string) string {
-	return "INSERT INTO " + table + " (" + c.names() + ") VALUES (?" + strings.Repeat(", ?", len(c)-1) + ")"
+	return "INSERT INTO " + table + " (" + c.names("") + ") VALUES (?" + strings.Repeat(", ?", len(c)-1) + ")"
 }
 
 // update returns a statement that replaces the row that has the same key.
@@ -45,10 +45,11 @@ func (c columns[Row]) bind(stmt *sqlite.Stmt, row *Row) {
 	}
 }
 
-// scan reads a row of names. It sets every field that has a column.
-func (c columns[Row]) scan(stmt *sqlite.Stmt, row *Row) error {
+// scan reads the columns of names, which begin at column first. It sets every field
+// that has a column.
+func (c columns[Row]) scan(stmt *sqlite.Stmt, first int, row *Row) error {
 	for i := range c {
-		if err := scanValue(stmt, i, c[i].Field(row)); err != nil {
+		if err := scanValue(stmt, first+i, c[i].Field(row)); err != nil {
 			return fmt.Errorf("sqlite: column %s: %w", c[i].Name, err)
 		}
 	}

@@ -15,7 +15,7 @@ func TestColumns(t *testing.T) {
 	s := openStore(t, Memory)
 	conn := receive(t, s.writer, "the writer")
 	defer func() { s.writer <- conn }()
-	for table, list := range map[string]string{"plants": plantColumns.names(), "tokens": tokenColumns.names()} {
+	for table, list := range map[string]string{"plants": plantColumns.names(""), "tokens": tokenColumns.names("")} {
 		var schema []string
 		var key string
 		err := sqlitex.Execute(conn, "PRAGMA table_info("+table+")", &sqlitex.ExecOptions{

@@ -22,7 +22,7 @@ func (s *Store) commit(calls []*groupcommit.Call[write]) {
 	defer func() { s.writer <- conn }()
 	err := s.files.recheck()
 	if err == nil {
-		err = transact(conn, calls)
+		err = s.transact(conn, calls)
 	}
 	if err == nil {
 		err = s.files.check()
@@ -34,6 +34,9 @@ func (s *Store) commit(calls []*groupcommit.Call[write]) {
 			c.Err = err
 		}
 		return
+	}
+	if len(s.changed.ids) > 0 {
+		s.committed.Send()
 	}
 	s.log.bound(conn, &s.reads)
 }
@@ -48,17 +51,30 @@ func (s *Store) commit(calls []*groupcommit.Call[write]) {
 // savepoints and compares the number of changed rows before and after each
 // write. Only if a write fails after a change does it roll the group back and
 // run it again with savepoints.
-func transact(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
-	err := inTransaction(conn, func() error {
+func (s *Store) transact(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
+	err := s.inWrite(conn, func() error {
 		if len(calls) == 1 {
 			return attempt(conn, calls[0]) // an error rolls back the transaction
 		}
 		return runTogether(conn, calls)
 	})
 	if errors.Is(err, errSpoiled) {
-		err = inTransaction(conn, func() error { return runApart(conn, calls) })
+		err = s.inWrite(conn, func() error { return s.runApart(conn, calls) })
 	}
 	return err
+}
+
+// inWrite runs fn in a transaction that stores which plants fn has changed.
+func (s *Store) inWrite(conn *sqlite.Conn, fn func() error) error {
+	s.changed.ids = s.changed.ids[:0]
+	// IMMEDIATE takes the write lock now. A transaction that reads first and
+	// writes later fails if another program has written in between.
+	return inTransaction(conn, "BEGIN IMMEDIATE", func() error {
+		if err := fn(); err != nil {
+			return err
+		}
+		return s.changed.store(conn)
+	})
 }
 
 // errSpoiled means that a write of a group failed after it had changed a row.
@@ -91,7 +107,7 @@ func runTogether(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
 // runApart runs the writes of a group again after errSpoiled, each in a
 // savepoint. It skips those that have failed: they would fail again, because
 // the writes before them have the same result as in the first run.
-func runApart(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
+func (s *Store) runApart(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
 	for _, c := range calls {
 		if c.Err != nil {
 			continue
@@ -99,11 +115,13 @@ func runApart(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
 		if err := execute(conn, "SAVEPOINT one"); err != nil {
 			return err
 		}
+		changed := len(s.changed.ids)
 		c.Err = attempt(conn, c)
 		if err := stillOpen(conn, c); err != nil {
 			return err
 		}
 		if c.Err != nil {
+			s.changed.ids = s.changed.ids[:changed]
 			if err := execute(conn, "ROLLBACK TO one"); err != nil {
 				return err
 			}
@@ -139,12 +157,11 @@ func stillOpen(conn *sqlite.Conn, c *groupcommit.Call[write]) error {
 	return errors.New("a write has ended the transaction of its group")
 }
 
-// inTransaction runs fn in a transaction. If it returns nil, the transaction is
-// durable; if it returns an error, the transaction was rolled back.
-func inTransaction(conn *sqlite.Conn, fn func() error) error {
-	// IMMEDIATE takes the write lock now. A transaction that reads first and
-	// writes later fails if another program has written in between.
-	if err := execute(conn, "BEGIN IMMEDIATE"); err != nil {
+// inTransaction runs fn in a transaction that the statement begins. If it returns
+// nil, the transaction is durable; if it returns an error, the transaction was
+// rolled back.
+func inTransaction(conn *sqlite.Conn, begin string, fn func() error) error {
+	if err := execute(conn, begin); err != nil {
 		return err
 	}
 	err := fn()

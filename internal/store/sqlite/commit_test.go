@@ -24,7 +24,7 @@ func TestWritesCanRunTwice(t *testing.T) {
 		s.writes.Close()
 		s.writes = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[write]) {
 			conn := <-s.writer
-			undone := inTransaction(conn, func() error {
+			undone := inTransaction(conn, "BEGIN IMMEDIATE", func() error {
 				for _, c := range calls {
 					_ = attempt(conn, c)
 				}

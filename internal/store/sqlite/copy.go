@@ -20,9 +20,10 @@ const copyStep = 256
 // Copy copies the store in the file from to the file to, which must not exist.
 // The store may be in use: the copy is a consistent snapshot. The new file is
 // complete, checked and durable; if Copy fails it does not exist. Copy calls
-// progress from time to time, with sizes in bytes.
+// progress from time to time, with sizes in bytes. A new epoch begins in the new
+// file; see [plant.Position].
 func Copy(ctx context.Context, from, to string, progress func(done, total int64)) error {
-	return copyTo(ctx, from, to, false, progress)
+	return copyTo(ctx, from, to, false, beginEpoch, progress)
 }
 
 // Backup is [Copy], and also stores the time of the backup, which a service shows
@@ -30,7 +31,7 @@ func Copy(ctx context.Context, from, to string, progress func(done, total int64)
 // file is unchanged.
 func Backup(ctx context.Context, from, to string, replace bool, progress func(done, total int64)) error {
 	began := time.Now()
-	if err := copyTo(ctx, from, to, replace, progress); err != nil {
+	if err := copyTo(ctx, from, to, replace, nil, progress); err != nil {
 		return err
 	}
 	if err := markBackup(from, began); err != nil {
@@ -39,11 +40,11 @@ func Backup(ctx context.Context, from, to string, replace bool, progress func(do
 	return nil
 }
 
-func copyTo(ctx context.Context, from, to string, replace bool, progress func(done, total int64)) error {
+func copyTo(ctx context.Context, from, to string, replace bool, change func(*sqlite.Conn) error, progress func(done, total int64)) error {
 	if err := checkTarget(from, to, replace); err != nil {
 		return fmt.Errorf("write %s: %w", to, err)
 	}
-	temporary, err := copyAside(ctx, from, to, progress)
+	temporary, err := copyAside(ctx, from, to, change, progress)
 	if err != nil {
 		return err
 	}
@@ -104,7 +105,7 @@ func checkAlone(path string) error {
 
 // copyAside copies to a temporary file in the directory of to, and returns its
 // name. If it fails it removes the temporary file.
-func copyAside(ctx context.Context, from, to string, progress func(done, total int64)) (_ string, err error) {
+func copyAside(ctx context.Context, from, to string, change func(*sqlite.Conn) error, progress func(done, total int64)) (_ string, err error) {
 	source, err := openCopied(from)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", from, advise(err))
@@ -126,7 +127,7 @@ func copyAside(ctx context.Context, from, to string, progress func(done, total i
 	if err := copyPages(ctx, source, name, progress); err != nil {
 		return "", fmt.Errorf("copy %s to %s: %w", from, to, advise(err))
 	}
-	if err := verify(ctx, name); err != nil {
+	if err := verify(ctx, name, change); err != nil {
 		return "", fmt.Errorf("check the copy of %s: %w", from, advise(err))
 	}
 	return name, file.Sync()
@@ -183,10 +184,10 @@ func copyPages(ctx context.Context, source *sqlite.Conn, name string, progress f
 	return nil
 }
 
-// verify checks a copy. It opens the file again, so that it does not read from the
+// verify checks a copy, after it has called change unless that is nil. It opens the file again, so that it does not read from the
 // cache of the connection that wrote it. It also switches the copy from WAL mode
 // to DELETE, so that a program that opens the copy creates no -wal file beside it.
-func verify(ctx context.Context, name string) (err error) {
+func verify(ctx context.Context, name string, change func(*sqlite.Conn) error) (err error) {
 	conn, err := openCopy(name)
 	if err != nil {
 		return err
@@ -198,6 +199,11 @@ func verify(ctx context.Context, name string) (err error) {
 	}
 	if err := checkOurs(conn); err != nil {
 		return err
+	}
+	if change != nil {
+		if err := change(conn); err != nil {
+			return err
+		}
 	}
 	return checkIntegrity(conn)
 }

@@ -18,6 +18,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/storetest"
 	"github.com/plantstore/plantstore/internal/storebench"
 )
 
@@ -43,6 +44,9 @@ const crashBatch = 8
 // rounds. Five rounds use the same file, so the writes of one round must survive
 // the crashes of the next ones.
 //
+// A follower of the changes continues after each crash, and in odd rounds also reads
+// while the program writes. Its copy must be equal to the list.
+//
 // This tests a crash of the program. It does not test a power failure, which also
 // loses the cache of the operating system; for that each commit calls fsync
 // (synchronous=FULL, see checkDurable).
@@ -57,18 +61,25 @@ func TestCrash(t *testing.T) {
 	var path string
 	sum := 0
 	var acknowledged map[int64]bool // batches
+	var follower *storetest.Follower
 	for round := range rounds {
 		if round%5 == 0 { // checking a large file takes long
 			path = filepath.Join(t.TempDir(), fmt.Sprint(round))
 			acknowledged = map[int64]bool{}
+			follower = &storetest.Follower{Limit: 1000}
 		}
 		// In even rounds the time is counted from the start of the program, so it
 		// may be killed before it has opened the file. In odd rounds it is counted
 		// from the first acknowledged write, because on a busy machine a program of
 		// an even round may never write.
+		stop := func() {}
+		if round%2 == 1 {
+			stop = follow(t, path, follower)
+		}
 		for _, batch := range killed(t, path, round%2 == 1) {
 			acknowledged[batch] = true
 		}
+		stop()
 		s, err := Open(t.Context(), path)
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
@@ -92,6 +103,15 @@ func TestCrash(t *testing.T) {
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
+		if err := s.BeginEpoch(t.Context()); err != nil { // as a server does at its start
+			t.Fatal(err)
+		}
+		follower.Store = s
+		follower.Drain(t)
+		follower.WantCopy(t)
+		if follower.Restarts > 0 {
+			t.Fatalf("round %d: the position of the follower was not valid", round)
+		}
 		for batch, n := range stored {
 			if n != crashBatch {
 				t.Fatalf("round %d: batch %d has %d plants, want %d or none", round, batch, n, crashBatch)
@@ -110,6 +130,39 @@ func TestCrash(t *testing.T) {
 	t.Logf("%d rounds, %d checks of an acknowledged batch of %d plants", rounds, sum, crashBatch)
 	if sum == 0 {
 		t.Error("no write was acknowledged")
+	}
+}
+
+// follow lets a follower read the file at path in another connection until the
+// returned function is called.
+func follow(t *testing.T, path string, f *storetest.Follower) (stop func()) {
+	t.Helper()
+	s, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Store = s
+	done := make(chan struct{})
+	var following sync.WaitGroup
+	following.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if _, err := f.Next(t); err != nil {
+				t.Errorf("Changes = %v", err)
+				return
+			}
+		}
+	})
+	return func() {
+		close(done)
+		following.Wait()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -163,21 +216,20 @@ func writeUntilKilled(path string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.BeginEpoch(context.Background()); err != nil {
+		return err
+	}
 	failed := make(chan error)
 	var mu sync.Mutex
 	for range 16 {
 		go func() {
 			for {
 				batch := rand.Int64N(1 << 40)
-				err := s.write(context.Background(), func(conn *sqlite.Conn) error {
-					for id := batch * crashBatch; id < (batch+1)*crashBatch; id++ {
-						if _, _, err := insertPlant(conn, plant.Plant{ID: id, Name: crashName(id)}); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
-				if err != nil {
+				var plants []plant.Plant
+				for id := batch * crashBatch; id < (batch+1)*crashBatch; id++ {
+					plants = append(plants, plant.Plant{ID: id, Name: crashName(id)})
+				}
+				if _, err := s.CreateAll(context.Background(), plants); err != nil {
 					failed <- err
 					return
 				}

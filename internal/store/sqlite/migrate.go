@@ -55,6 +55,12 @@ func migrate(ctx context.Context, conn *sqlite.Conn, id int32) (found, now int, 
 	if err != nil {
 		return 0, 0, err
 	}
+	if found == 0 {
+		// No program of an earlier release can have the file open, so the store has
+		// the feed of changes from the beginning. The transaction of the last migration
+		// includes this statement.
+		schema.RepeatableMigration = newEpochQuery
+	}
 	return found, len(names), sqlitemigration.Migrate(ctx, conn, schema)
 }
 

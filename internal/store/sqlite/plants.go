@@ -17,7 +17,7 @@ var (
 	copyPlantQuery   = plantColumns.insert("plants")
 	insertPlantQuery = copyPlantQuery + " ON CONFLICT (id) DO NOTHING"
 	updatePlantQuery = plantColumns.update("plants")
-	selectPlants     = "SELECT " + plantColumns.names() + " FROM plants WHERE "
+	selectPlants     = "SELECT " + plantColumns.names("") + " FROM plants WHERE "
 	getPlantQuery    = selectPlants + "id = ?"
 	listAllQuery     = selectPlants + "id >= ? ORDER BY id"
 	listTaggedQuery  = selectPlants + "id >= ? AND tag = ? ORDER BY id"
@@ -26,7 +26,7 @@ var (
 // Create implements [plant.Store].
 func (s *Store) Create(ctx context.Context, p plant.Plant) error {
 	return s.write(ctx, func(conn *sqlite.Conn) error {
-		_, err := createPlant(conn, p)
+		_, err := s.createPlant(conn, p)
 		return err
 	})
 }
@@ -36,7 +36,7 @@ func (s *Store) CreateAll(ctx context.Context, plants []plant.Plant) (created in
 	err = s.write(ctx, func(conn *sqlite.Conn) error {
 		created = 0 // the function may run twice
 		for i, p := range plants {
-			inserted, err := createPlant(conn, p)
+			inserted, err := s.createPlant(conn, p)
 			if errors.Is(err, plant.ErrExists) {
 				return plant.ExistsError{Index: i}
 			}
@@ -80,13 +80,16 @@ func (s *Store) Put(ctx context.Context, p plant.Plant, condition plant.Precondi
 				return err
 			}
 			row, _, err := insertPlant(conn, p)
+			if err == nil {
+				s.changed.add(p.ID)
+			}
 			stored = row.Stored()
 			return err
 		}
 		if err != nil {
 			return err
 		}
-		stored, err = updatePlant(conn, current, p, condition)
+		stored, err = s.updatePlant(conn, current, p, condition)
 		return err
 	})
 	return stored, created, err
@@ -99,7 +102,7 @@ func (s *Store) Patch(ctx context.Context, id int64, change plant.Patch, conditi
 		if err != nil {
 			return err
 		}
-		stored, err = updatePlant(conn, current, change.Apply(current), condition)
+		stored, err = s.updatePlant(conn, current, change.Apply(current), condition)
 		return err
 	})
 	return stored, err
@@ -115,7 +118,11 @@ func (s *Store) Delete(ctx context.Context, id int64, condition plant.Preconditi
 		if err := condition.Check(&current); err != nil {
 			return err
 		}
-		return deletePlant(conn, id)
+		if err := deletePlant(conn, id); err != nil {
+			return err
+		}
+		s.changed.add(id)
+		return nil
 	})
 }
 
@@ -130,8 +137,11 @@ func deletePlant(conn *sqlite.Conn, id int64) error {
 
 // createPlant inserts p unless the same plant is stored already, and reports
 // whether it did. If another plant has the ID it returns [plant.ErrExists].
-func createPlant(conn *sqlite.Conn, p plant.Plant) (inserted bool, err error) {
+func (s *Store) createPlant(conn *sqlite.Conn, p plant.Plant) (inserted bool, err error) {
 	_, inserted, err = insertPlant(conn, p)
+	if inserted {
+		s.changed.add(p.ID)
+	}
 	if err != nil || inserted {
 		return inserted, err
 	}
@@ -161,7 +171,7 @@ func insertPlant(conn *sqlite.Conn, p plant.Plant) (row store.PlantRow, inserted
 
 // updatePlant replaces current with p if the precondition holds, and returns
 // what is stored then.
-func updatePlant(conn *sqlite.Conn, current, p plant.Plant, condition plant.Precondition) (plant.Plant, error) {
+func (s *Store) updatePlant(conn *sqlite.Conn, current, p plant.Plant, condition plant.Precondition) (plant.Plant, error) {
 	if err := condition.Check(&current); err != nil || current.Same(p) {
 		return current, err
 	}
@@ -171,7 +181,11 @@ func updatePlant(conn *sqlite.Conn, current, p plant.Plant, condition plant.Prec
 	}
 	row := store.NewPlantRow(p, &current)
 	plantColumns.bind(stmt, &row)
-	return row.Stored(), run(stmt)
+	if err := run(stmt); err != nil {
+		return plant.Plant{}, err
+	}
+	s.changed.add(p.ID)
+	return row.Stored(), nil
 }
 
 // getPlant returns the plant with the given ID, or [plant.ErrNotFound].
@@ -189,7 +203,7 @@ func getPlant(conn *sqlite.Conn, id int64) (plant.Plant, error) {
 		return plant.Plant{}, plant.ErrNotFound
 	}
 	var row store.PlantRow
-	err = plantColumns.scan(stmt, &row)
+	err = plantColumns.scan(stmt, 0, &row)
 	return row.Stored(), err
 }
 
@@ -219,7 +233,7 @@ func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more 
 		if len(plants) == page.Limit || size >= plant.MaxPageBytes {
 			return plants, true, nil
 		}
-		if err := plantColumns.scan(stmt, &row); err != nil {
+		if err := plantColumns.scan(stmt, 0, &row); err != nil {
 			return nil, false, err
 		}
 		plants = append(plants, row.Stored())

@@ -53,7 +53,7 @@ func atStore(b *testing.B, table *storebench.Table) {
 	insertBare := func(size int) storebench.Measure {
 		return storebench.Clocked(func() (n int) {
 			for began := time.Now(); time.Since(began) < storebench.Time; n += size {
-				err := inTransaction(conn, func() error {
+				err := inTransaction(conn, "BEGIN IMMEDIATE", func() error {
 					for range size {
 						if _, _, err := insertPlant(conn, storebench.Plant(next())); err != nil {
 							return err

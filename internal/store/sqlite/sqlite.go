@@ -7,7 +7,7 @@
 // groupcommit). Reads do not wait for writes, because the file is in WAL mode;
 // checkpoint.go keeps the write-ahead log short. plants.go and tokens.go have
 // the statements, which are built from one list of columns per table
-// (columns.go). migrate.go updates the schema, files.go detects a file that was
+// (columns.go). changes.go has the feed of changes. migrate.go updates the schema, files.go detects a file that was
 // moved or damaged, and copy.go makes backups.
 package sqlite
 
@@ -20,6 +20,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -39,9 +40,12 @@ type Store struct {
 	writer  chan *sqlite.Conn // one connection
 	readers chan *sqlite.Conn // of a store in memory: the same channel as writer
 
-	log   walLog // used with the writer only
-	reads reads
-	files openFiles
+	log     walLog     // used with the writer only
+	changed changedIDs // used with the writer only
+	reads   reads
+	files   openFiles
+
+	committed store.Signal // a transaction has changed plants
 
 	found, schema int // the number of migrations before and after Open
 

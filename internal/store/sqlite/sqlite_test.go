@@ -11,6 +11,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/storetest"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -24,6 +25,14 @@ func TestStore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			storetest.Plants(t, func(t *testing.T) plant.Store { return openStore(t, path(t)) })
 			storetest.Tokens(t, func(t *testing.T) token.Store { return openStore(t, path(t)) })
+			storetest.Changes(t, func(t *testing.T) (one, two store.Store) {
+				path := path(t)
+				one = openStore(t, path)
+				if path == Memory {
+					return one, one
+				}
+				return one, openStore(t, path)
+			})
 		})
 	}
 }

@@ -65,7 +65,7 @@ func (t *Target) begin(ctx context.Context) error {
 	if _, _, err := migrate(ctx, t.conn, applicationID); err != nil {
 		return err
 	}
-	return inTransaction(t.conn, func() error {
+	return inTransaction(t.conn, "BEGIN IMMEDIATE", func() error {
 		used := false
 		err := sqlitex.ExecuteTransient(t.conn, "SELECT EXISTS (SELECT 1 FROM plants) OR EXISTS (SELECT 1 FROM tokens)", &sqlitex.ExecOptions{
 			ResultFunc: func(stmt *sqlite.Stmt) error {
@@ -130,7 +130,9 @@ func (t *Target) ReplaceTokens(ctx context.Context, tokens []token.Token) error 
 
 // Finish implements [store.Target].
 func (t *Target) Finish(ctx context.Context) error {
-	return t.write(ctx, func() error { return t.mark(applicationID) })
+	return t.write(ctx, func() error {
+		return errors.Join(t.mark(applicationID), execute(t.conn, renewEpochsQuery))
+	})
 }
 
 // Close implements [store.Target].
@@ -141,7 +143,7 @@ func (t *Target) write(ctx context.Context, fn func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := inTransaction(t.conn, fn); err != nil {
+	if err := inTransaction(t.conn, "BEGIN IMMEDIATE", fn); err != nil {
 		return fmt.Errorf("%s: %w", t.path, advise(err))
 	}
 	t.log.bound(t.conn, &t.reads)

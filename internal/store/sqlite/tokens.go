@@ -15,8 +15,8 @@ var tokenColumns = columns[token.Token](store.TokenColumns)
 var (
 	insertTokenQuery = tokenColumns.insert("tokens")
 	updateTokenQuery = tokenColumns.update("tokens")
-	getTokenQuery    = "SELECT " + tokenColumns.names() + " FROM tokens WHERE id = ?"
-	listTokensQuery  = "SELECT " + tokenColumns.names() + " FROM tokens ORDER BY created_at, id"
+	getTokenQuery    = "SELECT " + tokenColumns.names("") + " FROM tokens WHERE id = ?"
+	listTokensQuery  = "SELECT " + tokenColumns.names("") + " FROM tokens ORDER BY created_at, id"
 )
 
 // CreateToken implements [token.Store].
@@ -63,7 +63,7 @@ func listTokens(conn *sqlite.Conn) (all []token.Token, err error) {
 			return all, err
 		}
 		var t token.Token
-		if err := tokenColumns.scan(stmt, &t); err != nil {
+		if err := tokenColumns.scan(stmt, 0, &t); err != nil {
 			return nil, err
 		}
 		all = append(all, t)
@@ -128,6 +128,6 @@ func getToken(conn *sqlite.Conn, id string) (token.Token, error) {
 		return token.Token{}, token.ErrNotFound
 	}
 	var t token.Token
-	err = tokenColumns.scan(stmt, &t)
+	err = tokenColumns.scan(stmt, 0, &t)
 	return t, err
 }

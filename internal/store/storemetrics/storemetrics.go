@@ -22,8 +22,8 @@ type Store struct {
 	store.Administration // not measured, except Token
 	plants               plant.Store
 
-	durations                                                *prometheus.HistogramVec
-	create, createAll, get, list, put, patch, remove, lookUp prometheus.Observer
+	durations                                                         *prometheus.HistogramVec
+	create, createAll, get, list, changes, put, patch, remove, lookUp prometheus.Observer
 }
 
 var _ store.Store = (*Store)(nil)
@@ -47,6 +47,7 @@ func New(s store.Store) *Store {
 		createAll:      of("create_all"),
 		get:            of("get"),
 		list:           of("list"),
+		changes:        of("changes"),
 		put:            of("put"),
 		patch:          of("patch"),
 		remove:         of("delete"),
@@ -86,6 +87,15 @@ func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant
 	defer since(time.Now(), s.list)
 	return s.plants.List(ctx, page)
 }
+
+// Changes implements [plant.Feed].
+func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
+	defer since(time.Now(), s.changes)
+	return s.plants.Changes(ctx, after, limit)
+}
+
+// Changed implements [plant.Feed]. It is not measured: it returns at once.
+func (s *Store) Changed() <-chan struct{} { return s.plants.Changed() }
 
 // Put implements [plant.Store].
 func (s *Store) Put(ctx context.Context, p plant.Plant, condition plant.Precondition) (stored plant.Plant, created bool, err error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/store/storemetrics"
 	"github.com/plantstore/plantstore/internal/store/storetest"
@@ -31,6 +32,10 @@ func open(t *testing.T) *storemetrics.Store {
 func TestStore(t *testing.T) {
 	storetest.Plants(t, func(t *testing.T) plant.Store { return open(t) })
 	storetest.Tokens(t, func(t *testing.T) token.Store { return open(t) })
+	storetest.Changes(t, func(t *testing.T) (one, two store.Store) {
+		s := open(t)
+		return s, s
+	})
 }
 
 // Each call is counted once, as its operation.
@@ -42,6 +47,7 @@ func TestEveryCallIsCounted(t *testing.T) {
 		"create_all": func() { _, _ = s.CreateAll(ctx, []plant.Plant{p}) },
 		"get":        func() { _, _ = s.Get(ctx, 1) },
 		"list":       func() { _, _, _ = s.List(ctx, plant.Page{Limit: 1}) },
+		"changes":    func() { _, _, _ = s.Changes(ctx, nil, 1) },
 		"put":        func() { _, _, _ = s.Put(ctx, p, some) },
 		"patch":      func() { _, _ = s.Patch(ctx, 1, plant.Patch{}, some) },
 		"delete":     func() { _ = s.Delete(ctx, 1, some) },

@@ -30,6 +30,7 @@ func Copy(t *testing.T, place func(t *testing.T) Place) {
 	t.Run("an incomplete target is a target again and no store", func(t *testing.T) { t.Parallel(); incomplete(t, place(t)) })
 	t.Run("a change of a target is done as a whole", func(t *testing.T) { t.Parallel(); replaceAll(t, place(t)) })
 	t.Run("of two targets for one store one is refused", func(t *testing.T) { t.Parallel(); twoTargets(t, place(t)) })
+	t.Run("a copy ends every position of its target", func(t *testing.T) { t.Parallel(); positionsOfTarget(t, place(t)) })
 	t.Run("an open store cannot write to a target", func(t *testing.T) { t.Parallel(); openTarget(t, place(t)) })
 }
 
@@ -48,6 +49,27 @@ func full(id int64, name string) (plant.Plant, token.Token) {
 func versioned(p plant.Plant, version, createdAt, updatedAt int64) plant.Plant {
 	p.CreatedAt, p.UpdatedAt = time.UnixMicro(createdAt).UTC(), time.UnixMicro(updatedAt).UTC()
 	return (&store.PlantRow{Plant: p, Version: version}).Stored()
+}
+
+func positionsOfTarget(t *testing.T, p Place) {
+	s := mustOpen(t, p)
+	f := &Follower{Store: s, Limit: 10}
+	f.Drain(t)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	to := mustTarget(t, p)
+	copied, _ := full(1, "copied")
+	err := errors.Join(to.Replace(timeout(t), nil, []plant.Plant{copied}), to.Finish(timeout(t)), to.Close())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = mustOpen(t, p)
+	defer s.Close()
+	wantErrPosition(t, s, *f.Position)
+	f.Store = s
+	f.Drain(t)
+	f.WantCopy(t)
 }
 
 func mustOpen(t *testing.T, p Place) store.Store {

@@ -1,0 +1,294 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
+)
+
+// The feed of changes. Each transaction that changes plants locks the row of the
+// table feed after it has written them, draws the next position and adds a row to
+// the table changes. The lock ends with the commit, so a reader never sees a position
+// appear after a higher one. The order "plants, then feed" is the same in every
+// transaction, and the holder of the lock waits for nothing else: the statements up to
+// the COMMIT are on their way already.
+//
+// The position is the highest one in changes plus 1, read by a statement that begins
+// when the lock is held. A counter in the table feed would be simpler. But every
+// update leaves a dead row, and while a long transaction such as pg_dump runs,
+// PostgreSQL keeps these rows and each later update has to pass over all of them.
+
+// beginWrite begins a transaction that writes plants. At a higher level the statement that
+// waits for the lock would fail, instead of reading what the holder has committed.
+const beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED`
+
+// lastPosition is the position of the last transaction. Its row is never deleted.
+const lastPosition = `coalesce((SELECT max(position) FROM changes), 0)`
+
+const (
+	// markAndLock inserts the mark of a transaction and locks the feed.
+	markAndLock = `
+		WITH locked AS (SELECT id FROM feed WHERE id = 1 FOR UPDATE)
+		INSERT INTO marks (id, done, at, feeds) SELECT $1, true, $2, true FROM locked`
+
+	// storeChanges adds the row of a transaction that has locked the feed.
+	storeChanges = `INSERT INTO changes (position, ids, at) VALUES (` + lastPosition + ` + 1, $1, $2)`
+
+	// storeCreated adds the row of a transaction that has locked the feed in
+	// createPlants. The mark $1 has the IDs of the plants, if there are any.
+	storeCreated = `
+		INSERT INTO changes (position, ids, at)
+		SELECT ` + lastPosition + ` + 1, inserted, at FROM marks WHERE id = $1 AND inserted IS NOT NULL`
+
+	// selectFeed reads a [store.FeedState]. It returns no row if there is no feed.
+	selectFeed = `
+		SELECT newest.id, last, forgotten, given.number IS NOT NULL,
+			coalesce((SELECT began FROM epochs WHERE number > given.number ORDER BY number LIMIT 1), last)
+		FROM (SELECT forgotten, ` + lastPosition + ` AS last FROM feed WHERE id = 1) AS feed
+		CROSS JOIN (SELECT id FROM epochs ORDER BY number DESC LIMIT 1) AS newest
+		LEFT JOIN epochs AS given ON given.id = $1`
+
+	lockFeed = `SELECT id FROM feed WHERE id = 1 FOR UPDATE`
+
+	// newEpoch begins an epoch with the random number $1.
+	newEpoch = `INSERT INTO epochs (number, id, began) SELECT coalesce(max(number), 0) + 1, $1, ` + lastPosition + ` FROM epochs`
+
+	// renewEpochs makes all positions invalid: the plants were replaced without rows in
+	// changes. $1 is a random number.
+	renewEpochs = `UPDATE epochs SET id = $1 + number`
+
+	// selectOldest reads which positions are forgotten, the last position, and the first
+	// of the next $2 transactions that is not older than $1.
+	selectOldest = `
+		SELECT forgotten, ` + lastPosition + `, (
+			SELECT position FROM changes WHERE position > forgotten AND position <= forgotten + $2 AND at >= $1 ORDER BY position LIMIT 1)
+		FROM feed WHERE id = 1`
+)
+
+// selectChanges reads at most $3 changes after the position $1 without the first $2,
+// and ends early once the plants have $4 bytes of texts.
+var selectChanges = `
+	SELECT position, n, total, changed, found, ` + storedOrZero() + ` FROM (
+		SELECT *, sum(size) OVER (ORDER BY position, n) - size AS bytes_before FROM (
+			SELECT position, n, cardinality(ids) AS total, changed, plants.id IS NOT NULL AS found, ` +
+	storedColumns.each("plants.NAME", ", ") + `, ` + plantSize + ` AS size
+			FROM changes CROSS JOIN unnest(ids) WITH ORDINALITY AS each_id (changed, n) LEFT JOIN plants ON plants.id = changed
+			WHERE position > $1 ORDER BY position, n OFFSET $2 LIMIT $3
+		) AS page
+	) AS sized
+	WHERE bytes_before < $4 ORDER BY position, n`
+
+// storedOrZero lists the storedColumns of a plant that may not exist.
+func storedOrZero() string {
+	var names []string
+	for _, c := range storedColumns {
+		if typeOf(c) == "BIGINT" {
+			names = append(names, "coalesce("+c.Name+", 0)")
+		} else {
+			names = append(names, c.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// Changed implements [plant.Feed].
+func (s *Store) Changed() <-chan struct{} { return s.committed.Wait() }
+
+// Changes implements [plant.Feed].
+func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
+	walk := after == nil || after.Walk != nil
+	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		epoch, page := int64(0), plant.Page{Limit: limit}
+		if after != nil {
+			epoch, page.After = after.Epoch, after.Walk
+		}
+		confirmed := s.confirmed.Load()
+		var state store.FeedState
+		var plants []plant.Plant
+		more, hasFeed := false, false
+		changes = nil
+		var b pgx.Batch
+		b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`) // one snapshot for both statements
+		b.Queue(selectFeed, epoch).Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				hasFeed = true
+				if err := rows.Scan(&state.Epoch, &state.Last, &state.Forgotten, &state.Known, &state.End); err != nil {
+					return err
+				}
+			}
+			return rows.Err()
+		})
+		if walk {
+			query, args := selectPageOf(page)
+			b.Queue(query, args...).Query(func(rows pgx.Rows) (err error) {
+				plants, more, err = scanPage(rows, limit)
+				return err
+			})
+		} else {
+			b.Queue(selectChanges, after.At, max(after.Index, 0), limit, int64(plant.MaxPageBytes)).Query(func(rows pgx.Rows) (err error) {
+				changes, err = scanChanges(rows, &state)
+				return err
+			})
+		}
+		b.Queue(`COMMIT`)
+		if err := conn.SendBatch(ctx, &b).Close(); err != nil {
+			return err
+		}
+		if !hasFeed {
+			return permanent{errNoFeed}
+		}
+		if after != nil {
+			if err := state.Check(*after); err != nil {
+				return permanent{err}
+			}
+		}
+		next = state.From(after)
+		switch {
+		case walk:
+			changes, next = state.Walked(next, plants, more)
+		case len(changes) == 0:
+			next = state.From(nil) // after the last transaction
+		default:
+			next = changes[len(changes)-1].Position
+		}
+		if state.Last > confirmed {
+			return s.confirm(ctx, conn, state.Last)
+		}
+		return nil
+	})
+	if err == nil && walk && len(changes) == 0 {
+		return s.Changes(ctx, &next, limit) // the walk has ended
+	}
+	return changes, next, err
+}
+
+var errNoFeed = plant.NoChangesError{
+	Reason: "an earlier release created the database: once every server of that release has stopped, run plantstore migrate --changes",
+}
+
+// scanChanges reads the rows of selectChanges.
+func scanChanges(rows pgx.Rows, state *store.FeedState) (changes []plant.Change, err error) {
+	var row store.PlantRow
+	var position, id int64
+	var n, total int
+	var found bool
+	_, err = pgx.ForEachRow(rows, append([]any{&position, &n, &total, &id, &found}, storedColumns.targets(&row)...), func() error {
+		c := plant.Change{Position: state.After(position, n, total), ID: id}
+		if found {
+			c.Plant = new(row.Stored())
+		}
+		changes = append(changes, c)
+		return nil
+	})
+	return changes, err
+}
+
+// confirm returns once every transaction up to a position, which the connection has
+// read, will survive a failover to a synchronous standby. The primary shows a
+// transaction whose wait for the standby was cancelled before any standby has it. So
+// confirm commits a write of its own on the same server, which waits for the standby
+// to have everything before it.
+func (s *Store) confirm(ctx context.Context, conn *pgx.Conn, last int64) error {
+	id := int64(rand.Uint64())
+	if _, err := conn.Exec(ctx, mark, id, time.Now().UnixMicro()); err != nil {
+		return err
+	}
+	s.discard(id)
+	for {
+		confirmed := s.confirmed.Load()
+		if last <= confirmed || s.confirmed.CompareAndSwap(confirmed, last) {
+			return nil
+		}
+	}
+}
+
+// BeginEpoch implements [store.Store].
+func (s *Store) BeginEpoch(ctx context.Context) error {
+	// A retry may begin a second epoch, which does no harm.
+	return s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		var b pgx.Batch
+		b.Queue(beginWrite)
+		b.Queue(lockFeed)
+		b.Queue(newEpoch+` HAVING count(*) > 0`, int64(rand.Uint64()))
+		b.Queue(`COMMIT`)
+		return conn.SendBatch(ctx, &b).Close()
+	})
+}
+
+// forgetRows is the number of rows that ForgetChanges deletes at once.
+const forgetRows = 500
+
+// ForgetChanges implements [store.Store].
+func (s *Store) ForgetChanges(ctx context.Context, before time.Time) error {
+	for {
+		var forgotten, last, upto int64
+		err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+			var kept *int64
+			if err := conn.QueryRow(ctx, selectOldest, before.UnixMicro(), int64(forgetRows)).Scan(&forgotten, &last, &kept); err != nil {
+				return err
+			}
+			upto = forgotten + forgetRows // positions have no gaps
+			if kept != nil {
+				upto = *kept - 1
+			}
+			upto = min(upto, last-1) // the next position is the last one plus 1
+			if upto <= forgotten {
+				return nil
+			}
+			// A reader must know that changes were forgotten before they are deleted.
+			if _, err := conn.Exec(ctx, `UPDATE feed SET forgotten = $1 WHERE id = 1 AND forgotten < $1`, upto); err != nil {
+				return err
+			}
+			_, err := conn.Exec(ctx, `DELETE FROM changes WHERE position <= $1`, upto)
+			return err
+		})
+		if err != nil || upto <= forgotten {
+			return err
+		}
+	}
+}
+
+// EnableChanges gives the feed of changes to a database that an earlier release
+// created. From then on programs of that release cannot write.
+func EnableChanges(ctx context.Context, dsn string) (err error) {
+	s, err := Open(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			// Every write inserts a mark before its commit. So no write is in progress
+			// while this transaction has the table.
+			if _, err := tx.Exec(ctx, `LOCK TABLE marks IN ACCESS EXCLUSIVE MODE`); err != nil {
+				return err
+			}
+			var enabled bool
+			err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM epochs)`).Scan(&enabled)
+			if err != nil || enabled {
+				return err
+			}
+			return enableChanges(ctx, tx)
+		})
+	})
+}
+
+// feedSchema is the lowest schema version whose program writes changes.
+const feedSchema = 2
+
+// enableChanges begins the first epoch, and keeps out programs that write no changes.
+func enableChanges(ctx context.Context, tx pgx.Tx) error {
+	var b pgx.Batch
+	b.Queue(`UPDATE marks SET feeds = true WHERE feeds IS NULL`)
+	b.Queue(`ALTER TABLE marks ALTER COLUMN feeds SET NOT NULL`)
+	b.Queue(raiseNumber, oldestRow, feedSchema)
+	b.Queue(newEpoch, int64(rand.Uint64()))
+	return tx.SendBatch(ctx, &b).Close()
+}

@@ -1,0 +1,108 @@
+package postgres
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/store/storetest"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// A database that an earlier release created has no feed of changes until
+// EnableChanges has run. From then on programs of that release cannot write.
+func TestFeedOfAnEarlierRelease(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	dump, err := os.ReadFile(storetest.ReleasedFile(1, ".sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	restore(t, dsn, dump)
+	s, two := open(t, dsn), open(t, dsn)
+	old := pgtest.Connect(t, dsn) // the marks of a transaction of an earlier release, and of its settle
+	oldWrites := func(id int64) []error {
+		_, mark := old.Exec(t.Context(), `INSERT INTO marks (id, done, at) VALUES ($1, true, $2)`, id, id)
+		_, settle := old.Exec(t.Context(), `
+			INSERT INTO marks (id, done, at) VALUES ($1, false, $2) ON CONFLICT (id) DO UPDATE SET at = excluded.at`, id+1, id)
+		return []error{mark, settle}
+	}
+	wantNoFeed := func() {
+		t.Helper()
+		_, _, err := s.Changes(t.Context(), nil, 10)
+		if e, ok := errors.AsType[plant.NoChangesError](err); !ok || !strings.Contains(e.Reason, "plantstore migrate --changes") {
+			t.Errorf("Changes = %v, want a NoChangesError with plantstore migrate --changes", err)
+		}
+	}
+	wantNoFeed()
+	err = errors.Join(s.Create(t.Context(), plant.Plant{ID: 123_456}), s.BeginEpoch(t.Context()), errors.Join(oldWrites(1)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantNoFeed()
+	for range 2 { // the second call finds nothing to do
+		if err := EnableChanges(t.Context(), dsn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := &storetest.Follower{Store: two, Limit: 7} // two was open all the time
+	f.Drain(t)
+	if err := s.Create(t.Context(), plant.Plant{ID: 123_457}); err != nil {
+		t.Fatal(err)
+	}
+	if all := f.Drain(t); len(all) != 1 {
+		t.Errorf("after a create the feed has %d changes, want 1", len(all))
+	}
+	f.WantCopy(t)
+	stored, _ := token.New("n", []token.Scope{token.Read}, 0)
+	if err := s.CreateToken(t.Context(), stored); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range oldWrites(10) {
+		if code(err) != "23502" {
+			t.Errorf("a write of an earlier release = %v, want SQLSTATE 23502", err)
+		}
+	}
+	if needs, err := number(t.Context(), old, oldestRow, ""); err != nil || needs != feedSchema {
+		t.Errorf("a program must know schema %d, %v, want %d: else one of an earlier release starts", needs, err, feedSchema)
+	}
+}
+
+// After the data of an older backup was restored, every follower ends up with an
+// equal copy.
+func TestRestoredBackup(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	conn := pgtest.Connect(t, dsn)
+	each := func(statements string) func(t *testing.T) {
+		return func(t *testing.T) {
+			for _, table := range []string{"plants", "changes", "feed", "epochs"} {
+				if _, err := conn.PgConn().Exec(t.Context(), strings.ReplaceAll(statements, "TABLE", table)).ReadAll(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	storetest.Restored(t, storetest.Restore{
+		Open: func(t *testing.T) store.Store {
+			s, err := Open(t.Context(), dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+		Backup:  each(`SELECT * INTO backup_of_TABLE FROM TABLE`),
+		Restore: each(`DELETE FROM TABLE; INSERT INTO TABLE SELECT * FROM backup_of_TABLE`),
+	})
+}
+
+// The server ends the transaction of a program that is gone; see prepareSession.
+func TestIdleTransactionEnds(t *testing.T) {
+	s := open(t, pgtest.DSN(t))
+	var timeout string
+	if err := s.pool.QueryRow(t.Context(), `SHOW idle_in_transaction_session_timeout`).Scan(&timeout); err != nil || timeout != "5s" {
+		t.Errorf("idle_in_transaction_session_timeout = %q, %v, want 5s", timeout, err)
+	}
+}

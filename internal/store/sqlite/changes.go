@@ -1,0 +1,277 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
+)
+
+// The feed of changes. Each transaction that changes plants adds a row to the table
+// changes, just before its commit. SQLite runs one write transaction at a time, so
+// the order of the positions is the order of the commits.
+
+// lastPosition is the position of the last transaction. Its row is never deleted.
+const lastPosition = "coalesce((SELECT max(position) FROM changes), 0)"
+
+// firstPosition is the position of the oldest transaction that was not forgotten.
+const firstPosition = "coalesce((SELECT min(position) FROM changes), 1)"
+
+const (
+	insertChangesQuery = "INSERT INTO changes (ids, at) VALUES (?, ?)"
+
+	// newEpochQuery begins an epoch.
+	newEpochQuery = "INSERT INTO epochs (id, began) SELECT random(), " + lastPosition
+
+	// renewEpochsQuery makes all positions invalid: the plants were replaced without
+	// rows in changes.
+	renewEpochsQuery = "UPDATE epochs SET id = random()"
+
+	// feedStateQuery reads a [store.FeedState]. It returns no row if the store has no feed.
+	feedStateQuery = `
+		SELECT newest.id, ` + lastPosition + `, ` + firstPosition + ` - 1, given.number,
+			coalesce((SELECT began FROM epochs WHERE number > given.number ORDER BY number LIMIT 1), ` + lastPosition + `)
+		FROM (SELECT id FROM epochs ORDER BY number DESC LIMIT 1) AS newest
+		LEFT JOIN epochs AS given ON given.id = ?`
+
+	// forgetQuery deletes the oldest rows that are older than the first parameter.
+	// Positions have no gaps, so the number of rows is limited by position. It keeps
+	// the row with the highest position, so that SQLite draws no position twice.
+	forgetQuery = `
+		DELETE FROM changes WHERE position < min(` + lastPosition + `, coalesce(
+			(SELECT position FROM changes WHERE position < ` + firstPosition + ` + ?2 AND at >= ?1 ORDER BY position LIMIT 1),
+			` + firstPosition + ` + ?2))`
+
+	// forgetEpochsQuery deletes the epochs whose positions have all been forgotten.
+	forgetEpochsQuery = "DELETE FROM epochs WHERE number < (SELECT max(number) FROM epochs WHERE began < " + firstPosition + " - 1)"
+)
+
+// changesQuery reads the plants that have changed after a position. CROSS JOIN
+// fixes the order of the tables, so that the rows come in the order of positions
+// without sorting.
+var changesQuery = `
+	SELECT changes.position, json_each.key + 1, json_array_length(changes.ids), json_each.value, plants.id IS NOT NULL, ` +
+	plantColumns.names("plants.") + `
+	FROM changes CROSS JOIN json_each(changes.ids) LEFT JOIN plants ON plants.id = json_each.value
+	WHERE changes.position > ? ORDER BY changes.position`
+
+// feedSchema is the first schema with the tables of the feed.
+const feedSchema = 4
+
+// changedIDs are the IDs of the plants that the running transaction has changed. It
+// is used with the writer only.
+type changedIDs struct {
+	ids  []int64
+	text []byte // kept for the next transaction
+}
+
+func (c *changedIDs) add(id int64) { c.ids = append(c.ids, id) }
+
+// store adds the row of the transaction.
+func (c *changedIDs) store(conn *sqlite.Conn) error {
+	if len(c.ids) == 0 {
+		return nil
+	}
+	slices.Sort(c.ids)
+	c.ids = slices.Compact(c.ids)
+	c.text = append(c.text[:0], '[')
+	for i, id := range c.ids {
+		if i > 0 {
+			c.text = append(c.text, ',')
+		}
+		c.text = strconv.AppendInt(c.text, id, 10)
+	}
+	c.text = append(c.text, ']')
+	stmt, err := conn.Prepare(insertChangesQuery)
+	if err != nil {
+		return err
+	}
+	stmt.BindText(1, string(c.text))
+	stmt.BindInt64(2, time.Now().UnixMicro())
+	return run(stmt)
+}
+
+// Changed implements [plant.Feed].
+func (s *Store) Changed() <-chan struct{} { return s.committed.Wait() }
+
+// Changes implements [plant.Feed].
+func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
+	err = s.read(ctx, func(conn *sqlite.Conn) error {
+		return inTransaction(conn, "BEGIN", func() error {
+			state, err := feedState(conn, after)
+			if err != nil {
+				return err
+			}
+			next = state.From(after)
+			if after == nil || after.Walk != nil {
+				plants, more, err := listPlants(conn, plant.Page{After: next.Walk, Limit: limit})
+				changes, next = state.Walked(next, plants, more)
+				return err
+			}
+			changes, next, err = changesAfter(conn, state, next, limit)
+			return err
+		})
+	})
+	if err == nil && len(changes) == 0 && (after == nil || after.Walk != nil) {
+		return s.Changes(ctx, &next, limit) // the walk has ended
+	}
+	return changes, next, err
+}
+
+// feedState reads the state of the feed and checks the position.
+func feedState(conn *sqlite.Conn, after *plant.Position) (state store.FeedState, err error) {
+	stmt, err := conn.Prepare(feedStateQuery)
+	if err != nil {
+		return state, err
+	}
+	defer stmt.Reset()
+	stmt.BindInt64(1, 0)
+	if after != nil {
+		stmt.BindInt64(1, after.Epoch)
+	}
+	found, err := stmt.Step()
+	if err != nil {
+		return state, err
+	}
+	if !found {
+		return state, errNoFeed
+	}
+	state = store.FeedState{
+		Epoch: stmt.ColumnInt64(0), Last: stmt.ColumnInt64(1), Forgotten: stmt.ColumnInt64(2),
+		Known: !stmt.ColumnIsNull(3), End: stmt.ColumnInt64(4),
+	}
+	if after != nil {
+		err = state.Check(*after)
+	}
+	return state, err
+}
+
+var errNoFeed = plant.NoChangesError{
+	Reason: "an earlier release created it: stop every server, run plantstore migrate --changes, and start the servers again",
+}
+
+// changesAfter reads a page of changes that is not part of a walk.
+func changesAfter(conn *sqlite.Conn, state store.FeedState, from plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
+	stmt, err := conn.Prepare(changesQuery)
+	if err != nil {
+		return nil, from, err
+	}
+	defer stmt.Reset()
+	stmt.BindInt64(1, from.At)
+	next = from
+	for skip, size := from.Index, 0; len(changes) < limit && size < plant.MaxPageBytes; {
+		found, err := stmt.Step()
+		if err != nil {
+			return nil, from, err
+		}
+		if !found {
+			return changes, state.From(nil), nil // after the last transaction
+		}
+		if skip > 0 {
+			skip--
+			continue
+		}
+		next = state.After(stmt.ColumnInt64(0), stmt.ColumnInt(1), stmt.ColumnInt(2))
+		c := plant.Change{Position: next, ID: stmt.ColumnInt64(3)}
+		if stmt.ColumnBool(4) {
+			var row store.PlantRow
+			if err := plantColumns.scan(stmt, 5, &row); err != nil {
+				return nil, from, err
+			}
+			c.Plant = new(row.Stored())
+			size += row.Size()
+		}
+		changes = append(changes, c)
+	}
+	return changes, next, nil
+}
+
+// BeginEpoch implements [store.Store].
+func (s *Store) BeginEpoch(ctx context.Context) error {
+	return s.write(ctx, beginEpoch)
+}
+
+// beginEpoch begins an epoch if the store has a feed.
+func beginEpoch(conn *sqlite.Conn) error {
+	if have, err := pragma(conn, "user_version"); err != nil || have < feedSchema {
+		return err // a backup of an earlier release
+	}
+	return execute(conn, newEpochQuery+" WHERE EXISTS (SELECT 1 FROM epochs)")
+}
+
+// forgetRows is the number of rows that a transaction of ForgetChanges deletes. It
+// limits how long other writes wait.
+const forgetRows = 500
+
+// ForgetChanges implements [store.Store].
+func (s *Store) ForgetChanges(ctx context.Context, before time.Time) error {
+	for deleted := math.MaxInt; deleted > 0; {
+		err := s.write(ctx, func(conn *sqlite.Conn) error {
+			stmt, err := conn.Prepare(forgetQuery)
+			if err != nil {
+				return err
+			}
+			stmt.BindInt64(1, before.UnixMicro())
+			stmt.BindInt64(2, forgetRows)
+			if err := run(stmt); err != nil {
+				return err
+			}
+			if deleted = conn.Changes(); deleted > 0 {
+				return nil
+			}
+			return execute(conn, forgetEpochsQuery)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasFeed reports whether the store has a feed of changes.
+func hasFeed(conn *sqlite.Conn) (bool, error) {
+	switch _, err := feedState(conn, nil); err {
+	case nil:
+		return true, nil
+	case errNoFeed:
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
+// EnableChanges gives the feed of changes to the store in the file at path, which an
+// earlier release created. It fails if another program has the file open: that may
+// be a program that does not know the feed.
+func EnableChanges(ctx context.Context, path string) (err error) {
+	conn, err := openWriter(path)
+	if err == nil {
+		defer func() { err = errors.Join(err, conn.Close()) }()
+		_, _, err = migrate(ctx, conn, applicationID)
+	}
+	if err != nil {
+		return fmt.Errorf("open %s: %w", path, advise(err))
+	}
+	var enabled bool
+	if enabled, err = hasFeed(conn); err != nil || enabled {
+		return err
+	}
+	// SQLite leaves WAL mode only if no other connection is open. Programs of earlier
+	// releases refuse to open the file from now on, because migrate has changed it.
+	err = setPragmas(conn, "PRAGMA journal_mode = DELETE")
+	if err == nil {
+		err = execute(conn, newEpochQuery)
+	}
+	if err != nil {
+		return fmt.Errorf("enable the feed of changes of %s: %w", path, advise(err))
+	}
+	return nil
+}

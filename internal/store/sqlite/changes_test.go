@@ -1,0 +1,108 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/store/storetest"
+)
+
+// A store that an earlier release created has no feed of changes until EnableChanges
+// has run, and that fails while a program of that release may be running.
+func TestFeedOfAnEarlierRelease(t *testing.T) {
+	left, err := os.ReadFile(filepath.Join("testdata", "released", "003.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "plants.db")
+	if err := os.WriteFile(path, left, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantNoFeed := func() {
+		t.Helper()
+		_, _, err := s.Changes(t.Context(), nil, 10)
+		if e, ok := errors.AsType[plant.NoChangesError](err); !ok || !strings.Contains(e.Reason, "plantstore migrate --changes") {
+			t.Errorf("Changes = %v, want a NoChangesError with plantstore migrate --changes", err)
+		}
+	}
+	wantNoFeed()
+	err = errors.Join(s.Create(t.Context(), plant.Plant{ID: 123_456}), s.BeginEpoch(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantNoFeed()
+	if err := EnableChanges(t.Context(), path); err == nil || !strings.Contains(err.Error(), "another program has locked the file; stop it") {
+		t.Errorf("EnableChanges while the file is open = %v", err)
+	}
+	wantNoFeed()
+	if err := errors.Join(s.Close(), EnableChanges(t.Context(), path)); err != nil {
+		t.Fatal(err)
+	}
+	s = openStore(t, path)
+	f := &storetest.Follower{Store: s, Limit: 7}
+	f.Drain(t)
+	if err := s.Create(t.Context(), plant.Plant{ID: 123_457}); err != nil {
+		t.Fatal(err)
+	}
+	if all := f.Drain(t); len(all) != 1 {
+		t.Errorf("after a create the feed has %d changes, want 1", len(all))
+	}
+	f.WantCopy(t)
+	if err := EnableChanges(t.Context(), path); err != nil { // there is nothing to do
+		t.Errorf("EnableChanges again, while the file is open = %v", err)
+	}
+}
+
+// If a file is replaced by an older copy of itself, every follower ends up with an
+// equal copy.
+func TestFileCopiedBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		back  func(t *testing.T, backup, path string)
+		begin bool // else the new file has a new epoch already
+	}{
+		"by hand": {func(t *testing.T, backup, path string) {
+			if err := os.Rename(backup, path); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		"by restore": {func(t *testing.T, backup, path string) {
+			if err := Copy(t.Context(), backup, path, ignore); err != nil {
+				t.Fatal(err)
+			}
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, backup := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "backup.db")
+			storetest.Restored(t, storetest.Restore{
+				Open: func(t *testing.T) store.Store {
+					s, err := Open(t.Context(), path)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s
+				},
+				Backup: func(t *testing.T) {
+					if err := Backup(t.Context(), path, backup, false, ignore); err != nil {
+						t.Fatal(err)
+					}
+				},
+				Restore: func(t *testing.T) {
+					if err := os.Remove(path); err != nil {
+						t.Fatal(err)
+					}
+					c.back(t, backup, path)
+				},
+				Begins: !c.begin,
+			})
+		})
+	}
+}

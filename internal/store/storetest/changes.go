@@ -1,0 +1,351 @@
+package storetest
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
+)
+
+// Changes tests the promises of [plant.Feed], and of the methods of [store.Store]
+// about it. Each call of open returns two stores with the same, empty content, as
+// two servers open them. They may be the same object if the engine does not support
+// two.
+func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
+	t.Run("the feed begins with a walk of all plants by id", func(t *testing.T) {
+		s, _ := open(t)
+		if _, err := s.CreateAll(timeout(t), samplePlants()); err != nil {
+			t.Fatal(err)
+		}
+		for limit := range 4 {
+			f := &Follower{Store: s, Limit: limit + 1}
+			all := f.Drain(t)
+			if ids := changedIDs(all); !slices.IsSorted(ids) || len(ids) != len(samplePlants()) {
+				t.Errorf("with limit %d the feed has the ids %v, want each id once, in ascending order", limit+1, ids)
+			}
+			f.WantCopy(t)
+		}
+	})
+
+	t.Run("an empty store has no changes, and its position is one like any other", func(t *testing.T) {
+		s, _ := open(t)
+		f := &Follower{Store: s, Limit: 10}
+		if all := f.Drain(t); len(all) > 0 {
+			t.Errorf("the feed of an empty store has %v", changedIDs(all))
+		}
+		mustCreate(t, s, plant.Plant{ID: 1, Name: "n"})
+		f.wantNext(t, 1)
+	})
+
+	t.Run("every kind of write is a change, with the present state", func(t *testing.T) {
+		one, two := open(t)
+		f := &Follower{Store: two, Limit: 100}
+		f.Drain(t)
+		mustCreate(t, one, plant.Plant{ID: math.MinInt64, Name: "n"})
+		f.wantNext(t, math.MinInt64)
+		mustCreateAll(t, one, 1, 2, math.MaxInt64)
+		f.wantNext(t, 1, 2, math.MaxInt64)
+		mustPut(t, one, plant.Plant{ID: 3, Name: "new"})
+		f.wantNext(t, 3)
+		mustPut(t, one, plant.Plant{ID: 3, Name: "replaced", Tag: new("")})
+		f.wantNext(t, 3)
+		if _, err := one.Patch(timeout(t), 3, plant.Patch{SetTag: true}, plant.Precondition{}); err != nil {
+			t.Fatal(err)
+		}
+		f.wantNext(t, 3)
+		mustDelete(t, one, 2)
+		f.wantNext(t, 2)
+		mustCreate(t, one, plant.Plant{ID: 2, Name: "again"})
+		mustDelete(t, one, 1)
+		f.wantNext(t, 2, 1)
+	})
+
+	t.Run("a write that changes nothing is no change", func(t *testing.T) {
+		s, _ := open(t)
+		p := plant.Plant{ID: 1, Name: "n"}
+		mustCreate(t, s, p)
+		f := &Follower{Store: s, Limit: 100}
+		f.Drain(t)
+		before := *f.Position
+		stale := plant.Precondition{IfMatch: etags("stale")}
+		for what, err := range map[string]error{
+			"create again":   s.Create(timeout(t), p),
+			"create another": wantError(plant.ErrExists, s.Create(timeout(t), plant.Plant{ID: 1, Name: "another"})),
+			"put the same":   second(s.Put(timeout(t), p, plant.Precondition{})),
+			"put stale":      wantError(plant.ErrPrecondition, second(s.Put(timeout(t), plant.Plant{ID: 1, Name: "x"}, stale))),
+			"patch nothing":  first(s.Patch(timeout(t), 1, plant.Patch{}, plant.Precondition{})),
+			"patch stale":    wantError(plant.ErrPrecondition, first(s.Patch(timeout(t), 1, plant.Patch{Name: new("x")}, stale))),
+			"delete stale":   wantError(plant.ErrPrecondition, s.Delete(timeout(t), 1, stale)),
+			"delete nothing": wantError(plant.ErrNotFound, s.Delete(timeout(t), 2, plant.Precondition{})),
+			"a batch again":  first(s.CreateAll(timeout(t), []plant.Plant{p})),
+			"a batch that fails": wantError(plant.ErrExists,
+				first(s.CreateAll(timeout(t), []plant.Plant{{ID: 5}, {ID: 1, Name: "another"}}))),
+		} {
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if all := f.Drain(t); len(all) > 0 || compare(*f.Position, before) != 0 {
+			t.Errorf("changes are %v and the position is %+v, want none and %+v", changedIDs(all), *f.Position, before)
+		}
+	})
+
+	t.Run("the feed continues after every change, also within a batch", func(t *testing.T) {
+		s, _ := open(t)
+		start := &Follower{Store: s, Limit: 1}
+		start.Drain(t)
+		mustCreateAll(t, s, 1, 2, 3)
+		mustCreate(t, s, plant.Plant{ID: 4})
+		mustCreateAll(t, s, 5, 6)
+		all := start.Drain(t)
+		if ids := changedIDs(all); !slices.Equal(ids, []int64{1, 2, 3, 4, 5, 6}) {
+			t.Fatalf("changes are %v, want 1 to 6", ids)
+		}
+		for i, c := range all {
+			f := &Follower{Store: s, Limit: 2, Position: &c.Position}
+			if got := changedIDs(f.Drain(t)); !slices.Equal(got, changedIDs(all[i+1:])) {
+				t.Errorf("after change %d the feed has %v, want %v", i, got, changedIDs(all[i+1:]))
+			}
+		}
+	})
+
+	t.Run("the feed continues after every plant of the walk, and has what changed since it began", func(t *testing.T) {
+		s, _ := open(t)
+		mustCreateAll(t, s, 10, 20, 30, 40)
+		walk := (&Follower{Store: s, Limit: 1}).Drain(t)
+		mustPut(t, s, plant.Plant{ID: 10, Name: "changed"})
+		mustCreate(t, s, plant.Plant{ID: 5, Name: "behind"})
+		mustDelete(t, s, 40)
+		mustCreate(t, s, plant.Plant{ID: 25, Name: "between"})
+		for i := range walk {
+			f := &Follower{Store: s, Limit: 3, Position: &walk[i].Position, copy: map[int64]plant.Plant{}}
+			for _, c := range walk[:i+1] {
+				f.apply(c)
+			}
+			f.Drain(t)
+			f.WantCopy(t)
+		}
+	})
+
+	t.Run("a page ends once it has MaxPageBytes", func(t *testing.T) {
+		s, _ := open(t)
+		f := &Follower{Store: s, Limit: 100}
+		f.Drain(t)
+		const size = plant.MaxPageBytes / 4
+		for id := range int64(9) {
+			mustCreate(t, s, plant.Plant{ID: id, Name: strings.Repeat("x", size)})
+		}
+		changes, _, err := s.Changes(timeout(t), f.Position, 100)
+		if err != nil || len(changes) < 4 || len(changes) > 5 {
+			t.Errorf("a page has %d plants of %d bytes, %v, want 4", len(changes), size, err)
+		}
+		f.wantNext(t, 0, 1, 2, 3, 4, 5, 6, 7, 8)
+		f.WantCopy(t)
+	})
+
+	t.Run("positions of another store, and wrong ones, are ErrPosition", func(t *testing.T) {
+		s, _ := open(t)
+		other, _ := open(t)
+		mustCreateAll(t, s, 1, 2)
+		mustCreateAll(t, other, 1, 2)
+		f, g := &Follower{Store: s, Limit: 10}, &Follower{Store: other, Limit: 1}
+		f.Drain(t)
+		wrong := g.Drain(t)
+		wrong = append(wrong, plant.Change{Position: *g.Position})
+		for _, change := range []func(p *plant.Position){
+			func(p *plant.Position) { p.Seen++ },
+			func(p *plant.Position) { p.At++ },
+			func(p *plant.Position) { p.At, p.Seen = p.At+1, p.Seen+1 },
+			func(p *plant.Position) { p.At = math.MaxInt64 },
+			func(p *plant.Position) { p.At = math.MinInt64 },
+			func(p *plant.Position) { p.At, p.Seen = math.MinInt64, math.MinInt64 },
+			func(p *plant.Position) { p.Index = 1 },
+			func(p *plant.Position) { p.At, p.Index = p.At-1, -1 },
+			func(p *plant.Position) { *p = plant.Position{} },
+		} {
+			p := *f.Position
+			change(&p)
+			wrong = append(wrong, plant.Change{Position: p})
+		}
+		for _, c := range wrong {
+			wantErrPosition(t, s, c.Position)
+		}
+		p := *f.Position
+		p.At, p.Index = p.At-1, 1000 // more than the transaction has
+		if changes, next, err := s.Changes(timeout(t), &p, 10); err != nil || len(changes) > 0 || compare(next, *f.Position) != 0 {
+			t.Errorf("Changes after an index that is too high = %v, %+v, %v, want the last position", changes, next, err)
+		}
+	})
+
+	t.Run("a new epoch changes no valid position", func(t *testing.T) {
+		one, two := open(t)
+		f := &Follower{Store: one, Limit: 10}
+		f.Drain(t)
+		for id := range int64(4) {
+			mustCreate(t, one, plant.Plant{ID: id})
+			if err := two.BeginEpoch(timeout(t)); err != nil {
+				t.Fatal(err)
+			}
+			mustCreate(t, one, plant.Plant{ID: 10 + id})
+			epoch := f.Position.Epoch
+			f.wantNext(t, id, 10+id)
+			if f.Position.Epoch == epoch {
+				t.Error("the position does not have the new epoch")
+			}
+		}
+		beyond := *f.Position
+		f.Drain(t)
+		if err := one.BeginEpoch(timeout(t)); err != nil {
+			t.Fatal(err)
+		}
+		mustCreate(t, one, plant.Plant{ID: 20})
+		beyond.Seen++ // as if the epoch had begun one transaction later
+		wantErrPosition(t, one, beyond)
+		beyond.At++
+		wantErrPosition(t, one, beyond)
+	})
+
+	t.Run("positions before a forgotten change are ErrPosition, others are not", func(t *testing.T) {
+		one, two := open(t)
+		f := &Follower{Store: one, Limit: 10}
+		f.Drain(t)
+		positions := []plant.Position{*f.Position}
+		var middle time.Time
+		for id := range int64(10) {
+			mustCreate(t, one, plant.Plant{ID: id})
+			f.wantNext(t, id)
+			positions = append(positions, *f.Position)
+			if id == 4 {
+				middle = time.Now()
+				time.Sleep(2 * time.Millisecond) // so that the next times are greater
+			}
+		}
+		if err := two.ForgetChanges(timeout(t), middle); err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range positions {
+			if i < 5 {
+				wantErrPosition(t, one, p)
+				continue
+			}
+			g := &Follower{Store: one, Limit: 3, Position: &p}
+			g.wantNext(t, []int64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}[i:]...)
+		}
+		// Everything is forgotten, and the last position is still valid.
+		if err := one.ForgetChanges(timeout(t), time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		f.wantNext(t)
+		mustCreate(t, two, plant.Plant{ID: 100})
+		before := *f.Position
+		f.wantNext(t, 100)
+		if f.Position.At != before.At+1 {
+			t.Errorf("the position after %d is %d: a position was used twice or left out", before.At, f.Position.At)
+		}
+		wantErrPosition(t, one, positions[0])
+		g := &Follower{Store: one, Limit: 10}
+		g.Drain(t)
+		g.WantCopy(t)
+	})
+
+	t.Run("more changes than a transaction forgets are forgotten", func(t *testing.T) {
+		s, _ := open(t)
+		f := &Follower{Store: s, Limit: 1000}
+		f.Drain(t)
+		before := *f.Position
+		const n = 700
+		for id := range int64(n) {
+			if _, _, err := s.Put(timeout(t), plant.Plant{ID: 1, Name: strings.Repeat("x", int(id%7))}, plant.Precondition{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := s.ForgetChanges(timeout(t), time.Now().Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		wantErrPosition(t, s, before)
+		before.At += n - 2
+		before.Seen += n - 2
+		wantErrPosition(t, s, before)
+	})
+
+	t.Run("Changed tells of the next commit that changes plants", func(t *testing.T) {
+		s, _ := open(t)
+		mustCreate(t, s, plant.Plant{ID: 1})
+		changed := s.Changed()
+		mustCreate(t, s, plant.Plant{ID: 1})
+		select {
+		case <-changed:
+			t.Error("Changed tells of a write that changed nothing")
+		default:
+		}
+		mustDelete(t, s, 1)
+		select {
+		case <-changed:
+		case <-time.After(10 * time.Second):
+			t.Error("Changed has not told of a commit for 10 seconds")
+		}
+	})
+
+	t.Run("writers and followers at once: every copy is equal in the end", func(t *testing.T) { followers(t, open) })
+}
+
+// compare compares positions that are not of a walk.
+func compare(p, q plant.Position) int {
+	return cmp.Or(cmp.Compare(p.At, q.At), cmp.Compare(p.Index, q.Index))
+}
+
+func changedIDs(changes []plant.Change) (ids []int64) {
+	for _, c := range changes {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+func wantErrPosition(t *testing.T, s plant.Store, p plant.Position) {
+	t.Helper()
+	if changes, _, err := s.Changes(timeout(t), &p, 10); !errors.Is(err, plant.ErrPosition) {
+		t.Errorf("Changes(%+v) = %v, %v, want %v", p, changedIDs(changes), err, plant.ErrPosition)
+	}
+}
+
+func mustCreateAll(t *testing.T, s plant.Store, ids ...int64) {
+	t.Helper()
+	var plants []plant.Plant
+	for _, id := range ids {
+		plants = append(plants, plant.Plant{ID: id, Name: "of a batch"})
+	}
+	if _, err := s.CreateAll(timeout(t), plants); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustPut(t *testing.T, s plant.Store, p plant.Plant) {
+	t.Helper()
+	if _, _, err := s.Put(timeout(t), p, plant.Precondition{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func mustDelete(t *testing.T, s plant.Store, id int64) {
+	t.Helper()
+	if err := s.Delete(timeout(t), id, plant.Precondition{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantError returns nil if an error is the one that is wanted.
+func wantError(want, err error) error {
+	if errors.Is(err, want) {
+		return nil
+	}
+	return errors.Join(errors.New("want "+want.Error()), err)
+}
+
+func first[T any](_ T, err error) error          { return err }
+func second[T, U any](_ T, _ U, err error) error { return err }
