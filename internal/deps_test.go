@@ -31,6 +31,7 @@ var mayImport = map[string][]string{
 	"internal/contract":               {}, // it tests any service
 	"internal/contract/plantcontract": {"api", "gen/plantapi", "gen/plantclient", "internal/contract"},
 	"internal/docs":                   {},
+	"internal/feed":                   {"internal/plant", "internal/store"},
 	"internal/httpapi":                {"api", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/plant", "internal/token"},
 	"internal/metricstest":            {},
 	"internal/oidc":                   {"internal/token"},
@@ -45,7 +46,7 @@ var mayImport = map[string][]string{
 	"internal/store":                  {"internal/plant", "internal/token"},
 	"internal/store/open":             {"internal/store", "internal/store/postgres", "internal/store/sqlite"},
 	"internal/transfer":               {"api/client", "internal/plant", "internal/store", "internal/token"},
-	"internal/server":                 {"internal/httpapi", "internal/oidc", "internal/store/open", "internal/store/storemetrics", "internal/token"},
+	"internal/server":                 {"internal/httpapi", "internal/oidc", "internal/store", "internal/store/open", "internal/store/storemetrics", "internal/token"},
 	"internal/cli": {
 		"internal/docs", "internal/httpapi", "internal/oidc", "internal/server", "internal/store", "internal/store/open", "internal/store/sqlite",
 		"internal/token", "internal/transfer",

@@ -1,0 +1,213 @@
+// Package feed lets any number of clients wait for the changes of a store.
+//
+// One goroutine, the poller, reads the newest changes while at least one client
+// waits, and shares each page with all clients that have read everything before it.
+// A client that is further behind reads from the store itself, until it has caught
+// up.
+package feed
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
+)
+
+const (
+	// interval is how often the poller looks for commits of other programs. Commits
+	// of this one wake it at once.
+	interval = 100 * time.Millisecond
+
+	// gap is the minimum time between two reads of the poller. Under load the changes
+	// of this time share a page, which costs one read and one write to each client.
+	gap = 10 * time.Millisecond
+
+	// linger is how long the poller continues after the last client has stopped
+	// waiting. A client that writes a page to its connection does not wait.
+	linger = time.Second
+
+	// readTime limits a read of the poller.
+	readTime = 10 * time.Second
+
+	pageLimit = 1000 // changes that the poller reads at once
+
+	// The poller keeps pages with at most so many changes and bytes, for clients that
+	// are a little behind.
+	keptChanges = 10_000
+	keptBytes   = 16 << 20
+)
+
+// Feed shares the changes of a store among clients. Its methods may be called from
+// several goroutines at the same time.
+type Feed struct {
+	store   plant.Feed
+	added   store.Signal    // a page was added, or the poller has ended
+	ctx     context.Context // of the poller; ends with Stop
+	stop    context.CancelFunc
+	polling sync.WaitGroup
+
+	mu      sync.Mutex
+	waiting int       // clients
+	left    time.Time // when waiting became 0
+	running bool      // the poller
+	tip     plant.Position
+	pages   []*Page // the newest pages; each begins where the one before ends
+	changes int     // in pages
+	bytes   int     // of the plants in pages
+}
+
+// New returns a feed of the changes of a store.
+func New(changes plant.Feed) *Feed {
+	f := &Feed{store: changes}
+	f.ctx, f.stop = context.WithCancel(context.Background())
+	return f
+}
+
+// Stop ends every wait, and waits for the poller. It may be called more than once.
+func (f *Feed) Stop() {
+	f.mu.Lock()
+	f.stop() // no poller starts any more
+	f.mu.Unlock()
+	f.polling.Wait()
+}
+
+// Stopped returns a channel that is closed by Stop.
+func (f *Feed) Stopped() <-chan struct{} { return f.ctx.Done() }
+
+// Page is a page of the feed. Clients share pages and must not change them.
+type Page struct {
+	Changes []plant.Change
+	Next    plant.Position // after the last change
+
+	from    plant.Position // before the first change
+	bytes   int
+	once    sync.Once
+	encoded []byte
+}
+
+// Encoded returns the result of encode, which is called once for each page. All
+// calls must have the same function.
+func (p *Page) Encoded(encode func([]plant.Change) []byte) []byte {
+	p.once.Do(func() { p.encoded = encode(p.Changes) })
+	return p.encoded
+}
+
+// Next returns at most limit changes after a position; see [plant.Feed]. If there
+// are none, it waits until there is one, but at most for the given time or until
+// [Feed.Stop]. Then it returns a page without changes. The position of that page may
+// be newer than the given one.
+func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait time.Duration) (*Page, error) {
+	deadline := time.NewTimer(wait)
+	defer deadline.Stop()
+	for joined := false; ; {
+		added := f.added.Wait()
+		page, newest := f.recent(after, limit)
+		if page != nil {
+			return page, nil
+		}
+		if !newest || wait <= 0 {
+			changes, next, err := f.store.Changes(ctx, after, limit)
+			if err != nil {
+				return nil, err
+			}
+			if page = (&Page{Changes: changes, Next: next}); len(changes) > 0 || wait <= 0 {
+				return page, nil
+			}
+			after = &page.Next
+		}
+		if !joined {
+			f.join()
+			defer f.leave()
+			joined = true
+		}
+		f.startPoller(*after)
+		select {
+		case <-added:
+		case <-deadline.C:
+			return &Page{Next: *after}, nil
+		case <-f.Stopped():
+			return &Page{Next: *after}, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// recent returns the changes after a position from the pages of the poller, or
+// whether there are none because the position is that of the poller.
+//
+// A state in a page may be older than one that the client has: then it has read a
+// newer snapshot, and reads from the store again.
+func (f *Feed) recent(after *plant.Position, limit int) (page *Page, newest bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.running || after == nil || after.Walk != nil {
+		return nil, false
+	}
+	if compare(*after, f.tip) == 0 && after.Epoch == f.tip.Epoch && after.Seen <= f.tip.Seen {
+		return nil, true
+	}
+	// The first page that ends after the position.
+	i, _ := slices.BinarySearchFunc(f.pages, *after, func(p *Page, after plant.Position) int {
+		if compare(p.Next, after) <= 0 {
+			return -1
+		}
+		return 1
+	})
+	if i == len(f.pages) || compare(*after, f.pages[i].from) < 0 ||
+		after.Epoch != f.pages[i].Next.Epoch || after.Seen > f.pages[i].Next.Seen {
+		return nil, false
+	}
+	return f.pages[i].after(*after, limit), false
+}
+
+// after returns the changes of the page after a position.
+func (p *Page) after(after plant.Position, limit int) *Page {
+	changes := p.Changes
+	for len(changes) > 0 && compare(changes[0].Position, after) <= 0 {
+		changes = changes[1:]
+	}
+	if len(changes) == len(p.Changes) && len(changes) <= limit {
+		return p
+	}
+	changes = changes[:min(limit, len(changes))]
+	return &Page{Changes: changes, Next: changes[len(changes)-1].Position}
+}
+
+// compare compares positions that are not of a walk.
+func compare(p, q plant.Position) int {
+	if p.At != q.At {
+		return cmp.Compare(p.At, q.At)
+	}
+	return cmp.Compare(p.Index, q.Index)
+}
+
+// join counts a client that waits.
+func (f *Feed) join() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.waiting++
+}
+
+// startPoller starts the poller if it does not run, unless Stop was called. It begins
+// after a position that has no changes yet.
+func (f *Feed) startPoller(after plant.Position) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.running && f.ctx.Err() == nil {
+		f.running, f.tip = true, after
+		f.polling.Go(f.poll)
+	}
+}
+
+func (f *Feed) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.waiting--; f.waiting == 0 {
+		f.left = time.Now()
+	}
+}

@@ -1,0 +1,330 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/sqlite"
+)
+
+// longEnough is how long a test waits for something that takes less time.
+const longEnough = 30 * time.Second
+
+func openStore(t *testing.T, path string) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func newFeed(t *testing.T, changes plant.Feed) *Feed {
+	f := New(changes)
+	t.Cleanup(f.Stop)
+	return f
+}
+
+func create(t *testing.T, s plant.Store, ids ...int64) {
+	t.Helper()
+	for _, id := range ids {
+		if err := s.Create(t.Context(), plant.Plant{ID: id, Name: "n"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func ids(p *Page) (ids []int64) {
+	for _, c := range p.Changes {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+func wantNext(t *testing.T, f *Feed, after *plant.Position, wait time.Duration, want ...int64) *Page {
+	t.Helper()
+	page, err := f.Next(t.Context(), after, 10, wait)
+	if err != nil || !slices.Equal(ids(page), want) {
+		t.Fatalf("Next = %v, %v, want %v", page, err, want)
+	}
+	return page
+}
+
+// goNext calls Next in a goroutine, and returns once it waits.
+func goNext(t *testing.T, f *Feed, ctx context.Context, after *plant.Position) <-chan result {
+	t.Helper()
+	f.mu.Lock()
+	before := f.waiting
+	f.mu.Unlock()
+	got := make(chan result, 1)
+	go func() {
+		page, err := f.Next(ctx, after, 10, longEnough)
+		got <- result{page, err}
+	}()
+	until(t, "Next waits", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.waiting > before
+	})
+	return got
+}
+
+type result struct {
+	page *Page
+	err  error
+}
+
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(longEnough); !holds(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("timeout after %v waiting until %s", longEnough, what)
+		}
+	}
+}
+
+func receive(t *testing.T, what string, c <-chan result) result {
+	t.Helper()
+	select {
+	case r := <-c:
+		return r
+	case <-time.After(longEnough / 2): // Next itself waits longer
+		t.Fatalf("timeout after %v waiting until %s", longEnough/2, what)
+		panic("unreachable")
+	}
+}
+
+// Next does not wait if there are changes, and not without a wait.
+func TestNextAtOnce(t *testing.T) {
+	s := openStore(t, sqlite.Memory)
+	f := newFeed(t, s)
+	empty := wantNext(t, f, nil, 0)
+	create(t, s, 1, 2)
+	wantNext(t, f, nil, longEnough, 1, 2)
+	page := wantNext(t, f, &empty.Next, longEnough, 1, 2)
+	wantNext(t, f, &page.Next, 0)
+	wantNext(t, f, &page.Next, time.Millisecond)
+}
+
+// A wait ends with a change, also of another program, with the end of its time, with
+// Stop, and if the client is gone.
+func TestNextWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s, other := openStore(t, path), openStore(t, path)
+	f := newFeed(t, s)
+	after := wantNext(t, f, nil, 0).Next
+	for id, writer := range map[int64]plant.Store{1: s, 2: other} {
+		got := goNext(t, f, t.Context(), &after)
+		create(t, writer, id)
+		r := receive(t, "a wait ends with a change", got)
+		if r.err != nil || !slices.Equal(ids(r.page), []int64{id}) {
+			t.Fatalf("Next = %v, %v, want %d", r.page, r.err, id)
+		}
+		after = r.page.Next
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	got := goNext(t, f, ctx, &after)
+	cancel()
+	if r := receive(t, "a wait ends if the client is gone", got); !errors.Is(r.err, context.Canceled) {
+		t.Errorf("Next = %v, %v, want %v", r.page, r.err, context.Canceled)
+	}
+	got = goNext(t, f, t.Context(), &after)
+	f.Stop()
+	if r := receive(t, "a wait ends with Stop", got); r.err != nil || len(r.page.Changes) > 0 || r.page.Next != after {
+		t.Errorf("Next = %+v, %v, want no changes and the position %+v", r.page, r.err, after)
+	}
+	create(t, s, 3)
+	wantNext(t, f, &after, longEnough, 3) // what there is
+}
+
+// faulty is a feed that fails if err is set, and counts its calls.
+type faulty struct {
+	plant.Store
+	err   atomic.Pointer[error]
+	calls atomic.Int64
+}
+
+func (f *faulty) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {
+	f.calls.Add(1)
+	if err := f.err.Load(); err != nil {
+		return nil, plant.Position{}, *err
+	}
+	return f.Store.Changes(ctx, after, limit)
+}
+
+// A client that waits is told that its position is not valid any more. It is not
+// told of other errors of the poller, which tries again.
+func TestErrorsWhileWaiting(t *testing.T) {
+	s := &faulty{Store: openStore(t, sqlite.Memory)}
+	f := newFeed(t, s)
+	after := wantNext(t, f, nil, 0).Next
+	got := goNext(t, f, t.Context(), &after)
+	s.err.Store(&plant.ErrUnavailable)
+	failed := s.calls.Load() + 3
+	until(t, "the poller has failed and tried again", func() bool { return s.calls.Load() > failed })
+	s.err.Store(nil)
+	create(t, s, 1)
+	r := receive(t, "a wait survives a failure of the store", got)
+	if r.err != nil || !slices.Equal(ids(r.page), []int64{1}) {
+		t.Fatalf("Next = %v, %v, want 1", r.page, r.err)
+	}
+	for _, err := range []error{plant.ErrPosition, plant.NoChangesError{Reason: "it was removed"}} {
+		got = goNext(t, f, t.Context(), &r.page.Next)
+		s.err.Store(&err)
+		if r := receive(t, "a wait ends with "+err.Error(), got); !errors.Is(r.err, err) {
+			t.Errorf("Next = %v, %v, want %v", r.page, r.err, err)
+		}
+		s.err.Store(nil)
+	}
+}
+
+// The poller ends some time after the last client, and starts again.
+func TestPollerEnds(t *testing.T) {
+	s := openStore(t, sqlite.Memory)
+	f := newFeed(t, s)
+	after := wantNext(t, f, nil, 0).Next
+	for id := range int64(2) {
+		got := goNext(t, f, t.Context(), &after)
+		create(t, s, id)
+		after = receive(t, "a wait ends with a change", got).page.Next
+		until(t, "the poller ends", func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return !f.running && f.pages == nil && f.bytes == 0 && f.changes == 0
+		})
+	}
+}
+
+// Clients that wait share the reads of the poller, and each page is encoded once.
+func TestClientsSharePages(t *testing.T) {
+	s := &faulty{Store: openStore(t, sqlite.Memory)}
+	f := newFeed(t, s)
+	after := wantNext(t, f, nil, 0).Next
+	const clients, creates = 100, 30
+	var encoded, pages atomic.Int64
+	var waiting sync.WaitGroup
+	for range clients {
+		waiting.Go(func() {
+			for after, n := after, 0; n < creates; {
+				page, err := f.Next(t.Context(), &after, 1000, longEnough)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				page.Encoded(func(c []plant.Change) []byte { encoded.Add(1); return []byte(fmt.Sprint(len(c))) })
+				pages.Add(1)
+				n += len(page.Changes)
+				after = page.Next
+			}
+		})
+	}
+	until(t, "all clients wait", func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.waiting == clients
+	})
+	before := s.calls.Load()
+	for id := range int64(creates) {
+		create(t, s, id)
+		time.Sleep(time.Millisecond)
+	}
+	waiting.Wait()
+	if n := s.calls.Load() - before; n > pages.Load()/2 {
+		t.Errorf("%d clients got %d pages with %d reads of the store: they share none", clients, pages.Load(), n)
+	}
+	if encoded.Load() > creates {
+		t.Errorf("%d creates were encoded %d times", creates, encoded.Load())
+	}
+}
+
+// Clients with any limit, fast and slow, end up with equal copies. No state is older
+// than one that the client got before.
+func TestCopiesAreEqual(t *testing.T) {
+	s := openStore(t, sqlite.Memory)
+	f := newFeed(t, s)
+	done := make(chan struct{})
+	var writers, clients sync.WaitGroup
+	end := time.Now().Add(500 * time.Millisecond)
+	for range 4 {
+		writers.Go(func() {
+			for time.Now().Before(end) {
+				_, _, err := s.Put(t.Context(), plant.Plant{ID: rand.Int64N(50), Name: fmt.Sprint(rand.Int())}, plant.Precondition{})
+				if err != nil {
+					t.Error(err)
+				}
+				time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
+			}
+		})
+	}
+	copies := make([]map[int64]plant.Plant, 16)
+	for i := range copies {
+		copies[i] = map[int64]plant.Plant{}
+		limit := []int{1, 7, 100, 1000}[i%4]
+		clients.Go(func() {
+			var after *plant.Position
+			for {
+				last := false
+				select {
+				case <-done:
+					last = true
+				default:
+				}
+				wait := longEnough
+				if last {
+					wait = 0
+				}
+				page, err := f.Next(t.Context(), after, limit, wait)
+				if err != nil || len(page.Changes) > limit {
+					t.Errorf("Next = %d changes, %v, want at most %d", len(page.Changes), err, limit)
+					return
+				}
+				for _, c := range page.Changes {
+					if before, found := copies[i][c.ID]; found && c.Plant.UpdatedAt.Before(before.UpdatedAt) {
+						t.Errorf("a client with the limit %d got plant %d as of %v after that of %v", limit, c.ID, c.Plant.UpdatedAt, before.UpdatedAt)
+						return
+					}
+					copies[i][c.ID] = *c.Plant
+				}
+				if last && len(page.Changes) == 0 {
+					return
+				}
+				after = &page.Next
+				if i >= 8 {
+					time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(done)
+	create(t, s, 1000) // ends the waits
+	clients.Wait()
+	plants, _, err := s.List(t.Context(), plant.Page{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, copied := range copies {
+		if len(copied) != len(plants) {
+			t.Errorf("client %d has %d plants, want %d", i, len(copied), len(plants))
+		}
+		for _, p := range plants {
+			if copied[p.ID].ETag != p.ETag {
+				t.Errorf("client %d has another version of plant %d", i, p.ID)
+			}
+		}
+	}
+}

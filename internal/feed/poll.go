@@ -1,0 +1,105 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+// poll reads the newest changes until no client waits.
+func (f *Feed) poll() {
+	defer f.end()
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		began := time.Now()
+		changed := f.store.Changed()
+		more, err := f.readPage()
+		if f.done(err) {
+			return
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-changed:
+			pause(f.ctx, gap-time.Since(began))
+		case <-tick.C:
+		case <-f.ctx.Done():
+		}
+	}
+}
+
+// readPage adds a page of the changes after the tip, and reports whether there may
+// be more.
+func (f *Feed) readPage() (more bool, err error) {
+	ctx, cancel := context.WithTimeout(f.ctx, readTime)
+	defer cancel()
+	tip := f.tip // only the poller changes it
+	changes, next, err := f.store.Changes(ctx, &tip, pageLimit)
+	if err != nil {
+		return false, err
+	}
+	f.mu.Lock()
+	f.tip = next
+	if len(changes) > 0 {
+		f.add(&Page{Changes: changes, Next: next, from: tip})
+	}
+	f.mu.Unlock()
+	if len(changes) > 0 {
+		f.added.Send()
+	}
+	return next.At < next.Seen, nil
+}
+
+// add adds a page, and drops the oldest pages if there are too many changes.
+func (f *Feed) add(p *Page) {
+	for _, c := range p.Changes {
+		if c.Plant != nil {
+			p.bytes += c.Plant.Size()
+		}
+	}
+	f.pages = append(f.pages, p)
+	f.changes, f.bytes = f.changes+len(p.Changes), f.bytes+p.bytes
+	for len(f.pages) > 1 && (f.changes > keptChanges || f.bytes > keptBytes) {
+		oldest := f.pages[0]
+		f.changes, f.bytes = f.changes-len(oldest.Changes), f.bytes-oldest.bytes
+		f.pages = slices.Delete(f.pages, 0, 1)
+	}
+}
+
+// done reports whether the poller ends: no client has waited for a while, or the
+// position is not valid any more. Then each client reads from the store, which tells
+// it so. After any other error the poller tries again.
+func (f *Feed) done(err error) bool {
+	if _, ok := errors.AsType[plant.NoChangesError](err); ok || errors.Is(err, plant.ErrPosition) || f.ctx.Err() != nil {
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.waiting == 0 && time.Since(f.left) > linger
+}
+
+// end drops the pages of the poller, and lets the clients read from the store.
+func (f *Feed) end() {
+	f.mu.Lock()
+	f.running, f.pages, f.changes, f.bytes = false, nil, 0, 0
+	f.mu.Unlock()
+	f.added.Send()
+}
+
+// pause waits for a time, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
