@@ -7,6 +7,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,7 @@ type Config struct {
 	ReadOnly        bool          // refuse writes, and do not store when tokens were last used
 	MaxBody         int64         // bytes of a request body
 	MaxInFlight     int           // requests that are handled at the same time
+	KeepChanges     time.Duration // how long changes are kept for clients that follow; 0: a week
 	RateLimit       httpapi.Rate  // of each token; zero: none
 	FailedAuthLimit httpapi.Rate  // of each client address; zero: none
 	CORSOrigins     []string      // whose web pages may read responses; empty: none
@@ -100,6 +102,10 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	store.Watch(log)
+	if err := store.BeginEpoch(ctx); err != nil { // before the first write
+		return err
+	}
+	defer keepChanges(ctx, log, store, cmp.Or(config.KeepChanges, defaultKeepChanges))()
 
 	measured := storemetrics.New(store)
 	tokens, err := token.NewVerifier(measured, config.Token)

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/store"
+)
+
+// forgetInterval is how often old changes are forgotten. It is short, so that only a
+// few rows are deleted each time.
+const forgetInterval = time.Minute
+
+// defaultKeepChanges is how long changes are kept by default: long enough for a client
+// that was stopped over a weekend.
+const defaultKeepChanges = 7 * 24 * time.Hour
+
+// keepChanges forgets the changes that are older than age, until the returned
+// function is called.
+func keepChanges(ctx context.Context, log *slog.Logger, s store.Store, age time.Duration) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		tick := time.NewTicker(min(forgetInterval, age))
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			if err := s.ForgetChanges(ctx, time.Now().Add(-age)); err != nil && ctx.Err() == nil {
+				log.Warn("cannot forget old changes", "err", err)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
