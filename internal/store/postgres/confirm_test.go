@@ -1,0 +1,67 @@
+//go:build unix
+
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/store/storetest"
+)
+
+// The feed does not return a transaction that no synchronous standby has: a failover
+// would take it back. The primary shows it if its wait for the standby was cancelled.
+func TestDrillUnconfirmedChange(t *testing.T) {
+	server := pgtest.NewServer(t)
+	store := open(t, pgtest.URL(server))
+	if err := store.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}); err != nil {
+		t.Fatal(err)
+	}
+	f := &storetest.Follower{Store: store, Limit: 10}
+	f.Drain(t)
+
+	query(t, server, `ALTER SYSTEM SET synchronous_standby_names = 'absent'`)
+	query(t, server, `SELECT pg_reload_conf()::TEXT`, new(string))
+	pgtest.WaitUntil(t, "the server waits for a standby", func() bool {
+		var names string
+		query(t, server, `SHOW synchronous_standby_names`, &names)
+		return names == "absent"
+	})
+	conn := pgtest.Connect(t, pgtest.URL(server))
+	committed := make(chan error, 1)
+	go func() {
+		_, err := conn.Exec(t.Context(), `UPDATE plants SET name = 'unconfirmed'`)
+		if err == nil {
+			_, err = conn.Exec(t.Context(), storeChanges, []int64{1}, time.Now().UnixMicro())
+		}
+		committed <- err
+	}()
+	pgtest.WaitUntil(t, "both commits have waited for the standby and were cancelled", func() bool {
+		query(t, server, `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`, new(int))
+		select {
+		case err := <-committed:
+			if err != nil {
+				t.Fatal(err)
+			}
+			return true
+		default:
+			return false
+		}
+	})
+	if p, err := store.Get(t.Context(), 1); err != nil || p.Name != "unconfirmed" {
+		t.Fatalf("Get = %+v, %v: the primary does not show the transaction", p, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if changes, _, err := store.Changes(ctx, f.Position, 10); err == nil {
+		t.Errorf("Changes = %+v, want an error while no standby has the change", changes)
+	}
+	stopWaitingForStandby(t, server)
+	if all := f.Drain(t); len(all) != 1 {
+		t.Errorf("the feed has %d changes, want 1", len(all))
+	}
+	f.WantCopy(t)
+}
