@@ -36,6 +36,9 @@ test-failover: ## test twenty crashes and a failover of PostgreSQL; prints the t
 test-oidc: internal/tools/node_modules ## test tokens of a real identity provider: late start, key rotation, a flood, a stop
 	@PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH" PLANTSTORE_TEST_OIDC=1 go test -count=1 -run '^TestIdentityProvider$$' -v ./internal/cli
 
+test-ha: ## break PostgreSQL under Patroni in seven ways while two servers run (5 minutes); FAULT=frozen for one fault; prints a table
+	@PLANTSTORE_TEST_HA='$(or $(FAULT),.)' go test -count=1 -timeout 20m -v -run '^TestHA$$' ./internal/cli | grep --line-buffered -a -v '^=== '
+
 contract-report: ## write contract-report.txt, .html and .xml (JUnit): each promise of the document and its test
 	@CONTRACT_REPORT=$$PWD/contract-report go test -count 1 -v ./internal/httpapi | grep -a -E '^[a-zA-Z ]+ +[0-9]+ of +[0-9]+|^contract:|^see |FAIL'
 
@@ -193,15 +196,15 @@ memory: ## send 128 bodies of 1 MiB at once, on both stores, and check the memor
 	PLANTSTORE_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run '^TestMemory$$' -v ./internal/cli
 
 # Runs go test and fails if a test is skipped, except tests that name make
-# test-postgres, make test-failover or make test-oidc. -vet=off: make vet does it, and go test
+# test-postgres, test-failover, test-ha or test-oidc. -vet=off: make vet does it, and go test
 # would vet all packages again for -race.
 unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	go test -v -vet=off $(1) >"$$log" 2>&1 || { grep -a -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
 	grep -a -E '^(ok|\?) ' "$$log"; grep -a -hoE 'figures: .*' "$$log" || true; \
 	skipped=$$(grep -a -cE '^ *--- SKIP' "$$log" || true); \
-	elsewhere='needs (PostgreSQL.*|an identity provider): make test-(failover|oidc'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
+	elsewhere='needs (PostgreSQL.*|an identity provider): make test-(failover|ha|oidc'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
-.PHONY: help run test contract-report contract bench bench-store bench-postgres bench-hostile bench-start build \
+.PHONY: help run test test-ha contract-report contract bench bench-store bench-postgres bench-hostile bench-start build \
 	swagger-ui bench-http generate check $(checks) test-given
 .DEFAULT_GOAL := help
