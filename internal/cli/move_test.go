@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -29,15 +28,7 @@ import (
 // movePlants is how many plants the tests move.
 func movePlants(t *testing.T) int64 {
 	t.Helper()
-	text := os.Getenv("PLANTSTORE_MOVE_PLANTS")
-	if text == "" {
-		return 3000
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return int64(numberFrom(t, "PLANTSTORE_MOVE_PLANTS", 3000))
 }
 
 // moveTokens are the tokens of a store that is moved.

@@ -27,15 +27,22 @@ import (
 // PLANTSTORE_STOP_ROUNDS sets it.
 func stopRounds(t *testing.T) int {
 	t.Helper()
-	text := os.Getenv("PLANTSTORE_STOP_ROUNDS")
+	return numberFrom(t, "PLANTSTORE_STOP_ROUNDS", 2)
+}
+
+// numberFrom returns the number in an environment variable, or another one if it is
+// not set.
+func numberFrom(t *testing.T, variable string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(variable)
 	if text == "" {
-		return 2
+		return otherwise
 	}
-	rounds, err := strconv.Atoi(text)
+	n, err := strconv.Atoi(text)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", variable, err)
 	}
-	return rounds
+	return n
 }
 
 // A program that is told to stop under full load sends a complete response to
