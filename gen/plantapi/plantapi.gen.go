@@ -25,6 +25,7 @@ const (
 	CodeNoCredentials        ErrorCode = 40100
 	CodeNoSuchPath           ErrorCode = 40400
 	CodeNoSuchPlant          ErrorCode = 40401
+	CodePositionGone         ErrorCode = 41000
 	CodePreconditionFailed   ErrorCode = 41200
 	CodeTooManyRequests      ErrorCode = 42900
 	CodeUnavailable          ErrorCode = 50300
@@ -61,6 +62,8 @@ func (e ErrorCode) Valid() bool {
 	case CodeNoSuchPath:
 		return true
 	case CodeNoSuchPlant:
+		return true
+	case CodePositionGone:
 		return true
 	case CodePreconditionFailed:
 		return true
@@ -117,6 +120,39 @@ func (e Scope) Valid() bool {
 	}
 }
 
+// Change A plant that has changed, with its present state.
+//
+// Example: {"id":3,"plant":{"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"},"position":"azNtOXEyLjQxLjEuMA"}
+type Change struct {
+	// ID Identification number of the plant
+	//
+	// Example: 3
+	ID int64 `json:"id"`
+
+	// Plant A plant with its id, version and times.
+	//
+	// Example: {"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}
+	Plant *StoredPlant `json:"plant,omitempty"`
+
+	// Position The position after this change. It is an opaque string.
+	//
+	// Example: azNtOXEyLjQxLjEuMA
+	Position string `json:"position"`
+}
+
+// Changes A page of changes.
+//
+// Example: {"changes":[{"id":6,"position":"azNtOXEyLjQyLjEuMA"}],"position":"azNtOXEyLjQyLjEuMA"}
+type Changes struct {
+	// Changes The changes, in their order. One without `plant` says that the plant does not exist (any more).
+	Changes []Change `json:"changes"`
+
+	// Position The position after the page, for the next request. It is an opaque string.
+	//
+	// Example: azNtOXEyLjQyLjEuMA
+	Position string `json:"position"`
+}
+
 // Error The reason why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
@@ -158,6 +194,7 @@ type Error struct {
 // | 40400 | the path is unknown |
 // | 40401 | no plant has this id |
 // | 40500 | the path does not offer the method; `Allow` lists the methods that it offers |
+// | 41000 | the position is not valid any more; begin again without a position |
 // | 41200 | the condition in `If-Match` or `If-None-Match` is not met |
 // | 42900 | too many requests; `Retry-After` gives the seconds to wait |
 // | 50000 | internal error |
@@ -315,6 +352,9 @@ type StoredPlant struct {
 // Example: [{"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}]
 type StoredPlants = []StoredPlant
 
+// AfterPosition Example: azNtOXEyLjQwLjEuMA
+type AfterPosition = string
+
 // IfMatch defines model for IfMatch.
 type IfMatch = string
 
@@ -341,6 +381,11 @@ type InternalError = Error
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type NoSuchPlant = Error
 
+// PositionGone The reason why a request failed.
+//
+// Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
+type PositionGone = Error
+
 // PreconditionFailed The reason why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
@@ -360,6 +405,31 @@ type Unauthorized = Error
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type Unavailable = Error
+
+// ListChangesParams defines parameters for ListChanges.
+type ListChangesParams struct {
+	// Limit The maximum number of changes in a page. A value over 1000 is treated as 1000.
+	Limit *int32 `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After The position after which the changes begin, from an earlier response. Without it, the changes begin with all
+	// plants.
+	After *AfterPosition `form:"after,omitempty" json:"after,omitempty"`
+
+	// Wait The number of seconds to wait for a change if there is none yet. The connection stays busy for this time, so
+	// the client must have a longer timeout.
+	Wait *int32 `form:"wait,omitempty" json:"wait,omitempty"`
+}
+
+// StreamChangesParams defines parameters for StreamChanges.
+type StreamChangesParams struct {
+	// After The position after which the changes begin, from an earlier response. Without it, the changes begin with all
+	// plants.
+	After *AfterPosition `form:"after,omitempty" json:"after,omitempty"`
+
+	// LastEventID The last `id` that the client received. It has precedence over `after`, because a client that connects again
+	// sends the same query.
+	LastEventID *string `json:"Last-Event-ID,omitempty"`
+}
 
 // ListPlantsParams defines parameters for ListPlants.
 type ListPlantsParams struct {

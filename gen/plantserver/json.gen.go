@@ -18,6 +18,10 @@ import (
 // appendJSON appends what v points at as JSON.
 func appendJSON(b []byte, v any) []byte {
 	switch v := v.(type) {
+	case *Change:
+		return appendChange(b, v)
+	case *Changes:
+		return appendChanges(b, v)
 	case *Error:
 		return appendError(b, v)
 	case *ErrorDetail:
@@ -47,6 +51,10 @@ func appendJSON(b []byte, v any) []byte {
 // not have are ignored.
 func BindJSON(value, into any) error {
 	switch into := into.(type) {
+	case *Change:
+		return bindChange(value, into)
+	case *Changes:
+		return bindChanges(value, into)
 	case *Error:
 		return bindError(value, into)
 	case *ErrorDetail:
@@ -188,6 +196,79 @@ func bindNullable[T any](value any, into *nullable.Nullable[T], bind func(any, *
 	err := bind(value, &v)
 	into.Set(v)
 	return err
+}
+
+func appendChange(b []byte, v *Change) []byte {
+	start := len(b)
+	b = append(b, `,"position":`...)
+	b = appendString(b, string(v.Position))
+	b = append(b, `,"id":`...)
+	b = strconv.AppendInt(b, int64(v.ID), 10)
+	if v.Plant != nil {
+		b = append(b, `,"plant":`...)
+		b = appendStoredPlant(b, v.Plant)
+	}
+	b = enclosed(b, start, '{', '}')
+	return b
+}
+
+func bindChange(value any, into *Change) error {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return mismatch(value, into)
+	}
+	if value, ok := object["position"]; ok {
+		if err := bindString(value, &into.Position); err != nil {
+			return fmt.Errorf("position: %w", err)
+		}
+	}
+	if value, ok := object["id"]; ok {
+		if err := bindInt(value, &into.ID); err != nil {
+			return fmt.Errorf("id: %w", err)
+		}
+	}
+	if value, ok := object["plant"]; ok {
+		if err := bindPointer(value, &into.Plant, func(value any, into *StoredPlant) error { return bindStoredPlant(value, into) }); err != nil {
+			return fmt.Errorf("plant: %w", err)
+		}
+	}
+	return nil
+}
+
+func appendChanges(b []byte, v *Changes) []byte {
+	start := len(b)
+	b = append(b, `,"changes":`...)
+	{
+		start := len(b)
+		for i := range v.Changes {
+			item := &(v.Changes)[i]
+			b = append(b, ',')
+			b = appendChange(b, item)
+		}
+		b = enclosed(b, start, '[', ']')
+	}
+	b = append(b, `,"position":`...)
+	b = appendString(b, string(v.Position))
+	b = enclosed(b, start, '{', '}')
+	return b
+}
+
+func bindChanges(value any, into *Changes) error {
+	object, ok := value.(map[string]any)
+	if !ok {
+		return mismatch(value, into)
+	}
+	if value, ok := object["changes"]; ok {
+		if err := bindArray(value, &into.Changes, func(value any, into *Change) error { return bindChange(value, into) }); err != nil {
+			return fmt.Errorf("changes: %w", err)
+		}
+	}
+	if value, ok := object["position"]; ok {
+		if err := bindString(value, &into.Position); err != nil {
+			return fmt.Errorf("position: %w", err)
+		}
+	}
+	return nil
 }
 
 func appendError(b []byte, v *Error) []byte {

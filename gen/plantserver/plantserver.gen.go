@@ -16,6 +16,12 @@ import (
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
+	// ListChanges List changes
+	// (GET /changes)
+	ListChanges(w http.ResponseWriter, r *http.Request, params ListChangesParams)
+	// StreamChanges Stream changes
+	// (GET /changes:stream)
+	StreamChanges(w http.ResponseWriter, r *http.Request, params StreamChangesParams)
 	// ListPlants List plants
 	// (GET /plants)
 	ListPlants(w http.ResponseWriter, r *http.Request, params ListPlantsParams)
@@ -42,6 +48,18 @@ type ServerInterface interface {
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
 
 type Unimplemented struct{}
+
+// ListChanges List changes
+// (GET /changes)
+func (_ Unimplemented) ListChanges(w http.ResponseWriter, r *http.Request, params ListChangesParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// StreamChanges Stream changes
+// (GET /changes:stream)
+func (_ Unimplemented) StreamChanges(w http.ResponseWriter, r *http.Request, params StreamChangesParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
 
 // ListPlants List plants
 // (GET /plants)
@@ -93,6 +111,119 @@ type ServerInterfaceWrapper struct {
 }
 
 type MiddlewareFunc func(http.Handler) http.Handler
+
+// ListChanges operation middleware
+func (siw *ServerInterfaceWrapper) ListChanges(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListChangesParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "wait" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "wait", r.URL.Query(), &params.Wait, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "wait"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "wait", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListChanges(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// StreamChanges operation middleware
+func (siw *ServerInterfaceWrapper) StreamChanges(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params StreamChangesParams
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+		}
+		return
+	}
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID string
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Last-Event-ID", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Last-Event-ID", Err: err})
+			return
+		}
+
+		params.LastEventID = &LastEventID
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StreamChanges(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
 
 // ListPlants operation middleware
 func (siw *ServerInterfaceWrapper) ListPlants(w http.ResponseWriter, r *http.Request) {
@@ -514,6 +645,12 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	}
 
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/changes", wrapper.ListChanges)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/changes:stream", wrapper.StreamChanges)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/plants", wrapper.ListPlants)
 	})
 	r.Group(func(r chi.Router) {
@@ -553,6 +690,8 @@ type InternalErrorJSONResponse Error
 
 type NoSuchPlantJSONResponse Error
 
+type PositionGoneJSONResponse Error
+
 type PreconditionFailedJSONResponse Error
 
 type TooManyRequestsResponseHeaders struct {
@@ -583,6 +722,139 @@ type UnavailableJSONResponse struct {
 	Body Error
 
 	Headers UnavailableResponseHeaders
+}
+
+type ListChangesRequestObject struct {
+	Params ListChangesParams
+}
+
+type ListChangesResponseObject interface {
+	VisitListChangesResponse(w http.ResponseWriter) error
+}
+
+type ListChanges200ResponseHeaders struct {
+	CacheControl string
+}
+
+type ListChanges200JSONResponse struct {
+	Body    Changes
+	Headers ListChanges200ResponseHeaders
+}
+
+func (response ListChanges200JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+	w.Header().Set("Cache-Control", response.Headers.CacheControl)
+	return WriteJSON(w, 200, &response.Body)
+}
+
+type ListChanges400JSONResponse struct{ BadParameterJSONResponse }
+
+func (response ListChanges400JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+	return WriteJSON(w, 400, (*Error)(&response.BadParameterJSONResponse))
+}
+
+type ListChanges401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response ListChanges401JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 401, &response.Body)
+}
+
+type ListChanges403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response ListChanges403JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 403, &response.Body)
+}
+
+type ListChanges410JSONResponse struct{ PositionGoneJSONResponse }
+
+func (response ListChanges410JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+	return WriteJSON(w, 410, (*Error)(&response.PositionGoneJSONResponse))
+}
+
+type ListChanges429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response ListChanges429JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
+	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
+	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	return WriteJSON(w, 429, &response.Body)
+}
+
+type ListChanges500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response ListChanges500JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+}
+
+type ListChanges503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListChanges503JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	return WriteJSON(w, 503, &response.Body)
+}
+
+type StreamChangesRequestObject struct {
+	Params StreamChangesParams
+}
+
+type StreamChangesResponseObject interface {
+	VisitStreamChangesResponse(w http.ResponseWriter) error
+}
+
+type StreamChanges200ResponseHeaders struct {
+	CacheControl    string
+	XAccelBuffering string
+}
+
+type StreamChanges400JSONResponse struct{ BadParameterJSONResponse }
+
+func (response StreamChanges400JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
+	return WriteJSON(w, 400, (*Error)(&response.BadParameterJSONResponse))
+}
+
+type StreamChanges401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response StreamChanges401JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 401, &response.Body)
+}
+
+type StreamChanges403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response StreamChanges403JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 403, &response.Body)
+}
+
+type StreamChanges410JSONResponse struct{ PositionGoneJSONResponse }
+
+func (response StreamChanges410JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
+	return WriteJSON(w, 410, (*Error)(&response.PositionGoneJSONResponse))
+}
+
+type StreamChanges429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response StreamChanges429JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
+	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
+	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
+	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	return WriteJSON(w, 429, &response.Body)
+}
+
+type StreamChanges500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response StreamChanges500JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
+	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+}
+
+type StreamChanges503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response StreamChanges503JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	return WriteJSON(w, 503, &response.Body)
 }
 
 type ListPlantsRequestObject struct {
@@ -1099,6 +1371,14 @@ func (response CreatePlants503JSONResponse) VisitCreatePlantsResponse(w http.Res
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 
+	// ListChanges List changes
+	// (GET /changes)
+	ListChanges(ctx context.Context, request ListChangesRequestObject) (ListChangesResponseObject, error)
+
+	// StreamChanges Stream changes
+	// (GET /changes:stream)
+	StreamChanges(ctx context.Context, request StreamChangesRequestObject) (StreamChangesResponseObject, error)
+
 	// ListPlants List plants
 	// (GET /plants)
 	ListPlants(ctx context.Context, request ListPlantsRequestObject) (ListPlantsResponseObject, error)
@@ -1172,6 +1452,38 @@ func NewStrictHandlerWithOptions(ssi StrictServerInterface, options StrictHTTPSe
 type strictHandler struct {
 	ssi     StrictServerInterface
 	options StrictHTTPServerOptions
+}
+
+// ListChanges calls the method of the strict interface and writes its response.
+func (sh *strictHandler) ListChanges(w http.ResponseWriter, r *http.Request, params ListChangesParams) {
+	var request ListChangesRequestObject
+	request.Params = params
+	response, err := sh.ssi.ListChanges(sh.options.Context(r), request)
+	if err == nil && response == nil {
+		err = errors.New("ListChanges returned no response")
+	}
+	if err == nil {
+		err = response.VisitListChangesResponse(w)
+	}
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	}
+}
+
+// StreamChanges calls the method of the strict interface and writes its response.
+func (sh *strictHandler) StreamChanges(w http.ResponseWriter, r *http.Request, params StreamChangesParams) {
+	var request StreamChangesRequestObject
+	request.Params = params
+	response, err := sh.ssi.StreamChanges(sh.options.Context(r), request)
+	if err == nil && response == nil {
+		err = errors.New("StreamChanges returned no response")
+	}
+	if err == nil {
+		err = response.VisitStreamChangesResponse(w)
+	}
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	}
 }
 
 // ListPlants calls the method of the strict interface and writes its response.
