@@ -50,7 +50,7 @@ func GeneratedClient(connect func(Doer) any) func(operationID string, x Interact
 		if err, _ := results[1].Interface().(error); err != nil {
 			return fault("cannot read the response: %v", err)
 		}
-		if len(x.Body) == 0 {
+		if len(x.Body) == 0 || !isJSON(x.Header.Get("Content-Type")) {
 			return nil
 		}
 		field := results[0].Elem().FieldByName(fmt.Sprintf("JSON%d", x.Status))

@@ -50,6 +50,9 @@ func (s *suite) effects() (all []Test) {
 			all = append(all, s.listEffects(lister{list, r, s.resources[i]})...)
 		}
 	}
+	for _, f := range s.feeds {
+		all = append(all, f.effects()...)
+	}
 	return all
 }
 

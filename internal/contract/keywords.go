@@ -104,7 +104,7 @@ func (g *generator) parameterKeywords(p *openapi3.Parameter) (all []string) {
 	schema, _ := parameterSchema(p)
 	for _, keyword := range g.keywords(schema, at) {
 		// Text is never null, and any text is a string.
-		textOnly := keyword == at+" type, broken" && !breaksType(schema) && (p.In != "query" || !schema.Type.Is("string") || !g.rules.StrictParameters)
+		textOnly := keyword == at+" type, broken" && !breaksType(schema) && (p.In != "query" || !schema.Type.Is("string") || schema.Pattern != "" || !g.rules.StrictParameters)
 		nullable := len(keyword) > len(at) && (keyword == at+" nullable, broken" || keyword == at+"/* nullable, broken" || keyword == at+"/* type, broken" && !breaksType(schemaOf(schema.Items)))
 		if !textOnly && !nullable {
 			all = append(all, keyword)

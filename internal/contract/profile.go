@@ -43,6 +43,7 @@ type Profile struct {
 
 	Resources []Resource
 	Lists     []List
+	Feeds     []Feed
 	Sequences []Sequence
 
 	// Observed returns further promises that an interaction shows; Promises lists
@@ -88,6 +89,7 @@ const (
 	WrongMediaType     Kind = "wrong media type"
 	MalformedBody      Kind = "malformed body"
 	InvalidBody        Kind = "invalid body"
+	UnknownPosition    Kind = "unknown position"
 	UnknownResource    Kind = "unknown resource"
 	PreconditionFailed Kind = "precondition failed"
 	Conflict           Kind = "conflict"
@@ -106,7 +108,7 @@ var statuses = map[Kind][]int{
 	NoCredentials: {401, 403}, BadCredentials: {401, 403}, MissingScope: {403},
 	InvalidParameter: {400, 404, 422},
 	MissingBody:      {400, 411, 415, 422}, WrongMediaType: {400, 415}, MalformedBody: {400, 422}, InvalidBody: {400, 422},
-	UnknownResource: {404, 410}, PreconditionFailed: {412}, Conflict: {400, 409, 422},
+	UnknownPosition: {410}, UnknownResource: {404, 410}, PreconditionFailed: {412}, Conflict: {400, 409, 422},
 }
 
 func (v Violation) allows(status int) bool { return slices.Contains(statuses[v.Kind], status) }
@@ -138,6 +140,27 @@ type List struct {
 	// Filters are parameters by which items are selected, with the member of the
 	// item that must equal it.
 	Filters map[string]string
+}
+
+// Feed is an operation that returns how the resources of a create operation have
+// changed after a position. A position is text of an earlier response; without
+// one, the feed begins with all resources. An empty page says that there is no
+// further change.
+type Feed struct {
+	Operation, Create string
+	// Stream is the operation that returns the same as Server-Sent Events, each
+	// with a change as its data and the position as its id. Empty: there is none.
+	Stream string
+	// Items is the member of the response that holds the changes, Position the one
+	// with the position after them.
+	Items, Position string
+	// ID and State are the members of a change with the identity of the resource
+	// and with the resource, absent if it does not exist.
+	ID, State string
+	// After, Limit and Wait are parameters: the position, the most changes, and the
+	// seconds to wait for a change. Resume is the header of the stream that has
+	// precedence over After. Only After is required.
+	After, Limit, Wait, Resume string
 }
 
 // Sequence is a test of several requests that a profile adds.

@@ -43,6 +43,7 @@ func (s *suite) findResources() {
 			}
 		}
 	}
+	s.findFeeds()
 }
 
 func (s *suite) addLink(from *route, link *openapi3.Link) {

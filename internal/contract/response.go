@@ -157,7 +157,12 @@ func (d *document) checkBody(content openapi3.Content, x Interaction) []Fault {
 	}
 	if !isJSON(mediaType) {
 		if schema := schemaOf(media.Schema); strings.HasPrefix(mediaType, "text/") && schema.Type.Is("string") {
-			return schemaFaults("body", schema, string(x.Body))
+			faults := schemaFaults("body", schema, string(x.Body))
+			if mediaType == eventStreamType {
+				_, wrong := x.Events()
+				faults = append(faults, wrong...)
+			}
+			return faults
 		}
 		return nil // d.untested lists it
 	}

@@ -25,8 +25,13 @@ type Target struct {
 	Without map[string]Credentials
 }
 
-// requestTimeout is how long a service may take for one response.
-const requestTimeout = time.Minute
+const (
+	// requestTimeout is how long a service may take for one response.
+	requestTimeout = time.Minute
+	// eventTimeout is how long an event stream may take for the first event, where
+	// there is one.
+	eventTimeout = 10 * time.Second
+)
 
 // Test is one promise of the document, ready to be tested.
 type Test struct {
@@ -126,7 +131,11 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 	if len(query) > 0 {
 		url += "?" + strings.Join(query, "&")
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), requestTimeout, errors.New("no response in a minute"))
+	within := requestTimeout
+	if r := v.contract.document.find(method, path); r != nil && r.streams() {
+		within = eventTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), within, fmt.Errorf("no complete response in %v", within))
 	defer cancel()
 	var content io.Reader = http.NoBody
 	if len(body) > 0 {
@@ -149,9 +158,9 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 		v.Failf("%s %s: %v", method, url, errors.Join(err, context.Cause(ctx)))
 	}
 	defer resp.Body.Close()
-	received, err := io.ReadAll(resp.Body)
+	received, err := receive(resp)
 	if err != nil {
-		v.Failf("%s %s: %v", method, url, err)
+		v.Failf("%s %s: %v", method, url, errors.Join(err, context.Cause(ctx)))
 	}
 	x := Interaction{
 		Method: method, URL: req.URL.String(), Path: path, RequestHeader: req.Header, RequestBody: body,
@@ -181,6 +190,9 @@ func (v *Session) run(c *testCase) {
 	}
 	v.suite.removeAll(v, c)
 	defer v.suite.removeAll(v, c)
+	if f := v.suite.feedOf(c.route); f != nil {
+		v.fill(f.lister(), 1) // so that the request need not wait for a change
+	}
 	var before *Interaction
 	path, id := c.path(), c.id
 	if c.use != nil && id != nil {
@@ -196,7 +208,7 @@ func (v *Session) run(c *testCase) {
 	}
 	x := v.sendAs(c.route.method, path, c.query, header, c.body, credentials)
 	if c.why == nil {
-		if !(c.absent && x.Status == http.StatusNotFound) {
+		if !(c.absent && x.Status == http.StatusNotFound || c.madeUp && x.Status == http.StatusGone) {
 			v.Accepted(x)
 		}
 		return

@@ -42,20 +42,29 @@ func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	check := func(received []byte) {
+		tr.t.Helper()
+		tr.contract.Check(tr.t, Interaction{
+			Method: r.Method, URL: r.URL.String(), Path: tr.contract.sentPath(r.URL), RequestHeader: r.Header, RequestBody: sent.bytes(),
+			Status: resp.StatusCode, Header: resp.Header, Body: received,
+		})
+	}
+	if isEventStream(resp.Header) {
+		resp.Body = &watchedStream{ReadCloser: resp.Body, check: check}
+		return resp, nil
+	}
 	received, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if err != nil {
 		return nil, err
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(received))
-	tr.contract.Check(tr.t, Interaction{
-		Method: r.Method, URL: r.URL.String(), Path: tr.contract.sentPath(r.URL), RequestHeader: r.Header, RequestBody: sent.bytes(),
-		Status: resp.StatusCode, Header: resp.Header, Body: received,
-	})
+	check(received)
 	return resp, nil
 }
 
-// Handler checks every response of next, and passes it on.
+// Handler checks every response of next, and passes it on when it is complete. So
+// it is not for event streams.
 func (c *Contract) Handler(t T, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t.Helper()

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,8 +28,7 @@ func after(more func(next http.Handler, r *http.Request, body []byte, status int
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(body))
-			recorder := httptest.NewRecorder()
-			next.ServeHTTP(recorder, r)
+			recorder := record(next, r)
 			more(next, r, body, recorder.Code)
 			for name, values := range recorder.Header() {
 				w.Header()[name] = values
@@ -73,6 +73,66 @@ func withoutParameter(name string) func(http.Handler) http.Handler {
 	})
 }
 
+// withoutQuery ignores a parameter with a valid value.
+func withoutQuery(path, name string) func(http.Handler) http.Handler {
+	valid := regexp.MustCompile(`^[1-9][0-9]*$|^[0-9A-Za-z_-]{10,}$`)
+	return wrongRequest(func(r *http.Request) {
+		if query := r.URL.Query(); r.URL.Path == path && valid.MatchString(query.Get(name)) && len(query[name]) == 1 {
+			query.Del(name)
+			r.URL.RawQuery = query.Encode()
+		}
+	})
+}
+
+func beginsAgain(r *http.Request) {
+	if r.URL.Query().Get("after") == "unknown" {
+		r.URL.RawQuery = ""
+	}
+}
+
+func wrongEvent(pattern, replacement string) func(http.Handler) http.Handler {
+	wrong := regexp.MustCompile(pattern)
+	return wrongResponse(func(_ *http.Request, a *response) {
+		if a.header.Get("Content-Type") == "text/event-stream" {
+			a.body = wrong.ReplaceAllString(a.body, replacement)
+		}
+	})
+}
+
+// The stores below have a wrong feed.
+
+// missing lacks the changes by a deletion.
+type missing struct{ plant.Store }
+
+func (s missing) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {
+	changes, next, err := s.Store.Changes(ctx, after, limit)
+	return slices.DeleteFunc(changes, func(c plant.Change) bool { return c.Plant == nil }), next, err
+}
+
+// reviving gives a deleted plant a state.
+type reviving struct{ plant.Store }
+
+func (s reviving) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {
+	changes, next, err := s.Store.Changes(ctx, after, limit)
+	for i := range changes {
+		if changes[i].Plant == nil {
+			changes[i].Plant = &plant.Plant{ID: changes[i].ID, Name: "revived", ETag: "0", CreatedAt: time.UnixMicro(1).UTC(), UpdatedAt: time.UnixMicro(1).UTC()}
+		}
+	}
+	return changes, next, err
+}
+
+// skipping has only the first plant of each page of the walk.
+type skipping struct{ plant.Store }
+
+func (s skipping) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {
+	changes, next, err := s.Store.Changes(ctx, after, limit)
+	if (after == nil || after.Walk != nil) && len(changes) > 1 {
+		changes = changes[:1]
+	}
+	return changes, next, err
+}
+
 // acceptsOldVersions takes an ETag that a plant once had for its ETag: one that it
 // had since it was created, or one that it had before it was deleted.
 func acceptsOldVersions(beforeDelete bool) func(http.Handler) http.Handler {
@@ -80,15 +140,18 @@ func acceptsOldVersions(beforeDelete bool) func(http.Handler) http.Handler {
 		var mu sync.Mutex
 		once, life := map[string]int{}, map[string]int{}
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			path := r.URL.Path
+			if strings.HasPrefix(path, "/changes") { // which may wait for another request
+				next.ServeHTTP(w, r)
+				return
+			}
 			mu.Lock()
 			defer mu.Unlock()
-			path := r.URL.Path
 			had, ok := once[path+r.Header.Get("If-Match")]
 			if ok && r.Method != "GET" && beforeDelete == (had < life[path]) {
 				r.Header.Set("If-Match", request(next, "GET", path, "").Header().Get("ETag"))
 			}
-			recorder := httptest.NewRecorder()
-			next.ServeHTTP(recorder, r)
+			recorder := record(next, r)
 			if tag := recorder.Header().Get("ETag"); tag != "" {
 				once[path+tag] = life[path]
 			}
@@ -266,6 +329,17 @@ var dishonestServers = map[string]func(http.Handler) http.Handler{
 	"ignores limit":                                withoutParameter("limit"),
 	"ignores after":                                withoutParameter("after"),
 	"has another default":                          wrongRequest(func(r *http.Request) { addIf(r, "limit", "50") }),
+	"ignores after of changes":                     withoutQuery("/changes", "after"),
+	"ignores limit of changes":                     withoutQuery("/changes", "limit"),
+	"ignores wait of changes":                      withoutQuery("/changes", "wait"),
+	"ignores after of a stream":                    withoutQuery("/changes:stream", "after"),
+	"ignores Last-Event-ID":                        wrongRequest(func(r *http.Request) { r.Header.Del("Last-Event-ID") }),
+	"begins again at an unknown position":          wrongRequest(beginsAgain),
+	"has events without an id":                     wrongEvent("id: [^\n]*\n", ""),
+	"has events of a type":                         wrongEvent("data: ", "event: change\ndata: "),
+	"has a field of an event that is unknown":      wrongEvent("data: ", "date: today\ndata: "),
+	"has events with another id":                   wrongEvent("id: ", "id: A"),
+	"has events that are no changes":               wrongEvent(`"id":`, `"ID":`),
 	"ignores If-None-Match of GET":                 withoutHeader("If-None-Match", "GET", "HEAD"),
 	"ignores If-None-Match of PUT":                 withoutHeader("If-None-Match", "PUT"),
 	"ignores If-Match of PUT":                      withoutHeader("If-Match", "PUT"),
@@ -295,6 +369,9 @@ var dishonestStores = map[string]func(plant.Store) plant.Store{
 	"moves created_at":                            func(s plant.Store) plant.Store { return movingTime{s} },
 	"changes a plant when its PUT is repeated":    func(s plant.Store) plant.Store { return restless{s} },
 	"lists the plant after which it begins":       func(s plant.Store) plant.Store { return including{s} },
+	"has no changes by deletions":                 func(s plant.Store) plant.Store { return missing{s} },
+	"has deleted plants in its changes":           func(s plant.Store) plant.Store { return reviving{s} },
+	"lacks a plant in its changes":                func(s plant.Store) plant.Store { return skipping{s} },
 	"refuses a repeated create":                   func(s plant.Store) plant.Store { return onlyOnce{s} },
 	"changes a plant when its create is repeated": func(s plant.Store) plant.Store { return touching{s} },
 }

@@ -56,7 +56,12 @@ func profile() contract.Profile {
 			"Vary":                          "the same",
 		},
 		EveryResponse: []string{"X-Request-Id"},
-		Response:      func(_ string, x contract.Interaction) []contract.Fault { return failureFaults(x) },
+		Response: func(operationID string, x contract.Interaction) []contract.Fault {
+			if operationID == "streamChanges" && x.Status == http.StatusOK {
+				return eventFaults(x)
+			}
+			return failureFaults(x)
+		},
 		Client: contract.GeneratedClient(func(d contract.Doer) any {
 			client, _ := plantclient.NewClientWithResponses("http://plantstore.invalid", plantclient.WithHTTPClient(d))
 			return client
@@ -77,6 +82,10 @@ func profile() contract.Profile {
 		Lists: []contract.List{{
 			Operation: "listPlants", Create: "createPlant", ID: "id", Limit: "limit", After: "after", Filters: map[string]string{"tag": "tag"},
 		}},
+		Feeds: []contract.Feed{{
+			Operation: "listChanges", Stream: "streamChanges", Create: "createPlant", Items: "changes", Position: "position",
+			ID: "id", State: "plant", After: "after", Limit: "limit", Wait: "wait", Resume: "Last-Event-ID",
+		}},
 		Sequences: sequences,
 		Observed: func(x contract.Interaction) []string {
 			if e, err := readError(x); err == nil && x.Status >= 400 {
@@ -93,13 +102,18 @@ func profile() contract.Profile {
 
 func codePromise(code int32) string { return fmt.Sprint("ErrorCode, ", code) }
 
-// codes are the error codes that the document lists.
-var codes = sync.OnceValue(func() (all []int32) {
+// schemas are the schemas of the document by name.
+var schemas = sync.OnceValue(func() openapi3.Schemas {
 	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
 	if err != nil {
 		panic(err)
 	}
-	for _, code := range doc.Components.Schemas["ErrorCode"].Value.Enum {
+	return doc.Components.Schemas
+})
+
+// codes are the error codes that the document lists.
+var codes = sync.OnceValue(func() (all []int32) {
+	for _, code := range schemas()["ErrorCode"].Value.Enum {
 		all = append(all, int32(code.(float64)))
 	}
 	return all
@@ -171,6 +185,34 @@ func failureFaults(x contract.Interaction) []contract.Fault {
 	return nil
 }
 
+// eventFaults checks what the document says of the events of a stream in words.
+func eventFaults(x contract.Interaction) []contract.Fault {
+	fault := func(format string, args ...any) []contract.Fault {
+		return []contract.Fault{{Where: "body", Keyword: "event", Message: fmt.Sprintf(format, args...)}}
+	}
+	events, _ := x.Events()
+	for i, e := range events {
+		schema := "Change"
+		switch {
+		case e.Type == "end" && e.ID == "" && i == len(events)-1:
+			schema = "Error"
+		case e.Type != "":
+			return fault("has the type %q, the id %q and %d events after it", e.Type, e.ID, len(events)-1-i)
+		}
+		var data map[string]any
+		if err := json.Unmarshal([]byte(e.Data), &data); err != nil {
+			return fault("has data that is no object: %v", err)
+		}
+		if err := schemas()[schema].Value.VisitJSON(data, openapi3.VisitAsResponse()); err != nil {
+			return fault("has data that is no %s: %v", schema, err)
+		}
+		if schema == "Change" && data["position"] != e.ID {
+			return fault("has the id %q and the position %v", e.ID, data["position"])
+		}
+	}
+	return nil
+}
+
 // numbers are the error codes for what is wrong with a request.
 var numbers = map[contract.Kind]plantapi.ErrorCode{
 	contract.UnknownPath: plantapi.CodeNoSuchPath, contract.UnknownMethod: plantapi.CodeMethodNotAllowed,
@@ -178,6 +220,7 @@ var numbers = map[contract.Kind]plantapi.ErrorCode{
 	contract.MissingScope: plantapi.CodeInsufficientScope, contract.InvalidParameter: plantapi.CodeInvalidParameter,
 	contract.MissingBody: plantapi.CodeMissingBody, contract.WrongMediaType: plantapi.CodeUnsupportedMediaType,
 	contract.MalformedBody: plantapi.CodeMalformedBody, contract.InvalidBody: plantapi.CodeInvalidBody,
+	contract.UnknownPosition: plantapi.CodePositionGone,
 	contract.UnknownResource: plantapi.CodeNoSuchPlant, contract.PreconditionFailed: plantapi.CodePreconditionFailed,
 	contract.Conflict: plantapi.CodeIDTaken,
 }

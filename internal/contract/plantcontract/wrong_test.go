@@ -23,8 +23,7 @@ import (
 func wrongResponse(change func(r *http.Request, a *response)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			recorder := httptest.NewRecorder()
-			next.ServeHTTP(recorder, r)
+			recorder := record(next, r)
 			a := &response{recorder.Code, recorder.Header(), recorder.Body.String()}
 			a.header.Del("Content-Length")
 			change(r, a)
@@ -335,14 +334,32 @@ func firstFault(t *testing.T, handler http.Handler) (fault, by string) {
 	return "", ""
 }
 
+// record records the response of a handler. An event stream ends after one event.
+func record(h http.Handler, r *http.Request) *httptest.ResponseRecorder {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(firstEvent{w, cancel}, r.WithContext(ctx))
+	return w
+}
+
+type firstEvent struct {
+	*httptest.ResponseRecorder
+	hangUp func()
+}
+
+func (w firstEvent) Flush() {
+	if bytes.Contains(w.Body.Bytes(), []byte("data: ")) {
+		w.hangUp()
+	}
+}
+
 // inProcess calls a handler without a network.
 type inProcess struct{ http.Handler }
 
 func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
-	w := httptest.NewRecorder()
 	r.RequestURI = r.URL.RequestURI()
-	h.ServeHTTP(w, r)
-	resp := w.Result()
+	resp := record(h, r).Result()
 	if r.Method == http.MethodHead {
 		resp.Body = http.NoBody // as net/http does
 	}
