@@ -20,7 +20,7 @@ const module = "github.com/plantstore/plantstore/"
 var mayImport = map[string][]string{
 	"api":                             {},
 	"api/client":                      {"gen/plantapi", "gen/plantclient"},
-	"api/client/clienttest":           {"api/client", "gen/plantapi", "internal/httpapi", "internal/store/sqlite", "internal/token"},
+	"api/client/clienttest":           {"api/client", "gen/plantapi", "internal/feed", "internal/httpapi", "internal/store/sqlite", "internal/token"},
 	"api/jsongen":                     {},
 	"gen/plantapi":                    {},
 	"gen/plantclient":                 {"gen/plantapi"},
@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"internal/contract/plantcontract": {"api", "gen/plantapi", "gen/plantclient", "internal/contract"},
 	"internal/docs":                   {},
 	"internal/feed":                   {"internal/plant", "internal/store"},
-	"internal/httpapi":                {"api", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/plant", "internal/token"},
+	"internal/httpapi":                {"api", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/feed", "internal/plant", "internal/token"},
 	"internal/metricstest":            {},
 	"internal/oidc":                   {"internal/token"},
 	"internal/oidc/oidctest":          {},
@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"internal/store":                  {"internal/plant", "internal/token"},
 	"internal/store/open":             {"internal/store", "internal/store/postgres", "internal/store/sqlite"},
 	"internal/transfer":               {"api/client", "internal/plant", "internal/store", "internal/token"},
-	"internal/server":                 {"internal/httpapi", "internal/oidc", "internal/store", "internal/store/open", "internal/store/storemetrics", "internal/token"},
+	"internal/server":                 {"internal/feed", "internal/httpapi", "internal/oidc", "internal/store", "internal/store/open", "internal/store/storemetrics", "internal/token"},
 	"internal/cli": {
 		"internal/docs", "internal/httpapi", "internal/oidc", "internal/server", "internal/store", "internal/store/open", "internal/store/sqlite",
 		"internal/token", "internal/transfer",

@@ -95,10 +95,9 @@ type ClientInterface interface {
 	//
 	// Returns the changes after a position, and the position after them. Request the next page with that position.
 	//
-	// Without `after`, the first pages have all plants. If there are no changes, `changes` is empty: then the client
-	// has every change so far. With `wait`, the response is held back until there is a change, the time is over, or
-	// the service stops. A page can have fewer changes than `limit`, because it ends when it holds 4 MiB of names and
-	// tags, and it can end inside of a batch.
+	// Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
+	// inside of a batch. Only an empty page says that the client has every change so far. With `wait`, the response is
+	// held back until there is a change, the time is over, or the service stops.
 	//
 	// The response is 503 with 50300 if the store keeps no changes; the message says why.
 	//
@@ -292,10 +291,9 @@ type ClientInterface interface {
 //
 // Returns the changes after a position, and the position after them. Request the next page with that position.
 //
-// Without `after`, the first pages have all plants. If there are no changes, `changes` is empty: then the client
-// has every change so far. With `wait`, the response is held back until there is a change, the time is over, or
-// the service stops. A page can have fewer changes than `limit`, because it ends when it holds 4 MiB of names and
-// tags, and it can end inside of a batch.
+// Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
+// inside of a batch. Only an empty page says that the client has every change so far. With `wait`, the response is
+// held back until there is a change, the time is over, or the service stops.
 //
 // The response is 503 with 50300 if the store keeps no changes; the message says why.
 //
@@ -1200,10 +1198,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Returns the changes after a position, and the position after them. Request the next page with that position.
 	//
-	// Without `after`, the first pages have all plants. If there are no changes, `changes` is empty: then the client
-	// has every change so far. With `wait`, the response is held back until there is a change, the time is over, or
-	// the service stops. A page can have fewer changes than `limit`, because it ends when it holds 4 MiB of names and
-	// tags, and it can end inside of a batch.
+	// Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
+	// inside of a batch. Only an empty page says that the client has every change so far. With `wait`, the response is
+	// held back until there is a change, the time is over, or the service stops.
 	//
 	// The response is 503 with 50300 if the store keeps no changes; the message says why.
 	//
@@ -2789,10 +2786,9 @@ func (r CreatePlantsResponse) ContentType() string {
 //
 // Returns the changes after a position, and the position after them. Request the next page with that position.
 //
-// Without `after`, the first pages have all plants. If there are no changes, `changes` is empty: then the client
-// has every change so far. With `wait`, the response is held back until there is a change, the time is over, or
-// the service stops. A page can have fewer changes than `limit`, because it ends when it holds 4 MiB of names and
-// tags, and it can end inside of a batch.
+// Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
+// inside of a batch. Only an empty page says that the client has every change so far. With `wait`, the response is
+// held back until there is a change, the time is over, or the service stops.
 //
 // The response is 503 with 50300 if the store keeps no changes; the message says why.
 //

@@ -15,8 +15,8 @@ import (
 	. "github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// appendJSON appends what v points at as JSON.
-func appendJSON(b []byte, v any) []byte {
+// AppendJSON appends what v points at as JSON.
+func AppendJSON(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case *Change:
 		return appendChange(b, v)
@@ -94,7 +94,7 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 // its members in the order of the document and a line feed at the end.
 func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	buffer := buffers.Get().(*[]byte)
-	text := append(appendJSON((*buffer)[:0], body), '\n')
+	text := append(AppendJSON((*buffer)[:0], body), '\n')
 	w.Header()["Content-Type"] = jsonType
 	if len(text) >= countedByServer {
 		w.Header().Set("Content-Length", strconv.Itoa(len(text)))

@@ -188,7 +188,7 @@ func (o ours) refuses(t *testing.T, r *http.Request) plantapi.ErrorCode {
 		t.Fatalf("%s %s: got %d %.200q", r.Method, r.URL, w.Code, w.Body)
 	}
 	switch code := plantapi.ErrorCode(e.Error); code {
-	case plantapi.CodeIDTaken, plantapi.CodeNoSuchPlant, plantapi.CodePreconditionFailed:
+	case plantapi.CodeIDTaken, plantapi.CodeNoSuchPlant, plantapi.CodePositionGone, plantapi.CodePreconditionFailed:
 		return 0
 	default:
 		return code

@@ -46,6 +46,7 @@ var domainFailures = []struct {
 }{
 	{plant.ErrExists, idTaken("/id", "belongs to another plant")},
 	{plant.ErrNotFound, fail(plantapi.CodeNoSuchPlant, plant.ErrNotFound.Error())},
+	{plant.ErrPosition, fail(plantapi.CodePositionGone, plant.ErrPosition.Error())},
 	{plant.ErrPrecondition, fail(plantapi.CodePreconditionFailed, plant.ErrPrecondition.Error())},
 	{plant.ErrUnavailable, errUnavailable},
 	{token.ErrInvalid, errBadCredentials},
@@ -77,6 +78,9 @@ func idTaken(pointer, message string) *failure {
 func failureOf(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
+	}
+	if none, ok := errors.AsType[plant.NoChangesError](err); ok {
+		return fail(plantapi.CodeUnavailable, none.Error())
 	}
 	for _, a := range domainFailures {
 		if errors.Is(err, a.err) {

@@ -31,6 +31,7 @@ import (
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/docs"
+	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -42,6 +43,10 @@ type Options struct {
 	Tokens  *token.Verifier
 	MaxBody int64 // bytes of a request body
 
+	// Changes are those of Plants. Stop it before the server: then no request waits
+	// any longer. Nil means a feed that is never stopped.
+	Changes *feed.Feed
+
 	Metrics prometheus.Registerer
 	Log     *slog.Logger
 	LogAll  bool          // log every request, not only failed and slow ones
@@ -51,6 +56,7 @@ type Options struct {
 	ReadOnly bool
 
 	MaxInFlight int      // requests that are handled at the same time
+	MaxStreams  int      // requests that wait for changes at the same time, beside them
 	RateLimit   Rate     // of each token
 	FailedAuth  Rate     // of failed authentications from each address
 	CORSOrigins []string // origins whose pages may read responses: exact, or *
@@ -71,8 +77,16 @@ func New(opts Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opts.Changes == nil {
+		opts.Changes = feed.New(opts.Plants)
+	}
 	counts := newCounts(opts.Metrics)
-	failures := failures{counts: counts}
+	for _, op := range operations {
+		if op.waits {
+			counts.streamsEnded.WithLabelValues(op.id, "200") // so that the series begins at 0
+		}
+	}
+	failures, inFlight := failures{counts: counts}, newInFlight(opts.MaxInFlight, opts.MaxStreams)
 	validator := validator{
 		operations: operations,
 		tokens:     opts.Tokens,
@@ -81,17 +95,21 @@ func New(opts Options) (http.Handler, error) {
 		failedAuth: newFailedAuthLimiters(opts.FailedAuth),
 		rateLimit:  newLimiters[string](opts.RateLimit, 0),
 		readOnly:   opts.ReadOnly,
-		inFlight:   newInFlight(opts.MaxInFlight),
 		deadlines:  new(deadlines),
+		inFlight:   inFlight,
+		stopping:   opts.Changes.Stopped(),
 	}
 	server := plantserver.NewStrictHandlerWithOptions(
 		&server{
-			plants:   opts.Plants,
-			basePath: basePath(opts.BaseURL),
-			pageSize: operations[operationKey{http.MethodGet, "/plants"}].pageSize,
+			plants:      opts.Plants,
+			changes:     opts.Changes,
+			lists:       inFlight.lists,
+			basePath:    basePath(opts.BaseURL),
+			plantsPage:  operations[operationKey{http.MethodGet, "/plants"}].pageSize,
+			changesPage: operations[operationKey{http.MethodGet, "/changes"}].pageSize,
 		},
 		plantserver.StrictHTTPServerOptions{
-			Context:                  validator.deadlines.context,
+			Context:                  validator.context,
 			BindBody:                 bindBody,
 			RequestErrorHandlerFunc:  failures.write,
 			ResponseErrorHandlerFunc: failures.write,
@@ -131,8 +149,11 @@ func New(opts Options) (http.Handler, error) {
 // of errors.go.
 type server struct {
 	plants   plant.Store
-	basePath string   // the path that a proxy removes from requests; Location and Link begin with it
-	pageSize pageSize // of listPlants
+	changes  *feed.Feed
+	lists    *listSemaphore
+	basePath string // the path that a proxy removes from requests; Location and Link begin with it
+
+	plantsPage, changesPage pageSize // of listPlants and listChanges
 }
 
 // basePath returns the escaped path of a URL, or "" for nil.

@@ -14,12 +14,30 @@ import (
 // response is written. Other requests hold nothing: a connection without a request,
 // bad credentials, OPTIONS, 404 and 405.
 type inFlight struct {
-	most  int64 // 0: no limit
-	now   atomic.Int64
-	lists *listSemaphore
+	requests limit
+	streams  limit // of requests that wait for changes: they hold little, for a long time
+	lists    *listSemaphore
 }
 
-func newInFlight(most int) *inFlight { return &inFlight{most: int64(most), lists: newListSemaphore()} }
+// limit is a number of requests that may be handled at the same time.
+type limit struct {
+	most int64 // 0: no limit
+	now  atomic.Int64
+}
+
+func newInFlight(requests, streams int) *inFlight {
+	f := &inFlight{lists: newListSemaphore()}
+	f.requests.most, f.streams.most = int64(requests), int64(streams)
+	return f
+}
+
+// of returns the limit for an operation.
+func (f *inFlight) of(op *operation) *limit {
+	if op.waits {
+		return &f.streams
+	}
+	return &f.requests
+}
 
 // enter fails if the limit is reached; otherwise leave must follow.
 func (f *inFlight) enter(ctx context.Context, rec *responseRecorder) (err error) {
@@ -28,7 +46,7 @@ func (f *inFlight) enter(ctx context.Context, rec *responseRecorder) (err error)
 			return err
 		}
 	}
-	if f.now.Add(1) > f.most && f.most > 0 {
+	if l := f.of(rec.operation); l.now.Add(1) > l.most && l.most > 0 {
 		f.leave(rec)
 		return errUnavailable
 	}
@@ -36,7 +54,7 @@ func (f *inFlight) enter(ctx context.Context, rec *responseRecorder) (err error)
 }
 
 func (f *inFlight) leave(rec *responseRecorder) {
-	f.now.Add(-1)
+	f.of(rec.operation).now.Add(-1)
 	if rec.list.lists != nil {
 		rec.list.leave()
 	}

@@ -176,6 +176,9 @@ func TestCapacityOfEveryOperation(t *testing.T) {
 		withOptions(func(o *httpapi.Options) { o.MaxInFlight = 2 })).handler
 	first, second := startList(t, handler, held), startList(t, handler, held)
 	forEachOperation(t, func(t *testing.T, method, path string) {
+		if strings.HasPrefix(path, "/changes") {
+			return // TestStreamsHaveALimitOfTheirOwn
+		}
 		c := addressOf(t, handler)
 		a := c.send(method, path, staticToken)
 		a.wantError(t, plantapi.CodeUnavailable)

@@ -26,7 +26,7 @@ func TestListOperations(t *testing.T) {
 func TestListsWaitInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		most := 2 * runtime.GOMAXPROCS(0)
-		f, get := newInFlight(most+1), &responseRecorder{operation: &operation{}}
+		f, get := newInFlight(most+1, 0), &responseRecorder{operation: &operation{}}
 		var lists []*responseRecorder
 		list := func() *responseRecorder { return &responseRecorder{operation: &operation{returnsList: true}} }
 		for range most {
@@ -57,7 +57,7 @@ func TestListsWaitInOrder(t *testing.T) {
 		}
 		// A request that is refused for MaxInFlight releases its permit.
 		f.leave(next)
-		f.now.Store(f.most)
+		f.requests.now.Store(f.requests.most)
 		if err := f.enter(t.Context(), next); !errors.Is(err, errUnavailable) || !f.lists.permits.TryAcquire(1) {
 			t.Errorf("enter beyond the cap = %v, want errUnavailable and a turn that is free again", err)
 		}

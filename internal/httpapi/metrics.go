@@ -27,6 +27,11 @@ type counts struct {
 	inFlight prometheus.Gauge
 	failures map[plantapi.ErrorCode]prometheus.Counter
 	requests *prometheus.HistogramVec
+
+	// Of requests that wait for changes. They take as long as the client wishes, so
+	// they are not among the other requests.
+	streams      prometheus.Gauge
+	streamsEnded *prometheus.CounterVec
 }
 
 func newCounts(registry prometheus.Registerer) *counts {
@@ -48,19 +53,32 @@ func newCounts(registry prometheus.Registerer) *counts {
 			NativeHistogramBucketFactor:    1.1,
 			NativeHistogramMaxBucketNumber: 100,
 		}, []string{"operation", "status"}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "plantstore_http_streams",
+			Help: "Requests that wait for changes or stream them.",
+		}),
+		streamsEnded: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "plantstore_http_streams_total",
+			Help: "Requests for changes that have ended, by operation and status.",
+		}, []string{"operation", "status"}),
 	}
 	for code := plantapi.ErrorCode(400_00); code < 600_00; code++ {
 		if code.Valid() {
 			c.failures[code] = failures.WithLabelValues(strconv.Itoa(int(code)))
 		}
 	}
-	registry.MustRegister(c.inFlight, failures, c.requests)
+	registry.MustRegister(c.inFlight, failures, c.requests, c.streams, c.streamsEnded)
 	return c
 }
 
 // observe measures a request that has ended.
-func (c *counts) observe(op *operation, status int, took time.Duration) {
-	c.requests.WithLabelValues(op.label(), strconv.Itoa(status)).Observe(took.Seconds())
+func (c *counts) observe(rec *responseRecorder, took time.Duration) {
+	operation, status := rec.operation.label(), strconv.Itoa(rec.status)
+	if rec.waits() {
+		c.streamsEnded.WithLabelValues(operation, status).Inc()
+		return
+	}
+	c.requests.WithLabelValues(operation, status).Observe(took.Seconds())
 }
 
 // label returns the name of the operation in metrics.

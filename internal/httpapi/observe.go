@@ -26,7 +26,11 @@ func (o observer) observe(next http.Handler) http.Handler {
 // end measures and logs a request whose response has ended.
 func (o observer) end(rec *responseRecorder, r *http.Request, began time.Time) {
 	took := time.Since(began)
-	o.counts.inFlight.Dec()
+	if rec.stream {
+		o.counts.streams.Dec()
+	} else {
+		o.counts.inFlight.Dec()
+	}
 	failed := rec.code/100 >= http.StatusInternalServerError
 	switch {
 	case failed:
@@ -34,6 +38,6 @@ func (o observer) end(rec *responseRecorder, r *http.Request, began time.Time) {
 	case rec.status == 0 || rec.cut != nil:
 		rec.status = statusClientClosed
 	}
-	o.counts.observe(rec.operation, rec.status, took)
+	o.counts.observe(rec, took)
 	o.log.end(rec, r, took, failed)
 }

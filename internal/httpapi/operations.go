@@ -27,7 +27,8 @@ type operation struct {
 	ignoresUnknown bool                   // x-unknown-parameters: ignored
 	bodies         map[string]*bodySchema // by media type; empty: takes no body
 	returnsList    bool                   // an array of many plants
-	pageSize       pageSize               // of such an array
+	pageSize       pageSize               // of such an array, or of changes
+	waits          bool                   // for changes: it has a parameter wait, or its response is an event stream
 }
 
 // pageSize is how many items a page has: without the parameter limit, and at most.
@@ -119,14 +120,8 @@ func loadOperation(o *openapi3.Operation, shared openapi3.Parameters) (*operatio
 			op.needsQuery = op.needsQuery || p.required
 		}
 	}
-	if ok := o.Responses.Status(http.StatusOK); ok != nil && ok.Value.Content[jsonType] != nil {
-		page := ok.Value.Content[jsonType].Schema.Value
-		if op.returnsList = page.Type.Is("array"); op.returnsList {
-			var err error
-			if op.pageSize, err = loadPageSize(o, page); err != nil {
-				return nil, err
-			}
-		}
+	if err := op.loadSuccess(o); err != nil {
+		return nil, err
 	}
 	if o.RequestBody == nil {
 		return op, nil
@@ -141,6 +136,25 @@ func loadOperation(o *openapi3.Operation, shared openapi3.Parameters) (*operatio
 		op.bodies[mediaType] = loadBodySchema(content.Schema.Value)
 	}
 	return op, nil
+}
+
+// loadSuccess reads what the response 200 says about the operation.
+func (op *operation) loadSuccess(o *openapi3.Operation) (err error) {
+	ok := o.Responses.Status(http.StatusOK)
+	if ok == nil {
+		return nil
+	}
+	op.waits = o.Parameters.GetByInAndName(openapi3.ParameterInQuery, "wait") != nil || ok.Value.Content[eventStreamType] != nil
+	if ok.Value.Content[jsonType] == nil {
+		return nil
+	}
+	page := ok.Value.Content[jsonType].Schema.Value
+	if changes := page.Properties["changes"]; changes != nil {
+		op.pageSize, err = loadPageSize(o, changes.Value)
+	} else if op.returnsList = page.Type.Is("array"); op.returnsList {
+		op.pageSize, err = loadPageSize(o, page)
+	}
+	return err
 }
 
 // mediaTypes lists the media types of the body, for an error message.

@@ -54,7 +54,7 @@ func TestLoadOperationsRefuses(t *testing.T) {
 
 // The size of a page is stated in the document alone.
 func TestPageSize(t *testing.T) {
-	document := bytes.Replace(api.Document, []byte("default: 100\n"), []byte("default: 50\n"), 1)
+	document := bytes.ReplaceAll(api.Document, []byte("default: 100\n"), []byte("default: 50\n"))
 	document = bytes.Replace(document, []byte("ids.\n      maxItems: 1000\n"), []byte("ids.\n      maxItems: 500\n"), 1)
 	ops, err := loadOperations(document)
 	if err != nil {

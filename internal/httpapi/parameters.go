@@ -19,7 +19,8 @@ import (
 
 // parameter is one parameter of the document.
 type parameter struct {
-	name     string // of a header: its canonical form
+	name     string
+	header   string // of a header: the canonical form of its name
 	in       plantapi.ErrorDetailIn
 	required bool
 	schema   *openapi3.Schema
@@ -35,7 +36,7 @@ func loadParameter(p *openapi3.Parameter) (parameter, error) {
 		plain:    isPlain(p.Schema.Value),
 	}
 	if loaded.in == plantapi.InHeader {
-		loaded.name = http.CanonicalHeaderKey(p.Name)
+		loaded.header = http.CanonicalHeaderKey(p.Name)
 	}
 	if !loaded.in.Valid() {
 		return loaded, fmt.Errorf("parameter %s: in %q is not implemented", p.Name, p.In)
@@ -70,10 +71,10 @@ func checkParameters(r *http.Request, op *operation) error {
 			details = append(details, p.check(pathValue(r, p.name))...)
 		case plantapi.InHeader:
 			// A list in several lines is the list in one (RFC 9110, section 5.3).
-			values := r.Header[p.name]
+			values := r.Header[p.header]
 			if len(values) > 1 {
 				values = []string{strings.Join(values, ", ")}
-				r.Header[p.name] = values
+				r.Header[p.header] = values
 			}
 			if len(values) > 0 {
 				details = append(details, p.check(values[0])...)

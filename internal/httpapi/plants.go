@@ -50,9 +50,9 @@ func (s *server) CreatePlants(ctx context.Context, req plantserver.CreatePlantsR
 }
 
 func (s *server) ListPlants(ctx context.Context, req plantserver.ListPlantsRequestObject) (plantserver.ListPlantsResponseObject, error) {
-	page := plant.Page{After: req.Params.After, Tag: req.Params.Tag, Limit: s.pageSize.normal}
+	page := plant.Page{After: req.Params.After, Tag: req.Params.Tag, Limit: s.plantsPage.normal}
 	if limit := req.Params.Limit; limit != nil {
-		page.Limit = min(int(*limit), s.pageSize.most)
+		page.Limit = min(int(*limit), s.plantsPage.most)
 	}
 	plants, more, err := s.plants.List(ctx, page)
 	if err != nil {

@@ -121,7 +121,7 @@ func TestLimitersAreBounded(t *testing.T) {
 
 // A request within the limits takes no memory, but for the headers.
 func TestLimitsAllocateNothing(t *testing.T) {
-	rates, capacity, failures := newLimiters[string](Rate{Limit: 1 << 20, Per: time.Hour}, 0), newInFlight(1), newFailedAuthLimiters(Rate{Limit: 1 << 20, Per: time.Hour})
+	rates, capacity, failures := newLimiters[string](Rate{Limit: 1 << 20, Per: time.Hour}, 0), newInFlight(1, 0), newFailedAuthLimiters(Rate{Limit: 1 << 20, Per: time.Hour})
 	r := httptest.NewRequest(http.MethodGet, "/plants", nil)
 	r.RemoteAddr = "[2001:db8::1]:4711"
 	h, ctx, list := http.Header{}, t.Context(), &responseRecorder{operation: &operation{returnsList: true}}

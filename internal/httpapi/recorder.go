@@ -16,6 +16,7 @@ type responseRecorder struct {
 	bytes     int64              // of the body, as far as it is written
 	operation *operation         // nil: none, or not found yet
 	list      listPermit         // of a request for a list
+	stream    bool               // waits for changes, and is not in flight any more
 	token     string             // the public ID of the token, or its name if it has none
 	code      plantapi.ErrorCode // 0: the request has not failed
 	err       error              // why the request failed
@@ -24,6 +25,9 @@ type responseRecorder struct {
 
 // recorderOf returns the recorder that is the writer of a handler behind observe.
 func recorderOf(w http.ResponseWriter) *responseRecorder { return w.(*responseRecorder) }
+
+// waits reports whether the request is one that waits for changes.
+func (rec *responseRecorder) waits() bool { return rec.operation != nil && rec.operation.waits }
 
 // begun reports whether the response has begun.
 func (rec *responseRecorder) begun() bool { return rec.status != 0 }

@@ -51,7 +51,7 @@ func (l *requestLog) end(rec *responseRecorder, r *http.Request, took time.Durat
 		l.limited(&l.cut, rec, r, took, slog.LevelWarn, rec.cut)
 	case hasReason(rec.err):
 		l.limited(&l.refused, rec, r, took, slog.LevelWarn, rec.err)
-	case l.slow > 0 && took >= l.slow:
+	case l.slow > 0 && took >= l.slow && !rec.waits():
 		l.limited(&l.late, rec, r, took, slog.LevelWarn, nil)
 	case l.all:
 		l.write(rec, r, took, slog.LevelInfo, "request", nil)

@@ -18,6 +18,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
 	"github.com/plantstore/plantstore/internal/contract/plantcontract"
+	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -38,6 +39,7 @@ func TestMain(m *testing.M) { plantcontract.Plants().Main(m) }
 type service struct {
 	t       testing.TB
 	store   store.Store
+	feed    *feed.Feed
 	handler http.Handler
 	url     string                           // empty if the service is offline
 	client  *plantclient.ClientWithResponses // has every scope
@@ -104,18 +106,30 @@ func newService(t testing.TB, options ...option) *service {
 	if c.tokens == nil {
 		c.tokens = c.store
 	}
-	s := &service{t: t, store: c.store, handler: c.handler}
+	made := c.Changes == nil && c.Plants != nil
+	if made {
+		c.Changes = feed.New(c.Plants)
+	}
+	s := &service{t: t, store: c.store, feed: c.Changes, handler: c.handler}
 	if s.handler == nil {
 		s.handler = newHandler(t, c)
 	}
 	if c.offline {
+		if made {
+			c.Changes.Stop() // a recorder cannot end a request that waits
+		}
 		return s
 	}
 	server := httptest.NewUnstartedServer(s.handler)
 	server.Config.DisableGeneralOptionsHandler = true // as package server does
 	server.Config.MaxHeaderBytes = httpapi.MaxHeaderBytes
 	server.Start()
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		if s.feed != nil {
+			s.feed.Stop() // no request waits any longer
+		}
+		server.Close()
+	})
 	s.url = server.URL
 	s.client = s.clientWith(staticToken)
 	return s

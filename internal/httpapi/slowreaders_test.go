@@ -12,6 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/feed"
+	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
@@ -36,23 +38,33 @@ func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 // in a synctest bubble.
 func serveLists(t *testing.T, http2 bool) (list func(limit int) (*http.Response, error)) {
 	t.Helper()
-	plants := &mapPlants{sorted: []plant.Plant{{ID: 1, Name: "n"}, {ID: 2, Name: strings.Repeat("\x01", 1<<20)}}}
-	handler := newService(t, offline, withPlants(plants), withTokens(noTokens{})).handler
+	get := servePipes(t, &mapPlants{sorted: []plant.Plant{{ID: 1, Name: "n"}, {ID: 2, Name: strings.Repeat("\x01", 1<<20)}}}, http2)
+	return func(limit int) (*http.Response, error) { return get(fmt.Sprintf("/plants?limit=%d", limit)) }
+}
+
+// servePipes serves plants with the timeouts of package server, and returns a
+// function that sends a GET on a new connection. It must be called in a synctest
+// bubble.
+func servePipes(t *testing.T, plants plant.Store, http2 bool) (get func(path string) (*http.Response, error)) {
+	t.Helper()
+	changes := feed.New(plants)
+	t.Cleanup(changes.Stop)
+	handler := newService(t, offline, withPlants(plants), withTokens(noTokens{}), withOptions(func(o *httpapi.Options) { o.Changes = changes })).handler
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!http2)
 	protocols.SetUnencryptedHTTP2(http2)
-	server := &http.Server{Handler: handler, WriteTimeout: time.Minute, Protocols: protocols} // as in package server
+	server := &http.Server{Handler: handler, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, Protocols: protocols} // as in package server
 	listener := make(pipes)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { server.Close() })
-	return func(limit int) (*http.Response, error) {
+	return func(path string) (*http.Response, error) {
 		client := &http.Transport{Protocols: protocols, DialContext: func(context.Context, string, string) (net.Conn, error) {
 			ours, theirs := net.Pipe()
 			listener <- theirs
 			return ours, nil
 		}}
 		t.Cleanup(client.CloseIdleConnections)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://x/plants?limit=%d", limit), nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x"+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,6 +21,7 @@ type validator struct {
 	readOnly   bool
 	inFlight   *inFlight
 	deadlines  *deadlines
+	stopping   <-chan struct{}
 }
 
 // validate passes on only requests that the document allows. It runs after chi has
@@ -39,6 +40,11 @@ func (v validator) validate(next http.Handler) http.Handler {
 			v.failures.write(w, r, err)
 			return
 		}
+		if recorderOf(w).waits() {
+			ctx, end := v.waiting(w, r)
+			defer end()
+			r = r.WithContext(ctx)
+		}
 		next.ServeHTTP(w, r)
 	})
 }
@@ -49,6 +55,14 @@ func documented(method string) string {
 		return http.MethodGet
 	}
 	return method
+}
+
+// context returns the context of a valid request that the generated code has bound.
+func (v validator) context(r *http.Request) context.Context {
+	if v.operations[operationKey{documented(r.Method), r.Pattern}].waits {
+		return r.Context() // see waiting
+	}
+	return v.deadlines.context(r)
 }
 
 // admit checks the credentials and the limits, and check then the request itself,

@@ -21,6 +21,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/oidc"
 	"github.com/plantstore/plantstore/internal/store/open"
@@ -51,6 +52,7 @@ type Config struct {
 	MaxBody         int64         // bytes of a request body
 	MaxInFlight     int           // requests that are handled at the same time
 	KeepChanges     time.Duration // how long changes are kept for clients that follow; 0: a week
+	MaxStreams      int           // requests that wait for changes at the same time, beside them
 	RateLimit       httpapi.Rate  // of each token; zero: none
 	FailedAuthLimit httpapi.Rate  // of each client address; zero: none
 	CORSOrigins     []string      // whose web pages may read responses; empty: none
@@ -127,8 +129,11 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		}
 		log.Info("read-only: writes get 503")
 	}
+	changes := feed.New(measured)
+	defer changes.Stop() // also if serving fails: it uses the store
 	handler, err := httpapi.New(httpapi.Options{
 		Plants:  measured,
+		Changes: changes,
 		Tokens:  tokens,
 		MaxBody: config.MaxBody,
 		Metrics: metrics,
@@ -139,6 +144,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 
 		ReadOnly:    config.ReadOnly,
 		MaxInFlight: config.MaxInFlight,
+		MaxStreams:  config.MaxStreams,
 		RateLimit:   config.RateLimit,
 		FailedAuth:  config.FailedAuthLimit,
 		CORSOrigins: config.CORSOrigins,
@@ -178,6 +184,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	}
 	health.Drain()   // before the listener retires
 	shutdown.begin() // before the log and the service manager announce it
+	changes.Stop()   // clients that wait for changes get a response
 	log.Info("stopping; a second signal stops at once", "drain", drainTime.String())
 	if err := notify(config.NotifySocket, "STOPPING=1"); err != nil {
 		log.Warn("cannot notify the service manager", "err", err)
@@ -224,12 +231,12 @@ func serveOn(server *http.Server, l net.Listener, cert *certificate) error {
 	return server.ServeTLS(l, "", "")
 }
 
-// maxStreams is how many requests of one HTTP/2 connection are handled at the
+// maxHTTP2Streams is how many requests of one HTTP/2 connection are handled at the
 // same time. Each takes some 25 KiB and a share of the processors, and
 // --max-in-flight does not count it before its token is verified. With the
 // default of net/http, 250, a hundred connections delay every other request by
 // seconds.
-const maxStreams = 16
+const maxHTTP2Streams = 16
 
 // newServer sets every limit that net/http leaves open: a client that sends or
 // reads slowly, or not at all, loses its connection.
@@ -241,7 +248,7 @@ func newServer(handler http.Handler, log *slog.Logger) *http.Server {
 		WriteTimeout:      60 * time.Second, // from the end of the headers
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    httpapi.MaxHeaderBytes,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxHTTP2Streams},
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 
 		// The handler answers OPTIONS * like any other request.

@@ -24,6 +24,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/token"
@@ -79,8 +80,10 @@ func New(t testing.TB) *Server {
 			t.Error(err)
 		}
 	})
+	changes := feed.New(store)
 	s.handler, err = httpapi.New(httpapi.Options{
 		Plants:  store,
+		Changes: changes,
 		Tokens:  verifier,
 		MaxBody: 1 << 20, // as serve has it
 		Metrics: prometheus.NewRegistry(),
@@ -93,7 +96,10 @@ func New(t testing.TB) *Server {
 	server.Config.DisableGeneralOptionsHandler = true // as serve has it, and
 	server.Config.MaxHeaderBytes = httpapi.MaxHeaderBytes
 	server.Start()
-	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		changes.Stop() // no request waits any longer
+		server.Close()
+	})
 	s.URL = server.URL
 	return s
 }

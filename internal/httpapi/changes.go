@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantserver"
+	"github.com/plantstore/plantstore/internal/feed"
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+// ListChanges waits until there is a change or ctx ends; see validator.waiting. Then
+// only a token that is not accepted any more is a failure: a client that closes its
+// sending half, and the clients of a service that stops, get what there is.
+func (s *server) ListChanges(ctx context.Context, req plantserver.ListChangesRequestObject) (plantserver.ListChangesResponseObject, error) {
+	after, err := parsePosition(req.Params.After)
+	if err != nil {
+		return nil, err
+	}
+	limit, wait := s.changesPage.normal, time.Duration(0)
+	if req.Params.Limit != nil {
+		limit = min(int(*req.Params.Limit), s.changesPage.most)
+	}
+	if req.Params.Wait != nil {
+		wait = time.Duration(*req.Params.Wait) * time.Second
+	}
+	page, err := s.next(ctx, after, limit, wait)
+	switch cause, refused := errors.AsType[*failure](context.Cause(ctx)); {
+	case refused && cause != errStopping:
+		return nil, cause
+	case ctx.Err() != nil && err != nil:
+		page, err = s.next(context.WithoutCancel(ctx), after, limit, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	response := changesResponse{ListChanges200JSONResponse: plantserver.ListChanges200JSONResponse{
+		Body: plantapi.Changes{
+			Changes:  make([]plantapi.Change, len(page.Changes)), // never nil, which would be null
+			Position: positionText(page.Next),
+		},
+		Headers: plantserver.ListChanges200ResponseHeaders{CacheControl: cacheControl},
+	}}
+	if len(page.Changes) > 0 {
+		response.permit, err = s.lists.enter(context.WithoutCancel(ctx))
+	}
+	for i, c := range page.Changes {
+		response.Body.Changes[i] = toChange(c)
+	}
+	return response, err
+}
+
+// next returns the next page of changes, or an empty one after the wait. It reads a
+// page of the first walk with the permit of a list.
+func (s *server) next(ctx context.Context, after *plant.Position, limit int, wait time.Duration) (*feed.Page, error) {
+	ctx, cancel := context.WithTimeout(ctx, wait+requestDeadline)
+	defer cancel()
+	if after != nil && after.Walk == nil {
+		return s.changes.Next(ctx, after, limit, wait)
+	}
+	permit, err := s.lists.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.changes.Next(ctx, after, limit, 0)
+	permit.leave()
+	if err != nil || len(page.Changes) > 0 || wait == 0 {
+		return page, err
+	}
+	return s.changes.Next(ctx, &page.Next, limit, wait)
+}
+
+// changesResponse is a page of changes. It is written with the permit of a list.
+type changesResponse struct {
+	plantserver.ListChanges200JSONResponse
+	permit listPermit
+}
+
+func (r changesResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+	recorderOf(w).list = r.permit // validate releases it
+	// The write time-out of the server began before the wait.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(paceGrace)) // the writers of some tests have no deadline
+	return r.ListChanges200JSONResponse.VisitListChangesResponse(w)
+}
+
+func toChange(c plant.Change) plantapi.Change {
+	change := plantapi.Change{Position: positionText(c.Position), ID: c.ID}
+	if c.Plant != nil {
+		change.Plant = new(toStoredPlant(*c.Plant))
+	}
+	return change
+}
+
+// StreamChanges reads the first page, so that a position that is not valid is a
+// response with 410. [stream] is the rest.
+func (s *server) StreamChanges(ctx context.Context, req plantserver.StreamChangesRequestObject) (plantserver.StreamChangesResponseObject, error) {
+	after, err := parsePosition(cmp.Or(req.Params.LastEventID, req.Params.After))
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.next(context.WithoutCancel(ctx), after, s.changesPage.most, 0)
+	if err != nil {
+		return nil, err
+	}
+	return stream{ctx: ctx, server: s, first: page}, nil
+}

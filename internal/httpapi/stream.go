@@ -1,0 +1,156 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantserver"
+	"github.com/plantstore/plantstore/internal/feed"
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+// eventStreamType is the media type of Server-Sent Events (HTML standard, section
+// 9.2).
+const eventStreamType = "text/event-stream"
+
+const (
+	// heartbeat is how long a stream sends nothing before it sends a comment, so that
+	// proxies and clients know that it is open. The document has the number.
+	heartbeat = 15 * time.Second
+
+	// endGrace is how long a stream takes to end when its client does not read.
+	endGrace = 300 * time.Millisecond
+)
+
+// stream is a response that sends the changes of a feed as they come. It reads no
+// further than it has written, so a slow client costs no memory. A client that does
+// not read smallResponse bytes in paceGrace is disconnected.
+type stream struct {
+	ctx    context.Context // see validator.waiting
+	server *server
+	first  *feed.Page
+
+	rec     *responseRecorder
+	control *http.ResponseController
+	torn    bool // a page is not sent completely
+}
+
+func (s stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
+	s.rec, s.control = recorderOf(w), http.NewResponseController(w)
+	h := w.Header()
+	h.Set("Content-Type", eventStreamType)
+	h.Set("Cache-Control", cacheControl)
+	h.Set("X-Accel-Buffering", "no") // for nginx, which would hold back events
+	w.WriteHeader(http.StatusOK)
+
+	defer context.AfterFunc(s.ctx, s.hurry)()
+	err := s.run()
+	if s.rec.cut != nil {
+		if !errors.Is(s.rec.cut, os.ErrDeadlineExceeded) {
+			s.rec.cut = nil // the client has disconnected, as the clients of streams do
+		}
+		return nil
+	}
+	if cause := context.Cause(s.ctx); cause != nil {
+		err = cause
+	}
+	if err == context.Canceled || s.torn { // disconnected, HEAD, or an end event would complete half an event
+		return nil
+	}
+	f := failureOf(err)
+	s.hurry()
+	s.write(endEvent(f))
+	if f == errInternal || f == errUnavailable {
+		return err // is logged
+	}
+	return nil
+}
+
+// run sends pages until ctx ends, the client does not read any more, or the feed
+// fails.
+func (s *stream) run() error {
+	for page := s.first; ; {
+		if err := s.send(page); err != nil || s.rec.cut != nil {
+			return err
+		}
+		if s.ctx.Err() != nil {
+			return nil
+		}
+		next, err := s.server.next(s.ctx, &page.Next, s.server.changesPage.most, heartbeat)
+		if err != nil {
+			return err
+		}
+		page = next
+	}
+}
+
+// send writes a page. It fails if too many large pages are being written.
+func (s *stream) send(page *feed.Page) error {
+	text := []byte(":\n\n") // a comment
+	if len(page.Changes) > 0 {
+		text = page.Encoded(encodeEvents)
+	}
+	if n := int64(len(text)); n > smallResponse {
+		ctx, cancel := context.WithTimeout(s.ctx, listWait)
+		defer cancel()
+		if s.server.lists.unread.Acquire(ctx, n) != nil {
+			return errUnavailable
+		}
+		defer s.server.lists.unread.Release(n)
+	}
+	for part := range slices.Chunk(text, smallResponse) {
+		if s.ctx.Err() != nil {
+			return nil
+		}
+		s.setDeadline(paceGrace)
+		s.torn = true
+		if !s.write(part) {
+			return nil
+		}
+	}
+	s.torn = false
+	return nil
+}
+
+// write writes and reports whether that succeeded. If not, the recorder has the
+// error.
+func (s *stream) write(text []byte) bool {
+	_, err := s.rec.Write(text)
+	if err == nil {
+		if err = s.control.Flush(); errors.Is(err, http.ErrNotSupported) {
+			err = nil // the writers of some tests cannot flush
+		}
+		s.rec.cut = err
+	}
+	return err == nil
+}
+
+// hurry lets a write that goes on, and the next one, take no longer than endGrace.
+func (s *stream) hurry() { s.setDeadline(endGrace) }
+
+func (s *stream) setDeadline(d time.Duration) {
+	_ = s.control.SetWriteDeadline(time.Now().Add(d)) // the writers of some tests have no deadline
+}
+
+// encodeEvents returns the events of changes.
+func encodeEvents(changes []plant.Change) (b []byte) {
+	for _, c := range changes {
+		change := toChange(c)
+		b = append(append(b, "id: "...), change.Position...)
+		b = append(b, "\ndata: "...)
+		b = append(plantserver.AppendJSON(b, &change), "\n\n"...)
+	}
+	return b
+}
+
+// endEvent returns the last event of a stream. It has no id, so that the client
+// resumes after the last change.
+func endEvent(f *failure) []byte {
+	e := plantapi.Error{Error: int32(f.code), Message: f.message}
+	return append(plantserver.AppendJSON([]byte("event: end\ndata: "), &e), "\n\n"...)
+}
