@@ -4,6 +4,7 @@
 //	err = c.Create(ctx, client.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")})
 //	if errors.Is(err, client.ErrIDTaken) { … }
 //	for p, err := range c.All(ctx, client.WithTag("Moraceae")) { … }
+//	for change, err := range c.Changes(ctx, position) { … }
 //	p, err := c.Update(ctx, 1, func(p *client.Plant) error { p.Name = "…"; return nil })
 //
 // A response that is not a success is an [*Error]. A [Code] is the reason that
@@ -44,6 +45,7 @@ type Client struct {
 	userAgent   string
 	traceparent func(context.Context) string
 	attempts    int
+	wait        int32 // seconds that a request waits for changes
 	backoff     func(ctx context.Context, attempt int, err error) time.Duration
 }
 
@@ -122,6 +124,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	if h.Transport == nil {
 		h.Transport = http.DefaultTransport
 	}
+	c.wait = waitWithin(h.Timeout)
 	h.Transport = finalRedirects{h.Transport} // a redirect can turn a POST into a GET, and lead to another host
 	c.api, err = plantclient.NewClient(baseURL, plantclient.WithHTTPClient(&h))
 	return c, err

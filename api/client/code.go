@@ -24,6 +24,7 @@ const (
 	ErrNoSuchPath           Code = 40400 // the path is unknown
 	ErrNoSuchPlant          Code = 40401 // no plant has this id
 	ErrMethodNotAllowed     Code = 40500 // the path does not offer the method
+	ErrPositionGone         Code = 41000 // the position is not valid any more: begin again without one
 	ErrPreconditionFailed   Code = 41200 // the plant does not meet the condition
 	ErrTooManyRequests      Code = 42900 // too many requests; RetryAfter says how long to wait
 	ErrInternal             Code = 50000 // an error in the service
@@ -45,6 +46,7 @@ var codeText = map[Code]string{
 	ErrNoSuchPath:           "the path is unknown",
 	ErrNoSuchPlant:          "no plant has this id",
 	ErrMethodNotAllowed:     "the path does not offer the method",
+	ErrPositionGone:         "the position is not valid any more",
 	ErrPreconditionFailed:   "the plant does not meet the condition",
 	ErrTooManyRequests:      "too many requests",
 	ErrInternal:             "an error in the service",

@@ -56,14 +56,15 @@ const (
 
 // request is one operation.
 type request struct {
-	op     string // for errors, as in "get plant 1"
-	change bool   // it changes plants
-	safe   bool   // it can be repeated without a further effect
-	send   func(context.Context, ...plantclient.RequestEditorFn) (*http.Response, error)
-	accept []int               // the statuses of a success
-	decode func([]byte) bool   // takes the body of a success and reports whether it is one; nil: there is none
-	header map[string]string   // its conditions
-	edit   func(*http.Request) // the last change to the request; nil: none
+	op      string // for errors, as in "get plant 1"
+	change  bool   // it changes plants
+	safe    bool   // it can be repeated without a further effect
+	patient bool   // its attempts are not limited
+	send    func(context.Context, ...plantclient.RequestEditorFn) (*http.Response, error)
+	accept  []int               // the statuses of a success
+	decode  func([]byte) bool   // takes the body of a success and reports whether it is one; nil: there is none
+	header  map[string]string   // its conditions
+	edit    func(*http.Request) // the last change to the request; nil: none
 }
 
 // setConditions sets the headers of conditions, which must be among those that
@@ -95,7 +96,7 @@ func (c *Client) do(ctx context.Context, r request) (resp *http.Response, lost b
 		}
 		lost = lost || o == unknown || o == garbled
 		again := o == refused || r.safe && (o == cut || o == unknown)
-		if !again || attempt >= c.attempts {
+		if !again || attempt >= c.attempts && !r.patient {
 			break
 		}
 		if again, err = c.pause(ctx, attempt, err); !again {

@@ -1,0 +1,104 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantclient"
+)
+
+// A Position is a place in the changes of a service.
+type Position string
+
+// A Change is a plant that has changed.
+type Change struct {
+	Position Position // after this change
+	ID       int64
+	Plant    *Plant // its present state; nil: the plant does not exist
+}
+
+// Changes returns what has changed after a position, and waits for more. An empty
+// position begins with all plants, so a program that begins with an empty copy and
+// applies every change has the plants of the service. Keep the position of the last
+// change with the copy, to continue there later. A plant can appear more than once.
+//
+// From the first response on, Changes connects again for as long as ctx lives:
+// [WithAttempts] does not end it. The loop ends with an error. After
+// [ErrPositionGone], begin again with an empty position and an empty copy.
+func (c *Client) Changes(ctx context.Context, after Position) iter.Seq2[Change, error] {
+	return c.changes(ctx, after, c.wait)
+}
+
+// ChangesUntilNow is [Client.Changes], but the loop ends after the last change so far.
+func (c *Client) ChangesUntilNow(ctx context.Context, after Position) iter.Seq2[Change, error] {
+	return c.changes(ctx, after, 0)
+}
+
+func (c *Client) changes(ctx context.Context, after Position, wait int32) iter.Seq2[Change, error] {
+	return func(yield func(Change, error) bool) {
+		for responded := false; ; responded = true {
+			page, err := c.changesPage(ctx, after, wait, responded && wait > 0)
+			if err == nil && len(page.Changes) > 0 && Position(page.Position) == after { // or a broken service has the loop run for ever
+				err = fmt.Errorf("plantstore: list changes: the position after %q is the same", after)
+			}
+			if err != nil {
+				yield(Change{}, err)
+				return
+			}
+			for i := range page.Changes {
+				if !yield(changed(&page.Changes[i]), nil) {
+					return
+				}
+			}
+			if len(page.Changes) == 0 && wait == 0 {
+				return
+			}
+			after = Position(page.Position)
+		}
+	}
+}
+
+// changesPage reads the page after a position. If patient is set, it is requested
+// until there is a response that is final.
+func (c *Client) changesPage(ctx context.Context, after Position, wait int32, patient bool) (page plantapi.Changes, err error) {
+	params := plantapi.ListChangesParams{Limit: new(int32(1000))}
+	if after != "" {
+		params.After = (*string)(&after)
+	}
+	if wait > 0 {
+		params.Wait = &wait
+	}
+	_, _, err = c.do(ctx, request{
+		op: "list changes", safe: true, patient: patient, accept: []int{http.StatusOK},
+		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
+			return c.api.ListChanges(ctx, &params, edit...)
+		},
+		decode: func(body []byte) bool {
+			return json.Unmarshal(body, &page) == nil && page.Position != "" && page.Changes != nil
+		},
+	})
+	return page, err
+}
+
+// waitWithin returns for how many seconds a request waits for changes if an attempt
+// may take so long: it leaves time for the response.
+func waitWithin(timeout time.Duration) int32 {
+	const most = 30 // by the document
+	if timeout == 0 || timeout >= 2*most*time.Second {
+		return most
+	}
+	return max(1, int32(timeout/2/time.Second))
+}
+
+func changed(c *plantapi.Change) Change {
+	change := Change{Position: Position(c.Position), ID: c.ID}
+	if c.Plant != nil {
+		change.Plant = new(stored(*c.Plant))
+	}
+	return change
+}

@@ -1,0 +1,116 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/api/client/clienttest"
+)
+
+// A program that applies every change has the plants of the service, whatever
+// happens to its connection.
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	server := clienttest.New(t)
+	c := server.Client()
+	plants := make([]client.Plant, 1500) // more than a page
+	for i := range plants {
+		plants[i] = client.Plant{ID: int64(i), Name: "a"}
+	}
+	for _, part := range [][]client.Plant{plants[:1000], plants[1000:]} {
+		if _, err := c.CreateAll(t.Context(), part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	put := func(id int64) {
+		t.Helper()
+		if _, err := c.Put(ctx, client.Plant{ID: id, Name: "b"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copied, steps := map[int64]string{}, 0
+	var last client.Position
+	for change, err := range c.Changes(ctx, "") {
+		if err != nil {
+			if steps < 3 || !errors.Is(err, context.Canceled) {
+				t.Fatalf("after step %d: %v", steps, err)
+			}
+			break
+		}
+		if delete(copied, change.ID); change.Plant != nil {
+			copied[change.ID] = change.Plant.Name
+		}
+		last = change.Position
+		switch {
+		case steps == 0 && len(copied) == len(plants):
+			steps++
+			put(7)
+			server.Fail(20, clienttest.Unavailable) // more than WithAttempts allows
+		case steps == 1 && copied[7] == "b":
+			steps++
+			put(8)
+			server.Fail(1, clienttest.Cut)
+		case steps == 2 && copied[8] == "b":
+			steps++
+			if err := c.Delete(ctx, 7); err != nil {
+				t.Fatal(err)
+			}
+		case steps == 3 && copied[7] == "":
+			cancel()
+		}
+	}
+	for range c.ChangesUntilNow(t.Context(), last) {
+		t.Error("there is a change after the last one")
+	}
+	n := 0
+	for change, err := range c.ChangesUntilNow(t.Context(), "") {
+		if err != nil || copied[change.ID] != change.Plant.Name {
+			t.Fatalf("the change %+v, %v", change, err)
+		}
+		n++
+	}
+	if n != len(copied) || n != len(plants)-1 {
+		t.Errorf("%d plants, the copy has %d", n, len(copied))
+	}
+}
+
+func TestChangesEndWithAnError(t *testing.T) {
+	t.Parallel()
+	server := clienttest.New(t)
+	for what, c := range map[string]struct {
+		prepare  func()
+		position client.Position
+		want     error
+	}{
+		"an unknown position":     {func() {}, "unknown", client.ErrPositionGone},
+		"no text of a position":   {func() {}, "no position", client.ErrInvalidParameter},
+		"no service at the start": {func() { server.Fail(10, clienttest.Unavailable) }, "", client.ErrUnavailable},
+	} {
+		c.prepare()
+		n := 0
+		for change, err := range server.Client().Changes(t.Context(), c.position) {
+			if n++; n > 1 || !errors.Is(err, c.want) {
+				t.Fatalf("%s: %+v, %v, want %v", what, change, err, c.want)
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	again := handle(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"changes":[{"position":"a","id":1}],"position":"a"}`)
+	})
+	n := 0
+	for _, err := range at(t, again).Changes(t.Context(), "a") {
+		if n++; err == nil || n > 1 {
+			t.Fatal("a service that does not go on is followed for ever")
+		}
+	}
+}
