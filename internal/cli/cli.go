@@ -53,11 +53,12 @@ func (sys system) redact(s string) string {
 	return token.Redact(open.RedactPasswords(s), sys.getenv("PLANTSTORE_TOKEN"))
 }
 
-// The exit statuses of import and export, beside 0 and 1.
+// The exit statuses of import, export and changes, beside 0 and 1.
 const (
 	statusRefused     = 2
 	statusUnavailable = 3
 	statusToken       = 4
+	statusPosition    = 5
 	statusStopped     = 130 // what a shell reports after Ctrl-C
 )
 
@@ -83,6 +84,7 @@ func run(ctx context.Context, sys system, args []string) error {
 			tokenCommand(sys),
 			importCommand(sys),
 			exportCommand(sys),
+			changesCommand(sys),
 			backupCommand(sys),
 			restoreCommand(sys),
 			copyCommand(sys),

@@ -36,6 +36,18 @@ func limitFlags() []cli.Flag {
 			Value:   512,
 			Sources: cli.EnvVars("PLANTSTORE_MAX_IN_FLIGHT"),
 		},
+		&cli.DurationFlag{
+			Name:    "keep-changes",
+			Usage:   "keep changes for `DURATION`, as in 168h; a client that was away for longer has to begin again",
+			Value:   7 * 24 * time.Hour,
+			Sources: cli.EnvVars("PLANTSTORE_KEEP_CHANGES"),
+		},
+		&cli.IntFlag{
+			Name:    "max-streams",
+			Usage:   "let at most `N` requests wait for changes or stream them at the same time, others get 503; each takes some 50 KiB of memory",
+			Value:   1000,
+			Sources: cli.EnvVars("PLANTSTORE_MAX_STREAMS"),
+		},
 		&cli.StringSliceFlag{
 			Name:    "cors-origin",
 			Usage:   "let web pages of `ORIGIN` read responses, as in https://plants.example.com, or * for any; may be repeated",
@@ -54,6 +66,12 @@ func setLimits(config *server.Config, cmd *cli.Command) (err error) {
 	}
 	if config.MaxInFlight = cmd.Int("max-in-flight"); config.MaxInFlight < 1 {
 		return fmt.Errorf("--max-in-flight: must be at least 1, got %d", config.MaxInFlight)
+	}
+	if config.MaxStreams = cmd.Int("max-streams"); config.MaxStreams < 1 {
+		return fmt.Errorf("--max-streams: must be at least 1, got %d", config.MaxStreams)
+	}
+	if config.KeepChanges = cmd.Duration("keep-changes"); config.KeepChanges < time.Minute {
+		return fmt.Errorf("--keep-changes: must be at least 1m, got %v", config.KeepChanges)
 	}
 	config.CORSOrigins = cmd.StringSlice("cors-origin")
 	for _, origin := range config.CORSOrigins {

@@ -15,8 +15,16 @@ func migrateCommand(sys system) *cli.Command {
 		Usage: "create or update the schema of the store, and exit",
 		Description: "serve does this at its start, too. Run migrate before a new release of serve if serve uses a\n" +
 			"PostgreSQL user that may not change the schema. It can run again, and while the service runs.\n\n" +
-			"   PLANTSTORE_STORE=postgres://owner:PASSWORD@db1/plants plantstore migrate",
-		Flags: []cli.Flag{storeFlag("create or update the schema of `STORE`")},
+			"   PLANTSTORE_STORE=postgres://owner:PASSWORD@db1/plants plantstore migrate\n\n" +
+			"A store that a release without changes has created gets them with --changes. Stop every server of\n" +
+			"that release first: they cannot write any more, and plantstore changes would miss what they wrote.",
+		Flags: []cli.Flag{
+			storeFlag("create or update the schema of `STORE`"),
+			&cli.BoolFlag{
+				Name:  "changes",
+				Usage: "let clients follow the changes of the store; servers of releases without changes cannot write afterwards",
+			},
+		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
 				return fmt.Errorf("migrate takes no argument, got %q (add --store STORE)", cmd.Args().First())
@@ -41,6 +49,13 @@ func migrateCommand(sys system) *cli.Command {
 			default:
 				fmt.Fprintf(sys.stdout, "%s was updated from schema %d to schema %d\n", open.Redacted(name), found, now)
 			}
+			if !cmd.Bool("changes") {
+				return nil
+			}
+			if err := open.EnableChanges(ctx, name); err != nil {
+				return err
+			}
+			fmt.Fprintf(sys.stdout, "clients can follow the changes of %s\n", open.Redacted(name))
 			return nil
 		},
 	}

@@ -58,6 +58,9 @@ func withStatus(err error) error {
 	if _, ok := errors.AsType[transfer.UnavailableError](err); ok {
 		return statusError{err, statusUnavailable}
 	}
+	if _, ok := errors.AsType[transfer.PositionError](err); ok {
+		return statusError{err, statusPosition}
+	}
 	return err
 }
 

@@ -34,8 +34,9 @@ type Service struct {
 	client    *client.Client
 	transport http.RoundTripper
 	url       string
-	patience  time.Duration
-	responded atomic.Bool // at least once
+	patience  time.Duration // 0: it never gives up
+	follows   bool          // it waits for changes, so a response may take long
+	responded atomic.Bool   // at least once
 
 	waiting atomic.Pointer[Wait] // nil: the last request succeeded
 	pending atomic.Int64         // requests
@@ -78,7 +79,7 @@ func (s *Service) Waiting() *Wait {
 	if wait := s.waiting.Load(); wait != nil {
 		return wait
 	}
-	if heard := time.Unix(0, s.heard.Load()); s.pending.Load() > 0 && time.Since(heard) > silence {
+	if heard := time.Unix(0, s.heard.Load()); !s.follows && s.pending.Load() > 0 && time.Since(heard) > silence {
 		return &Wait{Since: heard, Reason: fmt.Errorf("%s does not respond", s.url)}
 	}
 	return nil
@@ -155,6 +156,8 @@ func (s *Service) explainResponse(e *client.Error) error {
 	switch e.Code {
 	case client.ErrBadCredentials:
 		hint = ": plantstore token list shows whether the token is valid; a token that serve printed ends with its process"
+	case client.ErrPositionGone:
+		hint = ": run it without --after, and begin with an empty copy"
 	case client.ErrNoSuchPath, client.ErrMethodNotAllowed:
 		hint = ": check --server"
 	}
@@ -164,6 +167,9 @@ func (s *Service) explainResponse(e *client.Error) error {
 	err := fmt.Errorf("%s: %s%s", status, e.Message, hint)
 	if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden {
 		return TokenError{err}
+	}
+	if e.Code == client.ErrPositionGone {
+		return PositionError{err}
 	}
 	return err
 }
@@ -191,7 +197,13 @@ type attempts struct{ *Service }
 
 func (s attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTime)
-	stop := context.AfterFunc(r.Context(), func() { time.AfterFunc(stopTime, cancel) })
+	stop := context.AfterFunc(r.Context(), func() {
+		if s.follows { // the request changes nothing
+			cancel()
+		} else {
+			time.AfterFunc(stopTime, cancel)
+		}
+	})
 	if s.pending.Add(1) == 1 {
 		s.heard.Store(time.Now().UnixNano())
 	}
@@ -207,6 +219,9 @@ func (s attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	s.responded.Store(true)
 	s.heard.Store(time.Now().UnixNano())
+	if s.follows && resp.StatusCode == http.StatusOK {
+		s.waiting.Store(nil) // there may be no change for a long time
+	}
 	resp.Body = body{resp.Body, end}
 	return resp, nil
 }

@@ -72,6 +72,26 @@ func Target(ctx context.Context, name string) (store.Target, error) {
 	return sqlite.OpenTarget(ctx, path)
 }
 
+// EnableChanges gives the feed of changes to a store that an earlier release
+// created. Programs of that release cannot write to it afterwards. It does nothing if
+// the store has the feed.
+func EnableChanges(ctx context.Context, name string) error {
+	if err := check(name); err != nil {
+		return err
+	}
+	if postgres.IsDSN(name) {
+		if err := postgres.EnableChanges(ctx, name); err != nil {
+			return fmt.Errorf("--store %s: %w", Redacted(name), err)
+		}
+		return nil
+	}
+	path, err := File(name)
+	if err != nil {
+		return err
+	}
+	return sqlite.EnableChanges(ctx, path)
+}
+
 // InMemory reports whether name describes a store in memory, which ends with its
 // process.
 func InMemory(name string) bool { return name == "sqlite:"+sqlite.Memory }

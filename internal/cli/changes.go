@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/plantstore/plantstore/internal/transfer"
+)
+
+func changesCommand(sys system) *cli.Command {
+	return &cli.Command{
+		Name:  "changes",
+		Usage: "print what changes in a running service",
+		Description: "Prints a line of JSON for each plant that has changed, with its present state. A line without plant\n" +
+			"says that the plant does not exist. Without --after, all plants come first: a copy that begins empty\n" +
+			"and applies every line has exactly the plants of the service. The token in PLANTSTORE_TOKEN or\n" +
+			"--token-file needs the scope read.\n\n" +
+			"Each line has a position. To continue later, give the last one with --after.\n\n" +
+			"The exit status is 0 on success, 3 if the service is not available, 4 if it does not accept the\n" +
+			"token, 5 if the position is not valid any more (begin again without --after and with an empty copy),\n" +
+			"130 after Ctrl-C, and 1 for any other failure.\n\n" +
+			"   PLANTSTORE_TOKEN=pst_… plantstore changes --follow",
+		Flags: append([]cli.Flag{
+			&cli.BoolFlag{
+				Name:    "follow",
+				Aliases: []string{"f"},
+				Usage:   "wait for more changes until Ctrl-C, also while the service is not available",
+			},
+			&cli.StringFlag{
+				Name:  "after",
+				Usage: "print only what has changed after `POSITION`",
+			},
+		}, serverFlags()...),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			if cmd.Args().Present() {
+				return fmt.Errorf("changes takes no argument, got %q", cmd.Args().First())
+			}
+			service, err := dial(sys, cmd)
+			if err != nil {
+				return err
+			}
+			defer tellWaits(sys, service)()
+			err = transfer.WriteChanges(ctx, service, cmd.String("after"), cmd.Bool("follow"), sys.stdout)
+			switch {
+			case err != nil && ctx.Err() != nil:
+				return statusError{fmt.Errorf("changes: stopped"), statusStopped}
+			case err != nil:
+				return withStatus(fmt.Errorf("changes: %w", err))
+			}
+			return nil
+		},
+	}
+}
+
+// tellWaits prints every few seconds that the service is not available, until the
+// function that it returns is called.
+func tellWaits(sys system, service *transfer.Service) (stop func()) {
+	done, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		tick := time.NewTicker(lineEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				if wait := service.Waiting(); wait != nil {
+					fmt.Fprintf(sys.stderr, "waiting for the service for %v: %v\n", time.Since(wait.Since).Round(time.Second), wait.Reason)
+				}
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-stopped
+	}
+}

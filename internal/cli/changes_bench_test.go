@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// The streams of BenchmarkStreams, and the plants that are created in a second.
+const (
+	benchStreams    = 1000
+	createsASecond  = 5000
+	plantsInRequest = 50
+)
+
+// BenchmarkStreams creates plants at a fixed rate while a thousand clients stream the
+// changes. It shows how long a change takes from the request of its create to a
+// client, the memory of the program for each stream, and the latency of other creates
+// without and with the streams. Every tenth stream reads the times; the others only
+// read. The clients use the same processors.
+func BenchmarkStreams(b *testing.B) {
+	for b.Loop() {
+		b.ReportMetric(0, "ns/op")
+		tryStreams(b)
+	}
+}
+
+func tryStreams(b *testing.B) {
+	r, err := launch(b.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--print-token")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.kill()
+	streams, rate := benchStreams, createsASecond
+	if n, err := strconv.Atoi(os.Getenv("PLANTSTORE_BENCH_STREAMS")); err == nil {
+		streams = n
+	}
+	if n, err := strconv.Atoi(os.Getenv("PLANTSTORE_BENCH_CREATES")); err == nil {
+		rate = n
+	}
+	alone := r.observe(5 * time.Second)
+	before := r.memory()
+	ctx, cancel := context.WithCancel(b.Context())
+	defer cancel()
+	var delivered atomic.Int64
+	var mu sync.Mutex
+	var took []time.Duration
+	var wg sync.WaitGroup
+	client := &http.Client{Transport: &http.Transport{}}
+	open := make(chan struct{}, streams)
+	for i := range streams {
+		wg.Go(func() {
+			req, _ := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/changes:stream", nil)
+			req.Header.Set("Authorization", "Bearer "+r.token)
+			resp, err := client.Do(req)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				b.Errorf("a stream is %v, %v", resp, err)
+				return
+			}
+			defer resp.Body.Close()
+			open <- struct{}{}
+			in := bufio.NewReaderSize(resp.Body, 64<<10)
+			for {
+				line, err := in.ReadSlice('\n')
+				if err != nil {
+					return
+				}
+				if line[0] != 'd' { // data
+					continue
+				}
+				delivered.Add(1)
+				_, sent, ok := bytes.Cut(line, []byte(`"name":"at `))
+				if i%10 != 0 || !ok {
+					continue
+				}
+				text, _, _ := bytes.Cut(sent, []byte(`"`))
+				at, _ := strconv.ParseInt(string(text), 10, 64)
+				mu.Lock()
+				took = append(took, time.Since(time.Unix(0, at)))
+				mu.Unlock()
+			}
+		})
+	}
+	for range streams {
+		select {
+		case <-open:
+		case <-time.After(longEnough):
+			b.Fatal("not all streams are open after a minute")
+		}
+	}
+	during := r.memory()
+	idle := r.observe(5 * time.Second)
+
+	const length = 10 * time.Second
+	created := atomic.Int64{}
+	began, sent := time.Now(), delivered.Load()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(time.Second * plantsInRequest / time.Duration(rate))
+		defer tick.Stop()
+		for id := 1_000_000_000; time.Since(began) < length; id += plantsInRequest {
+			<-tick.C
+			var plants []string
+			for i := range plantsInRequest {
+				plants = append(plants, fmt.Sprintf(`{"id":%d,"name":"at %d"}`, id+i, time.Now().UnixNano()))
+			}
+			req, _ := http.NewRequest(http.MethodPost, r.url+"/plants:batch", strings.NewReader(`{"plants":[`+strings.Join(plants, ",")+`]}`))
+			req.Header = http.Header{"Authorization": {"Bearer " + r.token}, "Content-Type": {"application/json"}}
+			if resp, err := client.Do(req); err == nil {
+				resp.Body.Close()
+				created.Add(plantsInRequest)
+			}
+		}
+	}()
+	<-done
+	seconds := time.Since(began).Seconds()
+	fanned := float64(delivered.Load()-sent) / seconds
+	busy := r.memory()
+	cancel()
+	wg.Wait()
+	slices.Sort(took)
+	if len(took) == 0 {
+		b.Fatal("no change was delivered")
+	}
+	fmt.Printf("\n%d streams, %.0f creates/s, %.0f events/s delivered; from the request of a create to a client: p50 %v, p99 %v\n",
+		streams, float64(created.Load())/seconds, fanned, took[len(took)/2], took[len(took)*99/100])
+	fmt.Printf("memory: %d MiB without streams, %d MiB with idle ones (%d KiB each), %d MiB with busy ones\n",
+		before>>20, during>>20, (during-before)>>10/int64(streams), busy>>20)
+	fmt.Printf("creates of 16 other clients (per second, p50, p99, max, failed): %s without streams, %s with idle ones\n", alone, idle)
+}
