@@ -58,6 +58,9 @@ bench-postgres: ## compare the PostgreSQL store with one INSERT per request, on 
 bench-hostile: ## measure latency and memory while thousands of connections misuse the service
 	go test -run '^$$' -bench Hostile -benchtime 1x -timeout 20m ./internal/cli
 
+bench-streams: ## measure a thousand clients that stream the changes while plants are created
+	go test -run '^$$' -bench Streams -benchtime 1x -timeout 10m ./internal/cli
+
 bench-start: ## measure the time from the start to the first response, and the memory after it
 	go test -run '^$$' -bench Start -benchtime 20x ./internal/cli
 
@@ -205,6 +208,6 @@ unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	elsewhere='needs (PostgreSQL.*|an identity provider): make test-(failover|ha|oidc'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
-.PHONY: help run test test-ha contract-report contract bench bench-store bench-postgres bench-hostile bench-start build \
+.PHONY: help run test test-ha contract-report contract bench bench-store bench-postgres bench-hostile bench-streams bench-start build \
 	swagger-ui bench-http generate check $(checks) test-given
 .DEFAULT_GOAL := help
