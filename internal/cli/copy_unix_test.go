@@ -1,3 +1,5 @@
+//go:build unix
+
 package cli
 
 import (
@@ -12,38 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
-
-// fillStore writes a new store with many plants. A target of a copy is the
-// fastest way.
-func fillStore(t *testing.T, name string, n int64) {
-	t.Helper()
-	target, err := open.Target(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer target.Close()
-	for first := int64(0); first < n; first += 5000 {
-		var plants []plant.Plant
-		for id := first; id < min(n, first+5000); id++ {
-			row := store.PlantRow{Plant: plant.Plant{
-				ID: id, Name: plantName(id), Tag: new(fmt.Sprint("tag ", id%97)),
-				CreatedAt: time.UnixMicro(1_000_000 + id).UTC(), UpdatedAt: time.UnixMicro(2_000_000 + id).UTC(),
-			}, Version: id * 0x9e3779b97f4a7c1}
-			plants = append(plants, row.Stored())
-		}
-		if err := target.Replace(t.Context(), nil, plants); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := target.Finish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // copyRun is a `plantstore copy` that a test has started.
 type copyRun struct {
