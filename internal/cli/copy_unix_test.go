@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
