@@ -106,5 +106,5 @@ func (s *server) StreamChanges(ctx context.Context, req plantserver.StreamChange
 	if err != nil {
 		return nil, err
 	}
-	return stream{ctx: ctx, server: s, first: page}, nil
+	return &stream{ctx: ctx, server: s, first: page}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -251,20 +252,49 @@ func (s *oneChange) Changes(_ context.Context, after *plant.Position, _ int) (ch
 
 // A stream that has nothing to send sends a comment every 15 seconds.
 func TestHeartbeat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		get := servePipes(t, &oneChange{}, false)
-		resp, err := get("/changes:stream?after=" + "AAICAAI")
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				resp, err := servePipes(t, &oneChange{}, http2)("/changes:stream?after=" + "AAICAAI")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				for _, want := range []time.Duration{0, 15 * time.Second, 15 * time.Second, 15 * time.Second, 15 * time.Second} { // the timeouts of the server are shorter
+					began, comment := time.Now(), make([]byte, 3)
+					if _, err := io.ReadFull(resp.Body, comment); err != nil || string(comment) != ":\n\n" || time.Since(began) != want {
+						t.Fatalf("after %v the stream has %q, %v, want a comment after %v", time.Since(began), comment, err, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A stream does not use the connection after its end. With HTTP/2, net/http panics if
+// it does.
+func TestStreamEndsOverHTTP2(t *testing.T) {
+	t.Parallel()
+	s := newService(t, offline)
+	server := httptest.NewUnstartedServer(s.handler)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	for range 500 { // without the wait, some of the first hundred end the process
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+"/changes:stream", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer resp.Body.Close()
-		for _, want := range []time.Duration{0, 15 * time.Second, 15 * time.Second, 15 * time.Second, 15 * time.Second} { // the timeouts of the server are shorter
-			began, comment := time.Now(), make([]byte, 3)
-			if _, err := io.ReadFull(resp.Body, comment); err != nil || string(comment) != ":\n\n" || time.Since(began) != want {
-				t.Fatalf("after %v the stream has %q, %v, want a comment after %v", time.Since(began), comment, err, want)
-			}
+		r.Header.Set("Authorization", "Bearer "+staticToken)
+		resp, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
 		}
-	})
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
+			t.Fatalf("got %s %d", resp.Proto, resp.StatusCode)
+		}
+	}
 }
 
 // A client that does not read its stream is disconnected.

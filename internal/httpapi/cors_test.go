@@ -29,7 +29,7 @@ func TestCORS(t *testing.T) {
 	const (
 		page    = "https://plants.example"
 		exposed = "Access-Control-Expose-Headers [ETag, Link, Location, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, WWW-Authenticate, X-Request-Id]"
-		allowed = "Access-Control-Allow-Headers [Authorization, Content-Type, If-Match, If-None-Match, Traceparent, Tracestate, X-Request-Id]"
+		allowed = "Access-Control-Allow-Headers [Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, Traceparent, Tracestate, X-Request-Id]"
 		vary    = "Vary [Origin]"
 		hers    = "Access-Control-Allow-Origin [" + page + "]"
 		anys    = "Access-Control-Allow-Origin [*]"

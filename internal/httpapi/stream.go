@@ -40,7 +40,7 @@ type stream struct {
 	torn    bool // a page is not sent completely
 }
 
-func (s stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
+func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 	s.rec, s.control = recorderOf(w), http.NewResponseController(w)
 	h := w.Header()
 	h.Set("Content-Type", eventStreamType)
@@ -48,7 +48,13 @@ func (s stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 	h.Set("X-Accel-Buffering", "no") // for nginx, which would hold back events
 	w.WriteHeader(http.StatusOK)
 
-	defer context.AfterFunc(s.ctx, s.hurry)()
+	hurried := make(chan struct{})
+	stop := context.AfterFunc(s.ctx, func() { defer close(hurried); s.hurry() })
+	defer func() {
+		if !stop() {
+			<-hurried // the writer must not be used after the handler
+		}
+	}()
 	err := s.run()
 	if s.rec.cut != nil {
 		if !errors.Is(s.rec.cut, os.ErrDeadlineExceeded) {
@@ -74,14 +80,18 @@ func (s stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 // run sends pages until ctx ends, the client does not read any more, or the feed
 // fails.
 func (s *stream) run() error {
-	for page := s.first; ; {
+	page := s.first
+	s.first = nil // or its memory is kept as long as the stream
+	for {
 		if err := s.send(page); err != nil || s.rec.cut != nil {
 			return err
 		}
 		if s.ctx.Err() != nil {
 			return nil
 		}
-		next, err := s.server.next(s.ctx, &page.Next, s.server.changesPage.most, heartbeat)
+		after := page.Next
+		page = nil // or its memory is kept during the wait
+		next, err := s.server.next(s.ctx, &after, s.server.changesPage.most, heartbeat)
 		if err != nil {
 			return err
 		}
@@ -108,12 +118,16 @@ func (s *stream) send(page *feed.Page) error {
 			return nil
 		}
 		s.setDeadline(paceGrace)
+		if s.ctx.Err() != nil {
+			s.hurry() // it may have been overtaken
+		}
 		s.torn = true
 		if !s.write(part) {
 			return nil
 		}
 	}
 	s.torn = false
+	_ = s.control.SetWriteDeadline(time.Time{}) // HTTP/2 resets the stream at its deadline, also if nothing is written
 	return nil
 }
 

@@ -25,8 +25,6 @@ func (v validator) waiting(w http.ResponseWriter, r *http.Request) (context.Cont
 	counts.inFlight.Dec()
 	counts.streams.Inc()
 	rec.stream = true
-	// Without a read deadline, net/http notices when the client disconnects.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // the writers of some tests have no deadline
 	ctx, end := context.WithCancelCause(r.Context())
 	if r.Method == http.MethodHead {
 		end(nil)
