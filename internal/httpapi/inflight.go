@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 )
 
@@ -21,13 +22,15 @@ type inFlight struct {
 
 // limit is a number of requests that may be handled at the same time.
 type limit struct {
-	most int64 // 0: no limit
+	flag string // that sets the limit
+	most int64  // 0: no limit
 	now  atomic.Int64
 }
 
 func newInFlight(requests, streams int) *inFlight {
 	f := &inFlight{lists: newListSemaphore()}
-	f.requests.most, f.streams.most = int64(requests), int64(streams)
+	f.requests.flag, f.requests.most = "max-in-flight", int64(requests)
+	f.streams.flag, f.streams.most = "max-streams", int64(streams)
 	return f
 }
 
@@ -48,7 +51,7 @@ func (f *inFlight) enter(ctx context.Context, rec *responseRecorder) (err error)
 	}
 	if l := f.of(rec.operation); l.now.Add(1) > l.most && l.most > 0 {
 		f.leave(rec)
-		return errUnavailable
+		return fmt.Errorf("%d requests at the same time, the limit is --%s: %w", l.most, l.flag, errUnavailable)
 	}
 	return nil
 }
