@@ -103,7 +103,7 @@ func (s *Store) Changed() <-chan struct{} { return s.committed.Wait() }
 
 // Changes implements [plant.Feed].
 func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
-	walk := after == nil || after.Walk != nil
+	walk, marked := after == nil || after.Walk != nil, int64(0)
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		epoch, page := int64(0), plant.Page{Limit: limit}
 		if after != nil {
@@ -159,10 +159,14 @@ func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (
 			next = changes[len(changes)-1].Position
 		}
 		if state.Last > confirmed {
-			return s.confirm(ctx, conn, state.Last)
+			marked = int64(rand.Uint64())
+			return s.confirm(ctx, conn, state.Last, marked)
 		}
 		return nil
 	})
+	if marked != 0 {
+		s.discard(marked) // after the read: it may need a connection, too
+	}
 	if err == nil && walk && len(changes) == 0 {
 		return s.Changes(ctx, &next, limit) // the walk has ended
 	}
@@ -194,13 +198,11 @@ func scanChanges(rows pgx.Rows, state *store.FeedState) (changes []plant.Change,
 // read, will survive a failover to a synchronous standby. The primary shows a
 // transaction whose wait for the standby was cancelled before any standby has it. So
 // confirm commits a write of its own on the same server, which waits for the standby
-// to have everything before it.
-func (s *Store) confirm(ctx context.Context, conn *pgx.Conn, last int64) error {
-	id := int64(rand.Uint64())
+// to have everything before it. The mark of this write has the given id.
+func (s *Store) confirm(ctx context.Context, conn *pgx.Conn, last, id int64) error {
 	if _, err := conn.Exec(ctx, mark, id, time.Now().UnixMicro()); err != nil {
 		return err
 	}
-	s.discard(id)
 	for {
 		confirmed := s.confirmed.Load()
 		if last <= confirmed || s.confirmed.CompareAndSwap(confirmed, last) {

@@ -22,6 +22,10 @@ func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) e
 	var failed error // of read
 	err := s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(pgx.Tx) error {
+			// The copy may take longer than a write between two reads.
+			if _, err := conn.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '10min'`); err != nil {
+				return err
+			}
 			snapshot := snapshot{conn}
 			_, err := snapshot.Count(ctx) // the first read decides what the transaction sees
 			if err == nil {
