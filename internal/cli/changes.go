@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,7 +28,7 @@ func changesCommand(sys system) *cli.Command {
 			&cli.BoolFlag{
 				Name:    "follow",
 				Aliases: []string{"f"},
-				Usage:   "wait for more changes until Ctrl-C, also while the service is not available",
+				Usage:   "wait for more changes until Ctrl-C, also while the service restarts",
 			},
 			&cli.StringFlag{
 				Name:  "after",
@@ -38,12 +39,16 @@ func changesCommand(sys system) *cli.Command {
 			if cmd.Args().Present() {
 				return fmt.Errorf("changes takes no argument, got %q", cmd.Args().First())
 			}
+			after := cmd.String("after")
+			if cmd.IsSet("after") && after == "" {
+				return errors.New("--after is empty: leave it out to begin with all plants and an empty copy")
+			}
 			service, err := dial(sys, cmd)
 			if err != nil {
 				return err
 			}
 			defer tellWaits(sys, service)()
-			err = transfer.WriteChanges(ctx, service, cmd.String("after"), cmd.Bool("follow"), sys.stdout)
+			err = transfer.WriteChanges(ctx, service, after, cmd.Bool("follow"), sys.stdout)
 			switch {
 			case err != nil && ctx.Err() != nil:
 				return statusError{fmt.Errorf("changes: stopped"), statusStopped}

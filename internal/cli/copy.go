@@ -62,12 +62,20 @@ func checkCopied(from, to string) error {
 	case open.InMemory(from), open.InMemory(to):
 		return errors.New("sqlite::memory: ends with its process and cannot be copied: give a file or postgres://…")
 	}
-	if path, err := open.File(from); err == nil {
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("--from %s does not exist: give the --store of serve", path)
-		}
+	if missing(from) {
+		return fmt.Errorf("--from %s does not exist: give the --store of serve", from)
 	}
 	return nil
+}
+
+// missing reports whether a store is a file that does not exist.
+func missing(name string) bool {
+	path, err := open.File(name)
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(path)
+	return errors.Is(err, os.ErrNotExist)
 }
 
 // aboutFlag returns an error of opening a store that names its flag. Elsewhere that

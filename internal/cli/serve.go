@@ -76,6 +76,9 @@ func serveCommand(sys system) *cli.Command {
 			if err != nil {
 				return err
 			}
+			if name := cmd.String("store"); cmd.Bool("read-only") && missing(name) {
+				return fmt.Errorf("--store %s does not exist, and serve --read-only creates no store: check the path", name)
+			}
 			build := thisBuild(sys)
 			config := server.Config{
 				Addr:         cmd.String("addr"),
