@@ -44,7 +44,7 @@ func limitFlags() []cli.Flag {
 		},
 		&cli.IntFlag{
 			Name:    "max-streams",
-			Usage:   "let at most `N` requests wait for changes or stream them at the same time, others get 503; each takes some 50 KiB of memory",
+			Usage:   "handle at most `N` requests for changes at the same time, waiting or not, others get 503; each takes some 50 KiB of memory",
 			Value:   1000,
 			Sources: cli.EnvVars("PLANTSTORE_MAX_STREAMS"),
 		},

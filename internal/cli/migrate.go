@@ -17,7 +17,7 @@ func migrateCommand(sys system) *cli.Command {
 			"PostgreSQL user that may not change the schema. It can run again, and while the service runs.\n\n" +
 			"   PLANTSTORE_STORE=postgres://owner:PASSWORD@db1/plants plantstore migrate\n\n" +
 			"A store that a release without changes has created gets them with --changes. Stop every server of\n" +
-			"that release first: they cannot write any more, and plantstore changes would miss what they wrote.",
+			"the store first. Servers of that release cannot write afterwards.",
 		Flags: []cli.Flag{
 			storeFlag("create or update the schema of `STORE`"),
 			&cli.BoolFlag{
