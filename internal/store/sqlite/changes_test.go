@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/plant"
@@ -104,5 +105,29 @@ func TestFileCopiedBack(t *testing.T) {
 				Begins: !c.begin,
 			})
 		})
+	}
+}
+
+// A new store has the feed of changes, also if several processes open it at once.
+func TestNewStoreHasFeed(t *testing.T) {
+	for range 10 {
+		path := filepath.Join(t.TempDir(), "plants.db")
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				s, err := Open(t.Context(), path)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, _, err := s.Changes(t.Context(), nil, 1); err != nil {
+					t.Error(err)
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitemigration"
@@ -29,10 +31,11 @@ const applicationID = 0x706c6e74
 const incompleteID = 0x706c6e63
 
 // migrate updates the schema, and returns the number of migrations before and
-// after. It returns an error if a newer program has migrated the file: a file is used by one server, so unlike PostgreSQL an old
-// release does not have to start with the schema of a newer one. But a server
-// may be running while `plantstore token` or `plantstore backup` of a newer
-// release migrates its file, so a migration only adds to the schema.
+// after. It returns an error if a newer program has migrated the file: a file is used
+// by one server, so unlike PostgreSQL an old release does not have to start with the
+// schema of a newer one. But a server may be running while `plantstore token` or
+// `plantstore backup` of a newer release migrates its file, so a migration only adds
+// to the schema.
 //
 // The file must have the given application ID, or none if it is new.
 func migrate(ctx context.Context, conn *sqlite.Conn, id int32) (found, now int, err error) {
@@ -56,12 +59,32 @@ func migrate(ctx context.Context, conn *sqlite.Conn, id int32) (found, now int, 
 		return 0, 0, err
 	}
 	if found == 0 {
-		// No program of an earlier release can have the file open, so the store has
-		// the feed of changes from the beginning. The transaction of the last migration
-		// includes this statement.
-		schema.RepeatableMigration = newEpochQuery
+		if err := create(conn, schema); err != nil {
+			return 0, 0, err
+		}
 	}
 	return found, len(names), sqlitemigration.Migrate(ctx, conn, schema)
+}
+
+// create gives a new file the whole schema and the feed of changes: no program of an
+// earlier release can have it open. It takes one transaction, so that neither a crash
+// nor a second process that opens the file meanwhile leaves a store without the feed.
+func create(conn *sqlite.Conn, schema sqlitemigration.Schema) (err error) {
+	end, err := sqlitex.ImmediateTransaction(conn)
+	if err != nil {
+		return err
+	}
+	defer end(&err)
+	have, err := pragma(conn, "user_version")
+	if err != nil || have > 0 {
+		return err // another process was faster
+	}
+	script := slices.Concat(schema.Migrations, []string{
+		newEpochQuery,
+		fmt.Sprintf("PRAGMA application_id = %d", schema.AppID),
+		fmt.Sprintf("PRAGMA user_version = %d", len(schema.Migrations)),
+	})
+	return sqlitex.ExecuteScript(conn, strings.Join(script, ";\n"), nil)
 }
 
 func migrationNames() ([]string, error) {
