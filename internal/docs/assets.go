@@ -56,41 +56,33 @@ type file struct {
 // version identifies the content of a file.
 func (f file) version() string { return digest(f.content) }
 
-// asset serves a file.
-type asset struct {
-	file
-	version string
-	plain   func() string // the uncompressed content, for clients that do not accept gzip
-}
-
-func newAsset(f file) *asset {
-	return &asset{file: f, version: f.version(), plain: sync.OnceValue(func() string {
-		return gunzip(f.content)
-	})}
-}
-
-func (a *asset) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	// The page requests each file with its version, so that a cached file is never
-	// used with a newer page. During an upgrade, the request can reach a server that
-	// has another version of the file: caches must not keep that response under
-	// this URL.
-	if r.URL.Query().Get("v") == a.version {
-		h.Set("Cache-Control", "public, max-age=31536000, immutable")
-	} else {
-		h.Set("Cache-Control", "no-cache")
-	}
-	content, etag := a.content, a.version
-	if a.gzipped {
-		h.Set("Vary", "Accept-Encoding")
-		if acceptsGzip(r) {
-			h.Set("Content-Encoding", "gzip")
-			etag += "-gzip"
+// handler serves the file. It is uncompressed, once, for clients that do not accept
+// gzip.
+func (f file) handler() http.Handler {
+	version, plain := f.version(), sync.OnceValue(func() string { return gunzip(f.content) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		// The page requests each file with its version, so that a cached file is never
+		// used with a newer page. During an upgrade, the request can reach a server that
+		// has another version of the file: caches must not keep that response under
+		// this URL.
+		if r.URL.Query().Get("v") == version {
+			h.Set("Cache-Control", "public, max-age=31536000, immutable")
 		} else {
-			content = a.plain()
+			h.Set("Cache-Control", "no-cache")
 		}
-	}
-	send(w, r, a.mediaType, etag, content)
+		content, etag := f.content, version
+		if f.gzipped {
+			h.Set("Vary", "Accept-Encoding")
+			if acceptsGzip(r) {
+				h.Set("Content-Encoding", "gzip")
+				etag += "-gzip"
+			} else {
+				content = plain()
+			}
+		}
+		send(w, r, f.mediaType, etag, content)
+	})
 }
 
 func gunzip(content string) string {

@@ -28,15 +28,19 @@ func Handlers(document []byte, baseURL *url.URL) (map[string]http.Handler, error
 		"/docs/":        redirect("../docs", http.StatusPermanentRedirect),
 		"/openapi.yaml": asYAML,
 		"/openapi.json": lazy(func() http.Handler {
-			asJSON, err := newJSONDocument(document, baseURL)
+			text, err := toJSON(document)
 			if err != nil {
 				panic(err) // a test reads the document
+			}
+			asJSON, err := newDocument("application/json", text, baseURL)
+			if err != nil {
+				panic(err)
 			}
 			return asJSON
 		}),
 	}
 	for _, a := range assets {
-		handlers["/docs/"+a.name] = lazy(func() http.Handler { return newAsset(a) })
+		handlers["/docs/"+a.name] = lazy(a.handler)
 	}
 	return handlers, nil
 }

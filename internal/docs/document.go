@@ -35,14 +35,6 @@ func newDocument(mediaType string, text []byte, baseURL *url.URL) (*document, er
 	return d, nil
 }
 
-func newJSONDocument(inYAML []byte, baseURL *url.URL) (*document, error) {
-	text, err := toJSON(inYAML)
-	if err != nil {
-		return nil, err
-	}
-	return newDocument("application/json", text, baseURL)
-}
-
 func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Caches may store the document, but must revalidate it before each use.
 	w.Header().Set("Cache-Control", "no-cache")

@@ -15,21 +15,18 @@ var pageText string
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// page serves the page at /docs.
-type page struct{ content, version string }
-
+// newPage returns the handler of the page at /docs.
 func newPage() http.Handler {
 	text := pageText
 	for _, a := range assets {
 		text = strings.ReplaceAll(text, `"docs/`+a.name+`"`, `"docs/`+a.name+`?v=`+a.version()+`"`)
 	}
-	return &page{text, digest(text)}
-}
-
-func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Cache-Control", "no-cache")
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Referrer-Policy", "no-referrer")
-	send(w, r, "text/html; charset=utf-8", p.version, p.content)
+	version := digest(text)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Cache-Control", "no-cache")
+		h.Set("Content-Security-Policy", policy)
+		h.Set("Referrer-Policy", "no-referrer")
+		send(w, r, "text/html; charset=utf-8", version, text)
+	})
 }
