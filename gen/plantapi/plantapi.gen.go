@@ -22,6 +22,7 @@ const (
 	CodeMalformedBody        ErrorCode = 40001
 	CodeMethodNotAllowed     ErrorCode = 40500
 	CodeMissingBody          ErrorCode = 40005
+	CodeNoChanges            ErrorCode = 50301
 	CodeNoCredentials        ErrorCode = 40100
 	CodeNoSuchPath           ErrorCode = 40400
 	CodeNoSuchPlant          ErrorCode = 40401
@@ -56,6 +57,8 @@ func (e ErrorCode) Valid() bool {
 	case CodeMethodNotAllowed:
 		return true
 	case CodeMissingBody:
+		return true
+	case CodeNoChanges:
 		return true
 	case CodeNoCredentials:
 		return true
@@ -142,10 +145,17 @@ type Change struct {
 
 // Changes A page of changes.
 //
-// Example: {"changes":[{"id":6,"position":"azNtOXEyLjQyLjEuMA"}],"position":"azNtOXEyLjQyLjEuMA"}
+// Example: {"changes":[{"id":6,"position":"azNtOXEyLjQyLjEuMA"}],"more":false,"position":"azNtOXEyLjQyLjEuMA"}
 type Changes struct {
 	// Changes The changes, in their order. One without `plant` says that the plant does not exist (any more).
 	Changes []Change `json:"changes"`
+
+	// More Whether there were changes after the page when it was read. If not, a client that has applied every page has
+	// the plants of that moment.
+	//
+	//
+	// Example: false
+	More bool `json:"more"`
 
 	// Position The position after the page, for the next request. It is an opaque string.
 	//
@@ -199,6 +209,7 @@ type Error struct {
 // | 42900 | too many requests; `Retry-After` gives the seconds to wait |
 // | 50000 | internal error |
 // | 50300 | the service is not available: it is starting, stopping, over capacity or read-only, or its store or identity provider is down; `Retry-After` gives the seconds to wait |
+// | 50301 | the store keeps no changes, until the operator does what the message says |
 //
 // Example: 40002
 type ErrorCode int32
@@ -365,6 +376,11 @@ type IfNoneMatch = string
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type BadParameter = Error
+
+// ChangesUnavailable The reason why a request failed.
+//
+// Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
+type ChangesUnavailable = Error
 
 // Forbidden The reason why a request failed.
 //

@@ -96,10 +96,10 @@ type ClientInterface interface {
 	// Returns the changes after a position, and the position after them. Request the next page with that position.
 	//
 	// Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
-	// inside of a batch. Only an empty page says that the client has every change so far. With `wait`, the response is
-	// held back until there is a change, the time is over, or the service stops.
+	// inside of a batch. Only `more` tells whether there were more changes. With `wait`, the response is held back
+	// until there is a change, the time is over, or the service stops.
 	//
-	// The response is 503 with 50300 if the store keeps no changes; the message says why.
+	// The response is 503 with 50301, and without `Retry-After`, if the store keeps no changes; the message says why.
 	//
 	// Requires the scope `read`.
 	//
@@ -266,6 +266,9 @@ type ClientInterface interface {
 	// `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
 	// the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
 	//
+	// If the plants of a service are spread over several database servers, a page of `listPlants` can have a part of a
+	// batch that is being stored.
+	//
 	// Requires the scope `write`.
 	//
 	// Takes any type of body and a specified content type.
@@ -278,6 +281,9 @@ type ClientInterface interface {
 	// Stores all of the plants or none of them. They become durable together. Each plant is handled as in
 	// `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
 	// the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
+	//
+	// If the plants of a service are spread over several database servers, a page of `listPlants` can have a part of a
+	// batch that is being stored.
 	//
 	// Requires the scope `write`.
 	//
@@ -292,10 +298,10 @@ type ClientInterface interface {
 // Returns the changes after a position, and the position after them. Request the next page with that position.
 //
 // Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
-// inside of a batch. Only an empty page says that the client has every change so far. With `wait`, the response is
-// held back until there is a change, the time is over, or the service stops.
+// inside of a batch. Only `more` tells whether there were more changes. With `wait`, the response is held back
+// until there is a change, the time is over, or the service stops.
 //
-// The response is 503 with 50300 if the store keeps no changes; the message says why.
+// The response is 503 with 50301, and without `Retry-After`, if the store keeps no changes; the message says why.
 //
 // Requires the scope `read`.
 //
@@ -572,6 +578,9 @@ func (c *Client) PutPlant(ctx context.Context, id int64, params *PutPlantParams,
 // `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
 // the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
 //
+// If the plants of a service are spread over several database servers, a page of `listPlants` can have a part of a
+// batch that is being stored.
+//
 // Requires the scope `write`.
 //
 // Takes any type of body and a specified content type.
@@ -594,6 +603,9 @@ func (c *Client) CreatePlantsWithBody(ctx context.Context, contentType string, b
 // Stores all of the plants or none of them. They become durable together. Each plant is handled as in
 // `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
 // the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
+//
+// If the plants of a service are spread over several database servers, a page of `listPlants` can have a part of a
+// batch that is being stored.
 //
 // Requires the scope `write`.
 //
@@ -1199,10 +1211,10 @@ type ClientWithResponsesInterface interface {
 	// Returns the changes after a position, and the position after them. Request the next page with that position.
 	//
 	// Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
-	// inside of a batch. Only an empty page says that the client has every change so far. With `wait`, the response is
-	// held back until there is a change, the time is over, or the service stops.
+	// inside of a batch. Only `more` tells whether there were more changes. With `wait`, the response is held back
+	// until there is a change, the time is over, or the service stops.
 	//
-	// The response is 503 with 50300 if the store keeps no changes; the message says why.
+	// The response is 503 with 50301, and without `Retry-After`, if the store keeps no changes; the message says why.
 	//
 	// Requires the scope `read`.
 	//
@@ -1379,6 +1391,9 @@ type ClientWithResponsesInterface interface {
 	// `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
 	// the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
 	//
+	// If the plants of a service are spread over several database servers, a page of `listPlants` can have a part of a
+	// batch that is being stored.
+	//
 	// Requires the scope `write`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -1391,6 +1406,9 @@ type ClientWithResponsesInterface interface {
 	// Stores all of the plants or none of them. They become durable together. Each plant is handled as in
 	// `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
 	// the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
+	//
+	// If the plants of a service are spread over several database servers, a page of `listPlants` can have a part of a
+	// batch that is being stored.
 	//
 	// Requires the scope `write`.
 	//
@@ -1444,7 +1462,7 @@ type ListChangesResponse500Headers struct {
 
 // ListChangesResponse503Headers the declared response headers of an HTTP 503 response for ListChanges
 type ListChangesResponse503Headers struct {
-	RetryAfter int32
+	RetryAfter *int32
 	XRequestID string
 }
 
@@ -1466,7 +1484,7 @@ type ListChangesResponse struct {
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *InternalError
 	// JSON503 the response for an HTTP 503 `application/json` response
-	JSON503 *Unavailable
+	JSON503 *ChangesUnavailable
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *ListChangesResponse200Headers
 	// Headers400 the parsed response headers for an HTTP 400 response
@@ -1521,7 +1539,7 @@ func (r ListChangesResponse) GetJSON500() *InternalError {
 }
 
 // GetJSON503 returns the response for an HTTP 503 `application/json` response
-func (r ListChangesResponse) GetJSON503() *Unavailable {
+func (r ListChangesResponse) GetJSON503() *ChangesUnavailable {
 	return r.JSON503
 }
 
@@ -1599,7 +1617,7 @@ type StreamChangesResponse500Headers struct {
 
 // StreamChangesResponse503Headers the declared response headers of an HTTP 503 response for StreamChanges
 type StreamChangesResponse503Headers struct {
-	RetryAfter int32
+	RetryAfter *int32
 	XRequestID string
 }
 
@@ -1619,7 +1637,7 @@ type StreamChangesResponse struct {
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *InternalError
 	// JSON503 the response for an HTTP 503 `application/json` response
-	JSON503 *Unavailable
+	JSON503 *ChangesUnavailable
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *StreamChangesResponse200Headers
 	// Headers400 the parsed response headers for an HTTP 400 response
@@ -1669,7 +1687,7 @@ func (r StreamChangesResponse) GetJSON500() *InternalError {
 }
 
 // GetJSON503 returns the response for an HTTP 503 `application/json` response
-func (r StreamChangesResponse) GetJSON503() *Unavailable {
+func (r StreamChangesResponse) GetJSON503() *ChangesUnavailable {
 	return r.JSON503
 }
 
@@ -2787,10 +2805,10 @@ func (r CreatePlantsResponse) ContentType() string {
 // Returns the changes after a position, and the position after them. Request the next page with that position.
 //
 // Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
-// inside of a batch. Only an empty page says that the client has every change so far. With `wait`, the response is
-// held back until there is a change, the time is over, or the service stops.
+// inside of a batch. Only `more` tells whether there were more changes. With `wait`, the response is held back
+// until there is a change, the time is over, or the service stops.
 //
-// The response is 503 with 50300 if the store keeps no changes; the message says why.
+// The response is 503 with 50301, and without `Retry-After`, if the store keeps no changes; the message says why.
 //
 // Requires the scope `read`.
 //
@@ -3033,6 +3051,9 @@ func (c *ClientWithResponses) PutPlantWithResponse(ctx context.Context, id int64
 // `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
 // the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
 //
+// If the plants of a service are spread over several database servers, a page of `listPlants` can have a part of a
+// batch that is being stored.
+//
 // Requires the scope `write`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
@@ -3051,6 +3072,9 @@ func (c *ClientWithResponses) CreatePlantsWithBodyWithResponse(ctx context.Conte
 // Stores all of the plants or none of them. They become durable together. Each plant is handled as in
 // `createPlant`: a plant that is already stored with the same name and tag is accepted. If another plant has one of
 // the ids, or an id is in the batch twice, the whole batch is refused with 40010, and `details` points to the id.
+//
+// If the plants of a service are spread over several database servers, a page of `listPlants` can have a part of a
+// batch that is being stored.
 //
 // Requires the scope `write`.
 //
@@ -3129,7 +3153,7 @@ func ParseListChangesResponse(rsp *http.Response) (*ListChangesResponse, error) 
 		response.JSON500 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
-		var dest Unavailable
+		var dest ChangesUnavailable
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -3261,10 +3285,10 @@ func ParseListChangesResponse(rsp *http.Response) (*ListChangesResponse, error) 
 		var headers ListChangesResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int32
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: "int32"}); err != nil {
 				return nil, err
 			}
-			headers.RetryAfter = value
+			headers.RetryAfter = &value
 		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
@@ -3336,7 +3360,7 @@ func ParseStreamChangesResponse(rsp *http.Response) (*StreamChangesResponse, err
 		response.JSON500 = &dest
 
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
-		var dest Unavailable
+		var dest ChangesUnavailable
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -3475,10 +3499,10 @@ func ParseStreamChangesResponse(rsp *http.Response) (*StreamChangesResponse, err
 		var headers StreamChangesResponse503Headers
 		if values := rsp.Header.Values("Retry-After"); len(values) > 0 {
 			var value int32
-			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "integer", Format: "int32"}); err != nil {
+			if err := runtime.BindStyledParameterWithOptions("simple", "Retry-After", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "integer", Format: "int32"}); err != nil {
 				return nil, err
 			}
-			headers.RetryAfter = value
+			headers.RetryAfter = &value
 		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string

@@ -255,6 +255,8 @@ func appendChanges(b []byte, v *Changes) []byte {
 	}
 	b = append(b, `,"position":`...)
 	b = appendString(b, string(v.Position))
+	b = append(b, `,"more":`...)
+	b = strconv.AppendBool(b, bool(v.More))
 	b = enclosed(b, start, '{', '}')
 	return b
 }
@@ -272,6 +274,11 @@ func bindChanges(value any, into *Changes) error {
 	if value, ok := object["position"]; ok {
 		if err := bindString(value, &into.Position); err != nil {
 			return fmt.Errorf("position: %w", err)
+		}
+	}
+	if value, ok := object["more"]; ok {
+		if err := bindBool(value, &into.More); err != nil {
+			return fmt.Errorf("more: %w", err)
 		}
 	}
 	return nil

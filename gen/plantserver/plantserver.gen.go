@@ -677,6 +677,15 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 
 type BadParameterJSONResponse Error
 
+type ChangesUnavailableResponseHeaders struct {
+	RetryAfter *int32
+}
+type ChangesUnavailableJSONResponse struct {
+	Body Error
+
+	Headers ChangesUnavailableResponseHeaders
+}
+
 type ForbiddenResponseHeaders struct {
 	WWWAuthenticate string
 }
@@ -788,10 +797,12 @@ func (response ListChanges500JSONResponse) VisitListChangesResponse(w http.Respo
 	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
 }
 
-type ListChanges503JSONResponse struct{ UnavailableJSONResponse }
+type ListChanges503JSONResponse struct{ ChangesUnavailableJSONResponse }
 
 func (response ListChanges503JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
-	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	if value := response.Headers.RetryAfter; value != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*value))
+	}
 	return WriteJSON(w, 503, &response.Body)
 }
 
@@ -850,10 +861,12 @@ func (response StreamChanges500JSONResponse) VisitStreamChangesResponse(w http.R
 	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
 }
 
-type StreamChanges503JSONResponse struct{ UnavailableJSONResponse }
+type StreamChanges503JSONResponse struct{ ChangesUnavailableJSONResponse }
 
 func (response StreamChanges503JSONResponse) VisitStreamChangesResponse(w http.ResponseWriter) error {
-	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	if value := response.Headers.RetryAfter; value != nil {
+		w.Header().Set("Retry-After", fmt.Sprint(*value))
+	}
 	return WriteJSON(w, 503, &response.Body)
 }
 
