@@ -38,6 +38,16 @@ func (c columns[Row]) update(table string) string {
 	return "UPDATE " + table + " SET " + strings.Join(set[1:], ", ") + " WHERE " + set[0]
 }
 
+// write runs insert or update, as a query, with a row.
+func (c columns[Row]) write(conn *sqlite.Conn, query string, row *Row) error {
+	stmt, err := conn.Prepare(query)
+	if err != nil {
+		return err
+	}
+	c.bind(stmt, row)
+	return run(stmt)
+}
+
 // bind binds a row to the parameters of insert or update.
 func (c columns[Row]) bind(stmt *sqlite.Stmt, row *Row) {
 	for i := range c {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
@@ -188,12 +189,7 @@ func totalChanges(conn *sqlite.Conn) (int64, error) {
 	return n, stmt.Reset()
 }
 
-// execute runs a statement without parameters and rows. The statement stays
-// prepared.
-func execute(conn *sqlite.Conn, statement string) error {
-	stmt, err := conn.Prepare(statement)
-	if err != nil {
-		return err
-	}
-	return run(stmt)
+// execute runs a statement without rows. The statement stays prepared.
+func execute(conn *sqlite.Conn, statement string, args ...any) error {
+	return sqlitex.Execute(conn, statement, &sqlitex.ExecOptions{Args: args})
 }

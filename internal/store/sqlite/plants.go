@@ -127,12 +127,7 @@ func (s *Store) Delete(ctx context.Context, id int64, condition plant.Preconditi
 }
 
 func deletePlant(conn *sqlite.Conn, id int64) error {
-	stmt, err := conn.Prepare(`DELETE FROM plants WHERE id = ?`)
-	if err != nil {
-		return err
-	}
-	stmt.BindInt64(1, id)
-	return run(stmt)
+	return execute(conn, "DELETE FROM plants WHERE id = ?", id)
 }
 
 // createPlant inserts p unless the same plant is stored already, and reports
@@ -157,13 +152,8 @@ func (s *Store) createPlant(conn *sqlite.Conn, p plant.Plant) (inserted bool, er
 
 // insertPlant stores p unless its ID is taken, and reports whether it did.
 func insertPlant(conn *sqlite.Conn, p plant.Plant) (row store.PlantRow, inserted bool, err error) {
-	stmt, err := conn.Prepare(insertPlantQuery)
-	if err != nil {
-		return row, false, err
-	}
 	row = store.NewPlantRow(p, nil)
-	plantColumns.bind(stmt, &row)
-	if err := run(stmt); err != nil {
+	if err := plantColumns.write(conn, insertPlantQuery, &row); err != nil {
 		return row, false, err
 	}
 	return row, conn.Changes() == 1, nil
@@ -175,13 +165,8 @@ func (s *Store) updatePlant(conn *sqlite.Conn, current, p plant.Plant, condition
 	if err := condition.Check(&current); err != nil || current.Same(p) {
 		return current, err
 	}
-	stmt, err := conn.Prepare(updatePlantQuery)
-	if err != nil {
-		return plant.Plant{}, err
-	}
 	row := store.NewPlantRow(p, &current)
-	plantColumns.bind(stmt, &row)
-	if err := run(stmt); err != nil {
+	if err := plantColumns.write(conn, updatePlantQuery, &row); err != nil {
 		return plant.Plant{}, err
 	}
 	s.changed.add(p.ID)

@@ -25,12 +25,7 @@ func (s *Store) CreateToken(ctx context.Context, t token.Token) error {
 }
 
 func insertToken(conn *sqlite.Conn, t token.Token) error {
-	stmt, err := conn.Prepare(insertTokenQuery)
-	if err != nil {
-		return err
-	}
-	tokenColumns.bind(stmt, &t)
-	return run(stmt)
+	return tokenColumns.write(conn, insertTokenQuery, &t)
 }
 
 // Token implements [token.Store].
@@ -82,12 +77,7 @@ func (s *Store) UpdateToken(ctx context.Context, id string, change func(*token.T
 			return err
 		}
 		changed.ID, changed.CreatedAt, changed.LastUsedAt = t.ID, t.CreatedAt, t.LastUsedAt
-		stmt, err := conn.Prepare(updateTokenQuery)
-		if err != nil {
-			return err
-		}
-		tokenColumns.bind(stmt, &changed)
-		return run(stmt)
+		return tokenColumns.write(conn, updateTokenQuery, &changed)
 	})
 }
 
@@ -95,17 +85,12 @@ func (s *Store) UpdateToken(ctx context.Context, id string, change func(*token.T
 // write to the disk.
 func (s *Store) TouchTokens(ctx context.Context, used map[string]time.Time) error {
 	return s.write(ctx, func(conn *sqlite.Conn) error {
-		stmt, err := conn.Prepare(`
-			UPDATE tokens SET last_used_at = ?2
-			WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at + ?3 <= ?2)`)
-		if err != nil {
-			return err
-		}
 		for id, at := range used {
-			stmt.BindText(1, id)
-			stmt.BindInt64(2, at.UnixMicro())
-			stmt.BindInt64(3, token.TouchInterval.Microseconds())
-			if err := run(stmt); err != nil {
+			err := execute(conn, `
+				UPDATE tokens SET last_used_at = ?2
+				WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at + ?3 <= ?2)`,
+				id, at.UnixMicro(), token.TouchInterval.Microseconds())
+			if err != nil {
 				return err
 			}
 		}
