@@ -58,7 +58,7 @@ func checkCopied(from, to string) error {
 	case to == "":
 		return errors.New("--to is missing: add --to STORE, a new or empty store")
 	case from == to:
-		return errors.New("--from and --to are the same store: give another one")
+		return errSameStore
 	case open.InMemory(from), open.InMemory(to):
 		return errors.New("sqlite::memory: ends with its process and cannot be copied: give a file or postgres://…")
 	}
@@ -67,6 +67,8 @@ func checkCopied(from, to string) error {
 	}
 	return nil
 }
+
+var errSameStore = errors.New("--from and --to are the same store: give another one")
 
 // missing reports whether a store is a file that does not exist.
 func missing(name string) bool {
@@ -86,12 +88,25 @@ func aboutFlag(flag string, err error) error {
 
 // copyBetween copies a store and prints the result.
 func copyBetween(ctx context.Context, sys system, from, to string) (err error) {
-	source, err := open.Open(ctx, from)
+	source, err := open.Source(ctx, from)
 	if err != nil {
 		return aboutFlag("--from", err)
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := open.Target(ctx, to)
+	if same, err := open.Same(ctx, from, to); err != nil {
+		return aboutFlag("--to", err)
+	} else if same {
+		return errSameStore
+	}
+	var epochs []int64
+	err = source.Snapshot(ctx, func(held store.Snapshot) (err error) {
+		epochs, err = held.Epochs(ctx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("copy: read the source: %w", err)
+	}
+	target, err := open.Target(ctx, to, epochs)
 	if err != nil {
 		return aboutFlag("--to", err)
 	}
@@ -116,8 +131,12 @@ func copyBetween(ctx context.Context, sys system, from, to string) (err error) {
 	default:
 		return fmt.Errorf("copy: %w: remove the cause, then run the same command again to complete the copy", err)
 	}
-	fmt.Fprintf(sys.stdout, "copied %s %s and %s %s from %s to %s", comma(copied.Plants), english.PluralWord(copied.Plants, "plant", ""),
-		comma(copied.Tokens), english.PluralWord(copied.Tokens, "token", ""), open.Redacted(from), open.Redacted(to))
+	empty := ""
+	if copied.Plants+copied.Tokens == 0 {
+		empty = ", which is empty,"
+	}
+	fmt.Fprintf(sys.stdout, "copied %s %s and %s %s from %s%s to %s", comma(copied.Plants), english.PluralWord(copied.Plants, "plant", ""),
+		comma(copied.Tokens), english.PluralWord(copied.Tokens, "token", ""), open.Redacted(from), empty, open.Redacted(to))
 	if copied.Kept > 0 {
 		fmt.Fprintf(sys.stdout, " (%s by an earlier run)", comma(copied.Kept))
 	}

@@ -94,7 +94,7 @@ func postgresTarget(t *testing.T) copyTarget {
 	conn := pgtest.Connect(t, dsn)
 	return copyTarget{dsn, func() bool {
 		var begun bool
-		return conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM plants)").Scan(&begun) == nil && begun
+		return conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM plants_of_copy)").Scan(&begun) == nil && begun
 	}}
 }
 
@@ -144,6 +144,13 @@ func TestCopyKilled(t *testing.T) {
 				return r
 			})
 			wantIncomplete(t, to.store)
+			other := filepath.Join(t.TempDir(), "other.db")
+			fillStore(t, other, 1)
+			wrong := startCopy(t, other, to.store)
+			if err := wrong.cmd.Wait(); err == nil || !strings.Contains(wrong.stderr.String(), "this store is an incomplete copy of another store: "+
+				"complete it with plantstore copy from that one, or give a new store") {
+				t.Errorf("a copy from another source: %v, %s", err, &wrong.stderr)
+			}
 			if got := wantCompleted(t, from, to.store, n); !strings.Contains(got, " by an earlier run) in ") {
 				t.Errorf("the copy that runs again begins anew: %s", got)
 			}

@@ -17,12 +17,18 @@ func migrateCommand(sys system) *cli.Command {
 			"PostgreSQL user that may not change the schema. It can run again, and while the service runs.\n\n" +
 			"   PLANTSTORE_STORE=postgres://owner:PASSWORD@db1/plants plantstore migrate\n\n" +
 			"A store that a release without changes has created gets them with --changes. Stop every server of\n" +
-			"the store first. Servers of that release cannot write afterwards.",
+			"the store first. Servers of that release cannot write afterwards.\n\n" +
+			"With --distribute the plants of a PostgreSQL database that has the extension Citus are spread over\n" +
+			"its workers. Stop every server of the store first. The store has no changes afterwards.",
 		Flags: []cli.Flag{
 			storeFlag("create or update the schema of `STORE`"),
 			&cli.BoolFlag{
 				Name:  "changes",
 				Usage: "let clients follow the changes of the store; servers of releases without changes cannot write afterwards",
+			},
+			&cli.BoolFlag{
+				Name:  "distribute",
+				Usage: "spread the plants over the workers of a PostgreSQL database with the extension Citus; clients cannot follow changes afterwards",
 			},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -49,13 +55,18 @@ func migrateCommand(sys system) *cli.Command {
 			default:
 				fmt.Fprintf(sys.stdout, "%s was updated from schema %d to schema %d\n", open.Redacted(name), found, now)
 			}
-			if !cmd.Bool("changes") {
-				return nil
+			if cmd.Bool("changes") {
+				if err := open.EnableChanges(ctx, name); err != nil {
+					return err
+				}
+				fmt.Fprintf(sys.stdout, "clients can follow the changes of %s\n", open.Redacted(name))
 			}
-			if err := open.EnableChanges(ctx, name); err != nil {
-				return err
+			if cmd.Bool("distribute") {
+				if err := open.Distribute(ctx, name); err != nil {
+					return err
+				}
+				fmt.Fprintf(sys.stdout, "the plants of %s are spread over its workers\n", open.Redacted(name))
 			}
-			fmt.Fprintf(sys.stdout, "clients can follow the changes of %s\n", open.Redacted(name))
 			return nil
 		},
 	}

@@ -47,6 +47,9 @@ func TestServeReadOnly(t *testing.T) {
 			if !strings.Contains(r.stderr.String(), `"msg":"read-only: writes get 503"`) {
 				t.Errorf("the log does not say that the service is read-only:\n%s", &r.stderr)
 			}
+			if out := r.stdout.String(); !strings.Contains(out, "List plants:\n\ncurl -i "+r.url+"/plants -H ") || strings.Contains(out, "-d") {
+				t.Errorf("the service suggests a write:\n%s", out)
+			}
 			var all []struct {
 				LastUsedAt *time.Time `json:"last_used_at"`
 			}

@@ -22,7 +22,6 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/open"
-	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
@@ -126,10 +125,10 @@ func TestEveryMember(t *testing.T) {
 func copyStore(t *testing.T, from store.Store) store.Store {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "copy.db")
-	if engine() == "postgres" {
-		name = pgtest.DSN(t)
+	if engine() != "sqlite" {
+		name = newDSN(t)
 	}
-	target, err := open.Target(t.Context(), name)
+	target, err := open.Target(t.Context(), name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
-	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/store/postgres"
 )
 
@@ -48,7 +47,7 @@ func TestModel(t *testing.T) {
 // to both in turn.
 func TestModelOnTwoServers(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.DSN(t)
+	dsn := newDSN(t)
 	var servers []http.Handler
 	var store store.Store
 	for range 2 {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -156,19 +157,36 @@ func newHandler(t testing.TB, c config) http.Handler {
 	return handler
 }
 
-// engine is PostgreSQL if there is one for tests.
+// engine is PostgreSQL, or a sharded store, if there is one for tests.
 func engine() string {
-	if pgtest.Given() {
+	switch {
+	case os.Getenv(pgtest.CitusVariable) != "":
+		return "citus"
+	case pgtest.Given():
 		return "postgres"
 	}
 	return "sqlite"
 }
 
+// newDSN returns the URL of an empty store in PostgreSQL. It is sharded if the engine
+// is. It skips the test if the engine is SQLite.
+func newDSN(t testing.TB) string {
+	t.Helper()
+	if engine() != "citus" {
+		return pgtest.DSN(t)
+	}
+	dsn := pgtest.Citus(t)
+	if err := postgres.Distribute(t.Context(), dsn); err != nil {
+		t.Fatal(err)
+	}
+	return dsn
+}
+
 // openStore opens an empty store of the engine.
 func openStore(t testing.TB) store.Store {
 	t.Helper()
-	if engine() == "postgres" {
-		store, err := postgres.Open(t.Context(), pgtest.DSN(t))
+	if engine() != "sqlite" {
+		store, err := postgres.Open(t.Context(), newDSN(t))
 		return opened(t, store, err)
 	}
 	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "plants.db"))

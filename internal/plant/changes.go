@@ -49,8 +49,9 @@ type Feed interface {
 //
 // It is valid as long as Epoch is known to the store, Seen is not beyond the
 // position at which the next epoch began, and no change after it was forgotten.
-// Every start of a server begins an epoch. So if a store is replaced by an earlier
-// state of itself, the new epoch begins before what some clients have seen.
+// Every start of a server begins an epoch, and so does the first write after a failover
+// of the database. So if a store is replaced by an earlier state of itself, the new
+// epoch begins before what some clients have seen.
 type Position struct {
 	Epoch int64  // a random number that the store draws for each epoch
 	At    int64  // the last transaction whose changes were all returned; of a walk: the one before it began
@@ -58,6 +59,10 @@ type Position struct {
 	Seen  int64  // the last transaction of the snapshot of the latest page: states are not newer than this
 	Walk  *int64 // the last ID of the walk; nil after the walk
 }
+
+// IsLast reports whether there was no change after the position in the snapshot of the
+// latest page.
+func (p Position) IsLast() bool { return p.Walk == nil && p.At == p.Seen }
 
 // Change is a plant that has changed.
 type Change struct {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
@@ -18,13 +19,39 @@ type Snapshot interface {
 
 	// Tokens returns all tokens, oldest first.
 	Tokens(ctx context.Context) ([]token.Token, error)
+
+	// Epochs returns the epochs of the feed of changes, newest first; see
+	// [plant.Position]. There is none if the store has no feed.
+	Epochs(ctx context.Context) ([]int64, error)
+}
+
+// Source is a store that a copy reads, and does not change. A [Store] is one. A store
+// that is opened only as a source keeps its schema: an old one is refused.
+type Source interface {
+	// Snapshot calls read with what the store holds at one moment, as the Snapshot of
+	// [Store] does.
+	Snapshot(ctx context.Context, read func(Snapshot) error) error
+
+	// Close releases the source.
+	Close() error
+}
+
+// OldSchema returns the error of opening a source that has fewer migrations than this
+// program knows.
+func OldSchema(have, need int) error {
+	return fmt.Errorf("this store has schema %d and this program needs schema %d; a copy does not change its source: "+
+		"run plantstore migrate on it first", have, need)
 }
 
 // Target is a store that a copy fills. Until Finish has returned, no other program
 // reads or writes what it holds: opening it returns [ErrIncomplete], also after the
-// copy was killed, and a server that uses it already is not ready and refuses
-// writes. A target that was not finished can be opened as a target again, and holds
-// what was stored in it.
+// copy was killed, and every call of a store that uses it already fails with
+// [plant.ErrUnavailable] and [token.ErrUnavailable]. A target that was not finished can
+// be opened as a target again, and holds what was stored in it.
+//
+// It is opened with the epochs of the source, and remembers the newest one until
+// Finish. An incomplete target is refused with [ErrOtherSource] if the source does not
+// have that epoch: it was begun with another source.
 //
 // If two targets are opened for one store, either the second call fails, or every
 // later method of the first one returns [ErrSuperseded].
@@ -51,6 +78,14 @@ type Target interface {
 // ErrIncomplete means that a copy to the store has begun and was not completed.
 var ErrIncomplete = errors.New("this store is an incomplete copy; " +
 	"run the same plantstore copy again to complete it")
+
+// ErrOtherSource means that a copy from another store to this one was not completed.
+var ErrOtherSource = errors.New("this store is an incomplete copy of another store: " +
+	"complete it with plantstore copy from that one, or give a new store")
+
+// SourceNumber is the number of the row of the table epochs in which an incomplete target
+// keeps the epoch of its source.
+const SourceNumber = -1
 
 // ErrNotEmpty means that a store cannot be the target of a copy, because it has
 // plants or tokens.

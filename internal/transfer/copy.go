@@ -39,7 +39,7 @@ type Copied struct {
 // instead. A target that an earlier run has filled in part keeps what is right.
 // Copy calls progress from time to time with the number of plants that are read and
 // to be read.
-func Copy(ctx context.Context, from store.Store, to store.Target, progress func(done, total int64)) (Copied, error) {
+func Copy(ctx context.Context, from store.Source, to store.Target, progress func(done, total int64)) (Copied, error) {
 	c := copying{to: to, progress: progress}
 	var tokens []token.Token
 	err := from.Snapshot(ctx, func(source store.Snapshot) (err error) {

@@ -46,7 +46,7 @@ func openSource(t *testing.T) store.Store {
 
 func openCopyTarget(t *testing.T, path string) store.Target {
 	t.Helper()
-	target, err := sqlite.OpenTarget(t.Context(), path)
+	target, err := sqlite.OpenTarget(t.Context(), path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

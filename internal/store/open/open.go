@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/plantstore/plantstore/internal/store"
@@ -20,21 +21,49 @@ const Default = "plantstore.db"
 // sqlite::memory:, or the URL of a PostgreSQL database. A store that does not
 // exist yet is created.
 func Open(ctx context.Context, name string) (store.Store, error) {
+	return choose(name,
+		func(dsn string) (store.Store, error) { return postgres.Open(ctx, dsn) },
+		func(path string) (store.Store, error) { return sqlite.Open(ctx, path) })
+}
+
+// choose opens the store that name describes with the function of its engine.
+func choose[T any](name string, database, file func(place string) (T, error)) (opened T, err error) {
 	if err := check(name); err != nil {
-		return nil, err
+		return opened, err
 	}
 	if postgres.IsDSN(name) {
-		s, err := postgres.Open(ctx, name)
-		if err != nil {
-			return nil, fmt.Errorf("--store %s: %w", Redacted(name), err)
-		}
-		return s, nil
+		opened, err = database(name)
+		return opened, about(name, err)
 	}
 	path, err := sqlitePath(name)
 	if err != nil {
-		return nil, err
+		return opened, err
 	}
-	return sqlite.Open(ctx, path)
+	return file(path)
+}
+
+// about returns an error of a database with the name of the store.
+func about(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("--store %s: %w", Redacted(name), err)
+}
+
+// Check returns an error if a store with this name cannot be opened, whatever the name
+// leads to. It opens nothing.
+func Check(name string) error {
+	if err := check(name); err != nil {
+		return err
+	}
+	if postgres.IsDSN(name) {
+		return about(name, postgres.Check(name))
+	}
+	path, err := sqlitePath(name)
+	if err != nil {
+		return err
+	}
+	return sqlite.Check(path)
 }
 
 // sqlitePath returns the path in the name of a store that is not PostgreSQL.
@@ -52,24 +81,47 @@ func sqlitePath(name string) (string, error) {
 	return path, nil
 }
 
-// Target opens the store that name describes as the target of a copy. A store that
-// does not exist yet is created. It cannot be in memory.
-func Target(ctx context.Context, name string) (store.Target, error) {
-	if err := check(name); err != nil {
-		return nil, err
+// Source opens the store that name describes as the source of a copy, and changes
+// nothing. It cannot be in memory.
+func Source(ctx context.Context, name string) (store.Source, error) {
+	return choose(name,
+		func(dsn string) (store.Source, error) { return postgres.OpenSource(ctx, dsn) },
+		func(path string) (store.Source, error) { return sqlite.OpenSource(path) })
+}
+
+// Same reports whether two names describe the same store, in another spelling, by a
+// link, or by another host of a database. An error is about other.
+func Same(ctx context.Context, one, other string) (bool, error) {
+	if postgres.IsDSN(one) && postgres.IsDSN(other) {
+		same, err := postgres.Same(ctx, one, other)
+		return same, about(other, err)
 	}
-	if postgres.IsDSN(name) {
-		t, err := postgres.OpenTarget(ctx, name)
-		if err != nil {
-			return nil, fmt.Errorf("--store %s: %w", Redacted(name), err)
-		}
-		return t, nil
+	if postgres.IsDSN(one) || postgres.IsDSN(other) {
+		return false, nil
 	}
-	path, err := sqlitePath(name)
+	first, err := sqlitePath(one)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	return sqlite.OpenTarget(ctx, path)
+	second, err := sqlitePath(other)
+	if err != nil {
+		return false, err
+	}
+	info, err := os.Stat(first)
+	if err != nil {
+		return false, nil
+	}
+	with, err := os.Stat(second)
+	return err == nil && os.SameFile(info, with), nil
+}
+
+// Target opens the store that name describes as the target of a copy of the source
+// with the given epochs. A store that does not exist yet is created. It cannot be in
+// memory.
+func Target(ctx context.Context, name string, source []int64) (store.Target, error) {
+	return choose(name,
+		func(dsn string) (store.Target, error) { return postgres.OpenTarget(ctx, dsn, source) },
+		func(path string) (store.Target, error) { return sqlite.OpenTarget(ctx, path, source) })
 }
 
 // EnableChanges gives the feed of changes to a store that an earlier release
@@ -80,16 +132,26 @@ func EnableChanges(ctx context.Context, name string) error {
 		return err
 	}
 	if postgres.IsDSN(name) {
-		if err := postgres.EnableChanges(ctx, name); err != nil {
-			return fmt.Errorf("--store %s: %w", Redacted(name), err)
-		}
-		return nil
+		return about(name, postgres.EnableChanges(ctx, name))
 	}
 	path, err := File(name)
 	if err != nil {
 		return err
 	}
 	return sqlite.EnableChanges(ctx, path)
+}
+
+// Distribute spreads the plants of a PostgreSQL database that has the extension Citus
+// over its workers. It does nothing if they are spread already, and completes what
+// was interrupted.
+func Distribute(ctx context.Context, name string) error {
+	if err := check(name); err != nil {
+		return err
+	}
+	if !postgres.IsDSN(name) {
+		return fmt.Errorf("--store %s is not a PostgreSQL database: only one with the extension Citus can be distributed", Redacted(name))
+	}
+	return about(name, postgres.Distribute(ctx, name))
 }
 
 // InMemory reports whether name describes a store in memory, which ends with its

@@ -38,10 +38,31 @@ func RedactPasswords(s string) string {
 	return strings.Join(parts, urlForm)
 }
 
-// Redacted returns the name of a store without its password, for messages.
+// database matches the URL of a database if no part of a password can be taken for
+// something else: a password with @, /, ? or # does not match. Its groups are the
+// scheme, the hosts with the database, and the parameters.
+var database = regexp.MustCompile(`^(postgres(?:ql)?://)(?:[^/?#@]*@)?` +
+	`((?:(?:[\w.-]+|\[[0-9A-Fa-f:]+\])?(?::\d{1,5})?,?)*(?:/[\w.-]*)?)(?:\?([^#@]*))?$`)
+
+// socket matches the parameter of a URL that names a host or the directory of a socket.
+var socket = regexp.MustCompile(`^host=[\w./,%-]+$`)
+
+// Redacted returns the name of a store for messages. Of a URL it has the hosts and the
+// database only, and not even these if they may be a part of a password.
 func Redacted(name string) string {
-	if scheme, _, _ := strings.Cut(name, "://"); IsURL(name) {
+	if !IsURL(name) {
+		return RedactPasswords(name)
+	}
+	m := database.FindStringSubmatch(name)
+	if m == nil {
+		scheme, _, _ := strings.Cut(name, "://")
 		return scheme + "://…"
 	}
-	return RedactPasswords(name)
+	shown := m[1] + m[2]
+	for parameter := range strings.SplitSeq(m[3], "&") {
+		if socket.MatchString(parameter) {
+			shown += "?" + parameter
+		}
+	}
+	return shown
 }

@@ -18,9 +18,10 @@ import (
 // first reads and locks the plants, the second stores the result. In between, the
 // writes are applied to the plants in memory, one after the other.
 type changes struct {
-	writes []*write
-	errs   []error // of writes
-	plants map[int64]*change
+	sharded bool // see citus.go
+	writes  []*write
+	errs    []error // of writes
+	plants  map[int64]*change
 
 	changed []int64 // IDs of the plants that the transaction changes
 }
@@ -75,14 +76,17 @@ func (c *changes) read(ctx context.Context, conn *pgx.Conn) error {
 			c.plants[p.ID], sizes[p.ID] = &change{}, max(sizes[p.ID], int64(p.Size()))
 		}
 	}
+	stored := func(rows pgx.Rows) error {
+		return scanStored(rows, func(p *plant.Plant, read bool) {
+			*c.plants[p.ID] = change{before: p, after: p, unread: !read, later: !read && sizes[p.ID] == whole}
+		})
+	}
+	if c.sharded {
+		return lockSharded(ctx, conn, sizes, stored)
+	}
 	var b pgx.Batch
 	b.Queue(beginWrite)
-	b.Queue(lockStored, storedArgs(sizes)...).
-		Query(func(rows pgx.Rows) error {
-			return scanStored(rows, func(p *plant.Plant, read bool) {
-				*c.plants[p.ID] = change{before: p, after: p, unread: !read, later: !read && sizes[p.ID] == whole}
-			})
-		})
+	b.Queue(lockStored, storedArgs(sizes)...).Query(stored)
 	return conn.SendBatch(ctx, &b).Close()
 }
 
@@ -148,7 +152,15 @@ func (c *changes) write(ctx context.Context, conn *pgx.Conn, id int64) error {
 			updated = append(updated, store.PlantRow{Plant: *plant.after, Version: plant.version})
 		}
 	}
+	c.changed = slices.Concat(removed, idsOf(updated), idsOf(inserted))
+	now := time.Now().UnixMicro()
 	var b pgx.Batch
+	if c.sharded {
+		writeSharded(&b, removed, updated, inserted)
+		b.Queue(shardedMark, id, now)
+		b.Queue(`COMMIT`)
+		return conn.SendBatch(ctx, &b).Close()
+	}
 	if len(removed) > 0 {
 		b.Queue(`DELETE FROM plants WHERE id = ANY($1)`, removed)
 	}
@@ -158,8 +170,7 @@ func (c *changes) write(ctx context.Context, conn *pgx.Conn, id int64) error {
 	if len(inserted) > 0 {
 		b.Queue(insertPlants, plantColumns.args(inserted)...)
 	}
-	now := time.Now().UnixMicro()
-	if c.changed = slices.Concat(removed, idsOf(updated), idsOf(inserted)); len(c.changed) > 0 {
+	if len(c.changed) > 0 {
 		b.Queue(markAndLock, id, now)
 		b.Queue(storeChanges, c.changed, now)
 	} else {

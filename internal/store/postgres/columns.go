@@ -49,6 +49,18 @@ func (cs columns[R]) args(rows []R, others ...any) []any {
 	return append(args, others...)
 }
 
+// values returns the values of the columns of each row, one row after the other, as
+// the arguments of [insertRows].
+func (cs columns[R]) values(rows []R) []any {
+	values := make([]any, 0, len(cs)*len(rows))
+	for i := range rows {
+		for _, c := range cs {
+			values = append(values, valueOf(c.Field(&rows[i])))
+		}
+	}
+	return values
+}
+
 // where returns the columns that keep reports true for.
 func (cs columns[R]) where(keep func(store.Column[R]) bool) columns[R] {
 	return slices.DeleteFunc(slices.Clone(cs), func(c store.Column[R]) bool { return !keep(c) })
@@ -92,10 +104,7 @@ func arrayOf[R any](c store.Column[R], rows []R) any {
 	case *int64:
 		return collect(c, rows, func(field any) int64 { return *field.(*int64) })
 	case *time.Time:
-		return collect(c, rows, func(field any) pgtype.Int8 {
-			at := *field.(*time.Time)
-			return pgtype.Int8{Int64: at.UnixMicro(), Valid: !at.IsZero()}
-		})
+		return collect(c, rows, func(field any) pgtype.Int8 { return microsOf(field.(*time.Time)) })
 	}
 	return collect(c, rows, bytesOf)
 }
@@ -106,6 +115,22 @@ func collect[R, V any](c store.Column[R], rows []R, value func(field any) V) []V
 		values[i] = value(c.Field(&rows[i]))
 	}
 	return values
+}
+
+// valueOf returns the value that field points to.
+func valueOf(field any) any {
+	switch v := field.(type) {
+	case *int64:
+		return *v
+	case *time.Time:
+		return microsOf(v)
+	}
+	return bytesOf(field)
+}
+
+// microsOf returns a time in microseconds since 1970; the zero time is NULL.
+func microsOf(at *time.Time) pgtype.Int8 {
+	return pgtype.Int8{Int64: at.UnixMicro(), Valid: !at.IsZero()}
 }
 
 // bytesOf returns the value that field points to as a BYTEA; nil is NULL.

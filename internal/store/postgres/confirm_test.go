@@ -65,3 +65,48 @@ func TestDrillUnconfirmedChange(t *testing.T) {
 	}
 	f.WantCopy(t)
 }
+
+// If a standby is promoted that lacks transactions, a client that has seen them begins
+// again, although the new primary has written as many since. Other clients continue.
+func TestDrillAsynchronousStandby(t *testing.T) {
+	primary := pgtest.NewServer(t, "wal_keep_size = '64MB'")
+	standby := primary.NewStandby()
+	var stores []*Store
+	for range 2 {
+		s := open(t, pgtest.URL(primary, standby))
+		if err := s.BeginEpoch(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		stores = append(stores, s)
+	}
+	for id := range int64(10) {
+		create(t, stores[id%2], id)
+	}
+	behind, beyond := &storetest.Follower{Store: stores[0], Limit: 100}, &storetest.Follower{Store: stores[0], Limit: 100}
+	behind.Drain(t)
+	waitForReplay(t, primary, standby)
+	standby.StopImmediately()
+	for id := range int64(5) {
+		create(t, stores[id%2], 100+id)
+	}
+	beyond.Drain(t)
+
+	primary.Kill()
+	standby.Start()
+	standby.Promote()
+	for id := range int64(20) {
+		create(t, stores[id%2], 200+id)
+	}
+	if n := count(t, standby, 100); n != 0 {
+		t.Fatal("the new primary lacks nothing")
+	}
+	for f, restarts := range map[*storetest.Follower]int{behind: 0, beyond: 1} {
+		f.Drain(t)
+		create(t, stores[1], int64(300+restarts))
+		f.Drain(t)
+		f.WantCopy(t)
+		if f.Restarts != restarts {
+			t.Errorf("a follower has begun again %d times, want %d", f.Restarts, restarts)
+		}
+	}
+}

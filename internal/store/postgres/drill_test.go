@@ -111,6 +111,9 @@ type load struct {
 func startLoad(t *testing.T, dsn string) *load {
 	t.Helper()
 	store := open(t, dsn)
+	if err := store.BeginEpoch(t.Context()); err != nil { // as a server does
+		t.Fatal(err)
+	}
 	stored, text := token.New("load", []token.Scope{token.Read, token.Write}, time.Hour)
 	if err := store.CreateToken(t.Context(), stored); err != nil {
 		t.Fatal(err)

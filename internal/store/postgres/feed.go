@@ -70,6 +70,11 @@ const (
 		SELECT forgotten, ` + lastPosition + `, (
 			SELECT position FROM changes WHERE position > forgotten AND position <= forgotten + $2 AND at >= $1 ORDER BY position LIMIT 1)
 		FROM feed WHERE id = 1`
+
+	// forgetEpochs deletes the epochs whose positions have all been forgotten.
+	forgetEpochs = `
+		DELETE FROM epochs WHERE number < (
+			SELECT max(number) FROM epochs WHERE began < (SELECT forgotten FROM feed WHERE id = 1))`
 )
 
 // selectChanges reads at most $3 changes after the position $1 without the first $2,
@@ -103,6 +108,9 @@ func (s *Store) Changed() <-chan struct{} { return s.committed.Wait() }
 
 // Changes implements [plant.Feed].
 func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
+	if s.sharded {
+		return nil, plant.Position{}, errSharded
+	}
 	walk, marked := after == nil || after.Walk != nil, int64(0)
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		epoch, page := int64(0), plant.Page{Limit: limit}
@@ -213,15 +221,66 @@ func (s *Store) confirm(ctx context.Context, conn *pgx.Conn, last, id int64) err
 
 // BeginEpoch implements [store.Store].
 func (s *Store) BeginEpoch(ctx context.Context) error {
-	// A retry may begin a second epoch, which does no harm.
+	if s.sharded {
+		return nil
+	}
 	return s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		var b pgx.Batch
-		b.Queue(beginWrite)
-		b.Queue(lockFeed)
-		b.Queue(newEpoch+` HAVING count(*) > 0`, int64(rand.Uint64()))
-		b.Queue(`COMMIT`)
-		return conn.SendBatch(ctx, &b).Close()
+		timeline, err := timelineOf(ctx, conn)
+		if err == nil {
+			err = beginEpoch(ctx, conn)
+		}
+		if err == nil {
+			s.timeline.Store(timeline)
+		}
+		return err
 	})
+}
+
+// beginEpoch begins an epoch if there is a feed. A retry may begin a second one, which
+// does no harm.
+func beginEpoch(ctx context.Context, conn *pgx.Conn) error {
+	var b pgx.Batch
+	b.Queue(beginWrite)
+	b.Queue(lockFeed)
+	b.Queue(newEpoch+` HAVING count(*) > 0`, int64(rand.Uint64()))
+	b.Queue(`COMMIT`)
+	return conn.SendBatch(ctx, &b).Close()
+}
+
+// beginOnTimeline begins an epoch before this program first writes plants on a higher
+// timeline than that of its last epoch: a standby was promoted since. If the standby
+// was asynchronous, it lacks transactions that clients have seen, and the next ones
+// get the same positions. The epoch begins before them, so the positions of those
+// clients are not valid. With a synchronous standby no position is beyond its
+// beginning, and all stay valid. Several programs may each begin an epoch here.
+//
+// A connection stays on its timeline, so it is asked once. This does not hold for a
+// connection to a pooler that has not lost the one behind it.
+func (s *Store) beginOnTimeline(ctx context.Context, conn *pgx.Conn) error {
+	const checked = "plantstore: timeline checked"
+	last, data := s.timeline.Load(), conn.PgConn().CustomData()
+	if last == 0 || data[checked] != nil {
+		return nil
+	}
+	timeline, err := timelineOf(ctx, conn)
+	if err == nil && timeline > last {
+		err = beginEpoch(ctx, conn)
+	}
+	if err != nil {
+		return err
+	}
+	s.timeline.Store(max(timeline, last))
+	data[checked] = true
+	return nil
+}
+
+// timelineOf returns the timeline of a connection, or 0 if the server does not tell it.
+func timelineOf(ctx context.Context, conn *pgx.Conn) (int64, error) {
+	timeline, err := readTimeline(ctx, conn.PgConn())
+	if err != nil && !conn.IsClosed() {
+		return 0, nil
+	}
+	return timeline, err
 }
 
 // forgetRows is the number of rows that ForgetChanges deletes at once.
@@ -229,6 +288,9 @@ const forgetRows = 500
 
 // ForgetChanges implements [store.Store].
 func (s *Store) ForgetChanges(ctx context.Context, before time.Time) error {
+	if s.sharded {
+		return nil
+	}
 	for {
 		var forgotten, last, upto int64
 		err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
@@ -242,7 +304,8 @@ func (s *Store) ForgetChanges(ctx context.Context, before time.Time) error {
 			}
 			upto = min(upto, last-1) // the next position is the last one plus 1
 			if upto <= forgotten {
-				return nil
+				_, err := conn.Exec(ctx, forgetEpochs)
+				return err
 			}
 			// A reader must know that changes were forgotten before they are deleted.
 			if _, err := conn.Exec(ctx, `UPDATE feed SET forgotten = $1 WHERE id = 1 AND forgotten < $1`, upto); err != nil {
@@ -265,6 +328,9 @@ func EnableChanges(ctx context.Context, dsn string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if s.sharded {
+		return errSharded
+	}
 	return s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			// Every write inserts a mark before its commit. So no write is in progress

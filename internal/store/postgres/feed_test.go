@@ -98,6 +98,16 @@ func TestRestoredBackup(t *testing.T) {
 	})
 }
 
+func TestForgottenEpochs(t *testing.T) {
+	s := open(t, pgtest.DSN(t))
+	storetest.ForgottenEpochs(t, s, func(t *testing.T) (n int) {
+		if err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM epochs`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	})
+}
+
 // The server ends the transaction of a program that is gone; see prepareSession.
 func TestIdleTransactionEnds(t *testing.T) {
 	s := open(t, pgtest.DSN(t))

@@ -135,16 +135,12 @@ func (s *Store) Get(ctx context.Context, id int64) (p plant.Plant, err error) {
 // would send the other rows all the same.
 func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		plants, more, err = listPlants(ctx, conn, page)
+		query, args := selectPageOf(page)
+		rows, _ := conn.Query(ctx, query, args...) // scanPage returns the error
+		plants, more, err = scanPage(rows, page.Limit)
 		return err
 	})
 	return plants, more, err
-}
-
-func listPlants(ctx context.Context, conn *pgx.Conn, page plant.Page) (plants []plant.Plant, more bool, err error) {
-	query, args := selectPageOf(page)
-	rows, _ := conn.Query(ctx, query, args...) // scanPage returns the error
-	return scanPage(rows, page.Limit)
 }
 
 // selectPageOf returns the statement of a page and its arguments.

@@ -59,10 +59,12 @@ type Store struct {
 	writes  *groupcommit.Queue[*write]
 	found   int         // the number of migrations before Open
 	schema  int         // and after it
+	sharded bool        // see citus.go
 	pooled  atomic.Bool // an error has shown that prepared statements do not work
 
 	committed store.Signal // a transaction has changed plants
 	confirmed atomic.Int64 // see confirm
+	timeline  atomic.Int64 // on which this program has last begun an epoch; 0: it has not, or the server does not tell
 
 	lastErr atomic.Pointer[error] // of the last attempt of a transaction; nil if it succeeded
 
@@ -133,6 +135,12 @@ func connect(ctx context.Context, config *pgxpool.Config, prepare func(*Store, c
 	}
 }
 
+// Check returns an error if dsn is not the URL of a database. It does not connect.
+func Check(dsn string) error {
+	_, err := parse(dsn)
+	return err
+}
+
 func parse(dsn string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -189,6 +197,9 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
 		s.found = found
 	}
 	s.schema = now
+	if s.sharded, err = isSharded(ctx, conn); err != nil {
+		return err
+	}
 	if err := checkPrivileges(ctx, conn); err != nil {
 		return err
 	}
@@ -284,7 +295,7 @@ func (s *Store) read(ctx context.Context, fn func(context.Context, *pgx.Conn) er
 			return nil
 		case errors.Is(ctx.Err(), context.Canceled): // not an error of the server
 			return ctx.Err()
-		case fateOf(err) == failed:
+		case s.fateOf(err) == failed:
 			return final(err)
 		}
 		s.resetIfLost(err)

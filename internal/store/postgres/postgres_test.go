@@ -22,6 +22,12 @@ func TestStore(t *testing.T) {
 	storetest.Tokens(t, func(t *testing.T) token.Store { return open(t, pgtest.DSN(t)) })
 }
 
+func TestPageHasWholeBatches(t *testing.T) {
+	if parts := storetest.PartsOfBatches(t, open(t, pgtest.DSN(t))); parts > 0 {
+		t.Errorf("%d pages had a part of a batch", parts)
+	}
+}
+
 func TestUpdatedAt(t *testing.T) {
 	s := open(t, pgtest.DSN(t))
 	storetest.UpdatedAt(t, s, func(t *testing.T, by time.Duration) {

@@ -33,13 +33,13 @@ func TestLeastPrivilege(t *testing.T) {
 	if found, now := owned.Schema(); found != 0 || now == 0 {
 		t.Errorf("Schema of a new store = %d, %d", found, now)
 	}
-	if target, err := OpenTarget(t.Context(), r.user); err == nil || !strings.Contains(err.Error(), "user "+r.name+" does not own the tables in database ") {
+	if target, err := OpenTarget(t.Context(), r.user, nil); err == nil || !strings.Contains(err.Error(), "user "+r.name+" does not own the tables in database ") {
 		if err == nil {
 			target.Close()
 		}
 		t.Errorf("OpenTarget as a user that does not own the tables = %v", err)
 	}
-	target, err := OpenTarget(t.Context(), r.owner)
+	target, err := OpenTarget(t.Context(), r.owner, nil)
 	if err == nil {
 		err = errors.Join(target.Finish(t.Context()), target.Close())
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/store/pgtest"
@@ -38,8 +39,34 @@ func TestUpgradeFromReleasedSchemas(t *testing.T) {
 	storetest.EachReleased(t, len(names), ".sql", func(t *testing.T, left, found []byte) {
 		dsn := pgtest.DSN(t)
 		restore(t, dsn, left)
+		wantSource(t, dsn, len(names))
 		storetest.Released(t, open(t, dsn), found)
 	})
+}
+
+// wantSource fails unless a database is accepted as the source of a copy if it has the
+// present schema, and refused unchanged if not.
+func wantSource(t *testing.T, dsn string, present int) {
+	t.Helper()
+	conn := pgtest.Connect(t, dsn)
+	schema := func() int {
+		n, err := number(t.Context(), conn, versionRow, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	have := schema()
+	s, err := OpenSource(t.Context(), dsn)
+	if err == nil {
+		s.Close()
+	}
+	switch old := err != nil && strings.Contains(err.Error(), "run plantstore migrate on it first"); {
+	case have == present && err != nil, have < present && !old:
+		t.Errorf("OpenSource of schema %d = %v", have, err)
+	case schema() != have:
+		t.Errorf("OpenSource has changed the schema from %d to %d", have, schema())
+	}
 }
 
 // schemaName is the placeholder in a dump for the name of the schema.

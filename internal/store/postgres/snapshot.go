@@ -26,8 +26,8 @@ func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) e
 			if _, err := conn.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '10min'`); err != nil {
 				return err
 			}
-			snapshot := snapshot{conn}
-			_, err := snapshot.Count(ctx) // the first read decides what the transaction sees
+			snapshot := snapshot{conn, func(query string) string { return query }}
+			_, err := snapshot.Epochs(ctx) // the first read decides what the transaction sees
 			if err == nil {
 				failed = read(snapshot)
 				err = failed
@@ -42,27 +42,40 @@ func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) e
 }
 
 // snapshot implements [store.Snapshot] on a connection.
-type snapshot struct{ conn *pgx.Conn }
+type snapshot struct {
+	conn *pgx.Conn
+	of   func(query string) string // returns a statement for the tables of the snapshot
+}
 
 func (s snapshot) Count(ctx context.Context) (n int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	err = s.conn.QueryRow(ctx, `SELECT count(*) FROM plants`).Scan(&n)
+	err = s.conn.QueryRow(ctx, s.of(`SELECT count(*) FROM plants`)).Scan(&n)
 	return n, stepError(err)
 }
 
 func (s snapshot) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	plants, more, err := listPlants(ctx, s.conn, page)
+	query, args := selectPageOf(page)
+	rows, _ := s.conn.Query(ctx, s.of(query), args...) // scanPage returns the error
+	plants, more, err := scanPage(rows, page.Limit)
 	return plants, more, stepError(err)
 }
 
 func (s snapshot) Tokens(ctx context.Context) ([]token.Token, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	tokens, err := listTokens(ctx, s.conn)
+	tokens, err := listTokens(ctx, s.conn, s.of(selectTokens))
 	return tokens, stepError(err)
+}
+
+func (s snapshot) Epochs(ctx context.Context) ([]int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	rows, _ := s.conn.Query(ctx, `SELECT id FROM epochs ORDER BY number DESC`) // CollectRows returns the error
+	epochs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	return epochs, stepError(err)
 }
 
 // stepError describes an error of a step of a copy.

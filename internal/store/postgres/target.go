@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,9 +19,10 @@ import (
 )
 
 // Target implements [store.Target]. While it is not finished, plantstore_schema has
-// a copyRow, and the table marks has another name. So no program can write: every
-// transaction that writes plants or tokens inserts a mark. An earlier release
-// cannot start, either, because it sweeps the marks.
+// a copyRow, and the tables in hidden have other names. So no other program, whatever
+// its release, can read or write plants or tokens: its statements fail, and it needs no
+// check of its own. An earlier release cannot start, either, because it sweeps the
+// marks.
 type Target struct {
 	snapshot
 	store *Store
@@ -33,20 +36,49 @@ var _ store.Target = (*Target)(nil)
 // shorter than startTime, after which the server counts as down.
 const lockTime = 3 * time.Second
 
-const (
-	hideMarks = `ALTER TABLE marks RENAME TO marks_of_copy`
-	showMarks = `ALTER TABLE marks_of_copy RENAME TO marks`
-)
+// hidden are the tables that have the suffix hiddenSuffix while a copy is incomplete.
+// Every transaction that writes inserts a mark, as its last table: so hiding the tables
+// in this order waits for such a transaction, and makes no deadlock with it.
+var hidden = []string{"plants", "tokens", "marks"}
 
-// OpenTarget opens the database with the given URL as the target of a copy. It
-// creates the tables if they do not exist.
-func OpenTarget(ctx context.Context, dsn string) (*Target, error) {
+const hiddenSuffix = "_of_copy"
+
+// hide hides the tables, also those that an earlier release did not hide.
+func hide(ctx context.Context, tx pgx.Tx) error { return rename(ctx, tx, "", hiddenSuffix) }
+
+// show undoes hide.
+func show(ctx context.Context, tx pgx.Tx) error { return rename(ctx, tx, hiddenSuffix, "") }
+
+func rename(ctx context.Context, tx pgx.Tx, from, to string) error {
+	for _, table := range hidden {
+		if _, err := tx.Exec(ctx, `ALTER TABLE IF EXISTS `+table+from+` RENAME TO `+table+to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toHidden makes a statement about plants or tokens one about the hidden table.
+var toHidden = strings.NewReplacer(
+	"FROM plants", "FROM plants"+hiddenSuffix+" AS plants", "INTO plants", "INTO plants"+hiddenSuffix,
+	"FROM tokens", "FROM tokens"+hiddenSuffix+" AS tokens")
+
+// OpenTarget opens the database with the given URL as the target of a copy of the
+// source with the given epochs, newest first. It creates the tables if they do not
+// exist.
+func OpenTarget(ctx context.Context, dsn string, source []int64) (*Target, error) {
 	config, err := parse(dsn)
 	if err != nil {
 		return nil, err
 	}
 	t := &Target{id: rand.Int32()}
-	s, err := connect(ctx, config, func(_ *Store, ctx context.Context, conn *pgx.Conn) error { return t.begin(ctx, conn) })
+	s, err := connect(ctx, config, func(s *Store, ctx context.Context, conn *pgx.Conn) (err error) {
+		if err := t.begin(ctx, conn, source); err != nil {
+			return err
+		}
+		s.sharded, err = isSharded(ctx, conn)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -55,12 +87,12 @@ func OpenTarget(ctx context.Context, dsn string) (*Target, error) {
 		s.disconnect()
 		return nil, err
 	}
-	t.conn = t.held.Conn()
+	t.snapshot = snapshot{t.held.Conn(), toHidden.Replace}
 	return t, nil
 }
 
 // begin marks the database as incomplete, or takes over what another copy has left.
-func (t *Target) begin(ctx context.Context, conn *pgx.Conn) error {
+func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) error {
 	found, _, err := migrate(ctx, conn)
 	if err != nil && !errors.Is(err, store.ErrIncomplete) {
 		return err
@@ -80,23 +112,23 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn) error {
 		}
 		switch err := checkComplete(ctx, conn); {
 		case errors.Is(err, store.ErrIncomplete):
-			if _, err := tx.Exec(ctx, showMarks); err != nil {
+			if err := show(ctx, tx); err != nil {
 				return err
 			}
 			if err := apply(ctx, tx, names); err != nil { // an earlier release may have begun the copy
 				return schemaError{found, len(names), err}
 			}
-			if _, err := tx.Exec(ctx, hideMarks); err != nil {
+			if err := hide(ctx, tx); err != nil {
 				return err
 			}
 		case err != nil:
 			return err
 		default:
-			if _, err := tx.Exec(ctx, hideMarks); err != nil {
+			if err := hide(ctx, tx); err != nil {
 				return schemaError{len(names), len(names), err}
 			}
 			used := false
-			err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM plants) OR EXISTS (SELECT 1 FROM tokens)`).Scan(&used)
+			err := tx.QueryRow(ctx, toHidden.Replace(`SELECT EXISTS (SELECT 1 FROM plants) OR EXISTS (SELECT 1 FROM tokens)`)).Scan(&used)
 			if err == nil && used {
 				err = store.ErrNotEmpty
 			}
@@ -104,9 +136,29 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn) error {
 				return err
 			}
 		}
+		if err := remember(ctx, tx, source); err != nil {
+			return err
+		}
 		_, err := tx.Exec(ctx, setNumber, copyRow, t.id)
 		return err
 	})
+}
+
+// remember stores the newest epoch of the source of a copy, or checks that the source
+// has the one that was stored.
+func remember(ctx context.Context, tx pgx.Tx, source []int64) error {
+	var begun int64
+	err := tx.QueryRow(ctx, `SELECT id FROM epochs WHERE number = $1`, store.SourceNumber).Scan(&begun)
+	switch {
+	case err == nil && !slices.Contains(source, begun):
+		return store.ErrOtherSource
+	case errors.Is(err, pgx.ErrNoRows) && len(source) > 0:
+		_, err = tx.Exec(ctx, `INSERT INTO epochs (number, id, began) VALUES ($1, $2, 0)`, store.SourceNumber, source[0])
+		return err
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil
+	}
+	return err
 }
 
 // Replace implements [store.Target].
@@ -120,14 +172,19 @@ func (t *Target) Replace(ctx context.Context, remove []int64, plants []plant.Pla
 	}
 	return t.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if len(remove) > 0 {
-			if _, err := tx.Exec(ctx, `DELETE FROM plants WHERE id = ANY($1)`, remove); err != nil {
+			if _, err := tx.Exec(ctx, toHidden.Replace(`DELETE FROM plants WHERE id = ANY($1)`), remove); err != nil {
 				return err
 			}
 		}
 		if len(rows) == 0 {
 			return nil
 		}
-		_, err := tx.Exec(ctx, insertPlants, plantColumns.args(rows)...)
+		if t.store.sharded {
+			var b pgx.Batch
+			insertRows(&b, "plants"+hiddenSuffix, plantColumns, rows)
+			return tx.SendBatch(ctx, &b).Close()
+		}
+		_, err := tx.Exec(ctx, toHidden.Replace(insertPlants), plantColumns.args(rows)...)
 		return err
 	})
 }
@@ -135,14 +192,12 @@ func (t *Target) Replace(ctx context.Context, remove []int64, plants []plant.Pla
 // ReplaceTokens implements [store.Target].
 func (t *Target) ReplaceTokens(ctx context.Context, tokens []token.Token) error {
 	return t.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `DELETE FROM tokens`); err != nil {
+		if _, err := tx.Exec(ctx, toHidden.Replace(`DELETE FROM tokens`)); err != nil {
 			return err
 		}
-		if len(tokens) == 0 {
-			return nil
-		}
-		_, err := tx.Exec(ctx, insertToken, tokenColumns.args(tokens)...)
-		return err
+		var b pgx.Batch
+		insertRows(&b, "tokens"+hiddenSuffix, tokenColumns, tokens)
+		return tx.SendBatch(ctx, &b).Close()
 	})
 }
 
@@ -152,7 +207,10 @@ func (t *Target) Finish(ctx context.Context) error {
 		if _, err := tx.Exec(ctx, `DELETE FROM plantstore_schema WHERE id = $1`, copyRow); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, showMarks); err != nil {
+		if err := show(ctx, tx); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `DELETE FROM epochs WHERE number = $1`, store.SourceNumber); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, renewEpochs, rand.Int64()/2) // the sum is no overflow

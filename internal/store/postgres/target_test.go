@@ -20,7 +20,7 @@ func TestTargetIsLocked(t *testing.T) {
 	if _, err := conn.Exec(t.Context(), `BEGIN; LOCK TABLE marks IN ACCESS SHARE MODE`); err != nil {
 		t.Fatal(err)
 	}
-	target, err := OpenTarget(t.Context(), dsn)
+	target, err := OpenTarget(t.Context(), dsn, nil)
 	if err == nil {
 		target.Close()
 	}
@@ -39,7 +39,7 @@ func TestCopyTarget(t *testing.T) {
 		dsn := pgtest.DSN(t)
 		return storetest.Place{
 			Open:   func(ctx context.Context) (store.Store, error) { return Open(ctx, dsn) },
-			Target: func(ctx context.Context) (store.Target, error) { return OpenTarget(ctx, dsn) },
+			Target: func(ctx context.Context, source []int64) (store.Target, error) { return OpenTarget(ctx, dsn, source) },
 		}
 	})
 }

@@ -17,7 +17,7 @@ var tokenColumns = columns[token.Token](store.TokenColumns)
 var (
 	selectToken = `SELECT ` + tokenColumns.names() + ` FROM tokens WHERE id = $1`
 
-	insertToken = `INSERT INTO tokens (` + tokenColumns.names() + `) SELECT * FROM ` + tokenColumns.unnest()
+	selectTokens = `SELECT ` + tokenColumns.names() + ` FROM tokens ORDER BY created_at, id`
 
 	updateToken = `UPDATE tokens SET ` + tokenColumns.without("id", "created_at", "last_used_at").each("NAME = new.NAME", ", ") + `
 		FROM ` + tokenColumns.unnest() + ` WHERE tokens.id = new.id`
@@ -26,7 +26,7 @@ var (
 // CreateToken implements [token.Store].
 func (s *Store) CreateToken(ctx context.Context, t token.Token) error {
 	return s.change(ctx, func(_ context.Context, _ *pgx.Conn, b *pgx.Batch) error {
-		b.Queue(insertToken, tokenColumns.args([]token.Token{t})...)
+		insertRows(b, "tokens", tokenColumns, []token.Token{t})
 		return nil
 	})
 }
@@ -43,14 +43,14 @@ func (s *Store) Token(ctx context.Context, id string) (t token.Token, err error)
 // Tokens implements [token.Store].
 func (s *Store) Tokens(ctx context.Context) (all []token.Token, err error) {
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		all, err = listTokens(ctx, conn)
+		all, err = listTokens(ctx, conn, selectTokens)
 		return err
 	})
 	return all, err
 }
 
-func listTokens(ctx context.Context, conn *pgx.Conn) (all []token.Token, err error) {
-	rows, _ := conn.Query(ctx, `SELECT `+tokenColumns.names()+` FROM tokens ORDER BY created_at, id`) // ForEachRow returns the error
+func listTokens(ctx context.Context, conn *pgx.Conn, query string) (all []token.Token, err error) {
+	rows, _ := conn.Query(ctx, query) // ForEachRow returns the error
 	var t token.Token
 	_, err = pgx.ForEachRow(rows, tokenColumns.targets(&t), func() error {
 		all = append(all, t)
@@ -118,7 +118,11 @@ func (s *Store) change(ctx context.Context, fn func(context.Context, *pgx.Conn, 
 			_, _ = conn.Exec(ctx, `ROLLBACK`)
 			return err
 		}
-		b.Queue(mark, id, time.Now().UnixMicro())
+		if s.sharded {
+			b.Queue(shardedMark, id, time.Now().UnixMicro())
+		} else {
+			b.Queue(mark, id, time.Now().UnixMicro())
+		}
 		b.Queue(`COMMIT`)
 		return conn.SendBatch(ctx, &b).Close()
 	}, nil)

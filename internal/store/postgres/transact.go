@@ -48,7 +48,7 @@ func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, 
 			return nil
 		}
 		s.lastErr.Store(&err)
-		outcome := fateOf(err)
+		outcome := s.fateOf(err)
 		if outcome == failed {
 			return final(err)
 		}
@@ -83,15 +83,15 @@ func (s *Store) settle(ctx context.Context, id int64) (done bool, inserted []int
 	for wait := newBackoff(); ; {
 		err := s.try(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			return conn.QueryRow(ctx, `
-				INSERT INTO marks (id, done, at, feeds) VALUES ($1, false, $2, true)
+				INSERT INTO marks (id, done, at, feeds) VALUES ($1, false, $2, $3)
 				ON CONFLICT (id) DO UPDATE SET at = excluded.at
-				RETURNING done, inserted`, id, time.Now().UnixMicro()).Scan(&done, &inserted)
+				RETURNING done, inserted`, id, time.Now().UnixMicro(), !s.sharded).Scan(&done, &inserted)
 		})
 		if err == nil {
 			return done, inserted, nil
 		}
 		s.resetIfLost(err)
-		if fateOf(err) == failed || !wait.sleep(ctx) {
+		if s.fateOf(err) == failed || !wait.sleep(ctx) {
 			return false, nil, err
 		}
 	}

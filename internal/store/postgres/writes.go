@@ -141,8 +141,11 @@ func (s *Store) runOnce(writes []*write) error {
 		if len(live) == 0 {
 			return permanent{errExpired}
 		}
-		if slices.ContainsFunc(live, func(w *write) bool { return w.batch || w.change != nil }) {
-			attempt = &changes{writes: live}
+		if err := s.beginOnTimeline(ctx, conn); err != nil {
+			return err
+		}
+		if s.sharded || slices.ContainsFunc(live, func(w *write) bool { return w.batch || w.change != nil }) {
+			attempt = &changes{sharded: s.sharded, writes: live}
 		} else {
 			attempt = newCreates(live)
 		}

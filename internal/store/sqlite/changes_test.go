@@ -8,6 +8,9 @@ import (
 	"sync"
 	"testing"
 
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/storetest"
@@ -106,6 +109,21 @@ func TestFileCopiedBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestForgottenEpochs(t *testing.T) {
+	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
+	storetest.ForgottenEpochs(t, s, func(t *testing.T) (n int) {
+		err := s.read(t.Context(), func(conn *sqlite.Conn) error {
+			return sqlitex.Execute(conn, `SELECT count(*) FROM epochs`, &sqlitex.ExecOptions{
+				ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt(0); return nil },
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	})
 }
 
 // A new store has the feed of changes, also if several processes open it at once.

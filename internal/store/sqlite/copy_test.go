@@ -73,6 +73,7 @@ func TestCopyWhileWriting(t *testing.T) {
 }
 
 func TestCopyFails(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		// prepare changes a folder that has a store in "from".
 		prepare func(t *testing.T, folder string)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bufio"
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -32,6 +33,10 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	storebench.ServeIfAsked(openSide)
+	// The tests mostly wait for the disk, so more of them run than there are processors.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 
@@ -51,6 +56,7 @@ const crashBatch = 8
 // loses the cache of the operating system; for that each commit calls fsync
 // (synchronous=FULL, see checkDurable).
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	rounds := 4
 	if text := os.Getenv("PLANTSTORE_CRASH_ROUNDS"); text != "" {
 		var err error

@@ -113,6 +113,7 @@ func TestMovedFile(t *testing.T) {
 
 // Watch logs a removed file even if there are no calls of the store.
 func TestWatchLogsRemovedFile(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	lines := make(lines, 10)

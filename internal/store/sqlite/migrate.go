@@ -94,6 +94,11 @@ func migrationNames() ([]string, error) {
 // checkFree returns an error if the file is the database of another program, or has
 // another application ID than want.
 func checkFree(conn *sqlite.Conn, want int32) error {
+	// This comes first: another program may make a store of an empty file meanwhile.
+	changes, err := pragma(conn, "schema_version") // 0 in an empty file
+	if err != nil {
+		return err
+	}
 	id, err := pragma(conn, "application_id")
 	if err != nil || id == int64(want) {
 		return err
@@ -101,8 +106,7 @@ func checkFree(conn *sqlite.Conn, want int32) error {
 	if id == incompleteID {
 		return store.ErrIncomplete
 	}
-	changes, err := pragma(conn, "schema_version") // 0 in an empty file
-	if err == nil && (id != 0 || changes != 0) {
+	if id != 0 || changes != 0 {
 		err = errNotOurs
 	}
 	return err
@@ -143,8 +147,11 @@ func checkKnown(conn *sqlite.Conn, known int) (int, error) {
 }
 
 // pragma returns the value of a numeric pragma.
-func pragma(conn *sqlite.Conn, name string) (int64, error) {
-	stmt, err := conn.Prepare("PRAGMA " + name)
+func pragma(conn *sqlite.Conn, name string) (int64, error) { return number(conn, "PRAGMA "+name) }
+
+// number returns the number that a statement reads.
+func number(conn *sqlite.Conn, statement string) (int64, error) {
+	stmt, err := conn.Prepare(statement)
 	if err != nil {
 		return 0, err
 	}

@@ -78,6 +78,15 @@ func open(ctx context.Context, path string) (*Store, error) {
 	return s, nil
 }
 
+// Check returns an error if there cannot be a store at path: it is a directory, or in
+// none that exists.
+func Check(path string) error {
+	if err := checkPath(path); err != nil {
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	return nil
+}
+
 // checkPath returns an error that explains a wrong path. SQLite only reports
 // "unable to open database file".
 func checkPath(path string) error {
@@ -193,7 +202,15 @@ func openWriterWith(path, first string) (*sqlite.Conn, error) {
 	}
 	// Without WAL readers and the writer would wait for each other. This pragma
 	// must be first: it may reset others.
-	conn, err := openConn(path, first+"PRAGMA journal_mode = WAL;"+forWriter)
+	var conn *sqlite.Conn
+	var err error
+	for end := time.Now().Add(busyTimeout); ; time.Sleep(time.Millisecond) {
+		conn, err = openConn(path, first+"PRAGMA journal_mode = WAL;"+forWriter)
+		// If another program makes the same change, SQLite does not wait for it.
+		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(end) {
+			break
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

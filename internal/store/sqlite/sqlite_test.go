@@ -49,6 +49,13 @@ func receive[T any](t *testing.T, from <-chan T, what string) (value T) {
 	return value
 }
 
+func TestPageHasWholeBatches(t *testing.T) {
+	t.Parallel()
+	if parts := storetest.PartsOfBatches(t, openStore(t, filepath.Join(t.TempDir(), "plants.db"))); parts > 0 {
+		t.Errorf("%d pages had a part of a batch", parts)
+	}
+}
+
 func TestUpdatedAt(t *testing.T) {
 	s := openStore(t, Memory)
 	storetest.UpdatedAt(t, s, func(t *testing.T, by time.Duration) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -24,17 +25,20 @@ type Target struct {
 
 var _ store.Target = (*Target)(nil)
 
-// OpenTarget opens the file at path as the target of a copy. It creates the file if
-// it does not exist.
-func OpenTarget(ctx context.Context, path string) (*Target, error) {
-	t, err := openTarget(ctx, path)
+// forgetSourceQuery deletes what remember has stored.
+var forgetSourceQuery = fmt.Sprint("DELETE FROM epochs WHERE number = ", store.SourceNumber)
+
+// OpenTarget opens the file at path as the target of a copy of the source with the given
+// epochs, newest first. It creates the file if it does not exist.
+func OpenTarget(ctx context.Context, path string, source []int64) (*Target, error) {
+	t, err := openTarget(ctx, path, source)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, advise(err))
 	}
 	return t, nil
 }
 
-func openTarget(ctx context.Context, path string) (*Target, error) {
+func openTarget(ctx context.Context, path string, source []int64) (*Target, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
@@ -45,7 +49,7 @@ func openTarget(ctx context.Context, path string) (*Target, error) {
 		return nil, err
 	}
 	t := &Target{snapshot: snapshot{conn}, path: path, log: walLog{due: checkpointPages}}
-	if err := t.begin(ctx); err != nil {
+	if err := t.begin(ctx, source); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return t, nil
@@ -53,14 +57,16 @@ func openTarget(ctx context.Context, path string) (*Target, error) {
 
 // begin marks the file as incomplete, unless it is already. It refuses a store that
 // is not empty.
-func (t *Target) begin(ctx context.Context) error {
+func (t *Target) begin(ctx context.Context, source []int64) error {
 	id, err := pragma(t.conn, "application_id")
 	if err != nil {
 		return err
 	}
 	if id == incompleteID {
-		_, _, err := migrate(ctx, t.conn, incompleteID)
-		return err
+		if _, _, err := migrate(ctx, t.conn, incompleteID); err != nil {
+			return err
+		}
+		return inTransaction(t.conn, "BEGIN IMMEDIATE", func() error { return t.remember(source) })
 	}
 	if _, _, err := migrate(ctx, t.conn, applicationID); err != nil {
 		return err
@@ -79,8 +85,31 @@ func (t *Target) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return t.mark(incompleteID)
+		return errors.Join(t.remember(source), t.mark(incompleteID))
 	})
+}
+
+// remember stores the newest epoch of the source of a copy, or checks that the source
+// has the one that was stored.
+func (t *Target) remember(source []int64) error {
+	begun, found := int64(0), false
+	err := sqlitex.ExecuteTransient(t.conn, "SELECT id FROM epochs WHERE number = ?", &sqlitex.ExecOptions{
+		Args: []any{store.SourceNumber},
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			begun, found = stmt.ColumnInt64(0), true
+			return nil
+		},
+	})
+	switch {
+	case err != nil:
+		return err
+	case found && !slices.Contains(source, begun):
+		return store.ErrOtherSource
+	case found || len(source) == 0:
+		return nil
+	}
+	return sqlitex.ExecuteTransient(t.conn, "INSERT INTO epochs (number, id, began) VALUES (?, ?, 0)",
+		&sqlitex.ExecOptions{Args: []any{store.SourceNumber, source[0]}})
 }
 
 func (t *Target) mark(id int32) error {
@@ -131,7 +160,7 @@ func (t *Target) ReplaceTokens(ctx context.Context, tokens []token.Token) error 
 // Finish implements [store.Target].
 func (t *Target) Finish(ctx context.Context) error {
 	return t.write(ctx, func() error {
-		return errors.Join(t.mark(applicationID), execute(t.conn, renewEpochsQuery))
+		return errors.Join(t.mark(applicationID), execute(t.conn, forgetSourceQuery), execute(t.conn, renewEpochsQuery))
 	})
 }
 

@@ -15,7 +15,7 @@ func TestCopyTarget(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "plants.db")
 		return storetest.Place{
 			Open:   func(ctx context.Context) (store.Store, error) { return Open(ctx, path) },
-			Target: func(ctx context.Context) (store.Target, error) { return OpenTarget(ctx, path) },
+			Target: func(ctx context.Context, source []int64) (store.Target, error) { return OpenTarget(ctx, path, source) },
 		}
 	})
 }

@@ -10,6 +10,54 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
+// PartsOfBatches creates batches while it lists plants. It returns how many pages had
+// a part of a batch that was being stored. Only a sharded store has such pages.
+func PartsOfBatches(t *testing.T, store plant.Store) (parts int) {
+	t.Helper()
+	const size, count = 50, 20
+	stored := make(chan int, count)
+	go func() {
+		defer close(stored)
+		for n := range count {
+			batch := make([]plant.Plant, size)
+			for i := range batch { // each batch is all over the ids
+				batch[i] = plant.Plant{ID: int64(i*count + n), Name: fmt.Sprint(n)}
+			}
+			if _, err := store.CreateAll(timeout(t), batch); err != nil {
+				t.Error(err)
+			}
+			stored <- n + 1
+		}
+	}()
+	for done, open := 0, true; open; {
+		have := map[int64]int{}
+		plants, _, err := store.List(timeout(t), plant.Page{Limit: size * count})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range plants {
+			have[p.ID%count]++
+		}
+		for n := range int64(count) {
+			switch got := have[n]; {
+			case n < int64(done) && got != size:
+				t.Errorf("a page has %d of the %d plants of a batch that was stored before", got, size)
+			case got != 0 && got != size:
+				parts++
+			}
+		}
+		select {
+		case n, more := <-stored:
+			open = more
+			if more {
+				done = n
+			}
+		default:
+		}
+	}
+	return parts
+}
+
 func createBatch(t *testing.T, open func(t *testing.T) plant.Store) {
 	t.Run("all plants of a batch are stored", func(t *testing.T) {
 		store := open(t)

@@ -221,6 +221,9 @@ func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 			mustCreate(t, one, plant.Plant{ID: id})
 			f.wantNext(t, id)
 			positions = append(positions, *f.Position)
+			if err := two.BeginEpoch(timeout(t)); err != nil { // each position has its own
+				t.Fatal(err)
+			}
 			if id == 4 {
 				middle = time.Now()
 				time.Sleep(2 * time.Millisecond) // so that the next times are greater
@@ -293,6 +296,27 @@ func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 	})
 
 	t.Run("writers and followers at once: every copy is equal in the end", func(t *testing.T) { followers(t, open) })
+}
+
+// ForgottenEpochs tests that the epochs whose positions have all been forgotten are
+// forgotten, too: there is one for each start of a server. Count returns how many the
+// store has.
+func ForgottenEpochs(t *testing.T, s store.Store, count func(t *testing.T) int) {
+	f := &Follower{Store: s, Limit: 10}
+	for id := range int64(20) {
+		if err := s.BeginEpoch(timeout(t)); err != nil {
+			t.Fatal(err)
+		}
+		mustCreate(t, s, plant.Plant{ID: id})
+	}
+	f.Drain(t)
+	if err := s.ForgetChanges(timeout(t), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t); n != 2 { // the newest one, and the one that ended at the last forgotten position
+		t.Errorf("the store has %d epochs, want 2", n)
+	}
+	f.wantNext(t)
 }
 
 // compare compares positions that are not of a walk.

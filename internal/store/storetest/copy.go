@@ -17,8 +17,9 @@ import (
 // Place is where a store is, such as a file. Its functions do not close what they
 // open.
 type Place struct {
-	Open   func(ctx context.Context) (store.Store, error)
-	Target func(ctx context.Context) (store.Target, error)
+	Open func(ctx context.Context) (store.Store, error)
+	// Source has the epochs of the source.
+	Target func(ctx context.Context, source []int64) (store.Target, error)
 }
 
 // Copy tests the promises of [store.Snapshot] and [store.Target]. Each call of place
@@ -28,10 +29,11 @@ func Copy(t *testing.T, place func(t *testing.T) Place) {
 	t.Run("a target keeps plants and tokens as they are", func(t *testing.T) { t.Parallel(); target(t, place(t)) })
 	t.Run("a store is a target only without plants and tokens", func(t *testing.T) { t.Parallel(); notEmpty(t, place) })
 	t.Run("an incomplete target is a target again and no store", func(t *testing.T) { t.Parallel(); incomplete(t, place(t)) })
+	t.Run("an incomplete target is completed from its source", func(t *testing.T) { t.Parallel(); otherSource(t, place(t)) })
 	t.Run("a change of a target is done as a whole", func(t *testing.T) { t.Parallel(); replaceAll(t, place(t)) })
 	t.Run("of two targets for one store one is refused", func(t *testing.T) { t.Parallel(); twoTargets(t, place(t)) })
 	t.Run("a copy ends every position of its target", func(t *testing.T) { t.Parallel(); positionsOfTarget(t, place(t)) })
-	t.Run("an open store cannot write to a target", func(t *testing.T) { t.Parallel(); openTarget(t, place(t)) })
+	t.Run("an open store cannot read or write a target", func(t *testing.T) { t.Parallel(); openTarget(t, place(t)) })
 }
 
 // full returns a plant and a token with a value in every field.
@@ -83,7 +85,7 @@ func mustOpen(t *testing.T, p Place) store.Store {
 
 func mustTarget(t *testing.T, p Place) store.Target {
 	t.Helper()
-	target, err := p.Target(timeout(t))
+	target, err := p.Target(timeout(t), nil)
 	if err != nil {
 		t.Fatalf("open the target: %v", err)
 	}
@@ -213,7 +215,7 @@ func notEmpty(t *testing.T, place func(t *testing.T) Place) {
 		s := mustOpen(t, p)
 		must(t, "create", fill(s))
 		must(t, "Close", s.Close())
-		if _, err := p.Target(timeout(t)); !errors.Is(err, store.ErrNotEmpty) {
+		if _, err := p.Target(timeout(t), nil); !errors.Is(err, store.ErrNotEmpty) {
 			t.Errorf("a target with %s = %v, want %v", name, err, store.ErrNotEmpty)
 		}
 		s = mustOpen(t, p)
@@ -248,6 +250,39 @@ func incomplete(t *testing.T, p Place) {
 	mustCreate(t, s, plant.Plant{ID: 2})
 }
 
+func otherSource(t *testing.T, p Place) {
+	open := func(source ...int64) (store.Target, error) { return p.Target(timeout(t), source) }
+	first, err := open(7, 6)
+	must(t, "open the target", err)
+	must(t, "Close", first.Close())
+	for _, other := range [][]int64{{8, 6}, nil} {
+		if _, err := open(other...); !errors.Is(err, store.ErrOtherSource) {
+			t.Errorf("a target for a source with the epochs %v = %v, want %v", other, err, store.ErrOtherSource)
+		}
+	}
+	last, err := open(9, 7, 6) // the source has begun another epoch
+	must(t, "open the target again", err)
+	must(t, "Finish", last.Finish(timeout(t)))
+	must(t, "Close", last.Close())
+	s := mustOpen(t, p)
+	defer s.Close()
+	must(t, "Snapshot", s.Snapshot(timeout(t), func(held store.Snapshot) error {
+		if epochs, err := held.Epochs(timeout(t)); err != nil || len(epochs) != 1 || epochs[0] == 7 {
+			t.Errorf("Epochs of a complete target = %v, %v, want one of its own", epochs, err)
+		}
+		return nil
+	}))
+	must(t, "BeginEpoch", s.BeginEpoch(timeout(t)))
+	must(t, "Snapshot", s.Snapshot(timeout(t), func(held store.Snapshot) error {
+		_, position, err := s.Changes(timeout(t), nil, 1)
+		must(t, "Changes", err)
+		if epochs, err := held.Epochs(timeout(t)); err != nil || len(epochs) != 2 || epochs[0] != position.Epoch {
+			t.Errorf("Epochs = %v, %v, want two, and first %d", epochs, err, position.Epoch)
+		}
+		return nil
+	}))
+}
+
 func replaceAll(t *testing.T, p Place) {
 	target := mustTarget(t, p)
 	defer target.Close()
@@ -274,7 +309,7 @@ func twoTargets(t *testing.T, p Place) {
 	first := mustTarget(t, p)
 	stored, _ := full(1, "name")
 	must(t, "Replace", first.Replace(timeout(t), nil, []plant.Plant{stored}))
-	last, err := p.Target(timeout(t))
+	last, err := p.Target(timeout(t), nil)
 	if err != nil {
 		last = first
 	} else {
@@ -306,7 +341,9 @@ func openTarget(t *testing.T, p Place) {
 	s := mustOpen(t, p)
 	defer s.Close()
 	must(t, "Ready", s.Ready(timeout(t)))
-	target, err := p.Target(timeout(t))
+	_, before, err := s.Changes(timeout(t), nil, 1)
+	must(t, "Changes", err)
+	target, err := p.Target(timeout(t), nil)
 	if err != nil { // refused: the store goes on
 		mustCreate(t, s, plant.Plant{ID: 1})
 		return
@@ -319,10 +356,25 @@ func openTarget(t *testing.T, p Place) {
 	if err := s.CreateToken(timeout(t), tok); !errors.Is(err, token.ErrUnavailable) {
 		t.Errorf("CreateToken while a copy runs = %v, want %v", err, token.ErrUnavailable)
 	}
+	must(t, "Replace", target.Replace(timeout(t), nil, []plant.Plant{stored}))
+	must(t, "ReplaceTokens", target.ReplaceTokens(timeout(t), []token.Token{tok}))
 	if err := s.Ready(timeout(t)); !errors.Is(err, store.ErrIncomplete) {
 		t.Errorf("Ready while a copy runs = %v, want %v", err, store.ErrIncomplete)
 	}
-	must(t, "Replace", target.Replace(timeout(t), nil, []plant.Plant{stored}))
+	for name, read := range map[string]func() error{
+		"Get":     func() error { _, err := s.Get(timeout(t), 1); return err },
+		"List":    func() error { _, _, err := s.List(timeout(t), plant.Page{Limit: 1}); return err },
+		"Changes": func() error { _, _, err := s.Changes(timeout(t), nil, 1); return err },
+		"Changes after a position": func() error {
+			_, _, err := s.Changes(timeout(t), &before, 1)
+			return err
+		},
+		"Token": func() error { _, err := s.Token(timeout(t), tok.ID); return err },
+	} {
+		if err := read(); !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, token.ErrUnavailable) {
+			t.Errorf("%s while a copy runs = %v, want %v", name, err, plant.ErrUnavailable)
+		}
+	}
 	must(t, "Finish", target.Finish(timeout(t)))
 	must(t, "Ready after the copy", s.Ready(timeout(t)))
 	wantStored(t, s, stored)

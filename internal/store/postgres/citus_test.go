@@ -1,0 +1,249 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/store/storetest"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// shardedDSN returns the URL of an empty sharded store.
+func shardedDSN(t testing.TB) string {
+	t.Helper()
+	dsn := pgtest.Citus(t)
+	if err := Distribute(t.Context(), dsn); err != nil {
+		t.Fatal(err)
+	}
+	return dsn
+}
+
+// A sharded store keeps every promise except the feed of changes.
+func TestShardedStore(t *testing.T) {
+	pgtest.Citus(t)
+	storetest.Plants(t, func(t *testing.T) plant.Store { return open(t, shardedDSN(t)) })
+	storetest.Tokens(t, func(t *testing.T) token.Store { return open(t, shardedDSN(t)) })
+}
+
+func TestShardedStoreOnTwoServers(t *testing.T) {
+	pgtest.Citus(t)
+	openPair := func(t *testing.T) *pair {
+		dsn := shardedDSN(t)
+		return &pair{servers: [2]*Store{open(t, dsn), open(t, dsn)}}
+	}
+	storetest.Plants(t, func(t *testing.T) plant.Store { return openPair(t) })
+	storetest.Tokens(t, func(t *testing.T) token.Store { return openPair(t) })
+}
+
+func TestLostConnectionToShardedStore(t *testing.T) {
+	pgtest.Citus(t)
+	lostConnection(t, func(t *testing.T) string { return shardedDSN(t) })
+}
+
+// A page of a sharded store may have a part of a batch that is being stored.
+func TestShardedStoreShowsPartsOfBatches(t *testing.T) {
+	dsn := shardedDSN(t)
+	parts := storetest.PartsOfBatches(t, open(t, dsn))
+	t.Logf("figures: %d pages had a part of a batch", parts)
+}
+
+// A sharded store has no feed of changes, and says why. Its plants leave no rows on
+// the coordinator.
+func TestShardedStoreHasNoFeed(t *testing.T) {
+	dsn := shardedDSN(t)
+	s := open(t, dsn)
+	if _, err := s.CreateAll(t.Context(), []plant.Plant{{ID: 1}, {ID: 2}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Changes(t.Context(), nil, 1); !errors.Is(err, errSharded) {
+		t.Errorf("Changes = %v, want %v", err, errSharded)
+	}
+	if err := EnableChanges(t.Context(), dsn); !errors.Is(err, errSharded) {
+		t.Errorf("EnableChanges = %v, want %v", err, errSharded)
+	}
+	if err := errors.Join(s.BeginEpoch(t.Context()), s.ForgetChanges(t.Context(), time.Now())); err != nil {
+		t.Error(err)
+	}
+	var rows int
+	if err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM changes`).Scan(&rows); err != nil || rows != 0 {
+		t.Errorf("%d rows of changes are stored, %v, want none", rows, err)
+	}
+}
+
+// A store that is distributed keeps its plants and tokens. One that was opened before
+// cannot write afterwards, and distributing it again does nothing.
+func TestDistribute(t *testing.T) {
+	dsn := pgtest.Citus(t)
+	before := open(t, dsn)
+	var plants []plant.Plant
+	for id := range int64(1000) {
+		plants = append(plants, plant.Plant{ID: id, Name: fmt.Sprint("plant ", id)})
+	}
+	if _, err := before.CreateAll(t.Context(), plants); err != nil {
+		t.Fatal(err)
+	}
+	if err := before.CreateToken(t.Context(), newToken); err != nil {
+		t.Fatal(err)
+	}
+	stored, _, err := before.List(t.Context(), plant.Page{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, position, err := before.Changes(t.Context(), nil, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// As in a store of the first release, whose programs leave it out.
+	if _, err := before.pool.Exec(t.Context(), `ALTER TABLE marks ALTER COLUMN feeds DROP NOT NULL`); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := Distribute(t.Context(), dsn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := open(t, dsn)
+	var local int
+	if err := s.pool.QueryRow(t.Context(), `SELECT pg_relation_size('plants') + pg_relation_size('tokens')`).Scan(&local); err != nil || local > 0 {
+		t.Errorf("the coordinator has %d bytes of plants and tokens, %v, want none", local, err)
+	}
+	if _, err := s.pool.Exec(t.Context(), `INSERT INTO marks (id, done, at) VALUES (1, true, 0)`); code(err) != "23514" {
+		t.Errorf("a mark of the first release: %v, want a violated check", err)
+	}
+	_, _, err = before.Changes(t.Context(), &position, 1000)
+	if _, ok := errors.AsType[plant.NoChangesError](err); !ok {
+		t.Errorf("the feed of a store that was opened before Distribute: %v, want a NoChangesError", err)
+	}
+	after, _, err := s.List(t.Context(), plant.Page{Limit: 1000})
+	if err != nil || !slices.EqualFunc(stored, after, func(p, q plant.Plant) bool { return p.Same(q) && p.ETag == q.ETag }) {
+		t.Errorf("after Distribute the store has %d plants, %v, want the same as before", len(after), err)
+	}
+	if _, err := s.Token(t.Context(), newToken.ID); err != nil {
+		t.Error(err)
+	}
+	if err := s.Create(t.Context(), plant.Plant{ID: 1000}); err != nil {
+		t.Error(err)
+	}
+	for name, write := range map[string]func() error{
+		"Create": func() error { return before.Create(t.Context(), plant.Plant{ID: 1001}) },
+		"Delete": func() error { return before.Delete(t.Context(), 1, plant.Precondition{}) },
+		"a batch": func() error {
+			_, err := before.CreateAll(t.Context(), []plant.Plant{{ID: 1002}, {ID: 1003}})
+			return err
+		},
+		"a token": func() error {
+			other := newToken
+			other.ID = "other"
+			return before.CreateToken(t.Context(), other)
+		},
+	} {
+		if err := write(); err == nil {
+			t.Errorf("%s of a store that was opened before Distribute = nil, want an error", name)
+		}
+	}
+	if after, _, err := s.List(t.Context(), plant.Page{Limit: 1000, After: new(int64(998))}); err != nil || len(after) != 2 {
+		t.Errorf("the plants after 998 are %v, %v, want 999 and 1000", after, err)
+	}
+}
+
+// Distribute needs the extension.
+func TestDistributeWithoutCitus(t *testing.T) {
+	if err := Distribute(t.Context(), pgtest.DSN(t)); !errors.Is(err, ErrNoCitus) {
+		t.Errorf("Distribute = %v, want %v", err, ErrNoCitus)
+	}
+}
+
+// Every statement about one plant or one mark uses one shard. A page uses all, and a
+// statement with several IDs only theirs.
+func TestShardsOfStatements(t *testing.T) {
+	config, err := parse(shardedDSN(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := &statements{args: map[string][]any{}, about: regexp.MustCompile(`(FROM|UPDATE|INTO) (plants|marks)\b`)}
+	config.ConnConfig.Tracer = sent
+	s, err := openConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Create(t.Context(), plant.Plant{ID: 0, Name: "n"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateAll(t.Context(), []plant.Plant{{ID: 0, Name: "n"}, {ID: 1}, {ID: 2}}); err != nil {
+		t.Fatal(err)
+	}
+	usePlants(t, s)
+	if _, _, err := s.settle(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	var all int
+	const countShards = `SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = 'plants'::REGCLASS`
+	if err := s.pool.QueryRow(t.Context(), countShards).Scan(&all); err != nil || all < 4 {
+		t.Fatalf("there are %d shards, %v, want at least 4", all, err)
+	}
+	for _, query := range slices.Sorted(maps.Keys(sent.args)) {
+		want := 1
+		switch {
+		case strings.Contains(query, "LIMIT"):
+			want = all
+		case strings.Contains(query, "ANY("), strings.Contains(query, "), ("):
+			want = 3
+		}
+		plan := explainPlan(t, s, query, sent.args[query])
+		got := 0
+		for _, count := range regexp.MustCompile(`Task Count: (\d+)`).FindAllStringSubmatch(plan, -1) {
+			n, _ := strconv.Atoi(count[1])
+			got = max(got, n)
+		}
+		t.Logf("%d of %d shards: %s", got, all, strings.Join(strings.Fields(query), " "))
+		if got < 1 || got > want || want == all && got != all {
+			t.Errorf("%s\nuses %d of %d shards, want %d:\n%s", query, got, all, want, plan)
+		}
+	}
+	if n := len(sent.args); n < 12 {
+		t.Errorf("the store sent %d statements about plants and marks, want at least 12", n)
+	}
+}
+
+// A copy can fill a sharded store, which cannot be used meanwhile.
+func TestShardedTarget(t *testing.T) {
+	dsn := shardedDSN(t)
+	s := open(t, dsn)
+	for _, name := range []string{"first", "again"} {
+		target, err := OpenTarget(t.Context(), dsn, []int64{7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied := store.PlantRow{Plant: plant.Plant{ID: 1, Name: name, CreatedAt: time.UnixMicro(1), UpdatedAt: time.UnixMicro(2)}, Version: 3}
+		tok, _ := token.New(name, []token.Scope{token.Read}, time.Hour)
+		if err := target.Replace(t.Context(), []int64{1}, []plant.Plant{copied.Stored()}); err != nil {
+			t.Fatal(err)
+		}
+		if err := target.ReplaceTokens(t.Context(), []token.Token{tok}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Get(t.Context(), 1); !errors.Is(err, plant.ErrUnavailable) {
+			t.Errorf("Get while a copy runs = %v, want %v", err, plant.ErrUnavailable)
+		}
+		if name == "again" {
+			if err := target.Finish(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		target.Close()
+	}
+	if p, err := s.Get(t.Context(), 1); err != nil || p.Name != "again" {
+		t.Errorf("Get after the copy = %v, %v", p, err)
+	}
+}
