@@ -34,7 +34,8 @@ func (c *Client) Changes(ctx context.Context, after Position) iter.Seq2[Change, 
 	return c.changes(ctx, after, c.wait)
 }
 
-// ChangesUntilNow is [Client.Changes], but the loop ends after the last change so far.
+// ChangesUntilNow is [Client.Changes], but the loop ends after the last change so far,
+// also while other clients write.
 func (c *Client) ChangesUntilNow(ctx context.Context, after Position) iter.Seq2[Change, error] {
 	return c.changes(ctx, after, 0)
 }
@@ -55,7 +56,8 @@ func (c *Client) changes(ctx context.Context, after Position, wait int32) iter.S
 					return
 				}
 			}
-			if len(page.Changes) == 0 && wait == 0 {
+			last := page.More != nil && !*page.More || len(page.Changes) == 0
+			if last && wait == 0 {
 				return
 			}
 			after = Position(page.Position)
@@ -63,9 +65,16 @@ func (c *Client) changes(ctx context.Context, after Position, wait int32) iter.S
 	}
 }
 
+// changesPage is a page of changes.
+type changesPage struct {
+	Changes  []plantapi.Change `json:"changes"`
+	Position string            `json:"position"`
+	More     *bool             `json:"more"` // nil: the service is of an earlier release
+}
+
 // changesPage reads the page after a position. If patient is set, it is requested
 // until there is a response that is final.
-func (c *Client) changesPage(ctx context.Context, after Position, wait int32, patient bool) (page plantapi.Changes, err error) {
+func (c *Client) changesPage(ctx context.Context, after Position, wait int32, patient bool) (page changesPage, err error) {
 	params := plantapi.ListChangesParams{Limit: new(int32(1000))}
 	if after != "" {
 		params.After = (*string)(&after)

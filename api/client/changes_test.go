@@ -114,3 +114,47 @@ func TestChangesEndWithAnError(t *testing.T) {
 		}
 	}
 }
+
+// ChangesUntilNow ends although there is a further change before each of its requests.
+func TestChangesUntilNowWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	server := clienttest.New(t)
+	writer, pages := server.Client(), 0
+	c := server.Client(client.WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if pages++; pages > 10 {
+			return nil, errors.New("the loop goes on after ten pages")
+		}
+		if _, err := writer.Put(r.Context(), client.Plant{ID: 1, Name: fmt.Sprint(pages)}); err != nil {
+			t.Error(err)
+		}
+		return http.DefaultTransport.RoundTrip(r)
+	})}))
+	n := 0
+	for change, err := range c.ChangesUntilNow(t.Context(), "") {
+		if n++; err != nil || change.Plant.Name != fmt.Sprint(pages) {
+			t.Fatalf("%+v, %v", change, err)
+		}
+	}
+	if n == 0 {
+		t.Error("there is no change")
+	}
+	// A service of an earlier release does not say whether there are more changes.
+	older, pages := handle(t, func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, map[string]string{
+			"": `{"changes":[{"position":"a","id":1}],"position":"a"}`, "a": `{"changes":[{"position":"b","id":2}],"position":"b"}`,
+			"b": `{"changes":[],"position":"b"}`,
+		}[r.URL.Query().Get("after")])
+	}), 0
+	for _, err := range at(t, older).ChangesUntilNow(t.Context(), "") {
+		if pages++; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if pages != 2 {
+		t.Errorf("of two pages of an earlier release there are %d", pages)
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

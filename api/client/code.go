@@ -29,6 +29,7 @@ const (
 	ErrTooManyRequests      Code = 42900 // too many requests; RetryAfter says how long to wait
 	ErrInternal             Code = 50000 // an error in the service
 	ErrUnavailable          Code = 50300 // the service is not available; a change may have been stored or not
+	ErrNoChanges            Code = 50301 // the store of the service keeps no changes; the message says what the operator can do
 )
 
 var codeText = map[Code]string{
@@ -51,6 +52,7 @@ var codeText = map[Code]string{
 	ErrTooManyRequests:      "too many requests",
 	ErrInternal:             "an error in the service",
 	ErrUnavailable:          "the service is not available",
+	ErrNoChanges:            "the store of the service keeps no changes",
 }
 
 // Error returns what the code means.

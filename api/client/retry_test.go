@@ -49,6 +49,7 @@ func TestRetries(t *testing.T) {
 		{"429", respond(429, `{"error":42900,"message":"too many"}`), true, true, false},
 		{"429 of a proxy", respond(429, "slow down"), true, true, false},
 		{"503", respond(503, `{"error":50300,"message":"not available"}`), false, true, true},
+		{"503 without changes", respond(503, `{"error":50301,"message":"no changes"}`), false, false, false},
 		{"502 of a proxy", respond(502, "<html>"), false, true, true},
 		{"500 of a proxy", respond(500, "<html>"), false, true, true},
 		{"501 of another server", respond(501, "<html>"), false, false, false},

@@ -216,7 +216,7 @@ func (r request) read(resp *http.Response) (outcome, error) {
 			return garbled, e
 		case e.Status == http.StatusNotImplemented, e.Status == http.StatusHTTPVersionNotSupported:
 			return failed, e // another server than the service
-		case e.Status/100 == 5 && e.Code != ErrInternal:
+		case e.Status/100 == 5 && e.Code != ErrInternal && e.Code != ErrNoChanges:
 			return unknown, e
 		case err != nil:
 			return cut, e

@@ -35,10 +35,13 @@ const (
 
 	pageLimit = 1000 // changes that the poller reads at once
 
-	// The poller keeps pages with at most so many changes and bytes, for clients that
-	// are a little behind.
-	keptChanges = 10_000
-	keptBytes   = 16 << 20
+	// keptBytes is how much memory the pages of the poller take, with their texts,
+	// beside the newest page. They are for clients that are a little behind.
+	keptBytes = 32 << 20
+
+	// changeSize is about how many bytes a change takes, in memory or as text, beside
+	// the name and the tag of its plant.
+	changeSize = 400
 )
 
 // Feed shares the changes of a store among clients. Its methods may be called from
@@ -56,8 +59,7 @@ type Feed struct {
 	running bool      // the poller
 	tip     plant.Position
 	pages   []*Page // the newest pages; each begins where the one before ends
-	changes int     // in pages
-	bytes   int     // of the plants in pages
+	bytes   int     // of pages
 }
 
 // New returns a feed of the changes of a store.
@@ -82,25 +84,51 @@ func (f *Feed) Stopped() <-chan struct{} { return f.ctx.Done() }
 type Page struct {
 	Changes []plant.Change
 	Next    plant.Position // after the last change
+	Shared  bool           // other clients get this page, too
 
-	from    plant.Position // before the first change
-	bytes   int
-	once    sync.Once
-	encoded []byte
+	from  plant.Position // before the first change
+	bytes int            // that the page and its text take
+	once  sync.Once
+	text  []byte
 }
 
-// Encoded returns the result of encode, which is called once for each page. All
-// calls must have the same function.
-func (p *Page) Encoded(encode func([]plant.Change) []byte) []byte {
-	p.once.Do(func() { p.encoded = encode(p.Changes) })
-	return p.encoded
+// Size returns about how many bytes the page takes.
+func (p *Page) Size() (bytes int) {
+	for _, c := range p.Changes {
+		bytes += changeSize
+		if c.Plant != nil {
+			bytes += c.Plant.Size()
+		}
+	}
+	return bytes
 }
+
+// Text returns the result of encode for a shared page. It is called once for each
+// page, so all calls must have the same function.
+func (f *Feed) Text(p *Page, encode func(*Page) []byte) []byte {
+	p.once.Do(func() {
+		p.text = encode(p)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if slices.Contains(f.pages, p) {
+			f.bytes, p.bytes = f.bytes+cap(p.text), p.bytes+cap(p.text)
+			f.dropOldest()
+		}
+	})
+	return p.text
+}
+
+// Read reads changes from the store, as in [plant.Feed].
+type Read func(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error)
 
 // Next returns at most limit changes after a position; see [plant.Feed]. If there
 // are none, it waits until there is one, but at most for the given time or until
 // [Feed.Stop]. Then it returns a page without changes. The position of that page may
 // be newer than the given one.
-func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait time.Duration) (*Page, error) {
+//
+// What the poller does not have is read with the given function. It is called several
+// times if it returns no changes.
+func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait time.Duration, read Read) (*Page, error) {
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
 	for joined := false; ; {
@@ -110,7 +138,7 @@ func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait 
 			return page, nil
 		}
 		if !newest || wait <= 0 {
-			changes, next, err := f.store.Changes(ctx, after, limit)
+			changes, next, err := read(ctx, after, limit)
 			if err != nil {
 				return nil, err
 			}
@@ -174,8 +202,11 @@ func (p *Page) after(after plant.Position, limit int) *Page {
 	if len(changes) == len(p.Changes) && len(changes) <= limit {
 		return p
 	}
-	changes = changes[:min(limit, len(changes))]
-	return &Page{Changes: changes, Next: changes[len(changes)-1].Position}
+	next := p.Next
+	if len(changes) > limit {
+		changes, next = changes[:limit], changes[limit-1].Position
+	}
+	return &Page{Changes: changes, Next: next}
 }
 
 // compare compares positions that are not of a walk.

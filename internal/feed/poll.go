@@ -46,7 +46,7 @@ func (f *Feed) readPage() (more bool, err error) {
 	f.mu.Lock()
 	f.tip = next
 	if len(changes) > 0 {
-		f.add(&Page{Changes: changes, Next: next, from: tip})
+		f.add(&Page{Changes: changes, Next: next, Shared: true, from: tip})
 	}
 	f.mu.Unlock()
 	if len(changes) > 0 {
@@ -55,18 +55,17 @@ func (f *Feed) readPage() (more bool, err error) {
 	return next.At < next.Seen, nil
 }
 
-// add adds a page, and drops the oldest pages if there are too many changes.
+// add adds a page.
 func (f *Feed) add(p *Page) {
-	for _, c := range p.Changes {
-		if c.Plant != nil {
-			p.bytes += c.Plant.Size()
-		}
-	}
-	f.pages = append(f.pages, p)
-	f.changes, f.bytes = f.changes+len(p.Changes), f.bytes+p.bytes
-	for len(f.pages) > 1 && (f.changes > keptChanges || f.bytes > keptBytes) {
-		oldest := f.pages[0]
-		f.changes, f.bytes = f.changes-len(oldest.Changes), f.bytes-oldest.bytes
+	p.bytes = p.Size()
+	f.pages, f.bytes = append(f.pages, p), f.bytes+p.bytes
+	f.dropOldest()
+}
+
+// dropOldest drops the oldest pages if the pages take too much memory.
+func (f *Feed) dropOldest() {
+	for len(f.pages) > 1 && f.bytes > keptBytes {
+		f.bytes -= f.pages[0].bytes
 		f.pages = slices.Delete(f.pages, 0, 1)
 	}
 }
@@ -86,7 +85,7 @@ func (f *Feed) done(err error) bool {
 // end drops the pages of the poller, and lets the clients read from the store.
 func (f *Feed) end() {
 	f.mu.Lock()
-	f.running, f.pages, f.changes, f.bytes = false, nil, 0, 0
+	f.running, f.pages, f.bytes = false, nil, 0
 	f.mu.Unlock()
 	f.added.Send()
 }

@@ -28,51 +28,52 @@ func (s *server) ListChanges(ctx context.Context, req plantserver.ListChangesReq
 	if req.Params.Wait != nil {
 		wait = time.Duration(*req.Params.Wait) * time.Second
 	}
-	page, err := s.next(ctx, after, limit, wait)
+	page, permit, err := s.next(ctx, after, limit, wait)
 	switch cause, refused := errors.AsType[*failure](context.Cause(ctx)); {
 	case refused && cause != errStopping:
+		permit.leave()
 		return nil, cause
 	case ctx.Err() != nil && err != nil:
-		page, err = s.next(context.WithoutCancel(ctx), after, limit, 0)
+		page, permit, err = s.next(context.WithoutCancel(ctx), after, limit, 0)
+	}
+	if err == nil && permit.lists == nil && isLarge(page) {
+		permit, err = s.lists.enter(context.WithoutCancel(ctx))
 	}
 	if err != nil {
 		return nil, err
 	}
-	response := changesResponse{ListChanges200JSONResponse: plantserver.ListChanges200JSONResponse{
-		Body: plantapi.Changes{
-			Changes:  make([]plantapi.Change, len(page.Changes)), // never nil, which would be null
-			Position: positionText(page.Next),
-		},
-		Headers: plantserver.ListChanges200ResponseHeaders{CacheControl: cacheControl},
-	}}
-	if len(page.Changes) > 0 {
-		response.permit, err = s.lists.enter(context.WithoutCancel(ctx))
-	}
+	changes := make([]plantapi.Change, len(page.Changes)) // never nil, which would be null
 	for i, c := range page.Changes {
-		response.Body.Changes[i] = toChange(c)
+		changes[i] = toChange(c)
 	}
-	return response, err
+	return changesResponse{plantserver.ListChanges200JSONResponse{
+		Body:    plantapi.Changes{Changes: changes, Position: positionText(page.Next), More: !page.Next.IsLast()},
+		Headers: plantserver.ListChanges200ResponseHeaders{CacheControl: cacheControl},
+	}, permit}, nil
 }
 
-// next returns the next page of changes, or an empty one after the wait. It reads a
-// page of the first walk with the permit of a list.
-func (s *server) next(ctx context.Context, after *plant.Position, limit int, wait time.Duration) (*feed.Page, error) {
+// next returns the next page of changes, or an empty one after the wait. A page that
+// was read from the store comes with the permit of a list. Waiting needs no permit.
+func (s *server) next(ctx context.Context, after *plant.Position, limit int, wait time.Duration) (page *feed.Page, permit listPermit, err error) {
 	ctx, cancel := context.WithTimeout(ctx, wait+requestDeadline)
 	defer cancel()
-	if after != nil && after.Walk == nil {
-		return s.changes.Next(ctx, after, limit, wait)
-	}
-	permit, err := s.lists.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	page, err := s.changes.Next(ctx, after, limit, 0)
-	permit.leave()
-	if err != nil || len(page.Changes) > 0 || wait == 0 {
-		return page, err
-	}
-	return s.changes.Next(ctx, &page.Next, limit, wait)
+	page, err = s.changes.Next(ctx, after, limit, wait, func(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
+		if permit, err = s.lists.enter(ctx); err != nil {
+			return nil, next, err
+		}
+		defer func() {
+			if len(changes) == 0 {
+				permit.leave()
+			}
+		}()
+		return s.plants.Changes(ctx, after, limit)
+	})
+	return page, permit, err
 }
+
+// isLarge reports whether the text of a page may be larger than smallResponse. A name
+// or a tag can become six times as long.
+func isLarge(page *feed.Page) bool { return page.Size() > smallResponse/6 }
 
 // changesResponse is a page of changes. It is written with the permit of a list.
 type changesResponse struct {
@@ -102,9 +103,9 @@ func (s *server) StreamChanges(ctx context.Context, req plantserver.StreamChange
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.next(context.WithoutCancel(ctx), after, s.changesPage.most, 0)
+	page, permit, err := s.next(context.WithoutCancel(ctx), after, s.changesPage.most, 0)
 	if err != nil {
 		return nil, err
 	}
-	return &stream{ctx: ctx, server: s, first: page}, nil
+	return &stream{ctx: ctx, server: s, first: page, permit: permit}, nil
 }

@@ -1,25 +1,24 @@
 package httpapi_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/token"
 )
 
 // changes requests a page of changes.
@@ -30,115 +29,6 @@ func (s *service) changes(query string) (page plantapi.Changes) {
 		s.t.Fatalf("%s: %v", a.body, err)
 	}
 	return page
-}
-
-// follower is a stream of changes that a test reads.
-type follower struct {
-	*http.Response
-	t     testing.TB
-	lines *bufio.Reader
-}
-
-// follow opens a stream. It ends with the test.
-func (s *service) follow(query string, changes ...func(*http.Request)) *follower {
-	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+"/changes:stream?"+query, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+staticToken)
-	for _, change := range changes {
-		change(req)
-	}
-	resp, err := plantcontract.Plants().Client(s.t).Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { resp.Body.Close() })
-	if resp.StatusCode != http.StatusOK {
-		s.t.Fatalf("the stream is %s", resp.Status)
-	}
-	return &follower{resp, s.t, bufio.NewReader(resp.Body)}
-}
-
-// event returns the next event, as "TYPE ID" of a change or "end ERROR", or what
-// follows the last one.
-func (f *follower) event() string {
-	f.t.Helper()
-	kind := ""
-	for {
-		line, err := f.lines.ReadString('\n')
-		if err != nil {
-			return err.Error()
-		}
-		if text, ok := strings.CutPrefix(line, "event: "); ok {
-			kind = strings.TrimSpace(text)
-		}
-		data, ok := strings.CutPrefix(line, "data: ")
-		if !ok {
-			continue
-		}
-		var c struct {
-			ID    int64
-			Plant *struct{}
-			Error int
-		}
-		if err := json.Unmarshal([]byte(data), &c); err != nil {
-			f.t.Fatalf("the data %s: %v", data, err)
-		}
-		switch {
-		case kind != "":
-			return fmt.Sprint(kind, " ", c.Error)
-		case c.Plant == nil:
-			return fmt.Sprint("deleted ", c.ID)
-		}
-		return fmt.Sprint("stored ", c.ID)
-	}
-}
-
-func (f *follower) want(events ...string) {
-	f.t.Helper()
-	for _, want := range events {
-		if got := f.event(); got != want {
-			f.t.Fatalf("the stream has %q, want %q", got, want)
-		}
-	}
-}
-
-// A stream has the same changes as the pages, also those of other clients, and ends
-// with an event that says why.
-func TestStream(t *testing.T) {
-	t.Parallel()
-	s := newService(t)
-	s.post(`{"id":1,"name":"a"}`)
-	f := s.follow("")
-	f.want("stored 1")
-	s.call(http.MethodDelete, "/plants/1", "")
-	f.want("deleted 1")
-	s.call(http.MethodPost, "/plants:batch", `{"plants":[{"id":7,"name":"b"},{"id":2,"name":"a"}]}`)
-	f.want("stored 2", "stored 7")
-	s.feed.Stop()
-	f.want("end 50300", "EOF")
-}
-
-// A client that has never had a token, or lost it, does not see a change.
-func TestStreamEndsWithToken(t *testing.T) {
-	t.Parallel()
-	s := newService(t)
-	mine, text := token.New("laptop", []token.Scope{token.Read}, time.Hour)
-	if err := s.store.CreateToken(t.Context(), mine); err != nil {
-		t.Fatal(err)
-	}
-	with := header("Authorization", "Bearer "+text)
-	f := s.follow("", with)
-	waiting := make(chan response, 1)
-	after := s.changes("").Position
-	go func() { waiting <- s.call(http.MethodGet, "/changes?wait=30&after="+after, "", with) }()
-	if err := s.store.UpdateToken(t.Context(), mine.ID, func(t *token.Token) error { t.Revoke(time.Now()); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	f.want("end 40101", "EOF")
-	receive(t, waiting, "the response to a request whose token is revoked").wantError(t, plantapi.CodeBadCredentials)
 }
 
 // When the service stops, a request that waits gets what there is.
@@ -232,8 +122,9 @@ func TestStoreWithoutFeed(t *testing.T) {
 	t.Parallel()
 	s := newService(t, wrapPlants(func(real plant.Store) plant.Store { return noFeed{real} }))
 	for _, path := range []string{"/changes", "/changes?wait=30", "/changes:stream"} {
-		if e := s.call(http.MethodGet, path, "").wantError(t, plantapi.CodeUnavailable); !strings.Contains(e.Message, "run plantstore migrate --changes") {
-			t.Errorf("%s: the message is %q", path, e.Message)
+		a := s.call(http.MethodGet, path, "")
+		if e := a.wantError(t, plantapi.CodeNoChanges); !strings.Contains(e.Message, "run plantstore migrate --changes") || a.Header["Retry-After"] != nil {
+			t.Errorf("%s: the message is %q, Retry-After is %q", path, e.Message, a.Header["Retry-After"])
 		}
 	}
 }
@@ -250,68 +141,91 @@ func (s *oneChange) Changes(_ context.Context, after *plant.Position, _ int) (ch
 	return changes, next, nil
 }
 
-// A stream that has nothing to send sends a comment every 15 seconds.
-func TestHeartbeat(t *testing.T) {
-	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				resp, err := servePipes(t, &oneChange{}, http2)("/changes:stream?after=" + "AAICAAI")
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer resp.Body.Close()
-				for _, want := range []time.Duration{0, 15 * time.Second, 15 * time.Second, 15 * time.Second, 15 * time.Second} { // the timeouts of the server are shorter
-					began, comment := time.Now(), make([]byte, 3)
-					if _, err := io.ReadFull(resp.Body, comment); err != nil || string(comment) != ":\n\n" || time.Since(began) != want {
-						t.Fatalf("after %v the stream has %q, %v, want a comment after %v", time.Since(began), comment, err, want)
+// slowChanges is a feed without changes, which counts the reads at the same time.
+type slowChanges struct {
+	plant.Store
+	now, most atomic.Int64
+}
+
+func (*slowChanges) Changed() <-chan struct{} { return nil }
+
+func (s *slowChanges) Changes(_ context.Context, after *plant.Position, _ int) ([]plant.Change, plant.Position, error) {
+	defer s.now.Add(-1)
+	for now, most := s.now.Add(1), s.most.Load(); now > most && !s.most.CompareAndSwap(most, now); most = s.most.Load() {
+	}
+	time.Sleep(time.Millisecond)
+	return nil, *after, nil
+}
+
+// Changes are read with the permit of a list, so that few pages are in memory.
+func TestReadsOfChangesAreFew(t *testing.T) {
+	for _, path := range []string{"/changes", "/changes:stream"} {
+		synctest.Test(t, func(t *testing.T) {
+			most := 2 * runtime.GOMAXPROCS(0)
+			store := &slowChanges{}
+			get := servePipes(t, store, false)
+			var wg sync.WaitGroup
+			for range 2 * most {
+				wg.Go(func() {
+					resp, err := get(path + "?after=AAICAAI")
+					if err != nil || resp.StatusCode != http.StatusOK {
+						t.Errorf("%s: %v, %v", path, resp, err)
+						return
 					}
-				}
-			})
+					resp.Body.Close()
+				})
+			}
+			wg.Wait()
+			time.Sleep(time.Second) // the streams end
+			if got := store.most.Load(); got != int64(most) {
+				t.Errorf("%s: %d reads at the same time, want %d", path, got, most)
+			}
 		})
 	}
 }
 
-// A stream does not use the connection after its end. With HTTP/2, net/http panics if
-// it does.
-func TestStreamEndsOverHTTP2(t *testing.T) {
+// slowLists are plants whose list takes until a channel is closed.
+type slowLists struct {
+	plant.Store
+	polled, began, end chan struct{}
+}
+
+func (s slowLists) Changed() <-chan struct{} {
+	select {
+	case s.polled <- struct{}{}:
+	default:
+	}
+	return s.Store.Changed()
+}
+
+func (s slowLists) List(context.Context, plant.Page) ([]plant.Plant, bool, error) {
+	s.began <- struct{}{}
+	<-s.end
+	return nil, false, nil
+}
+
+// Clients that wait get a change without the permit of a list.
+func TestWaitingNeedsNoPermit(t *testing.T) {
 	t.Parallel()
-	s := newService(t, offline)
-	server := httptest.NewUnstartedServer(s.handler)
-	server.EnableHTTP2 = true
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	for range 500 { // without the wait, some of the first hundred end the process
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+"/changes:stream", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("Authorization", "Bearer "+staticToken)
-		resp, err := server.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
-			t.Fatalf("got %s %d", resp.Proto, resp.StatusCode)
-		}
+	lists := slowLists{polled: make(chan struct{}, 1), began: make(chan struct{}, 1000), end: make(chan struct{})}
+	end := sync.OnceFunc(func() { close(lists.end) })
+	s := newService(t, wrapPlants(func(real plant.Store) plant.Store { lists.Store = real; return lists }))
+	t.Cleanup(end) // before the server is closed
+	after := s.changes("").Position
+	f := s.follow("after=" + after)
+	receive(t, lists.polled, "a read of the poller, which begins once the stream waits")
+	var wg sync.WaitGroup
+	for range 2 * runtime.GOMAXPROCS(0) {
+		wg.Go(func() { s.call(http.MethodGet, "/plants", "").wantStatus(t, http.StatusOK) })
+		receive(t, lists.began, "a list")
 	}
-}
-
-// A client that does not read its stream is disconnected.
-func TestStreamThatIsNotRead(t *testing.T) {
-	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				resp, err := servePipes(t, &oneChange{}, http2)("/changes:stream")
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer resp.Body.Close()
-				time.Sleep(11 * time.Second)
-				if n, err := io.Copy(io.Discard, resp.Body); err == nil || n > 5<<20 { // an HTTP/2 client buffers 4 MiB
-					t.Errorf("read %d bytes after 11 seconds, %v, want a connection that was cut off", n, err)
-				}
-			})
-		})
+	waiting := make(chan response, 1)
+	go func() { waiting <- s.call(http.MethodGet, "/changes?wait=30&after="+after, "") }()
+	s.post(`{"id":1,"name":"a"}`)
+	f.want("stored 1")
+	if a := receive(t, waiting, "a page"); !strings.Contains(a.body, `"id":1`) {
+		t.Errorf("got %s %s", a.Status, a.body)
 	}
+	end()
+	wg.Wait()
 }

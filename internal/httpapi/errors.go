@@ -19,7 +19,7 @@ type failure struct {
 	message   string
 	details   []plantapi.ErrorDetail // at most maxDetails
 	challenge string                 // WWW-Authenticate, with 401 and 403
-	retry     string                 // Retry-After, with 503; empty: retryAfter
+	retry     string                 // Retry-After, with 50300; empty: retryAfter
 }
 
 func (f *failure) Error() string { return f.message }
@@ -80,7 +80,7 @@ func failureOf(err error) *failure {
 		return f
 	}
 	if none, ok := errors.AsType[plant.NoChangesError](err); ok {
-		return fail(plantapi.CodeUnavailable, none.Error())
+		return fail(plantapi.CodeNoChanges, none.Error())
 	}
 	for _, a := range domainFailures {
 		if errors.Is(err, a.err) {
@@ -115,7 +115,7 @@ func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 	if f.challenge != "" {
 		h.Set("WWW-Authenticate", f.challenge)
 	}
-	if status == http.StatusServiceUnavailable {
+	if f.code == plantapi.CodeUnavailable {
 		h.Set("Retry-After", cmp.Or(f.retry, retryAfter))
 	}
 	if f.code == plantapi.CodeIncompleteBody {

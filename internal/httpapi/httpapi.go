@@ -22,6 +22,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -66,10 +67,14 @@ type Options struct {
 	BaseURL *url.URL
 }
 
+// ofDocument returns the operations of the document. All handlers of a process share
+// them: loading takes 15 ms, and tests make hundreds of handlers.
+var ofDocument = sync.OnceValues(func() (operations, error) { return loadOperations(api.Document) })
+
 // New returns the handler of the public listener. It fails if the document
 // contains something that this package does not implement.
 func New(opts Options) (http.Handler, error) {
-	operations, err := loadOperations(api.Document)
+	operations, err := ofDocument()
 	if err != nil {
 		return nil, err
 	}

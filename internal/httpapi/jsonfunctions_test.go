@@ -20,6 +20,8 @@ import (
 // The generated functions write what encoding/json reads, and read what they
 // wrote, for every schema and every member of it.
 func TestJSONFunctions(t *testing.T) {
+	t.Run("Change", roundTrip[plantapi.Change])
+	t.Run("Changes", roundTrip[plantapi.Changes])
 	t.Run("Error", roundTrip[plantapi.Error])
 	t.Run("ErrorDetail", roundTrip[plantapi.ErrorDetail])
 	t.Run("NewPlant", roundTrip[plantapi.NewPlant])

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/internal/feed"
 )
 
 // The operations that need a permit come from the document.
@@ -90,6 +91,34 @@ func TestListPermitWhileWriting(t *testing.T) {
 		turn.leave() // which does nothing
 	}
 	if !p.unread.TryAcquire(maxUnread) || !p.permits.TryAcquire(2*int64(runtime.GOMAXPROCS(0))) {
+		t.Error("not everything was given back")
+	}
+}
+
+// A page that several requests write takes room once. Without room, each takes a permit.
+func TestSharedPageTakesRoomOnce(t *testing.T) {
+	p := newListSemaphore()
+	const large = maxUnread/2 + 1
+	first, second := new(feed.Page), new(feed.Page)
+	var held []listPermit
+	for i, c := range []struct {
+		page   *feed.Page
+		making bool
+	}{{first, false}, {first, false}, {second, true}, {first, false}} {
+		permit, err := p.share(t.Context(), c.page, large)
+		if err != nil || permit.making != c.making {
+			t.Fatalf("request %d has a permit: %v, %v, want %v", i, permit.making, err, c.making)
+		}
+		held = append(held, permit)
+	}
+	held[0].leave()
+	held[1].leave()
+	if p.unread.TryAcquire(maxUnread - large + 1) {
+		t.Error("the page has no room, although a request writes it")
+	}
+	held[3].leave()
+	held[2].leave()
+	if !p.unread.TryAcquire(maxUnread) || !p.permits.TryAcquire(2*int64(runtime.GOMAXPROCS(0))) || len(p.shared) > 0 {
 		t.Error("not everything was given back")
 	}
 }

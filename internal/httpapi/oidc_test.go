@@ -259,3 +259,18 @@ func forgeries(t *testing.T, good, ec, foreign oidctest.Key) map[string]string {
 		"huge and empty":                     strings.Repeat(".", 25000),
 	}
 }
+
+// A stream ends when the token of a provider has expired, with the leeway of a minute.
+// TestStreamEndsWithinASecondOfToken tests how soon.
+func TestStreamEndsWithTokenOfIdentityProvider(t *testing.T) {
+	t.Parallel()
+	p, store := oidctest.New(t, newES256(t, "a")), openStore(t)
+	s := newService(t, withStore(store), withIssuer(t, p, store, nil))
+	expires := time.Now().Add(-58 * time.Second).Truncate(time.Second)
+	claims := oidctest.Claims(map[string]any{"iat": expires.Add(-5 * time.Minute).Unix(), "exp": expires.Unix()})
+	f := s.follow("", header("Authorization", "Bearer "+p.Token(claims)))
+	f.want("end 40101", "EOF")
+	if early := time.Until(expires.Add(time.Minute)); early > 0 {
+		t.Errorf("the stream ended %v before its token", early)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
 )
 
 // pipes is a listener of in-memory pipes. They buffer nothing and work with the clock
@@ -47,9 +48,22 @@ func serveLists(t *testing.T, http2 bool) (list func(limit int) (*http.Response,
 // bubble.
 func servePipes(t *testing.T, plants plant.Store, http2 bool) (get func(path string) (*http.Response, error)) {
 	t.Helper()
+	get, _ = servePipesTo(t, plants, noTokens{}, staticToken, http2)
+	return get
+}
+
+// servePipesTo is servePipes for a client with a token. It also returns a channel that
+// gets a value when the handler of a request ends.
+func servePipesTo(t *testing.T, plants plant.Store, tokens token.Store, text string, http2 bool) (get func(path string) (*http.Response, error), ended <-chan time.Time) {
+	t.Helper()
 	changes := feed.New(plants)
 	t.Cleanup(changes.Stop)
-	handler := newService(t, offline, withPlants(plants), withTokens(noTokens{}), withOptions(func(o *httpapi.Options) { o.Changes = changes })).handler
+	real := newService(t, offline, withPlants(plants), withTokens(tokens), withOptions(func(o *httpapi.Options) { o.Changes = changes })).handler
+	ends := make(chan time.Time, 1000)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { ends <- time.Now() }()
+		real.ServeHTTP(w, r)
+	})
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!http2)
 	protocols.SetUnencryptedHTTP2(http2)
@@ -57,7 +71,7 @@ func servePipes(t *testing.T, plants plant.Store, http2 bool) (get func(path str
 	listener := make(pipes)
 	go func() { _ = server.Serve(listener) }()
 	t.Cleanup(func() { server.Close() })
-	return func(path string) (*http.Response, error) {
+	get = func(path string) (*http.Response, error) {
 		client := &http.Transport{Protocols: protocols, DialContext: func(context.Context, string, string) (net.Conn, error) {
 			ours, theirs := net.Pipe()
 			listener <- theirs
@@ -68,9 +82,10 @@ func servePipes(t *testing.T, plants plant.Store, http2 bool) (get func(path str
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Header.Set("Authorization", "Bearer "+staticToken)
+		r.Header.Set("Authorization", "Bearer "+text)
 		return client.RoundTrip(r)
 	}
+	return get, ends
 }
 
 // A client that reads 50 kB a second gets a response of any size, also if it reads in

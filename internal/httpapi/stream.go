@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/feed"
-	"github.com/plantstore/plantstore/internal/plant"
 )
 
 // eventStreamType is the media type of Server-Sent Events (HTML standard, section
@@ -24,24 +24,28 @@ const (
 	heartbeat = 15 * time.Second
 
 	// endGrace is how long a stream takes to end when its client does not read.
-	endGrace = 300 * time.Millisecond
+	endGrace = 250 * time.Millisecond
 )
 
 // stream is a response that sends the changes of a feed as they come. It reads no
-// further than it has written, so a slow client costs no memory. A client that does
-// not read smallResponse bytes in paceGrace is disconnected.
+// further than it has written, so a slow client costs the memory of a page, which
+// listSemaphore limits. A client that does not read smallResponse bytes in paceGrace
+// is disconnected.
 type stream struct {
 	ctx    context.Context // see validator.waiting
 	server *server
 	first  *feed.Page
+	permit listPermit // of the page that is being sent
 
 	rec     *responseRecorder
 	control *http.ResponseController
-	torn    bool // a page is not sent completely
+	end     func() time.Time // when the stream has ended: endGrace after the first call
+	torn    bool             // a page is not sent completely
 }
 
 func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 	s.rec, s.control = recorderOf(w), http.NewResponseController(w)
+	s.end = sync.OnceValue(func() time.Time { return time.Now().Add(endGrace) })
 	h := w.Header()
 	h.Set("Content-Type", eventStreamType)
 	h.Set("Cache-Control", cacheControl)
@@ -83,41 +87,56 @@ func (s *stream) run() error {
 	page := s.first
 	s.first = nil // or its memory is kept as long as the stream
 	for {
+		after := page.Next // and not page, whose memory would be kept while its text is sent
 		if err := s.send(page); err != nil || s.rec.cut != nil {
 			return err
 		}
 		if s.ctx.Err() != nil {
 			return nil
 		}
-		after := page.Next
-		page = nil // or its memory is kept during the wait
-		next, err := s.server.next(s.ctx, &after, s.server.changesPage.most, heartbeat)
+		var err error
+		page, s.permit, err = s.server.next(s.ctx, &after, s.server.changesPage.most, heartbeat)
 		if err != nil {
 			return err
 		}
-		page = next
 	}
+}
+
+// text returns what to send for a page. The stream has a permit for a text that takes
+// memory.
+func (s *stream) text(page *feed.Page) (text []byte, err error) {
+	lists := s.server.lists
+	switch {
+	case len(page.Changes) == 0:
+		return []byte(":\n\n"), nil // a comment
+	case page.Shared:
+		text = s.server.changes.Text(page, encodeEvents)
+		if len(text) > smallResponse {
+			s.permit, err = lists.share(s.ctx, page, page.Size()+cap(text))
+		}
+		return text, err
+	case s.permit.lists == nil && isLarge(page): // a part of a shared page
+		if s.permit, err = lists.enter(s.ctx); err != nil {
+			return nil, err
+		}
+	}
+	text = encodeEvents(page)
+	s.permit.made(cap(text))
+	return text, nil
 }
 
 // send writes a page. It fails if too many large pages are being written.
 func (s *stream) send(page *feed.Page) error {
-	text := []byte(":\n\n") // a comment
-	if len(page.Changes) > 0 {
-		text = page.Encoded(encodeEvents)
-	}
-	if n := int64(len(text)); n > smallResponse {
-		ctx, cancel := context.WithTimeout(s.ctx, listWait)
-		defer cancel()
-		if s.server.lists.unread.Acquire(ctx, n) != nil {
-			return errUnavailable
-		}
-		defer s.server.lists.unread.Release(n)
+	defer s.permit.leave()
+	text, err := s.text(page)
+	if err != nil {
+		return err
 	}
 	for part := range slices.Chunk(text, smallResponse) {
 		if s.ctx.Err() != nil {
 			return nil
 		}
-		s.setDeadline(paceGrace)
+		s.setDeadline(time.Now().Add(paceGrace))
 		if s.ctx.Err() != nil {
 			s.hurry() // it may have been overtaken
 		}
@@ -144,16 +163,17 @@ func (s *stream) write(text []byte) bool {
 	return err == nil
 }
 
-// hurry lets a write that goes on, and the next one, take no longer than endGrace.
-func (s *stream) hurry() { s.setDeadline(endGrace) }
+// hurry lets a write that goes on, and the next one, take no longer than the stream.
+func (s *stream) hurry() { s.setDeadline(s.end()) }
 
-func (s *stream) setDeadline(d time.Duration) {
-	_ = s.control.SetWriteDeadline(time.Now().Add(d)) // the writers of some tests have no deadline
+func (s *stream) setDeadline(at time.Time) {
+	_ = s.control.SetWriteDeadline(at) // the writers of some tests have no deadline
 }
 
-// encodeEvents returns the events of changes.
-func encodeEvents(changes []plant.Change) (b []byte) {
-	for _, c := range changes {
+// encodeEvents returns the events of a page.
+func encodeEvents(page *feed.Page) []byte {
+	b := make([]byte, 0, page.Size())
+	for _, c := range page.Changes {
 		change := toChange(c)
 		b = append(append(b, "id: "...), change.Position...)
 		b = append(b, "\ndata: "...)

@@ -1,0 +1,277 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
+	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// follower is a stream of changes that a test reads.
+type follower struct {
+	*http.Response
+	t     testing.TB
+	lines *bufio.Reader
+}
+
+// follow opens a stream. It ends with the test.
+func (s *service) follow(query string, changes ...func(*http.Request)) *follower {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+"/changes:stream?"+query, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+staticToken)
+	for _, change := range changes {
+		change(req)
+	}
+	resp, err := plantcontract.Plants().Client(s.t).Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { resp.Body.Close() })
+	if resp.StatusCode != http.StatusOK {
+		s.t.Fatalf("the stream is %s", resp.Status)
+	}
+	return &follower{resp, s.t, bufio.NewReader(resp.Body)}
+}
+
+// event returns the next event, as "TYPE ID" of a change or "end ERROR", or what
+// follows the last one.
+func (f *follower) event() string {
+	f.t.Helper()
+	kind := ""
+	for {
+		line, err := f.lines.ReadString('\n')
+		if err != nil {
+			return err.Error()
+		}
+		if text, ok := strings.CutPrefix(line, "event: "); ok {
+			kind = strings.TrimSpace(text)
+		}
+		data, ok := strings.CutPrefix(line, "data: ")
+		if !ok {
+			continue
+		}
+		var c struct {
+			ID    int64
+			Plant *struct{}
+			Error int
+		}
+		if err := json.Unmarshal([]byte(data), &c); err != nil {
+			f.t.Fatalf("the data %s: %v", data, err)
+		}
+		switch {
+		case kind != "":
+			return fmt.Sprint(kind, " ", c.Error)
+		case c.Plant == nil:
+			return fmt.Sprint("deleted ", c.ID)
+		}
+		return fmt.Sprint("stored ", c.ID)
+	}
+}
+
+func (f *follower) want(events ...string) {
+	f.t.Helper()
+	for _, want := range events {
+		if got := f.event(); got != want {
+			f.t.Fatalf("the stream has %q, want %q", got, want)
+		}
+	}
+}
+
+// A stream has the same changes as the pages, also those of other clients, and ends
+// with an event that says why.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	s.post(`{"id":1,"name":"a"}`)
+	f := s.follow("")
+	f.want("stored 1")
+	s.call(http.MethodDelete, "/plants/1", "")
+	f.want("deleted 1")
+	s.call(http.MethodPost, "/plants:batch", `{"plants":[{"id":7,"name":"b"},{"id":2,"name":"a"}]}`)
+	f.want("stored 2", "stored 7")
+	s.feed.Stop()
+	f.want("end 50300", "EOF")
+}
+
+// A client that has never had a token, or lost it, does not see a change.
+func TestStreamEndsWithToken(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	mine, text := token.New("laptop", []token.Scope{token.Read}, time.Hour)
+	if err := s.store.CreateToken(t.Context(), mine); err != nil {
+		t.Fatal(err)
+	}
+	with := header("Authorization", "Bearer "+text)
+	f := s.follow("", with)
+	waiting := make(chan response, 1)
+	after := s.changes("").Position
+	go func() { waiting <- s.call(http.MethodGet, "/changes?wait=30&after="+after, "", with) }()
+	if err := s.store.UpdateToken(t.Context(), mine.ID, func(t *token.Token) error { t.Revoke(time.Now()); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	f.want("end 40101", "EOF")
+	receive(t, waiting, "the response to a request whose token is revoked").wantError(t, plantapi.CodeBadCredentials)
+}
+
+// hangingTokens is a store of tokens that does not respond after a time.
+type hangingTokens struct {
+	token.Store
+	hang atomic.Bool
+}
+
+func (s *hangingTokens) Token(ctx context.Context, id string) (token.Token, error) {
+	if s.hang.Load() {
+		<-ctx.Done()
+		return token.Token{}, ctx.Err()
+	}
+	return s.Store.Token(ctx, id)
+}
+
+// A stream ends within a second of its token, whether the client reads or not, and
+// whenever the token ends.
+func TestStreamEndsWithinASecondOfToken(t *testing.T) {
+	for _, http2 := range []bool{false, true} {
+		for _, reads := range []bool{true, false} {
+			for _, how := range []string{"revoked", "expired", "expired while the store does not respond"} {
+				t.Run(fmt.Sprintf("HTTP/2 %v, reads %v, %s", http2, reads, how), func(t *testing.T) {
+					// Just after the token was looked up, when it is noticed last.
+					for _, after := range []time.Duration{1210 * time.Millisecond, 1610 * time.Millisecond} {
+						synctest.Test(t, func(t *testing.T) { tryTokenEnd(t, http2, reads, how, after) })
+					}
+				})
+			}
+		}
+	}
+}
+
+func tryTokenEnd(t *testing.T, http2, reads bool, how string, after time.Duration) {
+	store, err := sqlite.Open(t.Context(), sqlite.Memory)
+	tokens := &hangingTokens{Store: opened(t, store, err)}
+	mine, text := token.New("laptop", []token.Scope{token.Read}, map[bool]time.Duration{true: time.Hour, false: after}[how == "revoked"])
+	if err := tokens.CreateToken(t.Context(), mine); err != nil {
+		t.Fatal(err)
+	}
+	get, ended := servePipesTo(t, &oneChange{}, tokens, text, http2)
+	over := time.Now().Add(after)
+	resp, err := get("/changes:stream")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	events := make(chan string, 1)
+	if reads {
+		go func() {
+			text, _ := io.ReadAll(resp.Body)
+			events <- string(text[max(0, len(text)-200):])
+		}()
+	}
+	time.Sleep(after - 300*time.Millisecond)
+	tokens.hang.Store(how == "expired while the store does not respond")
+	time.Sleep(time.Until(over))
+	if how == "revoked" {
+		if err := tokens.UpdateToken(t.Context(), mine.ID, func(t *token.Token) error { t.Revoke(time.Now()); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if late := receive(t, ended, "the end of the stream").Sub(over); late < 0 || late > time.Second {
+		t.Errorf("the stream ended %v after its token", late)
+	}
+	if reads {
+		if last := <-events; !strings.Contains(last, "event: end\ndata: {\"error\":40101,") {
+			t.Errorf("the stream ends with %q", last)
+		}
+	}
+	time.Sleep(10 * time.Second) // a lookup of the token ends
+}
+
+// A stream that has nothing to send sends a comment every 15 seconds.
+func TestHeartbeat(t *testing.T) {
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				resp, err := servePipes(t, &oneChange{}, http2)("/changes:stream?after=" + "AAICAAI")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				for _, want := range []time.Duration{0, 15 * time.Second, 15 * time.Second, 15 * time.Second, 15 * time.Second} { // the timeouts of the server are shorter
+					began, comment := time.Now(), make([]byte, 3)
+					if _, err := io.ReadFull(resp.Body, comment); err != nil || string(comment) != ":\n\n" || time.Since(began) != want {
+						t.Fatalf("after %v the stream has %q, %v, want a comment after %v", time.Since(began), comment, err, want)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A stream does not use the connection after its end. With HTTP/2, net/http panics if
+// it does.
+func TestStreamEndsOverHTTP2(t *testing.T) {
+	t.Parallel()
+	s := newService(t, offline)
+	server := httptest.NewUnstartedServer(s.handler)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	for range 500 { // without the wait, some of the first hundred end the process
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+"/changes:stream", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+staticToken)
+		resp, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
+			t.Fatalf("got %s %d", resp.Proto, resp.StatusCode)
+		}
+	}
+}
+
+// A client that does not read its stream is disconnected.
+func TestStreamThatIsNotRead(t *testing.T) {
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				get := servePipes(t, &oneChange{}, http2)
+				resp, err := get("/changes:stream")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				time.Sleep(11 * time.Second)
+				if n, err := io.Copy(io.Discard, resp.Body); err == nil || n > 5<<20 { // an HTTP/2 client buffers 4 MiB
+					t.Errorf("read %d bytes after 11 seconds, %v, want a connection that was cut off", n, err)
+				}
+				again, err := get("/changes:stream")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer again.Body.Close()
+				event, err := bufio.NewReaderSize(again.Body, 1<<20).ReadString('}')
+				if err != nil || len(event) < 6<<20 {
+					t.Errorf("after it connected again, the client read %d bytes, %v, want 6 MiB", len(event), err)
+				}
+			})
+		})
+	}
+}
