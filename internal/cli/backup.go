@@ -26,11 +26,7 @@ func backupCommand(sys system) *cli.Command {
 			"   plantstore backup --store plantstore.db monday.db",
 		Flags: []cli.Flag{
 			storeFlag("copy the plants and tokens of `STORE`"),
-			&cli.BoolFlag{
-				Name:    "replace",
-				Usage:   "replace FILE after the new backup has been checked; FILE is unchanged if the backup fails",
-				Sources: cli.EnvVars("PLANTSTORE_REPLACE"),
-			},
+			boolFlag("replace", "replace FILE after the new backup has been checked; FILE is unchanged if the backup fails"),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			file, err := oneFile(cmd)

@@ -11,8 +11,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
-	"fmt"
-	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -21,8 +19,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -295,62 +291,5 @@ func TestExpiredCertificate(t *testing.T) {
 	r.end(t, syscall.SIGTERM)
 	if log := r.stderr.String(); !strings.Contains(log, "certificate has expired") {
 		t.Errorf("the log should say that the certificate has expired: %s", log)
-	}
-}
-
-// Over HTTP/2, too, every request gets a response, or its connection is refused.
-func TestStopHTTP2(t *testing.T) {
-	t.Parallel()
-	r, dir := launchTLS(t, "127.0.0.1")
-	transport := trusting(t, filepath.Join(dir, "cert.pem"))
-	transport.MaxConnsPerHost = 1 // all on one connection
-	client := &http.Client{Timeout: longEnough, Transport: transport}
-	var lastID, created atomic.Int64
-	loaded := make(chan struct{})
-	begin := sync.OnceFunc(func() { close(loaded) })
-	var clients sync.WaitGroup
-	for range 32 {
-		clients.Go(func() {
-			defer begin()
-			for {
-				id := lastID.Add(1)
-				req, err := http.NewRequest(http.MethodPost, r.url+"/plants", strings.NewReader(fmt.Sprintf(`{"id":%d,"name":%q}`, id, plantName(id))))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				req.Header.Set("Authorization", "Bearer "+r.token)
-				req.Header.Set("Content-Type", "application/json")
-				resp, err := client.Do(req)
-				if errors.Is(err, syscall.ECONNREFUSED) {
-					return
-				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				body, err := io.ReadAll(resp.Body)
-				resp.Body.Close()
-				if err != nil || resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
-					t.Errorf("the response is %s %s %s, %v", resp.Proto, resp.Status, body, err)
-					return
-				}
-				if created.Add(1) == 500 {
-					begin()
-				}
-			}
-		})
-	}
-	<-loaded
-	r.end(t, syscall.SIGTERM)
-	clients.Wait()
-
-	again, err := launch(dir, []string{"PLANTSTORE_TOKEN=" + r.token}, "--addr", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.kill()
-	if stored := len(storedPlants(t, again.url, r.token)); int64(stored) != created.Load() {
-		t.Errorf("%d plants are stored, want %d", stored, created.Load())
 	}
 }

@@ -28,11 +28,7 @@ func healthcheckCommand(sys system) *cli.Command {
 		Flags: []cli.Flag{
 			addrFlag("check the service at `HOST:PORT`, if it has no admin listener"),
 			adminFlag("check the admin listener at `HOST:PORT`, or off if there is none"),
-			&cli.StringFlag{
-				Name:    "tls-cert",
-				Usage:   "use TLS for --addr if serve has a certificate in `FILE`; any certificate is accepted",
-				Sources: cli.EnvVars("PLANTSTORE_TLS_CERT"),
-			},
+			textFlag("tls-cert", "", "use TLS for --addr if serve has a certificate in `FILE`; any certificate is accepted"),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {

@@ -32,11 +32,7 @@ func importCommand(sys system) *cli.Command {
 			"   PLANTSTORE_TOKEN=pst_… plantstore import species.csv",
 		Flags: append([]cli.Flag{
 			formatFlag("read"),
-			&cli.StringFlag{
-				Name:    "rejects",
-				Usage:   "write the refused rows to `FILE`, with line and reason, in the format of the imported file",
-				Sources: cli.EnvVars("PLANTSTORE_REJECTS"),
-			},
+			textFlag("rejects", "", "write the refused rows to `FILE`, with line and reason, in the format of the imported file"),
 		}, serverFlags()...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.NArg() != 1 || cmd.Args().First() == "" {
@@ -58,11 +54,7 @@ func importCommand(sys system) *cli.Command {
 
 // formatFlag is --format of a command that reads or writes a file.
 func formatFlag(verb string) cli.Flag {
-	return &cli.StringFlag{
-		Name:    "format",
-		Usage:   verb + " `FORMAT`, csv or ndjson (default: by the extension of FILE)",
-		Sources: cli.EnvVars("PLANTSTORE_FORMAT"),
-	}
+	return textFlag("format", "", verb+" `FORMAT`, csv or ndjson (default: by the extension of FILE)")
 }
 
 // chooseFormat returns the format of --format, or else of the extension of the

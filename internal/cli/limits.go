@@ -16,65 +16,35 @@ import (
 // limitFlags are the flags of serve that limit what clients may do.
 func limitFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{
-			Name:    "rate-limit",
-			Usage:   "allow each token `RATE` requests, as in 100/s, 600/m or 5000/h, or off; a token may use them all at once and regains them evenly",
-			Value:   "off",
-			Sources: cli.EnvVars("PLANTSTORE_RATE_LIMIT"),
-		},
-		&cli.StringFlag{
-			Name:    "failed-auth-limit",
-			Usage:   "allow each client address `RATE` failed authentications before the status is 429, or off; good tokens are always accepted",
-			Value:   "100/m",
-			Sources: cli.EnvVars("PLANTSTORE_FAILED_AUTH_LIMIT"),
-		},
-		&cli.IntFlag{
-			Name:  "max-in-flight",
-			Usage: "handle at most `N` requests at the same time, others get 503; each may hold --max-body in memory",
-			// Beyond 256 clients at the same time there are no more writes
-			// per second, only a longer queue. This is twice as many.
-			Value:   512,
-			Sources: cli.EnvVars("PLANTSTORE_MAX_IN_FLIGHT"),
-		},
-		&cli.DurationFlag{
-			Name:    "keep-changes",
-			Usage:   "keep changes for `DURATION`, as in 168h; a client that was away for longer has to begin again",
-			Value:   7 * 24 * time.Hour,
-			Sources: cli.EnvVars("PLANTSTORE_KEEP_CHANGES"),
-		},
-		&cli.IntFlag{
-			Name:    "max-streams",
-			Usage:   "handle at most `N` requests for changes at the same time, waiting or not, others get 503; each takes some 50 KiB of memory",
-			Value:   1000,
-			Sources: cli.EnvVars("PLANTSTORE_MAX_STREAMS"),
-		},
+		textFlag("rate-limit", "off", "allow each token `RATE` requests, as in 100/s, 600/m or 5000/h, or off; a token may use them all at once and regains them evenly"),
+		textFlag("failed-auth-limit", "100/m", "allow each client address `RATE` failed authentications before the status is 429, or off; good tokens are always accepted"),
+		// Beyond 256 clients at the same time there are no more writes per second, only
+		// a longer queue. The default is twice as many.
+		intFlag("max-in-flight", 512, "handle at most `N` requests at the same time, others get 503; each may hold --max-body in memory"),
+		durationFlag("keep-changes", 7*24*time.Hour, "keep changes for `TIME`, as in 7d or 36h; a client that was away for longer has to begin again, so it must be longer than a client takes for all plants (about 30s for a million)"),
+		intFlag("max-streams", 1000, "handle at most `N` requests for changes at the same time, waiting or not, others get 503; each takes some 50 KiB of memory"),
 		&cli.StringSliceFlag{
 			Name:    "cors-origin",
 			Usage:   "let web pages of `ORIGIN` read responses, as in https://plants.example.com, or * for any; may be repeated",
-			Sources: cli.EnvVars("PLANTSTORE_CORS_ORIGIN"),
+			Sources: environment("cors-origin"),
 		},
 	}
 }
 
 // setLimits sets the fields of config that limitFlags are for.
 func setLimits(config *server.Config, cmd *cli.Command) (err error) {
-	if config.RateLimit, err = parseRate(cmd.String("rate-limit")); err != nil {
+	if config.HTTP.RateLimit, err = parseRate(cmd.String("rate-limit")); err != nil {
 		return fmt.Errorf("--rate-limit: %w", err)
 	}
-	if config.FailedAuthLimit, err = parseRate(cmd.String("failed-auth-limit")); err != nil {
+	if config.HTTP.FailedAuth, err = parseRate(cmd.String("failed-auth-limit")); err != nil {
 		return fmt.Errorf("--failed-auth-limit: %w", err)
 	}
-	if config.MaxInFlight = cmd.Int("max-in-flight"); config.MaxInFlight < 1 {
-		return fmt.Errorf("--max-in-flight: must be at least 1, got %d", config.MaxInFlight)
-	}
-	if config.MaxStreams = cmd.Int("max-streams"); config.MaxStreams < 1 {
-		return fmt.Errorf("--max-streams: must be at least 1, got %d", config.MaxStreams)
-	}
+	config.HTTP.MaxInFlight, config.HTTP.MaxStreams = cmd.Int("max-in-flight"), cmd.Int("max-streams")
 	if config.KeepChanges = cmd.Duration("keep-changes"); config.KeepChanges < time.Minute {
 		return fmt.Errorf("--keep-changes: must be at least 1m, got %v", config.KeepChanges)
 	}
-	config.CORSOrigins = cmd.StringSlice("cors-origin")
-	for _, origin := range config.CORSOrigins {
+	config.HTTP.CORSOrigins = cmd.StringSlice("cors-origin")
+	for _, origin := range config.HTTP.CORSOrigins {
 		if err := checkOrigin(origin); err != nil {
 			return fmt.Errorf("--cors-origin: %w", err)
 		}

@@ -16,25 +16,16 @@ const (
 )
 
 func logFlags() []cli.Flag {
+	which := textFlag("log-requests", logFailed, "log `WHICH` requests: failed (5xx, cut off or slow) or all")
+	which.Validator = func(which string) error {
+		if which != logFailed && which != logAll {
+			return errors.New("must be failed or all")
+		}
+		return nil
+	}
 	return []cli.Flag{
-		&cli.StringFlag{
-			Name:    "log-requests",
-			Usage:   "log `WHICH` requests: failed (5xx, cut off or slow) or all",
-			Value:   logFailed,
-			Sources: cli.EnvVars("PLANTSTORE_LOG_REQUESTS"),
-			Validator: func(which string) error {
-				if which != logFailed && which != logAll {
-					return errors.New("must be failed or all")
-				}
-				return nil
-			},
-		},
-		&cli.DurationFlag{
-			Name:    "log-slow",
-			Usage:   "treat a request as slow from `TIME` on, as in 250ms or 1s; 0s turns it off",
-			Value:   time.Second,
-			Sources: cli.EnvVars("PLANTSTORE_LOG_SLOW"),
-		},
+		which,
+		durationFlag("log-slow", time.Second, "treat a request as slow from `TIME` on, as in 250ms or 1s; 0s turns it off"),
 	}
 }
 

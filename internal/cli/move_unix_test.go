@@ -45,7 +45,7 @@ type moveTokens struct {
 // fastest way.
 func fillStore(t *testing.T, name string, n int64) {
 	t.Helper()
-	target, err := open.Target(t.Context(), name)
+	target, err := open.Target(t.Context(), name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,25 +251,6 @@ func TestMove(t *testing.T) {
 			}
 		}
 	}
-}
-
-// listAll returns all plants of a service by their IDs.
-func listAll(t *testing.T, url, token string) map[int64]client.Plant {
-	t.Helper()
-	c, err := client.New(url, client.WithToken(token))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), longEnough)
-	defer cancel()
-	all := map[int64]client.Plant{}
-	for p, err := range c.All(ctx, client.WithPageSize(1000)) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[p.ID] = p
-	}
-	return all
 }
 
 // statusWith returns the status of a request with a token.

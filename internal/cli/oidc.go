@@ -11,37 +11,12 @@ import (
 // oidcFlags are the flags of serve for an identity provider.
 func oidcFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{
-			Name:    "oidc-issuer",
-			Usage:   "accept the JWT access tokens of the identity provider at `URL`, too; needs --oidc-audience",
-			Sources: cli.EnvVars("PLANTSTORE_OIDC_ISSUER"),
-		},
-		&cli.StringFlag{
-			Name:    "oidc-audience",
-			Usage:   "refuse tokens of the provider without `AUDIENCE` in their claim aud",
-			Sources: cli.EnvVars("PLANTSTORE_OIDC_AUDIENCE"),
-		},
-		&cli.StringFlag{
-			Name:    "oidc-scope-claim",
-			Usage:   "take the scopes from the claim `NAME` (default: scope, scp or permissions, the first that a token has)",
-			Sources: cli.EnvVars("PLANTSTORE_OIDC_SCOPE_CLAIM"),
-		},
-		&cli.StringFlag{
-			Name:    "oidc-scope-prefix",
-			Usage:   "take the scopes to begin with `PREFIX`, as in plants: for plants:read and plants:write",
-			Sources: cli.EnvVars("PLANTSTORE_OIDC_SCOPE_PREFIX"),
-		},
-		&cli.BoolFlag{
-			Name:    "oidc-require-at-jwt",
-			Usage:   "refuse tokens of the provider whose type is not at+jwt (RFC 9068)",
-			Sources: cli.EnvVars("PLANTSTORE_OIDC_REQUIRE_AT_JWT"),
-		},
-		&cli.DurationFlag{
-			Name:    "oidc-max-lifetime",
-			Usage:   "refuse tokens of the provider that are valid for longer than `TIME`: token revoke does not reach them",
-			Value:   oidc.DefaultMaxLifetime,
-			Sources: cli.EnvVars("PLANTSTORE_OIDC_MAX_LIFETIME"),
-		},
+		textFlag("oidc-issuer", "", "accept the JWT access tokens of the identity provider at `URL`, too; needs --oidc-audience"),
+		textFlag("oidc-audience", "", "refuse tokens of the provider without `AUDIENCE` in their claim aud"),
+		textFlag("oidc-scope-claim", "", "take the scopes from the claim `NAME` (default: scope, scp or permissions, the first that a token has)"),
+		textFlag("oidc-scope-prefix", "", "take the scopes to begin with `PREFIX`, as in plants: for plants:read and plants:write"),
+		boolFlag("oidc-require-at-jwt", "refuse tokens of the provider whose type is not at+jwt (RFC 9068)"),
+		durationFlag("oidc-max-lifetime", oidc.DefaultMaxLifetime, "refuse tokens of the provider that are valid for longer than `TIME`: token revoke does not reach them"),
 	}
 }
 

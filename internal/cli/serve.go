@@ -9,6 +9,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
 
+	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/server"
 )
 
@@ -28,37 +29,12 @@ func serveCommand(sys system) *cli.Command {
 			addrFlag("listen on `HOST:PORT`; port 0 takes any free port"),
 			adminFlag("serve /livez, /readyz, /metrics and /debug/pprof/ on `HOST:PORT`, or off; there is no authentication, so use a private address"),
 			storeFlag(anyStore),
-			&cli.StringFlag{
-				Name:    "base-url",
-				Usage:   "set the `URL` of the service as clients see it, as in https://example.com/store (default: the host of each request)",
-				Sources: cli.EnvVars("PLANTSTORE_BASE_URL"),
-			},
-			&cli.StringFlag{
-				Name:    "max-body",
-				Usage:   "refuse request bodies larger than `SIZE`, as in 64KiB or 1MiB",
-				Value:   "1MiB",
-				Sources: cli.EnvVars("PLANTSTORE_MAX_BODY"),
-			},
-			&cli.StringFlag{
-				Name:    "tls-cert",
-				Usage:   "serve TLS and HTTP/2 with the certificate chain in `FILE` (PEM); a renewed file needs no restart",
-				Sources: cli.EnvVars("PLANTSTORE_TLS_CERT"),
-			},
-			&cli.StringFlag{
-				Name:    "tls-key",
-				Usage:   "read the private key of the certificate from `FILE` (PEM)",
-				Sources: cli.EnvVars("PLANTSTORE_TLS_KEY"),
-			},
-			&cli.BoolFlag{
-				Name:    "read-only",
-				Usage:   "refuse writes with 503 and store nothing, for instance while the store is copied; reads work as always",
-				Sources: cli.EnvVars("PLANTSTORE_READ_ONLY"),
-			},
-			&cli.BoolFlag{
-				Name:    "print-token",
-				Usage:   "print a token that is valid for 24 hours or until the service stops, and a curl command that uses it",
-				Sources: cli.EnvVars("PLANTSTORE_PRINT_TOKEN"),
-			},
+			textFlag("base-url", "", "set the `URL` of the service as clients see it, as in https://example.com/store (default: the host of each request)"),
+			textFlag("max-body", "1MiB", "refuse request bodies larger than `SIZE`, as in 64KiB or 1MiB"),
+			textFlag("tls-cert", "", "serve TLS and HTTP/2 with the certificate chain in `FILE` (PEM); a renewed file needs no restart"),
+			textFlag("tls-key", "", "read the private key of the certificate from `FILE` (PEM)"),
+			boolFlag("read-only", "refuse writes with 503 and store nothing, for instance while the store is copied; reads work as always"),
+			boolFlag("print-token", "print a token that is valid for 24 hours or until the service stops, and a curl command that uses it"),
 		}, slices.Concat(oidcFlags(), logFlags(), limitFlags())...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {
@@ -86,16 +62,18 @@ func serveCommand(sys system) *cli.Command {
 				Store:        cmd.String("store"),
 				Token:        sys.getenv("PLANTSTORE_TOKEN"),
 				OIDC:         identityProvider,
-				BaseURL:      baseURL,
 				TLSCert:      cmd.String("tls-cert"),
 				TLSKey:       cmd.String("tls-key"),
 				PrintToken:   cmd.Bool("print-token"),
-				ReadOnly:     cmd.Bool("read-only"),
 				NotifySocket: sys.getenv("NOTIFY_SOCKET"),
-				MaxBody:      maxBody,
-				LogAll:       cmd.String("log-requests") == logAll,
-				LogSlow:      cmd.Duration("log-slow"),
-				Build:        server.Build{Version: build.Version, Commit: build.Commit, Go: build.Go},
+				HTTP: httpapi.Options{
+					BaseURL:  baseURL,
+					ReadOnly: cmd.Bool("read-only"),
+					MaxBody:  maxBody,
+					LogAll:   cmd.String("log-requests") == logAll,
+					LogSlow:  cmd.Duration("log-slow"),
+				},
+				Build: server.Build{Version: build.Version, Commit: build.Commit, Go: build.Go},
 			}
 			if err := setLimits(&config, cmd); err != nil {
 				return err

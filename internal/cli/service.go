@@ -16,17 +16,8 @@ import (
 // serverFlags are the flags of the commands that use a running service.
 func serverFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{
-			Name:    "server",
-			Usage:   "use the service at `URL`",
-			Value:   "http://127.0.0.1:8080",
-			Sources: cli.EnvVars("PLANTSTORE_SERVER"),
-		},
-		&cli.StringFlag{
-			Name:    "token-file",
-			Usage:   "read the token from `FILE` instead of PLANTSTORE_TOKEN",
-			Sources: cli.EnvVars("PLANTSTORE_TOKEN_FILE"),
-		},
+		textFlag("server", "http://127.0.0.1:8080", "use the service at `URL`"),
+		textFlag("token-file", "", "read the token from `FILE` instead of PLANTSTORE_TOKEN"),
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -82,37 +81,12 @@ func explainToken(err error) error {
 	return err
 }
 
-// maxDays is a hundred years. More is a mistake, and would soon overflow a
-// time.Duration.
-const maxDays = 36_500
-
-// parseSpan parses a duration: 90d, 12h, 1h30m.
-func parseSpan(text string) (time.Duration, error) {
-	span, err := time.ParseDuration(text)
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		var n uint64
-		n, err = strconv.ParseUint(days, 10, 32)
-		span = time.Duration(min(n, maxDays+1)) * 24 * time.Hour
-	}
-	if err != nil || span < 0 || span > maxDays*24*time.Hour {
-		return 0, fmt.Errorf("must be a duration, as in 90d, 12h or 30m, got %q", text)
-	}
-	return span, nil
-}
-
-// parseLifetime parses the lifetime of a token; 0 means never. A year (1y) has
-// 365 days.
+// parseLifetime parses the lifetime of a token; 0 means never.
 func parseLifetime(text string) (time.Duration, error) {
 	if text == "never" {
 		return 0, nil
 	}
-	inDays := text
-	if years, ok := strings.CutSuffix(text, "y"); ok {
-		if n, err := strconv.ParseUint(years, 10, 32); err == nil {
-			inDays = fmt.Sprintf("%dd", 365*n)
-		}
-	}
-	span, err := parseSpan(inDays)
+	span, err := parseSpan(text)
 	if err != nil || span == 0 {
 		return 0, fmt.Errorf("--expires: must be a lifetime, as in 90d, 12h or 1y, or never, got %q", text)
 	}

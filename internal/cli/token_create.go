@@ -22,23 +22,9 @@ func tokenCreateCommand(sys system) *cli.Command {
 			"   TOKEN=$(plantstore token create --name \"green laptop\" --scope read --expires 30d)",
 		Flags: []cli.Flag{
 			storeFlag(anyStore),
-			&cli.StringFlag{
-				Name:    "name",
-				Usage:   "name the token `NAME`, after its user and purpose; required",
-				Sources: cli.EnvVars("PLANTSTORE_NAME"),
-			},
-			&cli.StringFlag{
-				Name:    "scope",
-				Usage:   "give the token `SCOPES`: read, write, or both, separated by a comma",
-				Value:   "read,write",
-				Sources: cli.EnvVars("PLANTSTORE_SCOPE"),
-			},
-			&cli.StringFlag{
-				Name:    "expires",
-				Usage:   "let the token expire after `TIME`, as in 90d, 12h or 1y, or never",
-				Value:   "90d",
-				Sources: cli.EnvVars("PLANTSTORE_EXPIRES"),
-			},
+			textFlag("name", "", "name the token `NAME`, after its user and purpose; required"),
+			textFlag("scope", "read,write", "give the token `SCOPES`: read, write, or both, separated by a comma"),
+			textFlag("expires", "90d", "let the token expire after `TIME`, as in 90d, 12h or 1y, or never"),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) (err error) {
 			if cmd.Args().Present() {

@@ -22,11 +22,7 @@ func tokenListCommand(sys system) *cli.Command {
 			"   plantstore token list --json | jq -r '.[] | select(.revoked_at == null).name'",
 		Flags: []cli.Flag{
 			storeFlag(anyStore),
-			&cli.BoolFlag{
-				Name:    "json",
-				Usage:   "print a JSON array",
-				Sources: cli.EnvVars("PLANTSTORE_JSON"),
-			},
+			boolFlag("json", "print a JSON array"),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) (err error) {
 			if cmd.Args().Present() {

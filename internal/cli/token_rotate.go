@@ -21,27 +21,15 @@ func tokenRotateCommand(sys system) *cli.Command {
 			"   TOKEN=$(plantstore token rotate mGdgoH14hxFz --grace 2h)",
 		Flags: []cli.Flag{
 			storeFlag(anyStore),
-			&cli.StringFlag{
-				Name:    "grace",
-				Usage:   "let the old token work for `TIME` from now, as in 1h or 2d",
-				Value:   "1h",
-				Sources: cli.EnvVars("PLANTSTORE_GRACE"),
-			},
-			&cli.StringFlag{
-				Name:    "expires",
-				Usage:   "let the new token expire after `TIME` from now, as in 90d or 1y, or never (default: when the old one does)",
-				Sources: cli.EnvVars("PLANTSTORE_EXPIRES"),
-			},
+			durationFlag("grace", time.Hour, "let the old token work for `TIME` from now, as in 1h or 2d"),
+			textFlag("expires", "", "let the new token expire after `TIME` from now, as in 90d or 1y, or never (default: when the old one does)"),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) (err error) {
 			id, err := onlyID(cmd)
 			if err != nil {
 				return err
 			}
-			grace, err := parseSpan(cmd.String("grace"))
-			if err != nil {
-				return fmt.Errorf("--grace: %w", err)
-			}
+			grace := cmd.Duration("grace")
 			renew := cmd.String("expires") != ""
 			var lifetime time.Duration
 			if renew {

@@ -111,10 +111,18 @@ func createPlant(t *testing.T, url, token string) (int, error) {
 	return resp.StatusCode, resp.Body.Close()
 }
 
-func TestLifetimeInYears(t *testing.T) {
-	for text, want := range map[string]time.Duration{"1y": 365 * 24 * time.Hour, "100y": maxDays * 24 * time.Hour} {
-		if got, err := parseLifetime(text); err != nil || got != want {
-			t.Errorf("parseLifetime(%q) = %v, %v, want %v", text, got, err, want)
+func TestParseSpan(t *testing.T) {
+	const day = 24 * time.Hour
+	for text, want := range map[string]time.Duration{
+		"0s": 0, "1h30m": 90 * time.Minute, "7d": 7 * day, "1y": 365 * day, "100y": 36_500 * day,
+	} {
+		if got, err := parseSpan(text); err != nil || got != want {
+			t.Errorf("parseSpan(%q) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "d", "y", "7", "-1h", "-1d", "1.5d", "101y", "36501d", "99999999999y", "1y1d"} {
+		if got, err := parseSpan(text); err == nil {
+			t.Errorf("parseSpan(%q) = %v, want an error", text, got)
 		}
 	}
 }

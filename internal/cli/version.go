@@ -62,11 +62,7 @@ func versionCommand(sys system) *cli.Command {
 			"files were changed.\n\n" +
 			"   plantstore version --json",
 		Flags: []cli.Flag{
-			&cli.BoolFlag{
-				Name:    "json",
-				Usage:   "print a JSON object",
-				Sources: cli.EnvVars("PLANTSTORE_JSON"),
-			},
+			boolFlag("json", "print a JSON object"),
 		},
 		Action: func(_ context.Context, cmd *cli.Command) error {
 			if cmd.Args().Present() {

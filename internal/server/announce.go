@@ -17,9 +17,9 @@ import (
 )
 
 // announce prints the address of the service. With a token it also prints the
-// token, a curl command that creates a plant, and the URL of the API reference.
-// Without TLS the certificate is nil.
-func announce(stdout io.Writer, addr net.Addr, cert *certificate, token string) {
+// token, a curl command that creates a plant, or lists plants if the service is
+// read-only, and the URL of the API reference. Without TLS the certificate is nil.
+func announce(stdout io.Writer, addr net.Addr, cert *certificate, token string, readOnly bool) {
 	scheme := "http"
 	if cert != nil {
 		scheme = "https"
@@ -33,16 +33,20 @@ func announce(stdout io.Writer, addr net.Addr, cert *certificate, token string) 
 	if cert != nil {
 		target = curlTarget(addr, cert)
 	}
+	what, options := "Create a plant", ` -H 'Content-Type: application/json' -d '{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}'`
+	if readOnly {
+		what, options = "List plants", ""
+	}
 	fmt.Fprintf(stdout, `
 token, valid for 24 hours or until the service stops: %s
 
-Create a plant:
+%s:
 
-curl -i %s -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}'
+curl -i %s -H 'Authorization: Bearer %s'%s
 
 Read about the API and try it in a browser: %s/docs
 
-`, token, target, token, url)
+`, token, what, target, token, options, url)
 }
 
 // curlTarget returns the URL and the options with which curl on this machine

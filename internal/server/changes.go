@@ -13,10 +13,6 @@ import (
 // few rows are deleted each time.
 const forgetInterval = time.Minute
 
-// defaultKeepChanges is how long changes are kept by default: long enough for a client
-// that was stopped over a weekend.
-const defaultKeepChanges = 7 * 24 * time.Hour
-
 // keepChanges forgets the changes that are older than age, until the returned
 // function is called.
 func keepChanges(ctx context.Context, log *slog.Logger, s store.Store, age time.Duration) (stop func()) {

@@ -7,7 +7,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"runtime/debug"
 	"time"
@@ -44,20 +42,14 @@ type Config struct {
 	// store. Without an Issuer there is none. Run sets its Log.
 	OIDC oidc.Config
 
-	BaseURL         *url.URL      // where clients reach the service; nil: the host of each request
+	// HTTP has the settings of the handler. Run sets Plants, Changes, Tokens, Metrics
+	// and Log. ReadOnly also means not to store when tokens were last used.
+	HTTP httpapi.Options
+
 	TLSCert, TLSKey string        // files in PEM; both, or neither for plain HTTP
 	PrintToken      bool          // print a token that is valid for 24 hours or until the service stops
 	NotifySocket    string        // of the service manager; empty: none
-	ReadOnly        bool          // refuse writes, and do not store when tokens were last used
-	MaxBody         int64         // bytes of a request body
-	MaxInFlight     int           // requests that are handled at the same time
-	KeepChanges     time.Duration // how long changes are kept for clients that follow; 0: a week
-	MaxStreams      int           // requests that wait for changes at the same time, beside them
-	RateLimit       httpapi.Rate  // of each token; zero: none
-	FailedAuthLimit httpapi.Rate  // of each client address; zero: none
-	CORSOrigins     []string      // whose web pages may read responses; empty: none
-	LogAll          bool          // log every request
-	LogSlow         time.Duration // a request that takes this long is logged; 0: none
+	KeepChanges     time.Duration // how long changes are kept for clients that follow
 	Build           Build         // of the program, for the metrics
 }
 
@@ -80,9 +72,13 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	if err != nil {
 		return err
 	}
+	if err := open.Check(config.Store); err != nil {
+		return err
+	}
 	// Every setting is checked before the store is created or its schema
-	// changes. Connections wait in the queue of the listener until the server
-	// accepts them.
+	// changes, and mistakes in settings come before a port that is taken.
+	// Connections wait in the queue of the listener until the server accepts
+	// them.
 	listener, err := listen(ctx, config.Addr)
 	if err != nil {
 		return err
@@ -107,7 +103,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	if err := store.BeginEpoch(ctx); err != nil { // before the first write
 		return err
 	}
-	defer keepChanges(ctx, log, store, cmp.Or(config.KeepChanges, defaultKeepChanges))()
+	defer keepChanges(ctx, log, store, config.KeepChanges)()
 
 	measured := storemetrics.New(store)
 	tokens, err := token.NewVerifier(measured, config.Token)
@@ -122,7 +118,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	if issuer != nil {
 		tokens.Accept(issuer)
 	}
-	if config.ReadOnly {
+	if config.HTTP.ReadOnly {
 		// A copy of the store fails if a last use is stored meanwhile.
 		if err := tokens.Close(); err != nil {
 			return err
@@ -131,24 +127,10 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	}
 	changes := feed.New(measured)
 	defer changes.Stop() // also if serving fails: it uses the store
-	handler, err := httpapi.New(httpapi.Options{
-		Plants:  measured,
-		Changes: changes,
-		Tokens:  tokens,
-		MaxBody: config.MaxBody,
-		Metrics: metrics,
-		Log:     log,
-		LogAll:  config.LogAll,
-		LogSlow: config.LogSlow,
-		BaseURL: config.BaseURL,
-
-		ReadOnly:    config.ReadOnly,
-		MaxInFlight: config.MaxInFlight,
-		MaxStreams:  config.MaxStreams,
-		RateLimit:   config.RateLimit,
-		FailedAuth:  config.FailedAuthLimit,
-		CORSOrigins: config.CORSOrigins,
-	})
+	options := config.HTTP
+	options.Plants, options.Changes, options.Tokens = measured, changes, tokens
+	options.Metrics, options.Log = metrics, log
+	handler, err := httpapi.New(options)
 	if err != nil {
 		return err
 	}
@@ -173,7 +155,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	health.Started(store.Ready)
 	defer health.Drain() // also if serving fails
 
-	announce(stdout, listener.Addr(), cert, printed)
+	announce(stdout, listener.Addr(), cert, printed, config.HTTP.ReadOnly)
 	if err := notify(config.NotifySocket, "READY=1"); err != nil {
 		return errors.Join(err, server.Close())
 	}
@@ -217,7 +199,7 @@ func limitMemory(config Config) {
 		debug.SetGCPercent(gcPercent)
 	}
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
-		limit := max(leastMemory, int64(config.MaxInFlight)*config.MaxBody)
+		limit := max(leastMemory, int64(config.HTTP.MaxInFlight)*config.HTTP.MaxBody)
 		debug.SetMemoryLimit(limit / 4 * 3) // the Go runtime does not count the memory of SQLite
 	}
 }
