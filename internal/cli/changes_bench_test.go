@@ -143,14 +143,14 @@ func tryStreams(b *testing.B) {
 
 // present returns the position after the last change. A thousand streams that began
 // with all plants would only show how long so many walks take.
-func (r *running) present(b *testing.B) (position string) {
-	b.Helper()
+func (r *running) present(t testing.TB) (position string) {
+	t.Helper()
 	for query := "?limit=1000"; ; query = "?limit=1000&after=" + position {
 		req, _ := http.NewRequest(http.MethodGet, r.url+"/changes"+query, nil)
 		req.Header.Set("Authorization", "Bearer "+r.token)
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
-			b.Fatal(err)
+			t.Fatal(err)
 		}
 		var page struct {
 			Changes  []struct{}
@@ -159,7 +159,7 @@ func (r *running) present(b *testing.B) (position string) {
 		err = json.NewDecoder(resp.Body).Decode(&page)
 		resp.Body.Close()
 		if err != nil || page.Position == "" {
-			b.Fatalf("a page of changes: %s, %v", resp.Status, err)
+			t.Fatalf("a page of changes: %s, %v", resp.Status, err)
 		}
 		if position = page.Position; len(page.Changes) == 0 {
 			return position

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"go/format"
 	"net/http"
@@ -14,16 +15,30 @@ import (
 	"testing"
 )
 
-// A program of another team, in a module of its own, compiles with the generated
-// client and its few modules, and handles every response of the service.
-func TestGeneratedClientInAnotherModule(t *testing.T) {
+// Programs of another team, in a module of their own, compile with the clients and
+// their few modules, and do what they say. The linker works longest, so one build makes
+// all of them.
+func TestClientsInAnotherModule(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("testdata/consumer/main.go")
+	generated, err := os.ReadFile("testdata/consumer/main.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := buildConsumer(t, map[string]string{"main.go": string(source)})
+	code := goCode(t, "api/README.md", 2)
+	lines := goCode(t, "README.md", 1)[0]
+	dir := buildConsumers(t, map[string]string{
+		"generated/main.go":   string(generated),
+		"client/main.go":      code[0],
+		"client/main_test.go": code[1],
+		"readme/main.go":      readmeProgram(lines),
+	})
+	t.Run("generated client", func(t *testing.T) { t.Parallel(); testGeneratedClient(t, filepath.Join(dir, "bin", "generated")) })
+	t.Run("program of api/README.md", func(t *testing.T) { t.Parallel(); testClientProgram(t, dir, code) })
+	t.Run("lines of README.md", func(t *testing.T) { t.Parallel(); testReadmeLines(t, filepath.Join(dir, "bin", "readme"), lines) })
+}
 
+// The generated client handles every response of the service.
+func testGeneratedClient(t *testing.T, program string) {
 	store := filepath.Join(t.TempDir(), "plants.db")
 	r, err := launch(t.TempDir(), os.Environ(), "--addr", "127.0.0.1:0", "--store", store)
 	if err != nil {
@@ -54,11 +69,8 @@ delete: 204
 	}
 }
 
-// The program in api/README.md and its test are short. They compile in a module of
-// their own with few dependencies, pass, and do what they say.
-func TestClientInAnotherModule(t *testing.T) {
-	t.Parallel()
-	code := goCode(t, "api/README.md", 2)
+// The program in api/README.md and its test are short, and the test passes.
+func testClientProgram(t *testing.T, dir string, code []string) {
 	lines := 0
 	for _, source := range code {
 		lines += len(slices.DeleteFunc(strings.Split(source, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" }))
@@ -70,8 +82,7 @@ func TestClientInAnotherModule(t *testing.T) {
 	if t.Logf("figures: a program with the client and its test have %d lines", lines); lines > most {
 		t.Errorf("the program and its test have %d lines, want at most %d", lines, most)
 	}
-	program := buildConsumer(t, map[string]string{"main.go": code[0], "main_test.go": code[1]})
-	goCommand(t, filepath.Dir(program), "test", ".")
+	goCommand(t, dir, "test", "./client")
 
 	r, err := launch(t.TempDir(), os.Environ(), "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token")
 	if err != nil {
@@ -84,7 +95,7 @@ func TestClientInAnotherModule(t *testing.T) {
 	}
 	run := func(token, want string) {
 		t.Helper()
-		cmd := newCommand(t, program)
+		cmd := newCommand(t, filepath.Join(dir, "bin", "client"))
 		cmd.Env = append(os.Environ(), "SERVER="+r.url, "TOKEN="+token)
 		out, _ := cmd.CombinedOutput()
 		got := regexp.MustCompile(`(?m)^\S+ \S+ `).ReplaceAllString(string(out), "") // the times of package log
@@ -101,19 +112,28 @@ func TestClientInAnotherModule(t *testing.T) {
 	run("unknown", "plantstore: create plant 1: credentials not valid (401 Unauthorized, error 40101)\n")
 }
 
-// The lines in README.md compile, too, create a plant and list it.
-func TestReadmeLines(t *testing.T) {
-	t.Parallel()
+// The lines in README.md are few. They create a plant and list it, on the address in
+// the lines.
+func testReadmeLines(t *testing.T, program, lines string) {
+	if n := strings.Count(lines, "\n"); n > 20 {
+		t.Errorf("README.md has %d lines of Go, want at most 20", n)
+	}
 	r, err := launch(t.TempDir(), os.Environ(), "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.kill)
-	lines := strings.Replace(goCode(t, "README.md", 1)[0], "http://127.0.0.1:8080", r.url, 1)
-	if n := strings.Count(lines, "\n"); n > 20 {
-		t.Errorf("README.md has %d lines of Go, want at most 20", n)
+	for range 2 { // a repeated create is safe
+		if got, want := runConsumer(t, program, "SERVER="+r.url, "TOKEN="+r.token), "1 Ficus lyrata\n"; got != want {
+			t.Errorf("the lines in README.md print %q, want %q", got, want)
+		}
 	}
-	program := buildConsumer(t, map[string]string{"main.go": `package main
+}
+
+// readmeProgram returns a program of the lines in README.md, with the address in SERVER
+// for the one in the lines.
+func readmeProgram(lines string) string {
+	return `package main
 
 import (
 	"context"
@@ -127,12 +147,7 @@ import (
 
 func main() {
 	ctx := context.Background()
-` + lines + "}\n"})
-	for range 2 { // a repeated create is safe
-		if got, want := runConsumer(t, program, "TOKEN="+r.token), "1 Ficus lyrata\n"; got != want {
-			t.Errorf("the lines in README.md print %q, want %q", got, want)
-		}
-	}
+` + strings.Replace(lines, `"http://127.0.0.1:8080"`, `os.Getenv("SERVER")`, 1) + "}\n"
 }
 
 // goCode returns the Go code of a page, which has n blocks of it.
@@ -147,9 +162,9 @@ func goCode(t *testing.T, name string, n int) (blocks []string) {
 	return blocks
 }
 
-// buildConsumer compiles a program in a module of its own, as another team has
-// it, and fails if it needs other modules than those of the client.
-func buildConsumer(t *testing.T, files map[string]string) (program string) {
+// buildConsumers compiles the programs in the folders of a module, as another team has
+// it, into its folder bin. It fails if they need other modules than those of the client.
+func buildConsumers(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -159,23 +174,23 @@ func buildConsumer(t *testing.T, files map[string]string) (program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir = t.TempDir()
 	files["go.sum"] = string(sums) // or the checksums would be asked for elsewhere
 	files["go.mod"] = "module example.org/consumer\n\ngo 1.26.0\n\n" +
 		"require github.com/plantstore/plantstore v0.0.0\n\nreplace github.com/plantstore/plantstore => " + root + "\n"
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	program = filepath.Join(dir, "consumer")
-	goCommand(t, dir, "build", "-o", program, ".")
-	modules := strings.Fields(goCommand(t, dir, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "."))
+	goCommand(t, dir, "build", "-o", "bin"+string(filepath.Separator), "./...")
+	modules := strings.Fields(goCommand(t, dir, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./..."))
 	slices.Sort(modules)
 	if got := slices.Compact(modules); !slices.Equal(got, consumerModules) {
-		t.Errorf("the program needs the modules %q, want %q", got, consumerModules)
+		t.Errorf("the programs need the modules %q, want %q", got, consumerModules)
 	}
-	return program
+	return dir
 }
 
 // consumerModules are the modules in a program with the client: no router, no

@@ -81,21 +81,22 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// patroni is a cluster that .ci/patroni runs.
-type patroni struct {
-	t      *testing.T
-	folder string
-	url    string
-	etcd   [3]*valve // between Patroni of each node and etcd
+// cluster is a cluster of database servers that a program in .ci runs.
+type cluster struct {
+	t       *testing.T
+	program string
+	folder  string
+	port    int
+	url     string
 }
 
-func newPatroni(t *testing.T) *patroni {
+// newCluster returns a cluster without servers. The command up starts them.
+func newCluster(t *testing.T, program string) *cluster {
 	t.Helper()
-	folder, err := os.MkdirTemp("", "plantstore-patroni.") // user postgres cannot enter t.TempDir
+	folder, err := os.MkdirTemp("", "plantstore-"+program+".") // user postgres cannot enter t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &patroni{t: t, folder: folder}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the logs are in %s", folder)
@@ -104,16 +105,34 @@ func newPatroni(t *testing.T) *patroni {
 		}
 	})
 	port := 20_000 + 12*rand.N(900) // below the ports that Linux gives to clients
+	return &cluster{t: t, program: program, folder: folder, port: port}
+}
+
+// up starts the servers.
+func (c *cluster) up() {
+	c.t.Helper()
+	c.t.Cleanup(func() { c.run("down") })
+	c.url = c.run("up", fmt.Sprint(c.port))
+}
+
+// patroni is a cluster that .ci/patroni runs.
+type patroni struct {
+	*cluster
+	etcd [3]*valve // between Patroni of each node and etcd
+}
+
+func newPatroni(t *testing.T) *patroni {
+	t.Helper()
+	c := &patroni{cluster: newCluster(t, "patroni")}
 	for node := range c.etcd {
 		c.etcd[node] = &valve{}
 		var addresses []string
 		for i := range 3 {
-			addresses = append(addresses, c.etcd[node].listen(t, fmt.Sprint("127.0.0.1:", port+6+i)))
+			addresses = append(addresses, c.etcd[node].listen(t, fmt.Sprint("127.0.0.1:", c.port+6+i)))
 		}
 		t.Setenv(fmt.Sprint("ETCD_n", node), strings.Join(addresses, ","))
 	}
-	t.Cleanup(func() { c.run("down") })
-	c.url = c.run("up", fmt.Sprint(port))
+	c.up()
 	return c
 }
 
@@ -136,17 +155,17 @@ func (c *patroni) urls() [2]string {
 	return urls
 }
 
-// run runs .ci/patroni and returns what it prints.
-func (c *patroni) run(verb string, args ...string) string {
+// run runs the program and returns what it prints.
+func (c *cluster) run(verb string, args ...string) string {
 	c.t.Helper()
-	cmd := exec.Command(filepath.Join("..", "..", ".ci", "patroni"), append([]string{verb, c.folder}, args...)...)
+	cmd := exec.Command(filepath.Join("..", "..", ".ci", c.program), append([]string{verb, c.folder}, args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	late := time.AfterFunc(commandTime, func() { _ = cmd.Process.Kill() })
 	defer late.Stop()
 	out, err := cmd.Output()
 	if err != nil {
-		c.t.Fatalf(".ci/patroni %s %q: %v\n%s", verb, args, err, &stderr)
+		c.t.Fatalf(".ci/%s %s %q: %v\n%s", c.program, verb, args, err, &stderr)
 	}
 	return strings.TrimSpace(string(out))
 }

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,15 +24,21 @@ import (
 // PLANTSTORE_MEMORY_CLIENTS is the number of clients.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	clients := 4
-	if text := os.Getenv("PLANTSTORE_MEMORY_CLIENTS"); text != "" {
-		var err error
-		if clients, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	clients := memoryClients(t)
 	t.Run("sqlite", func(t *testing.T) { tryMemory(t, clients, "plantstore.db") })
 	t.Run("postgres", func(t *testing.T) { tryMemory(t, clients, pgtest.DSN(t)) })
+}
+
+func memoryClients(t *testing.T) int {
+	text := os.Getenv("PLANTSTORE_MEMORY_CLIENTS")
+	if text == "" {
+		return 4
+	}
+	clients, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clients
 }
 
 func tryMemory(t *testing.T, clients int, store string) {
@@ -80,6 +88,58 @@ func tryMemory(t *testing.T, clients int, store string) {
 	t.Logf("figures: %d clients with bodies of 1 MiB: at most %d MiB of memory", clients, most>>20)
 	if most > bound || most == 0 {
 		t.Errorf("the program took %d MiB of memory, want at most %d", most>>20, bound>>20)
+	}
+}
+
+// TestMemoryOfChanges lets many clients request five plants of 1 MiB, which take 6 MiB
+// of JSON each, and not read them. PLANTSTORE_MEMORY_CLIENTS is the number of clients.
+func TestMemoryOfChanges(t *testing.T) {
+	t.Parallel()
+	const bound = 768 << 20 // maxUnread of the lists and the memory of TestMemory
+	clients, size := memoryClients(t), 1<<20
+	if clients < 10 {
+		size = 1 << 14 // make memory has the figures, this is quick
+	}
+	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--print-token",
+		"--max-body", "8MiB", "--max-in-flight", "64") // 512 MiB, as by default
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.kill()
+	after := r.present(t)
+	for id := range 5 {
+		body := fmt.Sprintf(`{"id":%d,"name":"%s"}`, id, strings.Repeat(`\u0001`, size))
+		if err := r.insist(http.DefaultClient, http.MethodPost, "/plants", body, 200); err != nil {
+			t.Fatal(err)
+		}
+	}
+	small := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error { // the kernel keeps little for a client
+		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
+	}}
+	peak := r.watchMemory(t)
+	for _, path := range []string{"/changes?limit=1000&after=", "/changes:stream?after="} {
+		peak.Store(0)
+		var wg sync.WaitGroup
+		for range clients {
+			conn, err := small.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			_ = conn.SetDeadline(time.Now().Add(longEnough))
+			fmt.Fprintf(conn, "GET %s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", path, after, r.token)
+			wg.Go(func() {
+				if _, err := io.ReadFull(conn, make([]byte, len("HTTP/1.1 200"))); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait() // all pages are being written, or refused
+		most := peak.Load()
+		t.Logf("figures: %d clients that do not read %.15s: at most %d MiB of memory", clients, path, most>>20)
+		if most > bound || most == 0 {
+			t.Errorf("%s: the program took %d MiB of memory, want at most %d", path, most>>20, bound>>20)
+		}
 	}
 }
 

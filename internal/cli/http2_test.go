@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Over HTTP/2, too, every request gets a response, or its connection is refused.
+func TestStopHTTP2(t *testing.T) {
+	t.Parallel()
+	r, dir := launchTLS(t, "127.0.0.1")
+	transport := trusting(t, filepath.Join(dir, "cert.pem"))
+	transport.MaxConnsPerHost = 1 // all on one connection
+	client := &http.Client{Timeout: longEnough, Transport: transport}
+	var lastID, created atomic.Int64
+	loaded := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(loaded) })
+	var clients sync.WaitGroup
+	for range 32 {
+		clients.Go(func() {
+			defer begin()
+			for {
+				id := lastID.Add(1)
+				req, err := http.NewRequest(http.MethodPost, r.url+"/plants", strings.NewReader(fmt.Sprintf(`{"id":%d,"name":%q}`, id, plantName(id))))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				req.Header.Set("Authorization", "Bearer "+r.token)
+				req.Header.Set("Content-Type", "application/json")
+				resp, err := client.Do(req)
+				if errors.Is(err, syscall.ECONNREFUSED) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				body, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				if err != nil || resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
+					t.Errorf("the response is %s %s %s, %v", resp.Proto, resp.Status, body, err)
+					return
+				}
+				if created.Add(1) == 500 {
+					begin()
+				}
+			}
+		})
+	}
+	<-loaded
+	r.end(t, syscall.SIGTERM)
+	clients.Wait()
+
+	again, err := launch(dir, []string{"PLANTSTORE_TOKEN=" + r.token}, "--addr", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.kill()
+	if stored := len(storedPlants(t, again.url, r.token)); int64(stored) != created.Load() {
+		t.Errorf("%d plants are stored, want %d", stored, created.Load())
+	}
+}
+
+// Over TLS, with HTTP/1.1 and HTTP/2, streams of changes end with their token and with
+// the service, and their last event says why.
+func TestStreamsEndOverTLS(t *testing.T) {
+	t.Parallel()
+	r, dir := launchTLS(t, "127.0.0.1")
+	create := func(lifetime string) string {
+		return output(t, "token", "create", "--name", "follower", "--expires", lifetime, "--store", filepath.Join(dir, "plantstore.db"))
+	}
+	revoked, expires := create("1d"), create("3s")
+	end := map[string]string{revoked: "40101", expires: "40101", r.token: "50300"}
+	streams := map[string]chan string{}
+	for text := range end {
+		streams[text] = make(chan string, 2)
+		for _, http2 := range []bool{false, true} {
+			transport := trusting(t, filepath.Join(dir, "cert.pem"))
+			transport.ForceAttemptHTTP2 = http2
+			t.Cleanup(transport.CloseIdleConnections)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/changes:stream", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+text)
+			resp, err := transport.RoundTrip(req)
+			if err != nil || resp.StatusCode != http.StatusOK || (resp.ProtoMajor == 2) != http2 {
+				t.Fatalf("the stream is %+v, %v", resp, err)
+			}
+			go func() {
+				defer resp.Body.Close()
+				events, err := io.ReadAll(resp.Body)
+				streams[text] <- fmt.Sprintf("%s%v", events, err)
+			}()
+		}
+	}
+	wantEnd := func(text string) {
+		t.Helper()
+		for range cap(streams[text]) {
+			got := receive(t, streams[text], "the end of a stream")
+			if _, last, ok := strings.Cut(got, "event: end\ndata: "); !ok || !strings.HasPrefix(last, `{"error":`+end[text]+",") || !strings.HasSuffix(last, "}\n\n<nil>") {
+				t.Errorf("the stream is %q, want an end with %s", got, end[text])
+			}
+		}
+	}
+	output(t, "token", "revoke", revoked[4:16], "--store", filepath.Join(dir, "plantstore.db"))
+	wantEnd(revoked)
+	wantEnd(expires)
+	began := time.Now()
+	r.end(t, syscall.SIGTERM)
+	wantEnd(r.token)
+	if took := time.Since(began); took > 15*time.Second { // requests in flight have 25
+		t.Errorf("the service stopped after %v", took)
+	}
+}
