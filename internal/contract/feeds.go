@@ -87,6 +87,12 @@ func (f *feed) effects() (all []Test) {
 
 // changes requests a page, and returns its changes and the position after it.
 func (v *Session) changes(f *feed, query url.Values) (changes []map[string]any, position string) {
+	changes, position, _ = v.page(f, query)
+	return changes, position
+}
+
+// page is changes, and returns whether the page says that there are more.
+func (v *Session) page(f *feed, query url.Values) (changes []map[string]any, position string, more bool) {
 	var pairs []string
 	if len(query) > 0 {
 		pairs = []string{query.Encode()}
@@ -95,7 +101,8 @@ func (v *Session) changes(f *feed, query url.Values) (changes []map[string]any, 
 	v.Accepted(got)
 	changes, _ = v.items(f.lister(), got)
 	position, _ = got.Member(f.Position).(string)
-	return changes, position
+	more, _ = got.Member(f.More).(bool)
+	return changes, position, more
 }
 
 // present returns the position after the last change.
@@ -186,8 +193,12 @@ func (v *Session) limitsChanges(f *feed) {
 	v.fill(f.lister(), 3)
 	for limit := 1; limit <= 3; limit++ {
 		query := url.Values{f.After: {at}, f.Limit: {strconv.Itoa(limit)}}
-		if changes, _ := v.changes(f, query); len(changes) > limit || len(changes) == 0 {
+		changes, _, more := v.page(f, query)
+		if len(changes) > limit || len(changes) == 0 {
 			v.Failf("of 3 changes, a page with %s=%d has %d", f.Limit, limit, len(changes))
+		}
+		if f.More != "" && more != (len(changes) < 3) {
+			v.Failf("of 3 changes, a page has %d, and %s is %v", len(changes), f.More, more)
 		}
 	}
 }

@@ -152,8 +152,9 @@ type Feed struct {
 	// with a change as its data and the position as its id. Empty: there is none.
 	Stream string
 	// Items is the member of the response that holds the changes, Position the one
-	// with the position after them.
-	Items, Position string
+	// with the position after them, and More the one that tells whether there are more.
+	// Without More an empty page tells it.
+	Items, Position, More string
 	// ID and State are the members of a change with the identity of the resource
 	// and with the resource, absent if it does not exist.
 	ID, State string

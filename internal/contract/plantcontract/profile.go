@@ -83,7 +83,7 @@ func profile() contract.Profile {
 			Operation: "listPlants", Create: "createPlant", ID: "id", Limit: "limit", After: "after", Filters: map[string]string{"tag": "tag"},
 		}},
 		Feeds: []contract.Feed{{
-			Operation: "listChanges", Stream: "streamChanges", Create: "createPlant", Items: "changes", Position: "position",
+			Operation: "listChanges", Stream: "streamChanges", Create: "createPlant", Items: "changes", Position: "position", More: "more",
 			ID: "id", State: "plant", After: "after", Limit: "limit", Wait: "wait", Resume: "Last-Event-ID",
 		}},
 		Sequences: sequences,

@@ -9,10 +9,8 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/plantstore/plantstore/internal/contract"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
@@ -287,51 +285,14 @@ func TestWrongServers(t *testing.T) {
 	for name, wrap := range wrongStores {
 		tries[name] = realHandler(t, wrap)
 	}
-	for name, handler := range tries {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			fault, by := firstFault(t, handler)
-			if fault == "" {
-				t.Fatal("no generated test found the fault")
-			}
-			t.Logf("%s: %s", by, fault)
-		})
-	}
+	wantFaults(t, tries)
 }
 
 func TestRightServerPasses(t *testing.T) {
 	t.Parallel()
-	if fault, by := firstFault(t, realHandler(t, nil)); fault != "" {
+	if fault, by := firstFault(t, realHandler(t, nil), ""); fault != "" {
 		t.Errorf("%s: %s", by, fault)
 	}
-}
-
-// pool has generated tests. Making them takes longer than running most of them,
-// and a list may only be used by one test at a time.
-var pool = sync.Pool{New: func() any {
-	tests := Plants().Tests(1_000_000)
-	return &tests
-}}
-
-// firstFault runs the generated tests until one finds a fault. It takes them from
-// both ends: the last ones are those of several requests.
-func firstFault(t *testing.T, handler http.Handler) (fault, by string) {
-	t.Helper()
-	target := Target("http://plantstore.invalid", staticToken, readOnlyToken, "")
-	target.Transport = inProcess{handler}
-	pooled := pool.Get().(*[]contract.Test)
-	defer pool.Put(pooled)
-	tests := *pooled
-	for i := range tests {
-		test := tests[i/2]
-		if i%2 == 1 {
-			test = tests[len(tests)-1-i/2]
-		}
-		if fault, _ := test.Fault(t.Name(), target); fault != "" {
-			return fault, test.Name
-		}
-	}
-	return "", ""
 }
 
 // record records the response of a handler. An event stream ends after one event.
