@@ -18,8 +18,10 @@ run: ## run the service on 127.0.0.1:8080; prints a token and a curl command; Ct
 	@go build -o .build/plantstore ./cmd/plantstore
 	@exec .build/plantstore serve --print-token # go run reports Ctrl-C as an error
 
+# GOGC is what serve sets; with the default of 100 the linker and the tests need a
+# tenth more of the processors.
 test: ## run the tests; needs only Go
-	go test ./...
+	GOGC=400 go test ./...
 	@[ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || echo 'skipped: the tests that need PostgreSQL; make test-postgres runs them'
 
 test-postgres: ## run the tests of the stores, the API and the program on a temporary PostgreSQL server
@@ -38,6 +40,17 @@ test-oidc: internal/tools/node_modules ## test tokens of a real identity provide
 
 test-ha: ## break PostgreSQL under Patroni in seven ways while two servers run (5 minutes); FAULT=frozen for one fault; prints a table
 	@PLANTSTORE_TEST_HA='$(or $(FAULT),.)' go test -count=1 -timeout 20m -v -run '^TestHA$$' ./internal/cli | grep --line-buffered -a -v '^=== '
+
+test-citus: ## test the stores and the API on PostgreSQL with Citus, then kill its nodes under load (15 minutes); prints a table
+	@folder=$$(mktemp -d); trap '.ci/citus down "$$folder"; rm -rf "$$folder"' EXIT; \
+	export PLANTSTORE_TEST_CITUS=$$(FSYNC=off SHARDS=8 .ci/citus up "$$folder"); \
+	go test -count=1 -timeout 20m -run 'Sharded|Distribute|ShardsOf' ./internal/store/postgres; \
+	go test -count=1 -timeout 20m -skip $(about_changes) ./internal/httpapi
+	@PLANTSTORE_TEST_CITUS_DRILL='$(or $(FAULT),.)' go test -count=1 -timeout 20m -v -run '^TestCitus$$' ./internal/cli | grep --line-buffered -a -v '^=== '
+
+# The tests of the feed of changes. A sharded store has none. What begins with a slash
+# comes last: it matches the first part of every name, and then go test looks no further.
+about_changes = 'Stream|StopEndsWait|HeadDoesNotWait|HalfClosedClientGetsPage|WaitingNeedsNoPermit|/.*hanges|//changes'
 
 contract-report: ## write contract-report.txt, .html and .xml (JUnit): each promise of the document and its test
 	@CONTRACT_REPORT=$$PWD/contract-report go test -count 1 -v ./internal/httpapi | grep -a -E '^[a-zA-Z ]+ +[0-9]+ of +[0-9]+|^contract:|^see |FAIL'
@@ -93,7 +106,7 @@ generate: ## generate gen/ from api/openapi.yaml
 	go generate ./...
 
 checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race \
-	differential allocations client-faults crash stop memory move test-postgres test-failover test-oidc schemathesis browser reproducible package-check kubernetes
+	differential paging allocations client-faults crash stop memory move test-postgres test-failover test-oidc schemathesis browser reproducible package-check kubernetes
 check: $(checks) ## run every check that a change must pass
 
 generate-check: ## fail if gen/ is stale
@@ -161,11 +174,14 @@ differential: ## compare the validation of 100,000 generated requests with plain
 allocations: ## fail if a request allocates more often than before; the short form of bench-http
 	go test -count=1 -run '^TestAllocations$$' -v ./internal/httpapi
 
+paging: ## read 100,000 plants page by page
+	PLANTSTORE_PAGING=100000 go test -count=1 -run '^TestPagingThroughAllPlants$$' -v ./internal/httpapi
+
 client-faults: ## send 10,000 operations of the Go client through a proxy that fails
 	PLANTSTORE_CLIENT_OPERATIONS=10000 go test -count=1 -run '^TestFaultProxy$$' -v ./api/client
 
-crash: ## kill the program 60 times while it writes, and look for every acknowledged write
-	PLANTSTORE_CRASH_ROUNDS=60 go test -count=1 -run '^TestCrash$$' -v ./internal/store/sqlite
+crash: ## kill the store and the service 60 times while they write, and look for every acknowledged write and change
+	PLANTSTORE_CRASH_ROUNDS=60 go test -count=1 -run '^TestCrash$$' -v ./internal/store/sqlite ./internal/cli
 
 reproducible: ## fail if two clones of this commit build different programs
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
@@ -195,19 +211,22 @@ stop: ## stop the service 20 times under load, and look for lost requests and lo
 move: ## move a store of 100,000 plants from SQLite to PostgreSQL while a client writes, and back
 	PLANTSTORE_MOVE_PLANTS=100000 .ci/postgres go test -count=1 -run '^TestMove' -v ./internal/cli
 
-memory: ## send 128 bodies of 1 MiB at once, on both stores, and check the memory limit
-	PLANTSTORE_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run '^TestMemory$$' -v ./internal/cli
+test-walk: ## follow a store of a million plants from nothing while others write and old changes are forgotten; PLANTS=5000000 for more
+	PLANTSTORE_WALK_PLANTS=$(or $(PLANTS),1000000) go test -count=1 -timeout 30m -run '^TestWalk$$' -v ./internal/cli
+
+memory: ## check the memory with 128 bodies of 1 MiB at once, on both stores, and with 128 clients that do not read changes
+	PLANTSTORE_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run "^TestMemory" -v ./internal/cli
 
 # Runs go test and fails if a test is skipped, except tests that name make
-# test-postgres, test-failover, test-ha or test-oidc. -vet=off: make vet does it, and go test
-# would vet all packages again for -race.
+# test-postgres, test-failover, test-ha, test-oidc, test-citus, test-walk or crash. -vet=off: make
+# vet does it, and go test would vet all packages again for -race.
 unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	go test -v -vet=off $(1) >"$$log" 2>&1 || { grep -a -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
 	grep -a -E '^(ok|\?) ' "$$log"; grep -a -hoE 'figures: .*' "$$log" || true; \
 	skipped=$$(grep -a -cE '^ *--- SKIP' "$$log" || true); \
-	elsewhere='needs (PostgreSQL.*|an identity provider): make test-(failover|ha|oidc'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
+	elsewhere='needs (PostgreSQL.*|an identity provider|Citus|a minute): make (test-)?(crash|failover|ha|oidc|citus|walk'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
-.PHONY: help run test test-ha contract-report contract bench bench-store bench-postgres bench-hostile bench-streams bench-start build \
+.PHONY: help run test test-ha test-citus test-walk contract-report contract bench bench-store bench-postgres bench-hostile bench-streams bench-start build \
 	swagger-ui bench-http generate check $(checks) test-given
 .DEFAULT_GOAL := help
