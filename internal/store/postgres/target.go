@@ -110,6 +110,11 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) erro
 		if _, err := number(ctx, conn, versionRow, ` FOR UPDATE`); err != nil {
 			return err
 		}
+		// write locks copyRow before it locks a table, so this must, too, or two copies
+		// wait for each other.
+		if _, err := number(ctx, conn, copyRow, ` FOR UPDATE`); err != nil && !errors.Is(err, pgx.ErrNoRows) {
+			return err
+		}
 		switch err := checkComplete(ctx, conn); {
 		case errors.Is(err, store.ErrIncomplete):
 			if err := show(ctx, tx); err != nil {
