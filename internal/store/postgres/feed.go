@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -225,12 +226,12 @@ func (s *Store) BeginEpoch(ctx context.Context) error {
 		return nil
 	}
 	return s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		timeline, err := timelineOf(ctx, conn)
+		started, err := serverStart(ctx, conn)
 		if err == nil {
 			err = beginEpoch(ctx, conn)
 		}
 		if err == nil {
-			s.timeline.Store(timeline)
+			s.started.Store(started)
 		}
 		return err
 	})
@@ -247,40 +248,46 @@ func beginEpoch(ctx context.Context, conn *pgx.Conn) error {
 	return conn.SendBatch(ctx, &b).Close()
 }
 
-// beginOnTimeline begins an epoch before this program first writes plants on a higher
-// timeline than that of its last epoch: a standby was promoted since. If the standby
-// was asynchronous, it lacks transactions that clients have seen, and the next ones
+// beginOnServer begins an epoch before this program first writes plants to a database
+// server that was started after its last epoch, or is another one. If that was an
+// asynchronous standby, it lacks transactions that clients have seen, and the next ones
 // get the same positions. The epoch begins before them, so the positions of those
-// clients are not valid. With a synchronous standby no position is beyond its
-// beginning, and all stay valid. Several programs may each begin an epoch here.
+// clients are not valid. If it lacks nothing, no position is beyond the beginning of
+// the epoch, and all stay valid. Several programs may each begin an epoch here.
 //
-// A connection stays on its timeline, so it is asked once. This does not hold for a
+// A connection stays on its server, so it is asked once. This does not hold for a
 // connection to a pooler that has not lost the one behind it.
-func (s *Store) beginOnTimeline(ctx context.Context, conn *pgx.Conn) error {
-	const checked = "plantstore: timeline checked"
-	last, data := s.timeline.Load(), conn.PgConn().CustomData()
+func (s *Store) beginOnServer(ctx context.Context, conn *pgx.Conn) error {
+	const checked = "plantstore: start of the server checked"
+	last, data := s.started.Load(), conn.PgConn().CustomData()
 	if last == 0 || data[checked] != nil {
 		return nil
 	}
-	timeline, err := timelineOf(ctx, conn)
-	if err == nil && timeline > last {
-		err = beginEpoch(ctx, conn)
+	started, err := serverStart(ctx, conn)
+	if err == nil && started != 0 && started != last {
+		if err = beginEpoch(ctx, conn); err == nil {
+			s.started.Store(started)
+			s.confirmed.Store(0) // that was a position of the server before
+		}
 	}
 	if err != nil {
 		return err
 	}
-	s.timeline.Store(max(timeline, last))
 	data[checked] = true
 	return nil
 }
 
-// timelineOf returns the timeline of a connection, or 0 if the server does not tell it.
-func timelineOf(ctx context.Context, conn *pgx.Conn) (int64, error) {
-	timeline, err := readTimeline(ctx, conn.PgConn())
+// serverStart returns when the server of a connection was started, in microseconds since
+// 1970, or 0 if the server does not tell it.
+func serverStart(ctx context.Context, conn *pgx.Conn) (int64, error) {
+	at, err := readText(ctx, conn.PgConn(), `SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::BIGINT`)
 	if err != nil && !conn.IsClosed() {
 		return 0, nil
 	}
-	return timeline, err
+	if err != nil {
+		return 0, err
+	}
+	return strconv.ParseInt(at, 10, 64)
 }
 
 // forgetRows is the number of rows that ForgetChanges deletes at once.

@@ -64,7 +64,7 @@ type Store struct {
 
 	committed store.Signal // a transaction has changed plants
 	confirmed atomic.Int64 // see confirm
-	timeline  atomic.Int64 // on which this program has last begun an epoch; 0: it has not, or the server does not tell
+	started   atomic.Int64 // when the server started on which this program has last begun an epoch; 0: it has not, or the server does not tell
 
 	lastErr atomic.Pointer[error] // of the last attempt of a transaction; nil if it succeeded
 

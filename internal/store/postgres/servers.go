@@ -168,14 +168,23 @@ func (v *server) ask(ctx context.Context, validate pgconn.ValidateConnectFunc) (
 // WAL file, in hexadecimal. That of pg_control_checkpoint() is the one of the last
 // checkpoint; a server that was promoted completes the next one minutes later.
 func readTimeline(ctx context.Context, conn *pgconn.PgConn) (int64, error) {
-	results, err := conn.Exec(ctx, `SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`).ReadAll()
+	timeline, err := readText(ctx, conn, `SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`)
 	if err != nil {
 		return 0, err
 	}
-	if len(results) != 1 || len(results[0].Rows) != 1 {
-		return 0, errors.New("the server did not tell its timeline")
+	return strconv.ParseInt(timeline, 16, 64)
+}
+
+// readText returns the one value that a query returns. It prepares no statement.
+func readText(ctx context.Context, conn *pgconn.PgConn, query string) (string, error) {
+	results, err := conn.Exec(ctx, query).ReadAll()
+	if err != nil {
+		return "", err
 	}
-	return strconv.ParseInt(string(results[0].Rows[0][0]), 16, 64)
+	if len(results) != 1 || len(results[0].Rows) != 1 {
+		return "", fmt.Errorf("the server responded to %s with no row", query)
+	}
+	return string(results[0].Rows[0][0]), nil
 }
 
 func (v *server) disconnect() {

@@ -141,7 +141,7 @@ func (s *Store) runOnce(writes []*write) error {
 		if len(live) == 0 {
 			return permanent{errExpired}
 		}
-		if err := s.beginOnTimeline(ctx, conn); err != nil {
+		if err := s.beginOnServer(ctx, conn); err != nil {
 			return err
 		}
 		if s.sharded || slices.ContainsFunc(live, func(w *write) bool { return w.batch || w.change != nil }) {
