@@ -62,7 +62,7 @@ func (s *server) next(ctx context.Context, after *plant.Position, limit int, wai
 			return nil, next, err
 		}
 		defer func() {
-			if len(changes) == 0 {
+			if err != nil || len(changes) == 0 {
 				permit.leave()
 			}
 		}()

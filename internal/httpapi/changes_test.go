@@ -65,6 +65,22 @@ func TestHalfClosedClientGetsPage(t *testing.T) {
 	}
 }
 
+// A refused position holds no permit of a list: others can list plants afterwards.
+func TestRefusedPositionsHoldNoPermit(t *testing.T) {
+	t.Parallel()
+	after := newService(t).changes("").Position // of another store
+	s := newService(t)
+	for id := range 3 {
+		s.post(fmt.Sprintf(`{"id":%d,"name":"Ficus"}`, id)).wantStatus(t, http.StatusOK)
+	}
+	for range 4 * runtime.GOMAXPROCS(0) {
+		for _, path := range []string{"/changes?after=", "/changes:stream?after="} {
+			s.call(http.MethodGet, path+after, "").wantError(t, plantapi.CodePositionGone)
+		}
+	}
+	s.call(http.MethodGet, "/plants", "").wantStatus(t, http.StatusOK)
+}
+
 // HEAD never waits.
 func TestHeadDoesNotWait(t *testing.T) {
 	t.Parallel()
