@@ -157,10 +157,21 @@ func (c *changes) write(ctx context.Context, conn *pgx.Conn, id int64) error {
 	var b pgx.Batch
 	if c.sharded {
 		writeSharded(&b, removed, updated, inserted)
-		b.Queue(shardedMark, id, now)
-		b.Queue(`COMMIT`)
-		return conn.SendBatch(ctx, &b).Close()
+	} else {
+		writeAll(&b, removed, updated, inserted)
 	}
+	if len(c.changed) > 0 && !c.sharded {
+		b.Queue(markAndLock, id, now)
+		b.Queue(storeChanges, c.changed, now)
+	} else {
+		b.Queue(mark, id, now, !c.sharded)
+	}
+	b.Queue(`COMMIT`)
+	return conn.SendBatch(ctx, &b).Close()
+}
+
+// writeAll queues the statements that write plants.
+func writeAll(b *pgx.Batch, removed []int64, updated, inserted []store.PlantRow) {
 	if len(removed) > 0 {
 		b.Queue(`DELETE FROM plants WHERE id = ANY($1)`, removed)
 	}
@@ -170,14 +181,6 @@ func (c *changes) write(ctx context.Context, conn *pgx.Conn, id int64) error {
 	if len(inserted) > 0 {
 		b.Queue(insertPlants, plantColumns.args(inserted)...)
 	}
-	if len(c.changed) > 0 {
-		b.Queue(markAndLock, id, now)
-		b.Queue(storeChanges, c.changed, now)
-	} else {
-		b.Queue(mark, id, now)
-	}
-	b.Queue(`COMMIT`)
-	return conn.SendBatch(ctx, &b).Close()
 }
 
 func idsOf(rows []store.PlantRow) (ids []int64) {

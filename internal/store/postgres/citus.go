@@ -31,7 +31,7 @@ import (
 // isSharded reports whether the table plants is sharded.
 func isSharded(ctx context.Context, conn *pgx.Conn) (sharded bool, err error) {
 	err = conn.QueryRow(ctx, `SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL`).Scan(&sharded)
-	if code(err) != "" { // not PostgreSQL, but compatible with it
+	if code(err) == undefinedFunction { // not PostgreSQL, but compatible with it
 		return false, nil
 	}
 	if err != nil || !sharded {
@@ -40,6 +40,40 @@ func isSharded(ctx context.Context, conn *pgx.Conn) (sharded bool, err error) {
 	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid IN (to_regclass('plants'), to_regclass($1)))`,
 		"plants"+hiddenSuffix).Scan(&sharded)
 	return sharded, err
+}
+
+// checkWorkers is checkDurable for the workers that respond.
+func checkWorkers(ctx context.Context, conn *pgx.Conn) error {
+	var worker string
+	err := conn.QueryRow(ctx, `SELECT format('%s:%s', nodename, nodeport) FROM run_command_on_workers('SHOW synchronous_commit')
+		WHERE success AND result = 'off' LIMIT 1`).Scan(&worker)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		err = notDurable("worker " + worker)
+	}
+	return err
+}
+
+// waitForPrepared returns once no transaction is prepared on a worker. A worker that
+// crashes can have a part of an acknowledged transaction prepared until the coordinator
+// commits it, after citus.recover_2pc_interval. No snapshot has this part.
+func waitForPrepared(ctx context.Context, conn *pgx.Conn) error {
+	const prepared = `SELECT EXISTS (SELECT FROM run_command_on_workers(
+		'SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()') WHERE NOT success OR result <> '0')`
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	for wait := newBackoff(); ; {
+		var some bool
+		if err := conn.QueryRow(ctx, prepared).Scan(&some); err != nil || !some {
+			return err
+		}
+		if !wait.sleep(ctx) {
+			return errors.New("transactions are still prepared on a worker, or a worker does not respond: " +
+				"start every worker, stop all writes, and wait for citus.recover_2pc_interval")
+		}
+	}
 }
 
 // ErrNoCitus means that a database cannot be distributed.
@@ -113,9 +147,6 @@ func (s *Store) fateOf(err error) fate {
 
 // errSharded is why a sharded store has no feed of changes.
 var errSharded = plant.NoChangesError{Reason: "its plants are spread over several servers, which have no common order of commits"}
-
-// shardedMark is mark in a sharded store, which has no feed. See [Distribute].
-const shardedMark = `INSERT INTO marks (id, done, at, feeds) VALUES ($1, true, $2, false)`
 
 // existing finds out which of the plants that a transaction creates exist.
 const existing = `SELECT id FROM plants WHERE id = ANY($1)`

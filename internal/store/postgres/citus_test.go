@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -8,8 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -245,5 +249,87 @@ func TestShardedTarget(t *testing.T) {
 	}
 	if p, err := s.Get(t.Context(), 1); err != nil || p.Name != "again" {
 		t.Errorf("Get after the copy = %v, %v", p, err)
+	}
+}
+
+// connectToWorker returns a connection to a worker.
+func connectToWorker(t *testing.T, s *Store) *pgx.Conn {
+	t.Helper()
+	config := s.pool.Config().ConnConfig.Copy()
+	err := s.pool.QueryRow(t.Context(), `SELECT nodename, nodeport FROM pg_dist_node WHERE groupid <> 0 ORDER BY groupid LIMIT 1`).Scan(&config.Host, &config.Port)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Fallbacks = nil
+	conn, err := pgx.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	return conn
+}
+
+// A snapshot waits for a transaction that is prepared on a worker: the coordinator may
+// have committed it.
+func TestSnapshotWaitsForPrepared(t *testing.T) {
+	dsn := shardedDSN(t)
+	worker := connectToWorker(t, open(t, dsn))
+	if _, err := worker.Exec(t.Context(), `BEGIN; CREATE TABLE prepared_for_test (); PREPARE TRANSACTION 'test'`); err != nil {
+		t.Fatal(err)
+	}
+	end := sync.OnceValue(func() error {
+		_, err := worker.Exec(context.WithoutCancel(t.Context()), `ROLLBACK PREPARED 'test'`)
+		return err
+	})
+	defer end()
+	source, err := OpenSource(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	read := make(chan error, 1)
+	go func() { read <- source.Snapshot(t.Context(), func(store.Snapshot) error { return nil }) }()
+	select {
+	case err := <-read:
+		t.Fatalf("the snapshot did not wait: %v", err)
+	case <-time.After(500 * time.Millisecond):
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-read:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("the snapshot still waits after 30 seconds")
+	}
+}
+
+// A store is refused if a worker acknowledges commits that a crash can undo.
+func TestWorkerWithoutDurability(t *testing.T) {
+	dsn := shardedDSN(t)
+	worker := connectToWorker(t, open(t, dsn))
+	set := func(setting string) {
+		t.Helper()
+		for _, statement := range []string{`ALTER SYSTEM ` + setting, `SELECT pg_reload_conf()`} {
+			if _, err := worker.Exec(context.WithoutCancel(t.Context()), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	set(`SET synchronous_commit = off`)
+	defer set(`RESET synchronous_commit`)
+	pgtest.WaitUntil(t, "the worker has read its configuration", func() (off bool) {
+		err := worker.QueryRow(t.Context(), `SELECT current_setting('synchronous_commit') = 'off'`).Scan(&off)
+		return err == nil && off
+	})
+	s, err := Open(t.Context(), dsn)
+	if err == nil {
+		s.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "synchronous_commit is off, so a crash of worker 127.0.0.1:") {
+		t.Errorf("Open = %v", err)
 	}
 }

@@ -209,7 +209,7 @@ func scanChanges(rows pgx.Rows, state *store.FeedState) (changes []plant.Change,
 // confirm commits a write of its own on the same server, which waits for the standby
 // to have everything before it. The mark of this write has the given id.
 func (s *Store) confirm(ctx context.Context, conn *pgx.Conn, last, id int64) error {
-	if _, err := conn.Exec(ctx, mark, id, time.Now().UnixMicro()); err != nil {
+	if _, err := conn.Exec(ctx, mark, id, time.Now().UnixMicro(), true); err != nil {
 		return err
 	}
 	for {

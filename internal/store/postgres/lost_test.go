@@ -177,7 +177,7 @@ func TestCommitOfUnknownOutcome(t *testing.T) {
 		if _, err := conn.Exec(t.Context(), "BEGIN"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := conn.Exec(t.Context(), mark, id, id/1000); err != nil {
+		if _, err := conn.Exec(t.Context(), mark, id, id/1000, true); err != nil {
 			t.Fatal(err)
 		}
 		settled := make(chan bool, 1)
@@ -200,7 +200,7 @@ func TestCommitOfUnknownOutcome(t *testing.T) {
 		if done, _, err := store.settle(t.Context(), id); err != nil || done != (end == "COMMIT") {
 			t.Errorf("after %s a second settle = done %v, %v", end, done, err)
 		}
-		if _, err := conn.Exec(t.Context(), mark, id, id/1000); code(err) != uniqueViolation {
+		if _, err := conn.Exec(t.Context(), mark, id, id/1000, true); code(err) != uniqueViolation {
 			t.Errorf("after settle the transaction can insert its mark: %v", err)
 		}
 	}

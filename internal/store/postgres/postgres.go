@@ -200,6 +200,11 @@ func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
 	if s.sharded, err = isSharded(ctx, conn); err != nil {
 		return err
 	}
+	if s.sharded {
+		if err := checkWorkers(ctx, conn); err != nil {
+			return err
+		}
+	}
 	if err := checkPrivileges(ctx, conn); err != nil {
 		return err
 	}
@@ -216,9 +221,13 @@ func checkDurable(ctx context.Context, conn *pgx.Conn) error {
 		return nil // not PostgreSQL, but compatible with it
 	}
 	if err == nil && mode == "off" {
-		return errors.New("synchronous_commit is off, so a crash of the server would lose acknowledged writes: set it to on")
+		return notDurable("the server")
 	}
 	return err
+}
+
+func notDurable(server string) error {
+	return errors.New("synchronous_commit is off, so a crash of " + server + " would lose acknowledged writes: set it to on")
 }
 
 // Schema implements [store.Store].

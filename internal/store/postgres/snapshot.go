@@ -21,6 +21,13 @@ const stepTime = time.Minute
 func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) error {
 	var failed error // of read
 	err := s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		sharded, err := isSharded(ctx, conn) // a Source does not know it
+		if err == nil && sharded {
+			err = waitForPrepared(ctx, conn)
+		}
+		if err != nil {
+			return err
+		}
 		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(pgx.Tx) error {
 			// The copy may take longer than a write between two reads.
 			if _, err := conn.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '10min'`); err != nil {

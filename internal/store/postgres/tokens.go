@@ -118,11 +118,7 @@ func (s *Store) change(ctx context.Context, fn func(context.Context, *pgx.Conn, 
 			_, _ = conn.Exec(ctx, `ROLLBACK`)
 			return err
 		}
-		if s.sharded {
-			b.Queue(shardedMark, id, time.Now().UnixMicro())
-		} else {
-			b.Queue(mark, id, time.Now().UnixMicro())
-		}
+		b.Queue(mark, id, time.Now().UnixMicro(), !s.sharded)
 		b.Queue(`COMMIT`)
 		return conn.SendBatch(ctx, &b).Close()
 	}, nil)

@@ -28,8 +28,8 @@ const (
 const sweepMarks = `DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE at < $1 LIMIT $2)`
 
 // mark inserts the mark of a transaction: a random number that shows, once the
-// transaction is committed, that it was.
-const mark = `INSERT INTO marks (id, done, at, feeds) VALUES ($1, true, $2, true)`
+// transaction is committed, that it was. The store has a feed if $3 is true; see shard.
+const mark = `INSERT INTO marks (id, done, at, feeds) VALUES ($1, true, $2, $3)`
 
 // transact calls attempt, which runs a whole transaction that inserts the given
 // mark, until one is committed. An error that is not unavailable means that none

@@ -16,7 +16,9 @@ func PartsOfBatches(t *testing.T, store plant.Store) (parts int) {
 	t.Helper()
 	const size, count = 50, 20
 	stored := make(chan int, count)
-	go func() {
+	var writer sync.WaitGroup
+	defer writer.Wait()
+	writer.Go(func() {
 		defer close(stored)
 		for n := range count {
 			batch := make([]plant.Plant, size)
@@ -28,7 +30,7 @@ func PartsOfBatches(t *testing.T, store plant.Store) (parts int) {
 			}
 			stored <- n + 1
 		}
-	}()
+	})
 	for done, open := 0, true; open; {
 		have := map[int64]int{}
 		plants, _, err := store.List(timeout(t), plant.Page{Limit: size * count})
