@@ -36,7 +36,7 @@ type openFiles struct {
 
 type openedFile struct {
 	path string
-	info os.FileInfo
+	id   fileID
 }
 
 // createFile creates the database file before SQLite opens it, readable only by
@@ -60,11 +60,11 @@ func (f *openFiles) open(path string) error {
 		return err
 	}
 	for _, path := range []string{path, target + "-wal"} {
-		info, err := os.Stat(path)
+		id, err := identify(path)
 		if err != nil {
 			return err
 		}
-		f.opened = append(f.opened, openedFile{path, info})
+		f.opened = append(f.opened, openedFile{path, id})
 	}
 	return nil
 }
@@ -73,8 +73,8 @@ func (f *openFiles) open(path string) error {
 func (f *openFiles) check() error {
 	var err error
 	for _, file := range f.opened {
-		info, cause := os.Stat(file.path)
-		if cause == nil && !os.SameFile(file.info, info) {
+		id, cause := identify(file.path)
+		if cause == nil && !file.id.same(id) {
 			cause = errors.New("the path leads to another file")
 		}
 		if cause != nil {
