@@ -90,7 +90,7 @@ $(peers): $(DOCUMENT) internal/bench/go.mod internal/bench/generate.go internal/
 # library of the system. The tag urfave_cli_no_template replaces text/template,
 # which keeps the linker from removing unused methods: 2.8 MB.
 platforms ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
-release   := -trimpath -buildvcs=auto -tags urfave_cli_no_template
+release   := -trimpath -buildvcs=auto -tags urfave_cli_no_template -pgo=$(CURDIR)/cmd/plantstore/release.pgo
 VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 
 build: $(platforms:%=build/%) ## build the program for every platform, in .build/
@@ -98,6 +98,11 @@ build: $(platforms:%=build/%) ## build the program for every platform, in .build
 build/%:
 	CGO_ENABLED=0 GOOS=$(*D) GOARCH=$(*F) go build $(release) -ldflags '-s -w -X main.version=$(VERSION)' \
 		-o .build/plantstore-$(*D)-$(*F)$(if $(filter windows,$(*D)),.exe) ./cmd/plantstore
+
+# The program is optimized with this profile: 4 % more creates per second in memory, for
+# 0.2 MB. Renew it after a change of what happens in each request.
+profile: ## write cmd/plantstore/release.pgo, the profile for make build, with the load of bench-http
+	@cd internal/bench && go run . -profile $(CURDIR)/cmd/plantstore/release.pgo -duration 10s
 
 swagger-ui: ## unpack the version of Swagger UI that internal/tools/swagger-ui names
 	internal/tools/swagger-ui

@@ -8,16 +8,22 @@ import (
 	"path/filepath"
 )
 
-// sources has the folder, relative to internal/bench, in which the program of each
-// peer is built, and the package. The go.mod of the folder pins the versions.
-var sources = map[string][2]string{
-	floor:      {".", "./peers/floor"},
-	strict:     {".", "./peers/strict"},
-	stock:      {".", "./peers/stock"},
-	ogen:       {".", "./peers/ogen"},
-	ours:       {".", "./peers/ours"},
-	durable:    {"../..", "./cmd/plantstore"},
-	pocketbase: {"peers/pocketbase", "."}, // a module of its own, with the SQLite version that PocketBase is tested with
+// sources says how to build the program of each peer.
+var sources = map[string]source{
+	floor:      {".", "./peers/floor", "off"},
+	strict:     {".", "./peers/strict", "off"},
+	stock:      {".", "./peers/stock", "off"},
+	ogen:       {".", "./peers/ogen", "off"},
+	ours:       {".", "./peers/ours", "../../cmd/plantstore/release.pgo"},
+	durable:    {"../..", "./cmd/plantstore", "cmd/plantstore/release.pgo"},
+	pocketbase: {"peers/pocketbase", ".", "off"}, // a module of its own, with the SQLite version that PocketBase is tested with
+}
+
+// source is the package of a program.
+type source struct {
+	folder  string // relative to internal/bench; its go.mod pins the versions
+	pkg     string
+	profile string // for the flag -pgo: ours are built as make build does
 }
 
 // build builds every peer into a folder and returns their programs.
@@ -26,14 +32,23 @@ func build(ctx context.Context, folder string) (map[string]string, error) {
 		return nil, fmt.Errorf("run this in internal/bench, as make bench-http does: %w", err)
 	}
 	programs := map[string]string{}
-	for name, source := range sources {
-		progress("building %s", name)
+	for name := range sources {
 		programs[name] = filepath.Join(folder, "program-"+name)
-		cmd := exec.CommandContext(ctx, "go", "build", "-o", programs[name], source[1])
-		cmd.Dir = source[0]
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build %s: %w\n%s", name, err, out)
+		if err := buildOne(ctx, name, programs[name]); err != nil {
+			return nil, err
 		}
 	}
 	return programs, nil
+}
+
+// buildOne builds a peer.
+func buildOne(ctx context.Context, name, program string) error {
+	progress("building %s", name)
+	source := sources[name]
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-pgo="+source.profile, "-o", program, source.pkg)
+	cmd.Dir = source.folder
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", name, err, out)
+	}
+	return nil
 }

@@ -7,6 +7,7 @@
 //   - runs.go: which peer is measured under which load
 //   - claims.go: the ratios and their bounds
 //   - build.go, process.go, load.go: programs, servers and their cost, wrk
+//   - profile.go: the profile for make build
 //   - machine.go, report.go: what is printed
 //
 // A missed bound is printed as missed. The exit status is not 0 only if something
@@ -23,6 +24,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -33,6 +35,7 @@ func main() {
 	flag.DurationVar(&s.duration, "duration", 5*time.Second, "duration of each measurement")
 	flag.DurationVar(&s.warmUp, "warm-up", 2*time.Second, "duration of the load before each measurement")
 	flag.StringVar(&s.json, "json", "", "also write every measurement to `FILE`")
+	flag.StringVar(&s.profile, "profile", "", "measure nothing, and write a CPU profile of plantstore serve to `FILE`")
 	flag.Parse()
 
 	// A second signal ends the program at once; its children die with it.
@@ -51,7 +54,7 @@ func main() {
 type settings struct {
 	rounds           int
 	duration, warmUp time.Duration
-	json             string
+	json, profile    string
 }
 
 func bench(ctx context.Context, s settings) error {
@@ -65,6 +68,13 @@ func bench(ctx context.Context, s settings) error {
 	}
 	defer os.RemoveAll(folder)
 	defer fmt.Fprintln(os.Stderr) // after the last progress
+	if s.profile != "" {
+		program := filepath.Join(folder, durable)
+		if err := buildOne(ctx, durable, program); err != nil {
+			return err
+		}
+		return profile(ctx, program, folder, s.profile, s.duration)
+	}
 	programs, err := build(ctx, folder)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,9 +52,19 @@ func pinned(ctx context.Context, core int, name string, args ...string) *exec.Cm
 type server struct {
 	cmd        *exec.Cmd
 	url, token string
+	admin      string // the URL of the admin listener, if there is one
 }
 
-var announcement = regexp.MustCompile(`^(?:plantstore )?listens on (http://\S+)(?: with the token (\S+))?$`)
+var announcement = regexp.MustCompile(`^(?:plantstore )?(admin )?listens on (http://\S+)(?: with the token (\S+))?$`)
+
+// durableServer returns the command of plantstore serve with a new file.
+func durableServer(ctx context.Context, core int, program, file string) *exec.Cmd {
+	cmd := pinned(ctx, core, program, "serve")
+	cmd.Env = append(os.Environ(),
+		"PLANTSTORE_ADDR=127.0.0.1:0", "PLANTSTORE_ADMIN_ADDR=127.0.0.1:0",
+		"PLANTSTORE_STORE="+file, "PLANTSTORE_TOKEN="+peer.Token)
+	return cmd
+}
 
 // start starts a server and waits until it prints its address.
 func start(cmd *exec.Cmd) (*server, error) {
@@ -68,10 +79,12 @@ func start(cmd *exec.Cmd) (*server, error) {
 	}
 	s := &server{cmd: cmd, token: peer.Token}
 	for lines := bufio.NewScanner(stdout); lines.Scan(); {
-		if found := announcement.FindStringSubmatch(lines.Text()); found != nil {
-			if s.url = found[1]; found[2] != "" {
-				s.token = found[2]
-			}
+		switch found := announcement.FindStringSubmatch(lines.Text()); {
+		case found == nil:
+		case found[1] != "":
+			s.admin = found[2]
+		default:
+			s.url, s.token = found[2], cmp.Or(found[3], s.token)
 			go func() { _, _ = io.Copy(io.Discard, stdout) }()
 			return s, nil
 		}

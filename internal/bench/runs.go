@@ -88,10 +88,7 @@ func measure(ctx context.Context, r run, programs map[string]string, cores [2]in
 	cmd := pinned(ctx, cores[0], programs[r.Peer])
 	switch r.Peer {
 	case durable:
-		cmd.Args = append(cmd.Args, "serve")
-		cmd.Env = append(os.Environ(),
-			"PLANTSTORE_ADDR=127.0.0.1:0", "PLANTSTORE_ADMIN_ADDR=127.0.0.1:0",
-			"PLANTSTORE_STORE="+filepath.Join(data, "plants.db"), "PLANTSTORE_TOKEN="+peer.Token)
+		cmd = durableServer(ctx, cores[0], programs[r.Peer], filepath.Join(data, "plants.db"))
 	case pocketbase:
 		cmd.Args = append(cmd.Args, data)
 	}
