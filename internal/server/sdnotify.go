@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net"
+	"time"
 )
 
 // notify sends a state to the service manager: systemd with Type=notify, see
@@ -17,6 +18,7 @@ func notify(path, state string) error {
 		return fmt.Errorf("NOTIFY_SOCKET: %w", err)
 	}
 	defer conn.Close()
+	_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // a manager that does not read must not delay the shutdown
 	if _, err := conn.Write([]byte(state)); err != nil {
 		return fmt.Errorf("NOTIFY_SOCKET: %w", err)
 	}
