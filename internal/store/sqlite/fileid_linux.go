@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"errors"
 	"io/fs"
 
 	"golang.org/x/sys/unix"
@@ -21,10 +20,10 @@ type fileID struct {
 // creates per second. See "multigrain timestamps" in the documentation of the kernel.
 func identify(path string) (fileID, error) {
 	var info unix.Statx_t
-	err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO, &info)
-	if errors.Is(err, unix.ENOSYS) { // before Linux 4.11
+	err := ignoringEINTR(func() error { return unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO, &info) })
+	if err == unix.ENOSYS || err == unix.EPERM { // before Linux 4.11, or in a container whose filter does not know it
 		var info unix.Stat_t
-		if err = unix.Stat(path, &info); err == nil {
+		if err = ignoringEINTR(func() error { return unix.Stat(path, &info) }); err == nil {
 			return fileID{unix.Major(uint64(info.Dev)), unix.Minor(uint64(info.Dev)), info.Ino}, nil
 		}
 	}
@@ -32,6 +31,16 @@ func identify(path string) (fileID, error) {
 		return fileID{}, &fs.PathError{Op: "stat", Path: path, Err: err}
 	}
 	return fileID{info.Dev_major, info.Dev_minor, info.Ino}, nil
+}
+
+// ignoringEINTR repeats a call that a signal interrupts, as package os does. That happens
+// with FUSE and network file systems.
+func ignoringEINTR(call func() error) error {
+	for {
+		if err := call(); err != unix.EINTR {
+			return err
+		}
+	}
 }
 
 func (f fileID) same(other fileID) bool { return f == other }
