@@ -21,30 +21,46 @@ const stepTime = time.Minute
 func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) error {
 	var failed error // of read
 	err := s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		sharded, err := isSharded(ctx, conn) // a Source does not know it
-		if err == nil && sharded {
-			err = waitForPrepared(ctx, conn)
-		}
-		if err != nil {
+		if err := beginSnapshot(ctx, conn); err != nil {
 			return err
 		}
-		return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(pgx.Tx) error {
-			// The copy may take longer than a write between two reads.
-			if _, err := conn.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '10min'`); err != nil {
-				return err
-			}
-			snapshot := snapshot{conn, func(query string) string { return query }}
-			_, err := snapshot.Epochs(ctx) // the first read decides what the transaction sees
-			if err == nil {
-				failed = read(snapshot)
-				err = failed
-			}
-			return err
-		})
+		snapshot := snapshot{conn, func(query string) string { return query }}
+		_, err := snapshot.Epochs(ctx) // the first read decides what the transaction sees
+		if err == nil {
+			failed = read(snapshot)
+			err = failed
+		}
+		limited, cancel := context.WithTimeout(ctx, stepTime)
+		defer cancel()
+		if _, rollbackErr := conn.Exec(limited, `ROLLBACK`); err == nil {
+			err = rollbackErr
+		}
+		return err
 	})
 	if err != nil && failed == nil {
 		err = fmt.Errorf("postgres: %w", err)
 	}
+	return err
+}
+
+// beginSnapshot begins the transaction of a snapshot.
+func beginSnapshot(ctx context.Context, conn *pgx.Conn) error {
+	limited, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	sharded, err := isSharded(limited, conn) // a Source does not know it
+	if err == nil && sharded {
+		err = waitForPrepared(ctx, conn)
+	}
+	if err != nil {
+		return err
+	}
+	limited, cancel = context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	if _, err := conn.Exec(limited, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
+		return err
+	}
+	// The copy may take longer than a write between two reads.
+	_, err = conn.Exec(limited, `SET LOCAL idle_in_transaction_session_timeout = '10min'`)
 	return err
 }
 
