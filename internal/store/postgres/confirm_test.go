@@ -123,3 +123,38 @@ func TestDrillAsynchronousStandby(t *testing.T) {
 		}
 	}
 }
+
+// A program that only reads confirms the positions of a server that has replaced another
+// one, although it has confirmed higher ones before.
+func TestPositionsAreConfirmedAgain(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	writer, reader := open(t, dsn), open(t, dsn)
+	if err := writer.BeginEpoch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for id := range int64(10) {
+		create(t, writer, id)
+	}
+	confirmations := func() int {
+		t.Helper()
+		before := len(reader.discarded)
+		if _, _, err := reader.Changes(t.Context(), nil, 100); err != nil {
+			t.Fatal(err)
+		}
+		return len(reader.discarded) - before
+	}
+	if first, second := confirmations(), confirmations(); first != 1 || second != 0 {
+		t.Fatalf("the first read made %d confirmations, the second one %d, want 1 and 0", first, second)
+	}
+	// What an asynchronous standby lacks.
+	if _, err := pgtest.Connect(t, dsn).Exec(t.Context(), `DELETE FROM changes WHERE position > 5; DELETE FROM plants WHERE id >= 5`); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.BeginEpoch(t.Context()); err != nil { // as beginOnServer does
+		t.Fatal(err)
+	}
+	create(t, writer, 20)
+	if n := confirmations(); n != 1 {
+		t.Errorf("the other server was read with %d confirmations, want 1", n)
+	}
+}

@@ -167,9 +167,9 @@ func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (
 		default:
 			next = changes[len(changes)-1].Position
 		}
-		if state.Last > confirmed {
+		if !confirmed.has(state.Epoch, state.Last) {
 			marked = int64(rand.Uint64())
-			return s.confirm(ctx, conn, state.Last, marked)
+			return s.confirm(ctx, conn, state.Epoch, state.Last, marked)
 		}
 		return nil
 	})
@@ -208,16 +208,24 @@ func scanChanges(rows pgx.Rows, state *store.FeedState) (changes []plant.Change,
 // transaction whose wait for the standby was cancelled before any standby has it. So
 // confirm commits a write of its own on the same server, which waits for the standby
 // to have everything before it. The mark of this write has the given id.
-func (s *Store) confirm(ctx context.Context, conn *pgx.Conn, last, id int64) error {
+func (s *Store) confirm(ctx context.Context, conn *pgx.Conn, epoch, last, id int64) error {
 	if _, err := conn.Exec(ctx, mark, id, time.Now().UnixMicro(), true); err != nil {
 		return err
 	}
 	for {
-		confirmed := s.confirmed.Load()
-		if last <= confirmed || s.confirmed.CompareAndSwap(confirmed, last) {
+		before := s.confirmed.Load()
+		if before.has(epoch, last) || s.confirmed.CompareAndSwap(before, &confirmed{epoch, last}) {
 			return nil
 		}
 	}
+}
+
+// confirmed is a position that was confirmed while the epoch was the newest one. A server
+// that lacks it, and draws it again, has a newer epoch; see beginOnServer.
+type confirmed struct{ epoch, last int64 }
+
+func (c *confirmed) has(epoch, last int64) bool {
+	return c != nil && c.epoch == epoch && c.last >= last
 }
 
 // BeginEpoch implements [store.Store].
@@ -267,7 +275,6 @@ func (s *Store) beginOnServer(ctx context.Context, conn *pgx.Conn) error {
 	if err == nil && started != 0 && started != last {
 		if err = beginEpoch(ctx, conn); err == nil {
 			s.started.Store(started)
-			s.confirmed.Store(0) // that was a position of the server before
 		}
 	}
 	if err != nil {

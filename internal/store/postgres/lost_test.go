@@ -332,3 +332,25 @@ func TestHostThatDoesNotRespond(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A server that stops responding while connections are prepared does not take their
+// places in the pool for ever.
+func TestFrozenServerCostsNoConnection(t *testing.T) {
+	proxy := newProxy(t, pgtest.DSN(t)) // two connections
+	s := open(t, proxy.dsn)
+	proxy.swallow("enable_seqscan")
+	s.pool.Reset() // as after a lost connection
+	var reads sync.WaitGroup
+	for range 2 {
+		reads.Go(func() {
+			if _, err := s.Get(t.Context(), 1); !errors.Is(err, plant.ErrUnavailable) {
+				t.Errorf("while the server is frozen Get = %v, want %v", err, plant.ErrUnavailable)
+			}
+		})
+	}
+	reads.Wait()
+	proxy.swallow("")
+	if _, err := s.Get(t.Context(), 1); !errors.Is(err, plant.ErrNotFound) {
+		t.Errorf("afterwards Get = %v, want %v", err, plant.ErrNotFound)
+	}
+}

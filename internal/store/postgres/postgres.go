@@ -62,9 +62,9 @@ type Store struct {
 	sharded bool        // see citus.go
 	pooled  atomic.Bool // an error has shown that prepared statements do not work
 
-	committed store.Signal // a transaction has changed plants
-	confirmed atomic.Int64 // see confirm
-	started   atomic.Int64 // when the server started on which this program has last begun an epoch; 0: it has not, or the server does not tell
+	committed store.Signal              // a transaction has changed plants
+	confirmed atomic.Pointer[confirmed] // see confirm
+	started   atomic.Int64              // when the server started on which this program has last begun an epoch; 0: it has not, or the server does not tell
 
 	lastErr atomic.Pointer[error] // of the last attempt of a transaction; nil if it succeeded
 
@@ -177,7 +177,12 @@ func parse(dsn string) (*pgxpool.Config, error) {
 // The server must end the transaction of a program that is gone, because its locks
 // keep all others from writing: one that waits for the next statement by the timeout
 // for idle transactions, one in the middle of a batch by keepalives of TCP.
+//
+// ConnectTimeout does not include this function, and a pool waits for it without a
+// deadline: a server that stops responding here would cost the pool a connection.
 func prepareSession(ctx context.Context, conn *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, conn.Config().ConnectTimeout)
+	defer cancel()
 	_, err := conn.Exec(ctx, `SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),
 		set_config('idle_in_transaction_session_timeout', '5s', false),
 		set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '3', false)`)

@@ -3,6 +3,7 @@ package postgres
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
@@ -28,7 +29,8 @@ type proxy struct {
 	says        []byte
 	cut         func()
 	cuts        int
-	asked       bool // the last bytes came from a client
+	asked       bool   // the last bytes came from a client
+	swallowed   string // a connection that sends this gets no more responses
 	turns       int
 	received    atomic.Int64 // bytes from the server
 }
@@ -124,6 +126,14 @@ func (p *proxy) cutCommit(responded bool, says []byte, fn func()) {
 	p.armed, p.responded, p.says, p.cut = true, responded, says, fn
 }
 
+// swallow lets each connection that sends a text get no more responses, as from a server
+// that is frozen. Other connections, and all after swallow(""), work.
+func (p *proxy) swallow(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.swallowed = text
+}
+
 func (p *proxy) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -170,7 +180,12 @@ func (p *proxy) copy(to, from net.Conn, commit func([]byte) bool, fromServer boo
 			cut, says, p.armed = p.cut, p.says, false
 			p.cuts++
 		}
+		swallow := p.swallowed != "" && !fromServer && bytes.Contains(b[:n], []byte(p.swallowed))
 		p.mu.Unlock()
+		if swallow {
+			_, _ = io.Copy(io.Discard, from)
+			return
+		}
 		if cut != nil {
 			cut()
 			client := from
