@@ -50,7 +50,7 @@ test-citus: ## test the stores and the API on PostgreSQL with Citus, then kill i
 
 # The tests of the feed of changes. A sharded store has none. What begins with a slash
 # comes last: it matches the first part of every name, and then go test looks no further.
-about_changes = 'Stream|StopEndsWait|HeadDoesNotWait|HalfClosedClientGetsPage|WaitingNeedsNoPermit|/.*hanges|//changes'
+about_changes = 'Stream|StopEndsWait|HeadDoesNotWait|HalfClosedClientGetsPage|WaitingNeedsNoPermit|RefusedPositions|/.*hanges|//changes'
 
 contract-report: ## write contract-report.txt, .html and .xml (JUnit): each promise of the document and its test
 	@CONTRACT_REPORT=$$PWD/contract-report go test -count 1 -v ./internal/httpapi | grep -a -E '^[a-zA-Z ]+ +[0-9]+ of +[0-9]+|^contract:|^see |FAIL'
