@@ -39,6 +39,11 @@ func migrateCommand(sys system) *cli.Command {
 			if open.InMemory(name) {
 				return errInMemory
 			}
+			if cmd.Bool("distribute") {
+				if err := open.CheckDistribute(name); err != nil {
+					return err
+				}
+			}
 			store, err := open.Open(ctx, name)
 			if err != nil {
 				return err

@@ -145,13 +145,22 @@ func EnableChanges(ctx context.Context, name string) error {
 // over its workers. It does nothing if they are spread already, and completes what
 // was interrupted.
 func Distribute(ctx context.Context, name string) error {
+	if err := CheckDistribute(name); err != nil {
+		return err
+	}
+	return about(name, postgres.Distribute(ctx, name))
+}
+
+// CheckDistribute returns an error if a store with this name cannot be distributed. It
+// opens nothing.
+func CheckDistribute(name string) error {
 	if err := check(name); err != nil {
 		return err
 	}
 	if !postgres.IsDSN(name) {
 		return fmt.Errorf("--store %s is not a PostgreSQL database: only one with the extension Citus can be distributed", Redacted(name))
 	}
-	return about(name, postgres.Distribute(ctx, name))
+	return nil
 }
 
 // InMemory reports whether name describes a store in memory, which ends with its

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,22 +57,27 @@ func checkWorkers(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
+var errPrepared = errors.New("transactions are still prepared on a worker, or a worker does not respond: " +
+	"start every worker, stop all writes, and wait for citus.recover_2pc_interval")
+
 // waitForPrepared returns once no transaction is prepared on a worker. A worker that
 // crashes can have a part of an acknowledged transaction prepared until the coordinator
 // commits it, after citus.recover_2pc_interval. No snapshot has this part.
 func waitForPrepared(ctx context.Context, conn *pgx.Conn) error {
 	const prepared = `SELECT EXISTS (SELECT FROM run_command_on_workers(
 		'SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()') WHERE NOT success OR result <> '0')`
-	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	limited, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	for wait := newBackoff(); ; {
 		var some bool
-		if err := conn.QueryRow(ctx, prepared).Scan(&some); err != nil || !some {
+		err := conn.QueryRow(limited, prepared).Scan(&some)
+		switch {
+		case err == nil && !some:
+			return nil
+		case err != nil && limited.Err() == nil:
 			return err
-		}
-		if !wait.sleep(ctx) {
-			return errors.New("transactions are still prepared on a worker, or a worker does not respond: " +
-				"start every worker, stop all writes, and wait for citus.recover_2pc_interval")
+		case limited.Err() != nil || !wait.sleep(limited):
+			return cmp.Or(ctx.Err(), errPrepared)
 		}
 	}
 }
@@ -115,7 +121,7 @@ func shard(ctx context.Context, tx pgx.Tx) error {
 	for _, statement := range []string{
 		// In the order of the writers, or one that has locked plants could wait for marks
 		// while this transaction waits for plants.
-		`LOCK TABLE tokens, plants, marks IN ACCESS EXCLUSIVE MODE`,
+		`LOCK TABLE plants, tokens, marks IN ACCESS EXCLUSIVE MODE`,
 		`DELETE FROM marks`,
 		// Every write inserts a mark before its commit. So no write of a store that was
 		// opened before succeeds: it has the wrong statements. Programs of the first

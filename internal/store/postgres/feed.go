@@ -118,7 +118,7 @@ func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (
 		if after != nil {
 			epoch, page.After = after.Epoch, after.Walk
 		}
-		confirmed := s.confirmed.Load()
+		before := s.confirmed.Load()
 		var state store.FeedState
 		var plants []plant.Plant
 		more, hasFeed := false, false
@@ -167,7 +167,7 @@ func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (
 		default:
 			next = changes[len(changes)-1].Position
 		}
-		if !confirmed.has(state.Epoch, state.Last) {
+		if !before.has(state.Epoch, state.Last) {
 			marked = int64(rand.Uint64())
 			return s.confirm(ctx, conn, state.Epoch, state.Last, marked)
 		}
@@ -256,15 +256,15 @@ func beginEpoch(ctx context.Context, conn *pgx.Conn) error {
 	return conn.SendBatch(ctx, &b).Close()
 }
 
-// beginOnServer begins an epoch before this program first writes plants to a database
-// server that was started after its last epoch, or is another one. If that was an
+// beginOnServer begins an epoch before the first write to a database server that was
+// restarted or replaced since this program last began one. If the server was an
 // asynchronous standby, it lacks transactions that clients have seen, and the next ones
 // get the same positions. The epoch begins before them, so the positions of those
 // clients are not valid. If it lacks nothing, no position is beyond the beginning of
 // the epoch, and all stay valid. Several programs may each begin an epoch here.
 //
-// A connection stays on its server, so it is asked once. This does not hold for a
-// connection to a pooler that has not lost the one behind it.
+// A connection stays on its server, so each is asked once. Behind a pooler it can move
+// to another server unnoticed.
 func (s *Store) beginOnServer(ctx context.Context, conn *pgx.Conn) error {
 	const checked = "plantstore: start of the server checked"
 	last, data := s.started.Load(), conn.PgConn().CustomData()

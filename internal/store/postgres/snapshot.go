@@ -21,6 +21,11 @@ const stepTime = time.Minute
 func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) error {
 	var failed error // of read
 	err := s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if s.sharded {
+			if err := waitForPrepared(ctx, conn); err != nil {
+				return err
+			}
+		}
 		if err := beginSnapshot(ctx, conn); err != nil {
 			return err
 		}
@@ -45,22 +50,13 @@ func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) e
 
 // beginSnapshot begins the transaction of a snapshot.
 func beginSnapshot(ctx context.Context, conn *pgx.Conn) error {
-	limited, cancel := context.WithTimeout(ctx, stepTime)
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	sharded, err := isSharded(limited, conn) // a Source does not know it
-	if err == nil && sharded {
-		err = waitForPrepared(ctx, conn)
-	}
-	if err != nil {
-		return err
-	}
-	limited, cancel = context.WithTimeout(ctx, stepTime)
-	defer cancel()
-	if _, err := conn.Exec(limited, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
+	if _, err := conn.Exec(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
 		return err
 	}
 	// The copy may take longer than a write between two reads.
-	_, err = conn.Exec(limited, `SET LOCAL idle_in_transaction_session_timeout = '10min'`)
+	_, err := conn.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '10min'`)
 	return err
 }
 

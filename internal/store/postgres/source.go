@@ -23,7 +23,13 @@ func OpenSource(ctx context.Context, dsn string) (*Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := connect(ctx, config, func(_ *Store, ctx context.Context, conn *pgx.Conn) error { return checkSource(ctx, conn) })
+	s, err := connect(ctx, config, func(s *Store, ctx context.Context, conn *pgx.Conn) (err error) {
+		if err := checkSource(ctx, conn); err != nil {
+			return err
+		}
+		s.sharded, err = isSharded(ctx, conn)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ var _ store.Target = (*Target)(nil)
 const lockTime = 3 * time.Second
 
 // hidden are the tables that have the suffix hiddenSuffix while a copy is incomplete.
-// Every transaction that writes inserts a mark, as its last table: so hiding the tables
+// Every transaction that writes inserts a mark, as the last of these tables: so hiding the tables
 // in this order waits for such a transaction, and makes no deadlock with it.
 var hidden = []string{"plants", "tokens", "marks"}
 
