@@ -19,7 +19,7 @@ run: ## run the service on 127.0.0.1:8080; prints a token and a curl command; Ct
 	@exec .build/plantstore serve --print-token # go run reports Ctrl-C as an error
 
 # GOGC is what serve sets; with the default of 100 the linker and the tests need a
-# tenth more of the processors.
+# tenth more processor time.
 test: ## run the tests; needs only Go
 	GOGC=400 go test ./...
 	@[ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || echo 'skipped: the tests that need PostgreSQL; make test-postgres runs them'
@@ -43,7 +43,7 @@ test-ha: ## break PostgreSQL under Patroni in seven ways while two servers run (
 
 test-citus: ## test the stores and the API on PostgreSQL with Citus, then kill its nodes under load (15 minutes); prints a table
 	@folder=$$(mktemp -d); trap '.ci/citus down "$$folder"; rm -rf "$$folder"' EXIT; \
-	export PLANTSTORE_TEST_CITUS=$$(FSYNC=off SHARDS=8 .ci/citus up "$$folder"); \
+	PLANTSTORE_TEST_CITUS=$$(FSYNC=off SHARDS=8 .ci/citus up "$$folder"); export PLANTSTORE_TEST_CITUS; \
 	go test -count=1 -timeout 20m -run 'Sharded|Distribute|ShardsOf' ./internal/store/postgres; \
 	go test -count=1 -timeout 20m -skip $(about_changes) ./internal/httpapi
 	@PLANTSTORE_TEST_CITUS_DRILL='$(or $(FAULT),.)' go test -count=1 -timeout 20m -v -run '^TestCitus$$' ./internal/cli | grep --line-buffered -a -v '^=== '
@@ -77,9 +77,11 @@ bench-streams: ## measure a thousand clients that stream the changes while plant
 bench-start: ## measure the time from the start to the first response, and the memory after it
 	go test -run '^$$' -bench Start -benchtime 20x ./internal/cli
 
-bench-http: $(peers) ## compare the service with other implementations of the API; SHORT=1 for a quick run
-	@command -v wrk >/dev/null || $$([ "$$(id -u)" = 0 ] || echo sudo) apt-get install -qy --no-install-recommends wrk
+bench-http: $(peers) wrk ## compare the service with other implementations of the API; SHORT=1 for a quick run
 	@cd internal/bench && go run . $(if $(SHORT),-rounds 1 -duration 1s -warm-up 1s) $(if $(JSON),-json $(abspath $(JSON)))
+
+wrk: # installs the load generator
+	@command -v wrk >/dev/null || $$([ "$$(id -u)" = 0 ] || echo sudo) apt-get install -qy --no-install-recommends wrk
 
 # The code that bench-http generates from the document for the implementations
 # that it compares with.
@@ -101,7 +103,7 @@ build/%:
 
 # The program is optimized with this profile: 4 % more creates per second in memory, for
 # 0.2 MB. Renew it after a change of what happens in each request.
-profile: ## write cmd/plantstore/release.pgo, the profile for make build, with the load of bench-http
+profile: wrk ## write cmd/plantstore/release.pgo, the profile for make build, with the load of bench-http
 	@cd internal/bench && go run . -profile $(CURDIR)/cmd/plantstore/release.pgo -duration 10s
 
 swagger-ui: ## unpack the version of Swagger UI that internal/tools/swagger-ui names
@@ -233,5 +235,5 @@ unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
 .PHONY: help run test test-ha test-citus test-walk contract-report contract bench bench-store bench-postgres bench-hostile bench-streams bench-start build \
-	swagger-ui bench-http generate check $(checks) test-given
+	swagger-ui bench-http profile wrk generate check $(checks) test-given
 .DEFAULT_GOAL := help

@@ -23,7 +23,7 @@ var sources = map[string]source{
 type source struct {
 	folder  string // relative to internal/bench; its go.mod pins the versions
 	pkg     string
-	profile string // for the flag -pgo: ours are built as make build does
+	profile string // for -pgo: ours have that of make build
 }
 
 // build builds every peer into a folder and returns their programs.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/plantstore/plantstore/internal/bench/peer"
@@ -85,12 +86,14 @@ func measure(ctx context.Context, r run, programs map[string]string, cores [2]in
 		return m, err
 	}
 	defer os.RemoveAll(data)
-	cmd := pinned(ctx, cores[0], programs[r.Peer])
+	var cmd *exec.Cmd
 	switch r.Peer {
 	case durable:
 		cmd = durableServer(ctx, cores[0], programs[r.Peer], filepath.Join(data, "plants.db"))
 	case pocketbase:
-		cmd.Args = append(cmd.Args, data)
+		cmd = pinned(ctx, cores[0], programs[r.Peer], data)
+	default:
+		cmd = pinned(ctx, cores[0], programs[r.Peer])
 	}
 	server, err := start(cmd)
 	if err != nil {
