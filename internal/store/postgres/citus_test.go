@@ -271,7 +271,7 @@ func connectToWorker(t *testing.T, s *Store) *pgx.Conn {
 
 // A snapshot waits for a transaction that is prepared on a worker: the coordinator may
 // have committed it.
-func TestSnapshotWaitsForPrepared(t *testing.T) {
+func TestShardedSnapshotWaitsForPrepared(t *testing.T) {
 	dsn := shardedDSN(t)
 	worker := connectToWorker(t, open(t, dsn))
 	if _, err := worker.Exec(t.Context(), `BEGIN; CREATE TABLE prepared_for_test (); PREPARE TRANSACTION 'test'`); err != nil {
@@ -308,7 +308,7 @@ func TestSnapshotWaitsForPrepared(t *testing.T) {
 }
 
 // A store is refused if a worker acknowledges commits that a crash can undo.
-func TestWorkerWithoutDurability(t *testing.T) {
+func TestShardedStoreWithoutDurability(t *testing.T) {
 	dsn := shardedDSN(t)
 	worker := connectToWorker(t, open(t, dsn))
 	set := func(setting string) {
