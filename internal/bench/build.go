@@ -41,7 +41,7 @@ func build(ctx context.Context, folder string) (map[string]string, error) {
 	return programs, nil
 }
 
-// buildOne builds a peer.
+// buildOne builds a peer, with -trimpath so that a profile has no paths of this machine.
 func buildOne(ctx context.Context, name, program string) error {
 	progress("building %s", name)
 	source := sources[name]

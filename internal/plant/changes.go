@@ -50,8 +50,8 @@ type Feed interface {
 // It is valid as long as Epoch is known to the store, Seen is not beyond the
 // position at which the next epoch began, and no change after it was forgotten.
 // Every start of a server begins an epoch, and so does the first write after a restart
-// or a failover of the database. So if a store is replaced by an earlier state of itself, the new
-// epoch begins before what some clients have seen.
+// or a failover of the database. So if a store is replaced by an earlier state of
+// itself, the new epoch begins before what some clients have seen.
 type Position struct {
 	Epoch int64  // a random number that the store draws for each epoch
 	At    int64  // the last transaction whose changes were all returned; of a walk: the one before it began

@@ -37,8 +37,8 @@ var _ store.Target = (*Target)(nil)
 const lockTime = 3 * time.Second
 
 // hidden are the tables that have the suffix hiddenSuffix while a copy is incomplete.
-// Every transaction that writes inserts a mark, as the last of these tables: so hiding the tables
-// in this order waits for such a transaction, and makes no deadlock with it.
+// Every transaction that writes inserts a mark, as the last of these tables: so hiding
+// the tables in this order waits for such a transaction, and makes no deadlock with it.
 var hidden = []string{"plants", "tokens", "marks"}
 
 const hiddenSuffix = "_of_copy"
@@ -112,11 +112,8 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) erro
 		}
 		// write locks copyRow before it locks a table, so this must, too, or two copies
 		// wait for each other.
-		if _, err := number(ctx, conn, copyRow, ` FOR UPDATE`); err != nil && !errors.Is(err, pgx.ErrNoRows) {
-			return err
-		}
-		switch err := checkComplete(ctx, conn); {
-		case errors.Is(err, store.ErrIncomplete):
+		switch _, err := number(ctx, conn, copyRow, ` FOR UPDATE`); {
+		case err == nil: // a copy is not complete
 			if err := show(ctx, tx); err != nil {
 				return err
 			}
@@ -126,7 +123,7 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) erro
 			if err := hide(ctx, tx); err != nil {
 				return err
 			}
-		case err != nil:
+		case !errors.Is(err, pgx.ErrNoRows):
 			return err
 		default:
 			if err := hide(ctx, tx); err != nil {
