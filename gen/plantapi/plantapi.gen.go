@@ -151,7 +151,7 @@ type Changes struct {
 	Changes []Change `json:"changes"`
 
 	// More Whether there were changes after the page when it was read. If not, a client that has applied every page has
-	// the plants of that moment.
+	// every write that was acknowledged before the request. With `wait`, it can be true without further changes.
 	//
 	//
 	// Example: false

@@ -96,7 +96,7 @@ type ClientInterface interface {
 	// Returns the changes after a position, and the position after them. Request the next page with that position.
 	//
 	// Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
-	// inside of a batch. Only `more` tells whether there were more changes. With `wait`, the response is held back
+	// inside of a batch. Only `more` tells whether there are more changes. With `wait`, the response is held back
 	// until there is a change, the time is over, or the service stops.
 	//
 	// The response is 503 with 50301, and without `Retry-After`, if the store keeps no changes; the message says why.
@@ -298,7 +298,7 @@ type ClientInterface interface {
 // Returns the changes after a position, and the position after them. Request the next page with that position.
 //
 // Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
-// inside of a batch. Only `more` tells whether there were more changes. With `wait`, the response is held back
+// inside of a batch. Only `more` tells whether there are more changes. With `wait`, the response is held back
 // until there is a change, the time is over, or the service stops.
 //
 // The response is 503 with 50301, and without `Retry-After`, if the store keeps no changes; the message says why.
@@ -1211,7 +1211,7 @@ type ClientWithResponsesInterface interface {
 	// Returns the changes after a position, and the position after them. Request the next page with that position.
 	//
 	// Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
-	// inside of a batch. Only `more` tells whether there were more changes. With `wait`, the response is held back
+	// inside of a batch. Only `more` tells whether there are more changes. With `wait`, the response is held back
 	// until there is a change, the time is over, or the service stops.
 	//
 	// The response is 503 with 50301, and without `Retry-After`, if the store keeps no changes; the message says why.
@@ -2805,7 +2805,7 @@ func (r CreatePlantsResponse) ContentType() string {
 // Returns the changes after a position, and the position after them. Request the next page with that position.
 //
 // Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
-// inside of a batch. Only `more` tells whether there were more changes. With `wait`, the response is held back
+// inside of a batch. Only `more` tells whether there are more changes. With `wait`, the response is held back
 // until there is a change, the time is over, or the service stops.
 //
 // The response is 503 with 50301, and without `Retry-After`, if the store keeps no changes; the message says why.
