@@ -58,8 +58,9 @@ type Feed struct {
 	left    time.Time // when waiting became 0
 	running bool      // the poller
 	tip     plant.Position
-	pages   []*Page // the newest pages; each begins where the one before ends
-	bytes   int     // of pages
+	read    time.Time // when the read began that tip is of
+	pages   []*Page   // the newest pages; each begins where the one before ends
+	bytes   int       // of pages
 }
 
 // New returns a feed of the changes of a store.
@@ -86,10 +87,17 @@ type Page struct {
 	Next    plant.Position // after the last change
 	Shared  bool           // other clients get this page, too
 
+	read  time.Time      // when the read of the store began
 	from  plant.Position // before the first change
 	bytes int            // that the page and its text take
 	once  sync.Once
 	text  []byte
+}
+
+// IsLast reports whether no change comes after the page that was committed before the
+// given time. It may be false although there is none: the page may be older.
+func (p *Page) IsLast(committed time.Time) bool {
+	return p.Next.IsLast() && !p.read.Before(committed)
 }
 
 // Size returns about how many bytes the page takes.
@@ -124,7 +132,7 @@ type Read func(ctx context.Context, after *plant.Position, limit int) ([]plant.C
 // Next returns at most limit changes after a position; see [plant.Feed]. If there
 // are none, it waits until there is one, but at most for the given time or until
 // [Feed.Stop]. Then it returns a page without changes. The position of that page may
-// be newer than the given one.
+// be newer than the given one. Without a wait, Next reads the store.
 //
 // What the poller does not have is read with the given function. It is called several
 // times if it returns no changes.
@@ -133,20 +141,22 @@ func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait 
 	defer deadline.Stop()
 	for joined := false; ; {
 		added := f.added.Wait()
-		page, newest := f.recent(after, limit)
-		if page != nil {
-			return page, nil
+		var page *Page
+		if wait > 0 {
+			page = f.recent(after, limit)
 		}
-		if !newest || wait <= 0 {
+		if page == nil {
+			began := time.Now()
 			changes, next, err := read(ctx, after, limit)
 			if err != nil {
 				return nil, err
 			}
-			if page = (&Page{Changes: changes, Next: next}); len(changes) > 0 || wait <= 0 {
-				return page, nil
-			}
-			after = &page.Next
+			page = &Page{Changes: changes, Next: next, read: began}
 		}
+		if len(page.Changes) > 0 || wait <= 0 {
+			return page, nil
+		}
+		after = &page.Next
 		if !joined {
 			f.join()
 			defer f.leave()
@@ -156,28 +166,29 @@ func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait 
 		select {
 		case <-added:
 		case <-deadline.C:
-			return &Page{Next: *after}, nil
+			return cmp.Or(f.recent(after, limit), page), nil
 		case <-f.Stopped():
-			return &Page{Next: *after}, nil
+			return page, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
 }
 
-// recent returns the changes after a position from the pages of the poller, or
-// whether there are none because the position is that of the poller.
+// recent returns the changes after a position from the pages of the poller. The page
+// has no changes if the position is that of the poller, and is nil if the poller does
+// not have the changes.
 //
 // A state in a page may be older than one that the client has: then it has read a
 // newer snapshot, and reads from the store again.
-func (f *Feed) recent(after *plant.Position, limit int) (page *Page, newest bool) {
+func (f *Feed) recent(after *plant.Position, limit int) *Page {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.running || after == nil || after.Walk != nil {
-		return nil, false
+		return nil
 	}
 	if compare(*after, f.tip) == 0 && after.Epoch == f.tip.Epoch && after.Seen <= f.tip.Seen {
-		return nil, true
+		return &Page{Next: f.tip, read: f.read}
 	}
 	// The first page that ends after the position.
 	i, _ := slices.BinarySearchFunc(f.pages, *after, func(p *Page, after plant.Position) int {
@@ -188,9 +199,9 @@ func (f *Feed) recent(after *plant.Position, limit int) (page *Page, newest bool
 	})
 	if i == len(f.pages) || compare(*after, f.pages[i].from) < 0 ||
 		after.Epoch != f.pages[i].Next.Epoch || after.Seen > f.pages[i].Next.Seen {
-		return nil, false
+		return nil
 	}
-	return f.pages[i].after(*after, limit), false
+	return f.pages[i].after(*after, limit)
 }
 
 // after returns the changes of the page after a position.
@@ -206,7 +217,7 @@ func (p *Page) after(after plant.Position, limit int) *Page {
 	if len(changes) > limit {
 		changes, next = changes[:limit], changes[limit-1].Position
 	}
-	return &Page{Changes: changes, Next: next}
+	return &Page{Changes: changes, Next: next, read: p.read}
 }
 
 // compare compares positions that are not of a walk.
@@ -230,7 +241,7 @@ func (f *Feed) startPoller(after plant.Position) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.running && f.ctx.Err() == nil {
-		f.running, f.tip = true, after
+		f.running, f.tip, f.read = true, after, time.Time{}
 		f.polling.Go(f.poll)
 	}
 }

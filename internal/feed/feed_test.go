@@ -151,6 +151,36 @@ func TestNextWaits(t *testing.T) {
 	wantNext(t, f, &after, longEnough, 3) // what there is
 }
 
+// A page is the last one only if it was read after the request: one of the poller can
+// lack what was acknowledged since.
+func TestIsLast(t *testing.T) {
+	s := &faulty{Store: openStore(t, sqlite.Memory)}
+	f := newFeed(t, s)
+	after := wantNext(t, f, nil, 0).Next
+	began := time.Now()
+	got := goNext(t, f, t.Context(), &after)
+	create(t, s, 1)
+	page := receive(t, "a wait ends with a change", got).page
+	if !page.IsLast(began) {
+		t.Error("a page that was read during the wait is not the last one")
+	}
+	s.err.Store(&plant.ErrUnavailable)
+	failed := s.calls.Load() + 2
+	until(t, "the poller stays where it is", func() bool { return s.calls.Load() > failed })
+	create(t, s, 2)
+	began = time.Now()
+	if page := wantNext(t, f, &after, longEnough, 1); page.IsLast(began) {
+		t.Error("a page that lacks a plant is the last one")
+	}
+	if page := wantNext(t, f, &page.Next, time.Millisecond); page.IsLast(began) {
+		t.Error("a page without changes is the last one, although there is a plant")
+	}
+	s.err.Store(nil)
+	if page := wantNext(t, f, &after, 0, 1, 2); !page.IsLast(began) {
+		t.Error("a page of all plants is not the last one")
+	}
+}
+
 // faulty is a feed that fails if err is set, and counts its calls.
 type faulty struct {
 	plant.Store

@@ -38,15 +38,15 @@ func (f *Feed) poll() {
 func (f *Feed) readPage() (more bool, err error) {
 	ctx, cancel := context.WithTimeout(f.ctx, readTime)
 	defer cancel()
-	tip := f.tip // only the poller changes it
+	tip, began := f.tip, time.Now() // only the poller changes the tip
 	changes, next, err := f.store.Changes(ctx, &tip, pageLimit)
 	if err != nil {
 		return false, err
 	}
 	f.mu.Lock()
-	f.tip = next
+	f.tip, f.read = next, began
 	if len(changes) > 0 {
-		f.add(&Page{Changes: changes, Next: next, Shared: true, from: tip})
+		f.add(&Page{Changes: changes, Next: next, Shared: true, read: began, from: tip})
 	}
 	f.mu.Unlock()
 	if len(changes) > 0 {

@@ -17,6 +17,7 @@ import (
 // only a token that is not accepted any more is a failure: a client that closes its
 // sending half, and the clients of a service that stops, get what there is.
 func (s *server) ListChanges(ctx context.Context, req plantserver.ListChangesRequestObject) (plantserver.ListChangesResponseObject, error) {
+	began := time.Now()
 	after, err := parsePosition(req.Params.After)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func (s *server) ListChanges(ctx context.Context, req plantserver.ListChangesReq
 		changes[i] = toChange(c)
 	}
 	return changesResponse{plantserver.ListChanges200JSONResponse{
-		Body:    plantapi.Changes{Changes: changes, Position: positionText(page.Next), More: !page.Next.IsLast()},
+		Body:    plantapi.Changes{Changes: changes, Position: positionText(page.Next), More: !page.IsLast(began)},
 		Headers: plantserver.ListChanges200ResponseHeaders{CacheControl: cacheControl},
 	}, permit}, nil
 }
