@@ -146,7 +146,13 @@ func New(opts Options) (http.Handler, error) {
 			ErrorHandlerFunc: failures.write,
 		})
 	})
-	return mux, nil
+	return handler{mux, inFlight}, nil
+}
+
+// handler is the handler of the public listener, with what its requests hold.
+type handler struct {
+	http.Handler
+	inFlight *inFlight
 }
 
 // server implements the operations of the document. The requests that it gets are

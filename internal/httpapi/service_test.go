@@ -154,6 +154,11 @@ func newHandler(t testing.TB, c config) http.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { // after the server has closed
+		if err := httpapi.HeldBy(handler); err != nil {
+			t.Errorf("after the last request, the service holds: %v", err)
+		}
+	})
 	return handler
 }
 

@@ -70,7 +70,10 @@ func servePipesTo(t *testing.T, plants plant.Store, tokens token.Store, text str
 	server := &http.Server{Handler: handler, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute, Protocols: protocols} // as in package server
 	listener := make(pipes)
 	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { server.Close() })
+	t.Cleanup(func() {
+		server.Close()
+		synctest.Wait() // until its handlers have returned
+	})
 	get = func(path string) (*http.Response, error) {
 		client := &http.Transport{Protocols: protocols, DialContext: func(context.Context, string, string) (net.Conn, error) {
 			ours, theirs := net.Pipe()
