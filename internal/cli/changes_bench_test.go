@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -28,7 +29,7 @@ const (
 // changes. It shows how long a change takes from the request of its create to a
 // client, the memory of the program for each stream, and the latency of other creates
 // without and with the streams. Every tenth stream reads the times; the others only
-// read. The clients use the same processors.
+// count. The clients use the same processors.
 func BenchmarkStreams(b *testing.B) {
 	for b.Loop() {
 		b.ReportMetric(0, "ns/op")
@@ -70,6 +71,10 @@ func tryStreams(b *testing.B) {
 			}
 			defer resp.Body.Close()
 			open <- struct{}{}
+			if i%10 != 0 {
+				_, _ = io.Copy(&eventCounter{events: &delivered}, resp.Body)
+				return
+			}
 			in := bufio.NewReaderSize(resp.Body, 64<<10)
 			for {
 				line, err := in.ReadSlice('\n')
@@ -80,15 +85,13 @@ func tryStreams(b *testing.B) {
 					continue
 				}
 				delivered.Add(1)
-				_, sent, ok := bytes.Cut(line, []byte(`"name":"at `))
-				if i%10 != 0 || !ok {
-					continue
+				if _, sent, ok := bytes.Cut(line, []byte(`"name":"at `)); ok {
+					text, _, _ := bytes.Cut(sent, []byte(`"`))
+					at, _ := strconv.ParseInt(string(text), 10, 64)
+					mu.Lock()
+					took = append(took, time.Since(time.Unix(0, at)))
+					mu.Unlock()
 				}
-				text, _, _ := bytes.Cut(sent, []byte(`"`))
-				at, _ := strconv.ParseInt(string(text), 10, 64)
-				mu.Lock()
-				took = append(took, time.Since(time.Unix(0, at)))
-				mu.Unlock()
 			}
 		})
 	}
@@ -103,28 +106,30 @@ func tryStreams(b *testing.B) {
 	idle := r.observe(5 * time.Second)
 
 	const length = 10 * time.Second
-	created := atomic.Int64{}
+	var created, id atomic.Int64
+	id.Store(1_000_000_000)
 	began, sent := time.Now(), delivered.Load()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(time.Second * plantsInRequest / time.Duration(rate))
-		defer tick.Stop()
-		for id := 1_000_000_000; time.Since(began) < length; id += plantsInRequest {
-			<-tick.C
-			var plants []string
-			for i := range plantsInRequest {
-				plants = append(plants, fmt.Sprintf(`{"id":%d,"name":"at %d"}`, id+i, time.Now().UnixNano()))
+	tick := time.NewTicker(time.Second * plantsInRequest / time.Duration(rate))
+	defer tick.Stop()
+	var creating sync.WaitGroup
+	for range 8 { // or a slow response would hold back the next request
+		creating.Go(func() {
+			for time.Since(began) < length {
+				<-tick.C
+				var plants []string
+				for last := id.Add(plantsInRequest); len(plants) < plantsInRequest; last-- {
+					plants = append(plants, fmt.Sprintf(`{"id":%d,"name":"at %d"}`, last, time.Now().UnixNano()))
+				}
+				req, _ := http.NewRequest(http.MethodPost, r.url+"/plants:batch", strings.NewReader(`{"plants":[`+strings.Join(plants, ",")+`]}`))
+				req.Header = http.Header{"Authorization": {"Bearer " + r.token}, "Content-Type": {"application/json"}}
+				if resp, err := client.Do(req); err == nil && resp.StatusCode < 300 {
+					resp.Body.Close()
+					created.Add(plantsInRequest)
+				}
 			}
-			req, _ := http.NewRequest(http.MethodPost, r.url+"/plants:batch", strings.NewReader(`{"plants":[`+strings.Join(plants, ",")+`]}`))
-			req.Header = http.Header{"Authorization": {"Bearer " + r.token}, "Content-Type": {"application/json"}}
-			if resp, err := client.Do(req); err == nil {
-				resp.Body.Close()
-				created.Add(plantsInRequest)
-			}
-		}
-	}()
-	<-done
+		})
+	}
+	creating.Wait()
 	seconds := time.Since(began).Seconds()
 	fanned := float64(delivered.Load()-sent) / seconds
 	busy := r.memory()
@@ -139,6 +144,19 @@ func tryStreams(b *testing.B) {
 	fmt.Printf("memory: %d MiB without streams, %d MiB with idle ones (%d KiB each), %d MiB with busy ones\n",
 		before>>20, during>>20, (during-before)>>10/int64(streams), busy>>20)
 	fmt.Printf("creates of 16 other clients (per second, p50, p99, max, failed): %s without streams, %s with idle ones\n", alone, idle)
+}
+
+// eventCounter counts the events of a stream. An event has three lines.
+type eventCounter struct {
+	events *atomic.Int64
+	lines  int // of an event that is not complete
+}
+
+func (c *eventCounter) Write(text []byte) (int, error) {
+	c.lines += bytes.Count(text, []byte("\n"))
+	c.events.Add(int64(c.lines / 3))
+	c.lines %= 3
+	return len(text), nil
 }
 
 // present returns the position after the last change. A thousand streams that began
