@@ -49,6 +49,16 @@ func TestShardedStoreOnTwoServers(t *testing.T) {
 	storetest.Tokens(t, func(t *testing.T) token.Store { return openPair(t) })
 }
 
+// A sharded store is the source and the target of a copy.
+func TestCopyOfShardedStore(t *testing.T) {
+	pgtest.Citus(t)
+	storetest.Copy(t, func(t *testing.T) storetest.Place {
+		p := placeOf(shardedDSN(t))
+		p.Sharded = true
+		return p
+	})
+}
+
 func TestLostConnectionToShardedStore(t *testing.T) {
 	pgtest.Citus(t)
 	lostConnection(t, func(t *testing.T) string { return shardedDSN(t) })

@@ -35,11 +35,12 @@ func TestTargetIsLocked(t *testing.T) {
 
 func TestCopyTarget(t *testing.T) {
 	t.Parallel()
-	storetest.Copy(t, func(t *testing.T) storetest.Place {
-		dsn := pgtest.DSN(t)
-		return storetest.Place{
-			Open:   func(ctx context.Context) (store.Store, error) { return Open(ctx, dsn) },
-			Target: func(ctx context.Context, source []int64) (store.Target, error) { return OpenTarget(ctx, dsn, source) },
-		}
-	})
+	storetest.Copy(t, func(t *testing.T) storetest.Place { return placeOf(pgtest.DSN(t)) })
+}
+
+func placeOf(dsn string) storetest.Place {
+	return storetest.Place{
+		Open:   func(ctx context.Context) (store.Store, error) { return Open(ctx, dsn) },
+		Target: func(ctx context.Context, source []int64) (store.Target, error) { return OpenTarget(ctx, dsn, source) },
+	}
 }
