@@ -99,6 +99,13 @@ func (s *stream) run() error {
 		if err != nil {
 			return err
 		}
+		if len(page.Changes) == 0 {
+			select {
+			case <-s.server.changes.Stopped():
+				<-s.ctx.Done() // at once; see validator.waiting
+			default:
+			}
+		}
 	}
 }
 

@@ -93,6 +93,15 @@ func (f *follower) want(events ...string) {
 	}
 }
 
+func (f *follower) wantLines(lines ...string) {
+	f.t.Helper()
+	for _, want := range lines {
+		if got, err := f.lines.ReadString('\n'); err != nil || got != want {
+			f.t.Fatalf("the stream has the line %q, %v, want %q", got, err, want)
+		}
+	}
+}
+
 // A stream has the same changes as the pages, also those of other clients, and ends
 // with an event that says why.
 func TestStream(t *testing.T) {
@@ -107,6 +116,21 @@ func TestStream(t *testing.T) {
 	f.want("stored 2", "stored 7")
 	s.feed.Stop()
 	f.want("end 50300", "EOF")
+}
+
+// When the service stops, a stream that has nothing to send sends only its end.
+func TestStopEndsStreamAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	streams := make([]*follower, 20)
+	for i := range streams {
+		streams[i] = s.follow("")
+		streams[i].wantLines(":\n", "\n")
+	}
+	s.feed.Stop()
+	for _, f := range streams {
+		f.wantLines("event: end\n")
+	}
 }
 
 // A client that has never had a token, or lost it, does not see a change.
