@@ -87,7 +87,8 @@ type Page struct {
 	Next    plant.Position // after the last change
 	Shared  bool           // other clients get this page, too
 
-	read  time.Time      // when the read of the store began
+	own   bool           // was read for the request that got it
+	read  time.Time      // when the poller began to read it
 	from  plant.Position // before the first change
 	bytes int            // that the page and its text take
 	once  sync.Once
@@ -95,9 +96,10 @@ type Page struct {
 }
 
 // IsLast reports whether no change comes after the page that was committed before the
-// given time. It may be false although there is none: the page may be older.
-func (p *Page) IsLast(committed time.Time) bool {
-	return p.Next.IsLast() && !p.read.Before(committed)
+// given time, when the request began. It may be false although there is none: the page
+// may be older than the request.
+func (p *Page) IsLast(began time.Time) bool {
+	return p.Next.IsLast() && (p.own || p.read.After(began))
 }
 
 // Size returns about how many bytes the page takes.
@@ -146,12 +148,11 @@ func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait 
 			page = f.recent(after, limit)
 		}
 		if page == nil {
-			began := time.Now()
 			changes, next, err := read(ctx, after, limit)
 			if err != nil {
 				return nil, err
 			}
-			page = &Page{Changes: changes, Next: next, read: began}
+			page = &Page{Changes: changes, Next: next, own: true}
 		}
 		if len(page.Changes) > 0 || wait <= 0 {
 			return page, nil

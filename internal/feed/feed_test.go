@@ -164,6 +164,7 @@ func TestIsLast(t *testing.T) {
 	if !page.IsLast(began) {
 		t.Error("a page that was read during the wait is not the last one")
 	}
+	goNext(t, f, t.Context(), &page.Next) // or the poller ends after a second
 	s.err.Store(&plant.ErrUnavailable)
 	failed := s.calls.Load() + 2
 	until(t, "the poller stays where it is", func() bool { return s.calls.Load() > failed })
@@ -345,8 +346,12 @@ func TestCopiesAreEqual(t *testing.T) {
 					wait = 0
 				}
 				page, err := f.Next(t.Context(), after, limit, wait, s.Changes)
-				if err != nil || len(page.Changes) > limit {
-					t.Errorf("Next = %d changes, %v, want at most %d", len(page.Changes), err, limit)
+				if err != nil {
+					t.Errorf("Next: %v", err)
+					return
+				}
+				if len(page.Changes) > limit {
+					t.Errorf("Next = %d changes, want at most %d", len(page.Changes), limit)
 					return
 				}
 				for _, c := range page.Changes {
