@@ -143,6 +143,9 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	if config.PrintToken {
 		printed = tokens.Temporary("serve", printedTokenLife)
 	}
+	if token.IsIssued(config.Token) {
+		log.Warn("PLANTSTORE_TOKEN has a token of a store: here it has every scope and cannot be revoked; unset it, or choose another text")
+	}
 	if config.Token == "" && printed == "" && issuer == nil {
 		if err := adviseToken(ctx, log, store, config.Store); err != nil {
 			return err

@@ -229,6 +229,12 @@ func parse(text string) (id, secret string, ok bool) {
 	return body[:idLen], body[idLen:], true
 }
 
+// IsIssued reports whether text has the form of the tokens of [New].
+func IsIssued(text string) bool {
+	_, _, ok := parse(text)
+	return ok
+}
+
 // texts matches tokens, also truncated ones, and jwts JSON Web Tokens.
 var (
 	texts = regexp.MustCompile(prefix + `[0-9A-Za-z]{20,}`)
