@@ -31,7 +31,11 @@ func Copy(ctx context.Context, from, to string, progress func(done, total int64)
 // file is unchanged.
 func Backup(ctx context.Context, from, to string, replace bool, progress func(done, total int64)) error {
 	began := time.Now()
-	if err := copyTo(ctx, from, to, replace, nil, progress); err != nil {
+	err := copyTo(ctx, from, to, replace, nil, progress)
+	if errors.Is(err, errExists) {
+		return fmt.Errorf("%w; --replace replaces it", err)
+	}
+	if err != nil {
 		return err
 	}
 	if err := markBackup(from, began); err != nil {
@@ -80,6 +84,8 @@ func checkTarget(from, path string, replace bool) error {
 	return checkAlone(path)
 }
 
+var errExists = errors.New("this file exists; give another path, or move the file with its -wal and -shm files to another directory")
+
 // checkAbsent returns an error if path exists, or if files of an old database
 // would be used with a new one at path.
 func checkAbsent(path string) error {
@@ -87,17 +93,21 @@ func checkAbsent(path string) error {
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return errors.New("this file exists; give another path, or move the file to another directory; backup --replace replaces it")
+		return errExists
 	}
 	return checkAlone(path)
 }
 
-// checkAlone returns an error if there is a log beside path. SQLite would apply
-// it to the new file.
+// logSuffixes are the suffixes of the files that SQLite has beside a database while it
+// is open, and keeps after a crash.
+var logSuffixes = [...]string{"-wal", "-shm", "-journal"}
+
+// checkAlone returns an error if there is a log beside path. SQLite would apply it to
+// the new file, or delete it with the writes that only the log has.
 func checkAlone(path string) error {
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+	for _, suffix := range logSuffixes {
 		if _, err := os.Lstat(path + suffix); err == nil {
-			return fmt.Errorf("%s belongs to an old store; move it to another directory", path+suffix)
+			return fmt.Errorf("%s belongs to an old store; move it to the directory of that store, or to another one", path+suffix)
 		}
 	}
 	return nil

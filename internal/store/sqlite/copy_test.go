@@ -81,7 +81,7 @@ func TestCopyFails(t *testing.T) {
 		want    string
 	}{
 		"the target exists":                {prepare: garbage("to"), want: "exists; give another path"},
-		"the log of an old store exists":   {prepare: garbage("to-wal"), want: "to-wal belongs to an old store; move it to another directory"},
+		"the log of an old store exists":   {prepare: garbage("to-wal"), want: "to-wal belongs to an old store; move it to the directory of that store"},
 		"the source is missing":            {prepare: func(t *testing.T, folder string) { os.Remove(filepath.Join(folder, "from")) }, want: "the file does not exist"},
 		"the source is not a database":     {prepare: garbage("from"), want: "not a SQLite database"},
 		"the source is empty":              {prepare: truncate(0), want: "not a store of plantstore"},

@@ -96,14 +96,23 @@ func checkPath(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return errors.New("this is a directory; give the path of a file")
 	}
+	for _, suffix := range append(logSuffixes[:], markSuffix) {
+		if strings.HasSuffix(path, suffix) {
+			return fmt.Errorf("a file with this name belongs to the store %s; give another path", strings.TrimSuffix(path, suffix))
+		}
+	}
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the directory %s does not exist; create it first", dir)
 	}
+	logs := checkAlone(path) // first: another program may create the file and then its log
+	if _, err := os.Stat(path); logs != nil && errors.Is(err, fs.ErrNotExist) {
+		return logs
+	}
 	return nil
 }
 
-// adviceDamaged says what to do about a damaged file.
+// adviceDamaged says what to do about a damaged store.
 const adviceDamaged = "the file is damaged; stop the service, move the file and its -wal and -shm files to another directory, " +
 	"and restore a backup (plantstore restore)"
 

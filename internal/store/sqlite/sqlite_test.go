@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -179,6 +180,45 @@ func TestOpenRefuses(t *testing.T) {
 				t.Errorf("Open = %q, want the path of the file and %q", err, c.want)
 			}
 		})
+	}
+}
+
+// Without its file, the log of a store has the newest writes, and SQLite would delete it.
+func TestLogWithoutStoreIsKept(t *testing.T) {
+	store, moved := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, store)
+	if err := s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}); err != nil {
+		t.Fatal(err)
+	}
+	copyFile := func(suffix string) {
+		text, err := os.ReadFile(store + suffix)
+		if err == nil {
+			err = os.WriteFile(moved+suffix, text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	copyFile("-wal") // as after a crash, without the file
+	_, err := Open(t.Context(), moved)
+	_, errTarget := OpenTarget(t.Context(), moved, nil)
+	for name, err := range map[string]error{"Open": err, "OpenTarget": errTarget} {
+		if err == nil || !strings.Contains(err.Error(), moved+"-wal belongs to an old store") {
+			t.Errorf("%s = %v, want that the log belongs to an old store", name, err)
+		}
+	}
+	copyFile("")
+	if _, err := openStore(t, moved).Get(t.Context(), 1); err != nil {
+		t.Errorf("after the file is back, Get = %v", err)
+	}
+}
+
+func TestNamesOfOtherFiles(t *testing.T) {
+	for _, suffix := range []string{"-wal", "-shm", "-journal", "-last-backup"} {
+		path := filepath.Join(t.TempDir(), "plants.db"+suffix)
+		if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "belongs to the store") {
+			t.Errorf("Open(%s) = %v, want that the file belongs to a store", path, err)
+		}
 	}
 }
 
