@@ -79,7 +79,7 @@ func TestStreamsEndOverTLS(t *testing.T) {
 	create := func(lifetime string) string {
 		return output(t, "token", "create", "--name", "follower", "--expires", lifetime, "--store", filepath.Join(dir, "plantstore.db"))
 	}
-	revoked, expires := create("1d"), create("3s")
+	revoked, expires := create("1d"), create("8s") // the streams must be open before
 	end := map[string]string{revoked: "40101", expires: "40101", r.token: "50300"}
 	streams := map[string]chan string{}
 	for text := range end {
