@@ -150,8 +150,8 @@ type Changes struct {
 	// Changes The changes, in their order. One without `plant` says that the plant does not exist (any more).
 	Changes []Change `json:"changes"`
 
-	// More Whether there were changes after the page when it was read. If not, a client that has applied every page has
-	// every write that was acknowledged before the request. With `wait`, it can be true without further changes.
+	// More False if the page is the last one: a client that has applied every page has every write that was acknowledged
+	// before the request. With `wait`, it can be true although nothing follows.
 	//
 	//
 	// Example: false
