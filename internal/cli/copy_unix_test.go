@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -21,16 +22,28 @@ import (
 type copyRun struct {
 	cmd            *exec.Cmd
 	stdout, stderr strings.Builder
+	ended          chan struct{} // closed once it has ended
+	err            error         // of cmd.Wait
 }
 
 func startCopy(t *testing.T, from, to string) *copyRun {
 	t.Helper()
-	r := &copyRun{cmd: newCommand(t, "plantstore", "copy", "--from", from, "--to", to)}
+	r := &copyRun{cmd: newCommand(t, "plantstore", "copy", "--from", from, "--to", to), ended: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	go func() {
+		r.err = r.cmd.Wait()
+		close(r.ended)
+	}()
 	return r
+}
+
+// wait returns the error of the copy once it has ended.
+func (r *copyRun) wait() error {
+	<-r.ended
+	return r.err
 }
 
 // faulted calls try, which starts a copy of n plants and makes it fail with a
@@ -40,7 +53,7 @@ func faulted(t *testing.T, message string, try func(n int64) *copyRun) (output s
 	t.Helper()
 	for n = 10_000; n <= 100_000; n *= 3 {
 		r := try(n)
-		_ = r.cmd.Wait()
+		_ = r.wait()
 		if r.cmd.ProcessState.Success() || strings.Contains(r.stderr.String(), "already has plants") {
 			continue
 		}
@@ -57,7 +70,7 @@ func faulted(t *testing.T, message string, try func(n int64) *copyRun) (output s
 func wantCompleted(t *testing.T, from, to string, n int64) (output string) {
 	t.Helper()
 	r := startCopy(t, from, to)
-	if err := r.cmd.Wait(); err != nil {
+	if err := r.wait(); err != nil {
 		t.Fatalf("the copy that runs again: %v\n%s", err, &r.stderr)
 	}
 	if want := fmt.Sprintf("copied %s plants ", comma(int(n))); !strings.HasPrefix(r.stdout.String(), want) {
@@ -107,22 +120,27 @@ func copyTargets() map[string]func(t *testing.T) copyTarget {
 	return all
 }
 
-// pause stops the copy once it has stored some plants, until resume is called.
+// pause stops the copy once it has stored some plants, until resume is called. It
+// does nothing if the copy has ended.
 func (to copyTarget) pause(t *testing.T, r *copyRun) (resume func()) {
 	t.Helper()
-	to.await(t)
-	if err := r.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	to.await(t, r)
+	if err := r.cmd.Process.Signal(syscall.SIGSTOP); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatal(err)
 	}
 	return func() { _ = r.cmd.Process.Signal(syscall.SIGCONT) }
 }
 
-// await waits until the copy has stored some plants.
-func (to copyTarget) await(t *testing.T) {
+// await waits until the copy has stored some plants or has ended.
+func (to copyTarget) await(t *testing.T, r *copyRun) {
 	t.Helper()
-	for end := time.Now().Add(longEnough); !to.begun(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
+	for late := time.After(longEnough); !to.begun(); {
+		select {
+		case <-r.ended:
+			return
+		case <-late:
 			t.Fatalf("waited %v until the copy has stored some plants", longEnough)
+		case <-time.After(time.Millisecond):
 		}
 	}
 }
@@ -139,7 +157,7 @@ func TestCopyKilled(t *testing.T) {
 				from, to = filepath.Join(t.TempDir(), "old.db"), target(t)
 				fillStore(t, from, n)
 				r := startCopy(t, from, to.store)
-				to.await(t)
+				to.await(t, r)
 				_ = r.cmd.Process.Kill()
 				return r
 			})
@@ -147,7 +165,7 @@ func TestCopyKilled(t *testing.T) {
 			other := filepath.Join(t.TempDir(), "other.db")
 			fillStore(t, other, 1)
 			wrong := startCopy(t, other, to.store)
-			if err := wrong.cmd.Wait(); err == nil || !strings.Contains(wrong.stderr.String(), "this store is an incomplete copy of another store: "+
+			if err := wrong.wait(); err == nil || !strings.Contains(wrong.stderr.String(), "this store is an incomplete copy of another store: "+
 				"complete it with plantstore copy from that one, or give a new store") {
 				t.Errorf("a copy from another source: %v, %s", err, &wrong.stderr)
 			}
@@ -223,9 +241,10 @@ func TestCopyLosesConnection(t *testing.T) {
 		conn := pgtest.Connect(t, os.Getenv(pgtest.Variable))
 		var n int
 		err := conn.QueryRow(t.Context(), "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1", applicationName(t, store)).Scan(&n)
-		if err != nil || n == 0 {
-			t.Fatalf("%d connections of %q were ended, %v", n, applicationName(t, store), err)
+		if err != nil {
+			t.Fatal(err)
 		}
+		t.Logf("%d connections of %q were ended", n, applicationName(t, store)) // none if the copy has ended
 	}
 	t.Run("of the target", func(t *testing.T) {
 		var from string
@@ -302,16 +321,16 @@ func TestTwoCopies(t *testing.T) {
 				if name == "sqlite" {
 					resume := to.pause(t, first)
 					second := startCopy(t, from, to.store)
-					_ = second.cmd.Wait() // it waits for the lock for some seconds
+					_ = second.wait() // it waits for the lock for some seconds
 					resume()
 					completed = first
 					return second
 				}
-				to.await(t)
+				to.await(t, first)
 				completed = startCopy(t, from, to.store)
 				return first
 			})
-			if err := completed.cmd.Wait(); err != nil {
+			if err := completed.wait(); err != nil {
 				t.Errorf("the other copy: %v\n%s", err, &completed.stderr)
 			}
 		})

@@ -198,7 +198,7 @@ func TestMove(t *testing.T) {
 	await("refused creates", &refused, 3)
 	before := listAll(t, readOnly.url, tokens.good[0])
 	copied := startCopy(t, old, moved)
-	if err := copied.cmd.Wait(); err != nil {
+	if err := copied.wait(); err != nil {
 		t.Fatalf("copy: %v\n%s", err, &copied.stderr)
 	}
 	servers := []*running{start(moved), start(moved)}
