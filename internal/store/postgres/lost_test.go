@@ -262,9 +262,9 @@ func TestDeadlineOfAWrite(t *testing.T) {
 		return done
 	}
 	groups := func() float64 { return metricstest.Of(t, store.writes.Metrics())["plantstore_store_group_size_count"] }
-	first := create(1, 200*time.Millisecond)
+	first := create(1, 2*time.Second) // the others are queued meanwhile
 	pgtest.WaitUntil(t, "the first write runs", func() bool { return groups() == 1 })
-	short, long := create(2, time.Second), create(3, callTime)
+	short, long := create(2, 4*time.Second), create(3, callTime)
 	if err := pgtest.Wait(t, "the first write ends", first); !errors.Is(err, plant.ErrUnavailable) {
 		t.Errorf("the first write = %v, want %v", err, plant.ErrUnavailable)
 	}
