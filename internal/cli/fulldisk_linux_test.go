@@ -55,7 +55,8 @@ func TestLogOfAFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The store counts as available after a second without a failure.
-	for id, end := 1000, time.Now().Add(1200*time.Millisecond); time.Now().Before(end); id++ {
+	for id, end, last := 1000, time.Now().Add(1200*time.Millisecond), false; !last; id++ {
+		last = time.Now().After(end) // this create begins after that second
 		if status := create(id); status != http.StatusOK {
 			t.Fatalf("with free space again a create has the status %d", status)
 		}
