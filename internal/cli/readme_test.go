@@ -110,7 +110,7 @@ func TestOperatorManualCommands(t *testing.T) {
 func TestOperatorManualTrace(t *testing.T) {
 	t.Parallel()
 	page := readme(t, "cmd/plantstore/README.md")
-	r, err := launch(t.TempDir(), nil, "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token", "--log-requests", "all")
+	r, err := launch(t.TempDir(), nil, "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token", "--log-requests", "all", "--log-slow", "0s")
 	if err != nil {
 		t.Fatal(err)
 	}
