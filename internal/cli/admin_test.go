@@ -65,8 +65,9 @@ func (r *running) page(t *testing.T, path string) (status int, body string) {
 	return resp.StatusCode, string(text)
 }
 
-// wantReady waits until /readyz gives the reason text; empty: until it is ready.
-func (r *running) wantReady(t *testing.T, reason string) {
+// wantReady waits until /readyz gives the reason text; empty: until it is ready. It
+// returns the whole text.
+func (r *running) wantReady(t *testing.T, reason string) string {
 	t.Helper()
 	want, text := http.StatusOK, "ready\n"
 	if reason != "" {
@@ -75,7 +76,7 @@ func (r *running) wantReady(t *testing.T, reason string) {
 	for deadline := time.Now().Add(longEnough); ; time.Sleep(10 * time.Millisecond) {
 		status, body := r.page(t, "/readyz")
 		if status == want && strings.HasPrefix(body, text) {
-			return
+			return body
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("/readyz is %d %q, want %d %q", status, body, want, text)
