@@ -20,6 +20,10 @@ const (
 	// that sends nothing for so long is unlikely to send a request at the moment
 	// when its connection is closed.
 	idleGrace = 2 * time.Second
+
+	// idleTick is how often the connections are checked. The checks are counted, so
+	// that a pause of the whole program or machine does not use up idleGrace.
+	idleTick = 5 * time.Millisecond
 )
 
 // gracefulShutdown stops a server without losing a request: each one gets a
@@ -33,11 +37,11 @@ const (
 // is left: idle connections, and those of HTTP/2, which says itself which requests
 // were not handled.
 type gracefulShutdown struct {
-	server   *http.Server
-	open     atomic.Int64 // connections
-	busy     atomic.Int64 // requests
-	begun    atomic.Bool
-	lastDone atomic.Int64 // when the last request ended or the shutdown began; Unix nanoseconds
+	server *http.Server
+	open   atomic.Int64 // connections
+	busy   atomic.Int64 // requests
+	done   atomic.Int64 // requests that have ended since begin
+	begun  atomic.Bool
 }
 
 // newGracefulShutdown prepares a server for a graceful shutdown. The server must
@@ -47,7 +51,7 @@ func newGracefulShutdown(server *http.Server) *gracefulShutdown {
 	next := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.busy.Add(1)
-		defer s.done()
+		defer s.end()
 		if s.begun.Load() {
 			w.Header().Set("Connection", "close") // in HTTP/2 net/http sends GOAWAY instead
 		}
@@ -64,18 +68,15 @@ func newGracefulShutdown(server *http.Server) *gracefulShutdown {
 	return s
 }
 
-func (s *gracefulShutdown) done() {
+func (s *gracefulShutdown) end() {
 	if s.begun.Load() {
-		s.lastDone.Store(time.Now().UnixNano())
+		s.done.Add(1)
 	}
 	s.busy.Add(-1)
 }
 
 // begin adds Connection: close to every response from now on.
-func (s *gracefulShutdown) begin() {
-	s.lastDone.Store(time.Now().UnixNano())
-	s.begun.Store(true)
-}
+func (s *gracefulShutdown) begin() { s.begun.Store(true) }
 
 // stop drains and closes the server of l. begin must be called before; served
 // receives the result of Serve.
@@ -89,7 +90,7 @@ func (s *gracefulShutdown) stop(ctx context.Context, log *slog.Logger, l listene
 	case <-served: // no connection is accepted any more
 	case <-ctx.Done():
 	}
-	s.awaitClients(ctx)
+	s.awaitClients(ctx, time.Tick(idleTick))
 	if err := s.server.Shutdown(ctx); err != nil {
 		return errors.Join(fmt.Errorf("requests in flight after %v were cut off: %w", drainTime, err), s.server.Close())
 	}
@@ -97,17 +98,17 @@ func (s *gracefulShutdown) stop(ctx context.Context, log *slog.Logger, l listene
 }
 
 // awaitClients waits until all connections are closed, or idle for idleGrace.
-func (s *gracefulShutdown) awaitClients(ctx context.Context) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for s.open.Load() > 0 {
-		if s.busy.Load() == 0 && time.Since(time.Unix(0, s.lastDone.Load())) > idleGrace {
-			return
-		}
+// tick receives a value every idleTick.
+func (s *gracefulShutdown) awaitClients(ctx context.Context, tick <-chan time.Time) {
+	var done int64
+	for idle := 0; s.open.Load() > 0 && idle <= int(idleGrace/idleTick); idle++ {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-tick:
+		}
+		if now := s.done.Load(); now != done || s.busy.Load() > 0 {
+			done, idle = now, 0
 		}
 	}
 }
