@@ -49,6 +49,7 @@ type running struct {
 	cmd            *exec.Cmd
 	url, token     string
 	adminURL       string // empty without an admin listener
+	curl           string // the printed command; empty without --print-token
 	stdout, stderr strings.Builder
 	drained        chan struct{} // closed once stdout has been read to its end
 }
@@ -60,7 +61,8 @@ var (
 )
 
 // launch runs `plantstore serve` in a folder and with an environment of its
-// own, until it has announced its address and, with --print-token, its token.
+// own, until it has announced its address and, with --print-token, its token and a
+// curl command.
 func launch(dir string, env []string, args ...string) (*running, error) {
 	path, err := exec.LookPath("plantstore") // TestMain has put it there
 	if err != nil {
@@ -80,7 +82,7 @@ func launchProgram(path, dir string, env []string, args ...string) (*running, er
 	if err := r.cmd.Start(); err != nil {
 		return nil, err
 	}
-	addresses, tokens := make(chan string, 1), make(chan string, 1)
+	addresses, tokens, curl := make(chan string, 1), make(chan string, 1), make(chan string, 1)
 	go func() {
 		defer close(r.drained)
 		for lines := bufio.NewScanner(pipe); lines.Scan(); {
@@ -95,6 +97,9 @@ func launchProgram(path, dir string, env []string, args ...string) (*running, er
 			if m := printedToken.FindStringSubmatch(line); m != nil {
 				tokens <- m[1]
 			}
+			if strings.HasPrefix(line, "curl ") {
+				curl <- line
+			}
 		}
 	}()
 	wait := func(line <-chan string, into *string) {
@@ -103,12 +108,15 @@ func launchProgram(path, dir string, env []string, args ...string) (*running, er
 		case <-r.drained:
 			err = fmt.Errorf("the program ended")
 		case <-time.After(longEnough):
-			err = fmt.Errorf("no address or token was printed within %v", longEnough)
+			err = fmt.Errorf("no address, token or command was printed within %v", longEnough)
 		}
 	}
 	wait(addresses, &r.url)
 	if slices.Contains(args, "--print-token") && err == nil {
 		wait(tokens, &r.token)
+	}
+	if r.token != "" {
+		wait(curl, &r.curl) // comes after the token
 	}
 	if err != nil {
 		r.kill()
