@@ -197,5 +197,6 @@ func (r *recent) put(id string, l *lookup) {
 	if r.young == nil || len(r.young) >= r.limit || l.began.Sub(r.turned) >= CacheTTL {
 		r.young, r.old, r.turned = map[string]*lookup{}, r.young, l.began
 	}
+	delete(r.old, id) // size counts it once
 	r.young[id] = l
 }

@@ -84,3 +84,19 @@ func TestCacheMetrics(t *testing.T) {
 		}
 	})
 }
+
+// A token whose lookup is repeated after the generations turned is one entry.
+func TestCacheCountsTokenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCache(&onlyOne{id: "the one"})
+		for range 2 {
+			if _, err := c.lookUp(t.Context(), "the one", time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(CacheTTL)
+		}
+		if got := metricstest.Of(t, c.metrics())["plantstore_token_cache_entries"]; got != 1 {
+			t.Errorf("the cache has %v entries, want 1", got)
+		}
+	})
+}
