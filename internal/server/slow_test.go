@@ -1,7 +1,6 @@
 package server
 
 import (
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -20,9 +19,10 @@ import (
 // longEnough is how long a test waits for something that must happen sooner.
 const longEnough = time.Minute
 
-// serveHastily runs the service with the timeouts of serve divided by a
-// hundred. A timeout that serve does not set stays unlimited.
-func serveHastily(t *testing.T, changes ...func(*http.Server)) (addr string, plants plant.Store, closed <-chan struct{}) {
+// serveHastily runs the service with one timeout of serve divided by a hundred.
+// If serve does not set it, it stays unlimited. The other timeouts never end a
+// connection, however slow the machine is. TestServerLimits has all of them.
+func serveHastily(t *testing.T, timeout func(*http.Server) *time.Duration) (addr string, plants plant.Store, closed <-chan struct{}) {
 	t.Helper()
 	store, err := open.Open(t.Context(), "sqlite::memory:")
 	if err != nil {
@@ -40,12 +40,10 @@ func serveHastily(t *testing.T, changes ...func(*http.Server)) (addr string, pla
 		t.Fatal(err)
 	}
 	server := newServer(handler, slog.New(slog.DiscardHandler))
-	for _, d := range []*time.Duration{&server.ReadHeaderTimeout, &server.ReadTimeout, &server.WriteTimeout, &server.IdleTimeout} {
-		*d /= 100
-	}
-	for _, change := range changes {
-		change(server)
-	}
+	short := *timeout(server) / 100
+	// Without a ReadHeaderTimeout the ReadTimeout would limit the headers.
+	server.ReadHeaderTimeout, server.ReadTimeout, server.WriteTimeout, server.IdleTimeout = longEnough, 0, 0, 0
+	*timeout(server) = short
 	ended := make(chan struct{}, 10)
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateClosed {
@@ -72,26 +70,25 @@ func serveHastily(t *testing.T, changes ...func(*http.Server)) (addr string, pla
 func TestSlowClientsAreCutOff(t *testing.T) {
 	t.Parallel()
 	const head = "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a-static-token-of-ours\r\n"
-	// alone turns off the other timeout that would also end the connection.
-	alone := func(s *http.Server) { s.ReadTimeout = 0 }
+	readHeader := func(s *http.Server) *time.Duration { return &s.ReadHeaderTimeout }
 	for name, c := range map[string]struct {
-		sent   string
-		want   string // in the response; empty: no response
-		change func(*http.Server)
+		sent    string
+		want    string // in the response; empty: no response
+		timeout func(*http.Server) *time.Duration
 	}{
-		"nothing is sent":          {"", "", alone},
-		"a header that never ends": {head + "X-Slow: x", "", alone},
+		"nothing is sent":          {"", "", readHeader},
+		"a header that never ends": {head + "X-Slow: x", "", readHeader},
 		"a body that never ends": {
 			head + "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{", `"error":40007`,
-			func(*http.Server) {},
+			func(s *http.Server) *time.Duration { return &s.ReadTimeout },
 		},
 		"no second request": {
 			"OPTIONS /plants HTTP/1.1\r\nHost: x\r\n\r\n", "204 No Content",
-			func(s *http.Server) { s.ReadTimeout, s.ReadHeaderTimeout = 0, longEnough }, // IdleTimeout alone
+			func(s *http.Server) *time.Duration { return &s.IdleTimeout },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			addr, _, closed := serveHastily(t, c.change)
+			addr, _, closed := serveHastily(t, c.timeout)
 			conn, err := net.Dial("tcp", addr)
 			if err != nil {
 				t.Fatal(err)
@@ -117,7 +114,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 // too short to be paced.
 func TestClientsThatNeverReadAreCutOff(t *testing.T) {
 	t.Parallel()
-	addr, store, closed := serveHastily(t)
+	addr, store, closed := serveHastily(t, func(s *http.Server) *time.Duration { return &s.WriteTimeout })
 	for id := range int64(100) {
 		if err := store.Create(t.Context(), plant.Plant{ID: id, Name: strings.Repeat("x", 2<<10)}); err != nil {
 			t.Fatal(err)
@@ -130,10 +127,9 @@ func TestClientsThatNeverReadAreCutOff(t *testing.T) {
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(longEnough))
 	_ = conn.(*net.TCPConn).SetReadBuffer(4096)
-	for range 100 {
-		if _, err := fmt.Fprint(conn, "GET /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a-static-token-of-ours\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
+	const request = "GET /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a-static-token-of-ours\r\n\r\n"
+	if _, err := io.WriteString(conn, strings.Repeat(request, 100)); err != nil {
+		t.Fatal(err)
 	}
 	wait(t, closed)
 }
