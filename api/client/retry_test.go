@@ -211,11 +211,17 @@ func TestCancel(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 
-	// A request under way.
-	server.Fail(1, clienttest.Delay(time.Hour))
-	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	err = c.Create(ctx, client.Plant{ID: 1})
+	// A request under way. The context ends when the server has the request: with a
+	// real deadline it could end before the client has sent it.
+	slow := clienttest.New(t)
+	slow.Fail(1, clienttest.Delay(time.Hour))
+	ctx, end := context.WithCancelCause(t.Context())
+	defer end(nil)
+	url := handle(t, func(w http.ResponseWriter, r *http.Request) {
+		end(context.DeadlineExceeded)
+		slow.ServeHTTP(w, r)
+	})
+	err = at(t, url, client.WithToken(slow.Token)).Create(ctx, client.Plant{ID: 1})
 	wantError(t, err, context.DeadlineExceeded)
 	wantError(t, err, client.ErrOutcomeUnknown)
 
