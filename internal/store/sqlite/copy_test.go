@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,7 +30,7 @@ func TestCopyWhileWriting(t *testing.T) {
 	fill(t, s, 0, 4<<20)
 	var all sync.WaitGroup
 	ctx, stop := context.WithCancel(t.Context())
-	written := 0
+	var written atomic.Int64
 	all.Go(func() {
 		for first := int64(1 << 20); ctx.Err() == nil; first += 2 {
 			err := s.write(t.Context(), func(conn *sqlite.Conn) error {
@@ -40,24 +41,28 @@ func TestCopyWhileWriting(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			written++
+			written.Add(1)
 		}
 	})
-	steps, last := 0, int64(0)
+	steps, last, seen := 0, int64(0), int64(0)
+	late := time.Now().Add(30 * time.Second)
 	err := Copy(t.Context(), path, backup, func(done, total int64) {
 		if steps++; done < last || done > total {
 			t.Errorf("progress: %d of %d after %d", done, total, last)
 		}
 		last = done
-		time.Sleep(10 * time.Millisecond) // so that there are writes between the steps
+		for written.Load() == seen && time.Now().Before(late) { // there are writes between the steps
+			time.Sleep(time.Millisecond)
+		}
+		seen = written.Load()
 	})
 	stop()
 	all.Wait()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if steps < 4 || written < 4 {
-		t.Errorf("%d steps and %d writes during the copy, want at least 4 of both", steps, written)
+	if steps < 4 || written.Load() < 4 {
+		t.Errorf("%d steps and %d writes during the copy, want at least 4 of both", steps, written.Load())
 	}
 	wantFiles(t, folder, "backup.db", "plants.db", "plants.db-shm", "plants.db-wal")
 	// The header of the file says that it is not in WAL mode.
