@@ -155,15 +155,21 @@ func (p *faultProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// refusingAddress returns an address of this machine where nothing listens.
+// refusingAddress returns an address of this machine where nothing listens. A
+// connection from it keeps the port, so that no other program can listen there.
 func refusingAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Close(); err != nil {
+	t.Cleanup(func() { _ = l.Close() })
+	// With a LocalAddr the system does not share the port with other connections.
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
+	conn, err := dialer.DialContext(t.Context(), "tcp", l.Addr().String())
+	if err != nil {
 		t.Fatal(err)
 	}
-	return l.Addr().String()
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn.LocalAddr().String()
 }

@@ -130,14 +130,7 @@ func TestFailureAfterLostResponse(t *testing.T) {
 // A refused connection changes nothing, so every operation is repeated.
 func TestRefusedConnection(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := "http://" + l.Addr().String()
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	url := "http://" + refusingAddress(t)
 	for name, call := range operations {
 		tries := 0
 		err := call(t.Context(), at(t, url, client.WithAttempts(3), client.WithTokenFunc(func(context.Context) (string, error) {
