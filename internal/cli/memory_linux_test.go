@@ -134,7 +134,7 @@ func TestMemoryOfChanges(t *testing.T) {
 				}
 			})
 		}
-		wg.Wait() // all pages are being written, or refused
+		wg.Wait()                               // all pages are being written, or refused
 		most := max(peak.Load(), r.ownMemory()) // a quick run may end before the first look
 		t.Logf("figures: %d clients that do not read %.15s: at most %d MiB of memory", clients, path, most>>20)
 		if most > bound || most == 0 {
