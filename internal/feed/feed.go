@@ -95,9 +95,8 @@ type Page struct {
 	text  []byte
 }
 
-// IsLast reports whether no change comes after the page that was committed before the
-// given time, when the request began. It may be false although there is none: the page
-// may be older than the request.
+// IsLast reports whether the page has every change that was committed before a request
+// began. It may be false although that is so: the page may be older than the request.
 func (p *Page) IsLast(began time.Time) bool {
 	return p.Next.IsLast() && (p.own || p.read.After(began))
 }

@@ -70,7 +70,7 @@ func checkTarget(from, path string, replace bool) error {
 	}
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return checkAlone(path)
+		return nil
 	}
 	if err != nil {
 		return err
@@ -86,8 +86,8 @@ func checkTarget(from, path string, replace bool) error {
 
 var errExists = errors.New("this file exists; give another path, or move the file with its -wal and -shm files to another directory")
 
-// checkAbsent returns an error if path exists, or if files of an old database
-// would be used with a new one at path.
+// checkAbsent returns an error if a new file must not be created at path, or if one is
+// there.
 func checkAbsent(path string) error {
 	if err := checkPath(path); err != nil {
 		return err
@@ -95,7 +95,7 @@ func checkAbsent(path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return errExists
 	}
-	return checkAlone(path)
+	return nil
 }
 
 // logSuffixes are the suffixes of the files that SQLite has beside a database while it

@@ -88,7 +88,7 @@ func Check(path string) error {
 }
 
 // checkPath returns an error that explains a wrong path. SQLite only reports
-// "unable to open database file".
+// "unable to open database file", and takes the files of another store for its own.
 func checkPath(path string) error {
 	if path == Memory {
 		return nil
