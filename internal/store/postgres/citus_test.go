@@ -52,11 +52,7 @@ func TestShardedStoreOnTwoServers(t *testing.T) {
 // A sharded store is the source and the target of a copy.
 func TestCopyOfShardedStore(t *testing.T) {
 	pgtest.Citus(t)
-	storetest.Copy(t, func(t *testing.T) storetest.Place {
-		p := placeOf(shardedDSN(t))
-		p.Sharded = true
-		return p
-	})
+	storetest.Copy(t, func(t *testing.T) storetest.Place { return placeOf(shardedDSN(t)) })
 }
 
 func TestLostConnectionToShardedStore(t *testing.T) {

@@ -35,7 +35,9 @@ func TestTargetIsLocked(t *testing.T) {
 
 func TestCopyTarget(t *testing.T) {
 	t.Parallel()
-	storetest.Copy(t, func(t *testing.T) storetest.Place { return placeOf(pgtest.DSN(t)) })
+	place := func(t *testing.T) storetest.Place { return placeOf(pgtest.DSN(t)) }
+	storetest.Copy(t, place)
+	storetest.CopyOfFeed(t, place)
 }
 
 func placeOf(dsn string) storetest.Place {

@@ -20,23 +20,18 @@ type Place struct {
 	Open func(ctx context.Context) (store.Store, error)
 	// Source has the epochs of the source.
 	Target func(ctx context.Context, source []int64) (store.Target, error)
-
-	// Sharded is set if a store has no feed of changes, and a snapshot can have later
-	// writes.
-	Sharded bool
 }
 
-// Copy tests the promises of [store.Snapshot] and [store.Target]. Each call of place
-// returns one where no store is yet.
+// Copy tests the promises of [store.Snapshot] and [store.Target] that every store keeps;
+// see [CopyOfFeed]. Each call of place returns one where no store is yet.
 func Copy(t *testing.T, place func(t *testing.T) Place) {
-	t.Run("a snapshot does not have later writes", func(t *testing.T) { t.Parallel(); snapshot(t, place(t)) })
+	t.Run("a snapshot has what is stored", func(t *testing.T) { t.Parallel(); snapshot(t, place(t)) })
 	t.Run("a target keeps plants and tokens as they are", func(t *testing.T) { t.Parallel(); target(t, place(t)) })
 	t.Run("a store is a target only without plants and tokens", func(t *testing.T) { t.Parallel(); notEmpty(t, place) })
 	t.Run("an incomplete target is a target again and no store", func(t *testing.T) { t.Parallel(); incomplete(t, place(t)) })
 	t.Run("an incomplete target is completed from its source", func(t *testing.T) { t.Parallel(); otherSource(t, place(t)) })
 	t.Run("a change of a target is done as a whole", func(t *testing.T) { t.Parallel(); replaceAll(t, place(t)) })
 	t.Run("of two targets for one store one is refused", func(t *testing.T) { t.Parallel(); twoTargets(t, place(t)) })
-	t.Run("a copy ends every position of its target", func(t *testing.T) { t.Parallel(); positionsOfTarget(t, place(t)) })
 	t.Run("an open store cannot read or write a target", func(t *testing.T) { t.Parallel(); openTarget(t, place(t)) })
 }
 
@@ -55,30 +50,6 @@ func full(id int64, name string) (plant.Plant, token.Token) {
 func versioned(p plant.Plant, version, createdAt, updatedAt int64) plant.Plant {
 	p.CreatedAt, p.UpdatedAt = time.UnixMicro(createdAt).UTC(), time.UnixMicro(updatedAt).UTC()
 	return (&store.PlantRow{Plant: p, Version: version}).Stored()
-}
-
-func positionsOfTarget(t *testing.T, p Place) {
-	if p.Sharded {
-		return
-	}
-	s := mustOpen(t, p)
-	f := &Follower{Store: s, Limit: 10}
-	f.Drain(t)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	to := mustTarget(t, p)
-	copied, _ := full(1, "copied")
-	err := errors.Join(to.Replace(timeout(t), nil, []plant.Plant{copied}), to.Finish(timeout(t)), to.Close())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s = mustOpen(t, p)
-	defer s.Close()
-	wantErrPosition(t, s, *f.Position)
-	f.Store = s
-	f.Drain(t)
-	f.WantCopy(t)
 }
 
 func mustOpen(t *testing.T, p Place) store.Store {
@@ -139,15 +110,6 @@ func snapshot(t *testing.T, p Place) {
 	mustCreate(t, s, plant.Plant{ID: 1, Name: "before"})
 	before := mustGet(t, s, 1)
 	err := s.Snapshot(timeout(t), func(snapshot store.Snapshot) error {
-		if p.Sharded {
-			wantHeld(t, snapshot, []plant.Plant{before}, []token.Token{tok})
-			return nil
-		}
-		mustCreate(t, s, plant.Plant{ID: 2, Name: "after"})
-		_, err := s.Patch(timeout(t), 1, plant.Patch{Name: new("after")}, plant.Precondition{})
-		must(t, "Patch", err)
-		_, later := full(2, "after")
-		must(t, "CreateToken", s.CreateToken(timeout(t), later))
 		wantHeld(t, snapshot, []plant.Plant{before}, []token.Token{tok})
 		return nil
 	})
@@ -275,26 +237,7 @@ func otherSource(t *testing.T, p Place) {
 	must(t, "open the target again", err)
 	must(t, "Finish", last.Finish(timeout(t)))
 	must(t, "Close", last.Close())
-	s := mustOpen(t, p)
-	defer s.Close()
-	if p.Sharded {
-		return
-	}
-	must(t, "Snapshot", s.Snapshot(timeout(t), func(held store.Snapshot) error {
-		if epochs, err := held.Epochs(timeout(t)); err != nil || len(epochs) != 1 || epochs[0] == 7 {
-			t.Errorf("Epochs of a complete target = %v, %v, want one of its own", epochs, err)
-		}
-		return nil
-	}))
-	must(t, "BeginEpoch", s.BeginEpoch(timeout(t)))
-	must(t, "Snapshot", s.Snapshot(timeout(t), func(held store.Snapshot) error {
-		_, position, err := s.Changes(timeout(t), nil, 1)
-		must(t, "Changes", err)
-		if epochs, err := held.Epochs(timeout(t)); err != nil || len(epochs) != 2 || epochs[0] != position.Epoch {
-			t.Errorf("Epochs = %v, %v, want two, and first %d", epochs, err, position.Epoch)
-		}
-		return nil
-	}))
+	must(t, "Close of the complete target", mustOpen(t, p).Close())
 }
 
 func replaceAll(t *testing.T, p Place) {
@@ -355,10 +298,6 @@ func openTarget(t *testing.T, p Place) {
 	s := mustOpen(t, p)
 	defer s.Close()
 	must(t, "Ready", s.Ready(timeout(t)))
-	_, before, err := s.Changes(timeout(t), nil, 1)
-	if !p.Sharded {
-		must(t, "Changes", err)
-	}
 	target, err := p.Target(timeout(t), nil)
 	if err != nil { // refused: the store goes on
 		mustCreate(t, s, plant.Plant{ID: 1})
@@ -378,20 +317,11 @@ func openTarget(t *testing.T, p Place) {
 		t.Errorf("Ready while a copy runs = %v, want %v", err, store.ErrIncomplete)
 	}
 	for name, read := range map[string]func() error{
-		"Get":     func() error { _, err := s.Get(timeout(t), 1); return err },
-		"List":    func() error { _, _, err := s.List(timeout(t), plant.Page{Limit: 1}); return err },
-		"Changes": func() error { _, _, err := s.Changes(timeout(t), nil, 1); return err },
-		"Changes after a position": func() error {
-			_, _, err := s.Changes(timeout(t), &before, 1)
-			return err
-		},
+		"Get":   func() error { _, err := s.Get(timeout(t), 1); return err },
+		"List":  func() error { _, _, err := s.List(timeout(t), plant.Page{Limit: 1}); return err },
 		"Token": func() error { _, err := s.Token(timeout(t), tok.ID); return err },
 	} {
-		err := read()
-		if _, noFeed := errors.AsType[plant.NoChangesError](err); noFeed && p.Sharded {
-			continue
-		}
-		if !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, token.ErrUnavailable) {
+		if err := read(); !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, token.ErrUnavailable) {
 			t.Errorf("%s while a copy runs = %v, want %v", name, err, plant.ErrUnavailable)
 		}
 	}
