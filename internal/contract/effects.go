@@ -2,7 +2,6 @@ package contract
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -334,68 +333,4 @@ func (v *Session) walkByLink(l lister) {
 			v.Failf("a walk by Link with %s=%d meets %v, want %v", l.Limit, limit, met, want)
 		}
 	}
-}
-
-// url is the address of the request.
-func (x Interaction) url() (*url.URL, error) { return url.Parse(x.URL) }
-
-// NewID returns an identity for a resource of a create operation that no other
-// test uses.
-func (v *Session) NewID(create string) any { return v.suite.gen.identity(v.resource(create).schema) }
-
-// Create creates a resource with the plainest body and returns it as it was
-// sent. The resource is that of the create operation.
-func (v *Session) Create(create string, id any) map[string]any {
-	sent, _ := v.create(v.resource(create), id)
-	return sent
-}
-
-// Read reads a resource of a create operation.
-func (v *Session) Read(create string, id any) Interaction {
-	x := v.resource(create)
-	if x.uses[http.MethodGet] == nil {
-		v.Failf("%s has no operation that reads", create)
-	}
-	return *v.read(x, id)
-}
-
-// Call sends a request of an operation, for one resource if its path names one,
-// and checks the response against the document only.
-func (v *Session) Call(operation string, id any, body any) Interaction {
-	r := v.contract.document.operation(operation)
-	if r == nil {
-		v.Failf("the document has no operation %s", operation)
-	}
-	if v.suite.uses[r] != nil {
-		return v.on(r, id, nil, body)
-	}
-	header := http.Header{}
-	var text []byte
-	if body != nil {
-		mediaType, _ := r.body()
-		header.Set("Content-Type", mediaType)
-		text = encode(body)
-	}
-	return v.send(r, r.template, nil, header, text)
-}
-
-// Member returns a member of the object in a response, or nil.
-func (x Interaction) Member(name string) any {
-	value, _ := decode(x.Body)
-	object, _ := value.(map[string]any)
-	if n, ok := object[name].(json.Number); ok {
-		return n.String()
-	}
-	return object[name]
-}
-
-func (v *Session) resource(create string) *resource {
-	r := v.contract.document.operation(create)
-	for _, x := range v.suite.resources {
-		if x.create == r {
-			return x
-		}
-	}
-	v.Failf("%s creates no resource that a test can use", create)
-	return nil
 }
