@@ -2,9 +2,11 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
@@ -85,17 +87,16 @@ func (op *operation) bodySchema(h http.Header) (*bodySchema, error) {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, unsupported("Content-Encoding is not supported: send the body as it is")
 	}
-	if len(h["Content-Type"]) != 1 {
-		return nil, unsupported("Content-Type must be " + op.mediaTypes())
-	}
-	contentType := h["Content-Type"][0]
+	contentType := strings.Join(h["Content-Type"], ", ")
 	if schema, ok := op.bodies[contentType]; ok {
 		return schema, nil
 	}
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	schema, ok := op.bodies[mediaType]
-	if err != nil || !ok {
-		return nil, unsupported("Content-Type must be " + op.mediaTypes())
+	if err != nil || !ok || len(h["Content-Type"]) > 1 {
+		want := slices.Sorted(maps.Keys(op.bodies))
+		return nil, unsupported(fmt.Sprintf("Content-Type must be %s, got %s: with curl, add -H 'Content-Type: %s'",
+			strings.Join(want, " or "), shorten(cmp.Or(contentType, "none")), want[0]))
 	}
 	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
 		return nil, unsupported("charset must be utf-8")

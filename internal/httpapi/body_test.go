@@ -149,6 +149,22 @@ func TestContentType(t *testing.T) {
 	})
 }
 
+// A message about the Content-Type has the one that was sent, and an option of curl.
+func TestContentTypeMessage(t *testing.T) {
+	s := newService(t)
+	for _, c := range []struct{ method, path, given, want, named string }{
+		{"POST", "/plants", "application/x-www-form-urlencoded", "application/json", "application/x-www-form-urlencoded"},
+		{"PATCH", "/plants/1", "application/json", "application/merge-patch+json", "application/json"},
+		{"POST", "/plants", "", "application/json", "none"},
+		{"POST", "/plants", "text/" + strings.Repeat("x", 3000), "application/json", "text/" + strings.Repeat("x", 59) + "…"},
+	} {
+		got := s.call(c.method, c.path, "{}", header("Content-Type", c.given)).wantError(t, plantapi.CodeUnsupportedMediaType).Message
+		if want := fmt.Sprintf("Content-Type must be %s, got %s: with curl, add -H 'Content-Type: %[1]s'", c.want, c.named); got != want {
+			t.Errorf("%s with %.50q: the message is %q, want %q", c.method, c.given, got, want)
+		}
+	}
+}
+
 // A body without a Content-Length is held to the same rules.
 func TestChunkedBody(t *testing.T) {
 	s := newService(t)

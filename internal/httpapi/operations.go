@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
@@ -155,11 +154,6 @@ func (op *operation) loadSuccess(o *openapi3.Operation) (err error) {
 		op.pageSize, err = loadPageSize(o, page)
 	}
 	return err
-}
-
-// mediaTypes lists the media types of the body, for an error message.
-func (op *operation) mediaTypes() string {
-	return strings.Join(slices.Sorted(maps.Keys(op.bodies)), " or ")
 }
 
 // methods returns the methods of all operations, sorted. HEAD is supported wherever

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -47,8 +48,8 @@ func loadParameter(p *openapi3.Parameter) (parameter, error) {
 	return loaded, nil
 }
 
-// isPlain reports whether a schema constrains only the type. canonicalInt checks the
-// type and the size of an integer.
+// isPlain reports whether a schema constrains only the type. parseInt checks the type
+// and the size of an integer.
 func isPlain(schema *openapi3.Schema) bool {
 	rest := *schema
 	rest.Extensions, rest.Origin = nil, nil
@@ -147,9 +148,9 @@ func (p parameter) check(text string) []plantapi.ErrorDetail {
 		}
 		return p.visit(text)
 	}
-	n, ok := canonicalInt(text, p.schema)
-	if !ok {
-		return []plantapi.ErrorDetail{p.fault(fmt.Sprintf("must be an integer of %s bits in canonical decimals", bits(p.schema)))}
+	n, wrong := parseInt(text, p.schema)
+	if wrong != "" {
+		return []plantapi.ErrorDetail{p.fault(wrong)}
 	}
 	if p.plain {
 		return nil
@@ -161,7 +162,11 @@ func (p parameter) check(text string) []plantapi.ErrorDetail {
 func (p parameter) visit(value any) []plantapi.ErrorDetail {
 	var details []plantapi.ErrorDetail
 	for _, e := range flatten(p.schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.VisitAsRequest())) {
-		details = append(details, p.fault(detail(e).Message))
+		d := p.fault(detail(e).Message)
+		if strings.HasPrefix(p.header, "If-") { // a pattern, which explains nothing
+			d.Message = `must be ETags in quotes, as in "abc", or *`
+		}
+		details = append(details, d)
 	}
 	return details
 }
@@ -174,24 +179,35 @@ func (p parameter) fault(message string) plantapi.ErrorDetail {
 }
 
 // pointerTo returns a pointer to a name that the client chose, which may be long.
-func pointerTo(name string) string {
-	name = strings.ToValidUTF8(name, "\ufffd")
-	if len(name) > maxQuoted {
-		name = strings.ToValidUTF8(name[:maxQuoted], "") + "…"
+func pointerTo(name string) string { return pointer([]string{shorten(name)}) }
+
+// shorten returns at most maxQuoted bytes of a client's text.
+func shorten(text string) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if len(text) > maxQuoted {
+		text = strings.ToValidUTF8(text[:maxQuoted], "") + "…"
 	}
-	return pointer([]string{name})
+	return text
 }
 
-// canonicalInt parses an integer in canonical decimals. It refuses +5, 05 and -0,
-// which routers, validators and binders read differently.
-func canonicalInt(text string, schema *openapi3.Schema) (int64, bool) {
+// parseInt parses an integer, or returns what is wrong. It refuses +5, 05 and -0, which
+// routers, validators and binders read differently.
+func parseInt(text string, schema *openapi3.Schema) (n int64, wrong string) {
 	size, err := strconv.Atoi(bits(schema))
 	if err != nil {
 		size = 64
 	}
-	n, err := strconv.ParseInt(text, 10, size)
+	n, err = strconv.ParseInt(text, 10, size)
 	var buf [len("-9223372036854775808")]byte
-	return n, err == nil && string(strconv.AppendInt(buf[:0], n, 10)) == text
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Sprintf("must be an integer of %d bits", size)
+	case err != nil:
+		return 0, "must be an integer"
+	case string(strconv.AppendInt(buf[:0], n, 10)) != text:
+		return 0, fmt.Sprintf("must be an integer in the form %d", n)
+	}
+	return n, ""
 }
 
 // pathValue returns a path parameter without its escapes. Chi returns it as it was

@@ -11,6 +11,25 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
+// A message says what a parameter must be, and how to write it.
+func TestParameterMessages(t *testing.T) {
+	s := newService(t)
+	for _, c := range []struct{ method, path, header, value, want string }{
+		{"GET", "/plants/abc", "Accept", "*/*", "path /id must be an integer"},
+		{"GET", "/plants/5.0", "Accept", "*/*", "path /id must be an integer"},
+		{"GET", "/plants/05", "Accept", "*/*", "path /id must be an integer in the form 5"},
+		{"GET", "/plants/9223372036854775808", "Accept", "*/*", "path /id must be an integer of 64 bits"},
+		{"GET", "/plants?limit=2147483648", "Accept", "*/*", "query /limit must be an integer of 32 bits"},
+		{"DELETE", "/plants/1", "If-Match", "abc", `header /If-Match must be ETags in quotes, as in "abc", or *`},
+		{"GET", "/plants/1", "If-None-Match", `W/abc`, `header /If-None-Match must be ETags in quotes, as in "abc", or *`},
+	} {
+		got := s.call(c.method, c.path, "", header(c.header, c.value)).wantError(t, plantapi.CodeInvalidParameter).Message
+		if want := "a parameter is not valid: " + c.want; got != want {
+			t.Errorf("%s %s: the message is %q, want %q", c.method, c.path, got, want)
+		}
+	}
+}
+
 func TestParameters(t *testing.T) {
 	s := newService(t)
 	s.post(`{"id":5,"name":"n","tag":"a b+c/ä;&%"}`).wantStatus(t, http.StatusOK)
