@@ -54,11 +54,12 @@ func servePipes(t *testing.T, plants plant.Store, http2 bool) (get func(path str
 
 // servePipesTo is servePipes for a client with a token. It also returns a channel that
 // gets a value when the handler of a request ends.
-func servePipesTo(t *testing.T, plants plant.Store, tokens token.Store, text string, http2 bool) (get func(path string) (*http.Response, error), ended <-chan time.Time) {
+func servePipesTo(t *testing.T, plants plant.Store, tokens token.Store, text string, http2 bool, options ...option) (get func(path string) (*http.Response, error), ended <-chan time.Time) {
 	t.Helper()
 	changes := feed.New(plants)
 	t.Cleanup(changes.Stop)
-	real := newService(t, offline, withPlants(plants), withTokens(tokens), withOptions(func(o *httpapi.Options) { o.Changes = changes })).handler
+	options = append(options, offline, withPlants(plants), withTokens(tokens), withOptions(func(o *httpapi.Options) { o.Changes = changes }))
+	real := newService(t, options...).handler
 	ends := make(chan time.Time, 1000)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { ends <- time.Now() }()

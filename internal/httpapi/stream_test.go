@@ -133,24 +133,35 @@ func TestStopEndsStreamAtOnce(t *testing.T) {
 	}
 }
 
-// A client that has never had a token, or lost it, does not see a change.
+// A client that loses its token, or the scope of its token, does not see a change.
 func TestStreamEndsWithToken(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	mine, text := token.New("laptop", []token.Scope{token.Read}, time.Hour)
-	if err := s.store.CreateToken(t.Context(), mine); err != nil {
-		t.Fatal(err)
+	for name, c := range map[string]struct {
+		change func(*token.Token)
+		want   plantapi.ErrorCode
+	}{
+		"revoked":           {func(t *token.Token) { t.Revoke(time.Now()) }, plantapi.CodeBadCredentials},
+		"without the scope": {func(t *token.Token) { t.Scopes = []token.Scope{token.Write} }, plantapi.CodeInsufficientScope},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t)
+			mine, text := token.New("laptop", []token.Scope{token.Read}, time.Hour)
+			if err := s.store.CreateToken(t.Context(), mine); err != nil {
+				t.Fatal(err)
+			}
+			with := header("Authorization", "Bearer "+text)
+			f := s.follow("", with)
+			waiting := make(chan response, 1)
+			after := s.changes("").Position
+			go func() { waiting <- s.call(http.MethodGet, "/changes?wait=30&after="+after, "", with) }()
+			if err := s.store.UpdateToken(t.Context(), mine.ID, func(t *token.Token) error { c.change(t); return nil }); err != nil {
+				t.Fatal(err)
+			}
+			f.want(fmt.Sprint("end ", c.want), "EOF")
+			receive(t, waiting, "the response to a request whose token is "+name).wantError(t, c.want)
+		})
 	}
-	with := header("Authorization", "Bearer "+text)
-	f := s.follow("", with)
-	waiting := make(chan response, 1)
-	after := s.changes("").Position
-	go func() { waiting <- s.call(http.MethodGet, "/changes?wait=30&after="+after, "", with) }()
-	if err := s.store.UpdateToken(t.Context(), mine.ID, func(t *token.Token) error { t.Revoke(time.Now()); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	f.want("end 40101", "EOF")
-	receive(t, waiting, "the response to a request whose token is revoked").wantError(t, plantapi.CodeBadCredentials)
 }
 
 // hangingTokens is a store of tokens that does not respond after a time.
