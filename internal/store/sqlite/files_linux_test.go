@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -12,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -142,39 +146,79 @@ func (l lines) Write(line []byte) (int, error) {
 // Calls on a damaged file return ErrUnavailable, and the store is not ready after a
 // statement has found the damage.
 func TestDamagedFile(t *testing.T) {
-	folder := t.TempDir()
-	path := filepath.Join(folder, "from")
-	s, err := Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fill(t, s, 0, 1<<20)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	damage(t, folder)
-	s = openStore(t, path)
-	var log bytes.Buffer
-	s.files.log = slog.New(slog.NewTextHandler(&log, nil))
-	if err := s.Ready(t.Context()); err != nil {
-		t.Errorf("before a statement has found the damage Ready = %v", err)
-	}
-	var all sync.WaitGroup
-	for range 3 {
-		all.Go(func() {
-			_, _, err := s.List(t.Context(), plant.Page{Limit: 2000})
-			if !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, token.ErrUnavailable) {
-				t.Errorf("List = %v, want %v", err, plant.ErrUnavailable)
+	for name, c := range map[string]struct {
+		damage func(t *testing.T, folder string)
+		find   func(s *Store, ctx context.Context) error
+	}{
+		"in a list": {damage, func(s *Store, ctx context.Context) error {
+			_, _, err := s.List(ctx, plant.Page{Limit: 2000})
+			return err
+		}},
+		"in a snapshot": {damageTable("epochs"), func(s *Store, ctx context.Context) error {
+			return s.Snapshot(ctx, func(store.Snapshot) error { return nil })
+		}},
+		"in a write": {damageTable("tokens"), func(s *Store, ctx context.Context) error {
+			return s.TouchTokens(ctx, map[string]time.Time{"id": time.Now()})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			path := filepath.Join(folder, "from")
+			s, err := Open(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fill(t, s, 0, 1<<20)
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			c.damage(t, folder)
+			s = openStore(t, path)
+			var log bytes.Buffer
+			s.files.log = slog.New(slog.NewTextHandler(&log, nil))
+			if err := s.Ready(t.Context()); err != nil {
+				t.Errorf("before a statement has found the damage Ready = %v", err)
+			}
+			var all sync.WaitGroup
+			for range 3 {
+				all.Go(func() {
+					if err := c.find(s, t.Context()); !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, token.ErrUnavailable) {
+						t.Errorf("a call = %v, want %v", err, plant.ErrUnavailable)
+					}
+				})
+			}
+			all.Wait()
+			for range 3 {
+				if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), adviceDamaged) {
+					t.Errorf("Ready = %v, want the advice", err)
+				}
+			}
+			if n := strings.Count(log.String(), "store damaged"); n != 1 || !strings.Contains(log.String(), adviceDamaged) {
+				t.Errorf("the log has %d lines about the damage, want 1 with the advice:\n%s", n, &log)
 			}
 		})
 	}
-	all.Wait()
-	for range 3 {
-		if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), adviceDamaged) {
-			t.Errorf("Ready = %v, want the advice", err)
+}
+
+// damageTable damages the first page of a table.
+func damageTable(name string) func(*testing.T, string) {
+	return func(t *testing.T, folder string) {
+		path := filepath.Join(folder, "from")
+		conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if n := strings.Count(log.String(), "store damaged"); n != 1 || !strings.Contains(log.String(), adviceDamaged) {
-		t.Errorf("the log has %d lines about the damage, want 1 with the advice:\n%s", n, &log)
+		page, err := number(conn, "SELECT rootpage FROM sqlite_schema WHERE name = '"+name+"'")
+		if err := errors.Join(err, conn.Close()); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteAt(make([]byte, 4096), (page-1)<<12); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
