@@ -14,7 +14,8 @@ func migrateCommand(sys system) *cli.Command {
 		Name:  "migrate",
 		Usage: "create or update the schema of the store, and exit",
 		Description: "serve does this at its start, too. Run migrate before a new release of serve if serve uses a\n" +
-			"PostgreSQL user that may not change the schema. It can run again, and while the service runs.\n\n" +
+			"PostgreSQL user that may not change the schema. It can run again, and while the service runs.\n" +
+			"It does not create a file: serve does.\n\n" +
 			"   PLANTSTORE_STORE=postgres://owner:PASSWORD@db1/plants plantstore migrate\n\n" +
 			"A store that a release without changes has created gets them with --changes. Stop every server of\n" +
 			"the store first. Servers of that release cannot write afterwards.\n\n" +
@@ -36,15 +37,12 @@ func migrateCommand(sys system) *cli.Command {
 				return fmt.Errorf("migrate takes no argument, got %q (add --store STORE)", cmd.Args().First())
 			}
 			name := cmd.String("store")
-			if open.InMemory(name) {
-				return errInMemory
-			}
 			if cmd.Bool("distribute") {
 				if err := open.CheckDistribute(name); err != nil {
 					return err
 				}
 			}
-			store, err := open.Open(ctx, name)
+			store, err := openExisting(ctx, cmd)
 			if err != nil {
 				return err
 			}

@@ -25,8 +25,8 @@ func TestServeReadOnly(t *testing.T) {
 				}
 				return strings.TrimSpace(string(out))
 			}
-			stored := tokens("create", "--name", "client")
 			r := watched(t, dir, store)
+			stored := tokens("create", "--name", "client")
 			if status, _ := r.call(t, http.MethodPost, "/plants", `{"id":1,"name":"n"}`); status != http.StatusOK {
 				t.Fatalf("a create has the status %d", status)
 			}

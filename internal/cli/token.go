@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -33,17 +32,16 @@ func tokenCommand(sys system) *cli.Command {
 	}
 }
 
-// openTokens opens the store that --store names. Unless the command may create
-// a store, it must exist: otherwise a mistyped path would create an empty one.
-func openTokens(ctx context.Context, cmd *cli.Command, mayCreate bool) (store.Store, error) {
+// openExisting opens the store that --store names, which must not be a new file:
+// otherwise a mistake in the path would create an empty store. Only serve, restore and
+// copy create one.
+func openExisting(ctx context.Context, cmd *cli.Command) (store.Store, error) {
 	name := cmd.String("store")
 	if open.InMemory(name) {
 		return nil, errInMemory
 	}
-	if path, err := open.File(name); err == nil && !mayCreate {
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("the store %s does not exist: give the --store of serve, or create a store with plantstore token create", path)
-		}
+	if missing(name) {
+		return nil, fmt.Errorf("there is no store at %s: check the path, or start plantstore serve once, which creates it", open.Redacted(name))
 	}
 	return open.Open(ctx, name)
 }

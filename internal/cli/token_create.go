@@ -42,7 +42,7 @@ func tokenCreateCommand(sys system) *cli.Command {
 			if err != nil {
 				return err
 			}
-			store, err := openTokens(ctx, cmd, true)
+			store, err := openExisting(ctx, cmd)
 			if err != nil {
 				return err
 			}

@@ -28,7 +28,7 @@ func tokenListCommand(sys system) *cli.Command {
 			if cmd.Args().Present() {
 				return errors.New("token list takes no argument")
 			}
-			store, err := openTokens(ctx, cmd, false)
+			store, err := openExisting(ctx, cmd)
 			if err != nil {
 				return err
 			}

@@ -24,7 +24,7 @@ func tokenRevokeCommand(sys system) *cli.Command {
 			if err != nil {
 				return err
 			}
-			store, err := openTokens(ctx, cmd, false)
+			store, err := openExisting(ctx, cmd)
 			if err != nil {
 				return err
 			}

@@ -37,7 +37,7 @@ func tokenRotateCommand(sys system) *cli.Command {
 					return err
 				}
 			}
-			store, err := openTokens(ctx, cmd, false)
+			store, err := openExisting(ctx, cmd)
 			if err != nil {
 				return err
 			}

@@ -23,8 +23,8 @@ func TestRevocationTakesEffect(t *testing.T) {
 }
 
 func testRevocationBites(t *testing.T, store string) {
-	token := output(t, "token", "create", "--name", "hammer", "--store", store)
 	servers := []string{startServer(t, store), startServer(t, store)}
+	token := output(t, "token", "create", "--name", "hammer", "--store", store)
 
 	var mu sync.Mutex
 	var lastSuccess time.Time // when the last request with the status 200 was sent
