@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -337,5 +338,28 @@ func TestShardedStoreWithoutDurability(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "synchronous_commit is off, so a crash of worker 127.0.0.1:") {
 		t.Errorf("Open = %v", err)
+	}
+}
+
+// The coordinator of a sharded store reports an error although the transaction may have
+// been committed, if it has lost a worker or was interrupted. Another server does not.
+func TestFateOfShardedCommit(t *testing.T) {
+	sharded, other := &Store{sharded: true}, &Store{}
+	for code, want := range map[string]struct{ sharded, other fate }{
+		"08006": {unknown, again},  // connection_failure
+		"57014": {unknown, again},  // query_canceled
+		"57P01": {unknown, again},  // admin_shutdown
+		"58030": {unknown, failed}, // io_error
+		"XX000": {unknown, failed}, // internal_error
+		"23505": {failed, failed},  // unique_violation
+		"40001": {again, again},    // serialization_failure
+	} {
+		err := fmt.Errorf("commit: %w", &pgconn.PgError{Code: code, Severity: "ERROR"})
+		if got := sharded.fateOf(err); got != want.sharded {
+			t.Errorf("the fate of a sharded store with %s is %v, want %v", code, got, want.sharded)
+		}
+		if got := other.fateOf(err); got != want.other {
+			t.Errorf("the fate of another store with %s is %v, want %v", code, got, want.other)
+		}
 	}
 }

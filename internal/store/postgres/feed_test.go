@@ -43,10 +43,32 @@ func TestFeedOfAnEarlierRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantNoFeed()
-	for range 2 { // the second call finds nothing to do
-		if err := EnableChanges(t.Context(), dsn); err != nil {
+	// A transaction of the earlier release is in progress. It commits before the feed begins.
+	writing := pgtest.Connect(t, dsn)
+	_, err = writing.Exec(t.Context(), `
+		BEGIN;
+		INSERT INTO marks (id, done, at) VALUES (3, true, 3);
+		INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (123458, 'late', 0, 0, 0)`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	enabled := make(chan error, 1)
+	go func() { enabled <- EnableChanges(t.Context(), dsn) }()
+	pgtest.WaitUntil(t, "EnableChanges waits for a lock", func() (waits bool) {
+		err := old.QueryRow(t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'marks'::REGCLASS AND NOT granted)`).Scan(&waits)
+		if err != nil {
 			t.Fatal(err)
 		}
+		return waits
+	})
+	if _, err := writing.Exec(t.Context(), `COMMIT`); err != nil {
+		t.Fatal(err)
+	}
+	if err := pgtest.Wait(t, "EnableChanges returns", enabled); err != nil {
+		t.Fatal(err)
+	}
+	if err := EnableChanges(t.Context(), dsn); err != nil { // there is nothing to do
+		t.Fatal(err)
 	}
 	f := &storetest.Follower{Store: two, Limit: 7} // two was open all the time
 	f.Drain(t)
@@ -108,11 +130,19 @@ func TestForgottenEpochs(t *testing.T) {
 	})
 }
 
-// The server ends the transaction of a program that is gone; see prepareSession.
+// The server ends the transaction of a program that is gone; see prepareSession. A copy
+// may take longer than that between two reads of its snapshot.
 func TestIdleTransactionEnds(t *testing.T) {
 	s := open(t, pgtest.DSN(t))
-	var timeout string
-	if err := s.pool.QueryRow(t.Context(), `SHOW idle_in_transaction_session_timeout`).Scan(&timeout); err != nil || timeout != "5s" {
+	const show = `SHOW idle_in_transaction_session_timeout`
+	var timeout, ofSnapshot string
+	if err := s.pool.QueryRow(t.Context(), show).Scan(&timeout); err != nil || timeout != "5s" {
 		t.Errorf("idle_in_transaction_session_timeout = %q, %v, want 5s", timeout, err)
+	}
+	err := s.Snapshot(t.Context(), func(held store.Snapshot) error {
+		return held.(snapshot).conn.QueryRow(t.Context(), show).Scan(&ofSnapshot)
+	})
+	if err != nil || ofSnapshot != "10min" {
+		t.Errorf("in a snapshot idle_in_transaction_session_timeout = %q, %v, want 10min", ofSnapshot, err)
 	}
 }
