@@ -88,7 +88,7 @@ func (c Config) scopes(got claims) (scopes []token.Scope) {
 			continue
 		}
 		for _, text := range got.texts(name) {
-			for _, word := range strings.Fields(text) {
+			for word := range strings.SplitSeq(text, " ") { // RFC 6749, section 3.3
 				scope, ok := strings.CutPrefix(word, c.ScopePrefix)
 				if s := token.Scope(scope); ok && s.Valid() && !slices.Contains(scopes, s) {
 					scopes = append(scopes, s)

@@ -95,7 +95,7 @@ func checkURL(u *url.URL) error {
 
 // Verify returns a [token.Token] for an access token, with its scopes. The ID is its
 // client_id, or its sub if it has none. A token that is not valid is a
-// [token.RefusedError]. The error is [token.ErrUnavailable] if the keys of the
+// [token.RefusedError]. The error is [token.ErrUnverified] if the keys of the
 // provider cannot be fetched.
 func (i *Issuer) Verify(ctx context.Context, text string) (token.Token, error) {
 	now := time.Now()
@@ -119,6 +119,9 @@ func (i *Issuer) verify(ctx context.Context, text string, now time.Time) (token.
 		return token.Token{}, refused("not a signed JWT: %v", err)
 	}
 	header := jws.Signatures[0].Protected
+	if _, ok := header.ExtraHeaders["crit"]; ok { // the library accepts an empty list, which RFC 7515 forbids
+		return token.Token{}, refused("it has crit, and no extension is supported")
+	}
 	if typ, _ := header.ExtraHeaders[jose.HeaderType].(string); i.config.RequireATJWT && !isATJWT(typ) {
 		return token.Token{}, refused("the type is %q, not at+jwt", typ)
 	}

@@ -140,6 +140,7 @@ func TestAcceptedClaims(t *testing.T) {
 		"scp as a text":                       {nil, map[string]any{"scope": nil, "scp": "write  read write"}, "robot", []token.Scope{token.Write, token.Read}},
 		"permissions":                         {nil, map[string]any{"scope": nil, "permissions": []string{"read"}}, "robot", []token.Scope{token.Read}},
 		"scope comes first":                   {nil, map[string]any{"scope": "openid", "scp": "read", "permissions": []string{"read"}}, "robot", nil},
+		"scopes with tabs":                    {nil, map[string]any{"scope": "openid\tread write\u00a0 write\n"}, "robot", nil},
 		"no scopes":                           {nil, map[string]any{"scope": nil}, "robot", nil},
 		"scopes of the wrong type":            {nil, map[string]any{"scope": 7, "scp": "read"}, "robot", nil},
 		"a claim that is set":                 {func(c *oidc.Config) { c.ScopeClaim = "roles" }, map[string]any{"roles": []any{"read", 7, nil}}, "robot", []token.Scope{token.Read}},
@@ -234,6 +235,17 @@ func TestType(t *testing.T) {
 		} else {
 			wantRefused(t, err, "at+jwt")
 		}
+	}
+}
+
+// A token with crit is refused. An empty list is not allowed (RFC 7515, section
+// 4.1.11), and no extension is supported.
+func TestCrit(t *testing.T) {
+	key := newKey(t, "a")
+	issuer := newIssuer(t, oidctest.New(t, key))
+	for _, crit := range []any{[]string{}, []string{"exp"}, []string{"b64"}, "exp", 7, false} {
+		_, err := verify(t, issuer, key.Sign(t, oidctest.Claims(nil), map[jose.HeaderKey]any{"crit": crit}))
+		wantRefused(t, err, "crit")
 	}
 }
 
