@@ -1,12 +1,14 @@
 package httpapi
 
 import (
+	"errors"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/token"
 )
 
 // durationBuckets are in seconds. A read takes tenths of a millisecond, a durable
@@ -16,6 +18,11 @@ var durationBuckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .2
 // noOperation is the label of requests without an operation: unknown paths and
 // methods, and OPTIONS. So no request of a client makes a new label.
 const noOperation = "none"
+
+// unverified is the label of requests that get 503 because the key of their token is
+// unknown and cannot be fetched from the identity provider now. Any client can send
+// such a token, so these requests are apart from the others that fail.
+const unverified = "unverified"
 
 // statusClientClosed is the status in the log and the metrics of a request whose
 // client closed the connection before it had the whole response. nginx uses the
@@ -48,7 +55,7 @@ func newCounts(registry prometheus.Registerer) *counts {
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "plantstore_http_request_duration_seconds",
 			Help: "Duration of requests in seconds by operation and status. Operation none is every unknown path and method, " +
-				"status 499 a response that was cut off.",
+				"operation unverified a token whose key cannot be fetched now, status 499 a response that was cut off.",
 			Buckets:                        durationBuckets,
 			NativeHistogramBucketFactor:    1.1,
 			NativeHistogramMaxBucketNumber: 100,
@@ -74,7 +81,9 @@ func newCounts(registry prometheus.Registerer) *counts {
 // observe measures a request that has ended.
 func (c *counts) observe(rec *responseRecorder, took time.Duration) {
 	operation, status := rec.operation.label(), strconv.Itoa(rec.status)
-	if rec.waits() {
+	if errors.Is(rec.err, token.ErrUnverified) {
+		operation = unverified
+	} else if rec.waits() {
 		c.streamsEnded.WithLabelValues(operation, status).Inc()
 		return
 	}

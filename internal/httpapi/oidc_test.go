@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/httpapi"
@@ -119,10 +120,11 @@ func alike(a response) string {
 	return fmt.Sprint(a.Status, h, a.body)
 }
 
-// While the keys cannot be fetched, a token may be valid.
+// While the keys cannot be fetched, a token may be valid. Requests with such tokens are
+// counted apart, whatever their operation: forged ones must not look like failures.
 func TestIdentityProviderDown(t *testing.T) {
-	p, store, log := oidctest.New(t, newES256(t, "a")), openStore(t), &logged{}
-	s := newService(t, withStore(store), withLog(log), withIssuer(t, p, store, nil))
+	p, store, log, registry := oidctest.New(t, newES256(t, "a")), openStore(t), &logged{}, prometheus.NewRegistry()
+	s := newService(t, withStore(store), withLog(log), withIssuer(t, p, store, func(o *httpapi.Options) { o.Metrics, o.LogSlow = registry, time.Hour }))
 	p.Stop(io.ErrUnexpectedEOF)
 	a := s.post(`{"id":1,"name":"n"}`, header("Authorization", "Bearer "+p.Token(oidctest.Claims(nil))))
 	if a.wantError(t, plantapi.CodeUnavailable); a.Header.Get("Retry-After") != "1" {
@@ -131,7 +133,9 @@ func TestIdentityProviderDown(t *testing.T) {
 	if l := log.lines(t); len(l) != 1 || !strings.Contains(l[0].Err, "identity provider") {
 		t.Errorf("logged\n%s", log)
 	}
+	s.call(http.MethodGet, "/changes", "", header("Authorization", "Bearer "+p.Token(oidctest.Claims(nil)))).wantError(t, plantapi.CodeUnavailable)
 	s.post(`{"id":1,"name":"n"}`).wantStatus(t, http.StatusOK)
+	wantCounts(t, registry, map[string]float64{"unverified 503": 2, "createPlant 200": 1, "failure 50300": 2})
 }
 
 // Malformed and forged tokens get the response of a wrong token of ours, and the log has

@@ -64,15 +64,14 @@ func (ks keys) VerifySignature(_ context.Context, text string) (payload []byte, 
 	return nil, errors.New("the signature is wrong")
 }
 
-// unavailableError is a [token.ErrUnavailable]: a token cannot be verified, because
-// the keys cannot be fetched.
+// unavailableError is a [token.ErrUnverified]: the keys cannot be fetched.
 type unavailableError struct{ cause error }
 
 func (e unavailableError) Error() string {
 	return "the keys of the identity provider cannot be fetched: " + e.cause.Error()
 }
 
-func (unavailableError) Is(target error) bool { return target == token.ErrUnavailable }
+func (unavailableError) Unwrap() error { return token.ErrUnverified }
 
 func newKeySet(config Config) *keySet {
 	return &keySet{fetcher: newFetcher(config), log: config.Log, waiting: semaphore.NewWeighted(maxWaiting)}
@@ -97,7 +96,7 @@ func (k *keySet) of(ctx context.Context, id string) (keys, error) {
 		case <-running:
 		case <-timer.C:
 		case <-ctx.Done():
-			err = ctx.Err()
+			err = unavailableError{ctx.Err()}
 		}
 		timer.Stop()
 		k.waiting.Release(1)

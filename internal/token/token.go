@@ -20,6 +20,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"math/big"
 	"regexp"
@@ -176,6 +177,9 @@ var ErrInGrace = errors.New("the secret before the last rotation still works")
 
 // ErrUnavailable means that the store is temporarily not available.
 var ErrUnavailable = errors.New("token store not available")
+
+// ErrUnverified is the [ErrUnavailable] of an [Issuer]: it cannot verify a token now.
+var ErrUnverified = fmt.Errorf("token cannot be verified now: %w", ErrUnavailable)
 
 // The parts of a token's text. In base 62, 256 bits need 43 digits and the 32 bits
 // of a CRC need 6. IDs of 12 random digits (71 bits) do not collide in practice.

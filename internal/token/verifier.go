@@ -39,8 +39,8 @@ type Verifier struct {
 
 // Issuer verifies the tokens of another service.
 type Issuer interface {
-	// Verify returns the token with the given text, or a [RefusedError]. Any other
-	// error means that it cannot be verified now.
+	// Verify returns the token with the given text, or a [RefusedError], or an
+	// [ErrUnverified].
 	Verify(ctx context.Context, text string) (Token, error)
 }
 

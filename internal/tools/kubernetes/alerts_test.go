@@ -5,10 +5,12 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
 	"fmt"
 	"log/slog"
 	"math/big"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -66,6 +68,13 @@ func unknownMetrics(rule rulefmt.Rule, have []labels.Labels) error {
 			})
 		}) {
 			err = fmt.Errorf("%s: no server has the series %s", rule.Alert, selector)
+		}
+		for _, m := range selector.LabelMatchers { // one that leaves nothing out is a mistake
+			if m.Type == labels.MatchNotEqual && !slices.ContainsFunc(have, func(series labels.Labels) bool {
+				return series.Get(model.MetricNameLabel) == selector.Name && series.Get(m.Name) == m.Value
+			}) {
+				err = fmt.Errorf("%s: no server has the series %s with %s=%q", rule.Alert, selector.Name, m.Name, m.Value)
+			}
 		}
 		return nil
 	})
@@ -161,7 +170,11 @@ var examples = map[string]struct{ alert, quiet []string }{
 	},
 	"PlantstoreFailing": {
 		[]string{`plantstore_http_request_duration_seconds_count{operation="getPlant",status="200"} 0+97x60`, `plantstore_http_request_duration_seconds_count{operation="getPlant",status="503"} 0+3x60`},
-		[]string{`plantstore_http_request_duration_seconds_count{operation="getPlant",status="200"} 0+97x60`, `plantstore_http_request_duration_seconds_count{operation="getPlant",status="404"} 0+97x60`},
+		[]string{`plantstore_http_request_duration_seconds_count{operation="getPlant",status="200"} 0+97x60`, `plantstore_http_request_duration_seconds_count{operation="getPlant",status="404"} 0+97x60`, `plantstore_http_request_duration_seconds_count{operation="unverified",status="503"} 0+97x60`},
+	},
+	"PlantstoreUnverified": {
+		[]string{`plantstore_http_request_duration_seconds_count{operation="unverified",status="503"} 0+3x60`},
+		[]string{`plantstore_http_request_duration_seconds_count{operation="getPlant",status="503"} 0+97x60`, `plantstore_http_request_duration_seconds_count{operation="unverified",status="503"} 97x60`},
 	},
 	"PlantstoreSlow": {
 		[]string{`plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="1"} 0+90x60`, `plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="10"} 0+99x60`, `plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="+Inf"} 0+100x60`},
@@ -195,7 +208,8 @@ func TestAlertFaults(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
 		"an unknown metric":          {"plantstore_sqlite_wal_bytes", "plantstore_wal_bytes", "no server has the metric plantstore_wal_bytes"},
 		"a histogram without suffix": {"plantstore_http_request_duration_seconds_count{", "plantstore_http_request_duration_seconds{", "no server has the metric"},
-		"an unknown label":           {`{status=~"5.."}`, `{code=~"5.."}`, "no server has the series"},
+		"an unknown label":           {`{status=~"5..",`, `{code=~"5..",`, "no server has the series"},
+		"an unknown value":           {`operation!="unverified"`, `operation!="unknown"`, `no server has the series plantstore_http_request_duration_seconds_count with operation="unknown"`},
 		"a mistake in an expression": {"sum by (operation, le)", "sum by operation, le", "parse"},
 		"an unknown member":          {"    expr: absent", "    expression: absent", "field expression not found"},
 		"a mistake in a template":    {"{{ $value | humanizePercentage }}", "{{ $value | percent }}", "percent"},
@@ -241,7 +255,7 @@ var scrapeBoth = sync.OnceValues(func() ([]labels.Labels, error) {
 	}
 	var have []labels.Labels
 	for _, env := range [][]string{
-		{"PLANTSTORE_STORE=" + os.Getenv("PLANTSTORE_TEST_POSTGRES")},
+		{"PLANTSTORE_STORE=" + os.Getenv("PLANTSTORE_TEST_POSTGRES"), "PLANTSTORE_OIDC_ISSUER=" + noIssuer, "PLANTSTORE_OIDC_AUDIENCE=plants"},
 		{"PLANTSTORE_STORE=plants.db", "PLANTSTORE_TLS_CERT=cert.pem", "PLANTSTORE_TLS_KEY=key.pem"},
 	} {
 		s, err := start(dir, append(env, "PLANTSTORE_ADDR=127.0.0.1:0", "PLANTSTORE_ADMIN_ADDR=127.0.0.1:0"), []string{"serve"}, true)
@@ -249,6 +263,11 @@ var scrapeBoth = sync.OnceValues(func() ([]labels.Labels, error) {
 			return nil, err
 		}
 		_, _, _ = get(s.publicPort, "localhost", "/plants", longEnough) // 401, or 400 from the listener with TLS
+		if len(have) == 0 {
+			if err := sendUnverified(s.publicPort); err != nil {
+				return nil, err
+			}
+		}
 		scrape, err := s.scrape()
 		if err == nil {
 			err = s.stop()
@@ -268,6 +287,35 @@ var scrapeBoth = sync.OnceValues(func() ([]labels.Labels, error) {
 	}
 	return have, nil
 })
+
+// noIssuer is the URL of an identity provider that is not there.
+const noIssuer = "http://127.0.0.1:1"
+
+// sendUnverified sends a request with a token of noIssuer, which gets 503.
+func sendUnverified(port string) error {
+	text := ""
+	for _, part := range []string{
+		`{"alg":"ES256","kid":"a"}`,
+		fmt.Sprintf(`{"iss":%q,"aud":"plants","sub":"a","iat":%d,"exp":%d}`, noIssuer, time.Now().Unix(), time.Now().Add(time.Minute).Unix()),
+		"no signature",
+	} {
+		text += "." + base64.RawURLEncoding.EncodeToString([]byte(part))
+	}
+	req, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:"+port+"/plants", nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer "+text[1:])
+	resp, err := (&http.Client{Timeout: longEnough}).Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusServiceUnavailable {
+		return fmt.Errorf("a token that cannot be verified gets %s", resp.Status)
+	}
+	return nil
+}
 
 var sample = regexp.MustCompile(`^([^#].*) \S+\n$`)
 
