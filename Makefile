@@ -176,19 +176,19 @@ test-race: ## run the tests with the race detector; fails if a test is skipped
 	@$(call unskipped,-race ./...)
 
 differential: ## compare the validation of 100,000 generated requests with plain kin-openapi
-	PLANTSTORE_DIFFERENTIAL=100000 go test -count=1 -run '^TestDifferential$$' -v ./internal/httpapi
+	PLANTSTORE_TEST_DIFFERENTIAL=100000 go test -count=1 -run '^TestDifferential$$' -v ./internal/httpapi
 
 allocations: ## fail if a request allocates more often than before; the short form of bench-http
 	go test -count=1 -run '^TestAllocations$$' -v ./internal/httpapi
 
 paging: ## read 100,000 plants page by page
-	PLANTSTORE_PAGING=100000 go test -count=1 -run '^TestPagingThroughAllPlants$$' -v ./internal/httpapi
+	PLANTSTORE_TEST_PAGING=100000 go test -count=1 -run '^TestPagingThroughAllPlants$$' -v ./internal/httpapi
 
 client-faults: ## send 10,000 operations of the Go client through a proxy that fails
-	PLANTSTORE_CLIENT_OPERATIONS=10000 go test -count=1 -run '^TestFaultProxy$$' -v ./api/client
+	PLANTSTORE_TEST_CLIENT_OPERATIONS=10000 go test -count=1 -run '^TestFaultProxy$$' -v ./api/client
 
 crash: ## kill the store and the service 60 times while they write, and look for every acknowledged write and change
-	PLANTSTORE_CRASH_ROUNDS=60 go test -count=1 -run '^TestCrash$$' -v ./internal/store/sqlite ./internal/cli
+	PLANTSTORE_TEST_CRASH_ROUNDS=60 go test -count=1 -run '^TestCrash$$' -v ./internal/store/sqlite ./internal/cli
 
 reproducible: ## fail if two clones of this commit build different programs
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
@@ -213,16 +213,16 @@ kubernetes: ## check the manifests for Kubernetes and the alert rules for Promet
 	@cd internal/tools && ../../.ci/postgres go test -count=1 ./kubernetes
 
 stop: ## stop the service 20 times under load, and look for lost requests and lost plants
-	PLANTSTORE_STOP_ROUNDS=20 go test -count=1 -run '^TestStop$$' -v ./internal/cli
+	PLANTSTORE_TEST_STOP_ROUNDS=20 go test -count=1 -run '^TestStop$$' -v ./internal/cli
 
 move: ## move a store of 100,000 plants from SQLite to PostgreSQL while a client writes, and back
-	PLANTSTORE_MOVE_PLANTS=100000 .ci/postgres go test -count=1 -run '^TestMove' -v ./internal/cli
+	PLANTSTORE_TEST_MOVE_PLANTS=100000 .ci/postgres go test -count=1 -run '^TestMove' -v ./internal/cli
 
 test-walk: ## follow a store of a million plants from nothing while others write and old changes are forgotten; PLANTS=5000000 for more
-	PLANTSTORE_WALK_PLANTS=$(or $(PLANTS),1000000) go test -count=1 -timeout 30m -run '^TestWalk$$' -v ./internal/cli
+	PLANTSTORE_TEST_WALK_PLANTS=$(or $(PLANTS),1000000) go test -count=1 -timeout 30m -run '^TestWalk$$' -v ./internal/cli
 
 memory: ## check the memory with 128 bodies of 1 MiB at once, on both stores, and with 128 clients that do not read changes
-	PLANTSTORE_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run "^TestMemory" -v ./internal/cli
+	PLANTSTORE_TEST_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run "^TestMemory" -v ./internal/cli
 
 # Runs go test and fails if a test is skipped, except tests that name make
 # test-postgres, test-failover, test-ha, test-oidc, test-citus, test-walk or crash. -vet=off: make

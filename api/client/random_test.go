@@ -27,11 +27,11 @@ const (
 
 // TestFaultProxy sends operations in random order through a proxy that fails,
 // and compares what the client says of each with what the service has stored and
-// what the proxy has seen. It sends as many as PLANTSTORE_CLIENT_OPERATIONS says.
+// what the proxy has seen. It sends as many as PLANTSTORE_TEST_CLIENT_OPERATIONS says.
 func TestFaultProxy(t *testing.T) {
 	t.Parallel()
 	operations := 1000
-	if text := os.Getenv("PLANTSTORE_CLIENT_OPERATIONS"); text != "" {
+	if text := os.Getenv("PLANTSTORE_TEST_CLIENT_OPERATIONS"); text != "" {
 		var err error
 		if operations, err = strconv.Atoi(text); err != nil {
 			t.Fatal(err)

@@ -44,10 +44,10 @@ func tryStreams(b *testing.B) {
 	}
 	defer r.kill()
 	streams, rate := benchStreams, createsASecond
-	if n, err := strconv.Atoi(os.Getenv("PLANTSTORE_BENCH_STREAMS")); err == nil {
+	if n, err := strconv.Atoi(os.Getenv("PLANTSTORE_TEST_BENCH_STREAMS")); err == nil {
 		streams = n
 	}
-	if n, err := strconv.Atoi(os.Getenv("PLANTSTORE_BENCH_CREATES")); err == nil {
+	if n, err := strconv.Atoi(os.Getenv("PLANTSTORE_TEST_BENCH_CREATES")); err == nil {
 		rate = n
 	}
 	alone := r.observe(5 * time.Second)

@@ -20,14 +20,14 @@ import (
 
 // TestCrash kills the service at random moments with SIGKILL while clients write, and
 // others follow its changes. Then the service must have exactly what was acknowledged,
-// and each follower the same, without having begun again. PLANTSTORE_CRASH_ROUNDS is
+// and each follower the same, without having begun again. PLANTSTORE_TEST_CRASH_ROUNDS is
 // the number of kills. The test of the same name in store/sqlite looks at the file
 // after each of them.
 //
 // At the end the store is replaced by a backup, while the followers have seen what the
 // backup lacks. All of them must begin again, and be equal again.
 func TestCrash(t *testing.T) {
-	rounds := numberFrom(t, "PLANTSTORE_CRASH_ROUNDS", 0)
+	rounds := numberFrom(t, "PLANTSTORE_TEST_CRASH_ROUNDS", 0)
 	if rounds == 0 {
 		t.Skip("needs a minute: make crash runs this")
 	}

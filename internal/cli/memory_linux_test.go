@@ -21,7 +21,7 @@ import (
 // TestMemory sends many of the largest bodies at once and compares the memory
 // of the program with the limit in the manual: --max-in-flight times
 // --max-body. Every request must succeed, if necessary after retries.
-// PLANTSTORE_MEMORY_CLIENTS is the number of clients.
+// PLANTSTORE_TEST_MEMORY_CLIENTS is the number of clients.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	clients := memoryClients(t)
@@ -30,7 +30,7 @@ func TestMemory(t *testing.T) {
 }
 
 func memoryClients(t *testing.T) int {
-	text := os.Getenv("PLANTSTORE_MEMORY_CLIENTS")
+	text := os.Getenv("PLANTSTORE_TEST_MEMORY_CLIENTS")
 	if text == "" {
 		return 4
 	}
@@ -92,7 +92,7 @@ func tryMemory(t *testing.T, clients int, store string) {
 }
 
 // TestMemoryOfChanges lets many clients request five plants of 1 MiB, which take 6 MiB
-// of JSON each, and not read them. PLANTSTORE_MEMORY_CLIENTS is the number of clients.
+// of JSON each, and not read them. PLANTSTORE_TEST_MEMORY_CLIENTS is the number of clients.
 func TestMemoryOfChanges(t *testing.T) {
 	t.Parallel()
 	const bound = 768 << 20 // maxUnread of the lists and the memory of TestMemory

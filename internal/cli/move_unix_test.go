@@ -32,7 +32,7 @@ import (
 // movePlants is how many plants the tests move.
 func movePlants(t *testing.T) int64 {
 	t.Helper()
-	return int64(numberFrom(t, "PLANTSTORE_MOVE_PLANTS", 3000))
+	return int64(numberFrom(t, "PLANTSTORE_TEST_MOVE_PLANTS", 3000))
 }
 
 // moveTokens are the tokens of a store that is moved.

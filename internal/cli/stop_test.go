@@ -24,10 +24,10 @@ import (
 )
 
 // stopRounds is how often the tests of this file stop a program under load.
-// PLANTSTORE_STOP_ROUNDS sets it.
+// PLANTSTORE_TEST_STOP_ROUNDS sets it.
 func stopRounds(t *testing.T) int {
 	t.Helper()
-	return numberFrom(t, "PLANTSTORE_STOP_ROUNDS", 2)
+	return numberFrom(t, "PLANTSTORE_TEST_STOP_ROUNDS", 2)
 }
 
 // numberFrom returns the number in an environment variable, or another one if it is

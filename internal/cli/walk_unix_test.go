@@ -17,9 +17,9 @@ import (
 
 // TestWalk lets a client follow a store from nothing while others write, and while the
 // changes from before the walk are forgotten. The walk must not begin again, and the
-// copy must be equal in the end. PLANTSTORE_WALK_PLANTS is the number of plants.
+// copy must be equal in the end. PLANTSTORE_TEST_WALK_PLANTS is the number of plants.
 func TestWalk(t *testing.T) {
-	n := numberFrom(t, "PLANTSTORE_WALK_PLANTS", 0)
+	n := numberFrom(t, "PLANTSTORE_TEST_WALK_PLANTS", 0)
 	if n == 0 {
 		t.Skip("needs a minute: make test-walk runs this")
 	}

@@ -33,11 +33,11 @@ import (
 // differences.
 //
 // The requests are derived from the document and changed at random. Request N of seed
-// S is always the same. PLANTSTORE_DIFFERENTIAL is the number of requests and
-// PLANTSTORE_DIFFERENTIAL_SEED the seed.
+// S is always the same. PLANTSTORE_TEST_DIFFERENTIAL is the number of requests and
+// PLANTSTORE_TEST_DIFFERENTIAL_SEED the seed.
 func TestDifferential(t *testing.T) {
 	t.Parallel()
-	count, seed := number(t, "PLANTSTORE_DIFFERENTIAL", 10_000), number(t, "PLANTSTORE_DIFFERENTIAL_SEED", 1)
+	count, seed := number(t, "PLANTSTORE_TEST_DIFFERENTIAL", 10_000), number(t, "PLANTSTORE_TEST_DIFFERENTIAL_SEED", 1)
 	doc := loadDocument(t)
 	ours, theirs := newOurs(t), newTheirs(t, doc)
 	source := newSource(t, doc)

@@ -84,12 +84,12 @@ func TestListLargePlants(t *testing.T) {
 	}
 }
 
-// A client reads all plants page by page, by the last id and by Link. PLANTSTORE_PAGING
+// A client reads all plants page by page, by the last id and by Link. PLANTSTORE_TEST_PAGING
 // is the number of plants.
 func TestPagingThroughAllPlants(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	count := number(t, "PLANTSTORE_PAGING", 10_000)
+	count := number(t, "PLANTSTORE_TEST_PAGING", 10_000)
 	s.fill(count)
 	limit := int32(1000)
 	params := plantapi.ListPlantsParams{Limit: &limit}

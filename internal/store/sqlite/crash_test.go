@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 const crashBatch = 8
 
 // TestCrash kills a program at a random moment while it writes, and checks that
-// every acknowledged write is stored. PLANTSTORE_CRASH_ROUNDS is the number of
+// every acknowledged write is stored. PLANTSTORE_TEST_CRASH_ROUNDS is the number of
 // rounds. Five rounds use the same file, so the writes of one round must survive
 // the crashes of the next ones.
 //
@@ -58,7 +58,7 @@ const crashBatch = 8
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	rounds := 4
-	if text := os.Getenv("PLANTSTORE_CRASH_ROUNDS"); text != "" {
+	if text := os.Getenv("PLANTSTORE_TEST_CRASH_ROUNDS"); text != "" {
 		var err error
 		if rounds, err = strconv.Atoi(text); err != nil {
 			t.Fatal(err)
