@@ -52,17 +52,13 @@ func setLimits(config *server.Config, cmd *cli.Command) (err error) {
 	return nil
 }
 
-// parseRate parses a rate: 100 and 100/s are both a hundred per second, off and
-// 0 are no limit.
+// parseRate parses a rate: 100/s is a hundred per second, off and 0 are no limit.
 func parseRate(text string) (httpapi.Rate, error) {
 	if text == "off" || text == "0" {
 		return httpapi.Rate{}, nil
 	}
-	number, unit, found := strings.Cut(text, "/")
+	number, unit, _ := strings.Cut(text, "/")
 	per, ok := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
-	if !found {
-		per, ok = time.Second, true
-	}
 	limit, err := strconv.ParseUint(number, 10, 31)
 	if err != nil || !ok || limit == 0 || per/time.Duration(limit) < time.Microsecond {
 		return httpapi.Rate{}, fmt.Errorf("must be a rate, as in 100/s, 600/m or 5000/h (at most a million per second), or off, got %q", text)

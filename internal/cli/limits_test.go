@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/httpapi"
 )
 
@@ -17,7 +19,6 @@ func TestParseRate(t *testing.T) {
 	for text, want := range map[string]httpapi.Rate{
 		"off":       {},
 		"0":         {},
-		"100":       {Limit: 100, Per: time.Second},
 		"100/s":     {Limit: 100, Per: time.Second},
 		"600/m":     {Limit: 600, Per: time.Minute},
 		"5000/h":    {Limit: 5000, Per: time.Hour},
@@ -27,7 +28,7 @@ func TestParseRate(t *testing.T) {
 			t.Errorf("parseRate(%q) = %v, %v, want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "often", "-1", "+1", "1.5", "0/s", "1/", "/s", "1/d", "1/S", "1/s/s", "1000001/s", "4000000000/h"} {
+	for _, text := range []string{"", "often", "100", "-1", "+1", "1.5", "0/s", "1/", "/s", "1/d", "1/S", "1/s/s", "1000001/s", "4000000000/h"} {
 		if got, err := parseRate(text); err == nil {
 			t.Errorf("parseRate(%q) = %v, want an error", text, got)
 		}
@@ -43,6 +44,42 @@ func TestCheckOrigin(t *testing.T) {
 	for _, text := range []string{"", "null", "plants.example.com", "https://", "https://a.example/", "https://a.example/x", "https://u@a.example", "https://A.example", "https://*.example"} {
 		if checkOrigin(text) == nil {
 			t.Errorf("checkOrigin(%q) = nil, want an error", text)
+		}
+	}
+}
+
+// The flag --max-body reaches the handler, and its smallest value is enough for the
+// longest plant in its longest form.
+func TestMaxBody(t *testing.T) {
+	t.Parallel()
+	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token", "--max-body", "16KiB")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.kill()
+	const escaped = `\ud83c\udf31` // one character
+	longest := fmt.Sprintf(`{"id":-9223372036854775808,"name":"%s","tag":"%s"}`, strings.Repeat(escaped, 1000), strings.Repeat(escaped, 256))
+	for _, c := range []struct {
+		bytes int
+		want  string
+	}{
+		{len(longest), "200 OK"},
+		{16 << 10, "200 OK"},
+		{16<<10 + 1, `"error":40006,"message":"body is larger than the limit of 16384 bytes"`},
+	} {
+		req, err := http.NewRequest(http.MethodPost, r.url+"/plants", strings.NewReader(longest+strings.Repeat(" ", c.bytes-len(longest))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Authorization": {"Bearer " + r.token}, "Content-Type": {"application/json"}}
+		resp, err := plantcontract.Plants().Client(t).Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if got := resp.Status + string(body); err != nil || !strings.Contains(got, c.want) {
+			t.Errorf("a body of %d bytes gets %.200s, %v, want %s", c.bytes, got, err, c.want)
 		}
 	}
 }

@@ -83,11 +83,15 @@ func serveCommand(sys system) *cli.Command {
 	}
 }
 
-// parseSize parses a size in bytes: 4096, 64KiB, 1MiB.
+// minBody is the smallest --max-body. The longest plant needs 15 KB if each character is
+// escaped as two surrogates.
+const minBody = 16 << 10
+
+// parseSize parses a size in bytes: 20000, 64KiB, 1MiB.
 func parseSize(text string) (int64, error) {
 	size, err := humanize.ParseBytes(text)
-	if err != nil || size == 0 || size > math.MaxInt32 {
-		return 0, fmt.Errorf("must be a size from 1 byte to 2GiB, as in 4096, 64KiB or 1MiB, got %q", text)
+	if err != nil || size < minBody || size > math.MaxInt32 {
+		return 0, fmt.Errorf("must be a size from 16KiB to 2GiB, as in 64KiB or 1MiB, got %q", text)
 	}
 	return int64(size), nil
 }
