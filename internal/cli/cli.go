@@ -23,6 +23,7 @@ import (
 // system is what the commands use of the operating system.
 type system struct {
 	getenv         func(string) string
+	environ        []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	version        string // of a release; thisBuild finds it out if it is empty
@@ -36,7 +37,7 @@ func Main(version string) int {
 	// Without a handler a second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
 
-	sys := system{version: version, getenv: os.Getenv, stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	sys := system{version: version, getenv: os.Getenv, environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	err := run(ctx, sys, os.Args)
 	if err == nil {
 		return 0
@@ -97,7 +98,7 @@ func run(ctx context.Context, sys system, args []string) error {
 		// Main prints the error.
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 	}
-	var mistakes mistakes
+	mistakes := mistakes{sys: sys, variables: []string{"PLANTSTORE_TOKEN"}}
 	hook := func(cmd *cli.Command) error {
 		cmd.ShellComplete = complete
 		return mistakes.hook(cmd)

@@ -62,10 +62,13 @@ func durationFlag(name string, value time.Duration, usage string) *parsedFlag[ti
 	return &parsedFlag[time.Duration]{Name: name, Value: value, Config: parseSpan, Usage: usage, Sources: environment(name)}
 }
 
+// prefix begins the name of every environment variable.
+const prefix = "PLANTSTORE_"
+
 // environment returns the environment variable of a flag: PLANTSTORE_BASE_URL for
 // --base-url.
 func environment(name string) cli.ValueSourceChain {
-	return cli.EnvVars("PLANTSTORE_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+	return cli.EnvVars(prefix + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 }
 
 // parsedFlag is a flag whose text is read by its Config. The flags of the library

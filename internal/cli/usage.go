@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -11,29 +13,103 @@ import (
 // mistakes turns a mistake on the command line into an error of one line that
 // names the next step. By itself the library prints a page of help.
 type mistakes struct {
-	unknownCommand error // CommandNotFound cannot return it
+	sys            system
+	variables      []string // of all flags, and PLANTSTORE_TOKEN
+	unknownCommand error    // CommandNotFound cannot return it
 }
 
 // hook sets the hooks of one command; see [cli.Command.Walk].
 func (m *mistakes) hook(cmd *cli.Command) error {
 	cmd.CommandNotFound = func(_ context.Context, cmd *cli.Command, name string) {
-		m.unknownCommand = fmt.Errorf("unknown command %q%s (%s --help lists the commands)",
-			name, didYouMean(cli.SuggestCommand(cmd.Commands, name)), cmd.FullName())
+		var names []string
+		for _, sub := range cmd.Commands {
+			names = append(names, sub.Names()...)
+		}
+		m.unknownCommand = fmt.Errorf("unknown command %q%s (%s --help lists the commands)", name, didYouMean("", name, names), cmd.FullName())
 	}
 	cmd.OnUsageError = func(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 		hint := ""
-		// The library has no type for this error, and finds the name in the same way.
+		// The library has no type for this error.
 		if _, flag, ok := strings.Cut(err.Error(), "flag provided but not defined: "); ok {
-			hint = didYouMean(cli.SuggestFlag(cmd.Flags, strings.TrimLeft(flag, "-"), false))
+			var names []string
+			for _, f := range cmd.Flags {
+				names = append(names, f.Names()...)
+			}
+			hint = didYouMean("--", strings.TrimLeft(flag, "-"), names)
 		}
 		return fmt.Errorf("%w%s (%s --help lists the flags)", err, hint, cmd.FullName())
+	}
+	for _, flag := range cmd.Flags {
+		if f, ok := flag.(cli.DocGenerationFlag); ok && len(f.GetEnvVars()) > 0 {
+			m.variables = append(m.variables, f.GetEnvVars()...)
+			cmd.Before = m.warn
+		}
 	}
 	return nil
 }
 
-func didYouMean(name string) string {
-	if name == "" {
+// ofOthers matches variables that Kubernetes and Docker set for a service that is
+// called plantstore, as in PLANTSTORE_PORT=tcp://10.0.0.1:80, and those of our tests.
+var ofOthers = regexp.MustCompile(`^PLANTSTORE_(TEST_|(.*_)?(SERVICE_HOST=|SERVICE_PORT(_.*)?=|PORT=[a-z]+://|PORT_[0-9]+_))`)
+
+// warn logs each variable of the environment that could be meant for this program but
+// is not known.
+func (m *mistakes) warn(ctx context.Context, _ *cli.Command) (context.Context, error) {
+	for _, variable := range m.sys.environ {
+		name, value, _ := strings.Cut(variable, "=")
+		short, ours := strings.CutPrefix(name, prefix)
+		if !ours || value == "" || slices.Contains(m.variables, name) || ofOthers.MatchString(variable) {
+			continue
+		}
+		var names []string
+		for _, known := range m.variables {
+			names = append(names, strings.TrimPrefix(known, prefix))
+		}
+		newLog(m.sys.stderr).Warn("environment variable " + name + " is not known" + didYouMean(prefix, short, names))
+	}
+	return ctx, nil
+}
+
+// didYouMean returns a hint with the known name that is nearest to a mistyped one. It is
+// empty if none is near: the library suggests the nearest one however far it is, as in
+// --print-token for -prot.
+func didYouMean(prefix, name string, known []string) string {
+	const minPart = 3 // letters of a name that is the beginning of another
+	nearest, least := "", len(name)/3+1
+	for _, k := range known {
+		edits := editsBetween(name, k)
+		if min(len(name), len(k)) >= minPart && (strings.HasPrefix(k, name) || strings.HasPrefix(name, k)) {
+			edits = 0
+		}
+		if edits < least {
+			nearest, least = k, edits
+		}
+	}
+	if nearest == "" {
 		return ""
 	}
-	return fmt.Sprintf(": did you mean %s?", name)
+	return fmt.Sprintf(": did you mean %s%s?", prefix, nearest)
+}
+
+// editsBetween returns how many letters have to be inserted, removed, replaced, or
+// swapped with the next one to make b of a.
+func editsBetween(a, b string) int {
+	edits := make([][]int, len(a)+1) // between the first i letters of a and the first j of b
+	for i := range edits {
+		edits[i] = make([]int, len(b)+1)
+		for j := range edits[i] {
+			switch {
+			case i == 0 || j == 0:
+				edits[i][j] = i + j
+			case a[i-1] == b[j-1]:
+				edits[i][j] = edits[i-1][j-1]
+			default:
+				edits[i][j] = 1 + min(edits[i-1][j], edits[i][j-1], edits[i-1][j-1])
+				if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+					edits[i][j] = min(edits[i][j], 1+edits[i-2][j-2])
+				}
+			}
+		}
+	}
+	return edits[len(a)][len(b)]
 }
