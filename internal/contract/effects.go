@@ -161,11 +161,17 @@ func (s *suite) listEffects(l lister) (all []Test) {
 	if p := l.route.operation.Parameters.GetByInAndName("query", l.Limit); p != nil && schemaOf(p.Schema).Default != nil {
 		add(l.Limit, defaultPromise(l.route, l.Limit), func(v *Session) { v.defaultLimit(l, p) })
 	}
-	if response := l.route.response(http.StatusOK); response != nil && hasHeader(response.Headers, "Link") && l.Limit != "" {
+	if l.hasLink() {
 		promise := "sequence, a walk by Link meets every resource once"
 		all = append(all, Test{Name: promise, promises: []string{promise}, try: func(v *Session) { v.walkByLink(l) }})
 	}
 	return all
+}
+
+// hasLink reports whether the list has pages that are connected by Link.
+func (l lister) hasLink() bool {
+	response := l.route.response(http.StatusOK)
+	return response != nil && hasHeader(response.Headers, "Link") && l.Limit != ""
 }
 
 // fill creates n resources with consecutive identities and returns these.
@@ -216,16 +222,19 @@ func (l lister) from(id any) url.Values {
 	return query
 }
 
-// filters creates two resources with different values of a member and lists by
-// each value.
+// filters creates resources with two values of a member and lists by each value.
 func (v *Session) filters(l lister, parameter, member string) {
 	_, schema := l.resource.create.body()
 	property := v.suite.gen.flatten(schema).Properties[member].Value
 	ids, values := []any{}, []any{}
-	for range 2 {
+	for i := range 3 {
 		body, _ := v.plainBody(l.resource.create).(map[string]any)
 		id := v.suite.gen.identity(l.resource.schema)
-		body[member] = v.suite.gen.fresh(property, values)
+		if i == 2 {
+			body[member] = values[0]
+		} else {
+			body[member] = v.suite.gen.fresh(property, values)
+		}
 		if !l.resource.assigned {
 			body[l.resource.member] = id
 		}
@@ -240,21 +249,47 @@ func (v *Session) filters(l lister, parameter, member string) {
 		}
 		ids = append(ids, id)
 	}
-	for i, value := range values {
-		query := l.from(ids[0])
-		query.Set(parameter, fmt.Sprint(value))
-		items, found := v.list(l, query)
+	wantAll := func(items []map[string]any, value any) {
 		for _, item := range items {
 			if fmt.Sprint(item[member]) != fmt.Sprint(value) {
 				v.Failf("a list with %s=%v has an item with %s %v", parameter, value, member, item[member])
 			}
 		}
+	}
+	for i, value := range values {
+		query := l.from(ids[0])
+		query.Set(parameter, fmt.Sprint(value))
+		items, found := v.list(l, query)
+		wantAll(items, value)
 		if !slices.Contains(found, fmt.Sprint(ids[i])) {
 			v.Failf("a list with %s=%v lacks %v, which has it: %v", parameter, value, ids[i], found)
 		}
 	}
 	if _, found := v.list(l, l.from(ids[0])); !slices.Contains(found, fmt.Sprint(ids[0])) || !slices.Contains(found, fmt.Sprint(ids[1])) {
 		v.Failf("a list without %s lacks one of %v: %v", parameter, ids, found)
+	}
+	if !l.hasLink() {
+		return
+	}
+	query := l.from(ids[0])
+	query.Set(parameter, fmt.Sprint(values[0]))
+	query.Set(l.Limit, "1")
+	path, pairs := l.route.template, []string{query.Encode()}
+	for met := map[string]bool{}; !met[fmt.Sprint(ids[0])] || !met[fmt.Sprint(ids[2])]; {
+		if path == "" {
+			v.Failf("a walk by Link with %s=%v, which %v and %v have, ends after %v", parameter, values[0], ids[0], ids[2], slices.Collect(maps.Keys(met)))
+		}
+		got := v.send(l.route, path, pairs, http.Header{}, nil)
+		v.Accepted(got)
+		items, found := v.items(l, got)
+		wantAll(items, values[0])
+		if len(found) != 1 || met[found[0]] {
+			v.Failf("a walk by Link with %s=1 meets %v after %v", l.Limit, found, slices.Collect(maps.Keys(met)))
+		}
+		met[found[0]], path = true, ""
+		if link := linkTarget.FindStringSubmatch(got.Header.Get("Link")); link != nil {
+			path, pairs = v.leadsTo(got, link[1])
+		}
 	}
 }
 

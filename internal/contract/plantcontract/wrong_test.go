@@ -182,6 +182,9 @@ var wrongServers = map[string]func(http.Handler) http.Handler{
 	"forgets the limit": wrongResponse(func(_ *http.Request, a *response) {
 		setIf(a.header, "Link", limitInLink.ReplaceAllString(a.header.Get("Link"), ""))
 	}),
+	"forgets the tag": wrongResponse(func(_ *http.Request, a *response) {
+		setIf(a.header, "Link", tagInLink.ReplaceAllString(a.header.Get("Link"), ""))
+	}),
 	"has no Cache-Control":  wrongResponse(func(_ *http.Request, a *response) { a.header.Del("Cache-Control") }),
 	"has errors in text":    wrongResponse(func(_ *http.Request, a *response) { textIf(a, a.status >= 400) }),
 	"has a null for a list": wrongResponse(func(_ *http.Request, a *response) { a.body = strings.Replace(a.body, "[]\n", "null\n", 1) }),
@@ -247,7 +250,10 @@ var wrongStores = map[string]func(plant.Store) plant.Store{
 	"rounds ids":                     func(s plant.Store) plant.Store { return rounding{s} },
 }
 
-var limitInLink = regexp.MustCompile(`&?limit=[0-9]+`)
+var (
+	limitInLink = regexp.MustCompile(`&?limit=[0-9]+`)
+	tagInLink   = regexp.MustCompile(`&?tag=[^&>]*`)
+)
 
 func setIf(h http.Header, name, value string) {
 	if h.Get(name) != "" {
