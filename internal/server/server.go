@@ -94,16 +94,22 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	}
 	defer stopAdmin()
 
-	store, err := open.Open(ctx, config.Store)
+	openStore := open.Open
+	if config.HTTP.ReadOnly {
+		openStore = open.ReadOnly
+	}
+	store, err := openStore(ctx, config.Store)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	store.Watch(log)
-	if err := store.BeginEpoch(ctx); err != nil { // before the first write
-		return err
+	if !config.HTTP.ReadOnly {
+		if err := store.BeginEpoch(ctx); err != nil { // before the first write
+			return err
+		}
+		defer keepChanges(ctx, log, store, config.KeepChanges)()
 	}
-	defer keepChanges(ctx, log, store, config.KeepChanges)()
 
 	measured := storemetrics.New(store)
 	tokens, err := token.NewVerifier(measured, config.Token)

@@ -36,10 +36,10 @@ type Source interface {
 	Close() error
 }
 
-// OldSchema returns the error of opening a source that has fewer migrations than this
-// program knows.
+// OldSchema returns the error of opening a store that must not be changed and has fewer
+// migrations than this program knows.
 func OldSchema(have, need int) error {
-	return fmt.Errorf("this store has schema %d and this program needs schema %d; a copy does not change its source: "+
+	return fmt.Errorf("this store has schema %d and this program needs schema %d; neither copy nor serve --read-only changes it: "+
 		"run plantstore migrate on it first", have, need)
 }
 

@@ -26,6 +26,18 @@ func Open(ctx context.Context, name string) (store.Store, error) {
 		func(path string) (store.Store, error) { return sqlite.Open(ctx, path) })
 }
 
+// ReadOnly is [Open] for a store that is only read. It changes no SQLite file.
+func ReadOnly(ctx context.Context, name string) (store.Store, error) {
+	return choose(name,
+		func(dsn string) (store.Store, error) { return postgres.Open(ctx, dsn) },
+		func(path string) (store.Store, error) {
+			if path == sqlite.Memory {
+				return sqlite.Open(ctx, path)
+			}
+			return sqlite.OpenReadOnly(path)
+		})
+}
+
 // choose opens the store that name describes with the function of its engine.
 func choose[T any](name string, database, file func(place string) (T, error)) (opened T, err error) {
 	if err := check(name); err != nil {

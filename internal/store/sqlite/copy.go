@@ -220,7 +220,7 @@ func verify(ctx context.Context, name string, change func(*sqlite.Conn) error) (
 
 // openCopy opens the temporary file. It is synced once, when it is complete.
 func openCopy(name string) (*sqlite.Conn, error) {
-	return openConn(name, "PRAGMA synchronous = OFF")
+	return openConn(name, "PRAGMA synchronous = OFF", sqlite.OpenReadWrite)
 }
 
 // checkIntegrity returns an error if the file is damaged.

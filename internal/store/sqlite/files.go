@@ -26,6 +26,7 @@ const checkInterval = time.Second
 // Without the check in each commit, the store would acknowledge writes that are
 // lost at the next start.
 type openFiles struct {
+	target string // the path of the database without symbolic links; SQLite has its other files beside it
 	opened []openedFile
 
 	mu      sync.Mutex
@@ -54,13 +55,15 @@ func createFile(path string) {
 
 // open records the files that SQLite has just opened.
 func (f *openFiles) open(path string) error {
-	// If path is a symbolic link, SQLite creates the log beside its target.
-	target, err := filepath.EvalSymlinks(path)
-	if err != nil {
+	var err error
+	if f.target, err = filepath.EvalSymlinks(path); err != nil {
 		return err
 	}
-	for _, path := range []string{path, target + "-wal"} {
+	for i, path := range []string{path, f.target + "-wal"} {
 		id, err := identify(path)
+		if i > 0 && errors.Is(err, fs.ErrNotExist) {
+			break // a restored store has no log before the first write; a read-only service makes none
+		}
 		if err != nil {
 			return err
 		}

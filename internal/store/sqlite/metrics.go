@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"os"
-	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -13,7 +12,7 @@ func (s *Store) Metrics() []prometheus.Collector {
 	if len(s.files.opened) == 0 { // a store in memory
 		return all
 	}
-	database, log := s.files.opened[0].path, s.files.opened[1].path
+	database, log := s.files.opened[0].path, s.files.target+"-wal"
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "plantstore_sqlite_" + name, Help: help}, value)
 	}
@@ -22,7 +21,7 @@ func (s *Store) Metrics() []prometheus.Collector {
 		gauge("wal_bytes", "Size of the write-ahead log in bytes.",
 			func() float64 { return size(log) }),
 		gauge("last_backup_timestamp_seconds", "Time of the last backup in seconds since 1970, or 0 without a backup.",
-			func() float64 { return lastBackup(strings.TrimSuffix(log, "-wal")) }))
+			func() float64 { return lastBackup(s.files.target) }))
 }
 
 // size returns the size of a file in bytes, or 0 if it does not exist.

@@ -146,6 +146,20 @@ func checkKnown(conn *sqlite.Conn, known int) (int, error) {
 	return int(have), err
 }
 
+// checkCurrent returns the number of migrations, and an error if it is not that of this
+// program.
+func checkCurrent(conn *sqlite.Conn) (int, error) {
+	names, err := migrationNames()
+	if err != nil {
+		return 0, err
+	}
+	have, err := checkKnown(conn, len(names))
+	if err == nil && have < len(names) {
+		err = store.OldSchema(have, len(names))
+	}
+	return have, err
+}
+
 // pragma returns the value of a numeric pragma.
 func pragma(conn *sqlite.Conn, name string) (int64, error) { return number(conn, "PRAGMA "+name) }
 

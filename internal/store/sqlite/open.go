@@ -49,17 +49,58 @@ func open(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	s := &Store{path: path, found: found, schema: now, writer: make(chan *sqlite.Conn, 1), closed: make(chan struct{})}
-	s.writes = groupcommit.New(maxGroup, s.commit)
-	s.writer <- conn
+	s := newStore(path, conn, found, now)
 	if path == Memory {
 		s.readers = s.writer // a database in memory has only one connection
 		return s, nil
 	}
 	s.log.due = checkpointPages
+	return s.openRest(openReader)
+}
+
+// OpenReadOnly opens the store in the file at path, which must exist, and changes
+// neither the file nor its write-ahead log. Every write fails.
+func OpenReadOnly(path string) (*Store, error) {
+	if err := Check(path); err != nil {
+		return nil, err
+	}
+	s, err := openReadOnly(path)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, adviseReadOnly(err))
+	}
+	return s, nil
+}
+
+func openReadOnly(path string) (*Store, error) {
+	// SQLite has a parameter immutable=1 for this. It ignores the log.
+	open := func(path string) (*sqlite.Conn, error) { return openConn(path, forReaders, sqlite.OpenReadOnly) }
+	// Without query_only BEGIN IMMEDIATE begins a read, so that Ready works as always.
+	conn, err := openConn(path, "", sqlite.OpenReadOnly)
+	if err != nil {
+		return nil, err
+	}
+	have := 0
+	if err = checkOurs(conn); err == nil {
+		have, err = checkCurrent(conn)
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return newStore(path, conn, have, have).openRest(open)
+}
+
+func newStore(path string, conn *sqlite.Conn, found, schema int) *Store {
+	s := &Store{path: path, found: found, schema: schema, writer: make(chan *sqlite.Conn, 1), closed: make(chan struct{})}
+	s.writes = groupcommit.New(maxGroup, s.commit)
+	s.writer <- conn
+	return s
+}
+
+// openRest opens the connections that read, and closes the store if it fails.
+func (s *Store) openRest(open func(path string) (*sqlite.Conn, error)) (*Store, error) {
 	var conns []*sqlite.Conn
 	for range readers {
-		conn, err := openReader(path)
+		conn, err := open(s.path)
 		if err != nil {
 			for _, conn := range conns {
 				err = errors.Join(err, conn.Close())
@@ -72,7 +113,7 @@ func open(ctx context.Context, path string) (*Store, error) {
 	for _, conn := range conns {
 		s.readers <- conn
 	}
-	if err := s.files.open(path); err != nil {
+	if err := s.files.open(s.path); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -138,6 +179,16 @@ func advise(err error) error {
 	return fmt.Errorf("%s (%w)", advice, err)
 }
 
+// adviseReadOnly is advise for a store that is only read.
+func adviseReadOnly(err error) error {
+	switch sqlite.ErrCode(err).ToPrimary() {
+	case sqlite.ResultCantOpen, sqlite.ResultReadOnly, sqlite.ResultPerm:
+		return fmt.Errorf("cannot read the file and its -wal, or create the -shm that SQLite needs to read them; "+
+			"give this user read permission for the files and write permission for the directory (%w)", err)
+	}
+	return advise(err)
+}
+
 // forAll are the pragmas of every connection.
 const forAll = `
 	-- Without it each connection copies the pages that it reads into a cache of
@@ -182,8 +233,8 @@ const forWriter = `
 
 // openConn opens a connection. It does not take URIs, because the name of a file
 // may contain a question mark.
-func openConn(path string, pragmas string, flags ...sqlite.OpenFlags) (*sqlite.Conn, error) {
-	conn, err := sqlite.OpenConn(path, append(flags, sqlite.OpenReadWrite)...)
+func openConn(path, pragmas string, mode sqlite.OpenFlags) (*sqlite.Conn, error) {
+	conn, err := sqlite.OpenConn(path, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +246,7 @@ func openConn(path string, pragmas string, flags ...sqlite.OpenFlags) (*sqlite.C
 }
 
 func openReader(path string) (*sqlite.Conn, error) {
-	return openConn(path, forReaders)
+	return openConn(path, forReaders, sqlite.OpenReadWrite)
 }
 
 // openWriter opens the connection that writes. It creates the file if it does
@@ -214,7 +265,7 @@ func openWriterWith(path, first string) (*sqlite.Conn, error) {
 	var conn *sqlite.Conn
 	var err error
 	for end := time.Now().Add(busyTimeout); ; time.Sleep(time.Millisecond) {
-		conn, err = openConn(path, first+"PRAGMA journal_mode = WAL;"+forWriter)
+		conn, err = openConn(path, first+"PRAGMA journal_mode = WAL;"+forWriter, sqlite.OpenReadWrite)
 		// If another program makes the same change, SQLite does not wait for it.
 		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(end) {
 			break

@@ -35,14 +35,7 @@ func OpenSource(path string) (*Source, error) {
 // check ends the transaction of openCopied, and returns an error if the file has an old
 // schema.
 func (s *Source) check() error {
-	names, err := migrationNames()
-	if err != nil {
-		return err
-	}
-	have, err := checkKnown(s.conn, len(names))
-	if err == nil && have < len(names) {
-		err = store.OldSchema(have, len(names))
-	}
+	_, err := checkCurrent(s.conn)
 	return errors.Join(err, execute(s.conn, "ROLLBACK"))
 }
 

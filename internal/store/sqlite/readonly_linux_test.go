@@ -1,0 +1,73 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// Every write to a store that is open for reading fails, and reads work.
+func TestOpenReadOnly(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path) // stays open, so that the log has the plant
+	if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := OpenReadOnly(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := r.Get(t.Context(), 1); err != nil {
+		t.Errorf("Get = %v", err)
+	}
+	if err := r.Ready(t.Context()); err != nil {
+		t.Errorf("Ready = %v", err)
+	}
+	for name, write := range map[string]func() error{
+		"Create":        func() error { return r.Create(t.Context(), plant.Plant{ID: 2}) },
+		"Delete":        func() error { return r.Delete(t.Context(), 1, plant.Precondition{}) },
+		"CreateToken":   func() error { return r.CreateToken(t.Context(), token.Token{ID: "a"}) },
+		"BeginEpoch":    func() error { return r.BeginEpoch(t.Context()) },
+		"ForgetChanges": func() error { return r.ForgetChanges(t.Context(), time.Now().Add(time.Hour)) },
+	} {
+		if err := write(); !errors.Is(err, plant.ErrUnavailable) {
+			t.Errorf("%s = %v, want %v", name, err, plant.ErrUnavailable)
+		}
+	}
+}
+
+// SQLite cannot read a store without a log if it cannot create one, and the error says so.
+func TestOpenReadOnlyInReadOnlyDirectory(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "plants.db")
+	s, err := Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(folder, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(folder, 0o755) })
+	readOnly(t, path)
+	s, err = OpenReadOnly(path)
+	if err == nil {
+		s.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "write permission for the directory") {
+		t.Errorf("OpenReadOnly = %v, want the next step", err)
+	}
+}
