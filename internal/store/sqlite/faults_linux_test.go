@@ -176,14 +176,19 @@ func fullDisk(t *testing.T, _ *Store, path string) (remove func()) {
 }
 
 // readOnly makes the file read-only for this thread until the test ends. Root can
-// write any file, so the thread of root gets another file system user ID.
+// write any file, so it does so as another user.
 func readOnly(t *testing.T, path string) {
 	if err := os.Chmod(path, 0o444); err != nil {
 		t.Fatal(err)
 	}
-	if os.Getuid() != 0 {
-		return
+	if os.Getuid() == 0 {
+		asAnotherUser(t, path)
 	}
+}
+
+// asAnotherUser lets root use files as a user that does not own them, until the test
+// ends. That user can reach the directory of the file at path.
+func asAnotherUser(t *testing.T, path string) {
 	for folder := filepath.Dir(path); len(folder) > len(os.TempDir()); folder = filepath.Dir(folder) {
 		if err := os.Chmod(folder, 0o755); err != nil {
 			t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"time"
 
@@ -19,8 +20,8 @@ import (
 // checkInterval is the time between two checks of [Store.Watch].
 const checkInterval = time.Second
 
-// openFiles are the database file and its write-ahead log, as SQLite has opened
-// them, and what is wrong with them. The zero value is for a store in memory.
+// openFiles are the database file, its write-ahead log and the index of the log, as
+// SQLite has opened them, and what is wrong with them. The zero value is for a store in memory.
 //
 // SQLite continues to write to a file that was moved, removed or replaced.
 // Without the check in each commit, the store would acknowledge writes that are
@@ -59,7 +60,7 @@ func (f *openFiles) open(path string) error {
 	if f.target, err = filepath.EvalSymlinks(path); err != nil {
 		return err
 	}
-	for i, path := range []string{path, f.target + "-wal"} {
+	for i, path := range []string{path, f.target + "-wal", f.target + "-shm"} {
 		id, err := identify(path)
 		if i > 0 && errors.Is(err, fs.ErrNotExist) {
 			break // a restored store has no log before the first write; a read-only service makes none
@@ -70,6 +71,23 @@ func (f *openFiles) open(path string) error {
 		f.opened = append(f.opened, openedFile{path, id})
 	}
 	return nil
+}
+
+// hide makes the files readable by their owner alone: the database contains hashes of
+// tokens, and releases before createFile let every user read it.
+func (f *openFiles) hide() {
+	for _, file := range f.opened {
+		info, err := os.Stat(file.path)
+		if err != nil || info.Mode().Perm()&0o077 == 0 || runtime.GOOS == "windows" { // has no such permissions
+			continue
+		}
+		if err := os.Chmod(file.path, info.Mode().Perm()&0o700); err != nil {
+			f.log.Warn("other users may read the store: its permissions cannot be changed; run chmod 600 as the owner of the file",
+				"mode", info.Mode().String(), "err", err)
+			continue
+		}
+		f.log.Info("other users can no longer read the store", "file", file.path, "before", info.Mode().String())
+	}
 }
 
 // check returns an error if a file that SQLite has open is no longer at its path.
@@ -137,13 +155,14 @@ func (f *openFiles) damage() error {
 	return f.damaged
 }
 
-// Watch starts to log when a file of the store is moved, removed, replaced or
-// found to be damaged. It checks once a second, also while there are no writes.
+// Watch keeps other users from reading the files of the store, and starts to log when
+// one is moved, removed, replaced or found to be damaged. It checks once a second, also while there are no writes.
 // It must not be called more than once.
 func (s *Store) Watch(log *slog.Logger) {
 	s.files.mu.Lock()
 	s.files.log = log
 	s.files.mu.Unlock()
+	s.files.hide()
 	s.watch.Go(func() {
 		tick := time.NewTicker(checkInterval)
 		defer tick.Stop()
