@@ -17,7 +17,7 @@ var ErrPrecondition = errors.New("the precondition does not hold: read the plant
 // ErrUnavailable means that the store does not work now, for example because the
 // disk is full or another program has locked the file. The same call may succeed
 // later.
-var ErrUnavailable = errors.New("store not available")
+var ErrUnavailable = errors.New("plant store not available")
 
 // ExistsError is [ErrExists] for a list of plants.
 type ExistsError struct {

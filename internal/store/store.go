@@ -38,6 +38,15 @@ type Administration interface {
 	// it does not. It sends one query to the database and returns when ctx ends.
 	Ready(ctx context.Context) error
 
+	// WriteFailure returns the error of the last write that failed with
+	// [plant.ErrUnavailable]. It returns nil if there was none since the last TryWrite
+	// that succeeded.
+	WriteFailure() error
+
+	// TryWrite makes a durable write that needs space on the disk and leaves nothing
+	// behind. No reader sees it.
+	TryWrite(ctx context.Context) error
+
 	// Schema returns the number of migrations that were applied when the store was
 	// opened (0: it was created), and the number now.
 	Schema() (found, now int)

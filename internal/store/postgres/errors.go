@@ -11,8 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/token"
+	"github.com/plantstore/plantstore/internal/store"
 )
 
 // The SQLSTATE codes that are handled one by one (PostgreSQL's manual, appendix A).
@@ -135,5 +134,5 @@ func final(err error) error {
 
 // unavailable marks an error after which the same call may succeed later.
 func unavailable(err error) error {
-	return fmt.Errorf("postgres: %w: %w: %w", plant.ErrUnavailable, token.ErrUnavailable, err)
+	return fmt.Errorf("postgres: %w", store.Unavailable(err))
 }

@@ -66,6 +66,7 @@ type Store struct {
 	confirmed atomic.Pointer[confirmed] // see confirm
 	started   atomic.Int64              // when the server started on which this program has last begun an epoch; 0: it has not, or the server does not tell
 
+	failure store.WriteFailure
 	lastErr atomic.Pointer[error] // of the last attempt of a transaction; nil if it succeeded
 
 	mu        sync.Mutex

@@ -7,6 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/plantstore/plantstore/internal/store"
 )
 
 // Ready returns nil if a server that accepts writes responds and has the schema
@@ -39,5 +41,38 @@ func (s *Store) Ready(ctx context.Context) error {
 	if have < len(names) {
 		return fmt.Errorf("postgres: schema %d of the database is older than this program, which needs schema %d", have, len(names))
 	}
+	return nil
+}
+
+// WriteFailure implements [store.Store].
+func (s *Store) WriteFailure() error { return s.failure.Err() }
+
+// trialPlants is the number of plants of TryWrite. Their rows take a dozen pages, and
+// PostgreSQL needs space for one when a write fails.
+const trialPlants = 100
+
+// TryWrite implements [store.Store]. It inserts plants and deletes them in the same
+// transaction, and does not retry.
+func (s *Store) TryWrite(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	err := s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		var rows []store.PlantRow
+		var ids []int64
+		for _, p := range store.TrialPlants(trialPlants) {
+			rows, ids = append(rows, store.NewPlantRow(p, nil)), append(ids, p.ID)
+		}
+		var b pgx.Batch
+		b.Queue(beginWrite)
+		insertRows(&b, "plants", plantColumns, rows)
+		b.Queue(`DELETE FROM plants WHERE id = ANY($1)`, ids)
+		b.Queue(`COMMIT`)
+		return conn.SendBatch(ctx, &b).Close()
+	})
+	if err != nil {
+		s.resetIfLost(err)
+		return s.failure.Note(unavailable(err))
+	}
+	s.failure.End()
 	return nil
 }

@@ -109,7 +109,7 @@ func (s *Store) change(ctx context.Context, fn func(context.Context, *pgx.Conn, 
 	}
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	defer cancel()
-	return s.transact(ctx, func(ctx context.Context, conn *pgx.Conn, id int64) error {
+	err := s.transact(ctx, func(ctx context.Context, conn *pgx.Conn, id int64) error {
 		if _, err := conn.Exec(ctx, `BEGIN`); err != nil {
 			return err
 		}
@@ -122,6 +122,7 @@ func (s *Store) change(ctx context.Context, fn func(context.Context, *pgx.Conn, 
 		b.Queue(`COMMIT`)
 		return conn.SendBatch(ctx, &b).Close()
 	}, nil)
+	return s.failure.Note(err)
 }
 
 // getToken returns the token with the given ID, or [token.ErrNotFound].

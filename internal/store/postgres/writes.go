@@ -70,10 +70,11 @@ func (s *Store) write(ctx context.Context, w *write) error {
 		if last := s.lastErr.Load(); last != nil {
 			err = *last // says more
 		}
-		return unavailable(err)
+		err = unavailable(err)
+	} else {
+		*w = queued
 	}
-	*w = queued
-	return err
+	return s.failure.Note(err)
 }
 
 // run commits the calls of the queue, in transactions of at most maxGroupBytes.

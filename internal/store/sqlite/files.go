@@ -13,8 +13,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/token"
+	"github.com/plantstore/plantstore/internal/store"
 )
 
 // checkInterval is the time between two checks of [Store.Watch].
@@ -99,9 +98,8 @@ func (f *openFiles) check() error {
 			cause = errors.New("the path leads to another file")
 		}
 		if cause != nil {
-			err = fmt.Errorf("sqlite: %w: %w: %s was moved, removed or replaced while it was open; "+
-				"move it back, or restart the service to use the file at this path (%w)",
-				plant.ErrUnavailable, token.ErrUnavailable, file.path, cause)
+			err = fmt.Errorf("sqlite: %w", store.Unavailable(fmt.Errorf("%s was moved, removed or replaced while it was open; "+
+				"move it back, or restart the service to use the file at this path (%w)", file.path, cause)))
 			break
 		}
 	}

@@ -2,9 +2,12 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/store"
 )
 
 // Ready returns nil if the store accepts writes, has the schema that this
@@ -27,4 +30,55 @@ func (s *Store) Ready(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// WriteFailure implements [store.Store].
+func (s *Store) WriteFailure() error { return s.failure.Err() }
+
+// trialPlants is the number of plants of TryWrite. They take as much space as the
+// largest request, so writes do not fail again right after it has succeeded.
+const trialPlants = 1000
+
+// TryWrite implements [store.Store]. With a small cache, SQLite appends the pages of the
+// plants to the log before they are rolled back; later writes then use that part of
+// the log. The commit of one more page shows that the disk works.
+//
+// It does not share a transaction with other writes: if the disk is full, SQLite
+// rolls all of it back, and a smaller write might have succeeded.
+func (s *Store) TryWrite(ctx context.Context) error {
+	err := with(ctx, s.writer, func(conn *sqlite.Conn) error {
+		if err := s.files.check(); err != nil {
+			return err
+		}
+		return inTransaction(conn, "BEGIN IMMEDIATE", func() error { return tryPages(conn) })
+	})
+	if err != nil {
+		return s.failure.Note(err)
+	}
+	s.failure.End()
+	return nil
+}
+
+func tryPages(conn *sqlite.Conn) error {
+	size, err := pragma(conn, "cache_size")
+	if err != nil {
+		return err
+	}
+	if err := setPragmas(conn, "SAVEPOINT trial; PRAGMA cache_size = 1"); err != nil {
+		return err
+	}
+	for _, p := range store.TrialPlants(trialPlants) {
+		if _, _, err = insertPlant(conn, p); err != nil {
+			break
+		}
+	}
+	err = errors.Join(err, setPragmas(conn, fmt.Sprintf("PRAGMA cache_size = %d", size)))
+	if err != nil {
+		return err
+	}
+	version, err := pragma(conn, "user_version")
+	if err != nil {
+		return err
+	}
+	return setPragmas(conn, fmt.Sprintf("ROLLBACK TO trial; RELEASE trial; PRAGMA user_version = %d", version))
 }

@@ -44,6 +44,7 @@ type Store struct {
 	changed changedIDs // used with the writer only
 	reads   reads
 	files   openFiles
+	failure store.WriteFailure
 
 	committed store.Signal // a transaction has changed plants
 
@@ -96,7 +97,7 @@ func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {
 func (s *Store) write(ctx context.Context, fn func(*sqlite.Conn) error) error {
 	err := translate(s.writes.Do(ctx, fn))
 	s.files.note(err)
-	return err
+	return s.failure.Note(err)
 }
 
 // with runs fn with a connection from a pool.
@@ -119,9 +120,9 @@ func translate(err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultReadOnly,
 		sqlite.ResultIOErr, sqlite.ResultCantOpen, sqlite.ResultNoMem, sqlite.ResultPerm, sqlite.ResultProtocol:
-		return fmt.Errorf("sqlite: %w: %w: %w", plant.ErrUnavailable, token.ErrUnavailable, err)
+		return fmt.Errorf("sqlite: %w", store.Unavailable(advise(err)))
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB: // it was a database when it was opened
-		return fmt.Errorf("sqlite: %w: %w: %s (%w)", plant.ErrUnavailable, token.ErrUnavailable, adviceDamaged, err)
+		return fmt.Errorf("sqlite: %w", store.Unavailable(fmt.Errorf("%s (%w)", adviceDamaged, err)))
 	}
 	return err
 }
