@@ -69,17 +69,23 @@ func (r *running) page(t *testing.T, path string) (status int, body string) {
 // returns the whole text.
 func (r *running) wantReady(t *testing.T, reason string) string {
 	t.Helper()
-	want, text := http.StatusOK, "ready\n"
+	return r.wantHealth(t, "/readyz", "ready\n", reason)
+}
+
+// wantHealth is wantReady for any path that says good with 200.
+func (r *running) wantHealth(t *testing.T, path, good, reason string) string {
+	t.Helper()
+	want, text := http.StatusOK, good
 	if reason != "" {
 		want, text = http.StatusServiceUnavailable, reason
 	}
 	for deadline := time.Now().Add(longEnough); ; time.Sleep(10 * time.Millisecond) {
-		status, body := r.page(t, "/readyz")
+		status, body := r.page(t, path)
 		if status == want && strings.HasPrefix(body, text) {
 			return body
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("/readyz is %d %q, want %d %q", status, body, want, text)
+			t.Fatalf("%s is %d %q, want %d %q", path, status, body, want, text)
 		}
 	}
 }

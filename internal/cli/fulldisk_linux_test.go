@@ -14,6 +14,90 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// limitFiles limits the size of every file of the program to that of the log and some
+// bytes more. To the program the disk is full then.
+func (r *running) limitFiles(t *testing.T, log string, more int64) (remove func()) {
+	t.Helper()
+	info, err := os.Stat(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before unix.Rlimit
+	if err := unix.Prlimit(r.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &before); err != nil {
+		t.Fatal(err)
+	}
+	set := func(limit unix.Rlimit) {
+		t.Helper()
+		if err := unix.Prlimit(r.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(unix.Rlimit{Cur: uint64(info.Size() + more), Max: before.Max})
+	return func() { set(before) }
+}
+
+// On a full disk the service is ready for reads and says that writes fail. It says so
+// while they fail, also while nothing is written, and no longer once there is space.
+func TestWritesOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r := watched(t, dir, "plants.db")
+	create := func(id int) int {
+		var plants []string
+		for i := range 20 {
+			plants = append(plants, fmt.Sprintf(`{"id":%d,"name":%q}`, 20*id+i, strings.Repeat("n", 900)))
+		}
+		status, _ := r.call(t, http.MethodPost, "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`)
+		return status
+	}
+	healthcheck := func() string {
+		out, _ := newCommand(t, "plantstore", "healthcheck", "--writes", "--admin-addr", strings.TrimPrefix(r.adminURL, "http://")).CombinedOutput()
+		return string(out)
+	}
+	gauge := func() string {
+		_, scrape := r.page(t, "/metrics")
+		return seriesIn(scrape)["plantstore_writes_available"]
+	}
+	if status := create(0); status != http.StatusOK {
+		t.Fatalf("before the fault a create has the status %d", status)
+	}
+	r.wantHealth(t, "/writez", "writable\n", "")
+
+	remove := r.limitFiles(t, filepath.Join(dir, "plants.db-wal"), 3*4200) // three pages fit, but no batch
+	if status := create(1); status != http.StatusServiceUnavailable {
+		t.Fatalf("a create has the status %d: the disk is not full", status)
+	}
+	for end := time.Now().Add(5 * time.Second / 2); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		if status, body := r.page(t, "/writez"); status != http.StatusServiceUnavailable {
+			t.Fatalf("while writes fail /writez is %d %q, want 503", status, body)
+		}
+	}
+	const cause = "writes fail: sqlite: plant store not available: the disk "
+	r.wantHealth(t, "/writez", "", cause)
+	r.wantReady(t, "")
+	if out := healthcheck(); !strings.Contains(out, "503 Service Unavailable") || gauge() != "0" {
+		t.Errorf("while writes fail healthcheck --writes says %q, and the gauge is %s", out, gauge())
+	}
+
+	remove()
+	r.wantHealth(t, "/writez", "writable\n", "")
+	if gauge() != "1" {
+		t.Errorf("with free space again the gauge is %s", gauge())
+	}
+	for end := time.Now().Add(longEnough); healthcheck() != "writable\n"; {
+		if time.Now().After(end) {
+			t.Fatalf("with free space again healthcheck --writes says %q", healthcheck())
+		}
+	}
+	if status := create(1000); status != http.StatusOK {
+		t.Errorf("with free space again a create has the status %d", status)
+	}
+	r.end(t, syscall.SIGTERM)
+	if strings.Contains(r.stderr.String(), "token store") {
+		t.Errorf("the log blames the store of tokens:\n%s", &r.stderr)
+	}
+}
+
 // On a full disk every write fails, and the log stays short: it says when the
 // store became unavailable, when it was available again, and how many requests
 // failed. The metrics count every failure.
@@ -28,18 +112,7 @@ func TestLogOfAFullDisk(t *testing.T) {
 	if status := create(0); status != http.StatusOK {
 		t.Fatalf("a create has the status %d", status)
 	}
-	info, err := os.Stat(filepath.Join(dir, "plants.db-wal"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var before unix.Rlimit
-	if err := unix.Prlimit(r.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &before); err != nil {
-		t.Fatal(err)
-	}
-	full := unix.Rlimit{Cur: uint64(info.Size()), Max: before.Max}
-	if err := unix.Prlimit(r.cmd.Process.Pid, unix.RLIMIT_FSIZE, &full, nil); err != nil {
-		t.Fatal(err)
-	}
+	remove := r.limitFiles(t, filepath.Join(dir, "plants.db-wal"), 0)
 	began, failed := time.Now(), 0
 	for id := range 300 {
 		if create(1+id) == http.StatusServiceUnavailable {
@@ -51,9 +124,7 @@ func TestLogOfAFullDisk(t *testing.T) {
 	if failed < 200 {
 		t.Fatalf("%d of 300 creates failed: the disk is not full", failed)
 	}
-	if err := unix.Prlimit(r.cmd.Process.Pid, unix.RLIMIT_FSIZE, &before, nil); err != nil {
-		t.Fatal(err)
-	}
+	remove()
 	// The store counts as available after a second without a failure.
 	for id, end, last := 1000, time.Now().Add(1200*time.Millisecond), false; !last; id++ {
 		last = time.Now().After(end) // this create begins after that second

@@ -23,11 +23,12 @@ func healthcheckCommand(sys system) *cli.Command {
 		Usage: "check whether the service on this machine is healthy",
 		Description: "For containers without a shell or curl. The exit status is 0 if the service is healthy; otherwise it\n" +
 			"is 1, and stderr has the reason. The settings are those of serve: with an admin listener it checks\n" +
-			"that the service is ready, otherwise that it responds.\n\n" +
+			"that the service is ready, and with --writes that writes work, too; otherwise that it responds.\n\n" +
 			"   HEALTHCHECK CMD [\"/plantstore\", \"healthcheck\"]",
 		Flags: []cli.Flag{
 			addrFlag("check the service at `HOST:PORT`, if it has no admin listener"),
 			adminFlag("check the admin listener at `HOST:PORT`, or off if there is none"),
+			&cli.BoolFlag{Name: "writes", Usage: "check that writes work, too; needs an admin listener"},
 			textFlag("tls-cert", "", "use TLS for --addr if serve has a certificate in `FILE`; any certificate is accepted"),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
@@ -38,9 +39,14 @@ func healthcheckCommand(sys system) *cli.Command {
 			defer cancel()
 			said := "responding"
 			var err error
-			if admin := adminAddr(cmd); admin != "" {
-				said, err = getReady(ctx, admin)
-			} else {
+			switch admin := adminAddr(cmd); {
+			case admin != "" && cmd.Bool("writes"):
+				said, err = getHealth(ctx, admin, "/writez")
+			case admin != "":
+				said, err = getHealth(ctx, admin, "/readyz")
+			case cmd.Bool("writes"):
+				err = errors.New("--writes needs the admin listener: add --admin-addr HOST:PORT, as serve has it")
+			default:
 				err = checkResponds(ctx, cmd.String("addr"), cmd.String("tls-cert") != "")
 			}
 			if err != nil {
@@ -52,9 +58,9 @@ func healthcheckCommand(sys system) *cli.Command {
 	}
 }
 
-// getReady requests /readyz from the admin listener and returns its text.
-func getReady(ctx context.Context, addr string) (string, error) {
-	resp, err := send(ctx, http.MethodGet, "http", addr, "/readyz")
+// getHealth requests a path from the admin listener and returns its text.
+func getHealth(ctx context.Context, addr, path string) (string, error) {
+	resp, err := send(ctx, http.MethodGet, "http", addr, path)
 	if err != nil {
 		return "", fmt.Errorf("the admin listener: %w", err)
 	}

@@ -43,6 +43,12 @@ func TestServeReadOnly(t *testing.T) {
 				t.Errorf("a read has the status %d, want 200", status)
 			}
 			r.wantReady(t, "")
+			if status, body := r.page(t, "/writez"); status != http.StatusServiceUnavailable || body != "writes fail: the service is read-only\n" {
+				t.Errorf("/writez is %d %q, want that the service is read-only", status, body)
+			}
+			if _, scrape := r.page(t, "/metrics"); strings.Contains(scrape, "plantstore_writes_available") {
+				t.Error("a read-only service has the metric of the alert for writes that fail")
+			}
 			r.end(t, syscall.SIGTERM) // writes the last uses of a service that is not read-only
 			if !strings.Contains(r.stderr.String(), `"msg":"read-only: writes get 503"`) {
 				t.Errorf("the log does not say that the service is read-only:\n%s", &r.stderr)

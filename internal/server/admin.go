@@ -19,12 +19,13 @@ const adminStopTime = time.Second
 // balancers wait for a few seconds at most.
 const readyTime = time.Second
 
-// newAdmin returns the handler of the admin listener: liveness, readiness,
-// metrics and profiles. It does not authenticate requests.
+// newAdmin returns the handler of the admin listener: liveness, readiness, whether
+// writes work, metrics and profiles. It does not authenticate requests.
 func newAdmin(health *Health, metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", livez)
-	mux.HandleFunc("GET /readyz", health.readyz)
+	mux.HandleFunc("GET /readyz", health.respond("ready", health.Ready))
+	mux.HandleFunc("GET /writez", health.respond("writable", health.Writable))
 	mux.Handle("GET /metrics", metrics)
 	// net/http/pprof also registers itself in the default mux, which no
 	// listener of ours serves.
@@ -41,15 +42,18 @@ func newAdmin(health *Health, metrics http.Handler) http.Handler {
 // the store: a restart does not repair a database.
 func livez(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "alive") }
 
-// readyz reports whether the service takes requests, and if not, why.
-func (h *Health) readyz(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), readyTime)
-	defer cancel()
-	if err := h.Ready(ctx); err != nil {
-		say(w, http.StatusServiceUnavailable, err.Error())
-		return
+// respond returns a handler that says good if check returns nil, and otherwise the
+// error.
+func (h *Health) respond(good string, check func(context.Context) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), readyTime)
+		defer cancel()
+		if err := check(ctx); err != nil {
+			say(w, http.StatusServiceUnavailable, err.Error())
+			return
+		}
+		say(w, http.StatusOK, good)
 	}
-	say(w, http.StatusOK, "ready")
 }
 
 func say(w http.ResponseWriter, status int, text string) {

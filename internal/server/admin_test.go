@@ -30,7 +30,7 @@ func TestReady(t *testing.T) {
 		want string // empty: ready
 	}{
 		{func() {}, "starting\n"},
-		{func() { health.Started(func(context.Context) error { return fault }) }, ""},
+		{func() { health.Started(func(context.Context) error { return fault }, works) }, ""},
 		{func() { fault = errors.New("the cable is out") }, "the store fails: the cable is out\n"},
 		{func() { fault = nil }, ""},
 		{health.Drain, "stopping: the service finishes the requests in flight and then ends\n"},
@@ -50,13 +50,44 @@ func TestReady(t *testing.T) {
 	}
 }
 
+func works() error { return nil }
+
+// Writes may fail while the service is ready, but do not work while it is not.
+func TestWritable(t *testing.T) {
+	health := &Health{}
+	handler := newAdmin(health, serveMetrics(prometheus.NewRegistry()))
+	var store, writes error
+	for _, step := range []struct {
+		do   func()
+		want string // empty: writable
+	}{
+		{func() {}, "starting\n"},
+		{func() {
+			health.Started(func(context.Context) error { return store }, func() error { return writes })
+		}, ""},
+		{func() { writes = errors.New("the disk is full") }, "writes fail: the disk is full\n"},
+		{func() { store = errors.New("the cable is out") }, "the store fails: the cable is out\n"},
+		{func() { store, writes = nil, nil }, ""},
+		{health.Drain, ErrDraining.Error() + "\n"},
+	} {
+		step.do()
+		wantStatus, wantBody := http.StatusServiceUnavailable, step.want
+		if step.want == "" {
+			wantStatus, wantBody = http.StatusOK, "writable\n"
+		}
+		if status, body := get(t, handler, "/writez"); status != wantStatus || body != wantBody {
+			t.Errorf("/writez is %d %q, want %d %q", status, body, wantStatus, wantBody)
+		}
+	}
+}
+
 // A store that hangs does not delay /readyz.
 func TestReadyTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hanging := make(chan struct{})
 		defer close(hanging)
 		health := &Health{}
-		health.Started(func(context.Context) error { <-hanging; return nil })
+		health.Started(func(context.Context) error { <-hanging; return nil }, works)
 		status, body := get(t, newAdmin(health, serveMetrics(prometheus.NewRegistry())), "/readyz")
 		if status != http.StatusServiceUnavailable || body != "the store does not respond in time\n" {
 			t.Errorf("/readyz is %d %q", status, body)

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/plantstore/plantstore/internal/store"
@@ -16,24 +15,9 @@ const forgetInterval = time.Minute
 // keepChanges forgets the changes that are older than age, until the returned
 // function is called.
 func keepChanges(ctx context.Context, log *slog.Logger, s store.Store, age time.Duration) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() {
-		tick := time.NewTicker(min(forgetInterval, age))
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-			if err := s.ForgetChanges(ctx, time.Now().Add(-age)); err != nil && ctx.Err() == nil {
-				log.Warn("cannot forget old changes", "err", err)
-			}
+	return every(ctx, min(forgetInterval, age), func(ctx context.Context) {
+		if err := s.ForgetChanges(ctx, time.Now().Add(-age)); err != nil && ctx.Err() == nil {
+			log.Warn("cannot forget old changes", "err", err)
 		}
 	})
-	return func() {
-		cancel()
-		running.Wait()
-	}
 }

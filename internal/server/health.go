@@ -11,6 +11,8 @@ import (
 var (
 	ErrStarting = errors.New("starting")
 	ErrDraining = errors.New("stopping: the service finishes the requests in flight and then ends")
+
+	errReadOnly = errors.New("the service is read-only")
 )
 
 // Health reports whether the service takes requests. The zero Health is that of
@@ -18,15 +20,16 @@ var (
 type Health struct {
 	mu       sync.Mutex
 	check    func(context.Context) error // of the store; nil: starting
+	writes   func() error                // why writes fail
 	draining bool
 }
 
 // Started marks the service as ready, as long as check, which checks the store,
-// returns nil.
-func (h *Health) Started(check func(context.Context) error) {
+// returns nil, and as writable, as long as writes returns nil, too.
+func (h *Health) Started(check func(context.Context) error, writes func() error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.check = check
+	h.check, h.writes = check, writes
 }
 
 // Drain marks the service as stopping. It is called before the listener closes,
@@ -64,6 +67,18 @@ func (h *Health) Ready(ctx context.Context) error {
 	}
 	if err != nil {
 		return fmt.Errorf("the store fails: %w", err)
+	}
+	return nil
+}
+
+// Writable returns nil if the service is ready and writes work, and otherwise the
+// reason.
+func (h *Health) Writable(ctx context.Context) error {
+	if err := h.Ready(ctx); err != nil {
+		return err
+	}
+	if err := h.writes(); err != nil {
+		return fmt.Errorf("writes fail: %w", err)
 	}
 	return nil
 }

@@ -104,11 +104,15 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	store.Watch(log)
+	writes := func() error { return errReadOnly }
 	if !config.HTTP.ReadOnly {
 		if err := store.BeginEpoch(ctx); err != nil { // before the first write
 			return err
 		}
 		defer keepChanges(ctx, log, store, config.KeepChanges)()
+		defer tryWrites(ctx, store)()
+		metrics.MustRegister(writeMetrics(store))
+		writes = store.WriteFailure
 	}
 
 	measured := storemetrics.New(store)
@@ -161,7 +165,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	shutdown := newGracefulShutdown(server)
 	served := make(chan error, 1)
 	go func() { served <- serveOn(server, listener, cert) }()
-	health.Started(store.Ready)
+	health.Started(store.Ready, writes)
 	defer health.Drain() // also if serving fails
 
 	announce(stdout, listener.Addr(), cert, printed, config.HTTP.ReadOnly)

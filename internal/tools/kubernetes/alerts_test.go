@@ -176,6 +176,10 @@ var examples = map[string]struct{ alert, quiet []string }{
 		[]string{`plantstore_http_request_duration_seconds_count{operation="unverified",status="503"} 0+3x60`},
 		[]string{`plantstore_http_request_duration_seconds_count{operation="getPlant",status="503"} 0+97x60`, `plantstore_http_request_duration_seconds_count{operation="unverified",status="503"} 97x60`},
 	},
+	"PlantstoreWritesFail": {
+		[]string{`plantstore_writes_available{instance="a"} 1x60`, `plantstore_writes_available{instance="b"} 1x57 0x2`},
+		[]string{`plantstore_writes_available{instance="a"} 0x50 1x10`, `plantstore_writes_available{instance="b"} 1x60`},
+	},
 	"PlantstoreSlow": {
 		[]string{`plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="1"} 0+90x60`, `plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="10"} 0+99x60`, `plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="+Inf"} 0+100x60`},
 		[]string{`plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="1"} 0+100x60`, `plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="10"} 0+100x60`, `plantstore_http_request_duration_seconds_bucket{operation="getPlant",le="+Inf"} 0+100x60`},

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plantstore/plantstore/internal/store"
+)
+
+// tryInterval is how often a write is tried while writes fail.
+const tryInterval = time.Second
+
+// tryWrites tries a write from time to time, while the writes of s fail, until the
+// returned function is called.
+func tryWrites(ctx context.Context, s store.Store) (stop func()) {
+	return every(ctx, tryInterval, func(ctx context.Context) {
+		if s.WriteFailure() != nil {
+			_ = s.TryWrite(ctx) // WriteFailure returns the error
+		}
+	})
+}
+
+// writeMetrics returns whether writes work as a metric.
+func writeMetrics(s store.Store) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "plantstore_writes_available",
+		Help: "1 if writes work, 0 while they fail because of the store, for example because its disk is full.",
+	}, func() float64 {
+		if s.WriteFailure() != nil {
+			return 0
+		}
+		return 1
+	})
+}
+
+// every calls do once in each interval until the returned function is called.
+func every(ctx context.Context, interval time.Duration, do func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				do(ctx)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
