@@ -115,6 +115,39 @@ func TestChangesEndWithAnError(t *testing.T) {
 	}
 }
 
+// Changes waits for more also if the program allows little time for a request. It leaves
+// time for the response.
+func TestChangesWaitsWithinTheTimeout(t *testing.T) {
+	t.Parallel()
+	for timeout, want := range map[time.Duration]string{0: "30", time.Minute: "30", 10 * time.Second: "5", time.Second: "1"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		waits := make(chan string, 100)
+		url := handle(t, func(w http.ResponseWriter, r *http.Request) {
+			waits <- r.URL.Query().Get("wait")
+			if len(waits) == 2 {
+				cancel()
+			}
+			fmt.Fprint(w, `{"changes":[],"position":"a","more":false}`)
+		})
+		for _, err := range at(t, url, client.WithHTTPClient(&http.Client{Timeout: timeout})).Changes(ctx, "") {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("with a timeout of %v: %v", timeout, err)
+			}
+		}
+		for n := range 2 {
+			select {
+			case got := <-waits:
+				if got != want {
+					t.Errorf("with a timeout of %v a request waits %q seconds, want %s", timeout, got, want)
+				}
+			default:
+				t.Errorf("with a timeout of %v the loop ended after %d requests without changes", timeout, n)
+			}
+		}
+		cancel()
+	}
+}
+
 // ChangesUntilNow ends although there is a further change before each of its requests.
 func TestChangesUntilNowWhileOthersWrite(t *testing.T) {
 	t.Parallel()
