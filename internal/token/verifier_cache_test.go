@@ -101,6 +101,32 @@ func TestConcurrentVerifyReadsStoreOnce(t *testing.T) {
 	})
 }
 
+// A request does not use a lookup that another one began more than CacheTTL ago: the
+// token may have been revoked since.
+func TestVerifyDuringSlowLookup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &watched{Store: open(t), delay: 2 * token.CacheTTL}
+		text := create(t, store, time.Hour)
+		v := verifier(t, store, "")
+		first := make(chan error, 1)
+		go func() { _, err := v.Verify(t.Context(), text); first <- err }()
+		time.Sleep(token.CacheTTL) // the lookup has read the token
+		all, err := store.Tokens(t.Context())
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		if err := store.UpdateToken(t.Context(), all[0].ID, func(stored *token.Token) error { stored.Revoke(time.Now()); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.Verify(t.Context(), text); !errors.Is(err, token.ErrInvalid) {
+			t.Errorf("after the revocation Verify = %v, want %v", err, token.ErrInvalid)
+		}
+		if err := <-first; err != nil {
+			t.Errorf("Verify that began before the revocation = %v", err)
+		}
+	})
+}
+
 // If the store panics in a lookup, the other requests that wait for it fail.
 func TestVerifyAfterPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
