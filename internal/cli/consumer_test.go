@@ -26,15 +26,14 @@ func TestClientsInAnotherModule(t *testing.T) {
 	}
 	code := goCode(t, "api/README.md", 2)
 	lines := goCode(t, "README.md", 1)[0]
-	dir := buildConsumers(t, map[string]string{
+	dir := buildConsumers(t, readmeProgram(lines), map[string]string{
 		"generated/main.go":   string(generated),
 		"client/main.go":      code[0],
 		"client/main_test.go": code[1],
-		"readme/main.go":      readmeProgram(lines),
 	})
 	t.Run("generated client", func(t *testing.T) { t.Parallel(); testGeneratedClient(t, filepath.Join(dir, "bin", "generated")) })
 	t.Run("program of api/README.md", func(t *testing.T) { t.Parallel(); testClientProgram(t, dir, code) })
-	t.Run("lines of README.md", func(t *testing.T) { t.Parallel(); testReadmeLines(t, filepath.Join(dir, "bin", "readme"), lines) })
+	t.Run("lines of README.md", func(t *testing.T) { t.Parallel(); testReadmeLines(t, filepath.Join(dir, "consumer"), lines) })
 }
 
 // The generated client handles every response of the service.
@@ -82,7 +81,7 @@ func testClientProgram(t *testing.T, dir string, code []string) {
 	if t.Logf("figures: a program with the client and its test have %d lines", lines); lines > most {
 		t.Errorf("the program and its test have %d lines, want at most %d", lines, most)
 	}
-	goCommand(t, dir, "test", "./client")
+	goCommand(t, dir, "test", "-mod=mod", "./client") // clienttest needs more modules
 
 	r, err := launch(t.TempDir(), os.Environ(), "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token")
 	if err != nil {
@@ -162,9 +161,11 @@ func goCode(t *testing.T, name string, n int) (blocks []string) {
 	return blocks
 }
 
-// buildConsumers compiles the programs in the folders of a module, as another team has
-// it, into its folder bin. It fails if they need other modules than those of the client.
-func buildConsumers(t *testing.T, files map[string]string) (dir string) {
+// buildConsumers makes a module as another team has it, with a program. The commands in
+// README.md add the client, from this clone, and compile the program. Then it compiles
+// the programs in the folders of the module into its folder bin. It fails if they need
+// other modules than those of the client.
+func buildConsumers(t *testing.T, program string, files map[string]string) (dir string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
@@ -175,22 +176,40 @@ func buildConsumers(t *testing.T, files map[string]string) (dir string) {
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	files["go.sum"] = string(sums) // or the checksums would be asked for elsewhere
-	files["go.mod"] = "module example.org/consumer\n\ngo 1.26.0\n\n" +
-		"require github.com/plantstore/plantstore v0.0.0\n\nreplace github.com/plantstore/plantstore => " + root + "\n"
-	for name, text := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
+	writeFiles(t, dir, map[string]string{
+		"go.mod":  "module example.org/consumer\n\ngo 1.26.0\n",
+		"go.sum":  string(sums), // or the checksums would be asked for elsewhere
+		"main.go": program,
+	})
+	typed := 0
+	for _, c := range commands(readme(t, "README.md")) {
+		// In a link to the clone every package would be compiled again.
+		if args := strings.Fields(strings.Replace(c.line, "../plantstore", root, 1)); args[0] == "go" {
+			goCommand(t, dir, args[1:]...)
+			typed++
 		}
 	}
-	goCommand(t, dir, "build", "-o", "bin"+string(filepath.Separator), "./...")
+	if typed != 2 {
+		t.Errorf("README.md has %d go commands, want 2", typed)
+	}
+	writeFiles(t, dir, files)
+	goCommand(t, dir, "build", "-o", "bin"+string(filepath.Separator), "./generated", "./client")
 	modules := strings.Fields(goCommand(t, dir, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./..."))
 	slices.Sort(modules)
 	if got := slices.Compact(modules); !slices.Equal(got, consumerModules) {
 		t.Errorf("the programs need the modules %q, want %q", got, consumerModules)
 	}
 	return dir
+}
+
+func writeFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // consumerModules are the modules in a program with the client: no router, no
@@ -210,7 +229,7 @@ func goCommand(t *testing.T, dir string, args ...string) string {
 	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
