@@ -1,6 +1,10 @@
 package server
 
 import (
+	"context"
+	"errors"
+	"io"
+	"net"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -34,6 +38,65 @@ func TestPauseWhileStopping(t *testing.T) {
 		}
 		if want := int(idleGrace / idleTick); n < want {
 			t.Errorf("idle connections stay open for %d ticks, want %d", n, want)
+		}
+	})
+}
+
+// A response that began before the stop cannot announce the end of its connection. The
+// connection stays open for idleGrace after it, however late that is, so that no request
+// that follows is lost.
+func TestRequestAfterALateResponse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		late := make(chan struct{})
+		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/late" {
+				_ = http.NewResponseController(w).Flush()
+				<-late
+			}
+		})}
+		s := newGracefulShutdown(server)
+		listener := make(pipes, 1)
+		go func() { _ = server.Serve(listener) }()
+		dialled := false
+		client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			if dialled {
+				return nil, errors.New("the connection was closed")
+			}
+			dialled = true
+			ours, theirs := net.Pipe()
+			listener <- theirs
+			return ours, nil
+		}}}
+		defer client.CloseIdleConnections()
+		resp, err := client.Get("http://server/late")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.begin()
+		stopped := make(chan error, 1)
+		go func() {
+			s.awaitClients(t.Context(), time.Tick(idleTick))
+			stopped <- server.Shutdown(t.Context())
+		}()
+		time.Sleep(2 * idleGrace)
+		close(late)
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		time.Sleep(idleGrace / 2)
+		resp, err = client.Get("http://server/next")
+		if err != nil {
+			t.Fatalf("a request %v after the late response: %v", idleGrace/2, err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK || !resp.Close {
+			t.Errorf("got %s, the connection is announced to close: %v; want 200 and true", resp.Status, resp.Close)
+		}
+		began := time.Now()
+		if err := <-stopped; err != nil || time.Since(began) > time.Second {
+			t.Errorf("the server stopped %v after the last connection was closed, %v", time.Since(began), err)
 		}
 	})
 }
