@@ -172,8 +172,9 @@ browser: internal/tools/node_modules ## test the page /docs in Chromium; PICTURE
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; go build -o "$$tmp" ./cmd/plantstore; \
 	PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH" node internal/tools/browser/docs.mjs "$$tmp/plantstore" $(PICTURES)
 
+# On a busy machine httpapi alone takes ten minutes, the default timeout.
 test-race: ## run the tests with the race detector; fails if a test is skipped
-	@$(call unskipped,-race ./...)
+	@$(call unskipped,-race -timeout 20m ./...)
 
 differential: ## compare the validation of 100,000 generated requests with plain kin-openapi
 	PLANTSTORE_TEST_DIFFERENTIAL=100000 go test -count=1 -run '^TestDifferential$$' -v ./internal/httpapi
