@@ -213,8 +213,14 @@ package-check: build/linux/$(here) internal/tools/node_modules ## check the size
 kubernetes: ## check the manifests for Kubernetes and the alert rules for Prometheus against the program
 	@cd internal/tools && ../../.ci/postgres go test -count=1 ./kubernetes
 
-stop: ## stop the service 20 times under load, and look for lost requests and lost plants
-	PLANTSTORE_TEST_STOP_ROUNDS=20 go test -count=1 -run '^TestStop$$' -v ./internal/cli
+stop: ## stop the service 60 times under load, and look for lost requests and lost plants
+	PLANTSTORE_TEST_STOP_ROUNDS=20 go test -count=1 -run '^TestStop(Unprivileged)?$$' -v ./internal/cli
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; go test -c -o "$$tmp" ./internal/cli; cd internal/cli; \
+	PLANTSTORE_TEST_STOP_ROUNDS=20 $(slowly) "$$tmp/cli.test" -test.run '^TestStop$$' -test.v
+
+# Runs a command without privileges in a network where packets wait up to 0.1 s.
+slowly = PATH="$$PATH:/usr/sbin" unshare --user --map-root-user --net bash -c 'ip link set lo mtu 1500 up && \
+	tc qdisc add dev lo root tbf rate 4mbit burst 3000 latency 1s && exec unshare --user --map-user=65534 "$$@"' -
 
 move: ## move a store of 100,000 plants from SQLite to PostgreSQL while a client writes, and back
 	PLANTSTORE_TEST_MOVE_PLANTS=100000 .ci/postgres go test -count=1 -run '^TestMove' -v ./internal/cli

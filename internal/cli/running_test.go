@@ -73,8 +73,15 @@ func launch(dir string, env []string, args ...string) (*running, error) {
 
 // launchProgram is launch for another plantstore program.
 func launchProgram(path, dir string, env []string, args ...string) (*running, error) {
-	r := &running{cmd: exec.Command(path, append([]string{"serve"}, args...)...), drained: make(chan struct{})}
-	r.cmd.Dir, r.cmd.Env, r.cmd.Stderr = dir, env, &r.stderr
+	cmd := exec.Command(path, append([]string{"serve"}, args...)...)
+	cmd.Dir, cmd.Env = dir, env
+	return launchCommand(cmd)
+}
+
+// launchCommand is launch for a command that is complete but for its outputs.
+func launchCommand(cmd *exec.Cmd) (*running, error) {
+	r := &running{cmd: cmd, drained: make(chan struct{})}
+	r.cmd.Stderr = &r.stderr
 	pipe, err := r.cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -112,7 +119,7 @@ func launchProgram(path, dir string, env []string, args ...string) (*running, er
 		}
 	}
 	wait(addresses, &r.url)
-	if slices.Contains(args, "--print-token") && err == nil {
+	if slices.Contains(cmd.Args, "--print-token") && err == nil {
 		wait(tokens, &r.token)
 	}
 	if r.token != "" {
@@ -120,7 +127,7 @@ func launchProgram(path, dir string, env []string, args ...string) (*running, er
 	}
 	if err != nil {
 		r.kill()
-		return nil, fmt.Errorf("plantstore serve %s: %w: %s", strings.Join(args, " "), err, r.stderr.String())
+		return nil, fmt.Errorf("plantstore %s: %w: %s", strings.Join(cmd.Args[1:], " "), err, r.stderr.String())
 	}
 	return r, nil
 }

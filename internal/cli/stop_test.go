@@ -51,9 +51,17 @@ func numberFrom(t *testing.T, variable string, otherwise int) int {
 func TestStop(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	env := []string{"GORACE=" + os.Getenv("GORACE"), "PLANTSTORE_TOKEN=a-static-token-of-ours"}
+	testStop(t, func() (*running, error) { return launch(dir, stopEnv(), "--addr", "127.0.0.1:0") })
+}
+
+func stopEnv() []string {
+	return []string{"GORACE=" + os.Getenv("GORACE"), "PLANTSTORE_TOKEN=a-static-token-of-ours"}
+}
+
+// testStop tests a program that launch starts on the same store each time.
+func testStop(t *testing.T, launch func() (*running, error)) {
 	start := func() *running {
-		r, err := launch(dir, env, "--addr", "127.0.0.1:0")
+		r, err := launch()
 		if err != nil {
 			t.Fatal(err)
 		}

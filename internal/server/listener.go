@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"syscall"
 	"time"
@@ -23,7 +22,7 @@ func listen(ctx context.Context, addr string) (listener, error) {
 	if addr == "" { // net would take every address and any free port
 		return listener{}, errors.New("--addr is empty: write HOST:PORT, as in 127.0.0.1:8080")
 	}
-	// Multipath TCP, which Go would offer, has no filters: see refuseHandshakes.
+	// What retire and limitUnsent set is not tested with Multipath TCP, which Go would offer.
 	var config net.ListenConfig
 	config.SetMultipathTCP(false)
 	l, err := config.Listen(ctx, "tcp", addr)
@@ -64,7 +63,8 @@ func (l listener) retire() error {
 func (l listener) Accept() (net.Conn, error) {
 	conn, err := l.TCPListener.Accept()
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = http.ErrServerClosed
+		// The deadline of retire. If the program has paused, the queue is not empty.
+		return acceptQueued(l.TCPListener)
 	}
 	return conn, err
 }

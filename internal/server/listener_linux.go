@@ -1,36 +1,44 @@
 package server
 
 import (
-	"errors"
+	"math"
 	"net"
+	"net/http"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
 
-// refuseHandshakes makes a listener ignore new handshakes, while handshakes
-// under way complete. The system of the client repeats a handshake after a
-// second. By then another program listens, or the connection is refused.
+// noInterface is the index of an interface that does not exist.
+const noInterface = math.MaxInt32
+
+// refuseHandshakes makes a listener refuse new handshakes, while handshakes under
+// way complete: the kernel looks for a listener only when one begins. It needs
+// Linux 5.7. A socket filter needs CAP_NET_ADMIN in later versions, and a backlog
+// of 0 (listen(2)) refuses some and accepts others.
 func refuseHandshakes(l *net.TCPListener) error {
-	const (
-		flags = 13 // offset in the TCP header (RFC 9293, section 3.1), which the filter gets
-		syn   = 0x02
-	)
-	filter := []unix.SockFilter{
-		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: flags},
-		{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: syn, Jf: 1},
-		{Code: unix.BPF_RET | unix.BPF_K, K: 0},          // drop the packet
-		{Code: unix.BPF_RET | unix.BPF_K, K: 0xffffffff}, // accept all of it
-	}
-	raw, err := l.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var set error
-	err = raw.Control(func(fd uintptr) {
-		set = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
-			&unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]})
+	return control(l, func(fd int) error {
+		return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BINDTOIFINDEX, noInterface)
 	})
-	return errors.Join(err, set)
+}
+
+// acceptQueued returns the next connection in the queue of a listener, or
+// [http.ErrServerClosed] if the queue is empty. It ignores deadlines.
+func acceptQueued(l *net.TCPListener) (net.Conn, error) {
+	var fd int
+	err := control(l, func(l int) (err error) {
+		fd, _, err = unix.Accept4(l, unix.SOCK_CLOEXEC)
+		return err
+	})
+	if err == unix.EAGAIN {
+		return nil, http.ErrServerClosed
+	}
+	if err != nil {
+		return nil, err
+	}
+	file := os.NewFile(uintptr(fd), "")
+	defer file.Close()
+	return net.FileConn(file)
 }
 
 // maxUnsent is how many bytes of a response the kernel buffers before it can
@@ -41,13 +49,19 @@ const maxUnsent = 128 << 10
 // kernel buffers megabytes of a response, and a client that reads nothing looks
 // like one that has read them.
 func limitUnsent(l *net.TCPListener) error {
+	return control(l, func(fd int) error {
+		return unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, maxUnsent)
+	})
+}
+
+// control calls a function with the file descriptor of a listener.
+func control(l *net.TCPListener, call func(fd int) error) error {
 	raw, err := l.SyscallConn()
 	if err != nil {
 		return err
 	}
-	var set error
-	err = raw.Control(func(fd uintptr) {
-		set = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, maxUnsent)
-	})
-	return errors.Join(err, set)
+	if failed := raw.Control(func(fd uintptr) { err = call(int(fd)) }); failed != nil {
+		return failed
+	}
+	return err
 }

@@ -1,10 +1,53 @@
 package server
 
 import (
+	"errors"
 	"net"
+	"net/http"
+	"syscall"
 	"testing"
 	"time"
 )
+
+// A listener that retires refuses new connections at once, and returns those in its
+// queue, also if the program paused until the deadline had passed.
+func TestRetire(t *testing.T) {
+	l, err := listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.TCPListener.Close()
+	const queued = 5
+	for range queued {
+		client, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+	}
+	if err := l.retire(); err != nil {
+		t.Fatal(err)
+	}
+	if conn, err := net.DialTimeout("tcp", l.Addr().String(), longEnough); !errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("a new connection is %v, %v, want refused", conn, err)
+	}
+	if err := l.SetDeadline(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	for n := range queued {
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatalf("connection %d of the queue is %v", n, err)
+		}
+		defer conn.Close()
+		if err := conn.SetDeadline(time.Now().Add(longEnough)); err != nil {
+			t.Errorf("a connection of the queue has no deadlines: %v", err)
+		}
+	}
+	if conn, err := l.Accept(); err != http.ErrServerClosed {
+		t.Errorf("after the queue Accept returns %v, %v, want %v", conn, err, http.ErrServerClosed)
+	}
+}
 
 // The kernel buffers little of a response that the client does not read.
 func TestUnreadBytesOfAConnection(t *testing.T) {

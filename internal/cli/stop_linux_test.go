@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+// nobody is a user without privileges.
+const nobody = 65534
+
+// TestStopUnprivileged is TestStop for a program that no privilege helps to close
+// its listener, as in the container and the unit.
+func TestStopUnprivileged(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		return // TestStop has no privileges either
+	}
+	dir, err := os.MkdirTemp("", "stop") // and not t.TempDir, which is in a folder of root
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chown(dir, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	path, err := exec.LookPath("plantstore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.Open(path) // in another folder of root
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	testStop(t, func() (*running, error) {
+		cmd := &exec.Cmd{
+			Path:        "/proc/self/fd/3",
+			Args:        []string{"plantstore", "serve", "--addr", "127.0.0.1:0"},
+			Dir:         dir,
+			Env:         stopEnv(),
+			ExtraFiles:  []*os.File{program},
+			SysProcAttr: &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}},
+		}
+		return launchCommand(cmd)
+	})
+}
