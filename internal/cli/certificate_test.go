@@ -102,7 +102,7 @@ func TestReadmeTLS(t *testing.T) {
 	t.Parallel()
 	r, dir := launchTLS(t, "127.0.0.1")
 	client := &http.Client{Timeout: longEnough, Transport: plantcontract.Plants().Transport(t, trusting(t, filepath.Join(dir, "cert.pem")))}
-	typeCommands(t, curls(t, "api/README.md"), r, client, "HTTP/2.0")
+	typeCommands(t, curls(readme(t, "api/README.md")), r, client, "HTTP/2.0")
 
 	for _, c := range []struct {
 		method, path, body string

@@ -37,7 +37,7 @@ func TestReadmeCurlCommands(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(r.kill)
-			all := curls(t, name)
+			all := curls(readme(t, name))
 			if len(all) < least {
 				t.Errorf("the page has %d curl lines, want at least %d", len(all), least)
 			}
@@ -47,14 +47,25 @@ func TestReadmeCurlCommands(t *testing.T) {
 }
 
 // curls returns the curl commands of a page, and the commands that keep an ETag.
-func curls(t *testing.T, name string) []command {
-	t.Helper()
-	return slices.DeleteFunc(commands(readme(t, name)), func(c command) bool {
+func curls(page string) []command {
+	return slices.DeleteFunc(commands(page), func(c command) bool {
 		return !strings.HasPrefix(c.line, "curl ") && !strings.HasPrefix(c.line, "ETAG=")
 	})
 }
 
-// TestOperatorManualCommands runs the commands of the operator's manual in
+// operatorManual returns the section of the operator's manual about a first deployment,
+// which TestFirstDeployment runs, and the rest.
+func operatorManual(t *testing.T) (deployment, rest string) {
+	t.Helper()
+	before, rest, ok := strings.Cut(readme(t, "cmd/plantstore/README.md"), "\n## First production deployment\n")
+	deployment, after, next := strings.Cut(rest, "\n## ")
+	if !ok || !next {
+		t.Fatal("the operator's manual has no section First production deployment")
+	}
+	return deployment, before + "\n## " + after
+}
+
+// TestOperatorManualCommands runs the other commands of the operator's manual in
 // order, in one folder, while the service runs that one of them starts.
 func TestOperatorManualCommands(t *testing.T) {
 	t.Parallel()
@@ -68,7 +79,8 @@ func TestOperatorManualCommands(t *testing.T) {
 	}
 	env := append(os.Environ(), "PLANTSTORE_ADDR=127.0.0.1:0", "PLANTSTORE_TOKEN=correct-horse-battery-staple")
 	typed := 0
-	for _, c := range commands(readme(t, "cmd/plantstore/README.md")) {
+	_, page := operatorManual(t)
+	for _, c := range commands(page) {
 		switch {
 		case strings.HasSuffix(c.line, " plantstore serve"):
 			r, err := launch(dir, env)
@@ -109,13 +121,13 @@ func TestOperatorManualCommands(t *testing.T) {
 // manual shows, and compares the log line.
 func TestOperatorManualTrace(t *testing.T) {
 	t.Parallel()
-	page := readme(t, "cmd/plantstore/README.md")
+	_, page := operatorManual(t)
 	r, err := launch(t.TempDir(), nil, "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token", "--log-requests", "all", "--log-slow", "0s")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.kill)
-	all := curls(t, "cmd/plantstore/README.md")
+	all := curls(page)
 	if len(all) != 1 {
 		t.Fatalf("the page has %d curl lines, want 1", len(all))
 	}

@@ -1,0 +1,125 @@
+//go:build unix
+
+package cli
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestFirstDeployment runs the commands of the section First production deployment of
+// the operator's manual in order, with a folder in place of the root of the machine. The
+// test does what systemd does, without its sandbox; the commands that need root, and the
+// build, are left out.
+func TestFirstDeployment(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"openssl", "curl"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip(name + " is not installed")
+		}
+	}
+	program, err := exec.LookPath("plantstore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	page, _ := operatorManual(t)
+	for _, name := range []string{"usr/local/bin", "etc/systemd/system", "etc/prometheus", "var/lib/plantstore", "var/backups"} {
+		if err := os.MkdirAll(filepath.Join(root, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	here := []string{ // what the commands name, and what it is here
+		".build/plantstore-linux-amd64", program,
+		" /usr/", " " + root + "/usr/", " /etc/", " " + root + "/etc/", ">/etc/", ">" + root + "/etc/", "=/etc/", "=" + root + "/etc/",
+		" /var/", " " + root + "/var/", "=/var/", "=" + root + "/var/",
+	}
+	in := func(text string) string { return strings.NewReplacer(here...).Replace(text) }
+	env := append(os.Environ(), "PATH="+filepath.Join(root, "usr/local/bin")+":"+os.Getenv("PATH"), "PLANTSTORE_TOKEN=")
+	sh := func(line string, env []string) string {
+		t.Helper()
+		cmd := newCommand(t, "sh", "-ec", line)
+		cmd.Dir, cmd.Env = "../..", env
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s\nends with %v: %s", line, err, &stderr)
+		}
+		return strings.ReplaceAll(strings.TrimSpace(string(out)), "\r\n", "\n")
+	}
+
+	var r *running
+	typed := 0
+	for _, c := range commands(page) {
+		typed++
+		got := ""
+		switch word := strings.Fields(c.line); {
+		case word[0] == "make" || word[0] == "useradd" || word[0] == "chown" || c.line == "systemctl daemon-reload":
+			continue
+		case c.line == "systemctl enable --now plantstore":
+			settings := unitEnvironment(t, in, root, "plantstore.service")
+			for i, s := range settings { // ports that are free
+				settings[i] = regexp.MustCompile(`^(PLANTSTORE_(ADMIN_)?ADDR)=.*`).ReplaceAllString(s, "$1=127.0.0.1:0")
+			}
+			if r, err = launchProgram(filepath.Join(root, "usr/local/bin/plantstore"), root, append(env, settings...)); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(r.kill)
+			_, port, _ := strings.Cut(strings.TrimPrefix(r.url, "https://"), ":")
+			here = append(here, "http://127.0.0.1:9180", r.adminURL, ":8443", ":"+port)
+		case c.line == "systemctl start plantstore-backup":
+			command := strings.NewReplacer("$$", "$", "%%", "%").Replace(unitSettings(t, "plantstore-backup.service")["[Service]ExecStart"])
+			sh(in(" "+command), append(env, unitEnvironment(t, in, root, "plantstore-backup.service")...))
+		case word[0] == "systemctl":
+			if _, err := os.Stat(filepath.Join(root, "etc/systemd/system", word[len(word)-1])); err != nil {
+				t.Errorf("%s: %v", c.line, err)
+			}
+		case strings.HasPrefix(c.line, "TOKEN="):
+			env = append(env, "TOKEN="+sh(in(c.line)+`; echo "$TOKEN"`, env))
+		default:
+			got = strings.ReplaceAll(sh(in(c.line), env), root, "")
+		}
+		if !like(c.output, got) {
+			t.Errorf("%s\nprints %s\nthe page says %s", c.line, got, c.output)
+		}
+	}
+	if r == nil || typed < 15 {
+		t.Fatalf("the page has %d commands, want at least 15 and the start of the service", typed)
+	}
+	r.end(t, syscall.SIGTERM)
+	if log := r.stderr.String(); strings.Contains(log, "is not known") {
+		t.Errorf("the service does not know a variable of the page: %s", log)
+	}
+
+	// Prometheus reads the rules that were installed, and the metrics of this service.
+	for _, want := range []string{"rule_files: [plantstore.yaml]\n", "targets: ['127.0.0.1:9180']"} {
+		if _, err := os.Stat(filepath.Join(root, "etc/prometheus/plantstore.yaml")); err != nil || !strings.Contains(page, want) {
+			t.Errorf("the lines for Prometheus lack %q, or %v", want, err)
+		}
+	}
+}
+
+// unitEnvironment returns the settings that a unit gives its program: those in the unit
+// and those in /etc/plantstore.env.
+func unitEnvironment(t *testing.T, in func(string) string, root, name string) []string {
+	t.Helper()
+	unit, err := os.ReadFile(filepath.Join(root, "etc/systemd/system", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var env []string
+	for _, m := range regexp.MustCompile(`(?m)^Environment=(.*)$`).FindAllStringSubmatch(string(unit), -1) {
+		env = append(env, in(m[1]))
+	}
+	file, err := os.ReadFile(filepath.Join(root, "etc/plantstore.env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(env, strings.Fields(string(file))...)
+}
