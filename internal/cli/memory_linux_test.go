@@ -2,11 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -113,23 +115,13 @@ func TestMemoryOfChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	small := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error { // the kernel keeps little for a client
-		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
-	}}
 	peak := r.watchMemory(t)
 	for _, path := range []string{"/changes?limit=1000&after=", "/changes:stream?after="} {
 		peak.Store(0)
 		var wg sync.WaitGroup
 		for range clients {
-			conn, err := small.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			_ = conn.SetDeadline(time.Now().Add(longEnough))
-			fmt.Fprintf(conn, "GET %s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", path, after, r.token)
 			wg.Go(func() {
-				if _, err := io.ReadFull(conn, make([]byte, len("HTTP/1.1 200"))); err != nil {
+				if _, _, err := r.request(t.Context(), path+after); err != nil {
 					t.Error(err)
 				}
 			})
@@ -141,6 +133,133 @@ func TestMemoryOfChanges(t *testing.T) {
 			t.Errorf("%s: the program took %d MiB of memory, want at most %d", path, most>>20, bound>>20)
 		}
 	}
+}
+
+// TestMemoryOfLists lets many clients request the largest page and read 10 kB of it a
+// second. Meanwhile another client lists a hundred plants again and again. With
+// PLANTSTORE_MEMORY_CLIENTS there are a thousand, those that are refused or cut off
+// request the page again for half a minute, and the other client must not wait for a
+// second.
+func TestMemoryOfLists(t *testing.T) {
+	t.Parallel()
+	const bound = 768 << 20 // maxUnread of the lists and the memory of TestMemory
+	long, slow := memoryClients(t) >= 10, 200
+	if long {
+		slow = 1000
+	}
+	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--print-token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.kill()
+	for id := 0; id < 1100; id += 100 {
+		texts := fmt.Sprintf(`"name":"%s","tag":"%s"`, strings.Repeat(`\u0001`, 1000), strings.Repeat(`\u0001`, 256))
+		if id == 1000 {
+			texts = `"name":"Ficus lyrata","tag":"Moraceae"`
+		}
+		plants := make([]string, 100)
+		for i := range plants {
+			plants[i] = fmt.Sprintf(`{"id":%d,%s}`, id+i, texts)
+		}
+		if err := r.insist(http.DefaultClient, http.MethodPost, "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`, 200); err != nil {
+			t.Fatal(err)
+		}
+	}
+	peak := r.watchMemory(t)
+	ctx, end := context.WithCancel(t.Context())
+	var clients, responses sync.WaitGroup
+	defer clients.Wait()
+	defer end()
+	var unread atomic.Int64
+	for range slow {
+		responses.Add(1)
+		responded := sync.OnceFunc(responses.Done)
+		clients.Go(func() {
+			defer responded()
+			for again := true; again && ctx.Err() == nil; again = long {
+				conn, status, err := r.request(ctx, "/plants?limit=1000")
+				if err != nil {
+					if ctx.Err() == nil {
+						t.Error(err)
+					}
+					return
+				}
+				responded()
+				if status == http.StatusOK {
+					unread.Add(1)
+				} else if status != http.StatusServiceUnavailable {
+					t.Errorf("a large list has the status %d", status)
+				}
+				for tick := time.Tick(100 * time.Millisecond); err == nil && status == http.StatusOK; <-tick {
+					_, err = io.CopyN(io.Discard, conn, 1000)
+				}
+				conn.Close()
+				select {
+				case <-ctx.Done():
+				case <-time.After(time.Second): // as Retry-After says
+				}
+			}
+		})
+	}
+	all := make(chan struct{}) // have a response
+	go func() { responses.Wait(); close(all) }()
+	began, took := time.Now(), []time.Duration(nil)
+	client := &http.Client{Timeout: longEnough}
+	for ended := false; !ended; time.Sleep(10 * time.Millisecond) {
+		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/plants?limit=100&after=999", nil)
+		req.Header.Set("Authorization", "Bearer "+r.token)
+		sent := time.Now()
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if took = append(took, time.Since(sent)); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("another list is %s, with %d bytes, %v, after %v", resp.Status, n, err, time.Since(sent))
+		}
+		select {
+		case <-all:
+			ended = !long || time.Since(began) > 30*time.Second
+		default:
+		}
+	}
+	slices.Sort(took)
+	most := peak.Load()
+	t.Logf("figures: %d clients that read large lists slowly: at most %d MiB of memory; another list takes %v, 9 of 10 %v, at most %v",
+		slow, most>>20, took[len(took)/2], took[len(took)*9/10], took[len(took)-1])
+	if most > bound || most == 0 {
+		t.Errorf("the program took %d MiB of memory, want at most %d", most>>20, bound>>20)
+	}
+	if late := took[len(took)*9/10]; long && late > time.Second {
+		t.Errorf("one of ten lists takes longer than %v, want less than a second", late)
+	}
+	if n := unread.Load(); n < 30 { // 7.7 MB each
+		t.Errorf("only %d clients have a large list, which does not need all of maxUnread", n)
+	}
+	began = time.Now()
+	if err := r.insist(http.DefaultClient, http.MethodGet, "/plants?limit=1000", "", 200); err != nil {
+		t.Error(err)
+	}
+	t.Logf("figures: then a large list takes %v", time.Since(began))
+}
+
+// request sends a GET, and returns once the status has come. The kernel keeps little
+// of the rest for a client that does not read it. The connection is closed after ctx.
+func (r *running) request(ctx context.Context, path string) (conn net.Conn, status int, err error) {
+	small := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
+	}}
+	conn, err = small.DialContext(ctx, "tcp", strings.TrimPrefix(r.url, "http://"))
+	if err != nil {
+		return nil, 0, err
+	}
+	context.AfterFunc(ctx, func() { conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(longEnough))
+	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", path, r.token)
+	_, err = fmt.Fscanf(conn, "HTTP/1.1 %d", &status)
+	_ = conn.SetDeadline(time.Time{})
+	return conn, status, err
 }
 
 // insist repeats a request while the service is unavailable, and expects the

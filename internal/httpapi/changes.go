@@ -32,16 +32,19 @@ func (s *server) ListChanges(ctx context.Context, req plantserver.ListChangesReq
 	page, permit, err := s.next(ctx, after, limit, wait)
 	switch cause, refused := errors.AsType[*failure](context.Cause(ctx)); {
 	case refused && cause != errStopping:
-		permit.leave()
+		permit.release()
 		return nil, cause
 	case ctx.Err() != nil && err != nil:
 		page, permit, err = s.next(context.WithoutCancel(ctx), after, limit, 0)
 	}
-	if err == nil && permit.lists == nil && isLarge(page) {
-		permit, err = s.lists.enter(context.WithoutCancel(ctx))
-	}
 	if err != nil {
 		return nil, err
+	}
+	size := pageJSONSize(page)
+	if permit.of == nil && size > smallResponse {
+		if permit, err = s.lists.enter(context.WithoutCancel(ctx), true); err != nil {
+			return nil, err
+		}
 	}
 	changes := make([]plantapi.Change, len(page.Changes)) // never nil, which would be null
 	for i, c := range page.Changes {
@@ -50,7 +53,7 @@ func (s *server) ListChanges(ctx context.Context, req plantserver.ListChangesReq
 	return changesResponse{plantserver.ListChanges200JSONResponse{
 		Body:    plantapi.Changes{Changes: changes, Position: positionText(page.Next), More: !page.IsLast(began)},
 		Headers: plantserver.ListChanges200ResponseHeaders{CacheControl: cacheControl},
-	}, permit}, nil
+	}, permit, s.lists, size}, nil
 }
 
 // next returns the next page of changes, or an empty one after the wait. A page that
@@ -59,12 +62,12 @@ func (s *server) next(ctx context.Context, after *plant.Position, limit int, wai
 	ctx, cancel := context.WithTimeout(ctx, wait+requestDeadline)
 	defer cancel()
 	page, err = s.changes.Next(ctx, after, limit, wait, func(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
-		if permit, err = s.lists.enter(ctx); err != nil {
+		if permit, err = s.lists.enter(ctx, limit > s.changesPage.normal); err != nil {
 			return nil, next, err
 		}
 		defer func() {
 			if err != nil || len(changes) == 0 {
-				permit.leave()
+				permit.release()
 			}
 		}()
 		return s.plants.Changes(ctx, after, limit)
@@ -72,18 +75,32 @@ func (s *server) next(ctx context.Context, after *plant.Position, limit int, wai
 	return page, permit, err
 }
 
-// isLarge reports whether the text of a page may be larger than smallResponse. A name
-// or a tag can become six times as long.
-func isLarge(page *feed.Page) bool { return page.Size() > smallResponse/6 }
+// pageJSONSize returns at least as many bytes as a page of changes takes as JSON.
+func pageJSONSize(page *feed.Page) (size int) {
+	for _, c := range page.Changes {
+		size += 200 // the other members take less
+		if c.Plant != nil {
+			size += jsonSize(c.Plant)
+		}
+	}
+	return size
+}
 
-// changesResponse is a page of changes. It is written with the permit of a list.
+// changesResponse is a page of changes. It is made with the permit, if there is room
+// for its size.
 type changesResponse struct {
 	plantserver.ListChanges200JSONResponse
 	permit listPermit
+	lists  *lists
+	size   int
 }
 
-func (r changesResponse) VisitListChangesResponse(w http.ResponseWriter) error {
-	recorderOf(w).list = r.permit // validate releases it
+func (r changesResponse) VisitListChangesResponse(w http.ResponseWriter) (err error) {
+	rec := recorderOf(w)
+	rec.permit = r.permit // released when the response begins
+	if rec.reader, err = r.lists.reserve(w, nil, r.size); err != nil {
+		return err
+	}
 	// The write time-out of the server began before the wait.
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(paceGrace)) // the writers of some tests have no deadline
 	return r.ListChanges200JSONResponse.VisitListChangesResponse(w)

@@ -245,3 +245,24 @@ func TestWaitingNeedsNoPermit(t *testing.T) {
 	end()
 	wg.Wait()
 }
+
+// A list of the default size does not wait for longer ones.
+func TestShortListsDoNotWait(t *testing.T) {
+	t.Parallel()
+	lists := slowLists{polled: make(chan struct{}, 1), began: make(chan struct{}, 1000), end: make(chan struct{})}
+	end := sync.OnceFunc(func() { close(lists.end) })
+	s := newService(t, wrapPlants(func(real plant.Store) plant.Store { lists.Store = real; return lists }))
+	t.Cleanup(end) // before the server is closed
+	var wg sync.WaitGroup
+	list := func(path string) {
+		wg.Go(func() { s.call(http.MethodGet, path, "").wantStatus(t, http.StatusOK) })
+		receive(t, lists.began, "a list, "+path)
+	}
+	for range 2 * runtime.GOMAXPROCS(0) {
+		list("/plants?limit=101")
+	}
+	list("/plants")
+	list("/plants?limit=100")
+	end()
+	wg.Wait()
+}

@@ -9,8 +9,8 @@
 //   - cors adds the CORS headers, if there are origins to allow.
 //   - The chi router finds the operation. If there is none, the fallback responds
 //     to OPTIONS, or with 404 or 405.
-//   - validate checks credentials and scope, then the limits on rate and on requests
-//     in flight, then parameters and body. The body is decoded once.
+//   - validate checks credentials and scope, the limit on rate, the parameters, the limit
+//     on requests in flight, then the body. The body is decoded once.
 //   - The generated code binds parameters and body to a typed request.
 //   - A method of server calls the store and returns a typed response.
 //
@@ -161,7 +161,7 @@ type handler struct {
 type server struct {
 	plants   plant.Store
 	changes  *feed.Feed
-	lists    *listSemaphore
+	lists    *lists
 	basePath string // the path that a proxy removes from requests; Location and Link begin with it
 
 	plantsPage, changesPage pageSize // of listPlants and listChanges

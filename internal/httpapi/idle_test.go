@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
+	"time"
 )
 
 // HeldBy returns what the requests of a handler of [New] still hold. After the last
@@ -23,7 +25,22 @@ func HeldBy(h http.Handler) (held error) {
 }
 
 // takeAll reports whether no request holds a permit, or room for a list. If so, it
-// takes them all.
-func (s *listSemaphore) takeAll() bool {
-	return s.permits.TryAcquire(listsPerCPU*int64(runtime.GOMAXPROCS(0))) && s.unread.TryAcquire(maxUnread) && len(s.shared) == 0
+// takes all permits.
+func (l *lists) takeAll() bool {
+	most := listsPerCPU * int64(runtime.GOMAXPROCS(0))
+	return l.short.TryAcquire(most) && l.long.TryAcquire(most) && l.unread == 0 && len(l.readers) == 0
+}
+
+// FillUnread takes all memory for responses that are being written, for a client that
+// goes on to read, or for one that has read nothing for an hour.
+func FillUnread(h http.Handler, reads bool) (leave func(), err error) {
+	lists := h.(handler).inFlight.lists
+	r, err := lists.reserve(httptest.NewRecorder(), nil, maxUnread)
+	if err != nil {
+		return nil, err
+	}
+	lists.mu.Lock()
+	defer lists.mu.Unlock()
+	r.read = time.Now().Add(map[bool]time.Duration{true: time.Hour, false: -time.Hour}[reads])
+	return r.leave, nil
 }

@@ -17,7 +17,7 @@ import (
 type inFlight struct {
 	requests limit
 	streams  limit // of requests that wait for changes: they hold little, for a long time
-	lists    *listSemaphore
+	lists    *lists
 }
 
 // limit is a number of requests that may be handled at the same time.
@@ -28,7 +28,7 @@ type limit struct {
 }
 
 func newInFlight(requests, streams int) *inFlight {
-	f := &inFlight{lists: newListSemaphore()}
+	f := &inFlight{lists: newLists()}
 	f.requests.flag, f.requests.most = "max-in-flight", int64(requests)
 	f.streams.flag, f.streams.most = "max-streams", int64(streams)
 	return f
@@ -42,10 +42,11 @@ func (f *inFlight) of(op *operation) *limit {
 	return &f.requests
 }
 
-// enter fails if the limit is reached; otherwise leave must follow.
-func (f *inFlight) enter(ctx context.Context, rec *responseRecorder) (err error) {
+// enter fails if the limit is reached; otherwise leave must follow. A list of plants
+// waits for its permit first.
+func (f *inFlight) enter(ctx context.Context, rec *responseRecorder, longList bool) (err error) {
 	if rec.operation.returnsList {
-		if rec.list, err = f.lists.enter(ctx); err != nil {
+		if rec.permit, err = f.lists.enter(ctx, longList); err != nil {
 			return err
 		}
 	}
@@ -58,7 +59,6 @@ func (f *inFlight) enter(ctx context.Context, rec *responseRecorder) (err error)
 
 func (f *inFlight) leave(rec *responseRecorder) {
 	f.of(rec.operation).now.Add(-1)
-	if rec.list.lists != nil {
-		rec.list.leave()
-	}
+	rec.permit.release()
+	rec.reader.leave()
 }

@@ -127,7 +127,7 @@ func TestLimitsAllocateNothing(t *testing.T) {
 	h, ctx, list := http.Header{}, t.Context(), &responseRecorder{operation: &operation{returnsList: true}}
 	for what, f := range map[string]func(){
 		"the rate limit":        func() { rates.allow("mGdgoH14hxFz") },
-		"the cap":               func() { _ = capacity.enter(ctx, list); capacity.leave(list) },
+		"the cap":               func() { _ = capacity.enter(ctx, list, false); capacity.leave(list) },
 		"failed authentication": func() { _ = validator{failedAuth: failures}.countFailedAuth(h, r, errBadCredentials) },
 		"no limits": func() {
 			_ = validator{}.limitRate(h, token.Token{})

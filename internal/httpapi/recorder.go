@@ -15,7 +15,8 @@ type responseRecorder struct {
 	status    int                // 0: the response has not begun
 	bytes     int64              // of the body, as far as it is written
 	operation *operation         // nil: none, or not found yet
-	list      listPermit         // of a request for a list
+	permit    listPermit         // to make a list
+	reader    *reader            // of a large list
 	stream    bool               // waits for changes, and is not in flight any more
 	token     string             // the public ID of the token, or its name if it has none
 	code      plantapi.ErrorCode // 0: the request has not failed
@@ -32,8 +33,10 @@ func (rec *responseRecorder) waits() bool { return rec.operation != nil && rec.o
 // begun reports whether the response has begun.
 func (rec *responseRecorder) begun() bool { return rec.status != 0 }
 
-// WriteHeader records the status and sends it.
+// WriteHeader records the status and sends it. The body is ready then, so a list does
+// not need its permit any more.
 func (rec *responseRecorder) WriteHeader(status int) {
+	rec.permit.release()
 	if !rec.begun() && status >= 200 {
 		rec.status = status
 	}
@@ -44,9 +47,6 @@ func (rec *responseRecorder) WriteHeader(status int) {
 func (rec *responseRecorder) Write(b []byte) (int, error) {
 	if !rec.begun() {
 		rec.status = http.StatusOK // as in net/http
-	}
-	if rec.list.making {
-		rec.list.made(cap(b)) // a response is encoded before it is written
 	}
 	write := rec.ResponseWriter.Write
 	if len(b) > smallResponse {

@@ -6,12 +6,15 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
@@ -122,7 +125,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := serveLists(t, false)
 		var unread []*http.Response
-		for range 2*runtime.GOMAXPROCS(0) + 1 { // more than listSemaphore has permits
+		for range 2*runtime.GOMAXPROCS(0) + 1 { // more than lists has permits
 			resp, err := list(2)
 			if err != nil {
 				t.Fatal(err)
@@ -146,4 +149,106 @@ func TestClientsThatDoNotRead(t *testing.T) {
 			}
 		}
 	})
+}
+
+// While clients read so many large responses that there is no memory for one more,
+// large ones are refused and small ones are not. Clients that do not read give way.
+func TestNoMemoryForLargeResponses(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	var plants []string
+	for id := range 300 {
+		plants = append(plants, fmt.Sprintf(`{"id":%d,"name":"%s"}`, id, strings.Repeat("x", 1000)))
+	}
+	s.call(http.MethodPost, "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`).wantStatus(t, http.StatusOK)
+	for _, reads := range []bool{true, false} {
+		leave, err := httpapi.FillUnread(s.handler, reads)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{"/plants", "/changes"} {
+			s.call(http.MethodGet, path+"?limit=100", "").wantStatus(t, http.StatusOK)
+			a := s.call(http.MethodGet, path+"?limit=300", "")
+			if !reads {
+				a.wantStatus(t, http.StatusOK)
+				continue
+			}
+			a.wantError(t, plantapi.CodeUnavailable)
+			for _, name := range []string{"Link", "Cache-Control"} {
+				if a.Header[name] != nil {
+					t.Errorf("%s: the refusal has %s: %q", path, name, a.Header[name])
+				}
+			}
+			if a.Header.Get("Retry-After") != "1" {
+				t.Errorf("%s: Retry-After is %q, want 1", path, a.Header.Get("Retry-After"))
+			}
+		}
+		f := s.follow("")
+		f.want(map[bool]string{true: "end 50300", false: "stored 0"}[reads])
+		f.Body.Close()
+		leave()
+	}
+	s.call(http.MethodGet, "/plants?limit=300", "").wantStatus(t, http.StatusOK)
+}
+
+// A client that does not read a large response is cut off when its memory is needed.
+func TestClientThatDoesNotReadGivesWay(t *testing.T) {
+	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		for _, path := range []string{"/plants", "/changes", "/changes:stream"} {
+			t.Run(name+path, func(t *testing.T) {
+				t.Parallel()
+				s := newService(t, withPlants(&largeFeed{}))
+				ended := make(chan struct{})
+				server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					defer close(ended)
+					s.handler.ServeHTTP(w, r)
+				}))
+				server.EnableHTTP2 = http2
+				server.StartTLS()
+				t.Cleanup(server.Close)
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Authorization", "Bearer "+staticToken)
+				resp, err := server.Client().Do(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				for late := time.Now().Add(longEnough); ; time.Sleep(10 * time.Millisecond) {
+					leave, err := httpapi.FillUnread(s.handler, false)
+					if err == nil {
+						leave()
+						break
+					}
+					if time.Now().After(late) {
+						t.Fatalf("waited %v for memory: %v", longEnough, err)
+					}
+				}
+				receive(t, ended, "the end of the response")
+				if n, err := io.Copy(io.Discard, resp.Body); err == nil || n > 20<<20 {
+					t.Errorf("read %d bytes, %v, want a response that was cut off", n, err)
+				}
+			})
+		}
+	}
+}
+
+// largeFeed is a store with plants of 24 MiB of JSON.
+type largeFeed struct{ mapPlants }
+
+func (*largeFeed) List(context.Context, plant.Page) ([]plant.Plant, bool, error) {
+	return slices.Repeat([]plant.Plant{{ID: 1, Name: strings.Repeat("\x01", 1<<20)}}, 4), false, nil
+}
+
+func (*largeFeed) Changed() <-chan struct{} { return nil }
+
+func (s *largeFeed) Changes(ctx context.Context, after *plant.Position, _ int) (changes []plant.Change, next plant.Position, err error) {
+	plants, _, err := s.List(ctx, plant.Page{})
+	for _, p := range plants {
+		next.At++
+		changes = append(changes, plant.Change{Position: next, ID: p.ID, Plant: &p})
+	}
+	return changes, next, err
 }

@@ -29,13 +29,13 @@ const (
 
 // stream is a response that sends the changes of a feed as they come. It reads no
 // further than it has written, so a slow client costs the memory of a page, which
-// listSemaphore limits. A client that does not read smallResponse bytes in paceGrace
+// lists limits. A client that does not read smallResponse bytes in paceGrace
 // is disconnected.
 type stream struct {
 	ctx    context.Context // see validator.waiting
 	server *server
 	first  *feed.Page
-	permit listPermit // of the page that is being sent
+	permit listPermit // to make the text of the page
 
 	rec     *responseRecorder
 	control *http.ResponseController
@@ -109,41 +109,43 @@ func (s *stream) run() error {
 	}
 }
 
-// text returns what to send for a page. The stream has a permit for a text that takes
-// memory.
-func (s *stream) text(page *feed.Page) (text []byte, err error) {
+// text returns what to send for a page. It is made with a permit, and a large one has
+// room while it is sent.
+func (s *stream) text(page *feed.Page) (text []byte, to *reader, err error) {
+	defer s.permit.release()
 	lists := s.server.lists
 	switch {
 	case len(page.Changes) == 0:
-		return []byte(":\n\n"), nil // a comment
+		return []byte(":\n\n"), nil, nil // a comment
 	case page.Shared:
-		text = s.server.changes.Text(page, encodeEvents)
-		if len(text) > smallResponse {
-			s.permit, err = lists.share(s.ctx, page, page.Size()+cap(text))
+		if text = s.server.changes.Text(page, encodeEvents); len(text) > smallResponse {
+			to, err = lists.reserve(s.rec, page, page.Size()+cap(text))
 		}
-		return text, err
-	case s.permit.lists == nil && isLarge(page): // a part of a shared page
-		if s.permit, err = lists.enter(s.ctx); err != nil {
-			return nil, err
+		return text, to, err
+	case s.permit.of == nil && pageJSONSize(page) > smallResponse: // a part of a shared page
+		if s.permit, err = lists.enter(s.ctx, true); err != nil {
+			return nil, nil, err
 		}
 	}
 	text = encodeEvents(page)
-	s.permit.made(cap(text))
-	return text, nil
+	to, err = lists.reserve(s.rec, nil, cap(text))
+	return text, to, err
 }
 
-// send writes a page. It fails if too many large pages are being written.
+// send writes a page. It fails if clients have not read too many large pages.
 func (s *stream) send(page *feed.Page) error {
-	defer s.permit.leave()
-	text, err := s.text(page)
+	text, to, err := s.text(page)
 	if err != nil {
 		return err
 	}
+	defer to.leave()
 	for part := range slices.Chunk(text, smallResponse) {
 		if s.ctx.Err() != nil {
 			return nil
 		}
-		s.setDeadline(time.Now().Add(paceGrace))
+		if s.rec.cut = to.next(s.control, time.Now().Add(paceGrace)); s.rec.cut != nil {
+			return nil
+		}
 		if s.ctx.Err() != nil {
 			s.hurry() // it may have been overtaken
 		}

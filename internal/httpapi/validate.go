@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"strconv"
 
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -36,9 +37,11 @@ func (v validator) validate(next http.Handler) http.Handler {
 			return
 		}
 		defer v.inFlight.leave(recorderOf(w))
-		if err := v.check(w, r, op); err != nil {
-			v.failures.write(w, r, err)
-			return
+		if len(op.bodies) > 0 {
+			if err := v.checkBody(w, r, op); err != nil {
+				v.failures.write(w, r, err)
+				return
+			}
 		}
 		if recorderOf(w).waits() {
 			ctx, end := v.waiting(w, r)
@@ -65,10 +68,9 @@ func (v validator) context(r *http.Request) context.Context {
 	return v.deadlines.context(r)
 }
 
-// admit checks the credentials and the limits, and check then the request itself,
-// in the order that the document gives. Nothing of the body is read before the
-// request is admitted, so clients without a token cost no memory. An admitted
-// request is in flight.
+// admit checks the credentials, the limits and the parameters, in the order that the
+// document gives. Nothing of the body is read before the request is admitted, so
+// clients without a token cost no memory. An admitted request is in flight.
 func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Request, op *operation) error {
 	t, err := v.authenticate(ctx, w.Header(), r)
 	if err != nil {
@@ -84,7 +86,17 @@ func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if v.readOnly && op.scope == token.Write {
 		return errReadOnly
 	}
-	return v.inFlight.enter(ctx, recorderOf(w))
+	if err := checkParameters(r, op); err != nil {
+		return err
+	}
+	if op.returnsList && !nextPageFits(r) {
+		return errLongTag
+	}
+	limit := op.pageSize.normal
+	if text := r.Form.Get("limit"); text != "" {
+		limit, _ = strconv.Atoi(text)
+	}
+	return v.inFlight.enter(ctx, recorderOf(w), limit > op.pageSize.normal)
 }
 
 // limitRate counts a request against the limit of its token, and says in the
@@ -101,18 +113,4 @@ func (v validator) limitRate(h http.Header, t token.Token) error {
 	}
 	left.describe(h)
 	return nil
-}
-
-// check checks the parameters and the body.
-func (v validator) check(w http.ResponseWriter, r *http.Request, op *operation) error {
-	if err := checkParameters(r, op); err != nil {
-		return err
-	}
-	if op.returnsList && !nextPageFits(r) {
-		return errLongTag
-	}
-	if len(op.bodies) == 0 {
-		return nil
-	}
-	return v.checkBody(w, r, op)
 }

@@ -1,0 +1,195 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/plantstore/plantstore/internal/feed"
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+// listsPerCPU is how many short lists, and how many long ones, are made at the same
+// time on each processor. Making a list needs the processor, so more of them at the
+// same time would only delay all other requests. A list may take 4 MiB of plants and
+// six times as much JSON.
+const listsPerCPU = 2
+
+// listWait is how long a request waits for a permit.
+const listWait = 5 * time.Second
+
+// maxUnread is how many bytes the large responses take that are being written. The
+// operator's manual says so.
+const maxUnread = 256 << 20
+
+// patience is how long a client may read nothing while maxUnread is full.
+const patience = time.Second
+
+// A client must read a large response at 50 kB a second on average: after paceGrace
+// + n/paceRate the first n bytes must be written, or the connection is cut off. A
+// deadline for each single write would be wrong, because the buffers of a connection
+// empty in bursts of megabytes.
+const (
+	paceRate  = 50_000 // bytes a second
+	paceGrace = 10 * time.Second
+
+	// smallResponse is the largest response that needs no room in maxUnread, and to
+	// which the write time-out of the server applies. Larger ones are written in parts
+	// of this size.
+	smallResponse = 256 << 10
+)
+
+// lists limits the lists of plants and the pages of changes: how many are made at the
+// same time, and how much memory they take while clients read them. A request has a
+// permit to make a list. It waits for the permit before it counts as in flight, so it
+// does not take the place of other requests.
+type lists struct {
+	short, long *semaphore.Weighted // permits; short lists, of the default limit, do not wait for long ones
+
+	mu      sync.Mutex
+	unread  int // bytes of maxUnread
+	readers []*reader
+}
+
+func newLists() *lists {
+	most := listsPerCPU * int64(runtime.GOMAXPROCS(0))
+	return &lists{short: semaphore.NewWeighted(most), long: semaphore.NewWeighted(most)}
+}
+
+// listPermit allows a request to make a list. The zero listPermit allows nothing.
+type listPermit struct{ of *semaphore.Weighted }
+
+// enter waits for a permit, in order. It fails after listWait; otherwise the permit
+// must be released.
+func (l *lists) enter(ctx context.Context, long bool) (listPermit, error) {
+	p := listPermit{l.short}
+	if long {
+		p.of = l.long
+	}
+	if !p.of.TryAcquire(1) {
+		ctx, cancel := context.WithTimeout(ctx, listWait)
+		defer cancel()
+		if p.of.Acquire(ctx, 1) != nil {
+			return listPermit{}, errUnavailable
+		}
+	}
+	return p, nil
+}
+
+func (p *listPermit) release() {
+	if p.of != nil {
+		p.of.Release(1)
+		p.of = nil
+	}
+}
+
+// reader is a client to which a large response is written.
+type reader struct {
+	lists   *lists
+	control *http.ResponseController
+	bytes   int
+	page    *feed.Page // other readers of the page share its bytes; nil: there are none
+	read    time.Time  // when the last part was written
+}
+
+// reserve makes room for a response to w, of a page that others may get, too. If
+// maxUnread is full, it cuts off clients that have read nothing for patience. It fails
+// if that does not suffice; otherwise the reader must leave. A small response needs no
+// room, and its reader is nil.
+func (l *lists) reserve(w http.ResponseWriter, page *feed.Page, bytes int) (*reader, error) {
+	if bytes <= smallResponse {
+		return nil, nil
+	}
+	r := &reader{l, http.NewResponseController(w), bytes, page, time.Now()}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.unread+l.alone(r) > maxUnread {
+		slowest := slices.MinFunc(l.readers, func(a, b *reader) int { return a.read.Compare(b.read) })
+		if time.Since(slowest.read) < patience {
+			return nil, fmt.Errorf("%d responses that are being read take %d bytes: %w", len(l.readers), l.unread, errUnavailable)
+		}
+		l.remove(slowest)
+		_ = slowest.control.SetWriteDeadline(time.Unix(1, 0)) // ends its write
+	}
+	l.unread += l.alone(r)
+	l.readers = append(l.readers, r)
+	return r, nil
+}
+
+// alone returns how many bytes a reader takes beside the others.
+func (l *lists) alone(r *reader) int {
+	if r.page != nil && slices.ContainsFunc(l.readers, func(other *reader) bool { return other.page == r.page }) {
+		return 0
+	}
+	return r.bytes
+}
+
+// remove removes a reader, if it is there.
+func (l *lists) remove(r *reader) {
+	if i := slices.Index(l.readers, r); i >= 0 {
+		l.readers = slices.Delete(l.readers, i, i+1)
+		l.unread -= l.alone(r)
+	}
+}
+
+// leave frees the room of a response that is written, or was cut off.
+func (r *reader) leave() {
+	if r != nil {
+		r.lists.mu.Lock()
+		defer r.lists.mu.Unlock()
+		r.lists.remove(r)
+	}
+}
+
+// next sets the deadline of the next part. It fails if the client was cut off.
+func (r *reader) next(control *http.ResponseController, deadline time.Time) error {
+	if r != nil {
+		r.lists.mu.Lock()
+		defer r.lists.mu.Unlock()
+		if !slices.Contains(r.lists.readers, r) {
+			return os.ErrDeadlineExceeded
+		}
+		r.read = time.Now()
+	}
+	_ = control.SetWriteDeadline(deadline) // the writers of some tests have no deadline
+	return nil
+}
+
+// writePaced writes a whole large response. It fails as soon as the client is too
+// slow; net/http then cuts the connection off.
+func (rec *responseRecorder) writePaced(b []byte) (n int, err error) {
+	w := rec.ResponseWriter
+	began, control := time.Now(), http.NewResponseController(w)
+	for part := range slices.Chunk(b, smallResponse) {
+		within := paceGrace + time.Duration(n+len(part))*time.Second/paceRate
+		if err := rec.reader.next(control, began.Add(within)); err != nil {
+			return n, err
+		}
+		m, err := w.Write(part)
+		n += m
+		if err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// jsonSize returns at least as many bytes as a plant takes as JSON.
+func jsonSize(p *plant.Plant) int {
+	size := 200 + p.Size() // the other members take less than 200
+	for _, text := range []*string{&p.Name, p.Tag} {
+		for i := 0; text != nil && i < len(*text); i++ {
+			if c := (*text)[i]; c < ' ' || c == '"' || c == '\\' {
+				size += len(`\u0000`) - 1
+			}
+		}
+	}
+	return size
+}
