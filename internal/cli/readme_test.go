@@ -141,7 +141,7 @@ func TestOperatorManualTrace(t *testing.T) {
 	}
 	resp.Body.Close()
 	r.end(t, syscall.SIGTERM)
-	line, _, _ := strings.Cut(r.stderr.String(), "\n")
+	line := regexp.MustCompile(`(?m)^.*"msg":"request",.*$`).FindString(r.stderr.String())
 	want := regexp.MustCompile(`(?m)^    (\{.*"msg":"request",.*\})$`).FindStringSubmatch(page)
 	if want == nil || !like(want[1], line) {
 		t.Errorf("the log has %s\nthe page says %q", line, want)

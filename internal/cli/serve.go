@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
@@ -73,7 +75,8 @@ func serveCommand(sys system) *cli.Command {
 					LogAll:   cmd.String("log-requests") == logAll,
 					LogSlow:  cmd.Duration("log-slow"),
 				},
-				Build: server.Build{Version: build.Version, Commit: build.Commit, Go: build.Go},
+				Build:    server.Build{Version: build.Version, Commit: build.Commit, Go: build.Go},
+				Settings: changedSettings(sys, cmd),
 			}
 			if err := setLimits(&config, cmd); err != nil {
 				return err
@@ -86,6 +89,20 @@ func serveCommand(sys system) *cli.Command {
 // minBody is the smallest --max-body. The longest plant needs 15 KB if each character is
 // escaped as two surrogates.
 const minBody = 16 << 10
+
+// changedSettings returns the flags of a command that differ from their defaults, as
+// attributes of a log line without secrets. It leaves out --addr, --admin-addr and
+// --store, which the line has anyway.
+func changedSettings(sys system, cmd *cli.Command) (settings []any) {
+	for _, f := range cmd.Flags {
+		name := f.Names()[0]
+		value, unchanged := fmt.Sprint(cmd.Value(name)), f.(cli.DocGenerationFlag).GetValue() // the default
+		if cmd.IsSet(name) && value != unchanged && strconv.Quote(value) != unchanged && !slices.Contains([]string{"addr", "admin-addr", "store"}, name) {
+			settings = append(settings, slog.String(name, sys.redact(value)))
+		}
+	}
+	return settings
+}
 
 // parseSize parses a size in bytes: 20000, 64KiB, 1MiB.
 func parseSize(text string) (int64, error) {

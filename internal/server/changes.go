@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 )
 
@@ -20,4 +22,13 @@ func keepChanges(ctx context.Context, log *slog.Logger, s store.Store, age time.
 			log.Warn("cannot forget old changes", "err", err)
 		}
 	})
+}
+
+// warnWithoutFeed logs a warning if a store has no feed of changes, with what to do
+// about it.
+func warnWithoutFeed(ctx context.Context, log *slog.Logger, feed plant.Feed) {
+	_, _, err := feed.Changes(ctx, nil, 1)
+	if none, ok := errors.AsType[plant.NoChangesError](err); ok {
+		log.Warn("requests for changes get 503", "err", none)
+	}
 }

@@ -50,7 +50,8 @@ type Config struct {
 	PrintToken      bool          // print a token that is valid for 24 hours or until the service stops
 	NotifySocket    string        // of the service manager; empty: none
 	KeepChanges     time.Duration // how long changes are kept for clients that follow
-	Build           Build         // of the program, for the metrics
+	Build           Build         // of the program, for the metrics and the log
+	Settings        []any         // that differ from their defaults, for the log: [slog.Attr] without secrets
 }
 
 // Build identifies the program.
@@ -60,6 +61,8 @@ type Build struct{ Version, Commit, Go string }
 // have finished. It prints the addresses, and the token of PrintToken, to
 // stdout.
 func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config) (err error) {
+	logEnd := func() {}
+	defer func() { logEnd() }() // after everything else
 	limitMemory(config)
 	cert, err := openCertificate(config.TLSCert, config.TLSKey, log)
 	if err != nil {
@@ -115,6 +118,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		writes = store.WriteFailure
 	}
 
+	warnWithoutFeed(ctx, log, store)
 	measured := storemetrics.New(store)
 	tokens, err := token.NewVerifier(measured, config.Token)
 	if err != nil {
@@ -169,6 +173,17 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	defer health.Drain() // also if serving fails
 
 	announce(stdout, listener.Addr(), cert, printed, config.HTTP.ReadOnly)
+	log.Info("started", "version", config.Build.Version, "commit", config.Build.Commit, "addr", listener.Addr().String(),
+		"admin_addr", config.AdminAddr, "store", open.Redacted(config.Store), slog.Group("settings", config.Settings...))
+	stopping := time.Now()
+	logEnd = func() {
+		took := slog.Float64("seconds", time.Since(stopping).Seconds())
+		if err != nil {
+			log.Error("stopped", "err", token.Redact(open.RedactPasswords(err.Error()), config.Token), took)
+			return
+		}
+		log.Info("stopped", "cause", context.Cause(ctx).Error(), took, "requests", shutdown.done.Load())
+	}
 	if err := notify(config.NotifySocket, "READY=1"); err != nil {
 		return errors.Join(err, server.Close())
 	}
@@ -177,6 +192,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
+	stopping = time.Now()
 	health.Drain()   // before the listener retires
 	shutdown.begin() // before the log and the service manager announce it
 	changes.Stop()   // clients that wait for changes get a response
