@@ -113,7 +113,8 @@ func copyBetween(ctx context.Context, sys system, from, to string) (err error) {
 	defer func() { err = errors.Join(err, target.Close()) }()
 
 	progress := startProgress(sys.stderr, 0, new(transfer.Service))
-	copied, err := transfer.Copy(ctx, source, target, func(done, total int64) {
+	copied, err := transfer.Copy(ctx, source, target, func(phase string, done, total int64) {
+		progress.phase.Store(phase)
 		progress.plants.Store(min(done, total/transfer.CopyPasses))
 		progress.total.Store(total)
 		progress.bytes.Store(done)

@@ -30,6 +30,7 @@ type progress struct {
 	stop    context.CancelFunc
 	stopped chan struct{}
 
+	phase           atomic.Value // string, of a copy
 	plants, refused atomic.Int64
 	bytes           atomic.Int64 // read so far
 	total           atomic.Int64 // of bytes; 0: unknown
@@ -93,6 +94,9 @@ func (p *progress) tell() {
 func (p *progress) counts() string {
 	plants := p.plants.Load()
 	text := humanize.Comma(plants) + " plants"
+	if phase, ok := p.phase.Load().(string); ok {
+		text = phase + ": " + text
+	}
 	if refused := p.refused.Load(); refused > 0 {
 		text += ", " + humanize.Comma(refused) + " refused"
 	}

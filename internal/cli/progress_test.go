@@ -53,6 +53,23 @@ func TestProgressOfUnknownSize(t *testing.T) {
 	})
 }
 
+// A copy says which of its phases runs.
+func TestProgressOfPhases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		p := startProgress(&out, 0, new(transfer.Service))
+		p.plants.Store(10)
+		for _, phase := range []string{"copying", "checking the target"} {
+			p.phase.Store(phase)
+			time.Sleep(lineEvery + time.Second)
+		}
+		p.finish()
+		if want := "copying: 10 plants, 2 a second\nchecking the target: 10 plants, 1 a second\n"; out.String() != want {
+			t.Errorf("the output is %q, want %q", &out, want)
+		}
+	})
+}
+
 // While an import waits for a service it says for how long, and why.
 func TestImportReportsWaiting(t *testing.T) {
 	var broken atomic.Bool

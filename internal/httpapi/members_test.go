@@ -132,7 +132,7 @@ func copyStore(t *testing.T, from store.Store) store.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = transfer.Copy(t.Context(), from, target, func(_, _ int64) {})
+	_, err = transfer.Copy(t.Context(), from, target, func(_ string, _, _ int64) {})
 	if err := errors.Join(err, target.Close()); err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,10 @@ type Snapshot interface {
 	// Epochs returns the epochs of the feed of changes, newest first; see
 	// [plant.Position]. There is none if the store has no feed.
 	Epochs(ctx context.Context) ([]int64, error)
+
+	// LastChange returns the number of the last transaction in the feed of changes, or 0
+	// if there is none. It is fast, and every change of a plant raises it if there is a feed.
+	LastChange(ctx context.Context) (int64, error)
 }
 
 // Source is a store that a copy reads, and does not change. A [Store] is one. A store

@@ -37,17 +37,24 @@ type Copied struct {
 // Copy makes the target equal to a snapshot of the source, checks that, and finishes
 // the target. If the source has changed in the meantime, it returns [ErrChanged]
 // instead. A target that an earlier run has filled in part keeps what is right.
-// Copy calls progress from time to time with the number of plants that are read and
-// to be read.
-func Copy(ctx context.Context, from store.Source, to store.Target, progress func(done, total int64)) (Copied, error) {
-	c := copying{to: to, progress: progress}
+// Copy calls progress from time to time with what it does and the number of plants
+// that are read and to be read.
+//
+// If the source has a feed of changes, Copy notices a change before the next of its
+// phases, each of which reads every plant.
+func Copy(ctx context.Context, from store.Source, to store.Target, progress func(phase string, done, total int64)) (Copied, error) {
+	c := copying{to: to, progress: progress, phase: "copying"}
 	var tokens []token.Token
+	var last int64
 	err := from.Snapshot(ctx, func(source store.Snapshot) (err error) {
 		n, err := source.Count(ctx)
 		if err != nil {
 			return fmt.Errorf("read the source: %w", err)
 		}
 		c.total = CopyPasses * n
+		if last, err = source.LastChange(ctx); err != nil {
+			return fmt.Errorf("read the source: %w", err)
+		}
 		if err := c.plants(ctx, source); err != nil {
 			return err
 		}
@@ -65,6 +72,10 @@ func Copy(ctx context.Context, from store.Source, to store.Target, progress func
 	if err := to.ReplaceTokens(ctx, tokens); err != nil {
 		return c.copied, fmt.Errorf("write the target: %w", err)
 	}
+	if err := c.wantUnchanged(ctx, from, last, tokens); err != nil {
+		return c.copied, err
+	}
+	c.phase = "checking the target"
 	stored, err := c.check(ctx, to)
 	if err != nil {
 		return c.copied, fmt.Errorf("check the target: %w", err)
@@ -72,6 +83,10 @@ func Copy(ctx context.Context, from store.Source, to store.Target, progress func
 	if stored != copied {
 		return c.copied, errors.New("check the target: it differs from what was written to it")
 	}
+	if err := c.wantUnchanged(ctx, from, last, tokens); err != nil {
+		return c.copied, err
+	}
+	c.phase = "checking the source"
 	var now string
 	err = from.Snapshot(ctx, func(source store.Snapshot) (err error) {
 		now, err = c.check(ctx, source)
@@ -83,6 +98,9 @@ func Copy(ctx context.Context, from store.Source, to store.Target, progress func
 	if now != copied {
 		return c.copied, ErrChanged
 	}
+	if err := c.wantUnchanged(ctx, from, last, tokens); err != nil { // during the check
+		return c.copied, err
+	}
 	c.copied.Checksum = copied
 	if err := to.Finish(ctx); err != nil {
 		return c.copied, fmt.Errorf("complete the target: %w", err)
@@ -93,7 +111,8 @@ func Copy(ctx context.Context, from store.Source, to store.Target, progress func
 // copying is a copy in progress.
 type copying struct {
 	to          store.Target
-	progress    func(done, total int64)
+	progress    func(phase string, done, total int64)
+	phase       string
 	done, total int64
 	copied      Copied
 	sum         checksum // of the source
@@ -156,6 +175,26 @@ func (c *copying) plants(ctx context.Context, source store.Snapshot) error {
 	return c.flush(ctx)
 }
 
+// wantUnchanged returns [ErrChanged] if the feed of the source or its tokens have
+// changed.
+func (c *copying) wantUnchanged(ctx context.Context, from store.Source, last int64, tokens []token.Token) error {
+	err := from.Snapshot(ctx, func(source store.Snapshot) error {
+		lastNow, err := source.LastChange(ctx)
+		if err != nil {
+			return err
+		}
+		tokensNow, err := source.Tokens(ctx)
+		if err == nil && (lastNow != last || !bytes.Equal(encode(tokensNow), encode(tokens))) {
+			err = ErrChanged
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, ErrChanged) {
+		err = fmt.Errorf("read the source: %w", err)
+	}
+	return err
+}
+
 // flush changes the target.
 func (c *copying) flush(ctx context.Context) error {
 	if len(c.add)+len(c.remove) == 0 {
@@ -172,7 +211,7 @@ func (c *copying) flush(ctx context.Context) error {
 func (c *copying) step() {
 	c.done++
 	if c.done%1000 == 0 {
-		c.progress(c.done, max(c.done, c.total))
+		c.progress(c.phase, c.done, max(c.done, c.total))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,7 +101,9 @@ func TestCopy(t *testing.T) {
 	source, path := openSource(t), filepath.Join(t.TempDir(), "target.db")
 	target := openCopyTarget(t, path)
 	var lastDone, lastTotal int64
-	copied, err := Copy(t.Context(), source, target, func(done, total int64) {
+	var phases []string
+	copied, err := Copy(t.Context(), source, target, func(phase string, done, total int64) {
+		phases = append(phases, phase)
 		if done <= lastDone {
 			t.Errorf("the progress goes from %d to %d", lastDone, done)
 		}
@@ -115,6 +118,9 @@ func TestCopy(t *testing.T) {
 	if lastTotal != CopyPasses*copyPlants || lastDone < lastTotal-1000 {
 		t.Errorf("the last progress is %d of %d, want %d", lastDone, lastTotal, CopyPasses*copyPlants)
 	}
+	if want := []string{"copying", "checking the target", "checking the source"}; !slices.Equal(slices.Compact(phases), want) {
+		t.Errorf("the phases are %q, want %q", slices.Compact(phases), want)
+	}
 	wantCopy(t, source, path)
 }
 
@@ -123,7 +129,7 @@ func TestCopyStopped(t *testing.T) {
 	source, path := openSource(t), filepath.Join(t.TempDir(), "target.db")
 	target := openCopyTarget(t, path)
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := Copy(ctx, source, target, func(done, _ int64) {
+	_, err := Copy(ctx, source, target, func(_ string, done, _ int64) {
 		if done > copyPage {
 			cancel()
 		}
@@ -138,7 +144,7 @@ func TestCopyStopped(t *testing.T) {
 		t.Errorf("Open of the target = %v, want %v", err, store.ErrIncomplete)
 	}
 	target = openCopyTarget(t, path)
-	copied, err := Copy(t.Context(), source, target, func(_, _ int64) {})
+	copied, err := Copy(t.Context(), source, target, func(_ string, _, _ int64) {})
 	if err := errors.Join(err, target.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -148,40 +154,44 @@ func TestCopyStopped(t *testing.T) {
 	wantCopy(t, source, path)
 }
 
-// A copy fails if the source has changed in any way, and the next run completes it.
+// A copy fails if the source has changed in any way, before the phase that follows, and
+// the next run completes it.
 func TestCopyOfAChangingSource(t *testing.T) {
 	source, path := openSource(t), filepath.Join(t.TempDir(), "target.db")
 	_, tokens := content(t, source)
-	for name, change := range map[string]func() error{
-		"create": func() error { return source.Create(t.Context(), plant.Plant{ID: -1}) },
-		"delete": func() error { return source.Delete(t.Context(), 0, plant.Precondition{}) },
-		"put": func() error {
-			_, _, err := source.Put(t.Context(), plant.Plant{ID: 3, Name: "changed"}, plant.Precondition{})
+	for name, change := range map[string]func(n int64) error{
+		"create": func(n int64) error { return source.Create(t.Context(), plant.Plant{ID: -1 - 3*n}) },
+		"delete": func(n int64) error { return source.Delete(t.Context(), 3*n, plant.Precondition{}) },
+		"put": func(n int64) error {
+			_, _, err := source.Put(t.Context(), plant.Plant{ID: 30, Name: fmt.Sprint(n)}, plant.Precondition{})
 			return err
 		},
-		"the last use of a token": func() error {
-			return source.TouchTokens(t.Context(), map[string]time.Time{tokens[0].ID: time.Now()})
+		"the last use of a token": func(n int64) error {
+			return source.TouchTokens(t.Context(), map[string]time.Time{tokens[n].ID: time.Now()})
 		},
 	} {
-		target := openCopyTarget(t, path)
-		changed := false
-		_, err := Copy(t.Context(), source, target, func(_, _ int64) {
-			if !changed {
-				changed = true
-				if err := change(); err != nil {
-					t.Errorf("%s: %v", name, err)
+		for n, when := range []string{"copying", "checking the target", "checking the source"} {
+			target := openCopyTarget(t, path)
+			changed, last := false, ""
+			_, err := Copy(t.Context(), source, target, func(phase string, _, _ int64) {
+				last = phase
+				if phase == when && !changed {
+					changed = true
+					if err := change(int64(n)); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
 				}
+			})
+			if !errors.Is(err, ErrChanged) || last != when {
+				t.Errorf("%s while %s: Copy = %v while %s, want %v before the next phase", name, when, err, last, ErrChanged)
 			}
-		})
-		if !errors.Is(err, ErrChanged) {
-			t.Errorf("%s: Copy = %v, want %v", name, err, ErrChanged)
-		}
-		if err := target.Close(); err != nil {
-			t.Fatal(err)
+			if err := target.Close(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	target := openCopyTarget(t, path)
-	_, err := Copy(t.Context(), source, target, func(_, _ int64) {})
+	_, err := Copy(t.Context(), source, target, func(_ string, _, _ int64) {})
 	if err := errors.Join(err, target.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +233,7 @@ func TestCopyIsChecked(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "target.db")
 		f.Target = openCopyTarget(t, path)
-		_, err := Copy(t.Context(), source, f, func(_, _ int64) {})
+		_, err := Copy(t.Context(), source, f, func(_ string, _, _ int64) {})
 		if err == nil || !strings.Contains(err.Error(), "check the target: it differs from what was written to it") {
 			t.Errorf("%s: Copy = %v", name, err)
 		}

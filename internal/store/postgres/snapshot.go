@@ -97,6 +97,13 @@ func (s snapshot) Epochs(ctx context.Context) ([]int64, error) {
 	return epochs, stepError(err)
 }
 
+func (s snapshot) LastChange(ctx context.Context) (n int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	defer cancel()
+	err = s.conn.QueryRow(ctx, `SELECT `+lastPosition).Scan(&n)
+	return n, stepError(err)
+}
+
 // stepError describes an error of a step of a copy.
 func stepError(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, store.ErrSuperseded) {

@@ -77,3 +77,11 @@ func (s snapshot) Epochs(ctx context.Context) (epochs []int64, err error) {
 	})
 	return epochs, advise(err)
 }
+
+func (s snapshot) LastChange(ctx context.Context) (n int64, err error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err = number(s.conn, "SELECT "+lastPosition)
+	return n, advise(err)
+}
