@@ -40,7 +40,7 @@ func TestFirstDeployment(t *testing.T) {
 		" /var/", " " + root + "/var/", "=/var/", "=" + root + "/var/",
 	}
 	in := func(text string) string { return strings.NewReplacer(here...).Replace(text) }
-	env := append(os.Environ(), "PATH="+filepath.Join(root, "usr/local/bin")+":"+os.Getenv("PATH"), "PLANTSTORE_TOKEN=")
+	env := append(os.Environ(), "PATH="+filepath.Join(root, "usr/local/bin")+":"+os.Getenv("PATH"), "PLANTSTORE_TOKEN=", "no_proxy=*")
 	sh := func(line string, env []string) string {
 		t.Helper()
 		cmd := newCommand(t, "sh", "-ec", line)
