@@ -125,7 +125,7 @@ func (e Scope) Valid() bool {
 
 // Change A plant that has changed, with its present state.
 //
-// Example: {"id":3,"plant":{"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"},"position":"azNtOXEyLjQxLjEuMA"}
+// Example: {"id":3,"plant":{"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"},"position":"AD7PTT2aDqEdAAAAAAAAACkAAAAAAAAAKgAAAAAAAAAA9p-F"}
 type Change struct {
 	// ID Identification number of the plant
 	//
@@ -139,13 +139,13 @@ type Change struct {
 
 	// Position The position after this change. It is an opaque string.
 	//
-	// Example: azNtOXEyLjQxLjEuMA
+	// Example: AD7PTT2aDqEdAAAAAAAAACkAAAAAAAAAKgAAAAAAAAAA9p-F
 	Position string `json:"position"`
 }
 
 // Changes A page of changes.
 //
-// Example: {"changes":[{"id":6,"position":"azNtOXEyLjQyLjEuMA"}],"more":false,"position":"azNtOXEyLjQyLjEuMA"}
+// Example: {"changes":[{"id":6,"position":"AD7PTT2aDqEdAAAAAAAAACoAAAAAAAAAKgAAAAAAAAAAbMQB"}],"more":false,"position":"AD7PTT2aDqEdAAAAAAAAACoAAAAAAAAAKgAAAAAAAAAAbMQB"}
 type Changes struct {
 	// Changes The changes, in their order. One without `plant` says that the plant does not exist (any more).
 	Changes []Change `json:"changes"`
@@ -159,7 +159,7 @@ type Changes struct {
 
 	// Position The position after the page, for the next request. It is an opaque string.
 	//
-	// Example: azNtOXEyLjQyLjEuMA
+	// Example: AD7PTT2aDqEdAAAAAAAAACoAAAAAAAAAKgAAAAAAAAAAbMQB
 	Position string `json:"position"`
 }
 
@@ -363,7 +363,7 @@ type StoredPlant struct {
 // Example: [{"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}]
 type StoredPlants = []StoredPlant
 
-// AfterPosition Example: azNtOXEyLjQwLjEuMA
+// AfterPosition Example: AD7PTT2aDqEdAAAAAAAAACgAAAAAAAAAKgAAAAAAAAAAUFTG
 type AfterPosition = string
 
 // IfMatch defines model for IfMatch.
@@ -427,8 +427,8 @@ type ListChangesParams struct {
 	// Limit The maximum number of changes in a page. A value over 1000 is treated as 1000.
 	Limit *int32 `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// After The position after which the changes begin, from an earlier response. Without it, the changes begin with all
-	// plants.
+	// After The position after which the changes begin, exactly as in an earlier response. Without it, the changes begin
+	// with all plants. Positions have 48 characters; those of earlier releases are shorter, and get 410.
 	After *AfterPosition `form:"after,omitempty" json:"after,omitempty"`
 
 	// Wait The number of seconds to wait for a change if there is none yet. The connection stays busy for this time, so
@@ -438,8 +438,8 @@ type ListChangesParams struct {
 
 // StreamChangesParams defines parameters for StreamChanges.
 type StreamChangesParams struct {
-	// After The position after which the changes begin, from an earlier response. Without it, the changes begin with all
-	// plants.
+	// After The position after which the changes begin, exactly as in an earlier response. Without it, the changes begin
+	// with all plants. Positions have 48 characters; those of earlier releases are shorter, and get 410.
 	After *AfterPosition `form:"after,omitempty" json:"after,omitempty"`
 
 	// LastEventID The last `id` that the client received. It has precedence over `after`, because a client that connects again

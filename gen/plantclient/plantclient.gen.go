@@ -111,8 +111,8 @@ type ClientInterface interface {
 	// Returns the same changes as `listChanges`, as Server-Sent Events, and does not end: a change arrives as soon as
 	// it is durable. Each change is an event whose `id` is the position and whose `data` is a `Change`:
 	//
-	//     id: azNtOXEyLjQxLjEuMA
-	//     data: {"position":"azNtOXEyLjQxLjEuMA","id":3,"plant":{"id":3,"name":"Monstera deliciosa", … }}
+	//     id: AD7PTT2aDqEdAAAAAAAAACkAAAAAAAAAKgAAAAAAAAAA9p-F
+	//     data: {"position":"AD7PTT2aDqEdAAAAAAAAACkAAAAAAAAAKgAAAAAAAAAA9p-F","id":3,"plant":{"id":3,"name":"Monstera deliciosa", … }}
 	//
 	// To resume, send the last id as `Last-Event-ID` or as `after`. Ignore comments: the service sends one every
 	// 15 seconds if there are no changes. A client that receives nothing for a minute should connect again.
@@ -323,8 +323,8 @@ func (c *Client) ListChanges(ctx context.Context, params *ListChangesParams, req
 // Returns the same changes as `listChanges`, as Server-Sent Events, and does not end: a change arrives as soon as
 // it is durable. Each change is an event whose `id` is the position and whose `data` is a `Change`:
 //
-//	id: azNtOXEyLjQxLjEuMA
-//	data: {"position":"azNtOXEyLjQxLjEuMA","id":3,"plant":{"id":3,"name":"Monstera deliciosa", … }}
+//	id: AD7PTT2aDqEdAAAAAAAAACkAAAAAAAAAKgAAAAAAAAAA9p-F
+//	data: {"position":"AD7PTT2aDqEdAAAAAAAAACkAAAAAAAAAKgAAAAAAAAAA9p-F","id":3,"plant":{"id":3,"name":"Monstera deliciosa", … }}
 //
 // To resume, send the last id as `Last-Event-ID` or as `after`. Ignore comments: the service sends one every
 // 15 seconds if there are no changes. A client that receives nothing for a minute should connect again.
@@ -1228,8 +1228,8 @@ type ClientWithResponsesInterface interface {
 	// Returns the same changes as `listChanges`, as Server-Sent Events, and does not end: a change arrives as soon as
 	// it is durable. Each change is an event whose `id` is the position and whose `data` is a `Change`:
 	//
-	//     id: azNtOXEyLjQxLjEuMA
-	//     data: {"position":"azNtOXEyLjQxLjEuMA","id":3,"plant":{"id":3,"name":"Monstera deliciosa", … }}
+	//     id: AD7PTT2aDqEdAAAAAAAAACkAAAAAAAAAKgAAAAAAAAAA9p-F
+	//     data: {"position":"AD7PTT2aDqEdAAAAAAAAACkAAAAAAAAAKgAAAAAAAAAA9p-F","id":3,"plant":{"id":3,"name":"Monstera deliciosa", … }}
 	//
 	// To resume, send the last id as `Last-Event-ID` or as `after`. Ignore comments: the service sends one every
 	// 15 seconds if there are no changes. A client that receives nothing for a minute should connect again.
@@ -2828,8 +2828,8 @@ func (c *ClientWithResponses) ListChangesWithResponse(ctx context.Context, param
 // Returns the same changes as `listChanges`, as Server-Sent Events, and does not end: a change arrives as soon as
 // it is durable. Each change is an event whose `id` is the position and whose `data` is a `Change`:
 //
-//	id: azNtOXEyLjQxLjEuMA
-//	data: {"position":"azNtOXEyLjQxLjEuMA","id":3,"plant":{"id":3,"name":"Monstera deliciosa", … }}
+//	id: AD7PTT2aDqEdAAAAAAAAACkAAAAAAAAAKgAAAAAAAAAA9p-F
+//	data: {"position":"AD7PTT2aDqEdAAAAAAAAACkAAAAAAAAAKgAAAAAAAAAA9p-F","id":3,"plant":{"id":3,"name":"Monstera deliciosa", … }}
 //
 // To resume, send the last id as `Last-Event-ID` or as `after`. Ignore comments: the service sends one every
 // 15 seconds if there are no changes. A client that receives nothing for a minute should connect again.
