@@ -170,6 +170,7 @@ func inTransaction(conn *sqlite.Conn, begin string, fn func() error) error {
 		err = execute(conn, "COMMIT")
 	}
 	if err != nil && !conn.AutocommitEnabled() {
+		conn.SetInterrupt(nil) // or it would refuse this statement, too
 		err = errors.Join(err, execute(conn, "ROLLBACK"))
 	}
 	return err

@@ -63,7 +63,7 @@ func (s *Store) Get(ctx context.Context, id int64) (p plant.Plant, err error) {
 
 // List implements [plant.Store].
 func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
+	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
 		plants, more, err = listPlants(conn, page)
 		return err
 	})

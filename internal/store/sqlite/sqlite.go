@@ -88,6 +88,20 @@ func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {
 	return err
 }
 
+// readMany is read for statements with many rows. The end of ctx interrupts them. To be
+// ready for that takes 4 to 7 µs of the processor, as much as reading one plant.
+func (s *Store) readMany(ctx context.Context, fn func(*sqlite.Conn) error) error {
+	return s.read(ctx, func(conn *sqlite.Conn) error {
+		conn.SetInterrupt(ctx.Done())
+		defer conn.SetInterrupt(nil)
+		err := fn(conn)
+		if sqlite.ErrCode(err) == sqlite.ResultInterrupt {
+			return fmt.Errorf("sqlite: %w", ctx.Err())
+		}
+		return err
+	})
+}
+
 // write runs fn in a transaction, which other writes may share, and returns once
 // the transaction is durable. If fn fails, its changes are rolled back. The end
 // of ctx does not stop a write that has begun.

@@ -39,7 +39,7 @@ func (s *Store) Token(ctx context.Context, id string) (t token.Token, err error)
 
 // Tokens implements [token.Store].
 func (s *Store) Tokens(ctx context.Context) (all []token.Token, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
+	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
 		all, err = listTokens(conn)
 		return err
 	})
