@@ -19,10 +19,25 @@ type FeedState struct {
 func (s FeedState) Check(p plant.Position) error {
 	switch {
 	case !s.Known, p.Seen > s.End: // another store, or an earlier state of this one
-	case p.At > p.Seen, p.Index > 0 && p.At == p.Seen, p.Index < 0: // not one of ours
+	case p.At > p.Seen, p.Index > 0 && p.At == p.Seen, p.Index < 0, p.Index > 0 && p.Walk != nil: // not one of ours
 	case p.At < s.Forgotten:
 	default:
 		return nil
+	}
+	return plant.ErrPosition
+}
+
+// CheckNext returns [plant.ErrPosition] if the changes after a position do not begin
+// inside of the transaction that the position names: it has fewer changes.
+func (s FeedState) CheckNext(p plant.Position, changes []plant.Change) error {
+	if p.Index == 0 {
+		return nil
+	}
+	if len(changes) > 0 {
+		switch next := changes[0].Position; {
+		case next.At == p.At && next.Index == p.Index+1, next.At == p.At+1 && next.Index == 0:
+			return nil
+		}
 	}
 	return plant.ErrPosition
 }

@@ -79,15 +79,18 @@ const (
 )
 
 // selectChanges reads at most $3 changes after the position $1 without the first $2,
-// and ends early once the plants have $4 bytes of texts.
+// and ends early once the plants have $4 bytes of texts. The limits inside keep it from
+// reading a plant for a change that is left out, and a long array more than once.
 var selectChanges = `
 	SELECT position, n, total, changed, found, ` + storedOrZero() + ` FROM (
-		SELECT *, sum(size) OVER (ORDER BY position, n) - size AS bytes_before FROM (
-			SELECT position, n, cardinality(ids) AS total, changed, plants.id IS NOT NULL AS found, ` +
-	storedColumns.each("plants.NAME", ", ") + `, ` + plantSize + ` AS size
-			FROM changes CROSS JOIN unnest(ids) WITH ORDINALITY AS each_id (changed, n) LEFT JOIN plants ON plants.id = changed
-			WHERE position > $1 ORDER BY position, n OFFSET $2 LIMIT $3
-		) AS page
+		SELECT page.*, plants.id IS NOT NULL AS found, ` + storedColumns.each("plants.NAME", ", ") + `,
+			sum(` + plantSize + `) OVER (ORDER BY position, n) - (` + plantSize + `) AS bytes_before
+		FROM (
+			SELECT position, n, total, changed
+			FROM (SELECT position, ids, cardinality(ids) AS total FROM changes WHERE position > $1 ORDER BY position LIMIT $3) AS later
+			CROSS JOIN unnest(ids) WITH ORDINALITY AS each_id (changed, n)
+			WHERE position - 1 > $1 OR n > $2 ORDER BY position, n LIMIT $3
+		) AS page LEFT JOIN plants ON plants.id = changed
 	) AS sized
 	WHERE bytes_before < $4 ORDER BY position, n`
 
@@ -154,7 +157,11 @@ func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (
 			return permanent{errNoFeed}
 		}
 		if after != nil {
-			if err := state.Check(*after); err != nil {
+			err := state.Check(*after)
+			if err == nil && !walk {
+				err = state.CheckNext(*after, changes)
+			}
+			if err != nil {
 				return permanent{err}
 			}
 		}

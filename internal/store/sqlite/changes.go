@@ -54,14 +54,15 @@ const (
 	forgetEpochsQuery = "DELETE FROM epochs WHERE number < (SELECT max(number) FROM epochs WHERE began < " + firstPosition + " - 1)"
 )
 
-// changesQuery reads the plants that have changed after a position. CROSS JOIN
+// changesQuery reads the plants that have changed after a position: the first parameter
+// is a transaction, the second how many changes of the next one to leave out. CROSS JOIN
 // fixes the order of the tables, so that the rows come in the order of positions
-// without sorting.
+// without sorting, and no plant is read for a change that is left out.
 var changesQuery = `
 	SELECT changes.position, json_each.key + 1, json_array_length(changes.ids), json_each.value, plants.id IS NOT NULL, ` +
 	plantColumns.names("plants.") + `
 	FROM changes CROSS JOIN json_each(changes.ids) LEFT JOIN plants ON plants.id = json_each.value
-	WHERE changes.position > ? ORDER BY changes.position`
+	WHERE changes.position > ?1 AND (changes.position - 1 > ?1 OR json_each.key >= ?2) ORDER BY changes.position`
 
 // feedSchema is the first schema with the tables of the feed.
 const feedSchema = 4
@@ -104,7 +105,7 @@ func (s *Store) Changed() <-chan struct{} { return s.committed.Wait() }
 
 // Changes implements [plant.Feed].
 func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
-	err = s.read(ctx, func(conn *sqlite.Conn) error {
+	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
 		return inTransaction(conn, "BEGIN", func() error {
 			state, err := feedState(conn, after)
 			if err != nil {
@@ -116,7 +117,9 @@ func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (
 				changes, next = state.Walked(next, plants, more)
 				return err
 			}
-			changes, next, err = changesAfter(conn, state, next, limit)
+			if changes, next, err = changesAfter(conn, state, next, limit); err == nil {
+				err = state.CheckNext(*after, changes)
+			}
 			return err
 		})
 	})
@@ -166,18 +169,15 @@ func changesAfter(conn *sqlite.Conn, state store.FeedState, from plant.Position,
 	}
 	defer stmt.Reset()
 	stmt.BindInt64(1, from.At)
+	stmt.BindInt64(2, int64(from.Index))
 	next = from
-	for skip, size := from.Index, 0; len(changes) < limit && size < plant.MaxPageBytes; {
+	for size := 0; len(changes) < limit && size < plant.MaxPageBytes; {
 		found, err := stmt.Step()
 		if err != nil {
 			return nil, from, err
 		}
 		if !found {
 			return changes, state.From(nil), nil // after the last transaction
-		}
-		if skip > 0 {
-			skip--
-			continue
 		}
 		next = state.After(stmt.ColumnInt64(0), stmt.ColumnInt(1), stmt.ColumnInt(2))
 		c := plant.Change{Position: next, ID: stmt.ColumnInt64(3)}
