@@ -52,7 +52,7 @@ var domainFailures = []struct {
 	{token.ErrInvalid, errBadCredentials},
 	{token.ErrUnavailable, errUnavailable},
 	{context.DeadlineExceeded, errUnavailable}, // the queue of the store is too long
-	{context.Canceled, errUnavailable},         // canceled by the store: clients do not cancel requests
+	{context.Canceled, errUnavailable},         // canceled by the store; see failures.write
 }
 
 var (
@@ -99,8 +99,9 @@ type failures struct {
 // the failure; the log has the whole error of a 5xx.
 func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 	rec := recorderOf(w)
-	if rec.begun() {
-		// The response has begun, so it cannot be replaced. It is logged as cut short.
+	if rec.begun() || errors.Is(err, context.Canceled) && r.Context().Err() == context.Canceled {
+		// The response has begun, so it cannot be replaced, or the client has gone; see
+		// withDeadline. It is logged as cut short.
 		rec.cut = err
 		return
 	}

@@ -100,7 +100,6 @@ func New(opts Options) (http.Handler, error) {
 		failedAuth: newFailedAuthLimiters(opts.FailedAuth),
 		rateLimit:  newLimiters[string](opts.RateLimit, 0),
 		readOnly:   opts.ReadOnly,
-		deadlines:  new(deadlines),
 		inFlight:   inFlight,
 		stopping:   opts.Changes.Stopped(),
 	}
@@ -114,7 +113,6 @@ func New(opts Options) (http.Handler, error) {
 			changesPage: operations[operationKey{http.MethodGet, "/changes"}].pageSize,
 		},
 		plantserver.StrictHTTPServerOptions{
-			Context:                  validator.context,
 			BindBody:                 bindBody,
 			RequestErrorHandlerFunc:  failures.write,
 			ResponseErrorHandlerFunc: failures.write,

@@ -76,8 +76,8 @@ func (l *lists) enter(ctx context.Context, long bool) (listPermit, error) {
 	if !p.of.TryAcquire(1) {
 		ctx, cancel := context.WithTimeout(ctx, listWait)
 		defer cancel()
-		if p.of.Acquire(ctx, 1) != nil {
-			return listPermit{}, errUnavailable
+		if err := p.of.Acquire(ctx, 1); err != nil {
+			return listPermit{}, fmt.Errorf("%w: %w", errUnavailable, err)
 		}
 	}
 	return p, nil

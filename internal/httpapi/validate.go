@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"time"
 
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -21,7 +22,6 @@ type validator struct {
 	rateLimit  *limiters[string] // by the id of a token
 	readOnly   bool
 	inFlight   *inFlight
-	deadlines  *deadlines
 	stopping   <-chan struct{}
 }
 
@@ -31,7 +31,10 @@ func (v validator) validate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		op := v.operations[operationKey{documented(r.Method), r.Pattern}]
 		recorderOf(w).operation = op
-		ctx := v.deadlines.context(r)
+		ctx, cancel := withDeadline(r, op)
+		defer cancel()
+		given := r.Context()
+		r = r.WithContext(ctx)
 		if err := v.admit(ctx, w, r, op); err != nil {
 			v.failures.write(w, r, err)
 			return
@@ -44,7 +47,7 @@ func (v validator) validate(next http.Handler) http.Handler {
 			}
 		}
 		if recorderOf(w).waits() {
-			ctx, end := v.waiting(w, r)
+			ctx, end := v.waiting(given, w, r)
 			defer end()
 			r = r.WithContext(ctx)
 		}
@@ -60,12 +63,20 @@ func documented(method string) string {
 	return method
 }
 
-// context returns the context of a valid request that the generated code has bound.
-func (v validator) context(r *http.Request) context.Context {
-	if v.operations[operationKey{documented(r.Method), r.Pattern}].waits {
-		return r.Context() // see waiting
+// requestDeadline is how long a request may take until its response is ready to be
+// written. It is shorter than the drain of a shutdown.
+const requestDeadline = 20 * time.Second
+
+// withDeadline returns a context that ends at the deadline of a request. A client ends
+// it earlier only if it resets the HTTP/2 stream of a read. With HTTP/1, net/http also
+// cancels the context of a client that closes its sending half of the connection and
+// still reads.
+func withDeadline(r *http.Request, op *operation) (context.Context, context.CancelFunc) {
+	ctx := r.Context()
+	if r.ProtoMajor < 2 || op.scope != token.Read {
+		ctx = context.WithoutCancel(ctx)
 	}
-	return v.deadlines.context(r)
+	return context.WithTimeout(ctx, requestDeadline)
 }
 
 // admit checks the credentials, the limits and the parameters, in the order that the

@@ -23,13 +23,13 @@ var errStopping = fail(plantapi.CodeUnavailable, "the service is stopping, conne
 // waiting returns the context of a request that waits for changes. It has no
 // deadline, and ends when there is no reason to wait any longer: the client has
 // disconnected, the token is not accepted any more, the service stops, or the
-// method is HEAD. [context.Cause] is a failure if the client should know why.
-func (v validator) waiting(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
+// method is HEAD. The given context is that of net/http. [context.Cause] is a failure if the client should know why.
+func (v validator) waiting(ctx context.Context, w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
 	rec, counts := recorderOf(w), v.failures.counts
 	counts.inFlight.Dec()
 	counts.streams.Inc()
 	rec.stream = true
-	ctx, end := context.WithCancelCause(r.Context())
+	ctx, end := context.WithCancelCause(ctx)
 	if r.Method == http.MethodHead {
 		end(nil)
 	}

@@ -1,0 +1,101 @@
+package httpapi_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+// endedPlants is a real store that tells how the contexts of its calls end.
+type endedPlants struct {
+	plant.Store
+	began, proceed chan struct{}
+	ended          chan error // of the context of a call
+}
+
+func (s endedPlants) Get(ctx context.Context, id int64) (plant.Plant, error) {
+	s.began <- struct{}{}
+	select {
+	case <-ctx.Done():
+	case <-s.proceed:
+	}
+	s.ended <- ctx.Err()
+	return plant.Plant{}, fmt.Errorf("held: %w", cmp.Or(ctx.Err(), plant.ErrNotFound))
+}
+
+func (s endedPlants) Create(ctx context.Context, p plant.Plant) error {
+	s.began <- struct{}{}
+	<-s.proceed
+	defer func() { s.ended <- ctx.Err() }()
+	return s.Store.Create(ctx, p)
+}
+
+// A client that resets its HTTP/2 stream has gone: the store does not read for it any
+// longer, and the service has not failed. A write that has begun is finished.
+func TestResetStream(t *testing.T) {
+	held := endedPlants{began: make(chan struct{}, 1), proceed: make(chan struct{}), ended: make(chan error, 1)}
+	s, log, registry := observed(t, func(real plant.Store) plant.Store { held.Store = real; return held }, failed)
+	handled := make(chan struct{}, 3)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() { handled <- struct{}{} }()
+		s.handler.ServeHTTP(w, r)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	proceed := sync.OnceFunc(func() { close(held.proceed) })
+	t.Cleanup(proceed) // before the server is closed
+	reset := func(method, path, body string) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, method, server.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+staticToken)
+		r.Header.Set("Content-Type", "application/json")
+		sent := make(chan error, 1)
+		go func() {
+			_, err := server.Client().Do(r)
+			sent <- err
+		}()
+		receive(t, held.began, method+" "+path)
+		cancel()
+		if err := receive(t, sent, "the end of the request"); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s %s: %v", method, path, err)
+		}
+	}
+	reset(http.MethodGet, "/plants/1", "")
+	if err := receive(t, held.ended, "the end of the read"); err != context.Canceled {
+		t.Errorf("the context of a read ended with %v, want %v", err, context.Canceled)
+	}
+	reset(http.MethodPost, "/plants", `{"id":1,"name":"n"}`)
+	reset(http.MethodGet, "/plants/1", "") // the service has got the reset before it
+	if err := receive(t, held.ended, "the end of the read"); err != context.Canceled {
+		t.Errorf("the context of a read ended with %v, want %v", err, context.Canceled)
+	}
+	proceed()
+	if err := receive(t, held.ended, "the end of the write"); err != nil {
+		t.Errorf("the context of a write ended with %v", err)
+	}
+	for range 3 {
+		receive(t, handled, "the end of a handler")
+	}
+	if _, err := s.store.Get(t.Context(), 1); err != nil {
+		t.Errorf("the plant of the write: %v", err)
+	}
+	for _, l := range log.lines(t) {
+		if l.Level != "WARN" || l.Msg != "response cut short" || l.Status != 499 {
+			t.Errorf("logged %+v", l)
+		}
+	}
+	wantCounts(t, registry, map[string]float64{"getPlant 499": 2, "createPlant 200": 1})
+}
