@@ -1423,8 +1423,6 @@ type StrictServerInterface interface {
 
 // StrictHTTPServerOptions has the functions that a strict handler calls.
 type StrictHTTPServerOptions struct {
-	// Context returns the context of a call. Nil: that of the request.
-	Context func(r *http.Request) context.Context
 	// BindBody stores the body of the request in *into. Nil: encoding/json
 	// decodes it.
 	BindBody func(r *http.Request, into any) error
@@ -1443,9 +1441,6 @@ func NewStrictHandler(ssi StrictServerInterface) ServerInterface {
 
 // NewStrictHandlerWithOptions returns handlers that call ssi.
 func NewStrictHandlerWithOptions(ssi StrictServerInterface, options StrictHTTPServerOptions) ServerInterface {
-	if options.Context == nil {
-		options.Context = (*http.Request).Context
-	}
 	if options.BindBody == nil {
 		options.BindBody = runtime.BindJSONBody
 	}
@@ -1471,7 +1466,7 @@ type strictHandler struct {
 func (sh *strictHandler) ListChanges(w http.ResponseWriter, r *http.Request, params ListChangesParams) {
 	var request ListChangesRequestObject
 	request.Params = params
-	response, err := sh.ssi.ListChanges(sh.options.Context(r), request)
+	response, err := sh.ssi.ListChanges(r.Context(), request)
 	if err == nil && response == nil {
 		err = errors.New("ListChanges returned no response")
 	}
@@ -1487,7 +1482,7 @@ func (sh *strictHandler) ListChanges(w http.ResponseWriter, r *http.Request, par
 func (sh *strictHandler) StreamChanges(w http.ResponseWriter, r *http.Request, params StreamChangesParams) {
 	var request StreamChangesRequestObject
 	request.Params = params
-	response, err := sh.ssi.StreamChanges(sh.options.Context(r), request)
+	response, err := sh.ssi.StreamChanges(r.Context(), request)
 	if err == nil && response == nil {
 		err = errors.New("StreamChanges returned no response")
 	}
@@ -1503,7 +1498,7 @@ func (sh *strictHandler) StreamChanges(w http.ResponseWriter, r *http.Request, p
 func (sh *strictHandler) ListPlants(w http.ResponseWriter, r *http.Request, params ListPlantsParams) {
 	var request ListPlantsRequestObject
 	request.Params = params
-	response, err := sh.ssi.ListPlants(sh.options.Context(r), request)
+	response, err := sh.ssi.ListPlants(r.Context(), request)
 	if err == nil && response == nil {
 		err = errors.New("ListPlants returned no response")
 	}
@@ -1523,7 +1518,7 @@ func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.CreatePlant(sh.options.Context(r), request)
+	response, err := sh.ssi.CreatePlant(r.Context(), request)
 	if err == nil && response == nil {
 		err = errors.New("CreatePlant returned no response")
 	}
@@ -1540,7 +1535,7 @@ func (sh *strictHandler) DeletePlant(w http.ResponseWriter, r *http.Request, id 
 	var request DeletePlantRequestObject
 	request.ID = id
 	request.Params = params
-	response, err := sh.ssi.DeletePlant(sh.options.Context(r), request)
+	response, err := sh.ssi.DeletePlant(r.Context(), request)
 	if err == nil && response == nil {
 		err = errors.New("DeletePlant returned no response")
 	}
@@ -1557,7 +1552,7 @@ func (sh *strictHandler) GetPlant(w http.ResponseWriter, r *http.Request, id int
 	var request GetPlantRequestObject
 	request.ID = id
 	request.Params = params
-	response, err := sh.ssi.GetPlant(sh.options.Context(r), request)
+	response, err := sh.ssi.GetPlant(r.Context(), request)
 	if err == nil && response == nil {
 		err = errors.New("GetPlant returned no response")
 	}
@@ -1579,7 +1574,7 @@ func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id i
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.PatchPlant(sh.options.Context(r), request)
+	response, err := sh.ssi.PatchPlant(r.Context(), request)
 	if err == nil && response == nil {
 		err = errors.New("PatchPlant returned no response")
 	}
@@ -1601,7 +1596,7 @@ func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.PutPlant(sh.options.Context(r), request)
+	response, err := sh.ssi.PutPlant(r.Context(), request)
 	if err == nil && response == nil {
 		err = errors.New("PutPlant returned no response")
 	}
@@ -1621,7 +1616,7 @@ func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.CreatePlants(sh.options.Context(r), request)
+	response, err := sh.ssi.CreatePlants(r.Context(), request)
 	if err == nil && response == nil {
 		err = errors.New("CreatePlants returned no response")
 	}
