@@ -89,7 +89,8 @@ func TestChangesEndWithAnError(t *testing.T) {
 		position client.Position
 		want     error
 	}{
-		"an unknown position":     {func() {}, "unknown", client.ErrPositionGone},
+		"a position that is gone": {func() {}, "uoT1oLPPps99pgQApgQC", client.ErrPositionGone}, // of an earlier release
+		"a part of a position":    {func() {}, "AD7PTT2aDqEdAAAAAAAAACgAAAAAAAAAKgAA", client.ErrInvalidParameter},
 		"no text of a position":   {func() {}, "no position", client.ErrInvalidParameter},
 		"no service at the start": {func() { server.Fail(10, clienttest.Unavailable) }, "", client.ErrUnavailable},
 	} {

@@ -176,30 +176,28 @@ func (f *follower) apply(c client.Change) {
 // other one is of the first walk.
 func isAfter(t *testing.T, position, other client.Position) bool {
 	t.Helper()
-	p, q := positionNumbers(t, position), positionNumbers(t, other)
-	if len(q) == 5 { // of the walk
-		return len(p) == 4 || p[4] > q[4]
+	p, pWalks := positionNumbers(t, position)
+	q, qWalks := positionNumbers(t, other)
+	const at, last = 1, 3 // the change inside of a transaction, or the plant of a walk
+	if qWalks {
+		return !pWalks || p[last] > q[last]
 	}
-	const at, index = 1, 2
-	return len(p) == 4 && (p[at] > q[at] || p[at] == q[at] && p[index] > q[index])
+	return !pWalks && (p[at] > q[at] || p[at] == q[at] && p[last] > q[last])
 }
 
-// positionNumbers returns the numbers of a position, as package httpapi writes them.
-func positionNumbers(t *testing.T, position client.Position) (numbers []int64) {
+// positionNumbers returns the numbers of a position, as package httpapi writes them, and
+// whether it is of a walk.
+func positionNumbers(t *testing.T, position client.Position) (numbers [4]int64, walks bool) {
 	t.Helper()
 	b, err := base64.RawURLEncoding.DecodeString(string(position))
-	for err == nil && len(b) > 0 {
-		n, size := binary.Varint(b)
-		if size <= 0 {
-			break
-		}
-		numbers, b = append(numbers, n), b[size:]
+	if err != nil || len(b) != 36 {
+		t.Errorf("the position %q has %d bytes, %v", position, len(b), err)
+		return numbers, false
 	}
-	if err != nil || len(numbers) < 4 || len(numbers) > 5 {
-		t.Errorf("the position %q has the numbers %d, %v", position, numbers, err)
-		return make([]int64, 4)
+	for i := range numbers {
+		numbers[i] = int64(binary.BigEndian.Uint64(b[1+8*i:]))
 	}
-	return numbers
+	return numbers, b[0] == 1
 }
 
 // wantCopy waits until the copy is equal to the plants of the service.

@@ -49,8 +49,11 @@ func (f *feed) effects() (all []Test) {
 	add(effectPromise(f.route, f.After), func(v *Session) { v.follows(f) })
 	add("sequence, "+f.Operation+" without "+f.After+" has every resource", func(v *Session) { v.copies(f) })
 	add("sequence, "+f.Operation+" refuses an unknown "+f.After, func(v *Session) {
-		query := url.Values{f.After: {"unknown"}}
-		v.Refused(v.send(f.route, f.route.template, []string{query.Encode()}, http.Header{}, nil), Violation{Kind: UnknownPosition})
+		query := f.After + "=unknown"
+		if p := f.route.operation.Parameters.GetByInAndName("query", f.After); p != nil {
+			query, _ = v.suite.gen.baseParameter(p) // its example, if it has one
+		}
+		v.Refused(v.send(f.route, f.route.template, []string{query}, http.Header{}, nil), Violation{Kind: UnknownPosition})
 	})
 	if f.Limit != "" {
 		add(effectPromise(f.route, f.Limit), func(v *Session) { v.limitsChanges(f) })

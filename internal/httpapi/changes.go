@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -18,7 +17,7 @@ import (
 // sending half, and the clients of a service that stops, get what there is.
 func (s *server) ListChanges(ctx context.Context, req plantserver.ListChangesRequestObject) (plantserver.ListChangesResponseObject, error) {
 	began := time.Now()
-	after, err := parsePosition(req.Params.After)
+	after, err := parsePosition(plantapi.InQuery, "after", req.Params.After)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +116,10 @@ func toChange(c plant.Change) plantapi.Change {
 // StreamChanges reads the first page, so that a position that is not valid is a
 // response with 410. [stream] is the rest.
 func (s *server) StreamChanges(ctx context.Context, req plantserver.StreamChangesRequestObject) (plantserver.StreamChangesResponseObject, error) {
-	after, err := parsePosition(cmp.Or(req.Params.LastEventID, req.Params.After))
+	after, err := parsePosition(plantapi.InQuery, "after", req.Params.After)
+	if req.Params.LastEventID != nil {
+		after, err = parsePosition(plantapi.InHeader, "Last-Event-ID", req.Params.LastEventID)
+	}
 	if err != nil {
 		return nil, err
 	}

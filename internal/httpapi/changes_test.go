@@ -145,8 +145,11 @@ func TestStoreWithoutFeed(t *testing.T) {
 	}
 }
 
-// oneChange is a feed with one change, whose event has 6 MiB.
+// oneChange is a feed with one change, whose event has 6 MiB. Its position is
+// positionOfOne.
 type oneChange struct{ mapPlants }
+
+const positionOfOne = "AAAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAAQAAAAAAAAAAoeWN"
 
 func (*oneChange) Changed() <-chan struct{} { return nil }
 
@@ -183,7 +186,7 @@ func TestReadsOfChangesAreFew(t *testing.T) {
 			var wg sync.WaitGroup
 			for range 2 * most {
 				wg.Go(func() {
-					resp, err := get(path + "?after=AAICAAI")
+					resp, err := get(path + "?after=" + positionOfOne)
 					if err != nil || resp.StatusCode != http.StatusOK {
 						t.Errorf("%s: %v, %v", path, resp, err)
 						return

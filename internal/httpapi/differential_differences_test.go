@@ -105,6 +105,14 @@ var differences = []difference{
 		},
 	},
 	{
+		"a position that was not copied from a response", `the document's "Changes": a position has a checksum`,
+		plantapi.CodeInvalidParameter, func(v verdict) bool {
+			return v.hasParameter(func(p *openapi3.Parameter, text string) bool {
+				return p.Name == "after" && p.Schema.Value.Type.Is("string") && text != p.Schema.Value.Example
+			})
+		},
+	},
+	{
 		"a query parameter that is not known", `the document's "Parameters": probably a misspelt filter, so the response would not be what the client means`,
 		plantapi.CodeInvalidParameter, func(v verdict) bool {
 			query, _ := url.ParseQuery(v.query)

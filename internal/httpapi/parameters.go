@@ -85,7 +85,10 @@ func checkParameters(r *http.Request, op *operation) error {
 	if len(details) == 0 {
 		return nil
 	}
-	details = details[:min(len(details), maxDetails)]
+	return invalidParameters(details[:min(len(details), maxDetails)])
+}
+
+func invalidParameters(details []plantapi.ErrorDetail) *failure {
 	return &failure{
 		code:    plantapi.CodeInvalidParameter,
 		message: describe("a parameter is not valid", details),

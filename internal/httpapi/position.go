@@ -3,46 +3,64 @@ package httpapi
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"hash/crc32"
 
+	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// positionText returns a position as clients see it: the numbers of the position
-// as variable-length integers, in base64url.
+// positionText returns a position as clients see it: 36 bytes in base64url. They are
+// 1 for a position of a walk or else 0, four numbers, and the end of a CRC-32, so that
+// a text that was cut off or mistyped is found. The checksum does not keep clients from
+// making up positions; [plant.Feed] checks the numbers.
 func positionText(p plant.Position) string {
-	var buf [6 * binary.MaxVarintLen64]byte
-	b := buf[:0]
-	for _, n := range []int64{p.Epoch, p.At, int64(p.Index), p.Seen} {
-		b = binary.AppendVarint(b, n)
-	}
+	b, last := make([]byte, 1, 36), int64(p.Index)
 	if p.Walk != nil {
-		b = binary.AppendVarint(b, *p.Walk)
+		b[0], last = 1, *p.Walk // a position of a walk has no index
 	}
-	return base64.RawURLEncoding.EncodeToString(b)
+	for _, n := range []int64{p.Epoch, p.At, p.Seen, last} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	sum := crc32.ChecksumIEEE(b)
+	return base64.RawURLEncoding.EncodeToString(append(b, byte(sum>>16), byte(sum>>8), byte(sum)))
 }
 
-// parsePosition returns the position with this text. Nil is the position of a
-// client that has none. A text that is no position returns [plant.ErrPosition]:
-// clients do not know what is in it.
-func parsePosition(text *string) (*plant.Position, error) {
+// parsePosition returns the position in a parameter, or nil if it is not given. A
+// position of an earlier release returns [plant.ErrPosition].
+func parsePosition(in plantapi.ErrorDetailIn, name string, text *string) (*plant.Position, error) {
 	if text == nil {
 		return nil, nil
 	}
-	b, err := base64.RawURLEncoding.Strict().DecodeString(*text)
-	var numbers []int64
-	for err == nil && len(b) > 0 {
-		n, size := binary.Varint(b)
-		if size <= 0 {
-			return nil, plant.ErrPosition
+	b, err := base64.RawURLEncoding.DecodeString(*text)
+	if err == nil && len(b) == 36 {
+		number := func(i int) int64 { return int64(binary.BigEndian.Uint64(b[1+8*i:])) }
+		p := plant.Position{Epoch: number(0), At: number(1), Seen: number(2)}
+		if b[0] == 0 {
+			p.Index = int(number(3))
+		} else {
+			p.Walk = new(number(3))
 		}
-		numbers, b = append(numbers, n), b[size:]
+		if positionText(p) == *text {
+			return &p, nil
+		}
 	}
-	if err != nil || len(numbers) < 4 || len(numbers) > 5 {
+	if err == nil && isEarlier(b) {
 		return nil, plant.ErrPosition
 	}
-	p := &plant.Position{Epoch: numbers[0], At: numbers[1], Index: int(numbers[2]), Seen: numbers[3]}
-	if len(numbers) == 5 {
-		p.Walk = &numbers[4]
+	given := parameter{name: name, in: in}
+	return nil, invalidParameters([]plantapi.ErrorDetail{given.fault("is not a position: send one of an earlier response, complete and unchanged")})
+}
+
+// isEarlier reports whether b is a position of an earlier release: four or five integers
+// of variable length. The first is a random number of 64 bits, so it is long, while that
+// of a position of today is one byte.
+func isEarlier(b []byte) bool {
+	_, size := binary.Varint(b)
+	for n := 0; size > 0 && (n > 0 || size >= 7); n++ {
+		if b = b[size:]; len(b) == 0 {
+			return n == 3 || n == 4
+		}
+		_, size = binary.Varint(b)
 	}
-	return p, nil
+	return false
 }

@@ -240,7 +240,7 @@ func TestHeartbeat(t *testing.T) {
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				resp, err := servePipes(t, &oneChange{}, http2)("/changes:stream?after=" + "AAICAAI")
+				resp, err := servePipes(t, &oneChange{}, http2)("/changes:stream?after=" + positionOfOne)
 				if err != nil {
 					t.Fatal(err)
 				}

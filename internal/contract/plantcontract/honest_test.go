@@ -80,7 +80,7 @@ func withoutQuery(path, name string) func(http.Handler) http.Handler {
 }
 
 func beginsAgain(r *http.Request) {
-	if r.URL.Query().Get("after") == "unknown" {
+	if r.URL.Query().Get("after") == "AD7PTT2aDqEdAAAAAAAAACgAAAAAAAAAKgAAAAAAAAAAUFTG" { // of the document
 		r.URL.RawQuery = ""
 	}
 }
