@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -135,6 +136,9 @@ func openInput(sys system, name string) (io.ReadCloser, int64, error) {
 		return io.NopCloser(sys.stdin), 0, nil
 	}
 	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, fmt.Errorf("%s does not exist: check the path, or give - for stdin", name)
+	}
 	if err != nil {
 		return nil, 0, err
 	}

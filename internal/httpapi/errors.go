@@ -48,6 +48,7 @@ var domainFailures = []struct {
 	{plant.ErrNotFound, fail(plantapi.CodeNoSuchPlant, plant.ErrNotFound.Error())},
 	{plant.ErrPosition, fail(plantapi.CodePositionGone, plant.ErrPosition.Error())},
 	{plant.ErrPrecondition, fail(plantapi.CodePreconditionFailed, plant.ErrPrecondition.Error())},
+	{plant.ErrDiskFull, errDiskFull}, // before ErrUnavailable, which it is, too
 	{plant.ErrUnavailable, errUnavailable},
 	{token.ErrInvalid, errBadCredentials},
 	{token.ErrUnavailable, errUnavailable},
@@ -58,6 +59,7 @@ var domainFailures = []struct {
 var (
 	errInternal    = fail(plantapi.CodeInternal, "internal error")
 	errUnavailable = fail(plantapi.CodeUnavailable, "not available, try again later")
+	errDiskFull    = fail(plantapi.CodeUnavailable, "the disk of the store is full, try again later")
 	errReadOnly    = &failure{
 		code:    plantapi.CodeUnavailable,
 		message: "the service is read-only for now: nothing was changed, try again later",

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,11 +36,16 @@ func TestStoreErrors(t *testing.T) {
 		fault      func() error
 		want       plantapi.ErrorCode
 		retryAfter string
+		message    string
 	}{
-		"an unexpected error":   {func() error { return errors.New(secret) }, plantapi.CodeInternal, ""},
-		"a panic":               {func() error { panic(secret) }, plantapi.CodeInternal, ""},
-		"store down":            {func() error { return errors.Join(plant.ErrUnavailable, errors.New(secret)) }, plantapi.CodeUnavailable, "1"},
-		"too long in the queue": {func() error { return context.DeadlineExceeded }, plantapi.CodeUnavailable, "1"},
+		"an unexpected error": {func() error { return errors.New(secret) }, plantapi.CodeInternal, "", "internal error"},
+		"a panic":             {func() error { panic(secret) }, plantapi.CodeInternal, "", "internal error"},
+		"store down":          {func() error { return errors.Join(plant.ErrUnavailable, errors.New(secret)) }, plantapi.CodeUnavailable, "1", "not available, try again later"},
+		"disk full": {
+			func() error { return fmt.Errorf("%w: %w: %s", plant.ErrUnavailable, plant.ErrDiskFull, secret) },
+			plantapi.CodeUnavailable, "1", "the disk of the store is full, try again later",
+		},
+		"too long in the queue": {func() error { return context.DeadlineExceeded }, plantapi.CodeUnavailable, "1", "not available, try again later"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newService(t, wrapPlants(func(real plant.Store) plant.Store { return faultyPlants{real, c.fault} }))
@@ -47,6 +53,9 @@ func TestStoreErrors(t *testing.T) {
 			e := a.wantError(t, c.want)
 			if strings.Contains(a.body, "plants.db") {
 				t.Errorf("the response contains the cause: %s", a.body)
+			}
+			if e.Message != c.message {
+				t.Errorf("the message is %q, want %q", e.Message, c.message)
 			}
 			if e.RequestID == nil || *e.RequestID == "" {
 				t.Error("there is no request_id")

@@ -75,7 +75,7 @@ func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 	f := failureOf(err)
 	s.hurry()
 	s.write(endEvent(f))
-	if f == errInternal || f == errUnavailable {
+	if f == errInternal || f == errUnavailable || f == errDiskFull {
 		return err // is logged
 	}
 	return nil

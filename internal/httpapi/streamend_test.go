@@ -91,11 +91,12 @@ func (s failingFeed) Changes(ctx context.Context, after *plant.Position, limit i
 // If the store fails, the client of a stream is told, and the operator sees the cause.
 func TestStreamEndsWithItsStore(t *testing.T) {
 	t.Parallel()
-	for code, cause := range map[plantapi.ErrorCode]error{
-		plantapi.CodeInternal:    errors.New("disk full of eels"),
-		plantapi.CodeUnavailable: fmt.Errorf("disk full of eels: %w", plant.ErrUnavailable),
+	for cause, code := range map[error]plantapi.ErrorCode{
+		errors.New("disk full of eels"):                             plantapi.CodeInternal,
+		fmt.Errorf("disk full of eels: %w", plant.ErrUnavailable):   plantapi.CodeUnavailable,
+		fmt.Errorf("temporary file of eels: %w", plant.ErrDiskFull): plantapi.CodeUnavailable,
 	} {
-		t.Run(fmt.Sprint(code), func(t *testing.T) {
+		t.Run(cause.Error(), func(t *testing.T) {
 			t.Parallel()
 			log := &logged{}
 			s := newService(t, withLog(log), wrapPlants(func(real plant.Store) plant.Store { return failingFeed{real, cause} }))

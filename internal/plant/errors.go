@@ -19,6 +19,9 @@ var ErrPrecondition = errors.New("the precondition does not hold: read the plant
 // later.
 var ErrUnavailable = errors.New("plant store not available")
 
+// ErrDiskFull is the cause of an [ErrUnavailable].
+var ErrDiskFull = errors.New("the disk is full; free some space, then try again")
+
 // ExistsError is [ErrExists] for a list of plants.
 type ExistsError struct {
 	Index int // of the plant whose ID is taken, in the list

@@ -80,6 +80,9 @@ func (u *Upload) run(ctx context.Context, r Reader) error {
 						return
 					}
 					err := u.store(ctx, r, b)
+					if err != nil {
+						err = fmt.Errorf("store the plants: %w", err)
+					}
 					if err = errors.Join(err, u.order.add(b)); err != nil {
 						fail(err)
 					}

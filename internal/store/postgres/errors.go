@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 )
 
@@ -32,6 +33,7 @@ const (
 	noSuchDatabase      = "3D000"
 	notAllowed          = "42501"
 	lockNotAvailable    = "55P03"
+	diskFull            = "53100"
 )
 
 // code returns the SQLSTATE of an error that the server sent, or "".
@@ -134,5 +136,8 @@ func final(err error) error {
 
 // unavailable marks an error after which the same call may succeed later.
 func unavailable(err error) error {
+	if code(err) == diskFull {
+		err = fmt.Errorf("%w (%w)", plant.ErrDiskFull, err)
+	}
 	return fmt.Errorf("postgres: %w", store.Unavailable(err))
 }

@@ -41,8 +41,8 @@ func TestWriteFailure(t *testing.T) {
 		t.Fatalf("Create on a full disk = %v, want %v", err, plant.ErrUnavailable)
 	}
 	for range 2 {
-		if err := s.WriteFailure(); !errors.Is(err, plant.ErrUnavailable) {
-			t.Errorf("WriteFailure = %v, want %v", err, plant.ErrUnavailable)
+		if err := s.WriteFailure(); !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, plant.ErrDiskFull) {
+			t.Errorf("WriteFailure = %v, want %v", err, plant.ErrDiskFull)
 		}
 		if err := s.TryWrite(soon()); !errors.Is(err, plant.ErrUnavailable) {
 			t.Errorf("TryWrite = %v, want %v", err, plant.ErrUnavailable)

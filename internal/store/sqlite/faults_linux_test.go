@@ -53,12 +53,21 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 			if !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, token.ErrUnavailable) {
 				t.Errorf("Create = %v, want %v", err, plant.ErrUnavailable)
 			}
+			if full := name == "the database cannot grow"; full != errors.Is(err, plant.ErrDiskFull) { // SQLite reports the limit of a file otherwise
+				t.Errorf("Create = %v, want %v: %v", err, plant.ErrDiskFull, full)
+			}
+			if try, failure := s.TryWrite(t.Context()), s.WriteFailure(); !errors.Is(try, plant.ErrUnavailable) || failure == nil {
+				t.Errorf("during the fault TryWrite = %v and WriteFailure = %v, want %v", try, failure, plant.ErrUnavailable)
+			}
 			if _, err := s.Get(t.Context(), 1); err != nil {
 				t.Errorf("during the fault Get(1) = %v", err)
 			}
 			remove()
 			if err := s.Create(t.Context(), plant.Plant{ID: 7, Name: "n"}); err != nil {
 				t.Errorf("after the fault Create = %v", err)
+			}
+			if failure, try := s.WriteFailure(), s.TryWrite(t.Context()); failure == nil || try != nil || s.WriteFailure() != nil {
+				t.Errorf("after the fault WriteFailure = %v, TryWrite = %v, and then WriteFailure = %v", failure, try, s.WriteFailure())
 			}
 			if _, err := s.Get(t.Context(), 6); !errors.Is(err, plant.ErrNotFound) {
 				t.Errorf("Get of a failed create = %v, want %v", err, plant.ErrNotFound)

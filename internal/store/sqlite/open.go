@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
 
@@ -164,7 +165,7 @@ func advise(err error) error {
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultProtocol:
 		advice = "another program has locked the file; stop it, then try again"
 	case sqlite.ResultFull:
-		advice = "the disk is full; free some space, then try again"
+		return fmt.Errorf("%w (%w)", plant.ErrDiskFull, err)
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
 		advice = "cannot write to the file; give this user write permission for the file and its directory"
 	case sqlite.ResultNotADB:
