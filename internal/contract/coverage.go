@@ -239,12 +239,13 @@ func (c *Contract) record(x Interaction, test string) {
 	if x.Status >= 400 {
 		return // a refused example proves nothing
 	}
+	sentBody := sync.OnceValues(func() (any, error) { return decode(x.RequestBody) })
 	for name, media := range requestExamples(r) {
 		promise := r.operation.OperationID + ", request example " + name
 		if c.coverage.has(promise) {
 			continue // comparing is expensive
 		}
-		if value, err := decode(x.RequestBody); err == nil && sameValue(value, normal(media.Examples[name].Value.Value)) {
+		if value, err := sentBody(); err == nil && sameValue(value, normal(media.Examples[name].Value.Value)) {
 			note(promise)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 // The service accepts every Link that it sends, also if the first request is close to
 // the limit of 32 KiB and escapes only what it must.
 func TestPagingWithLongTag(t *testing.T) {
+	t.Parallel()
 	s := newService(t)
 	id := int64(0)
 	begun := map[string]bool{}
