@@ -188,8 +188,8 @@ paging: ## read 100,000 plants page by page
 client-faults: ## send 10,000 operations of the Go client through a proxy that fails
 	PLANTSTORE_TEST_CLIENT_OPERATIONS=10000 go test -count=1 -run '^TestFaultProxy$$' -v ./api/client
 
-crash: ## kill the store and the service 60 times while they write, and look for every acknowledged write and change
-	PLANTSTORE_TEST_CRASH_ROUNDS=60 go test -count=1 -run '^TestCrash$$' -v ./internal/store/sqlite ./internal/cli
+crash: ## kill the store and the service 60 times while they write, change their files 40 times, and look for every acknowledged write
+	PLANTSTORE_TEST_CRASH_ROUNDS=60 PLANTSTORE_TEST_CHANGED_ROUNDS=10 go test -count=1 -run '^Test(Crash|StoreChanged)$$' -v ./internal/store/sqlite ./internal/cli
 
 reproducible: ## fail if two clones of this commit build different programs
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \

@@ -21,12 +21,12 @@ type write = func(*sqlite.Conn) error
 func (s *Store) commit(calls []*groupcommit.Call[write]) {
 	conn := <-s.writer
 	defer func() { s.writer <- conn }()
-	err := s.files.recheck()
+	err := s.files.checkLog()
 	if err == nil {
 		err = s.transact(conn, calls)
-	}
-	if err == nil {
-		err = s.files.check()
+		if changed := s.files.check(); changed != nil { // it may also be why the transaction has failed
+			err = changed
+		}
 	}
 	if err != nil {
 		// The transaction was rolled back, or the file will not be found at the

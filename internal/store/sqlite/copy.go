@@ -99,8 +99,8 @@ func checkAbsent(path string) error {
 }
 
 // logSuffixes are the suffixes of the files that SQLite has beside a database while it
-// is open, and keeps after a crash.
-var logSuffixes = [...]string{"-wal", "-shm", "-journal"}
+// is open, and keeps after a crash, and of recordDamage.
+var logSuffixes = [...]string{"-wal", "-shm", "-journal", damagedSuffix}
 
 // checkAlone returns an error if there is a log beside path. SQLite would apply it to
 // the new file, or delete it with the writes that only the log has.

@@ -7,10 +7,13 @@ import "os"
 // fileID is different for two files that exist at the same time.
 type fileID struct{ info os.FileInfo }
 
-// identify returns the ID of the file at a path.
-func identify(path string) (fileID, error) {
+// identify returns the ID and the size of the file at a path.
+func identify(path string) (fileID, int64, error) {
 	info, err := os.Stat(path)
-	return fileID{info}, err
+	if err != nil {
+		return fileID{}, 0, err
+	}
+	return fileID{info}, info.Size(), nil
 }
 
 func (f fileID) same(other fileID) bool { return os.SameFile(f.info, other.info) }

@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -22,17 +24,26 @@ const checkInterval = time.Second
 // openFiles are the database file, its write-ahead log and the index of the log, as
 // SQLite has opened them, and what is wrong with them. The zero value is for a store in memory.
 //
-// SQLite continues to write to a file that was moved, removed or replaced.
-// Without the check in each commit, the store would acknowledge writes that are
-// lost at the next start.
+// SQLite continues to write to a file that was moved, removed or replaced, or whose
+// content was. Without the check in each commit, the store would acknowledge writes that
+// are lost at the next start.
 type openFiles struct {
-	target string // the path of the database without symbolic links; SQLite has its other files beside it
-	opened []openedFile
+	target   string // the path of the database without symbolic links; SQLite has its other files beside it
+	opened   []openedFile
+	contents contents
+	changed  atomic.Pointer[error] // nil unless a fault was found that only a restart can end
 
 	mu      sync.Mutex
 	log     *slog.Logger // nil before Watch
 	moved   error        // nil if each path leads to the open file
 	damaged error        // nil if no statement has reported damage
+}
+
+// fault is what is wrong with a file, and what to do about it.
+type fault struct {
+	path, what, next string
+	moved            bool // it ends when the file is back
+	damaged          bool // the next start must refuse the store
 }
 
 type openedFile struct {
@@ -60,7 +71,7 @@ func (f *openFiles) open(path string) error {
 		return err
 	}
 	for i, path := range []string{path, f.target + "-wal", f.target + "-shm"} {
-		id, err := identify(path)
+		id, _, err := identify(path)
 		if i > 0 && errors.Is(err, fs.ErrNotExist) {
 			break // a restored store has no log before the first write; a read-only service makes none
 		}
@@ -69,7 +80,10 @@ func (f *openFiles) open(path string) error {
 		}
 		f.opened = append(f.opened, openedFile{path, id})
 	}
-	return nil
+	if len(f.opened) < 3 {
+		return nil
+	}
+	return f.contents.open(f.target, f.opened[1].path, f.opened[2].path)
 }
 
 // hide makes the files readable by their owner alone: the database contains hashes of
@@ -89,26 +103,59 @@ func (f *openFiles) hide() {
 	}
 }
 
-// check returns an error if a file that SQLite has open is no longer at its path.
-func (f *openFiles) check() error {
-	var err error
-	for _, file := range f.opened {
-		id, cause := identify(file.path)
+// whole returns the error of a fault that only a restart can end, or nil.
+func (f *openFiles) whole() error {
+	if err := f.changed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// present returns the sizes of the files, or the fault of one that is no longer at its path.
+func (f *openFiles) present() (sizes [3]int64, missing *fault) {
+	for i, file := range f.opened {
+		id, size, cause := identify(file.path)
 		if cause == nil && !file.id.same(id) {
 			cause = errors.New("the path leads to another file")
 		}
 		if cause != nil {
-			err = fmt.Errorf("sqlite: %w", store.Unavailable(fmt.Errorf("%s was moved, removed or replaced while it was open; "+
-				"move it back, or restart the service to use the file at this path (%w)", file.path, cause)))
-			break
+			next := "move it back, or restart the service to use the file at this path"
+			if i == 2 { // programs that have begun meanwhile have another index, and do not see what this one writes
+				next = "restart the service"
+			}
+			return sizes, &fault{path: file.path, what: "was moved, removed or replaced", next: fmt.Sprintf("%s (%v)", next, cause), moved: i < 2}
 		}
+		sizes[i] = size
+	}
+	return sizes, nil
+}
+
+// check returns an error if a file that SQLite has open is no longer at its path, or has
+// another content.
+func (f *openFiles) check() error {
+	if err := f.whole(); err != nil {
+		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	changed := (err != nil) != (f.moved != nil)
+	var err error
+	found := f.contents.compare(f.present)
+	if found != nil {
+		if found.damaged {
+			found.next = f.recordDamage(found)
+		}
+		err = fmt.Errorf("sqlite: %w", store.Unavailable(fmt.Errorf("%s %s while it was open; %s", found.path, found.what, found.next)))
+	}
+	if found != nil && !found.moved {
+		if f.changed.CompareAndSwap(nil, &err) && f.log != nil {
+			f.log.Error("store file changed", "err", err)
+		}
+		return err
+	}
+	back := (err != nil) != (f.moved != nil)
 	f.moved = err
 	switch {
-	case !changed || f.log == nil:
+	case !back || f.log == nil:
 	case err != nil:
 		f.log.Error("store file moved or removed", "err", err)
 	default:
@@ -117,15 +164,49 @@ func (f *openFiles) check() error {
 	return err
 }
 
-// recheck calls check if the last check failed. Otherwise it returns nil.
-func (f *openFiles) recheck() error {
+// checkLog is check for what a write would hide or destroy: it makes a log that was
+// truncated as long as before, and overwrites what a program has written that began after
+// the index was removed. It costs a third of check.
+func (f *openFiles) checkLog() error {
 	f.mu.Lock()
-	moved := f.moved
+	fine := f.moved == nil && f.whole() == nil && f.contents.logSize > 0
+	for _, file := range f.opened[min(1, len(f.opened)):] {
+		id, size, err := identify(file.path)
+		fine = fine && err == nil && file.id.same(id) && (file.path != f.opened[1].path || size >= f.contents.logSize)
+	}
 	f.mu.Unlock()
-	if moved == nil {
+	if fine {
 		return nil
 	}
 	return f.check()
+}
+
+// damagedSuffix is the suffix of a file beside the store that says why no program may
+// open it any more.
+const damagedSuffix = "-damaged"
+
+// recordDamage keeps the next start from using a damaged store, and returns what to do. A
+// full check there could miss it: a database from a backup and a log that does not
+// belong to it can be a valid file.
+func (f *openFiles) recordDamage(found *fault) (next string) {
+	next = "stop the service, move " + f.target + "* to another directory, and restore a backup (plantstore restore)"
+	text := fmt.Sprintf("%s %s at %s while it was open", found.path, found.what, time.Now().UTC().Format(time.RFC3339))
+	if err := os.WriteFile(f.target+damagedSuffix, []byte(text+"\n"), 0o600); err != nil {
+		next += fmt.Sprintf("; the next start may not notice the damage (%v)", err)
+	}
+	return next
+}
+
+// checkDamage returns an error if the store at path was found to be damaged.
+func checkDamage(path string) error {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	text, err := os.ReadFile(path + damagedSuffix)
+	if err != nil {
+		return nil
+	}
+	return fmt.Errorf("%s; move %s* to another directory, and restore a backup (plantstore restore)", strings.TrimSpace(string(text)), path)
 }
 
 // note records and logs the first error of SQLite that reports a damaged file.
@@ -161,6 +242,13 @@ func (s *Store) Watch(log *slog.Logger) {
 	s.files.log = log
 	s.files.mu.Unlock()
 	s.files.hide()
+	if s.log.due > 0 {
+		// A crash may have interrupted a checkpoint. Until it is complete, contents cannot
+		// tell its changes from those of other programs.
+		conn := <-s.writer
+		_, _, _ = checkpoint(conn, "PRAGMA wal_checkpoint(PASSIVE)")
+		s.writer <- conn
+	}
 	s.watch.Go(func() {
 		tick := time.NewTicker(checkInterval)
 		defer tick.Stop()

@@ -147,6 +147,9 @@ func checkPath(path string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the directory %s does not exist; create it first", dir)
 	}
+	if err := checkDamage(path); err != nil {
+		return err
+	}
 	logs := checkAlone(path) // first: another program may create the file and then its log
 	if _, err := os.Stat(path); logs != nil && errors.Is(err, fs.ErrNotExist) {
 		return logs
@@ -192,11 +195,9 @@ func adviseReadOnly(err error) error {
 
 // forAll are the pragmas of every connection.
 const forAll = `
-	-- Without it each connection copies the pages that it reads into a cache of
-	-- its own. A mapped file uses the page cache of the operating system, which
-	-- all connections share and which shrinks when memory is short. SQLite
-	-- lowers the number to its maximum, 2 GiB.
-	PRAGMA mmap_size = 1099511627776;
+	-- A process that reads a mapped page of a file that another program has
+	-- truncated is killed (SIGBUS). It is also the default.
+	PRAGMA mmap_size = 0;
 
 	-- Without it a large write stores its savepoints in temporary files, and a
 	-- container may have no directory for them.
@@ -208,8 +209,9 @@ const forReaders = `
 	-- Without it a statement could write by mistake, without the queue.
 	PRAGMA query_only = ON;
 
-	-- Only pages of the log use this cache; the others are mapped. In KiB.
-	PRAGMA cache_size = -1024;
+	-- Each connection copies the pages that it reads into a cache of its own, and
+	-- the store has five connections. The operating system has the others. In KiB.
+	PRAGMA cache_size = -4096;
 `
 
 // forWriter are the additional pragmas of the connection that writes.

@@ -15,6 +15,9 @@ import (
 // Snapshot implements [store.Store]. A checkpoint does not wait for it as it does
 // for other reads of this program, because it may take minutes.
 func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) error {
+	if err := s.files.whole(); err != nil {
+		return err
+	}
 	var failed error // of read, which may use other stores, too
 	err := with(ctx, s.readers, func(conn *sqlite.Conn) (err error) {
 		failed, err = readSnapshot(ctx, conn, read)

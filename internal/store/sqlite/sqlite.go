@@ -8,7 +8,7 @@
 // checkpoint.go keeps the write-ahead log short. plants.go and tokens.go have
 // the statements, which are built from one list of columns per table
 // (columns.go). changes.go has the feed of changes. migrate.go updates the schema, files.go detects a file that was
-// moved or damaged, and copy.go makes backups.
+// moved or damaged, contents.go one that another program has changed, and copy.go makes backups.
 package sqlite
 
 import (
@@ -65,6 +65,10 @@ func (s *Store) Close() error {
 	s.writes.Close()
 	close(s.closed)
 	s.watch.Wait()
+	if s.files.whole() != nil {
+		return nil // closing the last connection would write to a database that is damaged, or delete the log
+	}
+	defer s.files.contents.close()
 	var errs []error
 	if s.readers != nil && s.readers != s.writer {
 		for range cap(s.readers) {
@@ -80,6 +84,9 @@ func (s *Store) Schema() (found, now int) { return s.found, s.schema }
 
 // read runs fn with a connection that sees every write that has returned.
 func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {
+	if err := s.files.whole(); err != nil {
+		return err
+	}
 	err := with(ctx, s.readers, func(conn *sqlite.Conn) error {
 		defer s.reads.begin().Add(-1)
 		return fn(conn)

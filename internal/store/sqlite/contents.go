@@ -1,0 +1,126 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"os"
+	"runtime"
+)
+
+// contents notices that another program has overwritten or truncated the database, or
+// truncated its log. SQLite itself reads its caches then, and writes on.
+//
+// It compares what costs a few microseconds. A checkpoint, also of another program,
+// changes the size of the database, and leaves a trace in the index of the log. Every
+// other change of the size is wrong. So is one of the first bytes, which tell a backup
+// from a store in use. Other changes that keep the size are not noticed.
+//
+// SQLite's own descriptors cannot be had, and closing another one of the database or
+// its index releases the locks of this process. So they are opened once, and closed
+// after the connections.
+type contents struct {
+	database, log, index *os.File // nil if nothing is compared
+	begins               [24]byte // of the database: never changes while it is open
+	size, logSize        int64    // of the database and its log
+	last                 checkpointed
+}
+
+// checkpointed is what the index says about the last checkpoint that is complete.
+type checkpointed struct {
+	salts  [8]byte // of the log; new when it begins again
+	copied int64   // pages of the log
+}
+
+// open begins to compare. SQLite has the files open.
+func (c *contents) open(database, log, index string) (err error) {
+	if runtime.GOOS == "windows" { // it does not let SQLite remove files that are open here
+		return nil
+	}
+	for path, file := range map[string]**os.File{database: &c.database, log: &c.log, index: &c.index} {
+		if *file, err = os.Open(path); err != nil {
+			return err
+		}
+	}
+	if _, err := c.database.ReadAt(c.begins[:], 0); err != nil {
+		return err
+	}
+	info, err := c.database.Stat()
+	if err == nil {
+		c.size = info.Size()
+	}
+	return err
+}
+
+func (c *contents) close() {
+	for _, file := range []*os.File{c.database, c.log, c.index} {
+		file.Close() // of nil, too
+	}
+}
+
+// walIndex is the beginning of the index of the log, in the byte order of the machine;
+// see https://sqlite.org/walformat.html#the_wal_index_file_format.
+type walIndex [132]byte
+
+func (x *walIndex) number(at int) int64 { return int64(binary.NativeEndian.Uint32(x[at:])) }
+
+// same reports whether SQLite has written neither x nor other in between.
+func (x *walIndex) same(other *walIndex) bool {
+	const copies, marks = 48, 100 // two copies of a header, then marks of readers and locks
+	return [copies]byte(x[:copies]) == [copies]byte(x[copies:]) && [marks]byte(x[:marks]) == [marks]byte(other[:marks]) &&
+		x.number(128) == other.number(128)
+}
+
+// compare returns the fault of a file that is missing, by present, or is not what SQLite
+// has written. present returns the sizes of the files.
+func (c *contents) compare(present func() ([3]int64, *fault)) *fault {
+	if c.database == nil {
+		_, missing := present()
+		return missing
+	}
+	for range 100 { // until SQLite writes nothing meanwhile
+		var before, after walIndex
+		var begins [24]byte
+		var head [32]byte
+		_, err := c.index.ReadAt(before[:], 0)
+		sizes, missing := present()
+		if missing != nil {
+			return missing
+		}
+		_, _ = c.database.ReadAt(begins[:], 0) // fewer bytes if it is shorter
+		_, _ = c.log.ReadAt(head[:], 0)
+		if err == nil {
+			_, err = c.index.ReadAt(after[:], 0)
+		}
+		if err == nil && before.same(&after) {
+			return c.judge(&before, sizes[0], sizes[1], begins, head)
+		}
+	}
+	return nil
+}
+
+// judge is compare for what was read at one moment.
+func (c *contents) judge(x *walIndex, size, logSize int64, begins [24]byte, head [32]byte) *fault {
+	pageSize := int64(binary.NativeEndian.Uint16(x[14:]))
+	if pageSize == 1 {
+		pageSize = 1 << 16
+	}
+	pages, frames, copied, attempted := x.number(20), x.number(16), x.number(96), x.number(128)
+	salts := [8]byte(x[32:40])
+	last := checkpointed{salts, copied}
+	running := attempted > copied
+	// A checkpoint makes the database longer, or as long as it should be.
+	explained := (running || last != c.last) && (size > c.size || size == pages*pageSize)
+	if begins != c.begins || size != c.size && !explained {
+		return &fault{path: c.database.Name(), what: "was overwritten or truncated", damaged: true}
+	}
+	c.size, c.last = size, last
+	switch {
+	case frames == 0 || [8]byte(head[16:24]) == salts && logSize >= 32+frames*(24+pageSize):
+		c.logSize = logSize
+		return nil
+	case running: // the database has a part of what the log had
+		return &fault{path: c.log.Name(), what: "was truncated during a checkpoint", damaged: true}
+	case head != [32]byte{}: // the next start would use what it has
+		return &fault{path: c.log.Name(), what: "was overwritten or cut short", damaged: true}
+	}
+	return &fault{path: c.log.Name(), what: "was truncated, and the writes in it are lost", next: "restart the service to use what the database has"}
+}

@@ -1,0 +1,209 @@
+package sqlite
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/token"
+)
+
+// After another program has changed the content of a file, every call fails, and Close
+// leaves the files as they are. The next start refuses a damaged store.
+func TestChangedFile(t *testing.T) {
+	overwrite := func(t *testing.T, path, with string) {
+		t.Helper()
+		data, err := os.ReadFile(with)
+		if err == nil {
+			err = os.WriteFile(path, data, 0o600) // into the same file, as cp does
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	truncate := func(t *testing.T, path string, size int64) {
+		t.Helper()
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		change  func(t *testing.T, path, backup string)
+		want    string
+		refused bool
+	}{
+		"the database is overwritten": {func(t *testing.T, path, backup string) { overwrite(t, path, backup) }, "plants.db was overwritten or truncated", true},
+		"the database is overwritten by a backup of its size": {func(t *testing.T, path, backup string) {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			truncate(t, backup, info.Size())
+			overwrite(t, path, backup)
+		}, "plants.db was overwritten or truncated", true},
+		"the database is truncated": {func(t *testing.T, path, _ string) { truncate(t, path, 8192) }, "plants.db was overwritten or truncated", true},
+		"the database is emptied":   {func(t *testing.T, path, _ string) { truncate(t, path, 0) }, "plants.db was overwritten or truncated", true},
+		"the log is emptied":        {func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 0) }, "plants.db-wal was truncated, and the writes in it are lost", false},
+		"the log is cut short":      {func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 4200) }, "plants.db-wal was overwritten or cut short", true},
+		"the index is removed":      {func(_ *testing.T, path, _ string) { os.Remove(path + "-shm") }, "plants.db-shm was moved, removed or replaced", false},
+	} {
+		for _, when := range []string{"before a write", "while nothing is written"} {
+			t.Run(name+" "+when, func(t *testing.T) {
+				t.Parallel()
+				folder := t.TempDir()
+				path, backup := filepath.Join(folder, "plants.db"), filepath.Join(folder, "backup")
+				s, err := Open(t.Context(), path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				closed := false
+				t.Cleanup(func() {
+					if !closed {
+						s.Close()
+					}
+				})
+				s.log.due = 50
+				fill(t, s, 0, 400<<10) // there is a checkpoint
+				if s.log.due != checkpointPages {
+					t.Fatal("there was no checkpoint")
+				}
+				if err := Copy(t.Context(), path, backup, ignore); err != nil {
+					t.Fatal(err)
+				}
+				fill(t, s, 1<<20, 100<<10)
+				var log bytes.Buffer
+				s.files.log = slog.New(slog.NewTextHandler(&log, nil))
+				c.change(t, path, backup)
+				if when != "before a write" {
+					_ = s.files.check() // as Watch does
+				}
+				for range 2 {
+					if err := s.Create(t.Context(), plant.Plant{ID: 1 << 30}); !errors.Is(err, plant.ErrUnavailable) ||
+						!errors.Is(err, token.ErrUnavailable) || !strings.Contains(err.Error(), c.want) {
+						t.Errorf("Create = %v, want %q", err, c.want)
+					}
+				}
+				if _, err := s.Get(t.Context(), 1); !errors.Is(err, plant.ErrUnavailable) {
+					t.Errorf("Get = %v, want %v", err, plant.ErrUnavailable)
+				}
+				if err := s.Snapshot(t.Context(), nil); !errors.Is(err, plant.ErrUnavailable) {
+					t.Errorf("Snapshot = %v, want %v", err, plant.ErrUnavailable)
+				}
+				if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("Ready = %v, want %q", err, c.want)
+				}
+				if n := strings.Count(log.String(), "store file changed"); n != 1 {
+					t.Errorf("the log has the change %d times, want once:\n%s", n, &log)
+				}
+				before := contentOf(t, path)
+				if err := s.Close(); err != nil {
+					t.Errorf("Close = %v", err)
+				}
+				closed = true
+				if contentOf(t, path) != before {
+					t.Error("Close has written to the database or its log")
+				}
+				_, marked := os.Stat(path + damagedSuffix)
+				if (marked == nil) != c.refused {
+					t.Errorf("the damage is recorded: %t, want %t", marked == nil, c.refused)
+				}
+				if !c.refused {
+					return // SQLite uses the index of the connections that Close has left open
+				}
+				for name, open := range map[string]func() error{
+					"Open":         func() error { _, err := Open(t.Context(), path); return err },
+					"OpenReadOnly": func() error { _, err := OpenReadOnly(path); return err },
+					"OpenSource":   func() error { _, err := OpenSource(path); return err },
+				} {
+					if err := open(); err == nil || !strings.Contains(err.Error(), "move "+path+"* to another directory") {
+						t.Errorf("%s = %v, want the next step", name, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// contentOf returns the content of a database and its log.
+func contentOf(t *testing.T, path string) (all string) {
+	t.Helper()
+	for _, name := range []string{path, path + "-wal"} {
+		data, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		all += string(data) + "\n"
+	}
+	return all
+}
+
+// The record of a damage is not taken for that of a store that is restored.
+func TestRestoreBesideRecordOfDamage(t *testing.T) {
+	folder := t.TempDir()
+	openStore(t, filepath.Join(folder, "from"))
+	path := filepath.Join(folder, "plants.db")
+	if err := os.WriteFile(path+damagedSuffix, []byte("plants.db was truncated\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	err := Copy(t.Context(), filepath.Join(folder, "from"), path, ignore)
+	if err == nil || !strings.Contains(err.Error(), "plants.db was truncated; move "+path+"* to another directory") {
+		t.Errorf("Copy = %v, want that the files of the old store are moved first", err)
+	}
+}
+
+// Checkpoints and writes of other programs are no changes of a file, whenever they happen.
+func TestOtherProgramsChangeNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	other.SetBusyTimeout(busyTimeout)
+	done := make(chan struct{})
+	var checking sync.WaitGroup
+	checking.Go(func() {
+		for n := 0; ; n++ {
+			select {
+			case <-done:
+				t.Logf("figures: %d checks", n)
+				return
+			default:
+			}
+			if err := s.files.check(); err != nil {
+				t.Errorf("check = %v", err)
+				return
+			}
+		}
+	})
+	defer checking.Wait()
+	defer close(done)
+	run := func(statement string) {
+		t.Helper()
+		if err := execute(other, statement); err != nil && sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
+	for round := range int64(12) {
+		fill(t, s, round<<20, 200<<10)
+		run("PRAGMA wal_checkpoint(" + []string{"PASSIVE", "FULL", "RESTART", "TRUNCATE"}[round%4] + ")")
+		run("INSERT INTO changes (ids, at) SELECT '[]', 0 FROM plants LIMIT 500") // this connection makes checkpoints by itself
+		if round%4 == 3 {
+			run("DELETE FROM plants WHERE id % 3 <> 0")
+			run("VACUUM")
+		}
+	}
+	if err := s.Create(t.Context(), plant.Plant{ID: 1 << 40}); err != nil {
+		t.Error(err)
+	}
+}
