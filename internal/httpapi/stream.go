@@ -49,7 +49,11 @@ func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 	h := w.Header()
 	h.Set("Content-Type", eventStreamType)
 	h.Set("Cache-Control", cacheControl)
-	h.Set("X-Accel-Buffering", "no") // for nginx, which would hold back events
+	h.Set("X-Accel-Buffering", "no")                       // for nginx, which would hold back events
+	if _, ok := s.rec.ResponseWriter.(http.Hijacker); ok { // HTTP/1.1
+		// Otherwise a service that stops has to wait for a request on the idle connection.
+		h.Set("Connection", "close")
+	}
 	w.WriteHeader(http.StatusOK)
 
 	hurried := make(chan struct{})

@@ -46,6 +46,9 @@ func (s *service) follow(query string, changes ...func(*http.Request)) *follower
 	if resp.StatusCode != http.StatusOK {
 		s.t.Fatalf("the stream is %s", resp.Status)
 	}
+	if resp.ProtoMajor == 1 && !resp.Close {
+		s.t.Error("the connection stays open after the stream, so that a stop takes longer")
+	}
 	return &follower{resp, s.t, bufio.NewReader(resp.Body)}
 }
 

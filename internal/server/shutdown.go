@@ -34,10 +34,11 @@ const (
 // a kept connection at that moment gets no response. HTTP/1.1 can announce the
 // end of a connection only in a response (RFC 9112, section 9.6). So every
 // response during the drain has Connection: close, and Shutdown closes only what
-// is left: idle connections, and those of HTTP/2, which says itself which requests
-// were not handled.
+// is left: idle connections. HTTP/2 says itself which requests were not handled, so
+// its connections end when the drain begins.
 type gracefulShutdown struct {
 	server *http.Server
+	goAway func()       // tells the clients that have HTTP/2 to send no more requests
 	open   atomic.Int64 // connections
 	busy   atomic.Int64 // requests
 	done   atomic.Int64 // requests that have ended since begin
@@ -47,7 +48,14 @@ type gracefulShutdown struct {
 // newGracefulShutdown prepares a server for a graceful shutdown. The server must
 // have its handler and no ConnState.
 func newGracefulShutdown(server *http.Server) *gracefulShutdown {
-	s := &gracefulShutdown{server: server}
+	// The Shutdown of a server that has HTTP/2 sends GOAWAY, but also closes idle
+	// connections of HTTP/1.1. So another server has HTTP/2.
+	http2 := &http.Server{IdleTimeout: server.IdleTimeout}
+	_ = http2.Serve(new(net.TCPListener)) // sets TLSNextProto, and fails
+	server.TLSNextProto = http2.TLSNextProto
+	goAway := func() { _ = http2.Shutdown(context.Background()) } // has nothing to wait for
+	server.RegisterOnShutdown(goAway)                             // for connections that are younger than begin
+	s := &gracefulShutdown{server: server, goAway: goAway}
 	next := server.Handler
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.busy.Add(1)
@@ -75,8 +83,12 @@ func (s *gracefulShutdown) end() {
 	s.busy.Add(-1)
 }
 
-// begin adds Connection: close to every response from now on.
-func (s *gracefulShutdown) begin() { s.begun.Store(true) }
+// begin adds Connection: close to every response from now on, and sends GOAWAY to the
+// clients that have HTTP/2.
+func (s *gracefulShutdown) begin() {
+	s.begun.Store(true)
+	s.goAway()
+}
 
 // stop drains and closes the server of l. begin must be called before; served
 // receives the result of Serve.

@@ -100,3 +100,46 @@ func TestRequestAfterALateResponse(t *testing.T) {
 		}
 	})
 }
+
+// A connection of HTTP/2 ends with its last response, and does not use up idleGrace.
+func TestStopEndsHTTP2(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var protocols http.Protocols
+		protocols.SetUnencryptedHTTP2(true)
+		end := make(chan struct{})
+		server := &http.Server{Protocols: &protocols, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_ = http.NewResponseController(w).Flush()
+			<-end
+		})}
+		s := newGracefulShutdown(server)
+		conns := make(pipes)
+		go server.Serve(conns)
+		client := http.Client{Transport: &http.Transport{
+			Protocols: &protocols,
+			DialContext: func(context.Context, string, string) (net.Conn, error) {
+				ours, theirs := net.Pipe()
+				conns <- theirs
+				return ours, nil
+			},
+		}}
+		resp, err := client.Get("http://plants/")
+		if err != nil || resp.ProtoMajor != 2 {
+			t.Fatalf("the response is %v, %v", resp, err)
+		}
+		s.begin()
+		synctest.Wait()
+		close(end)
+		if body, err := io.ReadAll(resp.Body); err != nil {
+			t.Errorf("the body is %q, %v", body, err)
+		}
+		stopping := time.Now()
+		s.awaitClients(t.Context(), time.Tick(idleTick))
+		if err := server.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(stopping); took > 2*idleTick {
+			t.Errorf("the stop took %v", took)
+		}
+	})
+}
