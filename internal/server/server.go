@@ -112,13 +112,13 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		if err := store.BeginEpoch(ctx); err != nil { // before the first write
 			return err
 		}
+		warnWithoutFeed(ctx, log, store) // on PostgreSQL this writes, too
 		defer keepChanges(ctx, log, store, config.KeepChanges)()
 		defer tryWrites(ctx, store)()
 		metrics.MustRegister(writeMetrics(store))
 		writes = store.WriteFailure
 	}
 
-	warnWithoutFeed(ctx, log, store)
 	measured := storemetrics.New(store)
 	tokens, err := token.NewVerifier(measured, config.Token)
 	if err != nil {
