@@ -46,7 +46,7 @@ var mayImport = map[string][]string{
 	"internal/store":                  {"internal/plant", "internal/token"},
 	"internal/store/open":             {"internal/store", "internal/store/postgres", "internal/store/sqlite"},
 	"internal/transfer":               {"api/client", "internal/plant", "internal/store", "internal/token"},
-	"internal/server":                 {"internal/feed", "internal/httpapi", "internal/oidc", "internal/store", "internal/store/open", "internal/store/storemetrics", "internal/token"},
+	"internal/server":                 {"internal/feed", "internal/httpapi", "internal/oidc", "internal/plant", "internal/store", "internal/store/open", "internal/store/storemetrics", "internal/token"},
 	"internal/cli": {
 		"internal/docs", "internal/httpapi", "internal/oidc", "internal/server", "internal/store", "internal/store/open", "internal/store/sqlite",
 		"internal/token", "internal/transfer",
