@@ -19,7 +19,7 @@ import (
 // after the connections.
 type contents struct {
 	database, log, index *os.File // nil if nothing is compared
-	begins               [24]byte // of the database: never changes while it is open
+	begins               [24]byte // of the database: these never change while it is open
 	size, logSize        int64    // of the database and its log
 	last                 checkpointed
 }
@@ -78,38 +78,38 @@ func (c *contents) compare(present func() ([3]int64, *fault)) *fault {
 	}
 	for range 100 { // until SQLite writes nothing meanwhile
 		var before, after walIndex
-		var begins [24]byte
-		var head [32]byte
+		var header, head [32]byte // of the database and the log
 		_, err := c.index.ReadAt(before[:], 0)
 		sizes, missing := present()
 		if missing != nil {
 			return missing
 		}
-		_, _ = c.database.ReadAt(begins[:], 0) // fewer bytes if it is shorter
+		_, _ = c.database.ReadAt(header[:], 0) // fewer bytes if it is shorter
 		_, _ = c.log.ReadAt(head[:], 0)
 		if err == nil {
 			_, err = c.index.ReadAt(after[:], 0)
 		}
 		if err == nil && before.same(&after) {
-			return c.judge(&before, sizes[0], sizes[1], begins, head)
+			return c.judge(&before, sizes[0], sizes[1], header, head)
 		}
 	}
 	return nil
 }
 
 // judge is compare for what was read at one moment.
-func (c *contents) judge(x *walIndex, size, logSize int64, begins [24]byte, head [32]byte) *fault {
+func (c *contents) judge(x *walIndex, size, logSize int64, header, head [32]byte) *fault {
 	pageSize := int64(binary.NativeEndian.Uint16(x[14:]))
 	if pageSize == 1 {
 		pageSize = 1 << 16
 	}
-	pages, frames, copied, attempted := x.number(20), x.number(16), x.number(96), x.number(128)
+	frames, copied, attempted := x.number(16), x.number(96), x.number(128)
 	salts := [8]byte(x[32:40])
 	last := checkpointed{salts, copied}
 	running := attempted > copied
-	// A checkpoint makes the database longer, or as long as it should be.
+	// A checkpoint makes the database longer or, after VACUUM, as long as its header says.
+	pages := int64(binary.BigEndian.Uint32(header[28:]))
 	explained := (running || last != c.last) && (size > c.size || size == pages*pageSize)
-	if begins != c.begins || size != c.size && !explained {
+	if [24]byte(header[:24]) != c.begins || size != c.size && !explained {
 		return &fault{path: c.database.Name(), what: "was overwritten or truncated", damaged: true}
 	}
 	c.size, c.last = size, last

@@ -207,3 +207,33 @@ func TestOtherProgramsChangeNothing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A database that VACUUM of another program has made shorter grows again with the next
+// writes, before the service looks at its files.
+func TestOtherProgramVacuums(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	fill(t, s, 0, 400<<10)
+	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for _, statement := range []string{"PRAGMA wal_checkpoint(PASSIVE)", "DELETE FROM plants WHERE id > 10"} {
+		if err := execute(other, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.files.check(); err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"VACUUM", "PRAGMA wal_checkpoint(PASSIVE)"} {
+		if err := execute(other, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(t, s, 1<<20, 50<<10)
+	if _, err := s.Get(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+}
