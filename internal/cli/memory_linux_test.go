@@ -137,7 +137,7 @@ func TestMemoryOfChanges(t *testing.T) {
 
 // TestMemoryOfLists lets many clients request the largest page and read 10 kB of it a
 // second. Meanwhile another client lists a hundred plants again and again. With
-// PLANTSTORE_MEMORY_CLIENTS there are a thousand, those that are refused or cut off
+// PLANTSTORE_TEST_MEMORY_CLIENTS there are a thousand, those that are refused or cut off
 // request the page again for half a minute, and the other client must not wait for a
 // second.
 func TestMemoryOfLists(t *testing.T) {
@@ -234,8 +234,12 @@ func TestMemoryOfLists(t *testing.T) {
 	if late := took[len(took)*9/10]; long && late > time.Second {
 		t.Errorf("one of ten lists takes longer than %v, want less than a second", late)
 	}
-	if n := unread.Load(); n < 30 { // 7.7 MB each
-		t.Errorf("only %d clients have a large list, which does not need all of maxUnread", n)
+	want := int64(1)
+	if long {
+		want = 30 // of 7.7 MB; how many there are in a few seconds depends on the machine
+	}
+	if n := unread.Load(); n < want {
+		t.Errorf("only %d clients have had a large list, want at least %d: there is room for them in maxUnread", n, want)
 	}
 	began = time.Now()
 	if err := r.insist(http.DefaultClient, http.MethodGet, "/plants?limit=1000", "", 200); err != nil {
