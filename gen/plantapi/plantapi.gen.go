@@ -249,12 +249,12 @@ type NewPlant struct {
 	// Example: 1
 	ID int64 `json:"id"`
 
-	// Name The name of the plant
+	// Name The name of the plant, of at most 1,000 characters (Unicode code points)
 	//
 	// Example: Ficus lyrata
 	Name string `json:"name"`
 
-	// Tag Tag to specify the type
+	// Tag Tag to specify the type, of at most 256 characters (Unicode code points)
 	//
 	// Example: Moraceae
 	Tag *string `json:"tag,omitempty"`
@@ -272,12 +272,12 @@ type NewPlants struct {
 //
 // Example: {"name":"Ficus lyrata","tag":"Moraceae"}
 type Plant struct {
-	// Name The name of the plant
+	// Name The name of the plant, of at most 1,000 characters (Unicode code points)
 	//
 	// Example: Ficus lyrata
 	Name string `json:"name"`
 
-	// Tag Tag to specify the type
+	// Tag Tag to specify the type, of at most 256 characters (Unicode code points)
 	//
 	// Example: Moraceae
 	Tag *string `json:"tag,omitempty"`
@@ -287,12 +287,12 @@ type Plant struct {
 //
 // Example: {"name":"Ilex aquifolium","tag":null}
 type PlantPatch struct {
-	// Name The new name of the plant
+	// Name The new name of the plant, of at most 1,000 characters (Unicode code points)
 	//
 	// Example: Ilex aquifolium
 	Name *string `json:"name,omitempty"`
 
-	// Tag The new tag of the plant, or null to remove the tag
+	// Tag The new tag of the plant, of at most 256 characters (Unicode code points), or null to remove the tag
 	//
 	// Example: Aquifoliaceae
 	Tag nullable.Nullable[string] `json:"tag,omitempty"`
@@ -455,8 +455,7 @@ type ListPlantsParams struct {
 	// After Returns only plants with a greater id. For the next page, send the last id of this page.
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 
-	// Tag Returns only plants with exactly this tag. A tag is refused with 40003 if the request for the next page, with
-	// this tag and the same headers, could exceed 32 KiB.
+	// Tag Returns only plants with exactly this tag.
 	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
 }
 

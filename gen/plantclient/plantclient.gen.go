@@ -130,8 +130,7 @@ type ClientInterface interface {
 	// ListPlants List plants
 	//
 	// Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
-	// `Link` header to the next page. The last page has none. A page can have fewer plants than `limit`, because it
-	// ends when it holds 4 MiB of names and tags: only `Link` tells whether more plants follow.
+	// `Link` header to the next page. The last page has none.
 	//
 	// Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 	// write.
@@ -352,8 +351,7 @@ func (c *Client) StreamChanges(ctx context.Context, params *StreamChangesParams,
 // ListPlants List plants
 //
 // Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
-// `Link` header to the next page. The last page has none. A page can have fewer plants than `limit`, because it
-// ends when it holds 4 MiB of names and tags: only `Link` tells whether more plants follow.
+// `Link` header to the next page. The last page has none.
 //
 // Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 // write.
@@ -1249,8 +1247,7 @@ type ClientWithResponsesInterface interface {
 	// ListPlantsWithResponse List plants
 	//
 	// Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
-	// `Link` header to the next page. The last page has none. A page can have fewer plants than `limit`, because it
-	// ends when it holds 4 MiB of names and tags: only `Link` tells whether more plants follow.
+	// `Link` header to the next page. The last page has none.
 	//
 	// Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 	// write.
@@ -2855,8 +2852,7 @@ func (c *ClientWithResponses) StreamChangesWithResponse(ctx context.Context, par
 // ListPlantsWithResponse List plants
 //
 // Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
-// `Link` header to the next page. The last page has none. A page can have fewer plants than `limit`, because it
-// ends when it holds 4 MiB of names and tags: only `Link` tells whether more plants follow.
+// `Link` header to the next page. The last page has none.
 //
 // Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 // write.
