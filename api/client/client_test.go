@@ -184,10 +184,9 @@ func TestText(t *testing.T) {
 	t.Parallel()
 	ctx, server := t.Context(), clienttest.New(t)
 	c := server.Client()
-	const around = len(`{"id":1,"name":""}`)
 	for _, name := range []string{
 		"", "\x00\x1f\x7f\"\\/", "<&>", "\u2028\u2029", `\u2028`, `\\u2028` + "\u2028", "\ufeff\ufffd\U0010ffff",
-		strings.Repeat("\u2028", (1<<20-around)/3), strings.Repeat("<", 1<<20-around),
+		strings.Repeat("\u2028", 1000), strings.Repeat("<", 1000), strings.Repeat("🌵", 1000),
 	} {
 		if err := c.Create(ctx, client.Plant{ID: 1, Name: name}); err != nil {
 			t.Fatalf("%.20q: %v", name, err)

@@ -83,13 +83,7 @@ func (c *Client) page(ctx context.Context, params listParams, query string) (pag
 		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
 			return c.api.ListPlants(ctx, &params, edit...)
 		},
-		decode: func(body []byte) (ok bool) {
-			if page, ok = decodePlants(body); !ok {
-				page = nil
-				ok = json.Unmarshal(body, &page) == nil && page != nil
-			}
-			return ok
-		},
+		decode: func(body []byte) bool { return json.Unmarshal(body, &page) == nil && page != nil },
 	}
 	if query != "" {
 		r.edit = func(req *http.Request) { req.URL.RawQuery = query }

@@ -86,10 +86,14 @@ func TestAllLargePlants(t *testing.T) {
 	t.Parallel()
 	ctx, server := t.Context(), clienttest.New(t)
 	c := server.Client()
-	name := strings.Repeat("<", 900<<10) // six times as long if it is escaped, and then too long
-	const plants = 5
-	for id := range int64(plants) {
-		if err := c.Create(ctx, client.Plant{ID: id, Name: name}); err != nil {
+	name := strings.Repeat("\x01", 1000) // six times as long in JSON
+	const plants = 1200
+	for from := int64(0); from < plants; from += 120 {
+		batch := make([]client.Plant, 120)
+		for i := range batch {
+			batch[i] = client.Plant{ID: from + int64(i), Name: name}
+		}
+		if _, err := c.CreateAll(ctx, batch); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -113,28 +113,6 @@ func stored(p plantapi.StoredPlant) Plant {
 	return Plant{ID: p.ID, Name: p.Name, Tag: p.Tag, ETag: ETag(p.ETag), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
 }
 
-// scanMember reads the value of a member of a plant in a response. It reports
-// whether the member is known.
-func scanMember(s *scanner, name string, p *plantapi.StoredPlant) (known bool) {
-	switch name {
-	case "id":
-		p.ID = s.integer()
-	case "name":
-		p.Name = s.string()
-	case "tag":
-		p.Tag = new(s.string())
-	case "etag":
-		p.ETag = s.string()
-	case "created_at":
-		p.CreatedAt = s.time()
-	case "updated_at":
-		p.UpdatedAt = s.time()
-	default:
-		return false
-	}
-	return true
-}
-
 // checkTexts refuses what JSON cannot carry: encoding/json would replace it, and
 // the service would store something else than the program has.
 func checkTexts(texts ...*string) error {
