@@ -44,11 +44,11 @@ var mayImport = map[string][]string{
 	"internal/store/storetest":        {"internal/plant", "internal/store", "internal/token"},
 	"internal/store/storemetrics":     {"internal/plant", "internal/store", "internal/token"},
 	"internal/store":                  {"internal/plant", "internal/token"},
-	"internal/store/open":             {"internal/store", "internal/store/postgres", "internal/store/sqlite"},
+	"internal/store/open":             {"internal/plant", "internal/store", "internal/store/postgres", "internal/store/sqlite"},
 	"internal/transfer":               {"api/client", "internal/plant", "internal/store", "internal/token"},
 	"internal/server":                 {"internal/feed", "internal/httpapi", "internal/oidc", "internal/plant", "internal/store", "internal/store/open", "internal/store/storemetrics", "internal/token"},
 	"internal/cli": {
-		"internal/docs", "internal/httpapi", "internal/oidc", "internal/server", "internal/store", "internal/store/open", "internal/store/sqlite",
+		"internal/docs", "internal/httpapi", "internal/oidc", "internal/plant", "internal/server", "internal/store", "internal/store/open", "internal/store/sqlite",
 		"internal/token", "internal/transfer",
 	},
 	"cmd/plantstore": {"internal/cli"},

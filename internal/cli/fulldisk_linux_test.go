@@ -106,7 +106,7 @@ func TestLogOfAFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	r := watched(t, dir, "plants.db")
 	create := func(id int) int {
-		status, _ := r.call(t, http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":%q}`, id, strings.Repeat("n", 10_000)))
+		status, _ := r.call(t, http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":%q}`, id, strings.Repeat("n", 1000)))
 		return status
 	}
 	if status := create(0); status != http.StatusOK {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
@@ -56,31 +57,32 @@ func tryMemory(t *testing.T, clients int, store string) {
 	peak := r.watchMemory(t)
 	client := &http.Client{Timeout: longEnough, Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	defer client.CloseIdleConnections()
+	filler := strings.Repeat("x", large)
 	for i, c := range []struct {
 		method, path, body string
-		size               int
 		want               int
 	}{
-		{"POST", "/plants", `{"id":%d,"name":"n","tag":"%s"}`, large, 200},
-		{"PUT", "/plants/%d", `{"name":"%s"}`, large, 200},
-		{"POST", "/plants:batch", `{"plants":[{"id":-%d,"name":"%s"}]}`, large, 200},
-		{"PATCH", "/plants/%d", `{"name":"%s"}`, large, 200},
-		// A small request to a large plant reads and writes many bytes.
-		{"PATCH", "/plants/%d", `{"tag":"%s"}`, 1, 200},
-		{"POST", "/plants", `{"id":%d,"name":"%s"}`, 1, 400},
-		{"POST", "/plants:batch", `{"plants":[{"id":-%d,"name":"%s"}]}`, 1, 400},
-		{"DELETE", "/plants/%d", "%.0s", 1, 204},
+		{"POST", "/plants", `{"id":%d,"name":"n","unknown":"` + filler + `"}`, 200},
+		{"PUT", "/plants/%d", `{"name":"new","unknown":"` + filler + `"}`, 200},
+		{"PATCH", "/plants/%d", `{"tag":"new","unknown":"` + filler + `"}`, 200},
+		{"POST", "/plants", `{"id":%d,"name":"` + filler + `"}`, 400},
+		{"POST", "/plants:batch", "", 200}, // as many of the largest plants as fit
+		{"DELETE", "/plants/%d", "", 204},
 	} {
-		text := strings.Repeat(string(rune('a'+i)), c.size)
 		var wg sync.WaitGroup
 		for id := 1; id <= clients; id++ {
 			wg.Go(func() {
-				path, args := c.path, []any{id, text}
-				if strings.Contains(path, "%d") {
-					path, args = fmt.Sprintf(path, id), args[1:]
+				path, body := c.path, c.body
+				switch {
+				case strings.Contains(path, "%d"):
+					path = fmt.Sprintf(path, id)
+				case strings.Contains(body, "%d"):
+					body = fmt.Sprintf(body, id)
+				default:
+					body = largestPlants(1000*id, large)
 				}
-				if err := r.insist(client, c.method, path, fmt.Sprintf(c.body, args...), c.want); err != nil {
-					t.Error(err)
+				if err := r.insist(client, c.method, path, body, c.want); err != nil {
+					t.Errorf("request %d: %v", i, err)
 				}
 			})
 		}
@@ -93,28 +95,31 @@ func tryMemory(t *testing.T, clients int, store string) {
 	}
 }
 
-// TestMemoryOfChanges lets many clients request five plants of 1 MiB, which take 6 MiB
-// of JSON each, and not read them. PLANTSTORE_TEST_MEMORY_CLIENTS is the number of clients.
+// largestPlants returns the body of a batch of at most size bytes.
+func largestPlants(first, size int) string {
+	var b strings.Builder
+	for id := first; ; id++ {
+		p := fmt.Sprintf(`,{"id":%d,"name":"%s","tag":"%s"}`, id, strings.Repeat("x", plant.MaxName), strings.Repeat("x", plant.MaxTag))
+		if b.Len()+len(p) > size {
+			return `{"plants":[` + b.String()[1:] + `]}`
+		}
+		b.WriteString(p)
+	}
+}
+
+// TestMemoryOfChanges lets many clients request the largest page of changes, which has
+// 7.7 MB, and not read it. PLANTSTORE_TEST_MEMORY_CLIENTS is the number of clients.
 func TestMemoryOfChanges(t *testing.T) {
 	t.Parallel()
 	const bound = 768 << 20 // maxUnread of the lists and the memory of TestMemory
-	clients, size := memoryClients(t), 1<<20
-	if clients < 10 {
-		size = 1 << 14 // make memory has the figures, this is quick
-	}
-	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--print-token",
-		"--max-body", "8MiB", "--max-in-flight", "64") // 512 MiB, as by default
+	clients := memoryClients(t)
+	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--print-token")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.kill()
 	after := r.present(t)
-	for id := range 5 {
-		body := fmt.Sprintf(`{"id":%d,"name":"%s"}`, id, strings.Repeat(`\u0001`, size))
-		if err := r.insist(http.DefaultClient, http.MethodPost, "/plants", body, 200); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r.createLargest(t)
 	peak := r.watchMemory(t)
 	for _, path := range []string{"/changes?limit=1000&after=", "/changes:stream?after="} {
 		peak.Store(0)
@@ -131,6 +136,24 @@ func TestMemoryOfChanges(t *testing.T) {
 		t.Logf("figures: %d clients that do not read %.15s: at most %d MiB of memory", clients, path, most>>20)
 		if most > bound || most == 0 {
 			t.Errorf("%s: the program took %d MiB of memory, want at most %d", path, most>>20, bound>>20)
+		}
+	}
+}
+
+// createLargest creates the thousand largest plants, and a hundred ordinary ones after them.
+func (r *running) createLargest(t *testing.T) {
+	t.Helper()
+	for id := 0; id < 1100; id += 100 {
+		texts := fmt.Sprintf(`"name":"%s","tag":"%s"`, strings.Repeat(`\u0001`, plant.MaxName), strings.Repeat(`\u0001`, plant.MaxTag))
+		if id == 1000 {
+			texts = `"name":"Ficus lyrata","tag":"Moraceae"`
+		}
+		plants := make([]string, 100)
+		for i := range plants {
+			plants[i] = fmt.Sprintf(`{"id":%d,%s}`, id+i, texts)
+		}
+		if err := r.insist(http.DefaultClient, http.MethodPost, "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`, 200); err != nil {
+			t.Fatal(err)
 		}
 	}
 }
@@ -152,19 +175,7 @@ func TestMemoryOfLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.kill()
-	for id := 0; id < 1100; id += 100 {
-		texts := fmt.Sprintf(`"name":"%s","tag":"%s"`, strings.Repeat(`\u0001`, 1000), strings.Repeat(`\u0001`, 256))
-		if id == 1000 {
-			texts = `"name":"Ficus lyrata","tag":"Moraceae"`
-		}
-		plants := make([]string, 100)
-		for i := range plants {
-			plants[i] = fmt.Sprintf(`{"id":%d,%s}`, id+i, texts)
-		}
-		if err := r.insist(http.DefaultClient, http.MethodPost, "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`, 200); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r.createLargest(t)
 	peak := r.watchMemory(t)
 	ctx, end := context.WithCancel(t.Context())
 	var clients, responses sync.WaitGroup

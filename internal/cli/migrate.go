@@ -3,9 +3,11 @@ package cli
 import (
 	"context"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/open"
 )
 
@@ -28,6 +30,10 @@ func migrateCommand(sys system) *cli.Command {
 				Usage: "let clients follow the changes of the store; servers of releases without changes cannot write afterwards",
 			},
 			&cli.BoolFlag{
+				Name:  "shorten-texts",
+				Usage: "shorten the names and tags of an earlier release that are too long for this one, and print their plants",
+			},
+			&cli.BoolFlag{
 				Name:  "distribute",
 				Usage: "spread the plants over the workers of a PostgreSQL database with the extension Citus; clients cannot follow changes afterwards",
 			},
@@ -42,7 +48,17 @@ func migrateCommand(sys system) *cli.Command {
 					return err
 				}
 			}
-			store, err := openExisting(ctx, cmd)
+			var shorten func(plant.Plant)
+			if cmd.Bool("shorten-texts") {
+				shorten = func(p plant.Plant) {
+					if p.Tag == nil {
+						p.Tag = new("")
+					}
+					fmt.Fprintf(sys.stdout, "plant %d is shortened: the name had %d characters, the tag %d\n",
+						p.ID, utf8.RuneCountInString(p.Name), utf8.RuneCountInString(*p.Tag))
+				}
+			}
+			store, err := openExisting(ctx, cmd, shorten)
 			if err != nil {
 				return err
 			}

@@ -100,7 +100,7 @@ func TestServeReadOnlyRefuses(t *testing.T) {
 	}
 	before := sums(t, old)
 	for store, want := range map[string]string{
-		old:                           "this store has schema 1 and this program needs schema 4; neither copy nor serve --read-only changes it: run plantstore migrate on it first",
+		old:                           "this store has schema 1 and this program needs schema 5; neither copy nor serve --read-only changes it: run plantstore migrate on it first",
 		filepath.Join(dir, "none.db"): "does not exist, and serve --read-only creates no store: check the path",
 	} {
 		out, err := newCommand(t, "plantstore", "serve", "--addr", "127.0.0.1:0", "--read-only", "--store", store).CombinedOutput()

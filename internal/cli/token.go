@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v3"
 
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/token"
@@ -35,7 +36,7 @@ func tokenCommand(sys system) *cli.Command {
 // openExisting opens the store that --store names, which must not be a new file:
 // otherwise a mistake in the path would create an empty store. Only serve, restore and
 // copy create one.
-func openExisting(ctx context.Context, cmd *cli.Command) (store.Store, error) {
+func openExisting(ctx context.Context, cmd *cli.Command, shorten func(plant.Plant)) (store.Store, error) {
 	name := cmd.String("store")
 	if open.InMemory(name) {
 		return nil, errInMemory
@@ -43,7 +44,7 @@ func openExisting(ctx context.Context, cmd *cli.Command) (store.Store, error) {
 	if missing(name) {
 		return nil, fmt.Errorf("there is no store at %s: check the path, or start plantstore serve once, which creates it", open.Redacted(name))
 	}
-	return open.Open(ctx, name)
+	return open.Shortening(ctx, name, shorten)
 }
 
 var errInMemory = errors.New("--store sqlite::memory: cannot be shared with a running serve: " +

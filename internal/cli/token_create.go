@@ -42,7 +42,7 @@ func tokenCreateCommand(sys system) *cli.Command {
 			if err != nil {
 				return err
 			}
-			store, err := openExisting(ctx, cmd)
+			store, err := openExisting(ctx, cmd, nil)
 			if err != nil {
 				return err
 			}

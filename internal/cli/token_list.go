@@ -28,7 +28,7 @@ func tokenListCommand(sys system) *cli.Command {
 			if cmd.Args().Present() {
 				return errors.New("token list takes no argument")
 			}
-			store, err := openExisting(ctx, cmd)
+			store, err := openExisting(ctx, cmd, nil)
 			if err != nil {
 				return err
 			}

@@ -24,7 +24,7 @@ func tokenRevokeCommand(sys system) *cli.Command {
 			if err != nil {
 				return err
 			}
-			store, err := openExisting(ctx, cmd)
+			store, err := openExisting(ctx, cmd, nil)
 			if err != nil {
 				return err
 			}

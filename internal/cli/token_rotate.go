@@ -37,7 +37,7 @@ func tokenRotateCommand(sys system) *cli.Command {
 					return err
 				}
 			}
-			store, err := openExisting(ctx, cmd)
+			store, err := openExisting(ctx, cmd, nil)
 			if err != nil {
 				return err
 			}

@@ -44,7 +44,7 @@ var domainFailures = []struct {
 	err     error
 	failure *failure
 }{
-	{plant.ErrExists, idTaken("/id", "belongs to another plant")},
+	{plant.ErrExists, idTaken("belongs to another plant", "/id")},
 	{plant.ErrNotFound, fail(plantapi.CodeNoSuchPlant, plant.ErrNotFound.Error())},
 	{plant.ErrPosition, fail(plantapi.CodePositionGone, plant.ErrPosition.Error())},
 	{plant.ErrPrecondition, fail(plantapi.CodePreconditionFailed, plant.ErrPrecondition.Error())},
@@ -67,13 +67,13 @@ var (
 	}
 )
 
-// idTaken returns the failure for a plant whose id, at the pointer, is taken.
-func idTaken(pointer, message string) *failure {
-	return &failure{
-		code:    plantapi.CodeIDTaken,
-		message: plant.ErrExists.Error(),
-		details: []plantapi.ErrorDetail{{In: plantapi.InBody, Pointer: pointer, Message: message}},
+// idTaken returns the failure for the plants whose ids, at the pointers, are taken.
+func idTaken(message string, pointers ...string) *failure {
+	f := &failure{code: plantapi.CodeIDTaken, message: plant.ErrExists.Error()}
+	for _, pointer := range pointers[:min(len(pointers), maxDetails)] {
+		f.details = append(f.details, plantapi.ErrorDetail{In: plantapi.InBody, Pointer: pointer, Message: message})
 	}
+	return f
 }
 
 // failureOf returns the failure for an error.

@@ -3,8 +3,8 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
@@ -31,23 +31,36 @@ func (s *server) CreatePlants(ctx context.Context, req plantserver.CreatePlantsR
 	plants := make([]plant.Plant, len(req.Body.Plants))
 	response := plantserver.CreatePlants200JSONResponse{Plants: make([]plantapi.Plant, len(plants))}
 	seen := make(map[int64]bool, len(plants))
+	var again []int
 	for i, p := range req.Body.Plants {
 		if seen[p.ID] {
-			return nil, idTaken(fmt.Sprintf("/plants/%d/id", i), "is in this batch more than once")
+			again = append(again, i)
 		}
 		seen[p.ID] = true
 		plants[i] = fromNewPlant(p)
 		response.Plants[i] = toPlant(plants[i])
 	}
+	if again != nil {
+		return nil, idTaken("is in this batch more than once", idPointers(again)...)
+	}
 	created, err := s.plants.CreateAll(ctx, plants)
 	if taken, ok := errors.AsType[plant.ExistsError](err); ok {
-		return nil, idTaken(fmt.Sprintf("/plants/%d/id", taken.Index), "belongs to another plant")
+		return nil, idTaken("belongs to another plant", idPointers(taken.Indexes)...)
 	}
 	if err != nil {
 		return nil, err
 	}
 	response.Created = int32(created)
 	return response, nil
+}
+
+// idPointers returns the JSON Pointers to the ids of plants of a batch.
+func idPointers(indexes []int) []string {
+	pointers := make([]string, len(indexes))
+	for i, index := range indexes {
+		pointers[i] = "/plants/" + strconv.Itoa(index) + "/id"
+	}
+	return pointers
 }
 
 func (s *server) ListPlants(ctx context.Context, req plantserver.ListPlantsRequestObject) (plantserver.ListPlantsResponseObject, error) {
@@ -183,7 +196,7 @@ func (s *server) nextPage(params plantapi.ListPlantsParams, after int64) string 
 		link = strconv.AppendInt(append(link, "&limit="...), int64(*params.Limit), 10)
 	}
 	if params.Tag != nil {
-		link = append(append(link, "&tag="...), escapeQuery(*params.Tag)...)
+		link = append(append(link, "&tag="...), url.QueryEscape(*params.Tag)...)
 	}
 	return string(append(link, `>; rel="next"`...))
 }

@@ -24,11 +24,11 @@ var ErrDiskFull = errors.New("the disk is full; free some space, then try again"
 
 // ExistsError is [ErrExists] for a list of plants.
 type ExistsError struct {
-	Index int // of the plant whose ID is taken, in the list
+	Indexes []int // of the plants whose IDs are taken, in the list; at least one
 }
 
 func (e ExistsError) Error() string {
-	return fmt.Sprintf("plant %d of the batch: %v", e.Index, ErrExists)
+	return fmt.Sprintf("plants %d of the batch: %v", e.Indexes, ErrExists)
 }
 
 // Unwrap makes e an [ErrExists].

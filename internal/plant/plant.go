@@ -17,10 +17,11 @@ type Plant struct {
 	// ID identifies the plant. It is any int64, negative numbers and zero
 	// included.
 	ID int64
-	// Name is any valid UTF-8 text. It may be empty and may contain U+0000.
+	// Name is a valid UTF-8 text of at most [MaxName] characters. It may be empty and may
+	// contain U+0000.
 	Name string
-	// Tag is any valid UTF-8 text, or nil if the plant has no tag. An empty tag
-	// is not the same as no tag.
+	// Tag is a text of at most [MaxTag] characters, or nil if the plant has no tag. An
+	// empty tag is not the same as no tag.
 	Tag *string
 
 	// The store sets the fields below and ignores their values in a write.
@@ -40,13 +41,37 @@ func (p Plant) Same(q Plant) bool {
 	return p.Tag == nil || *p.Tag == *q.Tag
 }
 
-// Size is the number of bytes in the name and the tag. [MaxPageBytes] limits the
-// sum of the sizes in a page.
+// Size is the number of bytes in the name and the tag.
 func (p Plant) Size() int {
 	if p.Tag == nil {
 		return len(p.Name)
 	}
 	return len(p.Name) + len(*p.Tag)
+}
+
+// The largest numbers of characters (Unicode code points) in a name and a tag, as in the
+// document.
+const (
+	MaxName = 1000
+	MaxTag  = 256
+)
+
+// Shortened returns p without the characters by which its name and its tag are too long.
+func (p Plant) Shortened() Plant {
+	p.Name = shortened(p.Name, MaxName)
+	if p.Tag != nil {
+		p.Tag = new(shortened(*p.Tag, MaxTag))
+	}
+	return p
+}
+
+func shortened(text string, characters int) string {
+	for i := range text {
+		if characters--; characters < 0 {
+			return text[:i]
+		}
+	}
+	return text
 }
 
 // Patch is a change to some fields of a plant.

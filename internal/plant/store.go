@@ -29,9 +29,7 @@ type Store interface {
 	Get(ctx context.Context, id int64) (Plant, error)
 
 	// List returns a page of plants in ascending order of ID, and whether more
-	// plants follow. The page ends once the plants have [MaxPageBytes] of names
-	// and tags, but has at least one plant if there is one. The cost does not
-	// depend on the position of the page.
+	// plants follow. The cost does not depend on the position of the page.
 	List(ctx context.Context, page Page) (plants []Plant, more bool, err error)
 
 	// Put creates or replaces the plant with the ID of p. It returns the stored
@@ -51,9 +49,6 @@ type Store interface {
 	// [ErrPrecondition].
 	Delete(ctx context.Context, id int64, condition Precondition) error
 }
-
-// MaxPageBytes is the sum of [Plant.Size] at which a page ends.
-const MaxPageBytes = 4 << 20
 
 // Page selects the plants of a list.
 type Page struct {

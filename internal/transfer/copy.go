@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// copyPage is the number of plants that are read at once. A page has at most
-	// plant.MaxPageBytes, too.
+	// copyPage is the number of plants that are read at once, and about that of a
+	// transaction.
 	copyPage = 2000
 
 	// CopyPasses is how often a copy reads each plant: in the source, in the target,
@@ -120,7 +120,6 @@ type copying struct {
 	// The next change of the target.
 	remove []int64
 	add    []plant.Plant
-	size   int
 }
 
 // plants makes the plants of the target equal to those of the source. It reads both
@@ -148,7 +147,6 @@ func (c *copying) plants(ctx context.Context, source store.Snapshot) error {
 			c.copied.Kept++
 		case isWanted:
 			c.add = append(c.add, *want)
-			c.size += want.Size()
 			fallthrough
 		default:
 			if isPresent {
@@ -166,7 +164,7 @@ func (c *copying) plants(ctx context.Context, source store.Snapshot) error {
 				return fmt.Errorf("read the target: %w", err)
 			}
 		}
-		if len(c.add)+len(c.remove) >= copyPage || c.size >= plant.MaxPageBytes {
+		if len(c.add)+len(c.remove) >= copyPage {
 			if err := c.flush(ctx); err != nil {
 				return err
 			}
@@ -203,7 +201,7 @@ func (c *copying) flush(ctx context.Context) error {
 	if err := c.to.Replace(ctx, c.remove, c.add); err != nil {
 		return fmt.Errorf("write the target: %w", err)
 	}
-	c.remove, c.add, c.size = nil, nil, 0
+	c.remove, c.add = nil, nil
 	return nil
 }
 

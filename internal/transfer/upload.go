@@ -14,8 +14,7 @@ import (
 
 const (
 	// A batch holds at most as many plants as the document allows, and half of
-	// the bytes that a service accepts by default. A larger plant is sent
-	// alone.
+	// the bytes that a service accepts by default.
 	maxBatch      = 1000
 	maxBatchBytes = 512 << 10
 
@@ -168,11 +167,6 @@ func (u *Upload) storeRows(ctx context.Context, rows []Row, refuse func(row Row,
 	}
 	created, err := u.Service.client.CreateAll(ctx, plants)
 	e := refusal(err)
-	if e != nil && len(rows) == 1 && (e.Code == client.ErrBodyTooLarge || e.Status == http.StatusRequestEntityTooLarge) {
-		// The plant may fit into a request without the array around it.
-		created, err = client.Created{Unknown: 1}, u.Service.client.Create(ctx, plants[0])
-		e = refusal(err)
-	}
 	if e == nil {
 		if err == nil {
 			u.count(created)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/postgres"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
@@ -20,10 +21,15 @@ const Default = "plantstore.db"
 // Open opens the store that name describes: a path, sqlite: and a path,
 // sqlite::memory:, or the URL of a PostgreSQL database. A store that does not
 // exist yet is created.
-func Open(ctx context.Context, name string) (store.Store, error) {
+func Open(ctx context.Context, name string) (store.Store, error) { return Shortening(ctx, name, nil) }
+
+// Shortening is Open for a store of an earlier release. Names and tags that are too long
+// lose their last characters, and it calls shorten with each of these plants as it was.
+// Open refuses such a store.
+func Shortening(ctx context.Context, name string, shorten func(plant.Plant)) (store.Store, error) {
 	return choose(name,
-		func(dsn string) (store.Store, error) { return postgres.Open(ctx, dsn) },
-		func(path string) (store.Store, error) { return sqlite.Open(ctx, path) })
+		func(dsn string) (store.Store, error) { return postgres.OpenShortening(ctx, dsn, shorten) },
+		func(path string) (store.Store, error) { return sqlite.OpenShortening(ctx, path, shorten) })
 }
 
 // ReadOnly is [Open] for a store that is only read. It changes no SQLite file.

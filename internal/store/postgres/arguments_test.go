@@ -53,7 +53,7 @@ func TestWrongArgumentsFailAtOnce(t *testing.T) {
 						return permanent{errors.New("a second attempt")}
 					}
 					return run(ctx, conn)
-				}, nil)
+				})
 				if err == nil || attempts != 1 || errors.Is(err, plant.ErrUnavailable) || errors.Is(err, token.ErrUnavailable) {
 					t.Errorf("transact = %v after %d attempts, want a permanent error after 1", err, attempts)
 				}

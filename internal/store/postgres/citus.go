@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/bits"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -154,28 +152,12 @@ func (s *Store) fateOf(err error) fate {
 // errSharded is why a sharded store has no feed of changes.
 var errSharded = plant.NoChangesError{Reason: "its plants are spread over several servers, which have no common order of commits"}
 
-// existing finds out which of the plants that a transaction creates exist.
-const existing = `SELECT id FROM plants WHERE id = ANY($1)`
-
 var (
 	plantMembers = plantColumns.without("id")
+	lockOne      = selectPlant + ` FOR UPDATE`
 	updateOne    = `UPDATE plants SET ` + plantMembers.each("NAME = $NUMBER", ", ") + ` WHERE id = ` + plantMembers.next(1)
 	deleteOne    = `DELETE FROM plants WHERE id = $1`
 )
-
-// lockOne locks the plant $1. It reads the texts if they have at most $2 bytes. The
-// columns are those of lockStored.
-var lockOne = func() string {
-	var names []string
-	for _, c := range storedColumns {
-		if isText(c) {
-			names = append(names, "CASE WHEN "+plantSize+" <= $2::BIGINT THEN "+c.Name+" END")
-		} else {
-			names = append(names, c.Name)
-		}
-	}
-	return `SELECT ` + strings.Join(names, ", ") + `, ` + plantSize + ` <= $2::BIGINT FROM plants WHERE id = $1 FOR UPDATE`
-}()
 
 // maxRows is the number of rows that a statement inserts at most.
 const maxRows = 512
@@ -200,51 +182,23 @@ func insertRows[R any](b *pgx.Batch, table string, cs columns[R], rows []R) {
 }
 
 // lockSharded begins a transaction of [changes] in a sharded store: it locks those of
-// the plants that exist, by ascending ID, and calls stored with the rows of each. The
-// map is that of storedArgs.
-func lockSharded(ctx context.Context, conn *pgx.Conn, sizes map[int64]int64, stored func(pgx.Rows) error) error {
-	var created, locked []int64
-	for _, id := range slices.Sorted(maps.Keys(sizes)) {
-		if sizes[id] == whole {
-			locked = append(locked, id)
-		} else {
-			created = append(created, id)
-		}
-	}
-	// A statement does not know what the others read. So of the plants that are always
-	// read, the first may have any size, and the others have shares of maxGroupBytes.
-	limit, share := int64(whole), maxGroupBytes/int64(max(len(locked), 1))
+// the plants that exist, one after the other, and calls stored with the rows of each.
+func lockSharded(ctx context.Context, conn *pgx.Conn, ids []int64, stored func(pgx.Rows) error) error {
 	var b pgx.Batch
 	b.Queue(beginWrite)
-	if len(created) > 0 {
-		b.Queue(existing, created).Query(func(rows pgx.Rows) error {
-			ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-			locked = append(locked, ids...)
-			return err
-		})
-		if err := conn.SendBatch(ctx, &b).Close(); err != nil || len(locked) == 0 {
-			return err
-		}
-		b = pgx.Batch{}
-		slices.Sort(locked)
-	}
-	for _, id := range locked {
-		size := sizes[id]
-		if size == whole {
-			size, limit = limit, share
-		}
-		b.Queue(lockOne, id, size).Query(stored)
+	for _, id := range ids {
+		b.Queue(lockOne, id).Query(stored)
 	}
 	return conn.SendBatch(ctx, &b).Close()
 }
 
 // writeSharded queues the statements of [changes] that write plants in a sharded store.
-func writeSharded(b *pgx.Batch, removed []int64, updated, inserted []store.PlantRow) {
-	for _, id := range removed {
+func writeSharded(b *pgx.Batch, all store.Effect) {
+	for _, id := range all.Remove {
 		b.Queue(deleteOne, id)
 	}
-	for _, row := range updated {
+	for _, row := range all.Update {
 		b.Queue(updateOne, append(plantMembers.values([]store.PlantRow{row}), row.ID)...)
 	}
-	insertRows(b, "plants", plantColumns, inserted)
+	insertRows(b, "plants", plantColumns, all.Insert)
 }

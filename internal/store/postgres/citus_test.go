@@ -183,7 +183,7 @@ func TestShardsOfStatements(t *testing.T) {
 	}
 	sent := &statements{args: map[string][]any{}, about: regexp.MustCompile(`(FROM|UPDATE|INTO) (plants|marks)\b`)}
 	config.ConnConfig.Tracer = sent
-	s, err := openConfig(t.Context(), config)
+	s, err := openConfig(t.Context(), config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestShardsOfStatements(t *testing.T) {
 		t.Fatal(err)
 	}
 	usePlants(t, s)
-	if _, _, err := s.settle(t.Context(), 1); err != nil {
+	if _, err := s.settle(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	var all int

@@ -89,15 +89,6 @@ func typeOf[R any](c store.Column[R]) string {
 	return "BYTEA"
 }
 
-// isText reports whether a column is a text of any length.
-func isText[R any](c store.Column[R]) bool {
-	switch c.Field(new(R)).(type) {
-	case *string, **string:
-		return true
-	}
-	return false
-}
-
 // arrayOf returns the values of a column, one for each row.
 func arrayOf[R any](c store.Column[R], rows []R) any {
 	switch c.Field(new(R)).(type) {

@@ -42,12 +42,6 @@ const (
 	// storeChanges adds the row of a transaction that has locked the feed.
 	storeChanges = `INSERT INTO changes (position, ids, at) VALUES (` + lastPosition + ` + 1, $1, $2)`
 
-	// storeCreated adds the row of a transaction that has locked the feed in
-	// createPlants. The mark $1 has the IDs of the plants, if there are any.
-	storeCreated = `
-		INSERT INTO changes (position, ids, at)
-		SELECT ` + lastPosition + ` + 1, inserted, at FROM marks WHERE id = $1 AND inserted IS NOT NULL`
-
 	// selectFeed reads a [store.FeedState]. It returns no row if there is no feed.
 	selectFeed = `
 		SELECT newest.id, last, forgotten, given.number IS NOT NULL,
@@ -78,30 +72,26 @@ const (
 			SELECT max(number) FROM epochs WHERE began < (SELECT forgotten FROM feed WHERE id = 1))`
 )
 
-// selectChanges reads at most $3 changes after the position $1 without the first $2,
-// and ends early once the plants have $4 bytes of texts. The limits inside keep it from
-// reading a plant for a change that is left out, and a long array more than once.
+// selectChanges reads at most $3 changes after the position $1 without the first $2. The
+// limits inside keep it from reading a plant for a change that is left out, and a long
+// array more than once.
 var selectChanges = `
-	SELECT position, n, total, changed, found, ` + storedOrZero() + ` FROM (
-		SELECT page.*, plants.id IS NOT NULL AS found, ` + storedColumns.each("plants.NAME", ", ") + `,
-			sum(` + plantSize + `) OVER (ORDER BY position, n) - (` + plantSize + `) AS bytes_before
-		FROM (
-			SELECT position, n, total, changed
-			FROM (SELECT position, ids, cardinality(ids) AS total FROM changes WHERE position > $1 ORDER BY position LIMIT $3) AS later
-			CROSS JOIN unnest(ids) WITH ORDINALITY AS each_id (changed, n)
-			WHERE position - 1 > $1 OR n > $2 ORDER BY position, n LIMIT $3
-		) AS page LEFT JOIN plants ON plants.id = changed
-	) AS sized
-	WHERE bytes_before < $4 ORDER BY position, n`
+	SELECT position, n, total, changed, plants.id IS NOT NULL, ` + storedOrZero() + ` FROM (
+		SELECT position, n, total, changed
+		FROM (SELECT position, ids, cardinality(ids) AS total FROM changes WHERE position > $1 ORDER BY position LIMIT $3) AS later
+		CROSS JOIN unnest(ids) WITH ORDINALITY AS each_id (changed, n)
+		WHERE position - 1 > $1 OR n > $2 ORDER BY position, n LIMIT $3
+	) AS page LEFT JOIN plants ON plants.id = changed
+	ORDER BY position, n`
 
-// storedOrZero lists the storedColumns of a plant that may not exist.
+// storedOrZero lists the plantColumns of a plant that may not exist.
 func storedOrZero() string {
 	var names []string
-	for _, c := range storedColumns {
+	for _, c := range plantColumns {
 		if typeOf(c) == "BIGINT" {
-			names = append(names, "coalesce("+c.Name+", 0)")
+			names = append(names, "coalesce(plants."+c.Name+", 0)")
 		} else {
-			names = append(names, c.Name)
+			names = append(names, "plants."+c.Name)
 		}
 	}
 	return strings.Join(names, ", ")
@@ -144,7 +134,7 @@ func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (
 				return err
 			})
 		} else {
-			b.Queue(selectChanges, after.At, max(after.Index, 0), limit, int64(plant.MaxPageBytes)).Query(func(rows pgx.Rows) (err error) {
+			b.Queue(selectChanges, after.At, max(after.Index, 0), limit).Query(func(rows pgx.Rows) (err error) {
 				changes, err = scanChanges(rows, &state)
 				return err
 			})
@@ -199,7 +189,7 @@ func scanChanges(rows pgx.Rows, state *store.FeedState) (changes []plant.Change,
 	var position, id int64
 	var n, total int
 	var found bool
-	_, err = pgx.ForEachRow(rows, append([]any{&position, &n, &total, &id, &found}, storedColumns.targets(&row)...), func() error {
+	_, err = pgx.ForEachRow(rows, append([]any{&position, &n, &total, &id, &found}, plantColumns.targets(&row)...), func() error {
 		c := plant.Change{Position: state.After(position, n, total), ID: id}
 		if found {
 			c.Plant = new(row.Stored())

@@ -22,6 +22,13 @@ func TestFeedOfAnEarlierRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	restore(t, dsn, dump)
+	shortened, err := OpenShortening(t.Context(), dsn, func(plant.Plant) {})
+	if err == nil {
+		err = shortened.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	s, two := open(t, dsn), open(t, dsn)
 	old := pgtest.Connect(t, dsn) // the marks of a transaction of an earlier release, and of its settle
 	oldWrites := func(id int64) []error {
@@ -88,8 +95,8 @@ func TestFeedOfAnEarlierRelease(t *testing.T) {
 			t.Errorf("a write of an earlier release = %v, want SQLSTATE 23502", err)
 		}
 	}
-	if needs, err := number(t.Context(), old, oldestRow, ""); err != nil || needs != feedSchema {
-		t.Errorf("a program must know schema %d, %v, want %d: else one of an earlier release starts", needs, err, feedSchema)
+	if needs, err := number(t.Context(), old, oldestRow, ""); err != nil || needs < feedSchema {
+		t.Errorf("a program must know schema %d, %v, want at least %d: else one of an earlier release starts", needs, err, feedSchema)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestMarksOfKilledProcessesAreDeleted(t *testing.T) {
 	open(t, dsn)
 	wantMarks("after a start", 3, 4)
 	for id, want := range map[int64]bool{3: true, 4: false} {
-		if done, _, err := store.settle(t.Context(), id); err != nil || done != want {
+		if done, err := store.settle(t.Context(), id); err != nil || done != want {
 			t.Errorf("settle(%d) = %v, %v, want %v", id, done, err, want)
 		}
 	}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 )
 
@@ -25,7 +27,7 @@ import (
 var migrations embed.FS
 
 // oldest is the lowest schema version whose program can run on this schema.
-const oldest = 1
+const oldest = 3
 
 // The ids of the rows of plantstore_schema.
 const (
@@ -41,7 +43,9 @@ const (
 //
 // A row serves as the lock. CockroachDB has no advisory locks, and pgbouncer does
 // not support them; the lock on a row ends with the connection of its holder.
-func migrate(ctx context.Context, conn *pgx.Conn) (found, now int, err error) {
+//
+// For shorten see [OpenShortening].
+func migrate(ctx context.Context, conn *pgx.Conn, shorten func(plant.Plant)) (found, now int, err error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql") // sorted
 	if err != nil {
 		return 0, 0, err
@@ -63,7 +67,7 @@ func migrate(ctx context.Context, conn *pgx.Conn) (found, now int, err error) {
 	case found > len(names):
 		return found, found, checkOldest(ctx, conn, found, len(names))
 	}
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return apply(ctx, tx, names) })
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return apply(ctx, tx, names, shorten) })
 	if err != nil {
 		return 0, 0, schemaError{found, len(names), err}
 	}
@@ -71,13 +75,18 @@ func migrate(ctx context.Context, conn *pgx.Conn) (found, now int, err error) {
 }
 
 // apply applies the migrations that the database lacks.
-func apply(ctx context.Context, tx pgx.Tx, names []string) error {
+func apply(ctx context.Context, tx pgx.Tx, names []string, shorten func(plant.Plant)) error {
 	have, err := number(ctx, tx.Conn(), versionRow, ` FOR UPDATE`)
 	if err != nil {
 		return err
 	}
 	if have > len(names) {
 		return checkOldest(ctx, tx.Conn(), have, len(names))
+	}
+	if 0 < have && have < boundedSchema {
+		if err := shortenTexts(ctx, tx, have, shorten); err != nil {
+			return err
+		}
 	}
 	for _, name := range names[have:] {
 		text, err := migrations.ReadFile(name)
@@ -96,6 +105,55 @@ func apply(ctx context.Context, tx pgx.Tx, names []string) error {
 		return err
 	}
 	return enableChanges(ctx, tx) // no program of an earlier release uses the database
+}
+
+// boundedSchema is the first schema in which the lengths of texts have a limit.
+const boundedSchema = 3
+
+// selectMaybeLong finds the plants whose texts may have too many characters. A character
+// has up to four bytes.
+const selectMaybeLong = `SELECT id FROM plants WHERE octet_length(name) > $1 OR octet_length(tag) > $2 ORDER BY id`
+
+// shortenTexts shortens the texts of an earlier release that are too long, and calls
+// shorten with each of their plants as it was. Without it, they are an error.
+func shortenTexts(ctx context.Context, tx pgx.Tx, have int, shorten func(plant.Plant)) error {
+	rows, _ := tx.Query(ctx, selectMaybeLong, plant.MaxName, plant.MaxTag) // CollectRows returns the error
+	candidates, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return err
+	}
+	var ids []int64
+	for _, id := range candidates {
+		var row store.PlantRow
+		if err := tx.QueryRow(ctx, selectPlant+` FOR UPDATE`, id).Scan(plantColumns.targets(&row)...); err != nil {
+			return err
+		}
+		short := store.NewPlantRow(row.Shortened(), &row.Plant)
+		if short.Same(row.Plant) {
+			continue
+		}
+		ids = append(ids, id)
+		if shorten == nil {
+			continue
+		}
+		if _, err := tx.Exec(ctx, updateOne, append(plantMembers.values([]store.PlantRow{short}), id)...); err != nil {
+			return err
+		}
+		shorten(row.Stored())
+	}
+	switch {
+	case len(ids) == 0:
+		return nil
+	case shorten == nil:
+		return permanent{store.LongTextsError{IDs: ids}}
+	case have < feedSchema:
+		return nil
+	}
+	if _, err := tx.Exec(ctx, lockFeed); err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, storeChanges, ids, time.Now().UnixMicro())
+	return err
 }
 
 // setNumber sets a number of plantstore_schema.

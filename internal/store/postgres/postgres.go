@@ -54,6 +54,7 @@ const (
 
 // Store stores plants and tokens in a PostgreSQL database.
 type Store struct {
+	store.Writer
 	pool    *pgxpool.Pool
 	servers *servers // nil: the URL has one host
 	writes  *groupcommit.Queue[*write]
@@ -87,20 +88,25 @@ func IsDSN(text string) bool {
 // Open opens the store in the database with the given URL, which has the form that
 // libpq accepts, and applies the migrations that the database lacks. Its errors
 // contain no password.
-func Open(ctx context.Context, dsn string) (*Store, error) {
+func Open(ctx context.Context, dsn string) (*Store, error) { return OpenShortening(ctx, dsn, nil) }
+
+// OpenShortening is Open for a database of an earlier release. Names and tags that are
+// too long lose their last characters, and it calls shorten with each of these plants as
+// it was. Open refuses such a database.
+func OpenShortening(ctx context.Context, dsn string, shorten func(plant.Plant)) (*Store, error) {
 	config, err := parse(dsn)
 	if err != nil {
 		return nil, err
 	}
-	return openConfig(ctx, config)
+	return openConfig(ctx, config, shorten)
 }
 
-func openConfig(ctx context.Context, config *pgxpool.Config) (*Store, error) {
-	s, err := connect(ctx, config, (*Store).prepare)
+func openConfig(ctx context.Context, config *pgxpool.Config, shorten func(plant.Plant)) (*Store, error) {
+	s, err := connect(ctx, config, func(s *Store, ctx context.Context, conn *pgx.Conn) error { return s.prepare(ctx, conn, shorten) })
 	if err != nil {
 		return nil, err
 	}
-	s.writes = groupcommit.New(maxGroup, s.run)
+	s.writes, s.Writer = groupcommit.New(maxGroup, s.run), store.Writer{Apply: s.apply}
 	return s, nil
 }
 
@@ -194,8 +200,8 @@ func prepareSession(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // prepare applies migrations, and checks what the user may do.
-func (s *Store) prepare(ctx context.Context, conn *pgx.Conn) error {
-	found, now, err := migrate(ctx, conn)
+func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, shorten func(plant.Plant)) error {
+	found, now, err := migrate(ctx, conn, shorten)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 	"github.com/plantstore/plantstore/internal/store/storetest"
 )
@@ -21,6 +23,7 @@ var release = flag.Bool("release", false, "write the files in testdata/released 
 func TestReleasedMigrations(t *testing.T) {
 	storetest.Migrations(t, migrations, map[string]string{
 		"001_plants_and_tokens.sql": "90b7e1f991aaeeed1f527c9fe6a9ab855bc2774ab1249ce3bd90271580d6528e",
+		"002_changes.sql":           "1ee7be36f5cf259a1d6849f0ddd531f26858a9d44233bdb981bf2462b5f7b083",
 	})
 }
 
@@ -40,7 +43,9 @@ func TestUpgradeFromReleasedSchemas(t *testing.T) {
 		dsn := pgtest.DSN(t)
 		restore(t, dsn, left)
 		wantSource(t, dsn, len(names))
-		storetest.Released(t, open(t, dsn), found)
+		storetest.Released(t, func(shorten func(plant.Plant)) (store.Store, error) {
+			return OpenShortening(t.Context(), dsn, shorten)
+		}, found)
 	})
 }
 

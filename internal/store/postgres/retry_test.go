@@ -1,11 +1,14 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/store/groupcommit"
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
@@ -58,31 +61,70 @@ func TestPlantCreatedDuringWrite(t *testing.T) {
 
 // A write that the database refuses fails; the others of its transaction succeed.
 func TestRefusedWriteDoesNotFailOthers(t *testing.T) {
-	create := func(id int64) *write { return &write{create: []plant.Plant{{ID: id}}} }
-	batch := func(id int64) *write { return &write{create: []plant.Plant{{ID: id}}, batch: true} }
-	put := func(id int64) *write {
-		return &write{id: id, change: func(*plant.Plant) (*plant.Plant, error) { return &plant.Plant{ID: id}, nil }}
-	}
-	for name, kind := range map[string]func(int64) *write{"creates": create, "batches": batch, "puts": put} {
+	ctx := t.Context()
+	for name, kind := range map[string]func(w store.Writer, id int64){
+		"creates": func(w store.Writer, id int64) { _ = w.Create(ctx, plant.Plant{ID: id}) },
+		"batches": func(w store.Writer, id int64) { _, _ = w.CreateAll(ctx, []plant.Plant{{ID: id}}) },
+		"puts":    func(w store.Writer, id int64) { _, _, _ = w.Put(ctx, plant.Plant{ID: id}, plant.Precondition{}) },
+	} {
 		t.Run(name, func(t *testing.T) {
-			store := open(t, pgtest.DSN(t))
-			if _, err := store.pool.Exec(t.Context(), `ALTER TABLE plants ADD CHECK (id <> 2)`); err != nil {
+			s := open(t, pgtest.DSN(t))
+			if _, err := s.pool.Exec(t.Context(), `ALTER TABLE plants ADD CHECK (id <> 2)`); err != nil {
 				t.Fatal(err)
 			}
-			writes := []*write{kind(1), kind(2), kind(3)}
-			for _, w := range writes {
-				w.deadline = time.Now().Add(callTime)
-			}
-			store.runAll(writes)
+			writes := writesOf(func(w store.Writer) {
+				for id := range int64(3) {
+					kind(w, id+1)
+				}
+			})
+			s.runAll(writes)
 			for i, w := range writes {
 				id := int64(i + 1)
 				if refused := id == 2; (w.err != nil) != refused || errors.Is(w.err, plant.ErrUnavailable) {
 					t.Errorf("write %d = %v, want an error of the database: %v", id, w.err, refused)
 				}
-				if _, err := store.Get(t.Context(), id); (err == nil) != (w.err == nil) {
+				if _, err := s.Get(t.Context(), id); (err == nil) != (w.err == nil) {
 					t.Errorf("write %d = %v, then Get = %v", id, w.err, err)
 				}
 			}
 		})
+	}
+}
+
+// writesOf returns the writes of send, in their order, to run them as one group.
+func writesOf(send func(store.Writer)) (writes []*write) {
+	send(store.Writer{Apply: func(_ context.Context, c store.Change) error {
+		writes = append(writes, &write{Change: c, deadline: time.Now().Add(callTime)})
+		return nil
+	}})
+	return writes
+}
+
+// The number of plants in a transaction is bounded.
+func TestGroupPlants(t *testing.T) {
+	s := open(t, pgtest.DSN(t))
+	const size, batches = 400, 5
+	writes := writesOf(func(w store.Writer) {
+		for b := range int64(batches) {
+			plants := make([]plant.Plant, size)
+			for i := range plants {
+				plants[i].ID = b*size + int64(i)
+			}
+			_, _ = w.CreateAll(t.Context(), plants)
+		}
+	})
+	var calls []*groupcommit.Call[*write]
+	for _, w := range writes {
+		calls = append(calls, &groupcommit.Call[*write]{Work: w})
+	}
+	before := len(marks(t, s))
+	s.run(calls)
+	for i, c := range calls {
+		if c.Err != nil {
+			t.Errorf("batch %d = %v", i, c.Err)
+		}
+	}
+	if n := len(marks(t, s)) - before; n != 2 {
+		t.Errorf("%d batches of %d plants took %d transactions, want 2", batches, size, n)
 	}
 }

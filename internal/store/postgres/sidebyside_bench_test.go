@@ -80,7 +80,7 @@ var _ plant.Store = singly{}
 
 func (s singly) Create(ctx context.Context, p plant.Plant) error {
 	_, err := s.pool.Exec(ctx, `
-		INSERT INTO plants (id, name, tag, tag_hash, version, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $6)
-		ON CONFLICT (id) DO NOTHING`, p.ID, []byte(p.Name), []byte(*p.Tag), tagHash(p.Tag)[:], p.ID, time.Now().UnixMicro())
+		INSERT INTO plants (id, name, tag, version, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)
+		ON CONFLICT (id) DO NOTHING`, p.ID, []byte(p.Name), []byte(*p.Tag), p.ID, time.Now().UnixMicro())
 	return err
 }

@@ -93,7 +93,7 @@ func OpenTarget(ctx context.Context, dsn string, source []int64) (*Target, error
 
 // begin marks the database as incomplete, or takes over what another copy has left.
 func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) error {
-	found, _, err := migrate(ctx, conn)
+	found, _, err := migrate(ctx, conn, nil)
 	if err != nil && !errors.Is(err, store.ErrIncomplete) {
 		return err
 	}
@@ -117,7 +117,7 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) erro
 			if err := show(ctx, tx); err != nil {
 				return err
 			}
-			if err := apply(ctx, tx, names); err != nil { // an earlier release may have begun the copy
+			if err := apply(ctx, tx, names, nil); err != nil { // an earlier release may have begun the copy
 				return schemaError{found, len(names), err}
 			}
 			if err := hide(ctx, tx); err != nil {

@@ -121,7 +121,7 @@ func (s *Store) change(ctx context.Context, fn func(context.Context, *pgx.Conn, 
 		b.Queue(mark, id, time.Now().UnixMicro(), !s.sharded)
 		b.Queue(`COMMIT`)
 		return conn.SendBatch(ctx, &b).Close()
-	}, nil)
+	})
 	return s.failure.Note(err)
 }
 

@@ -36,9 +36,8 @@ const mark = `INSERT INTO marks (id, done, at, feeds) VALUES ($1, true, $2, $3)`
 // was committed.
 //
 // If the connection is lost, the transaction may have been committed, or may be
-// committed a moment later. [Store.settle] finds out. If it was committed, found
-// is called with the IDs of the plants in its mark.
-func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, conn *pgx.Conn, id int64) error, found func(inserted []int64)) error {
+// committed a moment later. [Store.settle] finds out.
+func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, conn *pgx.Conn, id int64) error) error {
 	for wait := newBackoff(); ; {
 		id := int64(rand.Uint64())
 		err := s.try(ctx, func(ctx context.Context, conn *pgx.Conn) error { return attempt(ctx, conn, id) })
@@ -54,15 +53,12 @@ func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, 
 		}
 		s.resetIfLost(err)
 		if _, ok := err.(notSent); !ok && outcome == unknown {
-			done, inserted, settleErr := s.settle(ctx, id)
+			done, settleErr := s.settle(ctx, id)
 			switch {
 			case settleErr != nil:
 				return unavailable(settleErr)
 			case done:
 				s.discard(id)
-				if found != nil {
-					found(inserted)
-				}
 				return nil
 			}
 		}
@@ -79,20 +75,20 @@ func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, 
 // If the mark is there, settle updates it. With synchronous replication, its
 // commit therefore waits until a standby has the transaction too: the primary
 // shows a transaction whose wait was cancelled before any standby has it.
-func (s *Store) settle(ctx context.Context, id int64) (done bool, inserted []int64, err error) {
+func (s *Store) settle(ctx context.Context, id int64) (done bool, err error) {
 	for wait := newBackoff(); ; {
 		err := s.try(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			return conn.QueryRow(ctx, `
 				INSERT INTO marks (id, done, at, feeds) VALUES ($1, false, $2, $3)
 				ON CONFLICT (id) DO UPDATE SET at = excluded.at
-				RETURNING done, inserted`, id, time.Now().UnixMicro(), !s.sharded).Scan(&done, &inserted)
+				RETURNING done`, id, time.Now().UnixMicro(), !s.sharded).Scan(&done)
 		})
 		if err == nil {
-			return done, inserted, nil
+			return done, nil
 		}
 		s.resetIfLost(err)
 		if s.fateOf(err) == failed || !wait.sleep(ctx) {
-			return false, nil, err
+			return false, err
 		}
 	}
 }

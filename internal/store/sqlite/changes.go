@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
@@ -67,37 +66,31 @@ var changesQuery = `
 // feedSchema is the first schema with the tables of the feed.
 const feedSchema = 4
 
-// changedIDs are the IDs of the plants that the running transaction has changed. It
-// is used with the writer only.
-type changedIDs struct {
-	ids  []int64
-	text []byte // kept for the next transaction
-}
-
-func (c *changedIDs) add(id int64) { c.ids = append(c.ids, id) }
-
-// store adds the row of the transaction.
-func (c *changedIDs) store(conn *sqlite.Conn) error {
-	if len(c.ids) == 0 {
+// storeChanges adds the row of a transaction that changes the plants with these IDs.
+func storeChanges(conn *sqlite.Conn, ids []int64) error {
+	if len(ids) == 0 {
 		return nil
 	}
-	slices.Sort(c.ids)
-	c.ids = slices.Compact(c.ids)
-	c.text = append(c.text[:0], '[')
-	for i, id := range c.ids {
-		if i > 0 {
-			c.text = append(c.text, ',')
-		}
-		c.text = strconv.AppendInt(c.text, id, 10)
-	}
-	c.text = append(c.text, ']')
 	stmt, err := conn.Prepare(insertChangesQuery)
 	if err != nil {
 		return err
 	}
-	stmt.BindText(1, string(c.text))
+	stmt.BindText(1, jsonOf(ids))
 	stmt.BindInt64(2, time.Now().UnixMicro())
 	return run(stmt)
+}
+
+// jsonOf returns IDs as a JSON array.
+func jsonOf(ids []int64) string {
+	text := make([]byte, 0, 20*len(ids)+2)
+	text = append(text, '[')
+	for i, id := range ids {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, id, 10)
+	}
+	return string(append(text, ']'))
 }
 
 // Changed implements [plant.Feed].
@@ -171,7 +164,7 @@ func changesAfter(conn *sqlite.Conn, state store.FeedState, from plant.Position,
 	stmt.BindInt64(1, from.At)
 	stmt.BindInt64(2, int64(from.Index))
 	next = from
-	for size := 0; len(changes) < limit && size < plant.MaxPageBytes; {
+	for len(changes) < limit {
 		found, err := stmt.Step()
 		if err != nil {
 			return nil, from, err
@@ -187,7 +180,6 @@ func changesAfter(conn *sqlite.Conn, state store.FeedState, from plant.Position,
 				return nil, from, err
 			}
 			c.Plant = new(row.Stored())
-			size += row.Size()
 		}
 		changes = append(changes, c)
 	}
@@ -255,7 +247,7 @@ func EnableChanges(ctx context.Context, path string) (err error) {
 	conn, err := openWriter(path)
 	if err == nil {
 		defer func() { err = errors.Join(err, conn.Close()) }()
-		_, _, err = migrate(ctx, conn, applicationID)
+		_, _, err = migrate(ctx, conn, applicationID, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("open %s: %w", path, advise(err))

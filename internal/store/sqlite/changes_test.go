@@ -27,6 +27,13 @@ func TestFeedOfAnEarlierRelease(t *testing.T) {
 	if err := os.WriteFile(path, left, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	shortened, err := OpenShortening(t.Context(), path, func(plant.Plant) {})
+	if err == nil {
+		err = shortened.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	s, err := Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)

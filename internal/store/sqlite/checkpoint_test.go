@@ -143,7 +143,7 @@ func fill(t *testing.T, s *Store, after int64, size int) {
 	for first, end := after+1, after+1+int64(size/len(name)); first < end; first += 100 {
 		err := s.write(t.Context(), func(conn *sqlite.Conn) error {
 			for id := first; id < min(first+100, end); id++ {
-				if _, _, err := insertPlant(conn, plant.Plant{ID: id, Name: name}); err != nil {
+				if err := insertPlant(conn, plant.Plant{ID: id, Name: name}); err != nil {
 					return err
 				}
 			}

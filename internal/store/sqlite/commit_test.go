@@ -10,6 +10,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 	"github.com/plantstore/plantstore/internal/store/storetest"
 	"github.com/plantstore/plantstore/internal/token"
@@ -19,20 +20,26 @@ import (
 // the first run must have no effect in the file and in variables.
 func TestWritesCanRunTwice(t *testing.T) {
 	t.Parallel()
+	errAgain := errors.New("once more")
 	openTwice := func(t *testing.T) *Store {
 		s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 		s.writes.Close()
 		s.writes = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[write]) {
 			conn := <-s.writer
 			undone := inTransaction(conn, "BEGIN IMMEDIATE", func() error {
-				for _, c := range calls {
-					_ = attempt(conn, c)
+				group, err := readGroup(conn, calls)
+				if err != nil {
+					return err
 				}
-				return errSpoiled
+				for _, c := range calls {
+					_, _ = attempt(conn, group, c)
+				}
+				effect, changed := group.Effect()
+				return errors.Join(writePlants(conn, effect), storeChanges(conn, changed), errAgain)
 			})
 			s.writer <- conn
-			if !errors.Is(undone, errSpoiled) {
-				t.Errorf("the first run = %v, want %v", undone, errSpoiled)
+			if !errors.Is(undone, errAgain) {
+				t.Errorf("the first run = %v, want %v", undone, errAgain)
 			}
 			s.commit(calls)
 		})
@@ -47,33 +54,36 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 	t.Parallel()
 	errLate := errors.New("failed after a change")
 	insert := func(ids ...int64) write {
-		return func(conn *sqlite.Conn) error {
+		return write{run: func(conn *sqlite.Conn) error {
 			for _, id := range ids {
-				_, _, err := insertPlant(conn, plant.Plant{ID: id, Name: "n"})
-				if err != nil {
+				if err := insertPlant(conn, plant.Plant{ID: id, Name: "n"}); err != nil {
 					return err
 				}
 			}
 			return nil
-		}
+		}}
 	}
 	then := func(w write, end func(conn *sqlite.Conn) error) write {
-		return func(conn *sqlite.Conn) error {
-			if err := w(conn); err != nil {
+		return write{run: func(conn *sqlite.Conn) error {
+			if err := w.run(conn); err != nil {
 				return err
 			}
 			return end(conn)
-		}
+		}}
 	}
 	fail := func(*sqlite.Conn) error { return errLate }
+	decide := func(effect store.Effect, err error) write {
+		return write{Change: store.Change{IDs: []int64{10}, Decide: func(func(int64) *plant.Plant) (store.Effect, error) { return effect, err }}}
+	}
 	for name, bad := range map[string]write{
-		"a write that fails at once":                  fail,
+		"a change that is refused":                    decide(store.Effect{}, errLate),
+		"a write that fails at once":                  {run: fail},
 		"a write that fails after a change":           then(insert(10), fail),
 		"a batch that fails in its middle":            then(insert(10, 11, 12), fail),
 		"a write that changes a row of another write": then(executes(`UPDATE plants SET name = 'changed'`), fail),
 		"a statement that violates a constraint":      executes(`INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (10, NULL, 0, 0, 0)`),
-		"the same after a change":                     then(insert(10), executes(`INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (11, NULL, 0, 0, 0)`)),
-		"a panic":                                     func(*sqlite.Conn) error { panic("oh") },
+		"the same after a change":                     then(insert(10), executes(`INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (11, NULL, 0, 0, 0)`).run),
+		"a panic":                                     {run: func(*sqlite.Conn) error { panic("oh") }},
 		"a panic after a change":                      then(insert(10), func(*sqlite.Conn) error { panic("oh") }),
 		"a panic in the middle of an UPDATE":          then(insert(10), leaveOpen),
 	} {
@@ -102,27 +112,27 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 	}
 }
 
-// SQLite itself may roll back a transaction. Then no write of the group is stored,
-// not even those after the rollback, and the next group succeeds.
+// SQLite itself may roll back a transaction. The write in which it does so fails, and
+// the others of the group succeed.
 func TestTransactionRolledBackBySQLite(t *testing.T) {
-	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	insert := executes(`INSERT INTO plants (id, name, version, created_at, updated_at) SELECT 1 + count(*), 'n', 0, 0, 0 FROM plants`)
 	for _, early := range []string{"ROLLBACK", "INSERT OR ROLLBACK INTO plants VALUES (1, 'n', NULL, 0, 0, 0)"} {
+		s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 		for i, err := range inOneGroup(s, []write{insert, executes(early), insert}) {
-			if err == nil {
-				t.Errorf("write %d of a group with %s = nil, want an error", i, early)
+			if failed := err != nil; failed != (i == 1) {
+				t.Errorf("write %d of a group with %s = %v", i, early, err)
 			}
 		}
-		wantIDs(t, s)
+		wantIDs(t, s, 1, 2)
+		if errs := inOneGroup(s, []write{insert, insert}); errs[0] != nil || errs[1] != nil {
+			t.Errorf("the next group = %v, want no errors", errs)
+		}
+		wantIDs(t, s, 1, 2, 3, 4)
 	}
-	if errs := inOneGroup(s, []write{insert, insert}); errs[0] != nil || errs[1] != nil {
-		t.Errorf("the next group = %v, want no errors", errs)
-	}
-	wantIDs(t, s, 1, 2)
 }
 
 func executes(statement string) write {
-	return func(conn *sqlite.Conn) error { return sqlitex.Execute(conn, statement, nil) }
+	return write{run: func(conn *sqlite.Conn) error { return sqlitex.Execute(conn, statement, nil) }}
 }
 
 // leaveOpen panics between two rows of an UPDATE.

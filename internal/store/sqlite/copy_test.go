@@ -34,8 +34,8 @@ func TestCopyWhileWriting(t *testing.T) {
 	all.Go(func() {
 		for first := int64(1 << 20); ctx.Err() == nil; first += 2 {
 			err := s.write(t.Context(), func(conn *sqlite.Conn) error {
-				_, _, err1 := insertPlant(conn, plant.Plant{ID: first, Name: "n"})
-				_, _, err2 := insertPlant(conn, plant.Plant{ID: first + 1, Name: "n"})
+				err1 := insertPlant(conn, plant.Plant{ID: first, Name: "n"})
+				err2 := insertPlant(conn, plant.Plant{ID: first + 1, Name: "n"})
 				return errors.Join(err1, err2)
 			})
 			if err != nil {

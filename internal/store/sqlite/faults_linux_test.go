@@ -33,10 +33,9 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 			s.writer <- writer
 			big := strings.Repeat("n", 1<<20)
 			insert := func(id int64, name string) write {
-				return func(conn *sqlite.Conn) error {
-					_, _, err := insertPlant(conn, plant.Plant{ID: id, Name: name})
-					return err
-				}
+				return write{run: func(conn *sqlite.Conn) error {
+					return insertPlant(conn, plant.Plant{ID: id, Name: name})
+				}}
 			}
 			if errs := inOneGroup(s, []write{insert(1, "n"), insert(2, "n")}); errs[0] != nil || errs[1] != nil {
 				t.Fatal(errs)

@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitemigration"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 )
 
@@ -37,8 +38,9 @@ const incompleteID = 0x706c6e63
 // `plantstore backup` of a newer release migrates its file, so a migration only adds
 // to the schema.
 //
-// The file must have the given application ID, or none if it is new.
-func migrate(ctx context.Context, conn *sqlite.Conn, id int32) (found, now int, err error) {
+// The file must have the given application ID, or none if it is new. For shorten see
+// [OpenShortening].
+func migrate(ctx context.Context, conn *sqlite.Conn, id int32, shorten func(plant.Plant)) (found, now int, err error) {
 	names, err := migrationNames()
 	if err != nil {
 		return 0, 0, err
@@ -58,10 +60,14 @@ func migrate(ctx context.Context, conn *sqlite.Conn, id int32) (found, now int, 
 	if err != nil {
 		return 0, 0, err
 	}
-	if found == 0 {
-		if err := create(conn, schema); err != nil {
-			return 0, 0, err
-		}
+	switch {
+	case found == 0:
+		err = create(conn, schema)
+	case found < boundedSchema:
+		err = shortenTexts(conn, found, shorten)
+	}
+	if err != nil {
+		return 0, 0, err
 	}
 	return found, len(names), sqlitemigration.Migrate(ctx, conn, schema)
 }
@@ -85,6 +91,50 @@ func create(conn *sqlite.Conn, schema sqlitemigration.Schema) (err error) {
 		fmt.Sprintf("PRAGMA user_version = %d", len(schema.Migrations)),
 	})
 	return sqlitex.ExecuteScript(conn, strings.Join(script, ";\n"), nil)
+}
+
+// boundedSchema is the first schema in which the lengths of texts have a limit.
+const boundedSchema = 5
+
+// maybeLongQuery finds the plants whose texts may have too many characters. A character
+// has up to four bytes, and the function length of SQLite stops at U+0000.
+var maybeLongQuery = selectPlants + fmt.Sprintf("octet_length(name) > %d OR octet_length(tag) > %d ORDER BY id", plant.MaxName, plant.MaxTag)
+
+// shortenTexts shortens the texts of an earlier release that are too long, and calls
+// shorten with each of their plants as it was. Without it, they are an error.
+func shortenTexts(conn *sqlite.Conn, found int, shorten func(plant.Plant)) error {
+	var ids []int64
+	err := sqlitex.ExecuteTransient(conn, maybeLongQuery, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		var row store.PlantRow
+		err := plantColumns.scan(stmt, 0, &row)
+		if err == nil && !row.Shortened().Same(row.Plant) {
+			ids = append(ids, row.ID)
+		}
+		return err
+	}})
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	if shorten == nil {
+		return store.LongTextsError{IDs: ids}
+	}
+	return inTransaction(conn, "BEGIN IMMEDIATE", func() error {
+		for _, id := range ids {
+			p, err := getPlant(conn, id)
+			if err != nil {
+				return err
+			}
+			row := store.NewPlantRow(p.Shortened(), &p)
+			if err := plantColumns.write(conn, updatePlantQuery, &row); err != nil {
+				return err
+			}
+			shorten(p)
+		}
+		if found < feedSchema {
+			return nil
+		}
+		return storeChanges(conn, ids)
+	})
 }
 
 func migrationNames() ([]string, error) {

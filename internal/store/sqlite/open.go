@@ -14,6 +14,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
 
@@ -28,15 +29,20 @@ const busyTimeout = 5 * time.Second
 
 // Open opens the store in the file at path. It creates the file and updates its
 // schema if necessary. The path [Memory] opens a new store in memory.
-func Open(ctx context.Context, path string) (*Store, error) {
-	s, err := open(ctx, path)
+func Open(ctx context.Context, path string) (*Store, error) { return OpenShortening(ctx, path, nil) }
+
+// OpenShortening is Open for a store of an earlier release. Names and tags that are too
+// long lose their last characters, and it calls shorten with each of these plants as it
+// was. Open refuses such a store.
+func OpenShortening(ctx context.Context, path string, shorten func(plant.Plant)) (*Store, error) {
+	s, err := open(ctx, path, shorten)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, advise(err))
 	}
 	return s, nil
 }
 
-func open(ctx context.Context, path string) (*Store, error) {
+func open(ctx context.Context, path string, shorten func(plant.Plant)) (*Store, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
@@ -46,7 +52,7 @@ func open(ctx context.Context, path string) (*Store, error) {
 	}
 	// This also fails if the file is read-only. SQLite opens such a file without an
 	// error.
-	found, now, err := migrate(ctx, conn, applicationID)
+	found, now, err := migrate(ctx, conn, applicationID, shorten)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -92,7 +98,7 @@ func openReadOnly(path string) (*Store, error) {
 
 func newStore(path string, conn *sqlite.Conn, found, schema int) *Store {
 	s := &Store{path: path, found: found, schema: schema, writer: make(chan *sqlite.Conn, 1), closed: make(chan struct{})}
-	s.writes = groupcommit.New(maxGroup, s.commit)
+	s.writes, s.Writer = groupcommit.New(maxGroup, s.commit), store.Writer{Apply: s.apply}
 	s.writer <- conn
 	return s
 }

@@ -68,7 +68,7 @@ func tryPages(conn *sqlite.Conn) error {
 		return err
 	}
 	for _, p := range store.TrialPlants(trialPlants) {
-		if _, _, err = insertPlant(conn, p); err != nil {
+		if err = insertPlant(conn, p); err != nil {
 			break
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/storetest"
 )
 
@@ -17,6 +19,7 @@ func TestReleasedMigrations(t *testing.T) {
 		"001_plants_and_tokens.sql": "be02c256efb5df33996ce892601a32ef19d749bfd461ec3419da9dae6d1c3926",
 		"002_plants_by_tag.sql":     "827c416904eaac1bf7f8def306095d9fefb782768d7a282bdd3cd0cdd1d5b98a",
 		"003_tokens.sql":            "86c16db42c0789b001a6175ca765693c91ec3c8cf7eec6dc8ee259c8230d4343",
+		"004_changes.sql":           "670bf92a2d2a73dbdf337c4c860cd300e9133536f7e962f84b3d1487fda34e14",
 	})
 }
 
@@ -34,7 +37,9 @@ func TestUpgradeFromReleasedSchemas(t *testing.T) {
 		if err := os.WriteFile(path, left, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		storetest.Released(t, openStore(t, path), found)
+		storetest.Released(t, func(shorten func(plant.Plant)) (store.Store, error) {
+			return OpenShortening(t.Context(), path, shorten)
+		}, found)
 	})
 }
 

@@ -55,7 +55,7 @@ func atStore(b *testing.B, table *storebench.Table) {
 			for began := time.Now(); time.Since(began) < storebench.Time; n += size {
 				err := inTransaction(conn, "BEGIN IMMEDIATE", func() error {
 					for range size {
-						if _, _, err := insertPlant(conn, storebench.Plant(next())); err != nil {
+						if err := insertPlant(conn, storebench.Plant(next())); err != nil {
 							return err
 						}
 					}
@@ -151,7 +151,7 @@ func insertMany(b *testing.B, s *Store, n int64) {
 	for first := int64(0); first < n; first += 1000 {
 		err := s.write(b.Context(), func(conn *sqlite.Conn) error {
 			for id := first; id < min(first+1000, n); id++ {
-				if _, _, err := insertPlant(conn, storebench.Plant(id)); err != nil {
+				if err := insertPlant(conn, storebench.Plant(id)); err != nil {
 					return err
 				}
 			}

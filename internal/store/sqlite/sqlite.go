@@ -33,6 +33,7 @@ const EngineVersion = sqlite.Version
 
 // Store implements [plant.Store] and [token.Store] on one SQLite file.
 type Store struct {
+	store.Writer
 	path   string
 	writes *groupcommit.Queue[write]
 
@@ -40,8 +41,7 @@ type Store struct {
 	writer  chan *sqlite.Conn // one connection
 	readers chan *sqlite.Conn // of a store in memory: the same channel as writer
 
-	log     walLog     // used with the writer only
-	changed changedIDs // used with the writer only
+	log     walLog // used with the writer only
 	reads   reads
 	files   openFiles
 	failure store.WriteFailure
@@ -116,7 +116,12 @@ func (s *Store) readMany(ctx context.Context, fn func(*sqlite.Conn) error) error
 // fn may run twice; the changes of the first run are rolled back before. So fn
 // must assign the variables that it captures, not add to them.
 func (s *Store) write(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	err := translate(s.writes.Do(ctx, fn))
+	return s.do(ctx, write{run: fn})
+}
+
+// do runs a write in a group.
+func (s *Store) do(ctx context.Context, w write) error {
+	err := translate(s.writes.Do(ctx, w))
 	s.files.note(err)
 	return s.failure.Note(err)
 }

@@ -63,12 +63,12 @@ func (t *Target) begin(ctx context.Context, source []int64) error {
 		return err
 	}
 	if id == incompleteID {
-		if _, _, err := migrate(ctx, t.conn, incompleteID); err != nil {
+		if _, _, err := migrate(ctx, t.conn, incompleteID, nil); err != nil {
 			return err
 		}
 		return inTransaction(t.conn, "BEGIN IMMEDIATE", func() error { return t.remember(source) })
 	}
-	if _, _, err := migrate(ctx, t.conn, applicationID); err != nil {
+	if _, _, err := migrate(ctx, t.conn, applicationID, nil); err != nil {
 		return err
 	}
 	return inTransaction(t.conn, "BEGIN IMMEDIATE", func() error {
@@ -124,7 +124,7 @@ func (t *Target) Replace(ctx context.Context, remove []int64, plants []plant.Pla
 				return err
 			}
 		}
-		stmt, err := t.conn.Prepare(copyPlantQuery)
+		stmt, err := t.conn.Prepare(insertPlantQuery)
 		if err != nil {
 			return err
 		}

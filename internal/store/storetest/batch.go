@@ -81,17 +81,19 @@ func createBatch(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
-	t.Run("a batch with a taken id is an ExistsError with its index and changes nothing", func(t *testing.T) {
+	t.Run("a batch with a taken id is an ExistsError with every such index and changes nothing", func(t *testing.T) {
 		store := open(t)
 		mustCreate(t, store, plant.Plant{ID: 3, Name: "first"})
-		batch := []plant.Plant{{ID: 1, Name: "a"}, {ID: 2, Name: "b"}, {ID: 3, Name: "second"}, {ID: 4, Name: "d"}}
+		mustCreate(t, store, plant.Plant{ID: 5, Name: "first"})
+		mustCreate(t, store, plant.Plant{ID: 1, Name: "a"})
+		batch := []plant.Plant{{ID: 1, Name: "a"}, {ID: 2, Name: "b"}, {ID: 3, Name: "second"}, {ID: 4, Name: "d"}, {ID: 5, Name: "e"}}
 		_, err := store.CreateAll(timeout(t), batch)
-		if taken, ok := errors.AsType[plant.ExistsError](err); !ok || taken.Index != 2 || !errors.Is(err, plant.ErrExists) {
-			t.Fatalf("CreateAll = %v, want an ExistsError for plant 2", err)
+		if taken, ok := errors.AsType[plant.ExistsError](err); !ok || !slices.Equal(taken.Indexes, []int{2, 4}) || !errors.Is(err, plant.ErrExists) {
+			t.Fatalf("CreateAll = %v, want an ExistsError for plants 2 and 4", err)
 		}
 		wantCreated(t, store, plant.Plant{ID: 3, Name: "first"})
-		if got := listIDs(t, store, plant.Page{Limit: 10}); !slices.Equal(got, []int64{3}) {
-			t.Errorf("stored plants are %v, want only 3", got)
+		if got := listIDs(t, store, plant.Page{Limit: 10}); !slices.Equal(got, []int64{1, 3, 5}) {
+			t.Errorf("stored plants are %v, want only 1, 3 and 5", got)
 		}
 	})
 

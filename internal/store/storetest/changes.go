@@ -152,22 +152,6 @@ func Changes(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 		}
 	})
 
-	t.Run("a page ends once it has MaxPageBytes", func(t *testing.T) {
-		s, _ := open(t)
-		f := &Follower{Store: s, Limit: 100}
-		f.Drain(t)
-		const size = plant.MaxPageBytes / 4
-		for id := range int64(9) {
-			mustCreate(t, s, plant.Plant{ID: id, Name: strings.Repeat("x", size)})
-		}
-		changes, _, err := s.Changes(timeout(t), f.Position, 100)
-		if err != nil || len(changes) < 4 || len(changes) > 5 {
-			t.Errorf("a page has %d plants of %d bytes, %v, want 4", len(changes), size, err)
-		}
-		f.wantNext(t, 0, 1, 2, 3, 4, 5, 6, 7, 8)
-		f.WantCopy(t)
-	})
-
 	t.Run("positions of another store, and wrong ones, are ErrPosition", func(t *testing.T) {
 		s, _ := open(t)
 		other, _ := open(t)

@@ -51,12 +51,12 @@ func samplePlants() []plant.Plant {
 	texts := []string{
 		"", " ", "\x00", "a\x00b", "\x00\x00", "'; DROP TABLE plants; --", `"\`, "%_", "NULL", "\r\n\t",
 		"Épinette à feuilles d'if", "E\u0301pinette", "蘭", "🌵", "\u2028", "\ufeff", "\U0010FFFF", "\ufffd",
-		"00012", "1e5", strings.Repeat("x", 100_000), strings.Repeat("蘭", 5_000),
+		"00012", "1e5", strings.Repeat("x", plant.MaxName), strings.Repeat("🌵", plant.MaxName),
 	}
 	for i, text := range texts {
 		plants = append(plants,
 			plant.Plant{ID: int64(100 + 2*i), Name: text},
-			plant.Plant{ID: int64(101 + 2*i), Name: text, Tag: new(text)})
+			plant.Plant{ID: int64(101 + 2*i), Name: text, Tag: new(text)}.Shortened())
 	}
 	return plants
 }

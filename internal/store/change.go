@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+// Change decides what becomes of the plants with IDs. In one transaction an engine
+// locks and reads them, calls Decide, and stores the effect. If Decide returns an
+// error, nothing changes.
+//
+// Decide may run more than once, and only the last run counts. It may still run after
+// the change has failed at its deadline.
+type Change struct {
+	IDs    []int64
+	Decide func(stored func(id int64) *plant.Plant) (Effect, error) // stored returns nil if there is no such plant
+}
+
+// Effect is what a [Change] does: the rows to insert, the rows that replace others, and
+// the IDs of the plants to remove.
+type Effect struct {
+	Insert, Update []PlantRow
+	Remove         []int64
+}
+
+// Apply returns once the effect of a change is durable, or with the error of the change.
+type Apply func(ctx context.Context, c Change) error
+
+// Writer implements the methods of [plant.Store] that write, for every engine: what
+// becomes of a plant is decided here, and an engine only reads, locks and writes.
+type Writer struct{ Apply Apply }
+
+// Create implements [plant.Store].
+func (w Writer) Create(ctx context.Context, p plant.Plant) error {
+	return w.Apply(ctx, Change{[]int64{p.ID}, func(stored func(int64) *plant.Plant) (e Effect, err error) {
+		switch current := stored(p.ID); {
+		case current == nil:
+			e.Insert = []PlantRow{NewPlantRow(p, nil)}
+		case !current.Same(p):
+			err = plant.ErrExists
+		}
+		return e, err
+	}})
+}
+
+// CreateAll implements [plant.Store].
+func (w Writer) CreateAll(ctx context.Context, plants []plant.Plant) (created int, err error) {
+	if len(plants) == 0 {
+		return 0, ctx.Err()
+	}
+	ids := make([]int64, len(plants))
+	for i, p := range plants {
+		ids[i] = p.ID
+	}
+	inserted := 0
+	err = w.Apply(ctx, Change{ids, func(stored func(int64) *plant.Plant) (Effect, error) {
+		var e Effect
+		var taken plant.ExistsError
+		for i, p := range plants {
+			switch current := stored(p.ID); {
+			case current == nil:
+				e.Insert = append(e.Insert, NewPlantRow(p, nil))
+			case !current.Same(p):
+				taken.Indexes = append(taken.Indexes, i)
+			}
+		}
+		if len(taken.Indexes) > 0 {
+			return Effect{}, taken
+		}
+		inserted = len(e.Insert)
+		return e, nil
+	}})
+	if err != nil {
+		return 0, err
+	}
+	return inserted, nil
+}
+
+// Put implements [plant.Store].
+func (w Writer) Put(ctx context.Context, p plant.Plant, condition plant.Precondition) (plant.Plant, bool, error) {
+	var created bool
+	stored, err := w.replace(ctx, p.ID, condition, func(current *plant.Plant) (plant.Plant, error) {
+		created = current == nil
+		return p, nil
+	})
+	if err != nil {
+		return plant.Plant{}, false, err
+	}
+	return stored, created, nil
+}
+
+// Patch implements [plant.Store].
+func (w Writer) Patch(ctx context.Context, id int64, change plant.Patch, condition plant.Precondition) (plant.Plant, error) {
+	return w.replace(ctx, id, condition, func(current *plant.Plant) (plant.Plant, error) {
+		if current == nil {
+			return plant.Plant{}, plant.ErrNotFound
+		}
+		return change.Apply(*current), nil
+	})
+}
+
+// replace stores what next makes of a plant, unless that is the same, and returns it. next
+// is called before the precondition is checked.
+func (w Writer) replace(ctx context.Context, id int64, condition plant.Precondition, next func(*plant.Plant) (plant.Plant, error)) (plant.Plant, error) {
+	var result plant.Plant
+	err := w.Apply(ctx, Change{[]int64{id}, func(stored func(int64) *plant.Plant) (e Effect, err error) {
+		current := stored(id)
+		p, err := next(current)
+		if err == nil {
+			err = condition.Check(current)
+		}
+		switch {
+		case err != nil:
+		case current == nil:
+			row := NewPlantRow(p, nil)
+			e.Insert, result = []PlantRow{row}, row.Stored()
+		case current.Same(p):
+			result = *current
+		default:
+			row := NewPlantRow(p, current)
+			e.Update, result = []PlantRow{row}, row.Stored()
+		}
+		return e, err
+	}})
+	if err != nil {
+		return plant.Plant{}, err // and not result, which Decide may still set
+	}
+	return result, nil
+}
+
+// Delete implements [plant.Store].
+func (w Writer) Delete(ctx context.Context, id int64, condition plant.Precondition) error {
+	return w.Apply(ctx, Change{[]int64{id}, func(stored func(int64) *plant.Plant) (Effect, error) {
+		current := stored(id)
+		if current == nil {
+			return Effect{}, plant.ErrNotFound
+		}
+		return Effect{Remove: []int64{id}}, condition.Check(current)
+	}})
+}
