@@ -264,7 +264,7 @@ func rawPost(length int, body string) string {
 
 // filled returns a valid body of exactly n bytes that creates plant 1.
 func filled(n int) string {
-	const empty = `{"id":1,"name":""}`
+	const empty = `{"id":1,"name":"n","unknown":""}`
 	return strings.Replace(empty, `""`, `"`+strings.Repeat("x", n-len(empty))+`"`, 1)
 }
 

@@ -37,6 +37,11 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
+// MaxHeaderBytes is the largest size of the request line and the headers of a request
+// together. The document promises 32 KiB; the rest is for a Link, which may have to
+// escape a tag that the request did not.
+const MaxHeaderBytes = 36 << 10
+
 // Options are the parts and settings of a handler. Plants, Tokens, MaxBody, Metrics
 // and Log are required. A limit that is zero is off.
 type Options struct {

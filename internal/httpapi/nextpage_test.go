@@ -3,56 +3,46 @@ package httpapi_test
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// The service accepts every Link that it sends, also if the first request is close to
-// the limit of 32 KiB and escapes only what it must.
+// The service accepts every Link that it sends, also if the first request has headers of
+// 32 KiB and escapes only what it must.
 func TestPagingWithLongTag(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	id := int64(0)
-	begun := map[string]bool{}
-	for _, c := range []struct {
-		unit, sent string // a part of the tag, and how the client sends it
+	for i, c := range []struct {
+		unit, sent string // a character of the tag, and how the client sends it
 	}{
 		{"a", "a"},
-		{"!$'()*,/:=?@", "!$'()*,/:=?@"}, // each of them three bytes, if escaped
-		{"<&>", "<%26>"},
-		{"é", "é"}, // six bytes, if escaped
+		{"?", "?"}, // three bytes, if escaped
 		{"%", "%25"},
+		{"é", "é"}, // six bytes, if escaped
+		{"🌵", "🌵"}, // twelve
 	} {
-		growth := max(1, float64(len(url.QueryEscape(c.unit)))/float64(len(c.sent)))
-		for size := int(31_000 / growth); size < 33_000; size += 500 {
-			n := size / len(c.sent)
-			tag := strings.Repeat(c.unit, n)
-			want := []int64{id, id + 1, id + 2}
-			var plants []plant.Plant
-			for _, id := range want {
-				plants = append(plants, plant.Plant{ID: id, Name: "n", Tag: &tag})
-			}
-			id += 3
-			if _, err := s.store.CreateAll(t.Context(), plants); err != nil {
+		tag, first := strings.Repeat(c.unit, 256), int64(10*i)
+		want := []int64{first, first + 1, first + 2}
+		for _, id := range want {
+			if err := s.store.Create(t.Context(), plant.Plant{ID: id, Name: "n", Tag: &tag}); err != nil {
 				t.Fatal(err)
 			}
-			path := "/plants?limit=1&tag=" + strings.Repeat(c.sent, n)
-			a := s.call(http.MethodGet, path, "")
-			if a.StatusCode != http.StatusOK {
-				a.wantError(t, plantapi.CodeInvalidParameter)
-				continue
-			}
-			begun[c.unit] = true
-			if got := s.walkLinks(path); fmt.Sprint(got) != fmt.Sprint(want) {
-				t.Errorf("a walk by %d times %q finds %d, want %d", n, c.unit, got, want)
+		}
+		path := "/plants?limit=1&tag=" + strings.Repeat(c.sent, 256)
+		filler := header("X-Filler", strings.Repeat("x", 32<<10-len(path)-500)) // the other headers have less than 500 bytes
+		var got []int64
+		for path != "" && len(got) < 10 {
+			a := s.call(http.MethodGet, path, "", filler).wantStatus(t, http.StatusOK)
+			got = append(got, ids(t, a)...)
+			path = ""
+			if m := linkForm.FindStringSubmatch(a.Header.Get("Link")); m != nil {
+				path = m[1]
 			}
 		}
-		if !begun[c.unit] {
-			t.Errorf("every walk by %q is refused", c.unit)
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("a walk by 256 times %q finds %d, want %d", c.unit, got, want)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
@@ -161,4 +163,23 @@ func TestCreatePlantIgnoresQuery(t *testing.T) {
 	s := newService(t)
 	s.call(http.MethodPost, "/plants?id=7&x=%zz", `{"id":1,"name":"n"}`).wantStatus(t, http.StatusOK)
 	s.wantPlant(plant.Plant{ID: 1, Name: "n"})
+}
+
+// The lengths that the stores rely on are those of the document.
+func TestLengthsOfTheDocument(t *testing.T) {
+	s := newService(t)
+	name, tag := strings.Repeat("🌵", plant.MaxName), strings.Repeat("🌵", plant.MaxTag)
+	post := func(name, tag string) response { return s.post(fmt.Sprintf(`{"id":1,"name":%q,"tag":%q}`, name, tag)) }
+	post(name, tag).wantStatus(t, http.StatusOK)
+	s.call(http.MethodGet, "/plants?tag="+tag, "").wantStatus(t, http.StatusOK)
+	for what, a := range map[string]response{
+		"a longer name": post(name+"x", tag), "a longer tag": post(name, tag+"x"),
+		"a longer name in PUT":  s.call(http.MethodPut, "/plants/1", fmt.Sprintf(`{"name":%q}`, name+"x")),
+		"a longer tag in PATCH": s.call(http.MethodPatch, "/plants/1", fmt.Sprintf(`{"tag":%q}`, tag+"x")),
+	} {
+		if e := a.wantError(t, plantapi.CodeInvalidBody); !strings.Contains(e.Message, "must have at most") {
+			t.Errorf("%s: the message is %q", what, e.Message)
+		}
+	}
+	s.call(http.MethodGet, "/plants?tag="+tag+"x", "").wantError(t, plantapi.CodeInvalidParameter)
 }

@@ -131,6 +131,8 @@ func detail(err error) plantapi.ErrorDetail {
 		d.Message = "is required"
 	case "nullable":
 		d.Message = "must not be null"
+	case "maxLength":
+		d.Message = fmt.Sprintf("must have at most %d characters", *e.Schema.MaxLength)
 	case "pattern":
 		d.Message = "does not match the pattern"
 	case "properties": // kin-openapi points at the object and names the member in its message
