@@ -65,6 +65,10 @@ func copyStore(sys system, from, to, what string, run func(progress func(done, t
 		_ = bar.Set64(done)
 	})
 	_ = bar.Exit()
+	if err == sqlite.ErrMayBeMixed {
+		fmt.Fprintf(sys.stderr, "%s: %v\n", what, err)
+		err = nil
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"encoding/binary"
+	"io"
 	"os"
 	"runtime"
 )
@@ -14,9 +15,8 @@ import (
 // other change of the size is wrong. So is one of the first bytes, which tell a backup
 // from a store in use. Other changes that keep the size are not noticed.
 //
-// SQLite's own descriptors cannot be had, and closing another one of the database or
-// its index releases the locks of this process. So they are opened once, and closed
-// after the connections.
+// The locks of a process end when it closes any descriptor of the file (POSIX). So these
+// are opened once, and closed after the connections.
 type contents struct {
 	database, log, index *os.File // nil if nothing is compared
 	begins               [24]byte // of the database: these never change while it is open
@@ -84,12 +84,19 @@ func (c *contents) compare(present func() ([3]int64, *fault)) *fault {
 		if missing != nil {
 			return missing
 		}
-		_, _ = c.database.ReadAt(header[:], 0) // fewer bytes if it is shorter
-		_, _ = c.log.ReadAt(head[:], 0)
-		if err == nil {
-			_, err = c.index.ReadAt(after[:], 0)
+		for _, read := range []func() (int, error){
+			func() (int, error) { return c.database.ReadAt(header[:], 0) },
+			func() (int, error) { return c.log.ReadAt(head[:], 0) },
+			func() (int, error) { return c.index.ReadAt(after[:], 0) },
+		} {
+			if _, failed := read(); failed != nil && failed != io.EOF { // fewer bytes if it is shorter
+				err = failed
+			}
 		}
-		if err == nil && before.same(&after) {
+		if err != nil && err != io.EOF {
+			return nil // a disk that fails says nothing about the content
+		}
+		if before.same(&after) {
 			return c.judge(&before, sizes[0], sizes[1], header, head)
 		}
 	}
@@ -108,11 +115,13 @@ func (c *contents) judge(x *walIndex, size, logSize int64, header, head [32]byte
 	running := attempted > copied
 	// A checkpoint makes the database longer or, after VACUUM, as long as its header says.
 	pages := int64(binary.BigEndian.Uint32(header[28:]))
-	explained := (running || last != c.last) && (size > c.size || size == pages*pageSize)
+	explained := running || last != c.last && (size > c.size || size == pages*pageSize)
 	if [24]byte(header[:24]) != c.begins || size != c.size && !explained {
 		return &fault{path: c.database.Name(), what: "was overwritten or truncated", damaged: true}
 	}
-	c.size, c.last = size, last
+	if !running { // or the size is one that the checkpoint has not finished
+		c.size, c.last = size, last
+	}
 	switch {
 	case frames == 0 || [8]byte(head[16:24]) == salts && logSize >= 32+frames*(24+pageSize):
 		c.logSize = logSize
@@ -122,5 +131,5 @@ func (c *contents) judge(x *walIndex, size, logSize int64, header, head [32]byte
 	case head != [32]byte{}: // the next start would use what it has
 		return &fault{path: c.log.Name(), what: "was overwritten or cut short", damaged: true}
 	}
-	return &fault{path: c.log.Name(), what: "was truncated, and the writes in it are lost", next: "restart the service to use what the database has"}
+	return &fault{path: c.log.Name(), what: "was truncated", next: "the writes in it are lost: restart the service to use what the database has"}
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -52,7 +53,7 @@ func TestChangedFile(t *testing.T) {
 		}, "plants.db was overwritten or truncated", true},
 		"the database is truncated": {func(t *testing.T, path, _ string) { truncate(t, path, 8192) }, "plants.db was overwritten or truncated", true},
 		"the database is emptied":   {func(t *testing.T, path, _ string) { truncate(t, path, 0) }, "plants.db was overwritten or truncated", true},
-		"the log is emptied":        {func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 0) }, "plants.db-wal was truncated, and the writes in it are lost", false},
+		"the log is emptied":        {func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 0) }, "plants.db-wal was truncated while it was open; the writes in it are lost", false},
 		"the log is cut short":      {func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 4200) }, "plants.db-wal was overwritten or cut short", true},
 		"the index is removed":      {func(_ *testing.T, path, _ string) { os.Remove(path + "-shm") }, "plants.db-shm was moved, removed or replaced", false},
 	} {
@@ -235,5 +236,93 @@ func TestOtherProgramVacuums(t *testing.T) {
 	fill(t, s, 1<<20, 50<<10)
 	if _, err := s.Get(t.Context(), 1); err != nil {
 		t.Error(err)
+	}
+}
+
+// A file that cannot be read is not one that another program has changed.
+func TestContentsThatCannotBeRead(t *testing.T) {
+	for name, file := range map[string]func(*contents) *os.File{
+		"database": func(c *contents) *os.File { return c.database },
+		"log":      func(c *contents) *os.File { return c.log },
+		"index":    func(c *contents) *os.File { return c.index },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
+			if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
+				t.Fatal(err)
+			}
+			file(&s.files.contents).Close()
+			if err := s.files.check(); err != nil {
+				t.Errorf("check = %v, want nil", err)
+			}
+		})
+	}
+}
+
+// The size of the database means nothing while a checkpoint changes it: after VACUUM of
+// another program it is neither the old one nor that of the header.
+func TestContentsDuringCheckpoint(t *testing.T) {
+	const page = 4096
+	var header, head [32]byte
+	binary.BigEndian.PutUint32(header[28:], 90) // pages, once the checkpoint is complete
+	index := func(copied, attempted uint32) *walIndex {
+		var x walIndex
+		binary.NativeEndian.PutUint16(x[14:], page)
+		binary.NativeEndian.PutUint32(x[96:], copied)
+		binary.NativeEndian.PutUint32(x[128:], attempted)
+		return &x
+	}
+	c := contents{database: os.Stderr, log: os.Stderr, size: 100 * page} // for their names
+	for _, step := range []struct {
+		copied, attempted uint32
+		pages             int64
+		fine              bool
+	}{
+		{0, 0, 100, true}, {0, 50, 10, true}, {0, 50, 60, true}, {50, 50, 90, true}, // a checkpoint
+		{50, 50, 89, false}, // nothing explains it
+	} {
+		if found := c.judge(index(step.copied, step.attempted), step.pages*page, 0, header, head); (found == nil) != step.fine {
+			t.Errorf("with %d of %d frames copied, %d pages are a fault: %+v, want none: %v", step.copied, step.attempted, step.pages, found, step.fine)
+		}
+	}
+}
+
+// A store that was found to be damaged replaces no backup, and a copy of it is said to be
+// doubtful. What says so is not passed over if it cannot be read.
+func TestBackupOfDamagedStore(t *testing.T) {
+	dir := t.TempDir()
+	path, backup := filepath.Join(dir, "plants.db"), filepath.Join(dir, "backup.db")
+	s := openStore(t, path)
+	progress := func(int64, int64) {}
+	if err := Backup(t.Context(), path, backup, false, progress); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+damagedSuffix, []byte("plants.db was truncated\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Backup(t.Context(), path, backup, true, progress); err == nil || !strings.Contains(err.Error(), "was truncated") {
+		t.Errorf("Backup that replaces = %v, want the damage", err)
+	}
+	if after, err := os.ReadFile(backup); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the backup was replaced, %v", err)
+	}
+	if err := Backup(t.Context(), path, filepath.Join(dir, "rescued.db"), false, progress); err != ErrMayBeMixed {
+		t.Errorf("Backup = %v, want %v", err, ErrMayBeMixed)
+	}
+	if err := os.Remove(path + damagedSuffix); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(path+damagedSuffix, path+damagedSuffix); err != nil { // cannot be read, by root neither
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "may be damaged") {
+		t.Errorf("Open beside a record that cannot be read = %v", err)
 	}
 }

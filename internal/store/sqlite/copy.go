@@ -26,17 +26,28 @@ func Copy(ctx context.Context, from, to string, progress func(done, total int64)
 	return copyTo(ctx, from, to, false, beginEpoch, progress)
 }
 
+// ErrMayBeMixed means that a store is copied, but was found to be damaged before: the copy
+// is a valid file, and may have old plants beside new ones.
+var ErrMayBeMixed = errors.New("the store was found to be damaged: the copy may have old plants beside new ones; compare before you use it")
+
 // Backup is [Copy], and also stores the time of the backup, which a service shows
 // in its metrics. If replace is set, it replaces the file to; if it fails, that
-// file is unchanged.
+// file is unchanged. A damaged store replaces no backup; see [ErrMayBeMixed].
 func Backup(ctx context.Context, from, to string, replace bool, progress func(done, total int64)) error {
 	began := time.Now()
+	damaged := checkDamage(from)
+	if damaged != nil && replace {
+		return fmt.Errorf("read %s: %w", from, damaged)
+	}
 	err := copyTo(ctx, from, to, replace, nil, progress)
 	if errors.Is(err, errExists) {
 		return fmt.Errorf("%w; --replace replaces it", err)
 	}
 	if err != nil {
 		return err
+	}
+	if damaged != nil {
+		return ErrMayBeMixed
 	}
 	if err := markBackup(from, began); err != nil {
 		return fmt.Errorf("%s is complete, but the time of the backup could not be stored: %w", to, err)

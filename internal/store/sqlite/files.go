@@ -111,19 +111,22 @@ func (f *openFiles) whole() error {
 	return nil
 }
 
+var errReplaced = errors.New("the path leads to another file")
+
 // present returns the sizes of the files, or the fault of one that is no longer at its path.
 func (f *openFiles) present() (sizes [3]int64, missing *fault) {
 	for i, file := range f.opened {
 		id, size, cause := identify(file.path)
 		if cause == nil && !file.id.same(id) {
-			cause = errors.New("the path leads to another file")
+			cause = errReplaced
 		}
 		if cause != nil {
 			next := "move it back, or restart the service to use the file at this path"
 			if i == 2 { // programs that have begun meanwhile have another index, and do not see what this one writes
 				next = "restart the service"
 			}
-			return sizes, &fault{path: file.path, what: "was moved, removed or replaced", next: fmt.Sprintf("%s (%v)", next, cause), moved: i < 2}
+			gone := cause == errReplaced || errors.Is(cause, fs.ErrNotExist) // and not a disk that fails
+			return sizes, &fault{path: file.path, what: "was moved, removed or replaced", next: fmt.Sprintf("%s (%v)", next, cause), moved: i < 2 || !gone}
 		}
 		sizes[i] = size
 	}
@@ -164,9 +167,9 @@ func (f *openFiles) check() error {
 	return err
 }
 
-// checkLog is check for what a write would hide or destroy: it makes a log that was
-// truncated as long as before, and overwrites what a program has written that began after
-// the index was removed. It costs a third of check.
+// checkLog runs before each transaction. A transaction would extend a truncated log to its
+// old length, and would overwrite the writes of a program that has opened the store after
+// the index was removed. checkLog costs a third of check.
 func (f *openFiles) checkLog() error {
 	f.mu.Lock()
 	fine := f.moved == nil && f.whole() == nil && f.contents.logSize > 0
@@ -203,8 +206,11 @@ func checkDamage(path string) error {
 		path = target
 	}
 	text, err := os.ReadFile(path + damagedSuffix)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("the store may be damaged, and why cannot be read: %w", err)
 	}
 	return fmt.Errorf("%s; move %s* to another directory, and restore a backup (plantstore restore)", strings.TrimSpace(string(text)), path)
 }
