@@ -68,7 +68,7 @@ func getHealth(ctx context.Context, addr, path string) (string, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
 	said := strings.TrimSpace(string(body))
 	if resp.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("not ready: %s: %s", resp.Status, said)
+		return "", fmt.Errorf("%s responded with %s: %s", path, resp.Status, said)
 	}
 	return said, err
 }

@@ -29,7 +29,7 @@ func TestHealthcheckReady(t *testing.T) {
 	}
 	m.expect(t, "STOPPING=1")
 	out, err := newCommand(t, "plantstore", "healthcheck", "--admin-addr", addr).CombinedOutput()
-	if err == nil || !strings.HasPrefix(string(out), "plantstore: healthcheck: not ready: 503 Service Unavailable: stopping") {
+	if err == nil || !strings.HasPrefix(string(out), "plantstore: healthcheck: /readyz responded with 503 Service Unavailable: stopping") {
 		t.Errorf("healthcheck of a service that stops says %q, %v, want that it drains", out, err)
 	}
 	if _, err := io.WriteString(conn, "2}"); err != nil {

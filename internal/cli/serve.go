@@ -29,10 +29,10 @@ func serveCommand(sys system) *cli.Command {
 			"   plantstore serve --addr 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem",
 		Flags: append([]cli.Flag{
 			addrFlag("listen on `HOST:PORT`; port 0 takes any free port"),
-			adminFlag("serve /livez, /readyz, /metrics and /debug/pprof/ on `HOST:PORT`, or off; there is no authentication, so use a private address"),
+			adminFlag("serve /livez, /readyz, /writez, /metrics and /debug/pprof/ on `HOST:PORT`, or off; there is no authentication, so use a private address"),
 			storeFlag(anyStore),
 			textFlag("base-url", "", "set the `URL` of the service as clients see it, as in https://example.com/store (default: the host of each request)"),
-			textFlag("max-body", "1MiB", "refuse request bodies larger than `SIZE`, as in 64KiB or 1MiB"),
+			textFlag("max-body", "1MiB", "refuse request bodies larger than `SIZE`, as in 64KiB or 1MiB; at least 16KiB"),
 			textFlag("tls-cert", "", "serve TLS and HTTP/2 with the certificate chain in `FILE` (PEM); a renewed file needs no restart"),
 			textFlag("tls-key", "", "read the private key of the certificate from `FILE` (PEM)"),
 			boolFlag("read-only", "refuse writes with 503 and store nothing, for instance while the store is copied; reads work as always"),

@@ -208,7 +208,7 @@ func parseInt(text string, schema *openapi3.Schema) (n int64, wrong string) {
 	case err != nil:
 		return 0, "must be an integer"
 	case string(strconv.AppendInt(buf[:0], n, 10)) != text:
-		return 0, fmt.Sprintf("must be an integer in the form %d", n)
+		return 0, fmt.Sprintf("must be written as %d", n)
 	}
 	return n, ""
 }

@@ -17,7 +17,7 @@ func TestParameterMessages(t *testing.T) {
 	for _, c := range []struct{ method, path, header, value, want string }{
 		{"GET", "/plants/abc", "Accept", "*/*", "path /id must be an integer"},
 		{"GET", "/plants/5.0", "Accept", "*/*", "path /id must be an integer"},
-		{"GET", "/plants/05", "Accept", "*/*", "path /id must be an integer in the form 5"},
+		{"GET", "/plants/05", "Accept", "*/*", "path /id must be written as 5"},
 		{"GET", "/plants/9223372036854775808", "Accept", "*/*", "path /id must be an integer of 64 bits"},
 		{"GET", "/plants?limit=2147483648", "Accept", "*/*", "query /limit must be an integer of 32 bits"},
 		{"DELETE", "/plants/1", "If-Match", "abc", `header /If-Match must be ETags in quotes, as in "abc", or *`},

@@ -189,6 +189,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	}
 	select {
 	case err := <-served:
+		stopping = time.Now()
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
