@@ -22,9 +22,10 @@ import (
 	"github.com/plantstore/plantstore/internal/store/pgtest"
 )
 
-// startsOnNewer is the first commit whose program starts on a newer schema. It takes
-// the place of the previous release until there is one.
-const startsOnNewer = "9f11627"
+// startsOnNewer is the first commit whose program can work on the present schema. It
+// takes the place of the previous release until there is one. Programs before it do not
+// bound texts, so they cannot write on the schema since; nothing had been published.
+const startsOnNewer = "648bf1e"
 
 // Servers of the previous release are replaced by servers of this program, one
 // by one, while clients send requests. Old and new servers are one service at
