@@ -18,8 +18,7 @@ import (
 
 // listsPerCPU is how many short lists, and how many long ones, are made at the same
 // time on each processor. Making a list needs the processor, so more of them at the
-// same time would only delay all other requests. A list may take 4 MiB of plants and
-// six times as much JSON.
+// same time would only delay all other requests. The largest list takes 7.7 MB of JSON.
 const listsPerCPU = 2
 
 // listWait is how long a request waits for a permit.

@@ -27,9 +27,8 @@ func (e NoChangesError) Error() string { return "the store has no feed of change
 // commits: a reader that has seen a position never sees a lower one appear later.
 type Feed interface {
 	// Changes returns changes after a position, and the position after the last of
-	// them. There are at most limit changes, and fewer once the plants have
-	// [MaxPageBytes]; none means that there is no change after the position. Each
-	// state is at least as new as the change. All changes and their states are from
+	// them. There are at most limit changes; none means that there is no change after
+	// the position. Each state is at least as new as the change. All changes and their states are from
 	// one snapshot, which contains every write that returned before the call.
 	//
 	// Without a position the feed begins with a walk of all plants by ascending ID.

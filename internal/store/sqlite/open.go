@@ -205,7 +205,7 @@ const forAll = `
 	-- truncated is killed (SIGBUS). It is also the default.
 	PRAGMA mmap_size = 0;
 
-	-- Without it a large write stores its savepoints in temporary files, and a
+	-- Without it a large write keeps what undoes it in temporary files, and a
 	-- container may have no directory for them.
 	PRAGMA temp_store = MEMORY;
 `
