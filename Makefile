@@ -59,7 +59,7 @@ contract-report: ## write contract-report.txt, .html and .xml (JUnit): each prom
 
 contract: ## test a running service against api/openapi.yaml: make contract BASE_URL=http://… PLANTSTORE_TOKEN=…; writes contract-report.*
 	@BASE_URL="$(or $(BASE_URL),$(error BASE_URL is needed, as in make contract BASE_URL=http://127.0.0.1:8080))" \
-	CONTRACT_REPORT="$$PWD/contract-report" go test -count 1 -tags deployment -run TestDeployment ./internal/contract/plantcontract
+	CONTRACT_REPORT="$$PWD/contract-report" go test -count 1 -tags deployment -run TestDeployment ./internal/testing/plantcontract
 
 bench: ## run the benchmarks (half an hour), except bench-postgres and bench-http
 	go test -run '^$$' -bench . -timeout 1h ./...

@@ -18,35 +18,35 @@ const module = "github.com/plantstore/plantstore/"
 // mayImport says which packages of ours each package may import. Imports point
 // inward: towards what a plant is and what the document says. Tests are free.
 var mayImport = map[string][]string{
-	"api":                             {},
-	"api/client":                      {"gen/plantapi", "gen/plantclient"},
-	"api/client/clienttest":           {"api/client", "gen/plantapi", "internal/feed", "internal/httpapi", "internal/store/sqlite", "internal/token"},
-	"api/jsongen":                     {},
-	"gen/plantapi":                    {},
-	"gen/plantclient":                 {"gen/plantapi"},
-	"gen/plantserver":                 {"gen/plantapi"},
-	"internal/plant":                  {},
-	"internal/token":                  {},
-	"internal/compat":                 {},
-	"internal/contract":               {}, // it tests any service
-	"internal/contract/plantcontract": {"api", "gen/plantapi", "gen/plantclient", "internal/contract"},
-	"internal/docs":                   {},
-	"internal/feed":                   {"internal/plant", "internal/store"},
-	"internal/httpapi":                {"api", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/feed", "internal/plant", "internal/token"},
-	"internal/metricstest":            {},
-	"internal/oidc":                   {"internal/token"},
-	"internal/oidc/oidctest":          {},
-	"internal/store/groupcommit":      {},
-	"internal/store/pgtest":           {},
-	"internal/store/postgres":         {"internal/plant", "internal/store", "internal/store/groupcommit", "internal/token"},
-	"internal/storebench":             {"internal/httpapi", "internal/plant", "internal/token"},
-	"internal/store/sqlite":           {"internal/plant", "internal/store", "internal/store/groupcommit", "internal/token"},
-	"internal/store/storetest":        {"internal/plant", "internal/store", "internal/token"},
-	"internal/store/storemetrics":     {"internal/plant", "internal/store", "internal/token"},
-	"internal/store":                  {"internal/plant", "internal/token"},
-	"internal/store/open":             {"internal/plant", "internal/store", "internal/store/postgres", "internal/store/sqlite"},
-	"internal/transfer":               {"api/client", "internal/plant", "internal/store", "internal/token"},
-	"internal/server":                 {"internal/feed", "internal/httpapi", "internal/oidc", "internal/plant", "internal/store", "internal/store/open", "internal/store/storemetrics", "internal/token"},
+	"api":                            {},
+	"api/client":                     {"gen/plantapi", "gen/plantclient"},
+	"api/client/clienttest":          {"api/client", "gen/plantapi", "internal/feed", "internal/httpapi", "internal/store/sqlite", "internal/token"},
+	"api/jsongen":                    {},
+	"gen/plantapi":                   {},
+	"gen/plantclient":                {"gen/plantapi"},
+	"gen/plantserver":                {"gen/plantapi"},
+	"internal/plant":                 {},
+	"internal/token":                 {},
+	"internal/compat":                {},
+	"internal/testing/contract":      {}, // it tests any service
+	"internal/testing/plantcontract": {"api", "gen/plantapi", "gen/plantclient", "internal/testing/contract"},
+	"internal/docs":                  {},
+	"internal/feed":                  {"internal/plant", "internal/store"},
+	"internal/httpapi":               {"api", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/feed", "internal/plant", "internal/token"},
+	"internal/testing/metricstest":   {},
+	"internal/oidc":                  {"internal/token"},
+	"internal/testing/oidctest":      {},
+	"internal/store/groupcommit":     {},
+	"internal/testing/pgtest":        {},
+	"internal/store/postgres":        {"internal/plant", "internal/store", "internal/store/groupcommit", "internal/token"},
+	"internal/testing/storebench":    {"internal/httpapi", "internal/plant", "internal/token"},
+	"internal/store/sqlite":          {"internal/plant", "internal/store", "internal/store/groupcommit", "internal/token"},
+	"internal/testing/storetest":     {"internal/plant", "internal/store", "internal/token"},
+	"internal/store/storemetrics":    {"internal/plant", "internal/store", "internal/token"},
+	"internal/store":                 {"internal/plant", "internal/token"},
+	"internal/store/open":            {"internal/plant", "internal/store", "internal/store/postgres", "internal/store/sqlite"},
+	"internal/transfer":              {"api/client", "internal/plant", "internal/store", "internal/token"},
+	"internal/server":                {"internal/feed", "internal/httpapi", "internal/oidc", "internal/plant", "internal/store", "internal/store/open", "internal/store/storemetrics", "internal/token"},
 	"internal/cli": {
 		"internal/docs", "internal/httpapi", "internal/oidc", "internal/plant", "internal/server", "internal/store", "internal/store/open", "internal/store/sqlite",
 		"internal/token", "internal/transfer",
@@ -54,8 +54,10 @@ var mayImport = map[string][]string{
 	"cmd/plantstore": {"internal/cli"},
 }
 
-// forTests are the packages that no program may contain.
-var forTests = []string{"api/client/clienttest", "internal/contract", "internal/contract/plantcontract", "internal/metricstest", "internal/oidc/oidctest", "internal/store/pgtest", "internal/storebench", "internal/store/storetest"}
+// forTests reports whether no program may contain a package.
+func forTests(name string) bool {
+	return name == "testing" || name == "api/client/clienttest" || strings.HasPrefix(name, "internal/testing/")
+}
 
 func TestImports(t *testing.T) {
 	packages := list(t, "./...")
@@ -80,7 +82,7 @@ func TestImports(t *testing.T) {
 
 func TestProgramHasNoTestCode(t *testing.T) {
 	for name := range list(t, "-deps", "./cmd/...") {
-		if slices.Contains(forTests, name) || name == "testing" {
+		if forTests(name) {
 			t.Errorf("the program contains %s", name)
 		}
 	}

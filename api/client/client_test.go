@@ -17,7 +17,7 @@ import (
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
-	"github.com/plantstore/plantstore/internal/contract/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
 // at returns a client of the service at url that pauses only for a moment.

@@ -23,8 +23,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/contract/plantcontract"
-	"github.com/plantstore/plantstore/internal/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
 // writeCertificate writes a self-signed certificate for a host, and its key, to

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/pgtest"
 )
 
 // copyRun is a `plantstore copy` that a test has started.

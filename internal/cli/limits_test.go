@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
 func TestParseRate(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/pgtest"
 )
 
 // TestMemory sends many of the largest bodies at once and compares the memory

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/plantstore/plantstore/internal/oidc/oidctest"
+	"github.com/plantstore/plantstore/internal/testing/oidctest"
 )
 
 // Each setting of an identity provider reaches the service.

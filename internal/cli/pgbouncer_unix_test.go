@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/api/client"
-	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/pgtest"
 )
 
 // Two servers share two connections of a pgbouncer with transaction pooling. With

@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/plantstore/plantstore/internal/contract/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
 // readme returns the text of a page of the documentation.

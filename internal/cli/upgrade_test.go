@@ -18,8 +18,8 @@ import (
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
-	"github.com/plantstore/plantstore/internal/contract/plantcontract"
-	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
 // startsOnNewer is the first commit whose program can work on the present schema. It

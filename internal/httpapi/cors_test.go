@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plantstore/plantstore/internal/contract/plantcontract"
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
 // corsHeaders returns the headers of a response that concern other origins.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/testing/contract"
 )
 
 // changes are the possible changes of a request.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
-	"github.com/plantstore/plantstore/internal/contract"
-	"github.com/plantstore/plantstore/internal/contract/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/contract"
+	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
 // source draws requests. Each is derived from the document, three of four without a

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/internal/contract/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
 // FuzzBody checks that the response to any body is a Plant with what was sent, or an

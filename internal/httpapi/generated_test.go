@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/contract"
-	"github.com/plantstore/plantstore/internal/contract/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/contract"
+	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/token"
 )
 

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/oidc/oidctest"
+	"github.com/plantstore/plantstore/internal/testing/oidctest"
 	"github.com/plantstore/plantstore/internal/token"
 )
 

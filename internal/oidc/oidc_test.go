@@ -23,7 +23,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/plantstore/plantstore/internal/oidc"
-	"github.com/plantstore/plantstore/internal/oidc/oidctest"
+	"github.com/plantstore/plantstore/internal/testing/oidctest"
 	"github.com/plantstore/plantstore/internal/token"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/metricstest"
 )
 
 // onlyOne is a store with one token. This test cannot use a real store, because

@@ -7,7 +7,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
-	"github.com/plantstore/plantstore/internal/contract/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
 // A response with a fault is one that the document describes, and faults come in

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store/pgtest"
-	"github.com/plantstore/plantstore/internal/store/storetest"
+	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/storetest"
 )
 
 // The feed does not return a transaction that no synchronous standby has: a failover

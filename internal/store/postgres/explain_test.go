@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/pgtest"
 )
 
 // The error for each mistake in the URL says what to do.

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store/pgtest"
-	"github.com/plantstore/plantstore/internal/storebench"
+	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/storebench"
 )
 
 func TestMain(m *testing.M) {

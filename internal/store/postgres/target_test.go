@@ -7,8 +7,8 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
-	"github.com/plantstore/plantstore/internal/store/pgtest"
-	"github.com/plantstore/plantstore/internal/store/storetest"
+	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/storetest"
 )
 
 // While another program holds a lock, such as pg_dump, a target is refused.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/pgtest"
 )
 
 // While writes fail, a trial fails, too, and WriteFailure says why.

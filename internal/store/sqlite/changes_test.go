@@ -13,7 +13,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
-	"github.com/plantstore/plantstore/internal/store/storetest"
+	"github.com/plantstore/plantstore/internal/testing/storetest"
 )
 
 // A store that an earlier release created has no feed of changes until EnableChanges

@@ -19,8 +19,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store/storetest"
-	"github.com/plantstore/plantstore/internal/storebench"
+	"github.com/plantstore/plantstore/internal/testing/storebench"
+	"github.com/plantstore/plantstore/internal/testing/storetest"
 )
 
 // crashStore is an environment variable. If it is set, the test binary is the

@@ -10,8 +10,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
-	"github.com/plantstore/plantstore/internal/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/metricstest"
 )
 
 func TestReady(t *testing.T) {

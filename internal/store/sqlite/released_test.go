@@ -9,7 +9,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
-	"github.com/plantstore/plantstore/internal/store/storetest"
+	"github.com/plantstore/plantstore/internal/testing/storetest"
 )
 
 var release = flag.Bool("release", false, "write a store of the newest schema to testdata/released")

@@ -13,7 +13,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
-	"github.com/plantstore/plantstore/internal/storebench"
+	"github.com/plantstore/plantstore/internal/testing/storebench"
 )
 
 // manyPlants is the number of plants in a large store.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/store"
-	"github.com/plantstore/plantstore/internal/store/storetest"
+	"github.com/plantstore/plantstore/internal/testing/storetest"
 )
 
 func TestCopyTarget(t *testing.T) {

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/metricstest"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/store/storemetrics"
-	"github.com/plantstore/plantstore/internal/store/storetest"
+	"github.com/plantstore/plantstore/internal/testing/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/storetest"
 	"github.com/plantstore/plantstore/internal/token"
 )
 

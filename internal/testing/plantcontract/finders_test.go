@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/testing/contract"
 )
 
 // findersFile names, for each wrong server, the generated test that finds its fault.
@@ -17,7 +17,7 @@ import (
 // takes up to a second for each of more than a hundred servers. So a name that is
 // missing or old makes the tests slower, and no weaker. To write the file again:
 //
-//	go test -run 'WrongServers|DishonestServers' ./internal/contract/plantcontract -finders
+//	go test -run 'WrongServers|DishonestServers' ./internal/testing/plantcontract -finders
 const findersFile = "testdata/finders.json"
 
 var writeFinders = flag.Bool("finders", false, "write "+findersFile)

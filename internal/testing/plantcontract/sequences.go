@@ -6,7 +6,7 @@ import (
 	"maps"
 	"reflect"
 
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/testing/contract"
 )
 
 // sequences are what the document promises in words about several requests.

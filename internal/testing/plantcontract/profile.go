@@ -15,7 +15,7 @@ import (
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
-	"github.com/plantstore/plantstore/internal/contract"
+	"github.com/plantstore/plantstore/internal/testing/contract"
 )
 
 // Plants returns the contract of the Plant Store. Both documents are embedded, so
