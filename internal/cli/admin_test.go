@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
@@ -79,7 +80,7 @@ func (r *running) wantHealth(t *testing.T, path, good, reason string) string {
 	if reason != "" {
 		want, text = http.StatusServiceUnavailable, reason
 	}
-	for deadline := time.Now().Add(longEnough); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(wait.Limit); ; time.Sleep(10 * time.Millisecond) {
 		status, body := r.page(t, path)
 		if status == want && strings.HasPrefix(body, text) {
 			return body
@@ -119,7 +120,7 @@ func (r *running) inventPaths(t *testing.T, n int) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(longEnough))
+	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	go func() {
 		w := bufio.NewWriter(conn)
 		for range n {
@@ -337,14 +338,10 @@ func TestReadinessWhileDraining(t *testing.T) {
 	body := `{"id":1,"name":"n"}`
 	fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		r.token, len(body), body[:5])
-	deadline := time.Now().Add(longEnough)
-	for inFlight := ""; inFlight != "1"; {
+	wait.Until(t, "the request that is half sent is in flight", func() bool {
 		_, scrape := r.page(t, "/metrics")
-		inFlight = seriesIn(scrape)["plantstore_http_requests_in_flight"]
-		if time.Now().After(deadline) {
-			t.Fatalf("%q requests are in flight, want the one that is half sent", inFlight)
-		}
-	}
+		return seriesIn(scrape)["plantstore_http_requests_in_flight"] == "1"
+	})
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

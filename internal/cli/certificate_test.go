@@ -25,6 +25,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // writeCertificate writes a self-signed certificate for a host, and its key, to
@@ -101,7 +102,7 @@ func trusting(t *testing.T, certFile string) *http.Transport {
 func TestReadmeTLS(t *testing.T) {
 	t.Parallel()
 	r, dir := launchTLS(t, "127.0.0.1")
-	client := &http.Client{Timeout: longEnough, Transport: plantcontract.Plants().Transport(t, trusting(t, filepath.Join(dir, "cert.pem")))}
+	client := &http.Client{Timeout: wait.Limit, Transport: plantcontract.Plants().Transport(t, trusting(t, filepath.Join(dir, "cert.pem")))}
 	typeCommands(t, curls(readme(t, "api/README.md")), r, client, "HTTP/2.0")
 
 	for _, c := range []struct {
@@ -138,7 +139,7 @@ func TestOldTLSIsRefused(t *testing.T) {
 	t.Parallel()
 	r, _ := launchTLS(t, "127.0.0.1")
 	for version, accepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
-		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: longEnough}, "tcp", strings.TrimPrefix(r.url, "https://"),
+		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: wait.Limit}, "tcp", strings.TrimPrefix(r.url, "https://"),
 			&tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version})
 		if err == nil {
 			conn.Close()
@@ -186,7 +187,7 @@ func TestPrintedCurlTLS(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			resp, err := (&http.Client{Timeout: longEnough, Transport: plantcontract.Plants().Transport(t, transport)}).Do(req)
+			resp, err := (&http.Client{Timeout: wait.Limit, Transport: plantcontract.Plants().Transport(t, transport)}).Do(req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,7 +205,7 @@ func TestCertificateRenewal(t *testing.T) {
 	r, dir := launchTLS(t, "127.0.0.1")
 	shown := func() []byte {
 		t.Helper()
-		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: longEnough}, "tcp", strings.TrimPrefix(r.url, "https://"), &tls.Config{InsecureSkipVerify: true})
+		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: wait.Limit}, "tcp", strings.TrimPrefix(r.url, "https://"), &tls.Config{InsecureSkipVerify: true})
 		if err != nil {
 			t.Fatal(err)
 		}

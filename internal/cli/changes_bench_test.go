@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // The streams of BenchmarkStreams, and the plants that are created in a second.
@@ -98,7 +100,7 @@ func tryStreams(b *testing.B) {
 	for range streams {
 		select {
 		case <-open:
-		case <-time.After(longEnough):
+		case <-time.After(wait.Limit):
 			b.Fatal("not all streams are open after a minute")
 		}
 	}

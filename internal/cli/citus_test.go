@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/store/postgres"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // TestCitus runs two servers on PostgreSQL with Citus and kills its nodes, while
@@ -72,8 +73,8 @@ func TestCitus(t *testing.T) {
 func (c *cluster) recovered() {
 	c.t.Helper()
 	began := time.Now()
-	waitFor(c.t, "the transactions of before are completed", func() bool {
-		ctx, cancel := context.WithTimeout(c.t.Context(), longEnough)
+	wait.Until(c.t, "the transactions of before are completed", func() bool {
+		ctx, cancel := context.WithTimeout(c.t.Context(), wait.Limit)
 		defer cancel()
 		conn, err := pgx.Connect(ctx, c.url)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/rogpeppe/go-internal/testscript"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -23,7 +24,7 @@ import (
 func TestMain(m *testing.M) {
 	// The race detector makes a program wait for a second before it exits.
 	os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
-	http.DefaultClient.Timeout = longEnough // no command uses it
+	http.DefaultClient.Timeout = wait.Limit // no command uses it
 	// The tests mostly wait for programs, so more of them run than there are processors.
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // copyRun is a `plantstore copy` that a test has started.
@@ -134,15 +134,14 @@ func (to copyTarget) pause(t *testing.T, r *copyRun) (resume func()) {
 // await waits until the copy has stored some plants or has ended.
 func (to copyTarget) await(t *testing.T, r *copyRun) {
 	t.Helper()
-	for late := time.After(longEnough); !to.begun(); {
+	wait.Until(t, "the copy has stored some plants", func() bool {
 		select {
 		case <-r.ended:
-			return
-		case <-late:
-			t.Fatalf("waited %v until the copy has stored some plants", longEnough)
-		case <-time.After(time.Millisecond):
+			return true
+		default:
+			return to.begun()
 		}
-	}
+	})
 }
 
 // A copy that was killed leaves a store that no server uses. The next run completes

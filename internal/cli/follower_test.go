@@ -20,6 +20,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // follower is a client that applies the changes of a service to a copy of its plants.
@@ -210,7 +211,7 @@ func (f *follower) wantCopy(t *testing.T, want map[int64]client.Plant) {
 			return p.Name == q.Name && p.ETag == q.ETag && p.CreatedAt.Equal(q.CreatedAt) && p.UpdatedAt.Equal(q.UpdatedAt)
 		})
 	}
-	for end := time.Now().Add(longEnough); !equal(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(wait.Limit); !equal(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) || t.Failed() {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -236,7 +237,7 @@ func listAll(t *testing.T, url, token string) map[int64]client.Plant {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), longEnough)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
 	defer cancel()
 	all := map[int64]client.Plant{}
 	for p, err := range c.All(ctx, client.WithPageSize(1000)) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"golang.org/x/sys/unix"
 )
 
@@ -84,11 +85,7 @@ func TestWritesOnAFullDisk(t *testing.T) {
 	if gauge() != "1" {
 		t.Errorf("with free space again the gauge is %s", gauge())
 	}
-	for end := time.Now().Add(longEnough); healthcheck() != "writable\n"; {
-		if time.Now().After(end) {
-			t.Fatalf("with free space again healthcheck --writes says %q", healthcheck())
-		}
-	}
+	wait.Until(t, "healthcheck --writes finds free space again", func() bool { return healthcheck() == "writable\n" })
 	if status := create(1000); status != http.StatusOK {
 		t.Errorf("with free space again a create has the status %d", status)
 	}
@@ -140,7 +137,7 @@ func TestLogOfAFullDisk(t *testing.T) {
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	receive(t, r.drained, "the end of the program")
+	wait.For(t, "the end of the program", r.drained)
 	if err := r.cmd.Wait(); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 const (
@@ -76,7 +77,7 @@ func startHALoad(t *testing.T, stores [2]string) *haLoad {
 	t.Helper()
 	l := &haLoad{
 		t: t, plants: map[int64]*haPlant{}, done: make(chan struct{}),
-		http: &http.Client{Timeout: longEnough, Transport: &http.Transport{MaxIdleConnsPerHost: 4 * haClients}},
+		http: &http.Client{Timeout: wait.Limit, Transport: &http.Transport{MaxIdleConnsPerHost: 4 * haClients}},
 	}
 	env := []string{"GORACE=" + os.Getenv("GORACE"), "PLANTSTORE_TOKEN=" + haToken}
 	for _, store := range stores {
@@ -121,7 +122,7 @@ func (l *haLoad) loop(fn func()) {
 
 // send sends a request and records its response. It returns 0 if there is none.
 func (l *haLoad) send(server int, gaps *[2]gap, method, path, body string, good ...int) int {
-	ctx, cancel := context.WithTimeout(context.Background(), longEnough)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Limit)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, l.servers[server].url+path, strings.NewReader(body))
 	if err != nil {
@@ -257,7 +258,7 @@ func (l *haLoad) staleNow() {
 func (l *haLoad) mustWrite() {
 	l.t.Helper()
 	began := time.Now()
-	waitFor(l.t, "both servers acknowledge writes", func() bool {
+	wait.Until(l.t, "both servers acknowledge writes", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return l.row.writes[0].last.After(began) && l.row.writes[1].last.After(began)
@@ -341,7 +342,7 @@ func (l *haLoad) list() map[int64]time.Time {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(l.t.Context(), longEnough)
+	ctx, cancel := context.WithTimeout(l.t.Context(), wait.Limit)
 	defer cancel()
 	stored := map[int64]time.Time{}
 	for p, err := range c.All(ctx) {

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // With an admin listener the service is well as long as it is ready.
@@ -15,15 +17,10 @@ func TestHealthcheckReady(t *testing.T) {
 	t.Parallel()
 	r, m, conn := halfSent(t, "--admin-addr", "127.0.0.1:0")
 	_, addr, _ := strings.Cut(r.adminURL, "://")
-	for end := time.Now().Add(longEnough); ; time.Sleep(50 * time.Millisecond) { // a slow store is not ready
+	wait.Until(t, "healthcheck says what /readyz says", func() bool { // a slow store is not ready
 		out, err := newCommand(t, "plantstore", "healthcheck", "--admin-addr", addr).CombinedOutput()
-		if err == nil && string(out) == "ready\n" {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("healthcheck says %q, %v, want what /readyz says", out, err)
-		}
-	}
+		return err == nil && string(out) == "ready\n"
+	})
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

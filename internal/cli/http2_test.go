@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // Over HTTP/2, too, every request gets a response, or its connection is refused.
@@ -20,7 +22,7 @@ func TestStopHTTP2(t *testing.T) {
 	r, dir := launchTLS(t, "127.0.0.1")
 	transport := trusting(t, filepath.Join(dir, "cert.pem"))
 	transport.MaxConnsPerHost = 1 // all on one connection
-	client := &http.Client{Timeout: longEnough, Transport: transport}
+	client := &http.Client{Timeout: wait.Limit, Transport: transport}
 	var lastID, created atomic.Int64
 	loaded := make(chan struct{})
 	begin := sync.OnceFunc(func() { close(loaded) })
@@ -107,7 +109,7 @@ func TestStreamsEndOverTLS(t *testing.T) {
 	wantEnd := func(text string) {
 		t.Helper()
 		for range cap(streams[text]) {
-			got := receive(t, streams[text], "the end of a stream")
+			got := wait.For(t, "the end of a stream", streams[text])
 			if _, last, ok := strings.Cut(got, "event: end\ndata: "); !ok || !strings.HasPrefix(last, `{"error":`+end[text]+",") || !strings.HasSuffix(last, "}\n\n<nil>") {
 				t.Errorf("the stream is %q, want an end with %s", got, end[text])
 			}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 func TestParseRate(t *testing.T) {
@@ -98,13 +99,13 @@ func TestMaxInFlight(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(longEnough))
+	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
 		"Content-Length: 20\r\nExpect: 100-continue\r\n\r\n", r.token)
 	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
 		t.Fatalf("the response is %q, %v, want 100 Continue", line, err)
 	}
-	client := &http.Client{Timeout: longEnough}
+	client := &http.Client{Timeout: wait.Limit}
 	if status := r.create(client, 1, "n"); status != http.StatusServiceUnavailable {
 		t.Errorf("the second request has the status %d, want 503", status)
 	}

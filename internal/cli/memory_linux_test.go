@@ -19,6 +19,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // TestMemory sends many of the largest bodies at once and compares the memory
@@ -55,7 +56,7 @@ func tryMemory(t *testing.T, clients int, store string) {
 	}
 	defer r.kill()
 	peak := r.watchMemory(t)
-	client := &http.Client{Timeout: longEnough, Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	client := &http.Client{Timeout: wait.Limit, Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	defer client.CloseIdleConnections()
 	filler := strings.Repeat("x", large)
 	for i, c := range []struct {
@@ -215,7 +216,7 @@ func TestMemoryOfLists(t *testing.T) {
 	all := make(chan struct{}) // have a response
 	go func() { responses.Wait(); close(all) }()
 	began, took := time.Now(), []time.Duration(nil)
-	client := &http.Client{Timeout: longEnough}
+	client := &http.Client{Timeout: wait.Limit}
 	for ended := false; !ended; time.Sleep(10 * time.Millisecond) {
 		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/plants?limit=100&after=999", nil)
 		req.Header.Set("Authorization", "Bearer "+r.token)
@@ -270,7 +271,7 @@ func (r *running) request(ctx context.Context, path string) (conn net.Conn, stat
 		return nil, 0, err
 	}
 	context.AfterFunc(ctx, func() { conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(longEnough))
+	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", path, r.token)
 	_, err = fmt.Fscanf(conn, "HTTP/1.1 %d", &status)
 	_ = conn.SetDeadline(time.Time{})
@@ -284,7 +285,7 @@ func (r *running) insist(client *http.Client, method, path, body string, want in
 	if method == http.MethodPatch {
 		mediaType = "application/merge-patch+json"
 	}
-	for end := time.Now().Add(2 * longEnough); ; {
+	for end := time.Now().Add(2 * wait.Limit); ; {
 		req, _ := http.NewRequest(method, r.url+path, bytes.NewReader([]byte(body)))
 		req.Header = http.Header{"Authorization": {"Bearer " + r.token}, "Content-Type": {mediaType}}
 		resp, err := client.Do(req)

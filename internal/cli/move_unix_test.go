@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
@@ -165,7 +166,7 @@ func TestMove(t *testing.T) {
 	go func() {
 		for writing.Err() == nil {
 			id := n + created.Load()
-			ctx, cancel := context.WithTimeout(t.Context(), longEnough)
+			ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
 			err := writer.Create(ctx, client.Plant{ID: id, Name: plantName(id)})
 			cancel()
 			if err != nil {
@@ -184,7 +185,7 @@ func TestMove(t *testing.T) {
 	}()
 	await := func(what string, value *atomic.Int64, least int64) {
 		t.Helper()
-		for end := time.Now().Add(longEnough); value.Load() < least; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(wait.Limit); value.Load() < least; time.Sleep(time.Millisecond) {
 			if len(ended) > 0 || time.Now().After(end) {
 				t.Fatalf("waited for %s: %d of %d, %v", what, value.Load(), least, <-ended)
 			}
@@ -206,7 +207,7 @@ func TestMove(t *testing.T) {
 	acknowledged := created.Load()
 	await("creates after the move", &created, acknowledged+100)
 	stopWriting()
-	if err := receive(t, ended, "the end of the client"); err != nil {
+	if err := wait.For(t, "the end of the client", ended); err != nil {
 		t.Fatal(err)
 	}
 	readOnly.end(t, syscall.SIGTERM)

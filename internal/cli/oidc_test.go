@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // identityProvider is a running internal/tools/oidc/provider.mjs.
@@ -56,7 +58,7 @@ func startProvider(t *testing.T, port int) *identityProvider {
 			}
 		}
 	}()
-	receive(t, p.lines, "the identity provider to listen")
+	wait.For(t, "the identity provider to listen", p.lines)
 	return p
 }
 
@@ -71,7 +73,7 @@ func (p *identityProvider) rotate(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	receive(t, p.lines, "the identity provider to rotate its keys")
+	wait.For(t, "the identity provider to rotate its keys", p.lines)
 }
 
 // token gets a token with client credentials, and returns it with its key ID.
@@ -165,7 +167,7 @@ func TestIdentityProvider(t *testing.T) {
 	want(http.MethodPost, reader, http.StatusForbidden)
 
 	// Clients get new tokens and use each of them, until they have used three keys.
-	ctx, cancel := context.WithTimeout(t.Context(), longEnough)
+	ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
 	defer cancel()
 	var sent, slowest atomic.Int64
 	var clients sync.WaitGroup
@@ -194,12 +196,12 @@ func TestIdentityProvider(t *testing.T) {
 				}
 			}
 			if ctx.Err() != nil {
-				t.Errorf("waited %v for tokens of three keys", longEnough)
+				t.Errorf("waited %v for tokens of three keys", wait.Limit)
 			}
 		})
 	}
 	p.rotate(t) // one right after the first fetch, one right after the fetch of that key
-	receive(t, rotations, "a token of the second key")
+	wait.For(t, "a token of the second key", rotations)
 	p.rotate(t)
 	clients.Wait()
 	t.Logf("figures: %d requests with new tokens during two rotations, the slowest took %v", sent.Load(), time.Duration(slowest.Load()))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // Two servers share two connections of a pgbouncer with transaction pooling. With
@@ -34,7 +35,7 @@ func TestPgBouncer(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), longEnough)
+			ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
 			defer cancel()
 			for i := range plants {
 				id := int64(n*plants + i)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
@@ -96,19 +97,10 @@ func TestImportReportsWaiting(t *testing.T) {
 		ended <- err
 	}()
 	want := regexp.MustCompile(`^0 plants, waiting for the service for \d+s \(at most 1m0s\): http://\S+ responded with 502 Bad Gateway, `)
-	for deadline := time.Now().Add(20 * time.Second); !want.MatchString(p.line()); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the line is %q, want one like %s", p.line(), want)
-		}
-	}
+	wait.Until(t, "the line is like "+want.String(), func() bool { return want.MatchString(p.line()) })
 	broken.Store(false)
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(30 * time.Second):
-		t.Fatal("the import did not go on once the service was available")
+	if err := wait.For(t, "the end of the import, which goes on once the service is available", ended); err != nil {
+		t.Error(err)
 	}
 	if line := p.line(); strings.Contains(line, "waiting") {
 		t.Errorf("after the wait the line is %q", line)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // Refused rows are reported and written in the order of the file, also if the
@@ -51,7 +52,7 @@ func TestRejectsAreInOrder(t *testing.T) {
 		if requests.Add(1) == 1 { // delay the first batch
 			select {
 			case <-later:
-			case <-time.After(20 * time.Second):
+			case <-time.After(wait.Limit):
 				t.Error("no other request was sent while the first waits")
 			}
 		}

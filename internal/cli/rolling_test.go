@@ -22,6 +22,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // Two servers on one store, behind a proxy, are restarted one after the other,
@@ -76,7 +77,7 @@ func testRollingRestart(t *testing.T, store string) {
 				}
 				id := lastID.Add(1)
 				var resp *plantclient.CreatePlantResponse
-				ctx, cancel := context.WithTimeout(t.Context(), longEnough)
+				ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
 				resp, err = client.CreatePlantWithResponse(ctx, plantapi.NewPlant{ID: id, Name: plantName(id)})
 				cancel()
 				if err == nil && resp.JSON200 == nil {

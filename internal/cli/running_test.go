@@ -11,27 +11,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-const (
-	// longEnough is how long a test waits for something that must happen sooner.
-	longEnough = time.Minute
-
-	// commandTime is how long a test waits for a command: it may send hundreds
-	// of requests, or compile with an empty cache.
-	commandTime = 5 * time.Minute
-)
-
-// receive returns the next value of a channel, or fails the test if none comes.
-func receive[T any](t *testing.T, from <-chan T, what string) (value T) {
-	t.Helper()
-	select {
-	case value = <-from:
-	case <-time.After(longEnough):
-		t.Fatalf("waited %v for %s", longEnough, what)
-	}
-	return value
-}
+// commandTime is how long a test waits for a command: it may send hundreds
+// of requests, or compile with an empty cache.
+const commandTime = 5 * time.Minute
 
 // newCommand returns a command. If it runs longer than commandTime it prints
 // its goroutines on stderr and ends.
@@ -114,8 +100,8 @@ func launchCommand(cmd *exec.Cmd) (*running, error) {
 		case *into = <-line:
 		case <-r.drained:
 			err = fmt.Errorf("the program ended")
-		case <-time.After(longEnough):
-			err = fmt.Errorf("no address, token or command was printed within %v", longEnough)
+		case <-time.After(wait.Limit):
+			err = fmt.Errorf("no address, token or command was printed within %v", wait.Limit)
 		}
 	}
 	wait(addresses, &r.url)
@@ -144,13 +130,13 @@ func (r *running) end(t *testing.T, signal syscall.Signal) {
 }
 
 // wait waits until the program has ended. A program that takes longer than
-// longEnough is told to print its goroutines on stderr.
+// wait.Limit is told to print its goroutines on stderr.
 func (r *running) wait() error {
-	late := time.AfterFunc(longEnough, func() { _ = r.cmd.Process.Signal(syscall.SIGQUIT) })
+	late := time.AfterFunc(wait.Limit, func() { _ = r.cmd.Process.Signal(syscall.SIGQUIT) })
 	<-r.drained
 	err := r.cmd.Wait()
 	if !late.Stop() {
-		return fmt.Errorf("the program had not ended after %v: %w", longEnough, err)
+		return fmt.Errorf("the program had not ended after %v: %w", wait.Limit, err)
 	}
 	return err
 }

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // manager plays the role of systemd: it listens on the socket in NOTIFY_SOCKET.
@@ -27,7 +29,7 @@ func newManager(t *testing.T, path string) manager {
 func (m manager) expect(t *testing.T, want string) {
 	t.Helper()
 	buf := make([]byte, 1<<10)
-	_ = m.conn.SetReadDeadline(time.Now().Add(longEnough))
+	_ = m.conn.SetReadDeadline(time.Now().Add(wait.Limit))
 	n, err := m.conn.Read(buf)
 	if got := string(buf[:n]); got != want || err != nil {
 		t.Fatalf("the service manager received %q, %v, want %q", got, err, want)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
@@ -96,7 +97,7 @@ func testStop(t *testing.T, launch func() (*running, error)) {
 				begin()
 			})
 		}
-		receive(t, loaded, "the first acknowledged create")
+		wait.For(t, "the first acknowledged create", loaded)
 		time.Sleep(rand.N(200 * time.Millisecond)) // at any moment
 		r.end(t, syscall.SIGTERM)
 		clients.Wait()
@@ -129,7 +130,7 @@ type creator struct {
 // run creates plants until connections are refused.
 func (c creator) run() error {
 	for {
-		conn, err := net.DialTimeout("tcp", c.addr, longEnough)
+		conn, err := net.DialTimeout("tcp", c.addr, wait.Limit)
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			return nil
 		}
@@ -146,7 +147,7 @@ func (c creator) run() error {
 
 // use sends creates until the server says that it closes the connection.
 func (c creator) use(conn net.Conn) error {
-	_ = conn.SetDeadline(time.Now().Add(longEnough))
+	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	responses := bufio.NewReader(conn)
 	for n := 0; ; n++ {
 		id, header := c.newID(), ""
@@ -257,17 +258,15 @@ func TestStopAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.expect(t, "STOPPING=1")
-	late := time.After(longEnough)
-	for ended := false; !ended; { // it may not yet be ready for another
+	wait.Until(t, "plantstore serve ends after a second signal", func() bool { // it may not yet be ready for another
 		_ = r.cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case <-r.drained:
-			ended = true
-		case <-late:
-			t.Fatalf("plantstore serve had not ended %v after a second signal", longEnough)
+			return true
 		case <-time.After(50 * time.Millisecond):
+			return false
 		}
-	}
+	})
 	err := r.wait()
 	e, ok := errors.AsType[*exec.ExitError](err)
 	if !ok || e.Sys().(syscall.WaitStatus).Signal() != syscall.SIGTERM {
@@ -293,7 +292,7 @@ func halfSent(t *testing.T, args ...string) (*running, manager, net.Conn) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(longEnough))
+	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	if _, err := io.WriteString(conn, "POST /plants HTTP/1.1\r\nHost: plants\r\nAuthorization: Bearer a-static-token-of-ours\r\n"+
 		"Content-Type: application/json\r\nContent-Length: 8\r\nExpect: 100-continue\r\n\r\n"); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // TestWalk lets a client follow a store from nothing while others write, and while the
@@ -40,11 +41,7 @@ func TestWalk(t *testing.T) {
 	w.write(c, 0)
 	stopWriting := sync.OnceFunc(w.start(m))
 	defer stopWriting()
-	for end := time.Now().Add(longEnough); w.writes.Load() < 50; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited %v for 50 writes", longEnough)
-		}
-	}
+	wait.Until(t, "there are 50 writes", func() bool { return w.writes.Load() >= 50 })
 
 	began, writes := time.Now(), w.writes.Load()
 	stopForgetting := forgetBefore(t, m.store, began)

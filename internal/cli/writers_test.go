@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // writerCount is the number of clients that write at the same time.
@@ -67,7 +68,7 @@ func (w *writers) start(m *mortal) (stop func()) {
 // write deletes a plant of writer n, replaces one, or creates some, and repeats that
 // until it is acknowledged.
 func (w *writers) write(c *client.Client, n int64) {
-	ctx, cancel := context.WithTimeout(w.t.Context(), longEnough)
+	ctx, cancel := context.WithTimeout(w.t.Context(), wait.Limit)
 	defer cancel()
 	count := w.writes.Add(1)
 	name := fmt.Sprint(count)

@@ -14,10 +14,8 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
-
-// longEnough is how long a test waits for something that takes less time.
-const longEnough = 30 * time.Second
 
 func openStore(t *testing.T, path string) *sqlite.Store {
 	t.Helper()
@@ -72,10 +70,10 @@ func goNext(t *testing.T, f *Feed, ctx context.Context, after *plant.Position) <
 	f.mu.Unlock()
 	got := make(chan result, 1)
 	go func() {
-		page, err := f.Next(ctx, after, 10, longEnough, f.store.Changes)
+		page, err := f.Next(ctx, after, 10, 2*wait.Limit, f.store.Changes)
 		got <- result{page, err}
 	}()
-	until(t, "Next waits", func() bool {
+	wait.Until(t, "Next waits", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return f.waiting > before
@@ -88,34 +86,14 @@ type result struct {
 	err  error
 }
 
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(longEnough); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("timeout after %v waiting until %s", longEnough, what)
-		}
-	}
-}
-
-func receive(t *testing.T, what string, c <-chan result) result {
-	t.Helper()
-	select {
-	case r := <-c:
-		return r
-	case <-time.After(longEnough / 2): // Next itself waits longer
-		t.Fatalf("timeout after %v waiting until %s", longEnough/2, what)
-		panic("unreachable")
-	}
-}
-
 // Next does not wait if there are changes, and not without a wait.
 func TestNextAtOnce(t *testing.T) {
 	s := openStore(t, sqlite.Memory)
 	f := newFeed(t, s)
 	empty := wantNext(t, f, nil, 0)
 	create(t, s, 1, 2)
-	wantNext(t, f, nil, longEnough, 1, 2)
-	page := wantNext(t, f, &empty.Next, longEnough, 1, 2)
+	wantNext(t, f, nil, wait.Limit, 1, 2)
+	page := wantNext(t, f, &empty.Next, wait.Limit, 1, 2)
 	wantNext(t, f, &page.Next, 0)
 	wantNext(t, f, &page.Next, time.Millisecond)
 }
@@ -130,7 +108,7 @@ func TestNextWaits(t *testing.T) {
 	for id, writer := range map[int64]plant.Store{1: s, 2: other} {
 		got := goNext(t, f, t.Context(), &after)
 		create(t, writer, id)
-		r := receive(t, "a wait ends with a change", got)
+		r := wait.For(t, "a change", got)
 		if r.err != nil || !slices.Equal(ids(r.page), []int64{id}) {
 			t.Fatalf("Next = %v, %v, want %d", r.page, r.err, id)
 		}
@@ -139,16 +117,16 @@ func TestNextWaits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	got := goNext(t, f, ctx, &after)
 	cancel()
-	if r := receive(t, "a wait ends if the client is gone", got); !errors.Is(r.err, context.Canceled) {
+	if r := wait.For(t, "the end of a wait whose client is gone", got); !errors.Is(r.err, context.Canceled) {
 		t.Errorf("Next = %v, %v, want %v", r.page, r.err, context.Canceled)
 	}
 	got = goNext(t, f, t.Context(), &after)
 	f.Stop()
-	if r := receive(t, "a wait ends with Stop", got); r.err != nil || len(r.page.Changes) > 0 || r.page.Next != after {
+	if r := wait.For(t, "the end of a wait after Stop", got); r.err != nil || len(r.page.Changes) > 0 || r.page.Next != after {
 		t.Errorf("Next = %+v, %v, want no changes and the position %+v", r.page, r.err, after)
 	}
 	create(t, s, 3)
-	wantNext(t, f, &after, longEnough, 3) // what there is
+	wantNext(t, f, &after, wait.Limit, 3) // what there is
 }
 
 // A page is the last one only if it was read after the request: one of the poller can
@@ -160,17 +138,17 @@ func TestIsLast(t *testing.T) {
 	began := time.Now()
 	got := goNext(t, f, t.Context(), &after)
 	create(t, s, 1)
-	page := receive(t, "a wait ends with a change", got).page
+	page := wait.For(t, "a change", got).page
 	if !page.IsLast(began) {
 		t.Error("a page that was read during the wait is not the last one")
 	}
 	goNext(t, f, t.Context(), &page.Next) // or the poller ends after a second
 	s.err.Store(&plant.ErrUnavailable)
 	failed := s.calls.Load() + 2
-	until(t, "the poller stays where it is", func() bool { return s.calls.Load() > failed })
+	wait.Until(t, "the poller stays where it is", func() bool { return s.calls.Load() > failed })
 	create(t, s, 2)
 	began = time.Now()
-	if page := wantNext(t, f, &after, longEnough, 1); page.IsLast(began) {
+	if page := wantNext(t, f, &after, wait.Limit, 1); page.IsLast(began) {
 		t.Error("a page that lacks a plant is the last one")
 	}
 	if page := wantNext(t, f, &page.Next, time.Millisecond); page.IsLast(began) {
@@ -206,17 +184,17 @@ func TestErrorsWhileWaiting(t *testing.T) {
 	got := goNext(t, f, t.Context(), &after)
 	s.err.Store(&plant.ErrUnavailable)
 	failed := s.calls.Load() + 3
-	until(t, "the poller has failed and tried again", func() bool { return s.calls.Load() > failed })
+	wait.Until(t, "the poller has failed and tried again", func() bool { return s.calls.Load() > failed })
 	s.err.Store(nil)
 	create(t, s, 1)
-	r := receive(t, "a wait survives a failure of the store", got)
+	r := wait.For(t, "a change after a failure of the store", got)
 	if r.err != nil || !slices.Equal(ids(r.page), []int64{1}) {
 		t.Fatalf("Next = %v, %v, want 1", r.page, r.err)
 	}
 	for _, err := range []error{plant.ErrPosition, plant.NoChangesError{Reason: "it was removed"}} {
 		got = goNext(t, f, t.Context(), &r.page.Next)
 		s.err.Store(&err)
-		if r := receive(t, "a wait ends with "+err.Error(), got); !errors.Is(r.err, err) {
+		if r := wait.For(t, "the end of a wait with "+err.Error(), got); !errors.Is(r.err, err) {
 			t.Errorf("Next = %v, %v, want %v", r.page, r.err, err)
 		}
 		s.err.Store(nil)
@@ -231,8 +209,8 @@ func TestPollerEnds(t *testing.T) {
 	for id := range int64(2) {
 		got := goNext(t, f, t.Context(), &after)
 		create(t, s, id)
-		after = receive(t, "a wait ends with a change", got).page.Next
-		until(t, "the poller ends", func() bool {
+		after = wait.For(t, "a change", got).page.Next
+		wait.Until(t, "the poller ends", func() bool {
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			return !f.running && f.pages == nil && f.bytes == 0
@@ -251,7 +229,7 @@ func TestClientsSharePages(t *testing.T) {
 	for range clients {
 		waiting.Go(func() {
 			for after, n := after, 0; n < creates; {
-				page, err := f.Next(t.Context(), &after, 1000, longEnough, s.Changes)
+				page, err := f.Next(t.Context(), &after, 1000, wait.Limit, s.Changes)
 				if err != nil {
 					t.Error(err)
 					return
@@ -265,7 +243,7 @@ func TestClientsSharePages(t *testing.T) {
 			}
 		})
 	}
-	until(t, "all clients wait", func() bool {
+	wait.Until(t, "all clients wait", func() bool {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		return f.waiting == clients
@@ -341,7 +319,7 @@ func TestCopiesAreEqual(t *testing.T) {
 					last = true
 				default:
 				}
-				wait := longEnough
+				wait := wait.Limit
 				if last {
 					wait = 0
 				}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // poll creates plants in one transaction, and returns a feed whose poller has read that
@@ -17,7 +18,7 @@ func poll(t *testing.T, s plant.Store, after plant.Position, ids ...int64) *Feed
 	f := newFeed(t, s)
 	got := goNext(t, f, t.Context(), &after)
 	createAll(t, s, ids...)
-	r := receive(t, "a wait ends with a change", got)
+	r := wait.For(t, "a change", got)
 	if r.err != nil || !r.page.Shared {
 		t.Fatalf("Next = %+v, %v, want a page of the poller", r.page, r.err)
 	}
@@ -52,7 +53,7 @@ func TestClientBehindThePoller(t *testing.T) {
 	behind := last(t, s, nil, 10)
 	create(t, s, 1)
 	f := poll(t, s, last(t, s, &behind, 10), 2, 3)
-	wantNext(t, f, &behind, longEnough, 1, 2, 3)
+	wantNext(t, f, &behind, wait.Limit, 1, 2, 3)
 }
 
 // A client that has seen what a store had before it was replaced by its backup is told

@@ -19,6 +19,7 @@ import (
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // changes requests a page of changes.
@@ -53,7 +54,7 @@ func TestHalfClosedClientGetsPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(longEnough))
+	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	began := time.Now()
 	fmt.Fprintf(conn, "GET /changes?wait=30 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", staticToken)
 	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
@@ -111,11 +112,9 @@ func TestStreamsHaveALimitOfTheirOwn(t *testing.T) {
 	}
 	s.call(http.MethodGet, "/plants", "").wantStatus(t, http.StatusOK)
 	first.Body.Close()
-	for late := time.Now().Add(longEnough); gauge("plantstore_http_streams") != 1; time.Sleep(time.Millisecond) {
-		if time.Now().After(late) {
-			t.Fatalf("waited %v for the end of a stream whose client has disconnected", longEnough)
-		}
-	}
+	wait.Until(t, "the stream of a client that has disconnected ends", func() bool {
+		return gauge("plantstore_http_streams") == 1
+	})
 	s.changes("")
 	s.feed.Stop()
 	second.want("end 50300", "EOF")
@@ -232,17 +231,17 @@ func TestWaitingNeedsNoPermit(t *testing.T) {
 	t.Cleanup(end) // before the server is closed
 	after := s.changes("").Position
 	f := s.follow("after=" + after)
-	receive(t, lists.polled, "a read of the poller, which begins once the stream waits")
+	wait.For(t, "a read of the poller, which begins once the stream waits", lists.polled)
 	var wg sync.WaitGroup
 	for range 2 * runtime.GOMAXPROCS(0) {
 		wg.Go(func() { s.call(http.MethodGet, "/plants", "").wantStatus(t, http.StatusOK) })
-		receive(t, lists.began, "a list")
+		wait.For(t, "a list", lists.began)
 	}
 	waiting := make(chan response, 1)
 	go func() { waiting <- s.call(http.MethodGet, "/changes?wait=30&after="+after, "") }()
 	s.post(`{"id":1,"name":"a"}`)
 	f.want("stored 1")
-	if a := receive(t, waiting, "a page"); !strings.Contains(a.body, `"id":1`) {
+	if a := wait.For(t, "a page", waiting); !strings.Contains(a.body, `"id":1`) {
 		t.Errorf("got %s %s", a.Status, a.body)
 	}
 	end()
@@ -259,7 +258,7 @@ func TestShortListsDoNotWait(t *testing.T) {
 	var wg sync.WaitGroup
 	list := func(path string) {
 		wg.Go(func() { s.call(http.MethodGet, path, "").wantStatus(t, http.StatusOK) })
-		receive(t, lists.began, "a list, "+path)
+		wait.For(t, "a list, "+path, lists.began)
 	}
 	for range 2 * runtime.GOMAXPROCS(0) {
 		list("/plants?limit=101")

@@ -23,6 +23,7 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -156,14 +157,14 @@ func startList(t *testing.T, handler http.Handler, store heldPlants) heldList {
 	t.Helper()
 	response := make(chan response, 1)
 	go func() { response <- addressOf(t, handler).send("GET", "/plants", staticToken) }()
-	return heldList{receive(t, store.began, "a call of List"), response}
+	return heldList{wait.For(t, "a call of List", store.began), response}
 }
 
 // finish ends the wait of the request and checks its response.
 func (l heldList) finish(t *testing.T) {
 	t.Helper()
 	close(l.leave)
-	receive(t, l.response, "the response to a list").wantStatus(t, http.StatusOK)
+	wait.For(t, "the response to a list", l.response).wantStatus(t, http.StatusOK)
 }
 
 // While MaxInFlight requests are in flight, every operation is refused before anything

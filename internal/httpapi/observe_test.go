@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
@@ -95,19 +96,13 @@ func TestClientDisconnectsDuringResponse(t *testing.T) {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+staticToken)
-	client := http.Client{Timeout: longEnough}
+	client := http.Client{Timeout: wait.Limit}
 	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	for late := time.After(longEnough); log.String() == ""; time.Sleep(time.Millisecond) {
-		select {
-		case <-late:
-			t.Fatalf("waited %v for the log line of a response that is not read", longEnough)
-		default:
-		}
-	}
+	wait.Until(t, "the log has a response that is not read", func() bool { return log.String() != "" })
 	if l := log.lines(t); len(l) != 1 || l[0].Level != "WARN" || l[0].Msg != "response cut short" || l[0].Status != 499 {
 		t.Errorf("logged %+v", l)
 	}

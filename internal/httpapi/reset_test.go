@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // endedPlants is a real store that tells how the contexts of its calls end.
@@ -67,27 +68,27 @@ func TestResetStream(t *testing.T) {
 			_, err := server.Client().Do(r)
 			sent <- err
 		}()
-		receive(t, held.began, method+" "+path)
+		wait.For(t, method+" "+path, held.began)
 		cancel()
-		if err := receive(t, sent, "the end of the request"); !errors.Is(err, context.Canceled) {
+		if err := wait.For(t, "the end of the request", sent); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s %s: %v", method, path, err)
 		}
 	}
 	reset(http.MethodGet, "/plants/1", "")
-	if err := receive(t, held.ended, "the end of the read"); err != context.Canceled {
+	if err := wait.For(t, "the end of the read", held.ended); err != context.Canceled {
 		t.Errorf("the context of a read ended with %v, want %v", err, context.Canceled)
 	}
 	reset(http.MethodPost, "/plants", `{"id":1,"name":"n"}`)
 	reset(http.MethodGet, "/plants/1", "") // the service has got the reset before it
-	if err := receive(t, held.ended, "the end of the read"); err != context.Canceled {
+	if err := wait.For(t, "the end of the read", held.ended); err != context.Canceled {
 		t.Errorf("the context of a read ended with %v, want %v", err, context.Canceled)
 	}
 	proceed()
-	if err := receive(t, held.ended, "the end of the write"); err != nil {
+	if err := wait.For(t, "the end of the write", held.ended); err != nil {
 		t.Errorf("the context of a write ended with %v", err)
 	}
 	for range 3 {
-		receive(t, handled, "the end of a handler")
+		wait.For(t, "the end of a handler", handled)
 	}
 	if _, err := s.store.Get(t.Context(), 1); err != nil {
 		t.Errorf("the plant of the write: %v", err)

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/prometheus/client_golang/prometheus"
@@ -221,20 +220,6 @@ func (s *service) clientWith(token string) *plantclient.ClientWithResponses {
 		s.t.Fatal(err)
 	}
 	return client
-}
-
-// longEnough is the deadline of everything that tests wait for.
-const longEnough = 30 * time.Second
-
-// receive returns the next value of a channel, and fails after longEnough.
-func receive[T any](t testing.TB, from <-chan T, what string) (value T) {
-	t.Helper()
-	select {
-	case value = <-from:
-	case <-time.After(longEnough):
-		t.Fatalf("waited %v for %s", longEnough, what)
-	}
-	return value
 }
 
 // response is a response whose body has been read.

@@ -18,6 +18,7 @@ import (
 	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -216,17 +217,14 @@ func TestClientThatDoesNotReadGivesWay(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer resp.Body.Close()
-				for late := time.Now().Add(longEnough); ; time.Sleep(10 * time.Millisecond) {
+				wait.Until(t, "there is memory for large responses", func() bool {
 					leave, err := httpapi.FillUnread(s.handler, false)
 					if err == nil {
 						leave()
-						break
 					}
-					if time.Now().After(late) {
-						t.Fatalf("waited %v for memory: %v", longEnough, err)
-					}
-				}
-				receive(t, ended, "the end of the response")
+					return err == nil
+				})
+				wait.For(t, "the end of the response", ended)
 				if n, err := io.Copy(io.Discard, resp.Body); err == nil || n > 20<<20 {
 					t.Errorf("read %d bytes, %v, want a response that was cut off", n, err)
 				}

@@ -17,6 +17,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -162,7 +163,7 @@ func TestStreamEndsWithToken(t *testing.T) {
 				t.Fatal(err)
 			}
 			f.want(fmt.Sprint("end ", c.want), "EOF")
-			receive(t, waiting, "the response to a request whose token is "+name).wantError(t, c.want)
+			wait.For(t, "the response to a request whose token is "+name, waiting).wantError(t, c.want)
 		})
 	}
 }
@@ -227,7 +228,7 @@ func tryTokenEnd(t *testing.T, http2, reads bool, how string, after time.Duratio
 			t.Fatal(err)
 		}
 	}
-	if late := receive(t, ended, "the end of the stream").Sub(over); late < 0 || late > time.Second {
+	if late := wait.For(t, "the end of the stream", ended).Sub(over); late < 0 || late > time.Second {
 		t.Errorf("the stream ended %v after its token", late)
 	}
 	if reads {

@@ -13,6 +13,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -60,7 +61,7 @@ func TestStreamThatIsCutOffIsLogged(t *testing.T) {
 					if disconnects {
 						resp.Body.Close()
 					}
-					receive(t, ended, "the end of the stream")
+					wait.For(t, "the end of the stream", ended)
 					synctest.Wait() // until it is logged
 					lines := log.lines(t)
 					if disconnects && len(lines) == 0 {

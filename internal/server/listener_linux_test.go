@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // A listener that retires refuses new connections at once, and returns those in its
@@ -28,7 +30,7 @@ func TestRetire(t *testing.T) {
 	if err := l.retire(); err != nil {
 		t.Fatal(err)
 	}
-	if conn, err := net.DialTimeout("tcp", l.Addr().String(), longEnough); !errors.Is(err, syscall.ECONNREFUSED) {
+	if conn, err := net.DialTimeout("tcp", l.Addr().String(), wait.Limit); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("a new connection is %v, %v, want refused", conn, err)
 	}
 	if err := l.SetDeadline(time.Now()); err != nil {
@@ -40,7 +42,7 @@ func TestRetire(t *testing.T) {
 			t.Fatalf("connection %d of the queue is %v", n, err)
 		}
 		defer conn.Close()
-		if err := conn.SetDeadline(time.Now().Add(longEnough)); err != nil {
+		if err := conn.SetDeadline(time.Now().Add(wait.Limit)); err != nil {
 			t.Errorf("a connection of the queue has no deadlines: %v", err)
 		}
 	}
@@ -61,7 +63,7 @@ func TestUnreadBytesOfAConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	_ = l.SetDeadline(time.Now().Add(longEnough))
+	_ = l.SetDeadline(time.Now().Add(wait.Limit))
 	conn, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)

@@ -12,12 +12,10 @@ import (
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 	"github.com/prometheus/client_golang/prometheus"
 )
-
-// longEnough is how long a test waits for something that must happen sooner.
-const longEnough = time.Minute
 
 // serveHastily runs the service with one timeout of serve divided by a hundred.
 // If serve does not set it, it stays unlimited. The other timeouts never end a
@@ -42,7 +40,7 @@ func serveHastily(t *testing.T, timeout func(*http.Server) *time.Duration) (addr
 	server := newServer(handler, slog.New(slog.DiscardHandler))
 	short := *timeout(server) / 100
 	// Without a ReadHeaderTimeout the ReadTimeout would limit the headers.
-	server.ReadHeaderTimeout, server.ReadTimeout, server.WriteTimeout, server.IdleTimeout = longEnough, 0, 0, 0
+	server.ReadHeaderTimeout, server.ReadTimeout, server.WriteTimeout, server.IdleTimeout = wait.Limit, 0, 0, 0
 	*timeout(server) = short
 	ended := make(chan struct{}, 10)
 	server.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -94,7 +92,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			_ = conn.SetDeadline(time.Now().Add(longEnough))
+			_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 			if _, err := io.WriteString(conn, c.sent); err != nil {
 				t.Fatal(err)
 			}
@@ -105,7 +103,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 			if c.want == "" && len(response) > 0 || !strings.Contains(string(response), c.want) {
 				t.Errorf("the response is %q, want %q", response, c.want)
 			}
-			wait(t, closed)
+			wait.For(t, "the service to close the connection", closed)
 		})
 	}
 }
@@ -125,20 +123,11 @@ func TestClientsThatNeverReadAreCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(longEnough))
+	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	_ = conn.(*net.TCPConn).SetReadBuffer(4096)
 	const request = "GET /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a-static-token-of-ours\r\n\r\n"
 	if _, err := io.WriteString(conn, strings.Repeat(request, 100)); err != nil {
 		t.Fatal(err)
 	}
-	wait(t, closed)
-}
-
-func wait(t *testing.T, closed <-chan struct{}) {
-	t.Helper()
-	select {
-	case <-closed:
-	case <-time.After(longEnough):
-		t.Fatalf("the service keeps the connection after %v", longEnough)
-	}
+	wait.For(t, "the service to close the connection", closed)
 }

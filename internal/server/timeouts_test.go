@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // pipes is a listener whose connections are pipes, so that a server and its
@@ -111,7 +113,7 @@ func TestServerLimitsStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(longEnough))
+	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	// The preface of a client (RFC 9113, section 3.4), and no settings.
 	if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
 		t.Fatal(err)

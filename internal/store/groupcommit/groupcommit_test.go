@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // engine runs the works of a group one after the other and records the groups.
@@ -333,11 +334,7 @@ func waitFor(t *testing.T, clients *sync.WaitGroup) {
 	t.Helper()
 	returned := make(chan struct{})
 	go func() { clients.Wait(); close(returned) }()
-	select {
-	case <-returned:
-	case <-time.After(time.Minute):
-		t.Fatal("waited a minute for all calls of Do to return")
-	}
+	wait.For(t, "all calls of Do to return", returned)
 }
 
 func wantErr(t *testing.T, what string, got, want error) {

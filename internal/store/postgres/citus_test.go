@@ -20,6 +20,7 @@ import (
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -304,13 +305,8 @@ func TestShardedSnapshotWaitsForPrepared(t *testing.T) {
 	if err := end(); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case err := <-read:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(30 * time.Second):
-		t.Error("the snapshot still waits after 30 seconds")
+	if err := wait.For(t, "the snapshot", read); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -328,7 +324,7 @@ func TestShardedStoreWithoutDurability(t *testing.T) {
 	}
 	set(`SET synchronous_commit = off`)
 	defer set(`RESET synchronous_commit`)
-	pgtest.WaitUntil(t, "the worker has read its configuration", func() (off bool) {
+	wait.Until(t, "the worker has read its configuration", func() (off bool) {
 		err := worker.QueryRow(t.Context(), `SELECT current_setting('synchronous_commit') = 'off'`).Scan(&off)
 		return err == nil && off
 	})

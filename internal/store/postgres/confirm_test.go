@@ -10,6 +10,7 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // The feed does not return a transaction that no synchronous standby has: a failover
@@ -25,7 +26,7 @@ func TestDrillUnconfirmedChange(t *testing.T) {
 
 	query(t, server, `ALTER SYSTEM SET synchronous_standby_names = 'absent'`)
 	query(t, server, `SELECT pg_reload_conf()::TEXT`, new(string))
-	pgtest.WaitUntil(t, "the server waits for a standby", func() bool {
+	wait.Until(t, "the server waits for a standby", func() bool {
 		var names string
 		query(t, server, `SHOW synchronous_standby_names`, &names)
 		return names == "absent"
@@ -39,7 +40,7 @@ func TestDrillUnconfirmedChange(t *testing.T) {
 		}
 		committed <- err
 	}()
-	pgtest.WaitUntil(t, "both commits have waited for the standby and were cancelled", func() bool {
+	wait.Until(t, "both commits have waited for the standby and were cancelled", func() bool {
 		query(t, server, `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`, new(int))
 		select {
 		case err := <-committed:

@@ -24,6 +24,7 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -78,7 +79,7 @@ func TestDrillFailover(t *testing.T) {
 // waitForStandby waits until the primary has a synchronous standby.
 func waitForStandby(t *testing.T, primary *pgtest.Server) {
 	t.Helper()
-	pgtest.WaitUntil(t, "the standby is synchronous", func() bool {
+	wait.Until(t, "the standby is synchronous", func() bool {
 		var n int
 		query(t, primary, `SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'`, &n)
 		return n == 1
@@ -211,7 +212,7 @@ func (l *load) create(url, text string, id int64) bool {
 func (l *load) waitForMore(n int64) {
 	l.t.Helper()
 	from := l.acked.Load()
-	pgtest.WaitUntil(l.t, "creates are acknowledged", func() bool { return l.acked.Load() >= from+n })
+	wait.Until(l.t, "creates are acknowledged", func() bool { return l.acked.Load() >= from+n })
 }
 
 // stop stops the clients. It returns the number of acknowledged plants, and fails

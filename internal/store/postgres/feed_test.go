@@ -10,6 +10,7 @@ import (
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -61,7 +62,7 @@ func TestFeedOfAnEarlierRelease(t *testing.T) {
 	}
 	enabled := make(chan error, 1)
 	go func() { enabled <- EnableChanges(t.Context(), dsn) }()
-	pgtest.WaitUntil(t, "EnableChanges waits for a lock", func() (waits bool) {
+	wait.Until(t, "EnableChanges waits for a lock", func() (waits bool) {
 		err := old.QueryRow(t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'marks'::REGCLASS AND NOT granted)`).Scan(&waits)
 		if err != nil {
 			t.Fatal(err)
@@ -71,7 +72,7 @@ func TestFeedOfAnEarlierRelease(t *testing.T) {
 	if _, err := writing.Exec(t.Context(), `COMMIT`); err != nil {
 		t.Fatal(err)
 	}
-	if err := pgtest.Wait(t, "EnableChanges returns", enabled); err != nil {
+	if err := wait.For(t, "EnableChanges to return", enabled); err != nil {
 		t.Fatal(err)
 	}
 	if err := EnableChanges(t.Context(), dsn); err != nil { // there is nothing to do

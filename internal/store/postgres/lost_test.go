@@ -16,6 +16,7 @@ import (
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -158,7 +159,7 @@ func lostConnection(t *testing.T, newDSN func(t *testing.T) string) {
 			if err := store.Create(t.Context(), p); err != nil {
 				t.Errorf("Create = %v, want nil", err)
 			}
-			pgtest.Wait(t, "the connection is cut at the commit of the create", changed)
+			wait.For(t, "the cut of the connection at the commit of the create", changed)
 			got, err := other.Get(t.Context(), 2)
 			if got.ETag != after.ETag || !errors.Is(err, afterErr) {
 				t.Errorf("the plant was created twice: Get = %+v, %v, want %+v, %v", got, err, after, afterErr)
@@ -195,7 +196,7 @@ func TestCommitOfUnknownOutcome(t *testing.T) {
 		if _, err := conn.Exec(t.Context(), end); err != nil {
 			t.Fatal(err)
 		}
-		if done := pgtest.Wait(t, "settle returns after "+end, settled); done != (end == "COMMIT") {
+		if done := wait.For(t, "settle to return after "+end, settled); done != (end == "COMMIT") {
 			t.Errorf("after %s settle = done %v", end, done)
 		}
 		if done, err := store.settle(t.Context(), id); err != nil || done != (end == "COMMIT") {
@@ -210,7 +211,7 @@ func TestCommitOfUnknownOutcome(t *testing.T) {
 // waitUntilBlocked waits until another session waits for a lock of conn.
 func waitUntilBlocked(t *testing.T, conn *pgx.Conn) {
 	t.Helper()
-	pgtest.WaitUntil(t, "another session waits for a lock of this one", func() bool {
+	wait.Until(t, "another session waits for a lock of this one", func() bool {
 		var blocked bool
 		const query = `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid)))`
 		if err := conn.QueryRow(t.Context(), query).Scan(&blocked); err != nil {
@@ -264,13 +265,13 @@ func TestDeadlineOfAWrite(t *testing.T) {
 	}
 	groups := func() float64 { return metricstest.Of(t, store.writes.Metrics())["plantstore_store_group_size_count"] }
 	first := create(1, 2*time.Second) // the others are queued meanwhile
-	pgtest.WaitUntil(t, "the first write runs", func() bool { return groups() == 1 })
+	wait.Until(t, "the first write runs", func() bool { return groups() == 1 })
 	short, long := create(2, 4*time.Second), create(3, callTime)
-	if err := pgtest.Wait(t, "the first write ends", first); !errors.Is(err, plant.ErrUnavailable) {
+	if err := wait.For(t, "the end of the first write", first); !errors.Is(err, plant.ErrUnavailable) {
 		t.Errorf("the first write = %v, want %v", err, plant.ErrUnavailable)
 	}
-	pgtest.WaitUntil(t, "the others run", func() bool { return groups() == 2 })
-	err := pgtest.Wait(t, "the write with a short deadline ends", short)
+	wait.Until(t, "the others run", func() bool { return groups() == 2 })
+	err := wait.For(t, "the end of the write with a short deadline", short)
 	if !errors.Is(err, plant.ErrUnavailable) || !strings.Contains(err.Error(), "connect") {
 		t.Errorf("the write with a short deadline = %v, want %v and why", err, plant.ErrUnavailable)
 	}
@@ -280,7 +281,7 @@ func TestDeadlineOfAWrite(t *testing.T) {
 	default:
 	}
 	proxy.start()
-	if err := pgtest.Wait(t, "the write with a long deadline ends", long); err != nil {
+	if err := wait.For(t, "the end of the write with a long deadline", long); err != nil {
 		t.Errorf("the write with a long deadline = %v after the database was back", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -47,7 +48,7 @@ func open(t testing.TB, dsn string) *Store {
 	t.Cleanup(func() {
 		closed := make(chan error, 1)
 		go func() { closed <- store.Close() }()
-		if err := pgtest.Wait(t, "the store closes", closed); err != nil {
+		if err := wait.For(t, "the store to close", closed); err != nil {
 			t.Error(err)
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // A write is retried if its plant is created between its two round trips.
@@ -52,7 +53,7 @@ func TestPlantCreatedDuringWrite(t *testing.T) {
 			if err := tx.Commit(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := pgtest.Wait(t, "the write ends", ended); !errors.Is(err, c.want) {
+			if err := wait.For(t, "the end of the write", ended); !errors.Is(err, c.want) {
 				t.Errorf("the write = %v, want %v", err, c.want)
 			}
 		})

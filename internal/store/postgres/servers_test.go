@@ -16,6 +16,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // If a standby is promoted while the primary goes on, as with a manager that hangs,
@@ -32,7 +33,7 @@ func TestDrillReplacedPrimary(t *testing.T) {
 	waiting := make(chan error, 1)
 	go func() { waiting <- store.Create(t.Context(), plant.Plant{ID: 2}) }()
 	stopWaitingForStandby(t, standby)
-	if err := pgtest.Wait(t, "the write that waits for the standby ends", waiting); err != nil {
+	if err := wait.For(t, "the end of the write that waits for the standby", waiting); err != nil {
 		t.Errorf("the write that waits for the standby = %v", err)
 	}
 	if n := count(t, standby, 2); n != 1 {
@@ -50,7 +51,7 @@ func TestDrillReplacedPrimary(t *testing.T) {
 			t.Errorf("the new primary has %d plants %d, want 1", n, id)
 		}
 	}
-	pgtest.WaitUntil(t, "the log names both servers", func() bool {
+	wait.Until(t, "the log names both servers", func() bool {
 		return log.has("was replaced as the primary", fmt.Sprint(old.Port), "timeline=1") && log.has("is the primary", fmt.Sprint(standby.Port), "timeline=2")
 	})
 
@@ -107,13 +108,15 @@ func TestDrillTimelineNotTold(t *testing.T) {
 	dsn := strings.Replace(pgtest.URL(standby, primary), "plantstore@", "flora@", 1)
 	store, log := openLogged(t, dsn)
 	create(t, store, 1)
-	pgtest.WaitUntil(t, "the log has the timeline", func() bool { return log.has("is the primary", "timeline=1") })
+	wait.Until(t, "the log has the timeline", func() bool { return log.has("is the primary", "timeline=1") })
 
 	query(t, primary, `REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC`)
 	create(t, store, 2)
 	store, log = openLogged(t, dsn)
 	create(t, store, 3)
-	pgtest.WaitUntil(t, "the log says which privilege is missing", func() bool { return log.has("GRANT EXECUTE", "pg_walfile_name") })
+	wait.Until(t, "the log says which privilege is missing", func() bool {
+		return log.has("GRANT EXECUTE", "pg_walfile_name")
+	})
 	waitForReplay(t, primary, standby)
 	primary.Kill()
 	standby.Promote()
@@ -135,7 +138,7 @@ func TestSeveralPoolers(t *testing.T) {
 	both.Host += "," + second.Host
 	store, log := openLogged(t, both.String()+"&default_query_exec_mode=exec")
 	create(t, store, 1)
-	pgtest.WaitUntil(t, "the log names both", func() bool {
+	wait.Until(t, "the log names both", func() bool {
 		return log.has("is the primary", first.Host, "timeline=1") && log.has("is the primary", second.Host, "timeline=1")
 	})
 }
@@ -203,7 +206,7 @@ func waitForReplay(t *testing.T, primary, standby *pgtest.Server) {
 	t.Helper()
 	var lsn string
 	query(t, primary, `SELECT pg_current_wal_lsn()::TEXT`, &lsn)
-	pgtest.WaitUntil(t, "the standby has what the primary has", func() (has bool) {
+	wait.Until(t, "the standby has what the primary has", func() (has bool) {
 		query(t, standby, fmt.Sprintf(`SELECT pg_last_wal_replay_lsn() >= '%s'`, lsn), &has)
 		return has
 	})

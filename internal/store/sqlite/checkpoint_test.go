@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
@@ -109,7 +110,7 @@ func TestWritesDuringLongRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, s, 2<<20, 20<<20)
-	writer := receive(t, s.writer, "the writer")
+	writer := wait.For(t, "the writer", s.writer)
 	defer func() { s.writer <- writer }()
 	_, pages, err := checkpoint(writer, "PRAGMA wal_checkpoint(NOOP)")
 	if err != nil || pages > 2*checkpointPages {

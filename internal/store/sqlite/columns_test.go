@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 )
@@ -13,7 +14,7 @@ import (
 // make, so that a column is not added to one of them alone.
 func TestColumns(t *testing.T) {
 	s := openStore(t, Memory)
-	conn := receive(t, s.writer, "the writer")
+	conn := wait.For(t, "the writer", s.writer)
 	defer func() { s.writer <- conn }()
 	for table, list := range map[string]string{"plants": plantColumns.names(""), "tokens": tokenColumns.names("")} {
 		var schema []string

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
@@ -70,7 +71,7 @@ func TestCopyWhileWriting(t *testing.T) {
 		t.Errorf("the copy is in WAL mode, %v", err)
 	}
 	copied := openStore(t, backup)
-	conn := receive(t, copied.readers, "a reader")
+	conn := wait.For(t, "a reader", copied.readers)
 	defer func() { copied.readers <- conn }()
 	if n := countPlants(t, conn); n < 4<<10 || n%2 != 0 {
 		t.Errorf("the copy has %d plants, want at least %d and an even number", n, 4<<10)

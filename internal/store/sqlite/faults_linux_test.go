@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
@@ -28,7 +29,7 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "plants.db")
 			s := openStore(t, path)
-			writer := receive(t, s.writer, "the writer")
+			writer := wait.For(t, "the writer", s.writer)
 			writer.SetBusyTimeout(10 * time.Millisecond)
 			s.writer <- writer
 			big := strings.Repeat("n", 1<<20)
@@ -71,7 +72,7 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 			if _, err := s.Get(t.Context(), 6); !errors.Is(err, plant.ErrNotFound) {
 				t.Errorf("Get of a failed create = %v, want %v", err, plant.ErrNotFound)
 			}
-			conn := receive(t, s.readers, "a reader")
+			conn := wait.For(t, "a reader", s.readers)
 			defer func() { s.readers <- conn }()
 			if err := checkIntegrity(conn); err != nil {
 				t.Error(err)
@@ -117,7 +118,7 @@ func otherWriter(t *testing.T, _ *Store, path string) (remove func()) {
 
 func fullDatabase(t *testing.T, s *Store, _ string) (remove func()) {
 	set := func(statement string) {
-		conn := receive(t, s.writer, "the writer")
+		conn := wait.For(t, "the writer", s.writer)
 		defer func() { s.writer <- conn }()
 		if err := setPragmas(conn, statement); err != nil {
 			t.Fatal(err)

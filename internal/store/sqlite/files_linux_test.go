@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
@@ -167,13 +168,9 @@ func TestWatchLogsRemovedFile(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case line := <-lines:
-		if !strings.Contains(line, "level=ERROR") || !strings.Contains(line, path) {
-			t.Errorf("the log has %q, want an error with the path %s", line, path)
-		}
-	case <-time.After(20 * time.Second):
-		t.Fatal("waited 20 s for a line in the log after the file was removed")
+	line := wait.For(t, "a line in the log after the file was removed", lines)
+	if !strings.Contains(line, "level=ERROR") || !strings.Contains(line, path) {
+		t.Errorf("the log has %q, want an error with the path %s", line, path)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
@@ -22,7 +23,7 @@ func TestReady(t *testing.T) {
 	}
 
 	// Another program has locked the file.
-	conn := receive(t, s.writer, "the writer")
+	conn := wait.For(t, "the writer", s.writer)
 	conn.SetBusyTimeout(time.Millisecond)
 	s.writer <- conn
 	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
@@ -46,7 +47,7 @@ func TestReady(t *testing.T) {
 
 func TestReadySchema(t *testing.T) {
 	s := openStore(t, Memory)
-	conn := receive(t, s.writer, "the writer")
+	conn := wait.For(t, "the writer", s.writer)
 	err := execute(conn, "PRAGMA user_version = 1")
 	s.writer <- conn
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
@@ -36,18 +37,6 @@ func TestStore(t *testing.T) {
 			})
 		})
 	}
-}
-
-// receive receives from a channel, and fails the test if nothing is sent in time.
-func receive[T any](t *testing.T, from <-chan T, what string) (value T) {
-	t.Helper()
-	const longEnough = 30 * time.Second
-	select {
-	case value = <-from:
-	case <-time.After(longEnough):
-		t.Fatalf("waited %v for %s", longEnough, what)
-	}
-	return value
 }
 
 func TestPageHasWholeBatches(t *testing.T) {
@@ -92,7 +81,7 @@ func TestReopen(t *testing.T) {
 // checkDurable finds wrong settings.
 func TestDurableSettings(t *testing.T) {
 	store := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
-	conn := receive(t, store.writer, "the writer")
+	conn := wait.For(t, "the writer", store.writer)
 	defer func() { store.writer <- conn }()
 	if err := checkDurable(conn); err != nil {
 		t.Error(err)

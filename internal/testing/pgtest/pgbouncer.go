@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // Pooler starts a pgbouncer with transaction pooling in front of the schema with a
@@ -73,7 +74,7 @@ func Pooler(t testing.TB, dsn string, pool int) string {
 		}
 	})
 	address := fmt.Sprint("127.0.0.1:", port)
-	WaitUntil(t, "pgbouncer accepts connections", func() bool {
+	wait.Until(t, "pgbouncer accepts connections", func() bool {
 		conn, err := net.Dial("tcp", address)
 		if err == nil {
 			conn.Close()
@@ -81,6 +82,7 @@ func Pooler(t testing.TB, dsn string, pool int) string {
 		return err == nil
 	})
 	u := url.URL{Scheme: "postgres", User: url.User(config.User), Host: address, Path: config.Database}
-	u.RawQuery = url.Values{"sslmode": {"disable"}, "statement_timeout": {fmt.Sprint(longEnough.Milliseconds())}}.Encode()
+	timeout := fmt.Sprint(wait.Limit.Milliseconds())
+	u.RawQuery = url.Values{"sslmode": {"disable"}, "statement_timeout": {timeout}}.Encode()
 	return u.String()
 }

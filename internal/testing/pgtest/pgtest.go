@@ -11,51 +11,26 @@ import (
 	"net/url"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // Variable is the environment variable with the URL of a database for tests.
 const Variable = "PLANTSTORE_TEST_POSTGRES"
 
-// longEnough is how long a test waits for something that takes less time.
-const longEnough = 30 * time.Second
-
-// Wait returns a value from a channel, or fails the test if that takes too long.
-// The text what describes what the test waits for.
-func Wait[T any](t testing.TB, what string, c <-chan T) (v T) {
-	t.Helper()
-	select {
-	case v = <-c:
-	case <-time.After(longEnough):
-		t.Fatalf("timeout after %v waiting until %s", longEnough, what)
-	}
-	return v
-}
-
-// WaitUntil waits until a condition holds.
-func WaitUntil(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(longEnough); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("timeout after %v waiting until %s", longEnough, what)
-		}
-	}
-}
-
 // Connect returns a new connection to the database with the given URL. It is closed
 // when the test ends.
 func Connect(t testing.TB, dsn string) *pgx.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), longEnough)
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Limit)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		t.Fatalf("connect to the database: %v", err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), longEnough)
+		ctx, cancel := context.WithTimeout(context.Background(), wait.Limit)
 		defer cancel()
 		_ = conn.Close(ctx)
 	})
@@ -90,7 +65,7 @@ func Schema(t testing.TB, dsn string) string {
 	}
 	name := fmt.Sprintf("plantstore_test_%x", rand.Uint64())
 	run := func(statement string) {
-		ctx, cancel := context.WithTimeout(context.Background(), longEnough)
+		ctx, cancel := context.WithTimeout(context.Background(), wait.Limit)
 		defer cancel()
 		conn, err := pgx.Connect(ctx, dsn)
 		if err != nil {
@@ -106,7 +81,7 @@ func Schema(t testing.TB, dsn string) string {
 	query := u.Query()
 	query.Set("search_path", name)
 	// Ends a statement that waits for a lock for ever.
-	query.Set("statement_timeout", fmt.Sprint(longEnough.Milliseconds()))
+	query.Set("statement_timeout", fmt.Sprint(wait.Limit.Milliseconds()))
 	u.RawQuery = query.Encode()
 	return u.String()
 }
