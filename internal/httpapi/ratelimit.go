@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/cache"
 )
 
 var errTooManyRequests = fail(plantapi.CodeTooManyRequests, "too many requests with this token, try again later")
@@ -22,23 +23,20 @@ type Rate struct {
 }
 
 // limiters has a rate limiter for each key. A limiter that was not used for Per is
-// full again, so it can be dropped. A cache with a time to live does not replace this
-// type: it would also drop limiters that are in use.
+// full again, so it can be dropped.
 type limiters[K comparable] struct {
 	Rate
-	most int // of all keys; beyond it limiters are dropped that are not full; 0: no bound
-
-	mu         sync.Mutex
-	young, old map[K]*rate.Limiter // used since turned; used only before
-	turned     time.Time
+	mu    sync.Mutex
+	cache cache.Cache[K, *rate.Limiter]
 }
 
-// newLimiters returns nil, which limits nothing, for the zero Rate.
-func newLimiters[K comparable](r Rate, most int) *limiters[K] {
+// newLimiters returns nil, which limits nothing, for the zero Rate. Beyond the maximum
+// of keys limiters are dropped that are not full; 0 means no maximum.
+func newLimiters[K comparable](r Rate, maxKeys int) *limiters[K] {
 	if r.Limit == 0 {
 		return nil
 	}
-	return &limiters[K]{Rate: r, most: most, young: map[K]*rate.Limiter{}, turned: time.Now()}
+	return &limiters[K]{Rate: r, cache: cache.Cache[K, *rate.Limiter]{MaxSize: maxKeys / 2, MaxAge: r.Per}}
 }
 
 // allow reports whether something may happen for the key, and counts it if so.
@@ -46,25 +44,13 @@ func (l *limiters[K]) allow(key K) (quota, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now() // under the lock: a limiter counts time twice if the clock goes back
-	limiter := l.of(key, now)
-	ok := limiter.AllowN(now, 1)
-	return quota{l.Rate, limiter.TokensAt(now)}, ok
-}
-
-// of returns the limiter of a key. It needs the lock.
-func (l *limiters[K]) of(key K, now time.Time) *rate.Limiter {
-	if now.Sub(l.turned) >= l.Per || l.most > 0 && len(l.young) >= l.most/2 {
-		l.young, l.old, l.turned = map[K]*rate.Limiter{}, l.young, now
-	}
-	limiter := l.young[key]
-	if limiter == nil {
-		limiter = l.old[key]
-	}
-	if limiter == nil {
+	limiter, ok := l.cache.Get(key)
+	if !ok {
 		limiter = rate.NewLimiter(rate.Limit(float64(l.Limit)/l.Per.Seconds()), l.Limit)
 	}
-	l.young[key] = limiter
-	return limiter
+	l.cache.Set(key, limiter, 1, now)
+	ok = limiter.AllowN(now, 1)
+	return quota{l.Rate, limiter.TokensAt(now)}, ok
 }
 
 // quota is what is left of a Rate.

@@ -102,7 +102,7 @@ func TestFullLimitersAreDropped(t *testing.T) {
 			}
 			time.Sleep(9 * time.Second)
 		}
-		if got := len(l.young) + len(l.old); got > 2 {
+		if got := l.cache.Len(); got > 2 {
 			t.Errorf("%d limiters are kept, want that of the busy token", got)
 		}
 	})
@@ -113,7 +113,7 @@ func TestLimitersAreBounded(t *testing.T) {
 	l := newLimiters[int](Rate{Limit: 10, Per: time.Hour}, most)
 	for i := range 100 * most {
 		l.allow(i)
-		if got := len(l.young) + len(l.old); got > most {
+		if got := l.cache.Len(); got > most {
 			t.Fatalf("%d limiters are kept, want at most %d", got, most)
 		}
 	}
@@ -121,14 +121,17 @@ func TestLimitersAreBounded(t *testing.T) {
 
 // A request within the limits takes no memory, but for the headers.
 func TestLimitsAllocateNothing(t *testing.T) {
-	rates, capacity, failures := newLimiters[string](Rate{Limit: 1 << 20, Per: time.Hour}, 0), newInFlight(1, 0), newFailedAuthLimiters(Rate{Limit: 1 << 20, Per: time.Hour})
+	rate := Rate{Limit: 1 << 20, Per: time.Hour}
+	rates, capacity, failures := newLimiters[string](rate, 0), newInFlight(1, 0), newFailedAuthLimiters(rate)
 	r := httptest.NewRequest(http.MethodGet, "/plants", nil)
 	r.RemoteAddr = "[2001:db8::1]:4711"
 	h, ctx, list := http.Header{}, t.Context(), &responseRecorder{operation: &operation{returnsList: true}}
 	for what, f := range map[string]func(){
-		"the rate limit":        func() { rates.allow("mGdgoH14hxFz") },
-		"the cap":               func() { _ = capacity.enter(ctx, list, false); capacity.leave(list) },
-		"failed authentication": func() { _ = validator{failedAuth: failures}.countFailedAuth(h, r, errBadCredentials) },
+		"the rate limit": func() { rates.allow("mGdgoH14hxFz") },
+		"the cap":        func() { _ = capacity.enter(ctx, list, false); capacity.leave(list) },
+		"failed authentication": func() {
+			_ = validator{failedAuth: failures}.countFailedAuth(h, r, errBadCredentials)
+		},
 		"no limits": func() {
 			_ = validator{}.limitRate(h, token.Token{})
 			_ = validator{}.countFailedAuth(h, r, errBadCredentials)

@@ -3,6 +3,8 @@ package token
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,17 +12,18 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/plantstore/plantstore/internal/cache"
 )
 
 const (
 	// CacheTTL is how long a [Verifier] uses a result of the store, counted from
-	// the start of the lookup. A change of a token takes effect on every server
+	// the start of the read. A change of a token takes effect on every server
 	// within a second; this is half of it.
 	CacheTTL = 500 * time.Millisecond
 
-	// lookupTime is how long a lookup may take, including the wait for its turn.
-	// The request that started it may end before: other requests wait for the
-	// same lookup.
+	// lookupTime is how long a read may take, including the wait for its turn.
 	lookupTime = 5 * time.Second
 
 	// A cache has at most twice this number of tokens and of unknown IDs, about
@@ -35,42 +38,40 @@ const (
 	maxLookups = 4
 )
 
-// lookup is a read of one token from the store. If the token does not exist, it
-// is the zero Token, which accepts no secret: so it is handled, and takes the same
-// time, as a token that is expired or revoked.
+// lookup is the result of a read of the store. If the token does not exist, it is the
+// zero Token, which accepts no secret: so it is handled, and takes the same time, as a
+// token that is expired or revoked.
 type lookup struct {
 	began time.Time
-	done  chan struct{} // closed when token and err are set
 	token Token
-	err   error
 }
 
 func (l *lookup) fresh(now time.Time) bool { return now.Sub(l.began) < CacheTTL }
 
-// cache reads tokens from the store and keeps them for CacheTTL. Concurrent
-// lookups of the same ID become one.
-type cache struct {
-	store          Store
+// lookups reads tokens from the store and keeps them for CacheTTL. Concurrent lookups
+// of the same ID become one.
+type lookups struct {
+	store Store
+	group singleflight.Group
+	slots *semaphore.Weighted
+
 	mu             sync.RWMutex
-	found, missing recent
-	pending        map[string]*lookup
+	found, missing cache.Cache[string, *lookup] // by ID
 
 	hits, misses atomic.Uint64 // lookups without and with a read of the store
-	lookups      *semaphore.Weighted
 }
 
-func newCache(store Store) cache {
-	return cache{
+func newLookups(store Store) *lookups {
+	return &lookups{
 		store:   store,
-		found:   recent{limit: maxFound},
-		missing: recent{limit: maxMissing},
-		pending: map[string]*lookup{},
-		lookups: semaphore.NewWeighted(maxLookups),
+		slots:   semaphore.NewWeighted(maxLookups),
+		found:   cache.Cache[string, *lookup]{MaxSize: maxFound, MaxAge: CacheTTL},
+		missing: cache.Cache[string, *lookup]{MaxSize: maxMissing, MaxAge: CacheTTL},
 	}
 }
 
 // metrics returns the numbers of lookups and of entries.
-func (c *cache) metrics() []prometheus.Collector {
+func (l *lookups) metrics() []prometheus.Collector {
 	lookups := func(result string, n *atomic.Uint64) prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name:        "plantstore_token_cache_lookups_total",
@@ -79,124 +80,100 @@ func (c *cache) metrics() []prometheus.Collector {
 		}, func() float64 { return float64(n.Load()) })
 	}
 	return []prometheus.Collector{
-		lookups("hit", &c.hits),
-		lookups("miss", &c.misses),
+		lookups("hit", &l.hits),
+		lookups("miss", &l.misses),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "plantstore_token_cache_entries",
 			Help: "Tokens in the cache, including unknown ones.",
 		}, func() float64 {
-			c.mu.RLock()
-			defer c.mu.RUnlock()
-			return float64(c.found.size() + c.missing.size())
+			l.mu.RLock()
+			defer l.mu.RUnlock()
+			return float64(l.found.Len() + l.missing.Len())
 		}),
 	}
 }
 
-// lookUp returns the lookup of an ID, from the cache or from the store.
-func (c *cache) lookUp(ctx context.Context, id string, now time.Time) (*lookup, error) {
-	c.mu.RLock()
-	l := c.cached(id, now)
-	c.mu.RUnlock()
-	if l != nil {
-		c.hits.Add(1)
-		return l, nil
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	if l = c.cached(id, now); l != nil { // it was stored while this call waited for the lock
-		c.mu.Unlock()
-		c.hits.Add(1)
-		return l, nil
-	}
-	if l = c.pending[id]; l != nil && l.fresh(now) {
-		c.mu.Unlock()
-		c.hits.Add(1)
+// token returns the token with an ID, or the zero Token, from the cache or the store.
+func (l *lookups) token(ctx context.Context, id string, now time.Time) (*Token, error) {
+	for {
+		if cached := l.cached(id, now); cached != nil {
+			l.hits.Add(1)
+			return &cached.token, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		joined := true
+		read := l.group.DoChan(id, func() (any, error) {
+			joined = false
+			return l.read(ctx, id)
+		})
 		select {
-		case <-l.done:
-			return l, l.err
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		case result := <-read:
+			if result.Err != nil {
+				return nil, result.Err
+			}
+			if joined {
+				l.hits.Add(1)
+			}
+			// A token that was read earlier may have been revoked since.
+			if found := result.Val.(*lookup); found.fresh(now) {
+				return &found.token, nil
+			}
 		}
 	}
-	id = strings.Clone(id) // otherwise the map would keep the whole Authorization header
-	l = &lookup{began: now, done: make(chan struct{}), err: ErrUnavailable}
-	c.pending[id] = l
-	inUse := c.found.has(id)
-	c.mu.Unlock()
-	c.misses.Add(1)
-	c.fetch(ctx, id, l, inUse)
-	return l, l.err
 }
 
-// fetch reads the token of l from the store and caches it. IDs that are not in use
-// wait, in order, for one of maxLookups.
-func (c *cache) fetch(ctx context.Context, id string, l *lookup, inUse bool) {
-	defer func() { // also if the store panics, because other requests wait for l
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.pending[id] == l {
-			delete(c.pending, id)
+// cached returns a fresh lookup of an ID, or nil.
+func (l *lookups) cached(id string, now time.Time) *lookup {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if found, ok := l.found.Get(id); ok && found.fresh(now) {
+		return found
+	}
+	if missing, ok := l.missing.Get(id); ok && missing.fresh(now) {
+		return missing
+	}
+	return nil
+}
+
+// read reads a token from the store and caches it. It does not end with the request
+// that started it, because others wait for it, too. IDs that are not in use wait, in
+// order, for one of maxLookups.
+func (l *lookups) read(ctx context.Context, id string) (found *lookup, err error) {
+	defer func() { // a panic in a singleflight.Group ends the program
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w: panic: %v\n%s", ErrUnavailable, p, debug.Stack())
 		}
-		switch {
-		case l.err == nil:
-			c.found.put(id, l)
-		case errors.Is(l.err, ErrNotFound):
-			l.token, l.err = Token{}, nil
-			c.missing.put(id, l)
-		}
-		close(l.done)
 	}()
+	if found = l.cached(id, time.Now()); found != nil { // another read has just ended
+		return found, nil
+	}
+	l.misses.Add(1)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookupTime)
 	defer cancel()
+	l.mu.RLock()
+	_, inUse := l.found.Get(id)
+	l.mu.RUnlock()
 	if !inUse {
-		if c.lookups.Acquire(ctx, 1) != nil {
-			return // l.err is ErrUnavailable
+		if l.slots.Acquire(ctx, 1) != nil {
+			return nil, ErrUnavailable
 		}
-		defer c.lookups.Release(1)
+		defer l.slots.Release(1)
 	}
-	l.token, l.err = c.store.Token(ctx, id)
-}
-
-// cached returns a lookup that is not older than CacheTTL, or nil. The caller
-// holds mu.
-func (c *cache) cached(id string, now time.Time) *lookup {
-	if l := c.found.get(id, now); l != nil {
-		return l
+	found = &lookup{began: time.Now()}
+	found.token, err = l.store.Token(ctx, id)
+	id = strings.Clone(id) // otherwise the cache would keep the whole Authorization header
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case err == nil:
+		l.found.Set(id, found, 1, found.began)
+	case errors.Is(err, ErrNotFound):
+		found.token, err = Token{}, nil
+		l.missing.Set(id, found, 1, found.began)
 	}
-	return c.missing.get(id, now)
-}
-
-// recent has the lookups of the last CacheTTL, at most twice as many as its limit.
-// When there are limit young ones, or the first of them is older than CacheTTL,
-// they become the old ones, and the old ones are dropped.
-type recent struct {
-	limit      int
-	young, old map[string]*lookup
-	turned     time.Time
-}
-
-func (r *recent) get(id string, now time.Time) *lookup {
-	l := r.young[id]
-	if l == nil {
-		l = r.old[id]
-	}
-	if l == nil || !l.fresh(now) {
-		return nil
-	}
-	return l
-}
-
-func (r *recent) size() int { return len(r.young) + len(r.old) }
-
-// has reports whether there is a lookup of the ID, whatever its age.
-func (r *recent) has(id string) bool { return r.young[id] != nil || r.old[id] != nil }
-
-func (r *recent) put(id string, l *lookup) {
-	if r.young == nil || len(r.young) >= r.limit || l.began.Sub(r.turned) >= CacheTTL {
-		r.young, r.old, r.turned = map[string]*lookup{}, r.young, l.began
-	}
-	delete(r.old, id) // size counts it once
-	r.young[id] = l
+	return found, err
 }

@@ -32,9 +32,9 @@ func (s *onlyOne) Token(_ context.Context, id string) (Token, error) {
 func TestFloodOfUnknownTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &onlyOne{id: "the one"}
-		c := newCache(store)
+		c := newLookups(store)
 		look := func(id string) {
-			if _, err := c.lookUp(t.Context(), id, time.Now()); err != nil {
+			if _, err := c.token(t.Context(), id, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -42,11 +42,8 @@ func TestFloodOfUnknownTokens(t *testing.T) {
 		for i := range 20 * maxMissing {
 			look(fmt.Sprint("unknown ", i))
 		}
-		if got := len(c.missing.young) + len(c.missing.old); got > 2*maxMissing {
+		if got := c.missing.Len(); got > 2*maxMissing {
 			t.Errorf("the cache has %d unknown ids, want at most %d", got, 2*maxMissing)
-		}
-		if len(c.pending) != 0 {
-			t.Errorf("%d lookups are still in progress", len(c.pending))
 		}
 		asked := store.lookups
 		look(store.id)
@@ -58,7 +55,7 @@ func TestFloodOfUnknownTokens(t *testing.T) {
 		look("another")
 		time.Sleep(CacheTTL)
 		look("yet another")
-		if got := len(c.missing.young) + len(c.missing.old); got != 2 {
+		if got := c.missing.Len(); got != 2 {
 			t.Errorf("a second after the flood the cache has %d unknown ids, want 2", got)
 		}
 	})
@@ -67,9 +64,9 @@ func TestFloodOfUnknownTokens(t *testing.T) {
 func TestCacheMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &onlyOne{id: "the one"}
-		c := newCache(store)
+		c := newLookups(store)
 		for _, id := range []string{"the one", "the one", "another", "the one", "another"} {
-			if _, err := c.lookUp(t.Context(), id, time.Now()); err != nil {
+			if _, err := c.token(t.Context(), id, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -81,22 +78,6 @@ func TestCacheMetrics(t *testing.T) {
 		}
 		if store.lookups != 2 || !maps.Equal(got, want) {
 			t.Errorf("the metrics are %v, want %v", got, want)
-		}
-	})
-}
-
-// A token whose lookup is repeated after the generations turned is one entry.
-func TestCacheCountsTokenOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCache(&onlyOne{id: "the one"})
-		for range 2 {
-			if _, err := c.lookUp(t.Context(), "the one", time.Now()); err != nil {
-				t.Fatal(err)
-			}
-			time.Sleep(CacheTTL)
-		}
-		if got := metricstest.Of(t, c.metrics())["plantstore_token_cache_entries"]; got != 1 {
-			t.Errorf("the cache has %v entries, want 1", got)
 		}
 	})
 }

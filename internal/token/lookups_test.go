@@ -92,7 +92,7 @@ func TestLookupTimesOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer v.Close()
-		if !v.cache.lookups.TryAcquire(maxLookups) {
+		if !v.lookups.slots.TryAcquire(maxLookups) {
 			t.Fatal("lookups are in progress")
 		}
 		_, text := New("n", nil, 0)

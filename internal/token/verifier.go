@@ -33,7 +33,7 @@ type Verifier struct {
 	text      string // of the static token, for Redact
 	temporary Token  // the zero Token: there is none
 	issuer    Issuer // nil: there is none
-	cache     cache
+	lookups   *lookups
 	uses      uses
 }
 
@@ -49,7 +49,7 @@ type Issuer interface {
 // error if the static token is too short, or cannot be sent in an Authorization
 // header. Close the Verifier before the store.
 func NewVerifier(store Store, static string) (*Verifier, error) {
-	v := &Verifier{cache: newCache(store), uses: uses{store: store, closing: make(chan struct{})}}
+	v := &Verifier{lookups: newLookups(store), uses: uses{store: store, closing: make(chan struct{})}}
 	if err := CheckStatic(static); err != nil || static == "" {
 		return v, err
 	}
@@ -97,17 +97,17 @@ func (v *Verifier) Verify(ctx context.Context, text string) (Token, error) {
 		}
 		return v.temporary, nil
 	}
-	l, err := v.cache.lookUp(ctx, id, now)
+	t, err := v.lookups.token(ctx, id, now)
 	if err != nil {
 		return Token{}, err
 	}
-	if !l.token.accepts(secret, now) {
+	if !t.accepts(secret, now) {
 		return Token{}, ErrInvalid
 	}
-	if now.Sub(l.token.LastUsedAt) >= TouchInterval {
-		v.uses.record(l.token.ID, now)
+	if now.Sub(t.LastUsedAt) >= TouchInterval {
+		v.uses.record(t.ID, now)
 	}
-	return l.token, nil
+	return *t, nil
 }
 
 // Temporary creates a token with every scope that only v accepts, and returns its
@@ -127,7 +127,7 @@ func (v *Verifier) Accept(issuer Issuer) { v.issuer = issuer }
 func (v *Verifier) Redact(s string) string { return Redact(s, v.text) }
 
 // Metrics returns the metrics of the cache.
-func (v *Verifier) Metrics() []prometheus.Collector { return v.cache.metrics() }
+func (v *Verifier) Metrics() []prometheus.Collector { return v.lookups.metrics() }
 
 // Close writes the uses that are not written yet and returns the error of the last
 // write. Tokens can still be verified during and after Close, but their use is no
