@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
@@ -40,14 +42,14 @@ func (v validator) checkBody(w http.ResponseWriter, r *http.Request, op *operati
 	return nil
 }
 
-func (b *checkedBody) check(v validator, w http.ResponseWriter, r *http.Request, schema *bodySchema) (err error) {
+func (b *checkedBody) check(v validator, w http.ResponseWriter, r *http.Request, schema *openapi3.Schema) (err error) {
 	if b.text, err = v.readBody(w, r, b.text[:0]); err != nil {
 		return err
 	}
 	if b.value, err = b.decode(b.text); err != nil {
 		return fail(plantapi.CodeMalformedBody, "body is not one well-formed JSON value: "+err.Error())
 	}
-	if details := schema.violations(b.value, b.exact); len(details) > 0 {
+	if details := violations(schema, b.value); len(details) > 0 {
 		return &failure{
 			code:    plantapi.CodeInvalidBody,
 			message: describe("body does not match the schema", details),
@@ -83,7 +85,7 @@ func announced(r *http.Request) error {
 }
 
 // bodySchema returns the schema for the media type of a request.
-func (op *operation) bodySchema(h http.Header) (*bodySchema, error) {
+func (op *operation) bodySchema(h http.Header) (*openapi3.Schema, error) {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, unsupported("Content-Encoding is not supported: send the body as it is")
 	}

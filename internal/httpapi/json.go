@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,18 +28,16 @@ var (
 type decoder struct {
 	input  bytes.Buffer
 	tokens jsontext.Decoder
-	exact  bool // every number so far is an int64
 }
 
 // decode decodes exactly one JSON value (RFC 8259) and refuses what parsers
 // disagree about: duplicate names, invalid UTF-8, lone surrogates, trailing
 // bytes. Objects become map[string]any, arrays []any. A number is an int64 if
-// it is written as an integer that fits, else a [json.Number]. The value shares no
-// memory with the text.
+// it is written as an integer that fits, else [inexact]. The value shares no memory
+// with the text.
 func (d *decoder) decode(text []byte) (any, error) {
 	d.input = *bytes.NewBuffer(text)
 	d.tokens.Reset(&d.input)
-	d.exact = true
 	value, err := d.value()
 	if err != nil {
 		return nil, explainJSON(err, text)
@@ -67,7 +64,7 @@ func (d *decoder) value() (any, error) {
 	case '"':
 		return token.String(), nil
 	case '0':
-		return d.number(token), nil
+		return number(token), nil
 	case '[':
 		return d.array()
 	default: // '{': the decoder refuses a closing bracket in place of a value
@@ -104,12 +101,16 @@ func (d *decoder) object() (any, error) {
 	return object, err
 }
 
-func (d *decoder) number(token jsontext.Token) any {
+// inexact is a number that is not written as an integer of 64 bits, such as 1.0, 1e2 or
+// 2^63. No schema accepts it. kin-openapi compares numbers as float64, and would accept
+// these as integers. The document has no numbers that are not integers.
+type inexact struct{}
+
+func number(token jsontext.Token) any {
 	if n, err := strconv.ParseInt(token.String(), 10, 64); err == nil {
 		return n
 	}
-	d.exact = false
-	return json.Number(token.String())
+	return inexact{}
 }
 
 // explainJSON describes the error in our own words, which do not change with the

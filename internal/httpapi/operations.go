@@ -21,13 +21,13 @@ type operation struct {
 	id             string
 	scope          token.Scope
 	parameters     []parameter
-	takesQuery     bool                   // it has query parameters
-	needsQuery     bool                   // and one of them is required
-	ignoresUnknown bool                   // x-unknown-parameters: ignored
-	bodies         map[string]*bodySchema // by media type; empty: takes no body
-	returnsList    bool                   // an array of many plants
-	pageSize       pageSize               // of such an array, or of changes
-	waits          bool                   // for changes: it has a parameter wait, or its response is an event stream
+	takesQuery     bool                        // it has query parameters
+	needsQuery     bool                        // and one of them is required
+	ignoresUnknown bool                        // x-unknown-parameters: ignored
+	bodies         map[string]*openapi3.Schema // by media type; empty: takes no body
+	returnsList    bool                        // an array of many plants
+	pageSize       pageSize                    // of such an array, or of changes
+	waits          bool                        // for changes: it has a parameter wait, or its response is an event stream
 }
 
 // pageSize is how many items a page has: without the parameter limit, and at most.
@@ -97,7 +97,7 @@ func loadOperation(o *openapi3.Operation, shared openapi3.Parameters) (*operatio
 		return nil, fmt.Errorf("security of its own: it is declared once, at the top of the document")
 	}
 	scope, _ := o.Extensions["x-required-scope"].(string)
-	op := &operation{id: o.OperationID, scope: token.Scope(scope), bodies: map[string]*bodySchema{}}
+	op := &operation{id: o.OperationID, scope: token.Scope(scope), bodies: map[string]*openapi3.Schema{}}
 	if !op.scope.Valid() {
 		return nil, fmt.Errorf("x-required-scope %q is not a scope, need read or write", scope)
 	}
@@ -132,7 +132,7 @@ func loadOperation(o *openapi3.Operation, shared openapi3.Parameters) (*operatio
 		if mediaType != jsonType && mediaType != mergePatchType {
 			return nil, fmt.Errorf("media type %q is not implemented", mediaType)
 		}
-		op.bodies[mediaType] = loadBodySchema(content.Schema.Value)
+		op.bodies[mediaType] = content.Schema.Value
 	}
 	return op, nil
 }
