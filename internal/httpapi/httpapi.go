@@ -3,9 +3,8 @@
 //
 // [New] builds the handler. A request passes through it in this order:
 //
-//   - observe gives the request an id, counts it, and logs it if it fails or is slow.
-//   - recoverPanics turns a panic into a response with 500.
-//   - secureHeaders adds X-Content-Type-Options to every response.
+//   - observe gives the request an id, counts it, and logs it if it fails or is slow. It
+//     turns a panic into a response with 500.
 //   - cors adds the CORS headers, if there are origins to allow.
 //   - The chi router finds the operation. If there is none, the fallback responds
 //     to OPTIONS, or with 404 or 405.
@@ -130,9 +129,7 @@ func New(opts Options) (http.Handler, error) {
 	// The middleware, from the outermost to the innermost. It handles every request,
 	// also those for which chi finds no operation.
 	mux.Use(
-		observer.observe,       // first: it measures and logs what the others do
-		failures.recoverPanics, // inside observe, which logs the panic
-		secureHeaders,
+		observer.observe,   // first: it measures and logs what the others do
 		cors.allow,         // before any refusal: pages may read refusals too
 		middleware.GetHead, // last: it makes chi look for GET
 	)
@@ -179,11 +176,3 @@ func basePath(u *url.URL) string {
 }
 
 var _ plantserver.StrictServerInterface = (*server)(nil)
-
-// secureHeaders tells browsers not to guess the media type of a response.
-func secureHeaders(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		next.ServeHTTP(w, r)
-	})
-}

@@ -1,14 +1,11 @@
 package httpapi
 
 import (
-	"errors"
 	"strconv"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/internal/token"
 )
 
 // durationBuckets are in seconds. A read takes tenths of a millisecond, a durable
@@ -76,24 +73,4 @@ func newCounts(registry prometheus.Registerer) *counts {
 	}
 	registry.MustRegister(c.inFlight, failures, c.requests, c.streams, c.streamsEnded)
 	return c
-}
-
-// observe measures a request that has ended.
-func (c *counts) observe(rec *responseRecorder, took time.Duration) {
-	operation, status := rec.operation.label(), strconv.Itoa(rec.status)
-	if errors.Is(rec.err, token.ErrUnverified) {
-		operation = unverified
-	} else if rec.waits() {
-		c.streamsEnded.WithLabelValues(operation, status).Inc()
-		return
-	}
-	c.requests.WithLabelValues(operation, status).Observe(took.Seconds())
-}
-
-// label returns the name of the operation in metrics.
-func (op *operation) label() string {
-	if op == nil {
-		return noOperation
-	}
-	return op.id
 }

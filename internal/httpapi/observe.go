@@ -1,15 +1,30 @@
 package httpapi
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/token"
 )
 
-// observer gives every request an id, measures it, and passes it to the log.
+// observer observes every request: it gives the request an id, counts it, and passes it to
+// the log.
 type observer struct {
 	counts *counts
 	log    *requestLog
 }
+
+// nosniff tells browsers not to guess the media type of a response. All responses share
+// the value.
+var nosniff = []string{"nosniff"}
 
 // observe gives the handlers behind it a [responseRecorder] as their writer.
 func (o observer) observe(next http.Handler) http.Handler {
@@ -17,27 +32,136 @@ func (o observer) observe(next http.Handler) http.Handler {
 		began := time.Now()
 		rec := &responseRecorder{ResponseWriter: w, requestID: requestID(r.Header, o.log.redact)}
 		w.Header().Set(requestIDHeader, rec.requestID)
+		w.Header()["X-Content-Type-Options"] = nosniff
 		o.counts.inFlight.Inc()
-		defer o.end(rec, r, began) // also after a panic that cuts a response off
+		defer o.end(rec, r, began) // also after a panic that cuts the connection off
+		defer o.recoverPanic(rec, r)
 		next.ServeHTTP(rec, r)
 	})
 }
 
+// recoverPanic responds with 500 to a request whose handler panics. If the response has
+// begun, the connection is cut off instead, so that the client does not take half a
+// response for a complete one.
+func (o observer) recoverPanic(rec *responseRecorder, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	err, failures := fmt.Errorf("panic: %v\n%s", v, debug.Stack()), failures{o.counts}
+	if rec.begun() {
+		failures.note(rec, plantapi.CodeInternal, err)
+		panic(http.ErrAbortHandler)
+	}
+	failures.write(rec, r, err)
+}
+
 // end measures and logs a request whose response has ended.
 func (o observer) end(rec *responseRecorder, r *http.Request, began time.Time) {
-	took := time.Since(began)
+	took, failed := time.Since(began), rec.code/100 >= http.StatusInternalServerError
 	if rec.stream {
 		o.counts.streams.Dec()
 	} else {
 		o.counts.inFlight.Dec()
 	}
-	failed := rec.code/100 >= http.StatusInternalServerError
 	switch {
 	case failed:
 		rec.status = int(rec.code) / 100 // also if another status was sent before
 	case rec.status == 0 || rec.cut != nil:
 		rec.status = statusClientClosed
 	}
-	o.counts.observe(rec, took)
 	o.log.end(rec, r, took, failed)
+
+	operation, status := noOperation, strconv.Itoa(rec.status)
+	if rec.operation != nil {
+		operation = rec.operation.id
+	}
+	switch {
+	case errors.Is(rec.err, token.ErrUnverified):
+		o.counts.requests.WithLabelValues(unverified, status).Observe(took.Seconds())
+	case rec.waits():
+		o.counts.streamsEnded.WithLabelValues(operation, status).Inc()
+	default:
+		o.counts.requests.WithLabelValues(operation, status).Observe(took.Seconds())
+	}
 }
+
+// requestIDHeader has the id of a request, in the request and in the response.
+const requestIDHeader = "X-Request-Id"
+
+// maxRequestID is the length of the longest id that is taken from a request.
+const maxRequestID = 128
+
+// idCharacters need no quotes in a log, a header or a command line. UUIDs, hexadecimal and
+// Base64 numbers, and the ids of proxies ("Root=1-67a…") have only these.
+const idCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~:+/=-"
+
+// requestID returns the id that the request has, or a new one. An id that contains a token
+// is replaced, because ids are logged and sent back.
+func requestID(h http.Header, redact func(string) string) string {
+	if given := h[requestIDHeader]; len(given) == 1 && given[0] != "" && len(given[0]) <= maxRequestID &&
+		strings.Trim(given[0], idCharacters) == "" && redact(given[0]) == given[0] {
+		return given[0]
+	}
+	return uuid.Must(uuid.NewV7()).String()
+}
+
+// responseRecorder is the ResponseWriter of all handlers behind observe. It records
+// what the log and the metrics need to know about a request and its response.
+type responseRecorder struct {
+	http.ResponseWriter
+	requestID string
+
+	status    int                // 0: the response has not begun
+	bytes     int64              // of the body, as far as it is written
+	operation *operation         // nil: none, or not found yet
+	permit    listPermit         // to make a list
+	reader    *reader            // of a large list
+	stream    bool               // waits for changes, and is not in flight any more
+	token     string             // the public ID of the token, or its name if it has none
+	code      plantapi.ErrorCode // 0: the request has not failed
+	err       error              // why the request failed
+	cut       error              // why the response was not written completely
+}
+
+// recorderOf returns the recorder that is the writer of a handler behind observe.
+func recorderOf(w http.ResponseWriter) *responseRecorder { return w.(*responseRecorder) }
+
+// waits reports whether the request is one that waits for changes.
+func (rec *responseRecorder) waits() bool { return rec.operation != nil && rec.operation.waits }
+
+// begun reports whether the response has begun.
+func (rec *responseRecorder) begun() bool { return rec.status != 0 }
+
+// WriteHeader records the status and sends it. The body is ready then, so a list does
+// not need its permit any more.
+func (rec *responseRecorder) WriteHeader(status int) {
+	rec.permit.release()
+	if !rec.begun() && status >= 200 {
+		rec.status = status
+	}
+	rec.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes at the pace of the client, and records how much was written.
+func (rec *responseRecorder) Write(b []byte) (int, error) {
+	if !rec.begun() {
+		rec.status = http.StatusOK // as in net/http
+	}
+	write := rec.ResponseWriter.Write
+	if len(b) > smallResponse {
+		write = rec.writePaced
+	}
+	n, err := write(b)
+	rec.bytes += int64(n)
+	if err != nil && rec.cut == nil {
+		rec.cut = err
+	}
+	return n, err
+}
+
+// Unwrap lets [http.ResponseController] reach the connection.
+func (rec *responseRecorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }

@@ -66,11 +66,11 @@ func (discard) Write(b []byte) (int, error) { return len(b), nil }
 // A panic in the middle of a response cuts the connection off and counts as a 500.
 func TestPanicAfterResponseBegan(t *testing.T) {
 	o, op, log := newObserver()
-	handler := o.observe(failures{o.counts}.recoverPanics(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	handler := o.observe(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		recorderOf(w).operation = op
 		_, _ = io.WriteString(w, "half a respo")
 		panic("at the disco")
-	})))
+	}))
 	func() {
 		defer func() {
 			if v := recover(); v != http.ErrAbortHandler {

@@ -3,8 +3,13 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
+	"math/rand/v2"
 	"net/http"
+	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,21 +27,18 @@ type requestLog struct {
 	slow   time.Duration       // a request is slow if it takes at least this long; 0: none is
 	redact func(string) string // removes tokens from a text
 
-	failed, cut, late lineLimit
-	refused           lineLimit // tokens of an identity provider
-	reads, writes     outage
+	mu    sync.Mutex
+	lines map[string]int // of each message in this second, which begins with the first line
+
+	reads, writes outage
 }
 
 func newRequestLog(log *slog.Logger, all bool, slow time.Duration, redact func(string) string) *requestLog {
 	return &requestLog{
 		log: log, all: all, slow: slow, redact: redact,
-		failed: lineLimit{log: log, line: "request failed"},
-		cut:    lineLimit{log: log, line: "response cut short"},
-		late:   lineLimit{log: log, line: "slow request"},
-
-		refused: lineLimit{log: log, line: "token refused"},
-		reads:   outage{log: log, scope: token.Read},
-		writes:  outage{log: log, scope: token.Write},
+		lines:  map[string]int{},
+		reads:  outage{log: log, scope: token.Read},
+		writes: outage{log: log, scope: token.Write},
 	}
 }
 
@@ -46,13 +48,13 @@ func (l *requestLog) end(rec *responseRecorder, r *http.Request, took time.Durat
 	l.noteStore(rec)
 	switch {
 	case failed && rec.err != errReadOnly: // the operator knows
-		l.limited(&l.failed, rec, r, took, slog.LevelError, rec.err)
+		l.write(rec, r, took, slog.LevelError, "request failed", rec.err)
 	case rec.cut != nil:
-		l.limited(&l.cut, rec, r, took, slog.LevelWarn, rec.cut)
+		l.write(rec, r, took, slog.LevelWarn, "response cut short", rec.cut)
 	case hasReason(rec.err):
-		l.limited(&l.refused, rec, r, took, slog.LevelWarn, rec.err)
+		l.write(rec, r, took, slog.LevelWarn, "token refused", rec.err)
 	case l.slow > 0 && took >= l.slow && !rec.waits():
-		l.limited(&l.late, rec, r, took, slog.LevelWarn, nil)
+		l.write(rec, r, took, slog.LevelWarn, "slow request", nil)
 	case l.all:
 		l.write(rec, r, took, slog.LevelInfo, "request", nil)
 	}
@@ -81,23 +83,18 @@ func (l *requestLog) noteStore(rec *responseRecorder) {
 	}
 }
 
-// limited logs a request within the limit for its kind. There is no limit if all
-// requests are logged.
-func (l *requestLog) limited(limit *lineLimit, rec *responseRecorder, r *http.Request, took time.Duration, level slog.Level, err error) {
-	if l.all || limit.allow() {
-		l.write(rec, r, took, level, limit.line, err)
-	}
-}
-
-// write logs a request. It never logs headers, query or body, except the ids of
-// X-Request-Id and traceparent. The method, the path
+// write logs a request, unless too many lines have the message. It never logs headers,
+// query or body, except the ids of X-Request-Id and traceparent. The method, the path
 // and the error are redacted, because a client may have put a token there.
 func (l *requestLog) write(rec *responseRecorder, r *http.Request, took time.Duration, level slog.Level, message string, err error) {
-	trace := newTraceContext(r.Header, l.redact)
+	if !l.all && !l.allow(message) {
+		return
+	}
+	traceID, parentSpanID := l.traceOf(r.Header)
 	attrs := []slog.Attr{
 		slog.String("request_id", rec.requestID),
-		slog.String("trace_id", trace.traceID),
-		slog.String("span_id", trace.spanID),
+		slog.String("trace_id", traceID),
+		slog.String("span_id", fmt.Sprintf("%016x", rand.Uint64())),
 		slog.String("method", l.redact(r.Method)),
 		slog.String("path", l.redact(r.URL.Path)),
 		slog.Int("status", rec.status),
@@ -105,8 +102,8 @@ func (l *requestLog) write(rec *responseRecorder, r *http.Request, took time.Dur
 		slog.Int64("bytes", rec.bytes),
 		slog.String("remote", r.RemoteAddr),
 	}
-	if trace.parentSpanID != "" {
-		attrs = append(attrs, slog.String("parent_span_id", trace.parentSpanID))
+	if parentSpanID != "" {
+		attrs = append(attrs, slog.String("parent_span_id", parentSpanID))
 	}
 	if rec.operation != nil {
 		attrs = append(attrs, slog.String("operation", rec.operation.id))
@@ -123,49 +120,57 @@ func (l *requestLog) write(rec *responseRecorder, r *http.Request, took time.Dur
 	l.log.LogAttrs(context.WithoutCancel(r.Context()), level, message, attrs...)
 }
 
-// maxLines is how many lines of one kind are logged in a second.
+// traceparents matches the header Traceparent (W3C Trace Context, levels 1 and 2): the
+// fields of version 00, and what a later version may add.
+var traceparents = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+
+// traceOf returns the ids of the distributed trace that the request is a part of. The
+// service records no spans: the ids find the log line of a request. A new trace, without
+// a parent, begins if the request has no valid traceparent, or one that contains a token.
+func (l *requestLog) traceOf(h http.Header) (traceID, parentSpanID string) {
+	if given := h["Traceparent"]; len(given) == 1 && l.redact(given[0]) == given[0] {
+		if m := traceparents.FindStringSubmatch(given[0]); m != nil {
+			valid := m[1] != "ff" && (m[1] != "00" || m[4] == "")
+			if valid && strings.Trim(m[2], "0") != "" && strings.Trim(m[3], "0") != "" { // an id of zeros is none
+				return m[2], m[3]
+			}
+		}
+	}
+	return fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()), ""
+}
+
+// maxLines is how many lines with the same message are logged in a second.
 const maxLines = 10
 
-// lineLimit limits the lines of one kind in a second, and then logs how many were
-// left out. [golang.org/x/time/rate] does not count what it refuses, and allows a
-// burst in addition to its rate.
-type lineLimit struct {
-	log  *slog.Logger
-	line string
-
-	mu      sync.Mutex
-	logged  int // in the current second, which begins with the first line
-	leftOut int
-}
-
-// allow reports whether a line is within the limit, and counts it.
-func (l *lineLimit) allow() bool {
+// allow counts a line, and reports whether it is within the limit.
+// [golang.org/x/time/rate] does not count what it refuses, and allows a burst in addition
+// to its rate.
+func (l *requestLog) allow(message string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.logged == 0 {
+	if len(l.lines) == 0 {
 		time.AfterFunc(time.Second, l.endSecond)
 	}
-	if l.logged == maxLines {
-		l.leftOut++
-		return false
-	}
-	l.logged++
-	return true
+	l.lines[message]++
+	return l.lines[message] <= maxLines
 }
 
-func (l *lineLimit) endSecond() {
+// endSecond logs how many lines were left out in the second that ends.
+func (l *requestLog) endSecond() {
 	l.mu.Lock()
-	leftOut := l.leftOut
-	l.logged, l.leftOut = 0, 0
+	lines := maps.Clone(l.lines)
+	clear(l.lines)
 	l.mu.Unlock()
-	if leftOut > 0 {
-		l.log.Warn("lines left out", "line", l.line, "count", leftOut)
+	for message, n := range lines {
+		if n > maxLines {
+			l.log.Warn("lines left out", "line", message, "count", n-maxLines)
+		}
 	}
 }
 
-// calm is how long no request must have failed before the store counts as
+// outageEnd is how long no request must have failed before the store counts as
 // available again. On a full disk a small write may succeed between two others.
-const calm = time.Second
+const outageEnd = time.Second
 
 // outage logs when the store becomes unavailable for reads or for writes, and when
 // it is available again. A full disk makes writes fail and lets reads succeed.
@@ -196,9 +201,7 @@ func (o *outage) succeeded() {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.begun.Load() || time.Since(o.last) < calm {
-		return
+	if time.Since(o.last) >= outageEnd && o.begun.Swap(false) {
+		o.log.Info("store available again", "scope", string(o.scope), "failed_requests", o.count, "seconds", o.last.Sub(o.first).Seconds())
 	}
-	o.begun.Store(false)
-	o.log.Info("store available again", "scope", string(o.scope), "failed_requests", o.count, "seconds", o.last.Sub(o.first).Seconds())
 }
