@@ -13,8 +13,13 @@ import (
 // Decide may run more than once, and only the last run counts. It may still run after
 // the change has failed at its deadline.
 type Change struct {
-	IDs    []int64
-	Decide func(stored func(id int64) *plant.Plant) (Effect, error) // stored returns nil if there is no such plant
+	IDs []int64
+
+	// New says that the plants are probably not stored, so an engine may try that first.
+	New bool
+
+	// Decide is given a function that returns a stored plant, or nil.
+	Decide func(stored func(id int64) *plant.Plant) (Effect, error)
 }
 
 // Effect is what a [Change] does: the rows to insert, the rows that replace others, and
@@ -33,7 +38,7 @@ type Writer struct{ Apply Apply }
 
 // Create implements [plant.Store].
 func (w Writer) Create(ctx context.Context, p plant.Plant) error {
-	return w.Apply(ctx, Change{[]int64{p.ID}, func(stored func(int64) *plant.Plant) (e Effect, err error) {
+	return w.Apply(ctx, Change{[]int64{p.ID}, true, func(stored func(int64) *plant.Plant) (e Effect, err error) {
 		switch current := stored(p.ID); {
 		case current == nil:
 			e.Insert = []PlantRow{NewPlantRow(p, nil)}
@@ -54,7 +59,7 @@ func (w Writer) CreateAll(ctx context.Context, plants []plant.Plant) (created in
 		ids[i] = p.ID
 	}
 	inserted := 0
-	err = w.Apply(ctx, Change{ids, func(stored func(int64) *plant.Plant) (Effect, error) {
+	err = w.Apply(ctx, Change{ids, true, func(stored func(int64) *plant.Plant) (Effect, error) {
 		var e Effect
 		var taken plant.ExistsError
 		for i, p := range plants {
@@ -104,7 +109,7 @@ func (w Writer) Patch(ctx context.Context, id int64, change plant.Patch, conditi
 // is called before the precondition is checked.
 func (w Writer) replace(ctx context.Context, id int64, condition plant.Precondition, next func(*plant.Plant) (plant.Plant, error)) (plant.Plant, error) {
 	var result plant.Plant
-	err := w.Apply(ctx, Change{[]int64{id}, func(stored func(int64) *plant.Plant) (e Effect, err error) {
+	err := w.Apply(ctx, Change{[]int64{id}, false, func(stored func(int64) *plant.Plant) (e Effect, err error) {
 		current := stored(id)
 		p, err := next(current)
 		if err == nil {
@@ -131,7 +136,7 @@ func (w Writer) replace(ctx context.Context, id int64, condition plant.Precondit
 
 // Delete implements [plant.Store].
 func (w Writer) Delete(ctx context.Context, id int64, condition plant.Precondition) error {
-	return w.Apply(ctx, Change{[]int64{id}, func(stored func(int64) *plant.Plant) (Effect, error) {
+	return w.Apply(ctx, Change{[]int64{id}, false, func(stored func(int64) *plant.Plant) (Effect, error) {
 		current := stored(id)
 		if current == nil {
 			return Effect{}, plant.ErrNotFound

@@ -42,6 +42,11 @@ const (
 	// storeChanges adds the row of a transaction that has locked the feed.
 	storeChanges = `INSERT INTO changes (position, ids, at) VALUES (` + lastPosition + ` + 1, $1, $2)`
 
+	// storeCreated adds the row of a transaction after createPlants, if that has inserted
+	// the mark $2.
+	storeCreated = `
+		INSERT INTO changes (position, ids, at) SELECT ` + lastPosition + ` + 1, $1, at FROM marks WHERE id = $2`
+
 	// selectFeed reads a [store.FeedState]. It returns no row if there is no feed.
 	selectFeed = `
 		SELECT newest.id, last, forgotten, given.number IS NOT NULL,

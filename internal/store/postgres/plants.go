@@ -24,6 +24,15 @@ var (
 
 	insertPlants = `INSERT INTO plants (` + plantColumns.names() + `) SELECT * FROM ` + plantColumns.unnest()
 
+	// createPlants inserts plants and a mark if none of the given IDs is stored. Before it
+	// inserts the mark, it locks the feed of changes: count needs all of created.
+	createPlants = `
+		WITH created AS (` + insertPlants + ` WHERE NOT EXISTS (
+			SELECT 1 FROM plants WHERE id = ANY(` + plantColumns.next(1) + `)) RETURNING id),
+		locked AS (SELECT id FROM feed WHERE id = 1 AND (SELECT count(*) FROM created) > 0 FOR UPDATE)
+		INSERT INTO marks (id, done, at, feeds)
+		SELECT ` + plantColumns.next(2) + `, true, ` + plantColumns.next(3) + `, true FROM locked`
+
 	updatePlants = `UPDATE plants SET ` + plantColumns.without("id").each("NAME = new.NAME", ", ") + `
 		FROM ` + plantColumns.unnest() + ` WHERE plants.id = new.id`
 
