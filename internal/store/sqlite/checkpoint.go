@@ -35,13 +35,15 @@ type walLog struct {
 // bound makes a checkpoint if the log has become long. An error here fails no
 // write, because the writes are durable in the log. The next checkpoint tries
 // again.
-func (l *walLog) bound(conn *sqlite.Conn, own *reads) {
+func (l *walLog) bound(conn *sqlite.Conn, own *reads, files *openFiles) {
 	if l.due == 0 {
 		return
 	}
 	if _, pages, err := checkpoint(conn, "PRAGMA wal_checkpoint(NOOP)"); err != nil || pages < l.due {
 		return
 	}
+	witness := files.witness()
+	defer func() { files.checkWitness(witness) }()
 	conn.SetBusyTimeout(otherProgramWait)
 	defer conn.SetBusyTimeout(busyTimeout)
 	// SQLite cannot copy a page while a read needs its older version, and cannot

@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
+	"math"
 	"os"
 	"runtime"
 )
@@ -62,11 +64,83 @@ type walIndex [132]byte
 
 func (x *walIndex) number(at int) int64 { return int64(binary.NativeEndian.Uint32(x[at:])) }
 
+func (x *walIndex) pageSize() int64 {
+	if size := binary.NativeEndian.Uint16(x[14:]); size != 1 {
+		return int64(size)
+	}
+	return 1 << 16
+}
+
 // same reports whether SQLite has written neither x nor other in between.
 func (x *walIndex) same(other *walIndex) bool {
 	const copies, marks = 48, 100 // two copies of a header, then marks of readers and locks
 	return [copies]byte(x[:copies]) == [copies]byte(x[copies:]) && [marks]byte(x[:marks]) == [marks]byte(other[:marks]) &&
 		x.number(128) == other.number(128)
+}
+
+// witness is a page of the database that the log does not have, so that no checkpoint
+// writes it. SQLite ends a checkpoint by making the database as long as its header says:
+// if another program has truncated it meanwhile, its size is right again, and zeros are
+// where the witness was.
+type witness struct {
+	index   walIndex // if it is another one later, the log may have the page
+	at      int64
+	content []byte // nil: there is no witness
+}
+
+// witness returns the last page of the database that the log does not have, unless it is
+// empty: SQLite does not write every page that it takes.
+func (c *contents) witness() (w witness) {
+	if c.database == nil {
+		return w
+	}
+	index, err := io.ReadAll(io.NewSectionReader(c.index, 0, math.MaxInt64))
+	if err != nil || copy(w.index[:], index) < len(w.index) {
+		return w
+	}
+	logged := map[int64]bool{}
+	for frame := range w.index.number(16) {
+		n := frame + 34 // after the header; each block of 32 KiB begins with 16 KiB of page numbers
+		at := n/4096<<15 + n%4096*4
+		if at+4 > int64(len(index)) {
+			return w
+		}
+		logged[int64(binary.NativeEndian.Uint32(index[at:]))] = true
+	}
+	pageSize := w.index.pageSize()
+	content := make([]byte, pageSize)
+	for page := min(w.index.number(20), c.size/pageSize); page > 0; page-- {
+		if logged[page] {
+			continue
+		}
+		w.at = (page - 1) * pageSize
+		n, err := c.database.ReadAt(content, w.at)
+		if err != nil && err != io.EOF {
+			return w
+		}
+		if bytes.Count(content, []byte{0}) < n || n < len(content) { // fewer bytes: it was truncated already
+			w.content = content[:n]
+			return w
+		}
+	}
+	return w
+}
+
+// has reports whether the database has the witness.
+func (c *contents) has(w witness) bool {
+	if w.content == nil {
+		return true
+	}
+	var index walIndex
+	content := make([]byte, w.index.pageSize())
+	n, err := c.database.ReadAt(content, w.at)
+	if err != nil && err != io.EOF {
+		return true // a disk that fails says nothing about the content
+	}
+	if _, err := c.index.ReadAt(index[:], 0); err != nil || [48]byte(index[:]) != [48]byte(w.index[:]) {
+		return true
+	}
+	return bytes.Equal(content[:n], w.content)
 }
 
 // compare returns the fault of a file that is missing, by present, or is not what SQLite
@@ -105,10 +179,7 @@ func (c *contents) compare(present func() ([3]int64, *fault)) *fault {
 
 // judge is compare for what was read at one moment.
 func (c *contents) judge(x *walIndex, size, logSize int64, header, head [32]byte) *fault {
-	pageSize := int64(binary.NativeEndian.Uint16(x[14:]))
-	if pageSize == 1 {
-		pageSize = 1 << 16
-	}
+	pageSize := x.pageSize()
 	frames, copied, attempted := x.number(16), x.number(96), x.number(128)
 	salts := [8]byte(x[32:40])
 	last := checkpointed{salts, copied}

@@ -15,6 +15,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -324,5 +325,46 @@ func TestBackupOfDamagedStore(t *testing.T) {
 	}
 	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "may be damaged") {
 		t.Errorf("Open beside a record that cannot be read = %v", err)
+	}
+}
+
+// A database that is truncated while a checkpoint runs has its size again afterwards. The
+// store notices that its pages are gone.
+func TestTruncatedDuringCheckpoint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	fill(t, s, 0, 400<<10)
+	conn := wait.For(t, "the writer", s.writer)
+	_, _, err := checkpoint(conn, "PRAGMA wal_checkpoint(RESTART)")
+	s.writer <- conn
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := size(path)
+	for id := range int64(300) { // SQLite makes the database longer only if the log is long
+		if err := s.Create(t.Context(), plant.Plant{ID: 1<<20 + id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	read := s.reads.begin() // the checkpoint waits for it
+	phase := s.reads.phase.Load()
+	s.log.due = 1
+	created := make(chan error, 1)
+	go func() { created <- s.Create(t.Context(), plant.Plant{ID: 1 << 30}) }()
+	wait.Until(t, "there is a checkpoint", func() bool { return s.reads.phase.Load() != phase })
+	if err := os.Truncate(path, 8192); err != nil {
+		t.Fatal(err)
+	}
+	read.Add(-1)
+	if err := wait.For(t, "the write of the checkpoint", created); err != nil {
+		t.Errorf("Create before the change = %v", err)
+	}
+	if size(path) < before {
+		t.Fatalf("the database has %v bytes, before it had %v: there was no checkpoint", size(path), before)
+	}
+	err = s.Create(t.Context(), plant.Plant{ID: 1<<30 + 1})
+	if err == nil || !strings.Contains(err.Error(), "plants.db was overwritten or truncated") {
+		t.Errorf("Create = %v, want what has changed", err)
 	}
 }

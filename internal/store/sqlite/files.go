@@ -141,8 +141,30 @@ func (f *openFiles) check() error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	return f.record(f.contents.compare(f.present))
+}
+
+// witness returns a page for checkWitness. It is called before a checkpoint.
+func (f *openFiles) witness() witness {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.contents.witness()
+}
+
+// checkWitness notices after a checkpoint that another program has truncated or
+// overwritten the database before it ended.
+func (f *openFiles) checkWitness(w witness) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.contents.has(w) && f.whole() == nil {
+		_ = f.record(&fault{path: f.target, what: "was overwritten or truncated", damaged: true}) // the next write returns it
+	}
+}
+
+// record logs a fault, if it is a new one, and returns its error. Nil means that there is
+// none.
+func (f *openFiles) record(found *fault) error {
 	var err error
-	found := f.contents.compare(f.present)
 	if found != nil {
 		if found.damaged {
 			found.next = f.recordDamage(found)

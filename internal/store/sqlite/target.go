@@ -175,6 +175,6 @@ func (t *Target) write(ctx context.Context, fn func() error) error {
 	if err := inTransaction(t.conn, "BEGIN IMMEDIATE", fn); err != nil {
 		return fmt.Errorf("%s: %w", t.path, advise(err))
 	}
-	t.log.bound(t.conn, &t.reads)
+	t.log.bound(t.conn, &t.reads, &openFiles{})
 	return nil
 }
