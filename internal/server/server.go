@@ -23,7 +23,6 @@ import (
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/oidc"
 	"github.com/plantstore/plantstore/internal/store/open"
-	"github.com/plantstore/plantstore/internal/store/storemetrics"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -119,8 +118,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		writes = store.WriteFailure
 	}
 
-	measured := storemetrics.New(store)
-	tokens, err := token.NewVerifier(measured, config.Token)
+	tokens, err := token.NewVerifier(store, config.Token)
 	if err != nil {
 		return err
 	}
@@ -139,16 +137,16 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		}
 		log.Info("read-only: writes get 503")
 	}
-	changes := feed.New(measured)
+	changes := feed.New(store)
 	defer changes.Stop() // also if serving fails: it uses the store
 	options := config.HTTP
-	options.Plants, options.Changes, options.Tokens = measured, changes, tokens
+	options.Plants, options.Changes, options.Tokens = store, changes, tokens
 	options.Metrics, options.Log = metrics, log
 	handler, err := httpapi.New(options)
 	if err != nil {
 		return err
 	}
-	metrics.MustRegister(measured.Metrics()...)
+	metrics.MustRegister(store.Metrics()...)
 	metrics.MustRegister(tokens.Metrics()...)
 	if cert != nil {
 		metrics.MustRegister(cert.metrics())

@@ -13,7 +13,8 @@ import (
 // Decide may run more than once, and only the last run counts. It may still run after
 // the change has failed at its deadline.
 type Change struct {
-	IDs []int64
+	Operation string // for [Durations]
+	IDs       []int64
 
 	// New says that the plants are probably not stored, so an engine may try that first.
 	New bool
@@ -38,7 +39,7 @@ type Writer struct{ Apply Apply }
 
 // Create implements [plant.Store].
 func (w Writer) Create(ctx context.Context, p plant.Plant) error {
-	return w.Apply(ctx, Change{[]int64{p.ID}, true, func(stored func(int64) *plant.Plant) (e Effect, err error) {
+	return w.Apply(ctx, Change{"create", []int64{p.ID}, true, func(stored func(int64) *plant.Plant) (e Effect, err error) {
 		switch current := stored(p.ID); {
 		case current == nil:
 			e.Insert = []PlantRow{NewPlantRow(p, nil)}
@@ -59,7 +60,7 @@ func (w Writer) CreateAll(ctx context.Context, plants []plant.Plant) (created in
 		ids[i] = p.ID
 	}
 	inserted := 0
-	err = w.Apply(ctx, Change{ids, true, func(stored func(int64) *plant.Plant) (Effect, error) {
+	err = w.Apply(ctx, Change{"create_all", ids, true, func(stored func(int64) *plant.Plant) (Effect, error) {
 		var e Effect
 		var taken plant.ExistsError
 		for i, p := range plants {
@@ -85,7 +86,7 @@ func (w Writer) CreateAll(ctx context.Context, plants []plant.Plant) (created in
 // Put implements [plant.Store].
 func (w Writer) Put(ctx context.Context, p plant.Plant, condition plant.Precondition) (plant.Plant, bool, error) {
 	var created bool
-	stored, err := w.replace(ctx, p.ID, condition, func(current *plant.Plant) (plant.Plant, error) {
+	stored, err := w.replace(ctx, "put", p.ID, condition, func(current *plant.Plant) (plant.Plant, error) {
 		created = current == nil
 		return p, nil
 	})
@@ -96,8 +97,10 @@ func (w Writer) Put(ctx context.Context, p plant.Plant, condition plant.Precondi
 }
 
 // Patch implements [plant.Store].
-func (w Writer) Patch(ctx context.Context, id int64, change plant.Patch, condition plant.Precondition) (plant.Plant, error) {
-	return w.replace(ctx, id, condition, func(current *plant.Plant) (plant.Plant, error) {
+func (w Writer) Patch(
+	ctx context.Context, id int64, change plant.Patch, condition plant.Precondition,
+) (plant.Plant, error) {
+	return w.replace(ctx, "patch", id, condition, func(current *plant.Plant) (plant.Plant, error) {
 		if current == nil {
 			return plant.Plant{}, plant.ErrNotFound
 		}
@@ -107,9 +110,11 @@ func (w Writer) Patch(ctx context.Context, id int64, change plant.Patch, conditi
 
 // replace stores what next makes of a plant, unless that is the same, and returns it. next
 // is called before the precondition is checked.
-func (w Writer) replace(ctx context.Context, id int64, condition plant.Precondition, next func(*plant.Plant) (plant.Plant, error)) (plant.Plant, error) {
+func (w Writer) replace(ctx context.Context, operation string, id int64, condition plant.Precondition,
+	next func(*plant.Plant) (plant.Plant, error),
+) (plant.Plant, error) {
 	var result plant.Plant
-	err := w.Apply(ctx, Change{[]int64{id}, false, func(stored func(int64) *plant.Plant) (e Effect, err error) {
+	err := w.Apply(ctx, Change{operation, []int64{id}, false, func(stored func(int64) *plant.Plant) (e Effect, err error) {
 		current := stored(id)
 		p, err := next(current)
 		if err == nil {
@@ -136,7 +141,7 @@ func (w Writer) replace(ctx context.Context, id int64, condition plant.Precondit
 
 // Delete implements [plant.Store].
 func (w Writer) Delete(ctx context.Context, id int64, condition plant.Precondition) error {
-	return w.Apply(ctx, Change{[]int64{id}, false, func(stored func(int64) *plant.Plant) (Effect, error) {
+	return w.Apply(ctx, Change{"delete", []int64{id}, false, func(stored func(int64) *plant.Plant) (Effect, error) {
 		current := stored(id)
 		if current == nil {
 			return Effect{}, plant.ErrNotFound

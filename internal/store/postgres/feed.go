@@ -106,7 +106,12 @@ func storedOrZero() string {
 func (s *Store) Changed() <-chan struct{} { return s.committed.Wait() }
 
 // Changes implements [plant.Feed].
-func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
+func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {
+	defer s.durations.Since(time.Now(), "changes")
+	return s.changes(ctx, after, limit)
+}
+
+func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
 	if s.sharded {
 		return nil, plant.Position{}, errSharded
 	}
@@ -179,7 +184,7 @@ func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (
 		s.discard(marked) // after the read: it may need a connection, too
 	}
 	if err == nil && walk && len(changes) == 0 {
-		return s.Changes(ctx, &next, limit) // the walk has ended
+		return s.changes(ctx, &next, limit) // the walk has ended
 	}
 	return changes, next, err
 }

@@ -20,6 +20,7 @@ func (s *Store) Metrics() []prometheus.Collector {
 	}
 	const connections = "Connections to PostgreSQL by state: acquired (in use), idle, constructing (being opened)."
 	return append(s.writes.Metrics(),
+		s.durations,
 		gauge("connections", connections, "acquired", (*pgxpool.Stat).AcquiredConns),
 		gauge("connections", connections, "idle", (*pgxpool.Stat).IdleConns),
 		gauge("connections", connections, "constructing", (*pgxpool.Stat).ConstructingConns),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -42,6 +43,7 @@ var (
 
 // Get implements [plant.Store].
 func (s *Store) Get(ctx context.Context, id int64) (p plant.Plant, err error) {
+	defer s.durations.Since(time.Now(), "get")
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		var row store.PlantRow
 		err := conn.QueryRow(ctx, selectPlant, id).Scan(plantColumns.targets(&row)...)
@@ -56,6 +58,7 @@ func (s *Store) Get(ctx context.Context, id int64) (p plant.Plant, err error) {
 
 // List implements [plant.Store].
 func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
+	defer s.durations.Since(time.Now(), "list")
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		query, args := selectPageOf(page)
 		rows, _ := conn.Query(ctx, query, args...) // scanPage returns the error

@@ -55,13 +55,14 @@ const (
 // Store stores plants and tokens in a PostgreSQL database.
 type Store struct {
 	store.Writer
-	pool    *pgxpool.Pool
-	servers *servers // nil: the URL has one host
-	writes  *groupcommit.Queue[*write]
-	found   int         // the number of migrations before Open
-	schema  int         // and after it
-	sharded bool        // see citus.go
-	pooled  atomic.Bool // an error has shown that prepared statements do not work
+	pool      *pgxpool.Pool
+	servers   *servers // nil: the URL has one host
+	writes    *groupcommit.Queue[*write]
+	durations store.Durations
+	found     int         // the number of migrations before Open
+	schema    int         // and after it
+	sharded   bool        // see citus.go
+	pooled    atomic.Bool // an error has shown that prepared statements do not work
 
 	committed store.Signal              // a transaction has changed plants
 	confirmed atomic.Pointer[confirmed] // see confirm
@@ -119,7 +120,7 @@ func connect(ctx context.Context, config *pgxpool.Config, prepare func(*Store, c
 	if err != nil {
 		return nil, errNotDSN
 	}
-	s := &Store{pool: pool, servers: servers}
+	s := &Store{pool: pool, servers: servers, durations: store.NewDurations()}
 	if servers != nil {
 		servers.watch(pool.Reset)
 	}

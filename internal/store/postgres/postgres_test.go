@@ -55,6 +55,8 @@ func open(t testing.TB, dsn string) *Store {
 	return store
 }
 
+func TestDurations(t *testing.T) { storetest.Durations(t, open(t, pgtest.DSN(t))) }
+
 // Two stores on one database keep the promises of one.
 func TestStoreOnTwoServers(t *testing.T) {
 	storetest.Plants(t, func(t *testing.T) plant.Store { return openPair(t) })

@@ -33,6 +33,7 @@ func (s *Store) CreateToken(ctx context.Context, t token.Token) error {
 
 // Token implements [token.Store].
 func (s *Store) Token(ctx context.Context, id string) (t token.Token, err error) {
+	defer s.durations.Since(time.Now(), "token")
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		t, err = getToken(ctx, conn, selectToken, id)
 		return err

@@ -37,6 +37,7 @@ func (w *write) end(err error) { w.ended, w.err = true, err }
 
 // apply implements [store.Apply]. It returns at the latest after callTime.
 func (s *Store) apply(ctx context.Context, c store.Change) error {
+	defer s.durations.Since(time.Now(), c.Operation)
 	w := &write{Change: c, deadline: time.Now().Add(callTime)}
 	if end, ok := ctx.Deadline(); ok && end.Before(w.deadline) {
 		w.deadline = end

@@ -97,7 +97,12 @@ func jsonOf(ids []int64) string {
 func (s *Store) Changed() <-chan struct{} { return s.committed.Wait() }
 
 // Changes implements [plant.Feed].
-func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
+func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {
+	defer s.durations.Since(time.Now(), "changes")
+	return s.changes(ctx, after, limit)
+}
+
+func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
 	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
 		return inTransaction(conn, "BEGIN", func() error {
 			state, err := feedState(conn, after)
@@ -117,7 +122,7 @@ func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (
 		})
 	})
 	if err == nil && len(changes) == 0 && (after == nil || after.Walk != nil) {
-		return s.Changes(ctx, &next, limit) // the walk has ended
+		return s.changes(ctx, &next, limit) // the walk has ended
 	}
 	return changes, next, err
 }

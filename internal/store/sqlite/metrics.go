@@ -8,7 +8,7 @@ import (
 
 // Metrics implements [store.Store].
 func (s *Store) Metrics() []prometheus.Collector {
-	all := s.writes.Metrics()
+	all := append(s.writes.Metrics(), s.durations)
 	if len(s.files.opened) == 0 { // a store in memory
 		return all
 	}

@@ -97,7 +97,10 @@ func openReadOnly(path string) (*Store, error) {
 }
 
 func newStore(path string, conn *sqlite.Conn, found, schema int) *Store {
-	s := &Store{path: path, found: found, schema: schema, writer: make(chan *sqlite.Conn, 1), closed: make(chan struct{})}
+	s := &Store{
+		path: path, found: found, schema: schema, durations: store.NewDurations(),
+		writer: make(chan *sqlite.Conn, 1), closed: make(chan struct{}),
+	}
 	s.writes, s.Writer = groupcommit.New(maxGroup, s.commit), store.Writer{Apply: s.apply}
 	s.writer <- conn
 	return s

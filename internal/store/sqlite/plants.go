@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"math"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -25,6 +26,7 @@ var (
 
 // Get implements [plant.Store].
 func (s *Store) Get(ctx context.Context, id int64) (p plant.Plant, err error) {
+	defer s.durations.Since(time.Now(), "get")
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
 		p, err = getPlant(conn, id)
 		return err
@@ -34,6 +36,7 @@ func (s *Store) Get(ctx context.Context, id int64) (p plant.Plant, err error) {
 
 // List implements [plant.Store].
 func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
+	defer s.durations.Since(time.Now(), "list")
 	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
 		plants, more, err = listPlants(conn, page)
 		return err
@@ -43,6 +46,7 @@ func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant
 
 // apply implements [store.Apply].
 func (s *Store) apply(ctx context.Context, c store.Change) error {
+	defer s.durations.Since(time.Now(), c.Operation)
 	return s.do(ctx, write{Change: c})
 }
 

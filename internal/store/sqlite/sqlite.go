@@ -34,8 +34,9 @@ const EngineVersion = sqlite.Version
 // Store implements [plant.Store] and [token.Store] on one SQLite file.
 type Store struct {
 	store.Writer
-	path   string
-	writes *groupcommit.Queue[write]
+	path      string
+	writes    *groupcommit.Queue[write]
+	durations store.Durations
 
 	// Each channel is a pool: it holds the connections that are not in use.
 	writer  chan *sqlite.Conn // one connection

@@ -39,6 +39,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
+func TestDurations(t *testing.T) { storetest.Durations(t, openStore(t, Memory)) }
+
 func TestPageHasWholeBatches(t *testing.T) {
 	t.Parallel()
 	if parts := storetest.PartsOfBatches(t, openStore(t, filepath.Join(t.TempDir(), "plants.db"))); parts > 0 {

@@ -30,6 +30,7 @@ func insertToken(conn *sqlite.Conn, t token.Token) error {
 
 // Token implements [token.Store].
 func (s *Store) Token(ctx context.Context, id string) (t token.Token, err error) {
+	defer s.durations.Since(time.Now(), "token")
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
 		t, err = getToken(conn, id)
 		return err
