@@ -19,9 +19,11 @@ type Change struct {
 	// New says that the plants are probably not stored, so an engine may try that first.
 	New bool
 
-	// Decide is given a function that returns a stored plant, or nil.
-	Decide func(stored func(id int64) *plant.Plant) (Effect, error)
+	Decide func(stored Stored) (Effect, error)
 }
+
+// Stored returns the stored plant with an ID, or nil.
+type Stored = func(id int64) *plant.Plant
 
 // Effect is what a [Change] does: the rows to insert, the rows that replace others, and
 // the IDs of the plants to remove.
@@ -39,7 +41,7 @@ type Writer struct{ Apply Apply }
 
 // Create implements [plant.Store].
 func (w Writer) Create(ctx context.Context, p plant.Plant) error {
-	return w.Apply(ctx, Change{"create", []int64{p.ID}, true, func(stored func(int64) *plant.Plant) (e Effect, err error) {
+	return w.Apply(ctx, Change{"create", []int64{p.ID}, true, func(stored Stored) (e Effect, err error) {
 		switch current := stored(p.ID); {
 		case current == nil:
 			e.Insert = []PlantRow{NewPlantRow(p, nil)}
@@ -60,7 +62,7 @@ func (w Writer) CreateAll(ctx context.Context, plants []plant.Plant) (created in
 		ids[i] = p.ID
 	}
 	inserted := 0
-	err = w.Apply(ctx, Change{"create_all", ids, true, func(stored func(int64) *plant.Plant) (Effect, error) {
+	err = w.Apply(ctx, Change{"create_all", ids, true, func(stored Stored) (Effect, error) {
 		var e Effect
 		var taken plant.ExistsError
 		for i, p := range plants {
@@ -114,7 +116,7 @@ func (w Writer) replace(ctx context.Context, operation string, id int64, conditi
 	next func(*plant.Plant) (plant.Plant, error),
 ) (plant.Plant, error) {
 	var result plant.Plant
-	err := w.Apply(ctx, Change{operation, []int64{id}, false, func(stored func(int64) *plant.Plant) (e Effect, err error) {
+	err := w.Apply(ctx, Change{operation, []int64{id}, false, func(stored Stored) (e Effect, err error) {
 		current := stored(id)
 		p, err := next(current)
 		if err == nil {
@@ -141,7 +143,7 @@ func (w Writer) replace(ctx context.Context, operation string, id int64, conditi
 
 // Delete implements [plant.Store].
 func (w Writer) Delete(ctx context.Context, id int64, condition plant.Precondition) error {
-	return w.Apply(ctx, Change{"delete", []int64{id}, false, func(stored func(int64) *plant.Plant) (Effect, error) {
+	return w.Apply(ctx, Change{"delete", []int64{id}, false, func(stored Stored) (Effect, error) {
 		current := stored(id)
 		if current == nil {
 			return Effect{}, plant.ErrNotFound
