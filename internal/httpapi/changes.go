@@ -9,6 +9,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/feed"
+	"github.com/plantstore/plantstore/internal/limit"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
@@ -31,7 +32,7 @@ func (s *server) ListChanges(ctx context.Context, req plantserver.ListChangesReq
 	page, permit, err := s.next(ctx, after, limit, wait)
 	switch cause, refused := errors.AsType[*failure](context.Cause(ctx)); {
 	case refused && cause != errStopping:
-		permit.release()
+		permit.Release()
 		return nil, cause
 	case ctx.Err() != nil && err != nil:
 		page, permit, err = s.next(context.WithoutCancel(ctx), after, limit, 0)
@@ -39,8 +40,7 @@ func (s *server) ListChanges(ctx context.Context, req plantserver.ListChangesReq
 	if err != nil {
 		return nil, err
 	}
-	size := pageJSONSize(page)
-	if permit.of == nil && size > smallResponse {
+	if !permit.Taken() && page.Size() > smallResponse {
 		if permit, err = s.lists.enter(context.WithoutCancel(ctx), true); err != nil {
 			return nil, err
 		}
@@ -52,12 +52,12 @@ func (s *server) ListChanges(ctx context.Context, req plantserver.ListChangesReq
 	return changesResponse{plantserver.ListChanges200JSONResponse{
 		Body:    plantapi.Changes{Changes: changes, Position: positionText(page.Next), More: !page.IsLast(began)},
 		Headers: plantserver.ListChanges200ResponseHeaders{CacheControl: cacheControl},
-	}, permit, s.lists, size}, nil
+	}, permit, s.changes.Stopped()}, nil
 }
 
 // next returns the next page of changes, or an empty one after the wait. A page that
 // was read from the store comes with the permit of a list. Waiting needs no permit.
-func (s *server) next(ctx context.Context, after *plant.Position, limit int, wait time.Duration) (page *feed.Page, permit listPermit, err error) {
+func (s *server) next(ctx context.Context, after *plant.Position, limit int, wait time.Duration) (page *feed.Page, permit limit.Slot, err error) {
 	ctx, cancel := context.WithTimeout(ctx, wait+requestDeadline)
 	defer cancel()
 	page, err = s.changes.Next(ctx, after, limit, wait, func(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
@@ -66,7 +66,7 @@ func (s *server) next(ctx context.Context, after *plant.Position, limit int, wai
 		}
 		defer func() {
 			if err != nil || len(changes) == 0 {
-				permit.release()
+				permit.Release()
 			}
 		}()
 		return s.plants.Changes(ctx, after, limit)
@@ -74,34 +74,23 @@ func (s *server) next(ctx context.Context, after *plant.Position, limit int, wai
 	return page, permit, err
 }
 
-// pageJSONSize returns at least as many bytes as a page of changes takes as JSON.
-func pageJSONSize(page *feed.Page) (size int) {
-	for _, c := range page.Changes {
-		size += 200 // the other members take less
-		if c.Plant != nil {
-			size += jsonSize(c.Plant)
-		}
-	}
-	return size
-}
-
-// changesResponse is a page of changes. It is made with the permit, if there is room
-// for its size.
+// changesResponse is a page of changes. It is made with the permit.
 type changesResponse struct {
 	plantserver.ListChanges200JSONResponse
-	permit listPermit
-	lists  *lists
-	size   int
+	permit   limit.Slot
+	stopping <-chan struct{}
 }
 
-func (r changesResponse) VisitListChangesResponse(w http.ResponseWriter) (err error) {
+func (r changesResponse) VisitListChangesResponse(w http.ResponseWriter) error {
 	rec := recorderOf(w)
 	rec.permit = r.permit // released when the response begins
-	if rec.reader, err = r.lists.reserve(w, nil, r.size); err != nil {
-		return err
+	select {
+	case <-r.stopping:
+		rec.closeConnection()
+	default:
 	}
 	// The write time-out of the server began before the wait.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(paceGrace)) // the writers of some tests have no deadline
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(paceGrace))
 	return r.ListChanges200JSONResponse.VisitListChangesResponse(w)
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantserver"
+	"github.com/plantstore/plantstore/internal/limit"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -52,6 +53,7 @@ var domainFailures = []struct {
 	{plant.ErrUnavailable, errUnavailable},
 	{token.ErrInvalid, errBadCredentials},
 	{token.ErrUnavailable, errUnavailable},
+	{limit.ErrFull, errUnavailable},
 	{context.DeadlineExceeded, errUnavailable}, // the queue of the store is too long
 	{context.Canceled, errUnavailable},         // canceled by the store; see failures.write
 }

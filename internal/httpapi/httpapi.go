@@ -20,6 +20,7 @@ package httpapi
 import (
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"sync"
 	"time"
@@ -32,6 +33,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/docs"
 	"github.com/plantstore/plantstore/internal/feed"
+	"github.com/plantstore/plantstore/internal/limit"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -40,6 +42,9 @@ import (
 // together. The document promises 32 KiB; the rest is for a Link, which may have to
 // escape a tag that the request did not.
 const MaxHeaderBytes = 36 << 10
+
+// Rate is a [limit.Rate].
+type Rate = limit.Rate
 
 // Options are the parts and settings of a handler. Plants, Tokens, MaxBody, Metrics
 // and Log are required. A limit that is zero is off.
@@ -95,23 +100,25 @@ func New(opts Options) (http.Handler, error) {
 			counts.streamsEnded.WithLabelValues(op.id, "200") // so that the series begins at 0
 		}
 	}
-	failures, inFlight := failures{counts: counts}, newInFlight(opts.MaxInFlight, opts.MaxStreams)
+	failures := failures{counts: counts}
 	validator := validator{
 		operations: operations,
 		tokens:     opts.Tokens,
 		failures:   failures,
 		maxBody:    opts.MaxBody,
-		failedAuth: newFailedAuthLimiters(opts.FailedAuth),
-		rateLimit:  newLimiters[string](opts.RateLimit, 0),
+		failedAuth: limit.NewRates[netip.Prefix](opts.FailedAuth, maxAddresses),
+		rateLimit:  limit.NewRates[string](opts.RateLimit, 0),
 		readOnly:   opts.ReadOnly,
-		inFlight:   inFlight,
 		stopping:   opts.Changes.Stopped(),
+		inFlight:   limit.NewSlots("requests in flight (--max-in-flight)", opts.MaxInFlight, 0),
+		streams:    limit.NewSlots("requests that wait for changes (--max-streams)", opts.MaxStreams, 0),
+		lists:      newLists(),
 	}
 	server := plantserver.NewStrictHandlerWithOptions(
 		&server{
 			plants:      opts.Plants,
 			changes:     opts.Changes,
-			lists:       inFlight.lists,
+			lists:       validator.lists,
 			basePath:    basePath(opts.BaseURL),
 			plantsPage:  operations[operationKey{http.MethodGet, "/plants"}].pageSize,
 			changesPage: operations[operationKey{http.MethodGet, "/changes"}].pageSize,
@@ -146,13 +153,13 @@ func New(opts Options) (http.Handler, error) {
 			ErrorHandlerFunc: failures.write,
 		})
 	})
-	return handler{mux, inFlight}, nil
+	return handler{mux, validator}, nil
 }
 
 // handler is the handler of the public listener, with what its requests hold.
 type handler struct {
 	http.Handler
-	inFlight *inFlight
+	validator
 }
 
 // server implements the operations of the document. The requests that it gets are

@@ -2,23 +2,23 @@ package httpapi
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/limit"
 )
 
 // HeldBy returns what the requests of a handler of [New] still hold. After the last
 // request it is nil: what a request does not release is lost until the next start.
 func HeldBy(h http.Handler) (held error) {
-	f := h.(handler).inFlight
-	for what, n := range map[string]int64{"requests in flight": f.requests.now.Load(), "streams": f.streams.now.Load()} {
-		if n != 0 {
-			held = errors.Join(held, fmt.Errorf("%d %s", n, what))
+	v := h.(handler).validator
+	for what, slots := range map[string]*limit.Slots{"requests in flight": v.inFlight, "streams": v.streams} {
+		if !slots.TryAcquire(slots.N) {
+			held = errors.Join(held, errors.New(what))
 		}
 	}
-	if !f.lists.takeAll() {
+	if !v.lists.takeAll() {
 		held = errors.Join(held, errors.New("permits of lists"))
 	}
 	return held
@@ -27,14 +27,13 @@ func HeldBy(h http.Handler) (held error) {
 // takeAll reports whether no request holds a permit, or room for a list. If so, it
 // takes all permits.
 func (l *lists) takeAll() bool {
-	most := listsPerCPU * int64(runtime.GOMAXPROCS(0))
-	return l.short.TryAcquire(most) && l.long.TryAcquire(most) && l.unread == 0 && len(l.readers) == 0
+	return l.short.TryAcquire(l.short.N) && l.long.TryAcquire(l.long.N) && l.unread == 0 && len(l.readers) == 0
 }
 
 // FillUnread takes all memory for responses that are being written, for a client that
 // goes on to read, or for one that has read nothing for an hour.
 func FillUnread(h http.Handler, reads bool) (leave func(), err error) {
-	lists := h.(handler).inFlight.lists
+	lists := h.(handler).lists
 	r, err := lists.reserve(httptest.NewRecorder(), nil, maxUnread)
 	if err != nil {
 		return nil, err

@@ -10,10 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/plantstore/plantstore/internal/feed"
-	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/limit"
 )
 
 // listsPerCPU is how many short lists, and how many long ones, are made at the same
@@ -47,10 +45,10 @@ const (
 
 // lists limits the lists of plants and the pages of changes: how many are made at the
 // same time, and how much memory they take while clients read them. A request has a
-// permit to make a list. It waits for the permit before it counts as in flight, so it
-// does not take the place of other requests.
+// permit, which is a slot, to make a list. It waits for the permit before it counts as in
+// flight, so it does not take the place of other requests.
 type lists struct {
-	short, long *semaphore.Weighted // permits; short lists, of the default limit, do not wait for long ones
+	short, long *limit.Slots // short lists, of the default limit, do not wait for long ones
 
 	mu      sync.Mutex
 	unread  int // bytes of maxUnread
@@ -58,35 +56,16 @@ type lists struct {
 }
 
 func newLists() *lists {
-	most := listsPerCPU * int64(runtime.GOMAXPROCS(0))
-	return &lists{short: semaphore.NewWeighted(most), long: semaphore.NewWeighted(most)}
+	n := listsPerCPU * runtime.GOMAXPROCS(0)
+	return &lists{short: limit.NewSlots("lists", n, listWait), long: limit.NewSlots("long lists", n, listWait)}
 }
 
-// listPermit allows a request to make a list. The zero listPermit allows nothing.
-type listPermit struct{ of *semaphore.Weighted }
-
-// enter waits for a permit, in order. It fails after listWait; otherwise the permit
-// must be released.
-func (l *lists) enter(ctx context.Context, long bool) (listPermit, error) {
-	p := listPermit{l.short}
+// enter waits for a permit.
+func (l *lists) enter(ctx context.Context, long bool) (limit.Slot, error) {
 	if long {
-		p.of = l.long
+		return l.long.Take(ctx)
 	}
-	if !p.of.TryAcquire(1) {
-		ctx, cancel := context.WithTimeout(ctx, listWait)
-		defer cancel()
-		if err := p.of.Acquire(ctx, 1); err != nil {
-			return listPermit{}, fmt.Errorf("%w: %w", errUnavailable, err)
-		}
-	}
-	return p, nil
-}
-
-func (p *listPermit) release() {
-	if p.of != nil {
-		p.of.Release(1)
-		p.of = nil
-	}
+	return l.short.Take(ctx)
 }
 
 // reader is a client to which a large response is written.
@@ -140,11 +119,9 @@ func (l *lists) remove(r *reader) {
 
 // leave frees the room of a response that is written, or was cut off.
 func (r *reader) leave() {
-	if r != nil {
-		r.lists.mu.Lock()
-		defer r.lists.mu.Unlock()
-		r.lists.remove(r)
-	}
+	r.lists.mu.Lock()
+	defer r.lists.mu.Unlock()
+	r.lists.remove(r)
 }
 
 // next sets the deadline of the next part. It fails if the client was cut off.
@@ -157,7 +134,7 @@ func (r *reader) next(control *http.ResponseController, deadline time.Time) erro
 		}
 		r.read = time.Now()
 	}
-	_ = control.SetWriteDeadline(deadline) // the writers of some tests have no deadline
+	_ = control.SetWriteDeadline(deadline)
 	return nil
 }
 
@@ -178,17 +155,4 @@ func (rec *responseRecorder) writePaced(b []byte) (n int, err error) {
 		}
 	}
 	return n, nil
-}
-
-// jsonSize returns at least as many bytes as a plant takes as JSON.
-func jsonSize(p *plant.Plant) int {
-	size := 200 + p.Size() // the other members take less than 200
-	for _, text := range []*string{&p.Name, p.Tag} {
-		for i := 0; text != nil && i < len(*text); i++ {
-			if c := (*text)[i]; c < ' ' || c == '"' || c == '\\' {
-				size += len(`\u0000`) - 1
-			}
-		}
-	}
-	return size
 }

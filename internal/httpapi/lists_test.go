@@ -6,15 +6,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"runtime"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/plantstore/plantstore/api"
-	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/feed"
-	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/limit"
 )
 
 // The operations that need a permit come from the document.
@@ -30,51 +28,24 @@ func TestListOperations(t *testing.T) {
 	}
 }
 
-func TestListsWaitInOrder(t *testing.T) {
+// A list waits for its permit, without being in flight. Other requests do not wait, nor do
+// short lists wait for long ones.
+func TestListsWait(t *testing.T) {
 	for _, long := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			most := 2 * runtime.GOMAXPROCS(0)
-			f, get := newInFlight(most+2, 0), &responseRecorder{operation: &operation{}}
-			var lists []*responseRecorder
-			list := func() *responseRecorder { return &responseRecorder{operation: &operation{returnsList: true}} }
-			for range most {
-				lists = append(lists, list())
-				if err := f.enter(t.Context(), lists[len(lists)-1], long); err != nil {
+			l, n := newLists(), 2*runtime.GOMAXPROCS(0)
+			for range n {
+				if _, err := l.enter(t.Context(), long); err != nil {
 					t.Fatal(err)
 				}
 			}
-			// One more waits, without being in flight, and gives up after listWait.
 			began := time.Now()
-			if err := f.enter(t.Context(), list(), long); !errors.Is(err, errUnavailable) || time.Since(began) != listWait {
-				t.Errorf("enter = %v after %v, want errUnavailable after %v", err, time.Since(began), listWait)
+			if _, err := l.enter(t.Context(), long); !errors.Is(err, limit.ErrFull) || time.Since(began) != listWait {
+				t.Errorf("enter = %v after %v, want ErrFull after %v", err, time.Since(began), listWait)
 			}
-			go func() {
-				time.Sleep(time.Second)
-				f.leave(lists[0])
-			}()
 			began = time.Now()
-			waited, next := make(chan error), list()
-			go func() { waited <- f.enter(t.Context(), next, long) }()
-			synctest.Wait()
-			// Other requests do not wait, nor do short lists wait for long ones.
-			if err := f.enter(t.Context(), get, false); err != nil {
-				t.Errorf("enter of another request meanwhile = %v", err)
-			}
-			other := list()
-			if err := f.enter(t.Context(), other, !long); err != nil || time.Since(began) != 0 {
+			if _, err := l.enter(t.Context(), !long); err != nil || time.Since(began) != 0 {
 				t.Errorf("enter of a list of the other kind = %v after %v, want nil at once", err, time.Since(began))
-			}
-			f.leave(other)
-			f.leave(get)
-			if err := <-waited; err != nil || time.Since(began) != time.Second {
-				t.Errorf("enter = %v after %v, want nil after a second", err, time.Since(began))
-			}
-			// A request that is refused for MaxInFlight releases its permit.
-			f.leave(next)
-			f.requests.now.Store(f.requests.most)
-			free := map[bool]func(int64) bool{false: f.lists.short.TryAcquire, true: f.lists.long.TryAcquire}[long]
-			if err := f.enter(t.Context(), next, long); !errors.Is(err, errUnavailable) || !free(1) {
-				t.Errorf("enter beyond the cap = %v, want errUnavailable and a turn that is free again", err)
 			}
 		})
 	}
@@ -151,7 +122,7 @@ func TestSlowestReaderIsCutOff(t *testing.T) {
 				t.Errorf("%s is cut off: %v, want %v", name, got, c.cut)
 			}
 		}
-		for _, r := range []*reader{first, second, third1, fourth, sixth, nil} {
+		for _, r := range []*reader{first, second, third1, fourth, sixth} {
 			r.leave()
 			r.leave() // which does nothing
 		}
@@ -159,28 +130,4 @@ func TestSlowestReaderIsCutOff(t *testing.T) {
 			t.Errorf("%d bytes of %d readers were not given back", l.unread, len(l.readers))
 		}
 	})
-}
-
-// What is taken for a plant is at least its JSON, and little more for the usual ones.
-func TestJSONSize(t *testing.T) {
-	for name, text := range map[string]string{
-		"ordinary": "Ficus lyrata", "empty": "", "control": strings.Repeat("\x00\x1f\n\u007f", 250), "quotes": strings.Repeat(`"\/<`, 250),
-		"unicode": strings.Repeat("\u2028🌱é", 300), "long": strings.Repeat("x", 1000),
-	} {
-		p := plant.Plant{ID: -1 << 63, Name: text, Tag: &text, ETag: strings.Repeat("v", 30), CreatedAt: time.Now(), UpdatedAt: time.Now()}
-		stored := toStoredPlant(p)
-		if got, most := len(plantserver.AppendJSON(nil, &stored)), jsonSize(&p); got > most {
-			t.Errorf("%s: the JSON has %d bytes, jsonSize says %d", name, got, most)
-		}
-		page := &feed.Page{Changes: []plant.Change{{ID: p.ID, Position: plant.Position{Epoch: 1 << 62, At: 1 << 62, Index: 1 << 30, Seen: 1 << 62}, Plant: &p}}}
-		change := toChange(page.Changes[0])
-		if got, most := len(plantserver.AppendJSON(nil, &change)), pageJSONSize(page); got > most {
-			t.Errorf("%s: the change has %d bytes, pageJSONSize says %d", name, got, most)
-		}
-	}
-	// An ordinary list of a thousand plants is small.
-	tag := "Moraceae"
-	if size := 1000 * jsonSize(&plant.Plant{Name: "Ficus lyrata", Tag: &tag}); size > smallResponse {
-		t.Errorf("a thousand plants take %d bytes, more than smallResponse", size)
-	}
 }

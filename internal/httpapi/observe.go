@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/limit"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -118,8 +119,11 @@ type responseRecorder struct {
 	status    int                // 0: the response has not begun
 	bytes     int64              // of the body, as far as it is written
 	operation *operation         // nil: none, or not found yet
-	permit    listPermit         // to make a list
-	reader    *reader            // of a large list
+	slot      limit.Slot         // of the requests in flight, or of the streams
+	permit    limit.Slot         // to make a list
+	lists     *lists             // of an operation: where a large response gets room
+	reader    *reader            // of a large response
+	refused   error              // why there is no room for it
 	stream    bool               // waits for changes, and is not in flight any more
 	token     string             // the public ID of the token, or its name if it has none
 	code      plantapi.ErrorCode // 0: the request has not failed
@@ -137,9 +141,16 @@ func (rec *responseRecorder) waits() bool { return rec.operation != nil && rec.o
 func (rec *responseRecorder) begun() bool { return rec.status != 0 }
 
 // WriteHeader records the status and sends it. The body is ready then, so a list does
-// not need its permit any more.
+// not need its permit any more. A large response for which there is no room is not sent:
+// Write fails.
 func (rec *responseRecorder) WriteHeader(status int) {
-	rec.permit.release()
+	defer rec.permit.Release()
+	if length := rec.Header().Get("Content-Length"); length != "" && rec.lists != nil && rec.reader == nil {
+		size, _ := strconv.Atoi(length)
+		if rec.reader, rec.refused = rec.lists.reserve(rec, nil, size); rec.refused != nil {
+			return
+		}
+	}
 	if !rec.begun() && status >= 200 {
 		rec.status = status
 	}
@@ -148,6 +159,13 @@ func (rec *responseRecorder) WriteHeader(status int) {
 
 // Write writes at the pace of the client, and records how much was written.
 func (rec *responseRecorder) Write(b []byte) (int, error) {
+	if err := rec.refused; err != nil {
+		rec.refused = nil
+		for _, name := range []string{"Cache-Control", "Content-Length", "Link"} { // not those of the error
+			rec.Header().Del(name)
+		}
+		return 0, err
+	}
 	if !rec.begun() {
 		rec.status = http.StatusOK // as in net/http
 	}
@@ -161,6 +179,23 @@ func (rec *responseRecorder) Write(b []byte) (int, error) {
 		rec.cut = err
 	}
 	return n, err
+}
+
+// release returns what the request holds.
+func (rec *responseRecorder) release() {
+	rec.slot.Release()
+	rec.permit.Release()
+	if rec.reader != nil {
+		rec.reader.leave()
+	}
+}
+
+// closeConnection tells a client that has HTTP/1.1 to send no more requests on the
+// connection. Otherwise a service that stops has to wait for one.
+func (rec *responseRecorder) closeConnection() {
+	if _, ok := rec.ResponseWriter.(http.Hijacker); ok { // HTTP/1.1
+		rec.Header().Set("Connection", "close")
+	}
 }
 
 // Unwrap lets [http.ResponseController] reach the connection.

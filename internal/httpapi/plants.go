@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"net/http"
 	"net/url"
 	"strconv"
 
@@ -76,29 +75,13 @@ func (s *server) ListPlants(ctx context.Context, req plantserver.ListPlantsReque
 		Body:    make([]plantapi.StoredPlant, len(plants)), // never nil, which would be null
 		Headers: plantserver.ListPlants200ResponseHeaders{CacheControl: cacheControl},
 	}
-	size := 0
 	for i, p := range plants {
 		response.Body[i] = toStoredPlant(p)
-		size += jsonSize(&p)
 	}
 	if more {
 		response.Headers.Link = new(s.nextPage(req.Params, plants[len(plants)-1].ID))
 	}
-	return plantsResponse{response, s.lists, size}, nil
-}
-
-// plantsResponse is a list of plants. It is made if there is room for its size.
-type plantsResponse struct {
-	plantserver.ListPlants200JSONResponse
-	lists *lists
-	size  int
-}
-
-func (r plantsResponse) VisitListPlantsResponse(w http.ResponseWriter) (err error) {
-	if recorderOf(w).reader, err = r.lists.reserve(w, nil, r.size); err != nil {
-		return err
-	}
-	return r.ListPlants200JSONResponse.VisitListPlantsResponse(w)
+	return response, nil
 }
 
 func (s *server) GetPlant(ctx context.Context, req plantserver.GetPlantRequestObject) (plantserver.GetPlantResponseObject, error) {

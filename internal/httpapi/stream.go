@@ -12,6 +12,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/feed"
+	"github.com/plantstore/plantstore/internal/limit"
 )
 
 // eventStreamType is the media type of Server-Sent Events (HTML standard, section
@@ -35,7 +36,7 @@ type stream struct {
 	ctx    context.Context // see validator.waiting
 	server *server
 	first  *feed.Page
-	permit listPermit // to make the text of the page
+	permit limit.Slot // to make the text of the page
 
 	rec     *responseRecorder
 	control *http.ResponseController
@@ -49,11 +50,8 @@ func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 	h := w.Header()
 	h.Set("Content-Type", eventStreamType)
 	h.Set("Cache-Control", cacheControl)
-	h.Set("X-Accel-Buffering", "no")                       // for nginx, which would hold back events
-	if _, ok := s.rec.ResponseWriter.(http.Hijacker); ok { // HTTP/1.1
-		// Otherwise a service that stops has to wait for a request on the idle connection.
-		h.Set("Connection", "close")
-	}
+	h.Set("X-Accel-Buffering", "no") // for nginx, which would hold back events
+	s.rec.closeConnection()
 	w.WriteHeader(http.StatusOK)
 
 	hurried := make(chan struct{})
@@ -116,7 +114,7 @@ func (s *stream) run() error {
 // text returns what to send for a page. It is made with a permit, and a large one has
 // room while it is sent.
 func (s *stream) text(page *feed.Page) (text []byte, to *reader, err error) {
-	defer s.permit.release()
+	defer s.permit.Release()
 	lists := s.server.lists
 	switch {
 	case len(page.Changes) == 0:
@@ -126,7 +124,7 @@ func (s *stream) text(page *feed.Page) (text []byte, to *reader, err error) {
 			to, err = lists.reserve(s.rec, page, page.Size()+cap(text))
 		}
 		return text, to, err
-	case s.permit.of == nil && pageJSONSize(page) > smallResponse: // a part of a shared page
+	case !s.permit.Taken() && page.Size() > smallResponse: // a part of a shared page
 		if s.permit, err = lists.enter(s.ctx, true); err != nil {
 			return nil, nil, err
 		}
@@ -142,7 +140,9 @@ func (s *stream) send(page *feed.Page) error {
 	if err != nil {
 		return err
 	}
-	defer to.leave()
+	if to != nil {
+		defer to.leave()
+	}
 	for part := range slices.Chunk(text, smallResponse) {
 		if s.ctx.Err() != nil {
 			return nil

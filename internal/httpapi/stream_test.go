@@ -137,6 +137,23 @@ func TestStopEndsStreamAtOnce(t *testing.T) {
 	}
 }
 
+// When the service stops, a request that waits is the last one on its connection.
+func TestStopClosesConnectionOfWaitingRequest(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	after := s.changes("").Position
+	if a := s.call(http.MethodGet, "/changes?wait=1&after="+after, ""); a.Close {
+		t.Error("the connection is closed although the service goes on")
+	}
+	waiting := make(chan response, 1)
+	go func() { waiting <- s.call(http.MethodGet, "/changes?wait=30&after="+after, "") }()
+	s.feed.Stop()
+	a := wait.For(t, "the response to a request that waits", waiting)
+	if a.wantStatus(t, http.StatusOK); !a.Close {
+		t.Error("the connection stays open, so that a stop takes longer")
+	}
+}
+
 // A client that loses its token, or the scope of its token, does not see a change.
 func TestStreamEndsWithToken(t *testing.T) {
 	t.Parallel()

@@ -3,11 +3,16 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/limit"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -18,11 +23,18 @@ type validator struct {
 	tokens     *token.Verifier
 	failures   failures
 	maxBody    int64
-	failedAuth *limiters[netip.Prefix]
-	rateLimit  *limiters[string] // by the id of a token
+	failedAuth *limit.Rates[netip.Prefix]
+	rateLimit  *limit.Rates[string] // by the id of a token
 	readOnly   bool
-	inFlight   *inFlight
 	stopping   <-chan struct{}
+
+	// Each request in flight may hold a body, so the memory for bodies is bounded by their
+	// number times the largest body. A request beyond it is refused at once, because waiting
+	// in a longer queue helps no client. Only authorized requests count, from before their
+	// body is read until their response is written. Requests that wait for changes hold
+	// little, for a long time; they have slots of their own.
+	inFlight, streams *limit.Slots
+	lists             *lists
 }
 
 // validate passes on only requests that the document allows. It runs after chi has
@@ -30,23 +42,24 @@ type validator struct {
 func (v validator) validate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		op := v.operations[operationKey{documented(r.Method), r.Pattern}]
-		recorderOf(w).operation = op
+		rec := recorderOf(w)
+		rec.operation, rec.lists = op, v.lists
 		ctx, cancel := withDeadline(r, op)
 		defer cancel()
+		defer rec.release()
 		given := r.Context()
 		r = r.WithContext(ctx)
 		if err := v.admit(ctx, w, r, op); err != nil {
 			v.failures.write(w, r, err)
 			return
 		}
-		defer v.inFlight.leave(recorderOf(w))
 		if len(op.bodies) > 0 {
 			if err := v.checkBody(w, r, op); err != nil {
 				v.failures.write(w, r, err)
 				return
 			}
 		}
-		if recorderOf(w).waits() {
+		if rec.waits() {
 			ctx, end := v.waiting(given, w, r)
 			defer end()
 			r = r.WithContext(ctx)
@@ -91,8 +104,12 @@ func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if !t.Allows(op.scope) {
 		return lacksScope(op.scope)
 	}
-	if err := v.limitRate(w.Header(), t); err != nil {
-		return err
+	// Only authorized requests count, so there are never more limiters than tokens, and no
+	// client uses up the limit of another.
+	quota := v.rateLimit.Use(t.ID)
+	quota.Describe(w.Header())
+	if quota.Refused {
+		return errTooManyRequests
 	}
 	if v.readOnly && op.scope == token.Write {
 		return errReadOnly
@@ -100,25 +117,109 @@ func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if err := checkParameters(r, op); err != nil {
 		return err
 	}
-	limit := op.pageSize.normal
-	if text := r.Form.Get("limit"); text != "" {
-		limit, _ = strconv.Atoi(text)
+	rec, slots := recorderOf(w), v.inFlight
+	if op.returnsList {
+		n := op.pageSize.normal
+		if text := r.Form.Get("limit"); text != "" {
+			n, _ = strconv.Atoi(text)
+		}
+		if rec.permit, err = v.lists.enter(ctx, n > op.pageSize.normal); err != nil {
+			return err
+		}
 	}
-	return v.inFlight.enter(ctx, recorderOf(w), limit > op.pageSize.normal)
+	if op.waits {
+		slots = v.streams
+	}
+	rec.slot, err = slots.Take(ctx)
+	return err
 }
 
-// limitRate counts a request against the limit of its token, and says in the
-// headers of the response what is left. Only authorized requests count, so there
-// are never more limiters than tokens, and no client uses up the limit of another.
-func (v validator) limitRate(h http.Header, t token.Token) error {
-	if v.rateLimit == nil {
-		return nil
+// challenge begins every WWW-Authenticate header (RFC 6750, section 3).
+const challenge = `Bearer realm="plantstore"`
+
+var (
+	// errNoCredentials has no error in its challenge, as RFC 6750, section 3.1,
+	// requires for a request without credentials.
+	errNoCredentials = &failure{
+		code:      plantapi.CodeNoCredentials,
+		message:   `no credentials: send the header "Authorization: Bearer <token>"`,
+		challenge: challenge,
 	}
-	left, ok := v.rateLimit.allow(t.ID)
-	if !ok {
-		left.refuse(h)
-		return errTooManyRequests
+	errBadCredentials = &failure{
+		code:      plantapi.CodeBadCredentials,
+		message:   token.ErrInvalid.Error(),
+		challenge: challenge + `, error="invalid_token"`,
 	}
-	left.describe(h)
-	return nil
+)
+
+func lacksScope(s token.Scope) *failure {
+	return &failure{
+		code:      plantapi.CodeInsufficientScope,
+		message:   fmt.Sprintf("the token lacks the scope %q", s),
+		challenge: fmt.Sprintf(`%s, error="insufficient_scope", scope="%s"`, challenge, s),
+	}
+}
+
+var (
+	errTooManyRequests = fail(plantapi.CodeTooManyRequests, "too many requests with this token, try again later")
+	errTooManyFailures = fail(plantapi.CodeTooManyRequests, "too many requests with bad credentials, try again later")
+)
+
+// authenticate returns the token of a request, or why it has no valid one. h are
+// the headers of the response. Beyond the limit of failed authentications the response
+// to bad credentials is 429 instead of 401, and nothing else changes: valid credentials
+// are accepted always, because clients behind one NAT or proxy share an address.
+// [token.Verifier] bounds the reads of the store.
+func (v validator) authenticate(ctx context.Context, h http.Header, r *http.Request) (token.Token, error) {
+	t, err := v.verify(ctx, r)
+	if err == errBadCredentials || errors.Is(err, token.ErrInvalid) {
+		if quota := v.failedAuth.Use(addressOf(r)); quota.Refused {
+			quota.Describe(h)
+			err = errTooManyFailures
+		}
+	}
+	return t, err
+}
+
+// maxAddresses bounds the memory that a flood of bad credentials takes: about
+// 200 bytes for each address. A flood from more addresses makes the service
+// forget some of them, and respond to their bad credentials with 401 again.
+const maxAddresses = 16 << 10
+
+// addressOf is the address that a connection comes from; no header is trusted.
+// An IPv6 address is its /64, because one host has that many. All connections
+// without an IP address, as of a Unix socket, have the zero Prefix.
+func addressOf(r *http.Request) netip.Prefix {
+	remote, _ := netip.ParseAddrPort(r.RemoteAddr)
+	addr := remote.Addr().Unmap()
+	prefix, _ := addr.Prefix(min(addr.BitLen(), 64))
+	return prefix
+}
+
+func (v validator) verify(ctx context.Context, r *http.Request) (token.Token, error) {
+	text, err := bearer(r.Header["Authorization"])
+	if err != nil {
+		return token.Token{}, err
+	}
+	return v.tokens.Verify(ctx, text)
+}
+
+// bearer returns the token in the Authorization header. Two such headers are
+// refused, because servers and proxies disagree about which one counts.
+func bearer(headers []string) (string, error) {
+	if len(headers) == 0 {
+		return "", errNoCredentials
+	}
+	if len(headers) > 1 {
+		return "", errBadCredentials
+	}
+	scheme, text := headers[0], ""
+	if i := strings.IndexAny(scheme, " \t,"); i >= 0 {
+		scheme, text = scheme[:i], scheme[i:]
+	}
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", errNoCredentials // none of a known scheme
+	}
+	// RFC 9110, section 11.4, allows any number of spaces and nothing else.
+	return strings.TrimLeft(text, " "), nil
 }

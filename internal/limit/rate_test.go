@@ -1,14 +1,11 @@
-package httpapi
+package limit
 
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/plantstore/plantstore/internal/token"
 )
 
 // left is what the headers of a response say about a rate limit.
@@ -20,22 +17,23 @@ func left(h http.Header) string {
 	return text
 }
 
-// use has a token use its limit once and returns the headers.
-func use(l *limiters[string], id string) (http.Header, error) {
-	h := http.Header{}
-	err := validator{rateLimit: l}.limitRate(h, token.Token{ID: id})
-	return h, err
+// use uses a rate once and returns the headers.
+func use(l *Rates[string], key string) (h http.Header, refused bool) {
+	h = http.Header{}
+	quota := l.Use(key)
+	quota.Describe(h)
+	return h, quota.Refused
 }
 
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiters[string](Rate{Limit: 3, Per: 6 * time.Second}, 0)
+		l := NewRates[string](Rate{Limit: 3, Per: 6 * time.Second}, 0)
 		began := time.Now()
 		count := func(id, want string) {
 			t.Helper()
-			h, err := use(l, id)
-			if got := left(h); got != want || (err != nil) != (h.Get("Retry-After") != "") {
-				t.Errorf("at %v %s: %q, %v, want %q", time.Since(began), id, got, err, want)
+			h, refused := use(l, id)
+			if got := left(h); got != want || refused != (h.Get("Retry-After") != "") {
+				t.Errorf("at %v %s: %q, refused %v, want %q", time.Since(began), id, got, refused, want)
 			}
 		}
 		count("a", "3 2 2")
@@ -55,7 +53,7 @@ func TestRateLimit(t *testing.T) {
 
 func TestRateLimitIsNotChangedByOtherTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiters[string](Rate{Limit: 10, Per: 10 * time.Second}, 0)
+		l := NewRates[string](Rate{Limit: 10, Per: 10 * time.Second}, 0)
 		for range 10 {
 			use(l, "idle")
 		}
@@ -63,8 +61,8 @@ func TestRateLimitIsNotChangedByOtherTokens(t *testing.T) {
 			time.Sleep(time.Second)
 			use(l, "busy")
 		}
-		if h, err := use(l, "idle"); err != nil || left(h) != "10 8 2" {
-			t.Errorf("after 9 seconds %q, %v, want 8 left", left(h), err)
+		if h, refused := use(l, "idle"); refused || left(h) != "10 8 2" {
+			t.Errorf("after 9 seconds %q, refused %v, want 8 left", left(h), refused)
 		}
 	})
 }
@@ -72,15 +70,15 @@ func TestRateLimitIsNotChangedByOtherTokens(t *testing.T) {
 // A limiter is kept while it is not full, also when the older ones are dropped.
 func TestRateLimitWhenLimitersAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiters[string](Rate{Limit: 10, Per: 10 * time.Second}, 0)
+		l := NewRates[string](Rate{Limit: 10, Per: 10 * time.Second}, 0)
 		time.Sleep(9500 * time.Millisecond)
 		for range 10 {
 			use(l, "a")
 		}
 		time.Sleep(500 * time.Millisecond)
 		for _, id := range []string{"b", "a"} {
-			if h, err := use(l, id); (err == nil) != (id == "b") {
-				t.Errorf("half a second after token a has used its limit, token %s has %q, %v", id, left(h), err)
+			if h, refused := use(l, id); refused != (id == "a") {
+				t.Errorf("half a second after token a has used its limit, token %s has %q, refused %v", id, left(h), refused)
 			}
 		}
 	})
@@ -89,7 +87,7 @@ func TestRateLimitWhenLimitersAreDropped(t *testing.T) {
 // Full limiters are dropped, others are not.
 func TestFullLimitersAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiters[string](Rate{Limit: 10, Per: 10 * time.Second}, 0)
+		l := NewRates[string](Rate{Limit: 10, Per: 10 * time.Second}, 0)
 		for i := range 1000 {
 			use(l, fmt.Sprint(i))
 		}
@@ -97,7 +95,7 @@ func TestFullLimitersAreDropped(t *testing.T) {
 			for range 10 {
 				use(l, "busy")
 			}
-			if _, err := use(l, "busy"); err == nil {
+			if _, refused := use(l, "busy"); !refused {
 				t.Fatalf("in round %d the limiter of a busy token was dropped", round)
 			}
 			time.Sleep(9 * time.Second)
@@ -110,9 +108,9 @@ func TestFullLimitersAreDropped(t *testing.T) {
 
 func TestLimitersAreBounded(t *testing.T) {
 	const most = 100
-	l := newLimiters[int](Rate{Limit: 10, Per: time.Hour}, most)
+	l := NewRates[int](Rate{Limit: 10, Per: time.Hour}, most)
 	for i := range 100 * most {
-		l.allow(i)
+		l.Use(i)
 		if got := l.cache.Len(); got > most {
 			t.Fatalf("%d limiters are kept, want at most %d", got, most)
 		}
@@ -121,21 +119,12 @@ func TestLimitersAreBounded(t *testing.T) {
 
 // A request within the limits takes no memory, but for the headers.
 func TestLimitsAllocateNothing(t *testing.T) {
-	rate := Rate{Limit: 1 << 20, Per: time.Hour}
-	rates, capacity, failures := newLimiters[string](rate, 0), newInFlight(1, 0), newFailedAuthLimiters(rate)
-	r := httptest.NewRequest(http.MethodGet, "/plants", nil)
-	r.RemoteAddr = "[2001:db8::1]:4711"
-	h, ctx, list := http.Header{}, t.Context(), &responseRecorder{operation: &operation{returnsList: true}}
+	var none *Rates[string]
+	rates, slots, h, ctx := NewRates[string](Rate{Limit: 1 << 20, Per: time.Hour}, 0), NewSlots("requests", 1, 0), http.Header{}, t.Context()
 	for what, f := range map[string]func(){
-		"the rate limit": func() { rates.allow("mGdgoH14hxFz") },
-		"the cap":        func() { _ = capacity.enter(ctx, list, false); capacity.leave(list) },
-		"failed authentication": func() {
-			_ = validator{failedAuth: failures}.countFailedAuth(h, r, errBadCredentials)
-		},
-		"no limits": func() {
-			_ = validator{}.limitRate(h, token.Token{})
-			_ = validator{}.countFailedAuth(h, r, errBadCredentials)
-		},
+		"a rate":  func() { rates.Use("mGdgoH14hxFz") },
+		"no rate": func() { none.Use("mGdgoH14hxFz").Describe(h) },
+		"a slot":  func() { slot, _ := slots.Take(ctx); slot.Release() },
 	} {
 		if got := testing.AllocsPerRun(1000, f); got != 0 {
 			t.Errorf("%s: %v allocations, want none", what, got)
@@ -144,10 +133,9 @@ func TestLimitsAllocateNothing(t *testing.T) {
 }
 
 func BenchmarkRateLimit(b *testing.B) {
-	v := validator{rateLimit: newLimiters[string](Rate{Limit: 1000, Per: time.Second}, 0)}
-	h, t := http.Header{}, token.Token{ID: "mGdgoH14hxFz"}
+	rates, h := NewRates[string](Rate{Limit: 1000, Per: time.Second}, 0), http.Header{}
 	b.ReportAllocs()
 	for b.Loop() {
-		_ = v.limitRate(h, t)
+		rates.Use("mGdgoH14hxFz").Describe(h)
 	}
 }

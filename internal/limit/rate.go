@@ -1,0 +1,84 @@
+// Package limit bounds what clients may use: [Rates] how often something may happen for
+// each key, [Slots] how many requests may do something at the same time.
+package limit
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/plantstore/plantstore/internal/cache"
+)
+
+// Rate is how often something may happen: Limit times at once, and as many times
+// again in each Per, evenly. The zero Rate is no limit.
+type Rate struct {
+	Limit int           // at least 1
+	Per   time.Duration // at least a microsecond for each of Limit
+}
+
+// Rates has a rate limiter for each key. A limiter that was not used for Per is
+// full again, so it can be dropped.
+type Rates[K comparable] struct {
+	rate  Rate
+	mu    sync.Mutex
+	cache cache.Cache[K, *rate.Limiter]
+}
+
+// NewRates returns nil, which limits nothing, for the zero Rate. Beyond the maximum
+// of keys limiters are dropped that are not full; 0 means no maximum.
+func NewRates[K comparable](r Rate, maxKeys int) *Rates[K] {
+	if r.Limit == 0 {
+		return nil
+	}
+	return &Rates[K]{rate: r, cache: cache.Cache[K, *rate.Limiter]{MaxSize: maxKeys / 2, MaxAge: r.Per}}
+}
+
+// Use counts something that happens for the key, unless the quota refuses it.
+func (l *Rates[K]) Use(key K) Quota {
+	if l == nil {
+		return Quota{}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now() // under the lock: a limiter counts time twice if the clock goes back
+	limiter, ok := l.cache.Get(key)
+	if !ok {
+		limiter = rate.NewLimiter(rate.Limit(float64(l.rate.Limit)/l.rate.Per.Seconds()), l.rate.Limit)
+	}
+	l.cache.Set(key, limiter, 1, now)
+	refused := !limiter.AllowN(now, 1)
+	return Quota{refused, l.rate, limiter.TokensAt(now)}
+}
+
+// Quota is what is left of a Rate. The zero Quota belongs to no limit.
+type Quota struct {
+	Refused bool // nothing was left
+	rate    Rate
+	left    float64
+}
+
+// Describe sets the headers of a response that say what is left. Their names are in the
+// canonical form of net/http, which saves an allocation for each.
+func (q Quota) Describe(h http.Header) {
+	if q.rate.Limit == 0 {
+		return
+	}
+	h.Set("Ratelimit-Limit", strconv.Itoa(q.rate.Limit))
+	h.Set("Ratelimit-Remaining", strconv.Itoa(int(max(q.left, 0)+1e-6))) // left is not exact
+	h.Set("Ratelimit-Reset", strconv.Itoa(q.seconds(float64(q.rate.Limit))))
+	if q.Refused {
+		h.Set("Retry-After", strconv.Itoa(max(q.seconds(1), 1)))
+	}
+}
+
+// seconds is the time until so many are left. It is rounded up, so that a client
+// that waits for so long does not come too early.
+func (q Quota) seconds(left float64) int {
+	seconds := (left - q.left) * q.rate.Per.Seconds() / float64(q.rate.Limit)
+	return int(math.Ceil(seconds - 1e-6))
+}
