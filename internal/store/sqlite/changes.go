@@ -249,10 +249,10 @@ func hasFeed(conn *sqlite.Conn) (bool, error) {
 // earlier release created. It fails if another program has the file open: that may
 // be a program that does not know the feed.
 func EnableChanges(ctx context.Context, path string) (err error) {
-	conn, err := openWriter(path)
+	conn, err := openWriter(path, "")
 	if err == nil {
 		defer func() { err = errors.Join(err, conn.Close()) }()
-		_, _, err = migrate(ctx, conn, applicationID, nil)
+		_, err = migrate(ctx, conn, applicationID, nil)
 	}
 	if err != nil {
 		return fmt.Errorf("open %s: %w", path, advise(err))

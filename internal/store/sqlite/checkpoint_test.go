@@ -90,7 +90,7 @@ func TestWritesDuringLongRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	fill(t, s, 0, 1<<20)
-	other, err := openReader(path)
+	other, err := openConn(path, forReaders, sqlite.OpenReadWrite)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
@@ -31,51 +30,38 @@ const applicationID = 0x706c6e74
 // releases refuse it, too.
 const incompleteID = 0x706c6e63
 
-// migrate updates the schema, and returns the number of migrations before and
-// after. It returns an error if a newer program has migrated the file: a file is used
-// by one server, so unlike PostgreSQL an old release does not have to start with the
-// schema of a newer one. But a server may be running while `plantstore token` or
-// `plantstore backup` of a newer release migrates its file, so a migration only adds
-// to the schema.
+var schema = store.Migrations(migrations)
+
+// migrate updates the schema, and returns the number of migrations before. It returns an
+// error if a newer program has migrated the file: a file is used by one server, so unlike
+// PostgreSQL an old release does not have to start with the schema of a newer one. But a
+// server may be running while `plantstore token` or `plantstore backup` of a newer release
+// migrates its file, so a migration only adds to the schema.
 //
 // The file must have the given application ID, or none if it is new. For shorten see
 // [OpenShortening].
-func migrate(ctx context.Context, conn *sqlite.Conn, id int32, shorten func(plant.Plant)) (found, now int, err error) {
-	names, err := migrationNames()
-	if err != nil {
-		return 0, 0, err
-	}
-	schema := sqlitemigration.Schema{AppID: id}
-	for _, name := range names {
-		text, err := migrations.ReadFile(name)
-		if err != nil {
-			return 0, 0, err
-		}
-		schema.Migrations = append(schema.Migrations, string(text))
-	}
+func migrate(ctx context.Context, conn *sqlite.Conn, id int32, shorten func(plant.Plant)) (found int, err error) {
 	if err := checkFree(conn, id); err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	found, err = checkKnown(conn, len(names))
-	if err != nil {
-		return 0, 0, err
-	}
+	found, err = checkKnown(conn)
 	switch {
+	case err != nil:
 	case found == 0:
-		err = create(conn, schema)
+		err = create(conn, id)
 	case found < boundedSchema:
 		err = shortenTexts(conn, found, shorten)
 	}
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	return found, len(names), sqlitemigration.Migrate(ctx, conn, schema)
+	return found, sqlitemigration.Migrate(ctx, conn, sqlitemigration.Schema{AppID: id, Migrations: schema})
 }
 
 // create gives a new file the whole schema and the feed of changes: no program of an
 // earlier release can have it open. It takes one transaction, so that neither a crash
 // nor a second process that opens the file meanwhile leaves a store without the feed.
-func create(conn *sqlite.Conn, schema sqlitemigration.Schema) (err error) {
+func create(conn *sqlite.Conn, id int32) (err error) {
 	end, err := sqlitex.ImmediateTransaction(conn)
 	if err != nil {
 		return err
@@ -85,10 +71,10 @@ func create(conn *sqlite.Conn, schema sqlitemigration.Schema) (err error) {
 	if err != nil || have > 0 {
 		return err // another process was faster
 	}
-	script := slices.Concat(schema.Migrations, []string{
+	script := slices.Concat(schema, []string{
 		newEpochQuery,
-		fmt.Sprintf("PRAGMA application_id = %d", schema.AppID),
-		fmt.Sprintf("PRAGMA user_version = %d", len(schema.Migrations)),
+		fmt.Sprintf("PRAGMA application_id = %d", id),
+		fmt.Sprintf("PRAGMA user_version = %d", len(schema)),
 	})
 	return sqlitex.ExecuteScript(conn, strings.Join(script, ";\n"), nil)
 }
@@ -98,47 +84,23 @@ const boundedSchema = 5
 
 // maybeLongQuery finds the plants whose texts may have too many characters. A character
 // has up to four bytes, and the function length of SQLite stops at U+0000.
-var maybeLongQuery = selectPlants + fmt.Sprintf("octet_length(name) > %d OR octet_length(tag) > %d ORDER BY id", plant.MaxName, plant.MaxTag)
+const maybeLongQuery = "SELECT id FROM plants WHERE octet_length(name) > ? OR octet_length(tag) > ? ORDER BY id"
 
-// shortenTexts shortens the texts of an earlier release that are too long, and calls
-// shorten with each of their plants as it was. Without it, they are an error.
+// shortenTexts is [store.ShortenTexts] for a file.
 func shortenTexts(conn *sqlite.Conn, found int, shorten func(plant.Plant)) error {
-	var ids []int64
-	err := sqlitex.ExecuteTransient(conn, maybeLongQuery, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
-		var row store.PlantRow
-		err := plantColumns.scan(stmt, 0, &row)
-		if err == nil && !row.Shortened().Same(row.Plant) {
-			ids = append(ids, row.ID)
-		}
-		return err
-	}})
+	ids, err := numbers(conn, maybeLongQuery, plant.MaxName, plant.MaxTag)
 	if err != nil || len(ids) == 0 {
 		return err
 	}
-	if shorten == nil {
-		return store.LongTextsError{IDs: ids}
-	}
 	return inTransaction(conn, "BEGIN IMMEDIATE", func() error {
-		for _, id := range ids {
-			p, err := getPlant(conn, id)
-			if err != nil {
-				return err
-			}
-			row := store.NewPlantRow(p.Shortened(), &p)
-			if err := plantColumns.write(conn, updatePlantQuery, &row); err != nil {
-				return err
-			}
-			shorten(p)
+		long, err := store.ShortenTexts(ids, shorten,
+			func(id int64) (plant.Plant, error) { return getPlant(conn, id) },
+			func(row store.PlantRow) error { return plantColumns.write(conn, updatePlantQuery, &row) })
+		if err != nil || found < feedSchema {
+			return err
 		}
-		if found < feedSchema {
-			return nil
-		}
-		return storeChanges(conn, ids)
+		return storeChanges(conn, long)
 	})
-}
-
-func migrationNames() ([]string, error) {
-	return fs.Glob(migrations, "migrations/*.sql") // sorted
 }
 
 // checkFree returns an error if the file is the database of another program, or has
@@ -177,37 +139,32 @@ func checkOurs(conn *sqlite.Conn) error {
 	if id != applicationID {
 		return errNotOurs
 	}
-	names, err := migrationNames()
-	if err != nil {
-		return err
-	}
-	_, err = checkKnown(conn, len(names))
+	_, err = checkKnown(conn)
 	return err
 }
 
 // checkKnown returns the number of migrations, and an error if a newer program has
 // migrated the schema.
-func checkKnown(conn *sqlite.Conn, known int) (int, error) {
+func checkKnown(conn *sqlite.Conn) (int, error) {
 	have, err := pragma(conn, "user_version")
-	if err == nil && have > int64(known) {
+	if err == nil && have > int64(len(schema)) {
 		err = fmt.Errorf("the file has schema %d of a newer plantstore, this program supports up to %d; "+
-			"use a newer plantstore, or restore an older backup", have, known)
+			"use a newer plantstore, or restore an older backup", have, len(schema))
 	}
 	return int(have), err
 }
 
-// checkCurrent returns the number of migrations, and an error if it is not that of this
+// checkCurrent returns an error unless the file is a store with the schema of this
 // program.
-func checkCurrent(conn *sqlite.Conn) (int, error) {
-	names, err := migrationNames()
-	if err != nil {
-		return 0, err
+func checkCurrent(conn *sqlite.Conn) error {
+	if err := checkOurs(conn); err != nil {
+		return err
 	}
-	have, err := checkKnown(conn, len(names))
-	if err == nil && have < len(names) {
-		err = store.OldSchema(have, len(names))
+	have, err := pragma(conn, "user_version")
+	if err == nil && int(have) < len(schema) {
+		err = store.OldSchema(int(have), len(schema))
 	}
-	return have, err
+	return err
 }
 
 // pragma returns the value of a numeric pragma.
@@ -220,4 +177,13 @@ func number(conn *sqlite.Conn, statement string) (int64, error) {
 		return 0, err
 	}
 	return sqlitex.ResultInt64(stmt)
+}
+
+// numbers returns the numbers in the first column of the rows of a statement.
+func numbers(conn *sqlite.Conn, statement string, args ...any) (all []int64, err error) {
+	err = sqlitex.Execute(conn, statement, &sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error {
+		all = append(all, stmt.ColumnInt64(0))
+		return nil
+	}})
+	return all, err
 }

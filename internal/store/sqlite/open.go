@@ -46,59 +46,65 @@ func open(ctx context.Context, path string, shorten func(plant.Plant)) (*Store, 
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
-	conn, err := openWriter(path)
+	conn, err := openWriter(path, "")
 	if err != nil {
 		return nil, err
 	}
 	// This also fails if the file is read-only. SQLite opens such a file without an
 	// error.
-	found, now, err := migrate(ctx, conn, applicationID, shorten)
+	found, err := migrate(ctx, conn, applicationID, shorten)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	s := newStore(path, conn, found, now)
+	s := newStore(path, conn, found)
 	if path == Memory {
 		s.readers = s.writer // a database in memory has only one connection
 		return s, nil
 	}
 	s.log.due = checkpointPages
-	return s.openRest(openReader)
+	return s, s.openReaders(sqlite.OpenReadWrite)
 }
 
 // OpenReadOnly opens the store in the file at path, which must exist, and changes
 // neither the file nor its write-ahead log. Every write fails.
 func OpenReadOnly(path string) (*Store, error) {
-	if err := Check(path); err != nil {
-		return nil, err
-	}
-	s, err := openReadOnly(path)
+	// SQLite has a parameter immutable=1 for this. It ignores the log.
+	// Without query_only BEGIN IMMEDIATE begins a read, so that Ready works as always.
+	s, err := openExisting(path, "", sqlite.OpenReadOnly)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, adviseReadOnly(err))
 	}
 	return s, nil
 }
 
-func openReadOnly(path string) (*Store, error) {
-	// SQLite has a parameter immutable=1 for this. It ignores the log.
-	open := func(path string) (*sqlite.Conn, error) { return openConn(path, forReaders, sqlite.OpenReadOnly) }
-	// Without query_only BEGIN IMMEDIATE begins a read, so that Ready works as always.
-	conn, err := openConn(path, "", sqlite.OpenReadOnly)
+// OpenSource opens the store in the file at path as the source of a copy. Every write
+// fails. Unlike OpenReadOnly, it leaves no log beside a store that no program uses.
+func OpenSource(path string) (*Store, error) {
+	s, err := openExisting(path, forReaders, sqlite.OpenReadWrite)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, advise(err))
+	}
+	return s, nil
+}
+
+func openExisting(path, pragmas string, mode sqlite.OpenFlags) (*Store, error) {
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
+	conn, err := openConn(path, pragmas, mode)
 	if err != nil {
 		return nil, err
 	}
-	have := 0
-	if err = checkOurs(conn); err == nil {
-		have, err = checkCurrent(conn)
-	}
-	if err != nil {
+	if err := checkCurrent(conn); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	return newStore(path, conn, have, have).openRest(open)
+	s := newStore(path, conn, len(schema))
+	return s, s.openReaders(mode)
 }
 
-func newStore(path string, conn *sqlite.Conn, found, schema int) *Store {
+func newStore(path string, conn *sqlite.Conn, found int) *Store {
 	s := &Store{
-		path: path, found: found, schema: schema, durations: store.NewDurations(),
+		path: path, found: found, durations: store.NewDurations(),
 		writer: make(chan *sqlite.Conn, 1), closed: make(chan struct{}),
 	}
 	s.writes, s.Writer = groupcommit.New(maxGroup, s.commit), store.Writer{Apply: s.apply}
@@ -106,27 +112,25 @@ func newStore(path string, conn *sqlite.Conn, found, schema int) *Store {
 	return s
 }
 
-// openRest opens the connections that read, and closes the store if it fails.
-func (s *Store) openRest(open func(path string) (*sqlite.Conn, error)) (*Store, error) {
-	var conns []*sqlite.Conn
+// openReaders opens the connections that read, and closes the store if it fails.
+func (s *Store) openReaders(mode sqlite.OpenFlags) error {
+	opened := make(chan *sqlite.Conn, readers)
 	for range readers {
-		conn, err := open(s.path)
+		conn, err := openConn(s.path, forReaders, mode)
 		if err != nil {
-			for _, conn := range conns {
+			close(opened)
+			for conn := range opened {
 				err = errors.Join(err, conn.Close())
 			}
-			return nil, errors.Join(err, s.Close())
+			return errors.Join(err, s.Close())
 		}
-		conns = append(conns, conn)
+		opened <- conn
 	}
-	s.readers = make(chan *sqlite.Conn, readers)
-	for _, conn := range conns {
-		s.readers <- conn
-	}
+	s.readers = opened
 	if err := s.files.open(s.path); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return errors.Join(err, s.Close())
 	}
-	return s, nil
+	return nil
 }
 
 // Check returns an error if there cannot be a store at path: it is a directory, or in
@@ -257,18 +261,9 @@ func openConn(path, pragmas string, mode sqlite.OpenFlags) (*sqlite.Conn, error)
 	return conn, nil
 }
 
-func openReader(path string) (*sqlite.Conn, error) {
-	return openConn(path, forReaders, sqlite.OpenReadWrite)
-}
-
-// openWriter opens the connection that writes. It creates the file if it does
-// not exist.
-func openWriter(path string) (*sqlite.Conn, error) {
-	return openWriterWith(path, "")
-}
-
-// openWriterWith is openWriter with pragmas that come before the others.
-func openWriterWith(path, first string) (*sqlite.Conn, error) {
+// openWriter opens the connection that writes, with pragmas that come before the others.
+// It creates the file if it does not exist.
+func openWriter(path, first string) (*sqlite.Conn, error) {
 	if path != Memory {
 		createFile(path)
 	}

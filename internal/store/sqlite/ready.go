@@ -19,14 +19,10 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err := s.files.damage(); err != nil {
 		return err
 	}
-	names, err := migrationNames()
-	if err != nil {
-		return err
-	}
 	return s.write(ctx, func(conn *sqlite.Conn) error {
 		have, err := pragma(conn, "user_version")
-		if err == nil && have < int64(len(names)) {
-			err = fmt.Errorf("sqlite: the file has schema %d, this program needs %d", have, len(names))
+		if err == nil && have < int64(len(schema)) {
+			err = fmt.Errorf("sqlite: the file has schema %d, this program needs %d", have, len(schema))
 		}
 		return err
 	})

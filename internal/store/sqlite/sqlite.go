@@ -7,8 +7,9 @@
 // groupcommit). Reads do not wait for writes, because the file is in WAL mode;
 // checkpoint.go keeps the write-ahead log short. plants.go and tokens.go have
 // the statements, which are built from one list of columns per table
-// (columns.go). changes.go has the feed of changes. migrate.go updates the schema, files.go detects a file that was
-// moved or damaged, contents.go one that another program has changed, and copy.go makes backups.
+// (columns.go). changes.go has the feed of changes. migrate.go updates the schema,
+// files.go detects a file that was moved or damaged, contents.go one that another
+// program has changed, backup.go copies the file, and copy.go the plants and tokens.
 package sqlite
 
 import (
@@ -49,7 +50,7 @@ type Store struct {
 
 	committed store.Signal // a transaction has changed plants
 
-	found, schema int // the number of migrations before and after Open
+	found int // the number of migrations before Open
 
 	closed chan struct{}  // closed by Close
 	watch  sync.WaitGroup // the goroutine of Watch
@@ -81,7 +82,7 @@ func (s *Store) Close() error {
 }
 
 // Schema implements [store.Store].
-func (s *Store) Schema() (found, now int) { return s.found, s.schema }
+func (s *Store) Schema() (found, now int) { return s.found, len(schema) }
 
 // read runs fn with a connection that sees every write that has returned.
 func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {

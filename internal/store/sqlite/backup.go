@@ -1,0 +1,297 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+)
+
+// copyStep is the number of pages that are copied between two calls of progress.
+const copyStep = 256
+
+// Copy copies the store in the file from to the file to, which must not exist.
+// The store may be in use: the copy is a consistent snapshot. The new file is
+// complete, checked and durable; if Copy fails it does not exist. Copy calls
+// progress from time to time, with sizes in bytes. A new epoch begins in the new
+// file; see [plant.Position].
+func Copy(ctx context.Context, from, to string, progress func(done, total int64)) error {
+	return copyTo(ctx, from, to, false, beginEpoch, progress)
+}
+
+// ErrMayBeMixed means that a store is copied, but was found to be damaged before: the copy
+// is a valid file, and may have old plants beside new ones.
+var ErrMayBeMixed = errors.New("the store was found to be damaged: the copy may have old plants beside new ones; compare before you use it")
+
+// Backup is [Copy], and also stores the time of the backup, which a service shows
+// in its metrics. If replace is set, it replaces the file to; if it fails, that
+// file is unchanged. A damaged store replaces no backup; see [ErrMayBeMixed].
+func Backup(ctx context.Context, from, to string, replace bool, progress func(done, total int64)) error {
+	began := time.Now()
+	damaged := checkDamage(from)
+	if damaged != nil && replace {
+		return fmt.Errorf("read %s: %w", from, damaged)
+	}
+	err := copyTo(ctx, from, to, replace, nil, progress)
+	if errors.Is(err, errExists) {
+		return fmt.Errorf("%w; --replace replaces it", err)
+	}
+	if err != nil {
+		return err
+	}
+	if damaged != nil {
+		return ErrMayBeMixed
+	}
+	if err := markBackup(from, began); err != nil {
+		return fmt.Errorf("%s is complete, but the time of the backup could not be stored: %w", to, err)
+	}
+	return nil
+}
+
+func copyTo(ctx context.Context, from, to string, replace bool, change func(*sqlite.Conn) error, progress func(done, total int64)) error {
+	if err := checkTarget(from, to, replace); err != nil {
+		return fmt.Errorf("write %s: %w", to, err)
+	}
+	temporary, err := copyAside(ctx, from, to, change, progress)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary)
+	if err := publish(temporary, to, replace); err != nil {
+		return fmt.Errorf("write %s: %w", to, err)
+	}
+	return nil
+}
+
+// checkTarget returns an error if a copy of the file from must not be written to
+// path.
+func checkTarget(from, path string, replace bool) error {
+	if !replace {
+		return checkAbsent(path)
+	}
+	if err := checkPath(path); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("this is not a regular file; give another path")
+	}
+	if store, err := os.Stat(from); err == nil && os.SameFile(store, info) {
+		return errors.New("this is the store itself; give another path")
+	}
+	return checkAlone(path)
+}
+
+var errExists = errors.New("this file exists; give another path, or move the file with its -wal and -shm files to another directory")
+
+// checkAbsent returns an error if a new file must not be created at path, or if one is
+// there.
+func checkAbsent(path string) error {
+	if err := checkPath(path); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return errExists
+	}
+	return nil
+}
+
+// logSuffixes are the suffixes of the files that SQLite has beside a database while it
+// is open, and keeps after a crash, and of recordDamage.
+var logSuffixes = [...]string{"-wal", "-shm", "-journal", damagedSuffix}
+
+// checkAlone returns an error if there is a log beside path. SQLite would apply it to
+// the new file, or delete it with the writes that only the log has.
+func checkAlone(path string) error {
+	for _, suffix := range logSuffixes {
+		if _, err := os.Lstat(path + suffix); err == nil {
+			return fmt.Errorf("%s belongs to an old store; move it to the directory of that store, or to another one", path+suffix)
+		}
+	}
+	return nil
+}
+
+// copyAside copies to a temporary file in the directory of to, and returns its
+// name. If it fails it removes the temporary file.
+func copyAside(ctx context.Context, from, to string, change func(*sqlite.Conn) error, progress func(done, total int64)) (_ string, err error) {
+	source, err := openCopied(from)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", from, advise(err))
+	}
+	defer source.Close()
+
+	file, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
+	if err != nil {
+		return "", err
+	}
+	name := file.Name()
+	defer func() {
+		err = errors.Join(err, file.Close())
+		if err != nil {
+			os.Remove(name)
+			os.Remove(name + "-journal")
+		}
+	}()
+	if err := copyPages(ctx, source, name, progress); err != nil {
+		return "", fmt.Errorf("copy %s to %s: %w", from, to, advise(err))
+	}
+	if err := verify(ctx, name, change); err != nil {
+		return "", fmt.Errorf("check the copy of %s: %w", from, advise(err))
+	}
+	return name, file.Sync()
+}
+
+// openCopied opens the store that is copied, and begins a read transaction.
+func openCopied(path string) (*sqlite.Conn, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.New("the file does not exist")
+	}
+	conn, err := openConn(path, forReaders, sqlite.OpenReadWrite)
+	if err != nil {
+		return nil, err
+	}
+	// The online backup of SQLite restarts after each write of another
+	// connection, so with a busy server it would never finish. It does not
+	// restart within a read transaction, which keeps a snapshot and blocks no
+	// writer in WAL mode. VACUUM INTO keeps a snapshot as well, but reports no
+	// progress and takes twice as long.
+	if err = execute(conn, "BEGIN"); err == nil {
+		err = checkOurs(conn)
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+func copyPages(ctx context.Context, source *sqlite.Conn, name string, progress func(done, total int64)) (err error) {
+	conn, err := openCopy(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	pageSize, err := pragma(source, "page_size")
+	if err != nil {
+		return err
+	}
+	backup, err := sqlite.NewBackup(conn, "main", source, "main")
+	if err != nil {
+		return err
+	}
+	defer backup.Close()
+	for more := true; more; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if more, err = backup.Step(copyStep); err != nil {
+			return err
+		}
+		total := int64(backup.PageCount())
+		progress((total-int64(backup.Remaining()))*pageSize, total*pageSize)
+	}
+	return nil
+}
+
+// verify checks a copy, after it has called change unless that is nil. It opens the file again, so that it does not read from the
+// cache of the connection that wrote it. It also switches the copy from WAL mode
+// to DELETE, so that a program that opens the copy creates no -wal file beside it.
+func verify(ctx context.Context, name string, change func(*sqlite.Conn) error) (err error) {
+	conn, err := openCopy(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	conn.SetInterrupt(ctx.Done())
+	if err := setPragmas(conn, "PRAGMA journal_mode = DELETE"); err != nil {
+		return err
+	}
+	if err := checkOurs(conn); err != nil {
+		return err
+	}
+	if change != nil {
+		if err := change(conn); err != nil {
+			return err
+		}
+	}
+	return checkIntegrity(conn)
+}
+
+// openCopy opens the temporary file. It is synced once, when it is complete.
+func openCopy(name string) (*sqlite.Conn, error) {
+	return openConn(name, "PRAGMA synchronous = OFF", sqlite.OpenReadWrite)
+}
+
+// checkIntegrity returns an error if the file is damaged.
+func checkIntegrity(conn *sqlite.Conn) error {
+	return sqlitex.ExecuteTransient(conn, "PRAGMA integrity_check(1)", &sqlitex.ExecOptions{
+		ResultFunc: func(stmt *sqlite.Stmt) error {
+			if text := stmt.ColumnText(0); text != "ok" {
+				return fmt.Errorf("the file is damaged: %s", text)
+			}
+			return nil
+		},
+	})
+}
+
+// publish renames the temporary file, durably. It overwrites an existing file
+// only if replace is set.
+func publish(temporary, name string, replace bool) error {
+	var err error
+	if replace {
+		err = os.Rename(temporary, name)
+	} else {
+		err = linkOrRename(temporary, name)
+	}
+	if err != nil || runtime.GOOS == "windows" { // Windows cannot sync a directory
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// linkOrRename renames a file and does not overwrite an existing one.
+func linkOrRename(temporary, name string) error {
+	// A rename would overwrite a file that was created in the meantime; a link
+	// fails. Some file systems do not support links.
+	err := os.Link(temporary, name)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := checkAbsent(name); err != nil {
+			return err
+		}
+		err = os.Rename(temporary, name)
+	}
+	return err
+}
+
+// markSuffix is the suffix of an empty file beside the store whose modification
+// time is the time of the last backup. If the time were stored in a row, a backup
+// would have to wait for the write lock.
+const markSuffix = "-last-backup"
+
+// markBackup stores the time of a backup of the store at path.
+func markBackup(path string, at time.Time) error {
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(target+markSuffix, nil, 0o600); err != nil {
+		return err
+	}
+	return os.Chtimes(target+markSuffix, at, at)
+}
