@@ -61,23 +61,17 @@ func (cs columns[R]) values(rows []R) []any {
 	return values
 }
 
-// where returns the columns that keep reports true for.
-func (cs columns[R]) where(keep func(store.Column[R]) bool) columns[R] {
-	return slices.DeleteFunc(slices.Clone(cs), func(c store.Column[R]) bool { return !keep(c) })
-}
-
 // without returns the columns with other names.
 func (cs columns[R]) without(names ...string) columns[R] {
-	return cs.where(func(c store.Column[R]) bool { return !slices.Contains(names, c.Name) })
+	return slices.DeleteFunc(slices.Clone(cs), func(c store.Column[R]) bool { return slices.Contains(names, c.Name) })
 }
 
-// targets returns where Scan stores the columns, followed by others.
-func (cs columns[R]) targets(row *R, others ...any) []any {
-	targets := make([]any, 0, len(cs)+len(others))
+// targets returns where Scan stores the columns.
+func (cs columns[R]) targets(row *R) (targets []any) {
 	for _, c := range cs {
 		targets = append(targets, target(c.Field(row)))
 	}
-	return append(targets, others...)
+	return targets
 }
 
 // typeOf returns the SQL type of a column.

@@ -26,6 +26,12 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// names are the names of the migrations, sorted. Only a malformed pattern is an error.
+var names, _ = fs.Glob(migrations, "migrations/*.sql")
+
+// known is the schema of this program.
+var known = len(names)
+
 // oldest is the lowest schema version whose program can run on this schema.
 const oldest = 3
 
@@ -46,10 +52,6 @@ const (
 //
 // For shorten see [OpenShortening].
 func migrate(ctx context.Context, conn *pgx.Conn, shorten func(plant.Plant)) (found, now int, err error) {
-	names, err := fs.Glob(migrations, "migrations/*.sql") // sorted
-	if err != nil {
-		return 0, 0, err
-	}
 	found, err = number(ctx, conn, versionRow, "")
 	if err == nil {
 		err = checkComplete(ctx, conn)
@@ -57,31 +59,31 @@ func migrate(ctx context.Context, conn *pgx.Conn, shorten func(plant.Plant)) (fo
 	switch {
 	case code(err) == undefinedTable || errors.Is(err, pgx.ErrNoRows):
 		if err := begin(ctx, conn); err != nil {
-			return 0, 0, schemaError{0, len(names), err}
+			return 0, 0, schemaError{0, known, err}
 		}
 		found = 0
 	case err != nil:
 		return found, found, err
-	case found == len(names): // so a usual start needs no privilege to change the schema
+	case found == known: // so a usual start needs no privilege to change the schema
 		return found, found, nil
-	case found > len(names):
-		return found, found, checkOldest(ctx, conn, found, len(names))
+	case found > known:
+		return found, found, checkOldest(ctx, conn, found)
 	}
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return apply(ctx, tx, names, shorten) })
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return apply(ctx, tx, shorten) })
 	if err != nil {
-		return 0, 0, schemaError{found, len(names), err}
+		return 0, 0, schemaError{found, known, err}
 	}
-	return found, len(names), nil
+	return found, known, nil
 }
 
 // apply applies the migrations that the database lacks.
-func apply(ctx context.Context, tx pgx.Tx, names []string, shorten func(plant.Plant)) error {
+func apply(ctx context.Context, tx pgx.Tx, shorten func(plant.Plant)) error {
 	have, err := number(ctx, tx.Conn(), versionRow, ` FOR UPDATE`)
 	if err != nil {
 		return err
 	}
-	if have > len(names) {
-		return checkOldest(ctx, tx.Conn(), have, len(names))
+	if have > known {
+		return checkOldest(ctx, tx.Conn(), have)
 	}
 	if 0 < have && have < boundedSchema {
 		if err := shortenTexts(ctx, tx, have, shorten); err != nil {
@@ -98,7 +100,7 @@ func apply(ctx context.Context, tx pgx.Tx, names []string, shorten func(plant.Pl
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	if _, err := tx.Exec(ctx, setNumber, versionRow, len(names)); err != nil {
+	if _, err := tx.Exec(ctx, setNumber, versionRow, known); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, raiseNumber, oldestRow, oldest); err != nil || have > 0 {
@@ -217,9 +219,9 @@ func number(ctx context.Context, conn *pgx.Conn, row int, lock string) (n int, e
 	return n, err
 }
 
-// checkOldest returns an error unless a program that knows so many migrations can
-// run on the schema of the database, which has more.
-func checkOldest(ctx context.Context, conn *pgx.Conn, have, known int) error {
+// checkOldest returns an error unless this program can run on the schema of the
+// database, which is newer.
+func checkOldest(ctx context.Context, conn *pgx.Conn, have int) error {
 	needs, err := number(ctx, conn, oldestRow, "")
 	if errors.Is(err, pgx.ErrNoRows) {
 		needs, err = have, nil

@@ -72,8 +72,7 @@ type Store struct {
 	lastErr atomic.Pointer[error] // of the last attempt of a transaction; nil if it succeeded
 
 	mu        sync.Mutex
-	discarded []int64   // marks that are no longer needed
-	swept     time.Time // time of the last sweep
+	discarded []int64 // marks that are no longer needed
 }
 
 var (
@@ -103,41 +102,62 @@ func OpenShortening(ctx context.Context, dsn string, shorten func(plant.Plant)) 
 }
 
 func openConfig(ctx context.Context, config *pgxpool.Config, shorten func(plant.Plant)) (*Store, error) {
-	s, err := connect(ctx, config, func(s *Store, ctx context.Context, conn *pgx.Conn) error { return s.prepare(ctx, conn, shorten) })
+	found, schema := 0, 0
+	s, err := connect(ctx, config, func(ctx context.Context, conn *pgx.Conn) error {
+		before, now, err := migrate(ctx, conn, shorten)
+		if err != nil {
+			return err
+		}
+		if schema == 0 { // else another attempt has applied the migrations
+			found = before
+		}
+		schema = now
+		if err := checkPrivileges(ctx, conn); err != nil {
+			return err
+		}
+		_, err = conn.Exec(ctx, sweepMarks, time.Now().Add(-markLife).UnixMicro(), maxSwept)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	s.writes, s.Writer = groupcommit.New(maxGroup, s.run), store.Writer{Apply: s.apply}
+	s.found, s.schema = found, schema
 	return s, nil
 }
 
-// connect returns a Store without a queue of writes, after prepare has returned nil.
-// It retries for up to startTime while the server is starting or becoming the
-// primary.
-func connect(ctx context.Context, config *pgxpool.Config, prepare func(*Store, context.Context, *pgx.Conn) error) (*Store, error) {
+// connect returns a Store after prepare has returned nil. It retries for up to startTime
+// while the server is starting or becoming the primary.
+func connect(ctx context.Context, config *pgxpool.Config, prepare func(context.Context, *pgx.Conn) error) (*Store, error) {
 	servers := newServers(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, errNotDSN
 	}
 	s := &Store{pool: pool, servers: servers, durations: store.NewDurations()}
+	s.writes, s.Writer = groupcommit.New(maxGroup, s.run), store.Writer{Apply: s.apply}
 	if servers != nil {
 		servers.watch(pool.Reset)
 	}
 	limited, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	for wait := newBackoff(); ; {
-		err := s.on(limited, func(ctx context.Context, conn *pgx.Conn) error {
+		err := s.on(limited, func(ctx context.Context, conn *pgx.Conn) (err error) {
 			if err := checkDurable(ctx, conn); err != nil {
 				return err
 			}
-			return prepare(s, ctx, conn)
+			if err := prepare(ctx, conn); err != nil {
+				return err
+			}
+			if s.sharded, err = isSharded(ctx, conn); err != nil || !s.sharded {
+				return err
+			}
+			return checkWorkers(ctx, conn)
 		})
 		if err == nil {
 			return s, nil
 		}
 		if !transient(code(err)) || !wait.sleep(limited) {
-			s.disconnect()
+			s.Close()
 			return nil, fmt.Errorf("open PostgreSQL: %w", explain(err, config.ConnConfig))
 		}
 	}
@@ -200,31 +220,6 @@ func prepareSession(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// prepare applies migrations, and checks what the user may do.
-func (s *Store) prepare(ctx context.Context, conn *pgx.Conn, shorten func(plant.Plant)) error {
-	found, now, err := migrate(ctx, conn, shorten)
-	if err != nil {
-		return err
-	}
-	if s.schema == 0 { // else another attempt has applied them
-		s.found = found
-	}
-	s.schema = now
-	if s.sharded, err = isSharded(ctx, conn); err != nil {
-		return err
-	}
-	if s.sharded {
-		if err := checkWorkers(ctx, conn); err != nil {
-			return err
-		}
-	}
-	if err := checkPrivileges(ctx, conn); err != nil {
-		return err
-	}
-	_, err = conn.Exec(ctx, sweepMarks, oldestMark(), maxSwept)
-	return err
-}
-
 // checkDurable returns an error if the server acknowledges commits that a crash
 // can undo.
 func checkDurable(ctx context.Context, conn *pgx.Conn) error {
@@ -253,21 +248,12 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	discarded := s.discarded
 	s.mu.Unlock()
-	if len(discarded) > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		// A sweep deletes what this leaves, a day later.
-		_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, discarded)
-	}
-	s.disconnect()
-	return nil
-}
-
-func (s *Store) disconnect() {
+	s.deleteMarks(discarded)
 	s.pool.Close()
 	if s.servers != nil {
 		s.servers.close()
 	}
+	return nil
 }
 
 // Watch starts to log which of several servers is the primary, and which one does
@@ -275,54 +261,5 @@ func (s *Store) disconnect() {
 func (s *Store) Watch(log *slog.Logger) {
 	if s.servers != nil {
 		s.servers.log.Store(log)
-	}
-}
-
-// on runs fn with a connection of the pool.
-func (s *Store) on(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
-	conn, err := s.pool.Acquire(ctx)
-	if err != nil {
-		return notSent{err}
-	}
-	defer conn.Release() // closes it if it is broken or still in a transaction
-	err = fn(ctx, conn.Conn())
-	if isPooled(err) {
-		s.pooled.Store(true)
-	}
-	if err != nil && conn.Conn().PgConn().TxStatus() == 'E' {
-		_, _ = conn.Exec(ctx, `ROLLBACK`)
-	}
-	return err
-}
-
-// notSent is the error of a transaction that got no connection.
-type notSent struct{ error }
-
-func (e notSent) Unwrap() error { return e.error }
-
-// read runs fn, which only reads, and retries it after a failure that may be
-// temporary. Its connection is to the primary, so fn sees every write that was
-// acknowledged before. If a standby is promoted while the primary goes on, that is
-// noticed within about a second; see [servers].
-func (s *Store) read(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	limited, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	for wait := newBackoff(); ; {
-		err := s.try(limited, fn)
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(ctx.Err(), context.Canceled): // not an error of the server
-			return ctx.Err()
-		case s.fateOf(err) == failed:
-			return final(err)
-		}
-		s.resetIfLost(err)
-		if !wait.sleep(limited) {
-			return unavailable(err)
-		}
 	}
 }

@@ -16,13 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-const (
-	// lookInterval is how often each server is asked while the primary is known.
-	lookInterval = time.Second
-
-	// searchInterval is how often each server is asked while it is not.
-	searchInterval = 100 * time.Millisecond
-)
+// askInterval is how long each server is left alone between two questions.
+const askInterval = 200 * time.Millisecond
 
 // servers are the servers of a URL with several hosts. The primary among them is
 // the server that accepts writes and has the highest timeline: each promotion of a
@@ -32,7 +27,7 @@ const (
 // manages it hangs, it continues after another server was promoted. It lacks what is
 // written to the new primary, and what is written to it is lost.
 //
-// So every server is asked once a second. Connections are made to the primary only,
+// So every server is asked again and again. Connections are made to the primary only,
 // and those to a server with a lower timeline are closed, also while they are in
 // use. The highest timeline is remembered: if the new primary is lost, the old one
 // is not used again.
@@ -53,7 +48,6 @@ type server struct {
 	config  *pgx.ConnConfig // of this host only
 	address string
 	asked   chan struct{} // closed once it was asked
-	early   chan struct{} // receives a value if it is to be asked at once; has a buffer of one
 
 	// Used by watch only.
 	conn    *pgconn.PgConn
@@ -79,7 +73,7 @@ func newServers(config *pgxpool.Config) *servers {
 		host := c.Copy()
 		host.Host, host.Port, host.TLSConfig, host.Fallbacks = f.Host, f.Port, f.TLSConfig, nil
 		host.ValidateConnect = nil
-		s.all = append(s.all, &server{config: host, address: address, asked: make(chan struct{}), early: make(chan struct{}, 1)})
+		s.all = append(s.all, &server{config: host, address: address, asked: make(chan struct{})})
 	}
 	if len(s.all) == 1 {
 		return nil
@@ -115,28 +109,9 @@ func (s *servers) watchOne(ctx context.Context, v *server, lost func()) {
 		}
 		s.report(v)
 		select {
-		case <-time.After(searchInterval):
+		case <-time.After(askInterval):
 		case <-ctx.Done():
 			return
-		}
-		if _, err := s.primary(); err != nil {
-			continue
-		}
-		select {
-		case <-time.After(lookInterval - searchInterval):
-		case <-v.early:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// look asks all servers now, because a connection was lost.
-func (s *servers) look() {
-	for _, v := range s.all {
-		select {
-		case v.early <- struct{}{}:
-		default: // it will be asked
 		}
 	}
 }

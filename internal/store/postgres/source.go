@@ -4,71 +4,40 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/store"
 )
 
-// Source implements [store.Source].
-type Source struct{ store *Store }
-
-var _ store.Source = (*Source)(nil)
-
 // OpenSource opens the database with the given URL as the source of a copy. It writes
 // nothing.
-func OpenSource(ctx context.Context, dsn string) (*Source, error) {
+func OpenSource(ctx context.Context, dsn string) (store.Source, error) {
 	config, err := parse(dsn)
 	if err != nil {
 		return nil, err
 	}
-	s, err := connect(ctx, config, func(s *Store, ctx context.Context, conn *pgx.Conn) (err error) {
-		if err := checkSource(ctx, conn); err != nil {
-			return err
-		}
-		s.sharded, err = isSharded(ctx, conn)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Source{s}, nil
+	return connect(ctx, config, checkSource)
 }
 
 // checkSource returns an error unless the database has a complete store with the schema
 // of this program.
 func checkSource(ctx context.Context, conn *pgx.Conn) error {
-	names, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		return err
-	}
 	have, err := number(ctx, conn, versionRow, "")
 	switch {
 	case code(err) == undefinedTable, errors.Is(err, pgx.ErrNoRows), err == nil && have == 0:
 		return fmt.Errorf("database %s has no tables of plantstore: check the name of the database", conn.Config().Database)
 	case err != nil:
 		return err
-	case have < len(names):
-		return store.OldSchema(have, len(names))
+	case have < known:
+		return store.OldSchema(have, known)
 	}
 	if err := checkComplete(ctx, conn); err != nil {
 		return err
 	}
-	if have > len(names) {
-		return checkOldest(ctx, conn, have, len(names))
+	if have > known {
+		return checkOldest(ctx, conn, have)
 	}
-	return nil
-}
-
-// Snapshot implements [store.Source].
-func (s *Source) Snapshot(ctx context.Context, read func(store.Snapshot) error) error {
-	return s.store.Snapshot(ctx, read)
-}
-
-// Close implements [store.Source].
-func (s *Source) Close() error {
-	s.store.disconnect()
 	return nil
 }
 
@@ -89,7 +58,7 @@ func place(ctx context.Context, dsn string) (text string, err error) {
 	if err != nil {
 		return "", err
 	}
-	s, err := connect(ctx, config, func(_ *Store, ctx context.Context, conn *pgx.Conn) error {
+	s, err := connect(ctx, config, func(ctx context.Context, conn *pgx.Conn) error {
 		err := conn.QueryRow(ctx, `
 			SELECT concat_ws(' ', system_identifier, oid, current_schema())
 			FROM pg_control_system(), pg_database WHERE datname = current_database()`).Scan(&text)
@@ -98,8 +67,8 @@ func place(ctx context.Context, dsn string) (text string, err error) {
 		}
 		return err
 	})
-	if err == nil {
-		s.disconnect()
+	if err != nil {
+		return "", err
 	}
-	return text, err
+	return text, s.Close()
 }

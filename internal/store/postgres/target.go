@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -60,7 +59,7 @@ func rename(ctx context.Context, tx pgx.Tx, from, to string) error {
 
 // toHidden makes a statement about plants or tokens one about the hidden table.
 var toHidden = strings.NewReplacer(
-	"FROM plants", "FROM plants"+hiddenSuffix+" AS plants", "INTO plants", "INTO plants"+hiddenSuffix,
+	"FROM plants", "FROM plants"+hiddenSuffix+" AS plants",
 	"FROM tokens", "FROM tokens"+hiddenSuffix+" AS tokens")
 
 // OpenTarget opens the database with the given URL as the target of a copy of the
@@ -72,20 +71,12 @@ func OpenTarget(ctx context.Context, dsn string, source []int64) (*Target, error
 		return nil, err
 	}
 	t := &Target{id: rand.Int32()}
-	s, err := connect(ctx, config, func(s *Store, ctx context.Context, conn *pgx.Conn) (err error) {
-		if err := t.begin(ctx, conn, source); err != nil {
-			return err
-		}
-		s.sharded, err = isSharded(ctx, conn)
-		return err
-	})
+	t.store, err = connect(ctx, config, func(ctx context.Context, conn *pgx.Conn) error { return t.begin(ctx, conn, source) })
 	if err != nil {
 		return nil, err
 	}
-	t.store = s
-	if t.held, err = s.pool.Acquire(ctx); err != nil {
-		s.disconnect()
-		return nil, err
+	if t.held, err = t.store.pool.Acquire(ctx); err != nil {
+		return nil, errors.Join(err, t.store.Close())
 	}
 	t.snapshot = snapshot{t.held.Conn(), toHidden.Replace}
 	return t, nil
@@ -95,10 +86,6 @@ func OpenTarget(ctx context.Context, dsn string, source []int64) (*Target, error
 func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) error {
 	found, _, err := migrate(ctx, conn, nil)
 	if err != nil && !errors.Is(err, store.ErrIncomplete) {
-		return err
-	}
-	names, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
 		return err
 	}
 	// READ COMMITTED, because ALTER TABLE waits for transactions that write, and
@@ -117,8 +104,8 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) erro
 			if err := show(ctx, tx); err != nil {
 				return err
 			}
-			if err := apply(ctx, tx, names, nil); err != nil { // an earlier release may have begun the copy
-				return schemaError{found, len(names), err}
+			if err := apply(ctx, tx, nil); err != nil { // an earlier release may have begun the copy
+				return schemaError{found, known, err}
 			}
 			if err := hide(ctx, tx); err != nil {
 				return err
@@ -127,7 +114,7 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) erro
 			return err
 		default:
 			if err := hide(ctx, tx); err != nil {
-				return schemaError{len(names), len(names), err}
+				return schemaError{known, known, err}
 			}
 			used := false
 			err := tx.QueryRow(ctx, toHidden.Replace(`SELECT EXISTS (SELECT 1 FROM plants) OR EXISTS (SELECT 1 FROM tokens)`)).Scan(&used)
@@ -178,16 +165,9 @@ func (t *Target) Replace(ctx context.Context, remove []int64, plants []plant.Pla
 				return err
 			}
 		}
-		if len(rows) == 0 {
-			return nil
-		}
-		if t.store.sharded {
-			var b pgx.Batch
-			insertRows(&b, "plants"+hiddenSuffix, plantColumns, rows)
-			return tx.SendBatch(ctx, &b).Close()
-		}
-		_, err := tx.Exec(ctx, toHidden.Replace(insertPlants), plantColumns.args(rows)...)
-		return err
+		var b pgx.Batch
+		insertRows(&b, "plants"+hiddenSuffix, plantColumns, rows)
+		return tx.SendBatch(ctx, &b).Close()
 	})
 }
 
@@ -223,8 +203,7 @@ func (t *Target) Finish(ctx context.Context) error {
 // Close implements [store.Target].
 func (t *Target) Close() error {
 	t.held.Release()
-	t.store.disconnect()
-	return nil
+	return t.store.Close()
 }
 
 // write runs fn in a transaction, unless another copy has begun.

@@ -14,17 +14,17 @@ const (
 	// commits a transaction that long after it was sent.
 	markLife = 24 * time.Hour
 
-	// maxDiscarded is how many marks are deleted together.
+	// maxDiscarded is how many marks are deleted together. So many may stay behind when a
+	// program is killed.
 	maxDiscarded = 64
 
-	// sweepInterval is how often the marks of programs that were killed are
-	// deleted, at most maxSwept at once. A sweep reads all marks, because they
-	// have no index by time: it would cost more than it saves.
-	sweepInterval = time.Hour
-	maxSwept      = 10_000
+	// maxSwept is how many marks of programs that were killed are deleted when a store is
+	// opened.
+	maxSwept = 10_000
 )
 
-// sweepMarks deletes at most $2 marks that are older than $1.
+// sweepMarks deletes at most $2 marks that are older than $1. It reads all marks, because
+// they have no index by time: it would cost more than it saves.
 const sweepMarks = `DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE at < $1 LIMIT $2)`
 
 // mark inserts the mark of a transaction: a random number that shows, once the
@@ -76,22 +76,73 @@ func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, 
 // commit therefore waits until a standby has the transaction too: the primary
 // shows a transaction whose wait was cancelled before any standby has it.
 func (s *Store) settle(ctx context.Context, id int64) (done bool, err error) {
+	err = s.retry(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return conn.QueryRow(ctx, `
+			INSERT INTO marks (id, done, at, feeds) VALUES ($1, false, $2, $3)
+			ON CONFLICT (id) DO UPDATE SET at = excluded.at
+			RETURNING done`, id, time.Now().UnixMicro(), !s.sharded).Scan(&done)
+	})
+	return done, err
+}
+
+// read runs fn, which only reads, and retries it after a failure that may be
+// temporary. Its connection is to the primary, so fn sees every write that was
+// acknowledged before. If a standby is promoted while the primary goes on, that is
+// noticed within about a second; see [servers].
+func (s *Store) read(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	err := s.retry(limited, fn)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.Canceled): // not an error of the server
+		return ctx.Err()
+	case s.fateOf(err) == failed:
+		return final(err)
+	}
+	return unavailable(err)
+}
+
+// retry runs fn until it succeeds or fails with an error that another attempt would
+// return, too, and for as long as ctx leaves time for another attempt.
+func (s *Store) retry(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
 	for wait := newBackoff(); ; {
-		err := s.try(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-			return conn.QueryRow(ctx, `
-				INSERT INTO marks (id, done, at, feeds) VALUES ($1, false, $2, $3)
-				ON CONFLICT (id) DO UPDATE SET at = excluded.at
-				RETURNING done`, id, time.Now().UnixMicro(), !s.sharded).Scan(&done)
-		})
-		if err == nil {
-			return done, nil
+		err := s.try(ctx, fn)
+		if err == nil || s.fateOf(err) == failed || errors.Is(ctx.Err(), context.Canceled) {
+			return err
 		}
 		s.resetIfLost(err)
-		if s.fateOf(err) == failed || !wait.sleep(ctx) {
-			return false, err
+		if !wait.sleep(ctx) {
+			return err
 		}
 	}
 }
+
+// on runs fn with a connection of the pool.
+func (s *Store) on(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return notSent{err}
+	}
+	defer conn.Release() // closes it if it is broken or still in a transaction
+	err = fn(ctx, conn.Conn())
+	if isPooled(err) {
+		s.pooled.Store(true)
+	}
+	if err != nil && conn.Conn().PgConn().TxStatus() == 'E' {
+		_, _ = conn.Exec(ctx, `ROLLBACK`)
+	}
+	return err
+}
+
+// notSent is the error of a transaction that got no connection.
+type notSent struct{ error }
+
+func (e notSent) Unwrap() error { return e.error }
 
 // try runs fn with a connection and half of the remaining time, so that a server
 // that does not respond leaves time to try another one.
@@ -113,14 +164,11 @@ func (s *Store) resetIfLost(err error) {
 	}
 	if fateOf(err) == unknown || code(err) == readOnlyTransaction {
 		s.pool.Reset()
-		if s.servers != nil {
-			s.servers.look()
-		}
 	}
 }
 
 // discard deletes the mark of a transaction whose outcome is known, together with
-// others. Once in sweepInterval it also deletes marks that other programs left.
+// others.
 func (s *Store) discard(id int64) {
 	s.mu.Lock()
 	s.discarded = append(s.discarded, id)
@@ -128,25 +176,18 @@ func (s *Store) discard(id int64) {
 	if len(s.discarded) >= maxDiscarded {
 		discarded, s.discarded = s.discarded, nil
 	}
-	sweep := discarded != nil && time.Since(s.swept) > sweepInterval
-	if sweep {
-		s.swept = time.Now()
-	}
 	s.mu.Unlock()
-	if discarded == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, discarded) // a sweep deletes what this leaves
-	if sweep {
-		_, _ = s.pool.Exec(ctx, sweepMarks, oldestMark(), maxSwept) // so does the next sweep
-	}
+	s.deleteMarks(discarded)
 }
 
-// oldestMark returns the time, in microseconds since 1970, of the oldest mark that
-// may still be needed.
-func oldestMark() int64 { return time.Now().Add(-markLife).UnixMicro() }
+// deleteMarks deletes marks. A sweep deletes what this leaves, a day later.
+func (s *Store) deleteMarks(ids []int64) {
+	if len(ids) > 0 {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, ids)
+	}
+}
 
 // backoff waits between attempts. The first waits are short, because most failures
 // are conflicts with another program.
