@@ -70,9 +70,6 @@ bench-store: ## compare the SQLite store with and without group commit, and with
 bench-postgres: ## compare the PostgreSQL store with one INSERT per request, on a temporary server
 	PLANTSTORE_TEST_FAILOVER=1 go test -run '^$$' -bench SideBySide ./internal/store/postgres
 
-bench-hostile: ## measure latency and memory while thousands of connections misuse the service
-	go test -run '^$$' -bench Hostile -benchtime 1x -timeout 20m ./internal/cli
-
 bench-streams: ## measure a thousand clients that stream the changes while plants are created
 	go test -run '^$$' -bench Streams -benchtime 1x -timeout 10m ./internal/cli
 
@@ -243,6 +240,6 @@ unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	elsewhere='needs (PostgreSQL.*|an identity provider|Citus|a minute): make (test-)?(crash|failover|ha|oidc|citus|walk'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
-.PHONY: help run test test-ha test-citus test-walk contract-report contract bench bench-store bench-postgres bench-hostile bench-streams bench-start build \
+.PHONY: help run test test-ha test-citus test-walk contract-report contract bench bench-store bench-postgres bench-streams bench-start build \
 	swagger-ui bench-http profile wrk generate check $(checks) test-given
 .DEFAULT_GOAL := help

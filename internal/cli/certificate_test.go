@@ -17,13 +17,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/testing/metricstest"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
@@ -72,12 +70,7 @@ func launchTLS(t *testing.T, host string) (r *running, dir string) {
 	if err := writeCertificate(dir, "cert", host, time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	r, err := launch(dir, []string{"GORACE=" + os.Getenv("GORACE"), "PLANTSTORE_TLS_CERT=cert.pem"},
-		"--addr", "127.0.0.1:0", "--tls-key", "cert-key.pem", "--print-token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.kill)
+	r = watched(t, dir, "plantstore.db", "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
 	if !strings.HasPrefix(r.url, "https://") {
 		t.Fatalf("announced %s, want https", r.url)
 	}
@@ -116,19 +109,10 @@ func TestReadmeTLS(t *testing.T) {
 		{http.MethodPost, "/plants", "", http.StatusBadRequest},
 		{http.MethodPost, "/plants", `{"id":9,"name":"` + strings.Repeat("n", 2<<20) + `"}`, http.StatusBadRequest},
 	} {
-		req, err := http.NewRequest(c.method, r.url+c.path, strings.NewReader(c.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Authorization", "Bearer "+r.token)
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := client.Do(req)
+		resp, _, err := r.send(client, c.method, c.path, c.body)
 		if err != nil {
 			t.Errorf("%s %s: %v", c.method, c.path, err)
-			continue
-		}
-		resp.Body.Close()
-		if resp.StatusCode != c.status || resp.ProtoMajor != 2 {
+		} else if resp.StatusCode != c.status || resp.ProtoMajor != 2 {
 			t.Errorf("%s %s = %s %s, want %d over HTTP/2", c.method, c.path, resp.Proto, resp.Status, c.status)
 		}
 	}
@@ -259,10 +243,8 @@ func TestCertificateMetric(t *testing.T) {
 	}
 	r := watched(t, dir, "sqlite::memory:", "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
 	for range 2 {
-		_, scrape := r.page(t, "/metrics")
-		metricstest.Parse(t, scrape)
-		if got, err := strconv.ParseFloat(seriesIn(scrape)[name], 64); err != nil || got != float64(expiry.Unix()) {
-			t.Errorf("%s is %v, %v, want %d", name, got, err, expiry.Unix())
+		if got := r.metrics(t)[name]; got != float64(expiry.Unix()) {
+			t.Errorf("%s is %v, want %d", name, got, expiry.Unix())
 		}
 		expiry = expiry.Add(24 * time.Hour)
 		if err := writeCertificate(dir, "cert", "127.0.0.1", expiry); err != nil {
@@ -278,10 +260,7 @@ func TestExpiredCertificate(t *testing.T) {
 	if err := writeCertificate(dir, "cert", "127.0.0.1", time.Now().Add(-time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	r, err := launch(dir, []string{"GORACE=" + os.Getenv("GORACE")}, "--addr", "127.0.0.1:0", "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := watched(t, dir, "sqlite::memory:", "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
 	r.end(t, syscall.SIGTERM)
 	if log := r.stderr.String(); !strings.Contains(log, "certificate has expired") {
 		t.Errorf("the log should say that the certificate has expired: %s", log)

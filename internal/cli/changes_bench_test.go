@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,20 +39,11 @@ func BenchmarkStreams(b *testing.B) {
 }
 
 func tryStreams(b *testing.B) {
-	r, err := launch(b.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--print-token")
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer r.kill()
-	streams, rate := benchStreams, createsASecond
-	if n, err := strconv.Atoi(os.Getenv("PLANTSTORE_TEST_BENCH_STREAMS")); err == nil {
-		streams = n
-	}
-	if n, err := strconv.Atoi(os.Getenv("PLANTSTORE_TEST_BENCH_CREATES")); err == nil {
-		rate = n
-	}
+	r := serve(b, "plantstore.db")
+	streams := numberFrom(b, "PLANTSTORE_TEST_BENCH_STREAMS", benchStreams)
+	rate := numberFrom(b, "PLANTSTORE_TEST_BENCH_CREATES", createsASecond)
 	alone := r.observe(5 * time.Second)
-	before, present := r.memory(), r.present(b)
+	before, present := r.memory("VmRSS"), r.present(b)
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	var delivered atomic.Int64
@@ -104,7 +94,7 @@ func tryStreams(b *testing.B) {
 			b.Fatal("not all streams are open after a minute")
 		}
 	}
-	during := r.memory()
+	during := r.memory("VmRSS")
 	idle := r.observe(5 * time.Second)
 
 	const length = 10 * time.Second
@@ -122,13 +112,9 @@ func tryStreams(b *testing.B) {
 				for last := id.Add(plantsInRequest); len(plants) < plantsInRequest; last-- {
 					plants = append(plants, fmt.Sprintf(`{"id":%d,"name":"at %d"}`, last, time.Now().UnixNano()))
 				}
-				req, _ := http.NewRequest(http.MethodPost, r.url+"/plants:batch", strings.NewReader(`{"plants":[`+strings.Join(plants, ",")+`]}`))
-				req.Header = http.Header{"Authorization": {"Bearer " + r.token}, "Content-Type": {"application/json"}}
-				if resp, err := client.Do(req); err == nil {
-					resp.Body.Close()
-					if resp.StatusCode == http.StatusOK {
-						created.Add(plantsInRequest)
-					}
+				body := `{"plants":[` + strings.Join(plants, ",") + `]}`
+				if resp, _, err := r.send(client, http.MethodPost, "/plants:batch", body); err == nil && resp.StatusCode == http.StatusOK {
+					created.Add(plantsInRequest)
 				}
 			}
 		})
@@ -136,7 +122,7 @@ func tryStreams(b *testing.B) {
 	creating.Wait()
 	seconds := time.Since(began).Seconds()
 	fanned := float64(delivered.Load()-sent) / seconds
-	busy := r.memory()
+	busy := r.memory("VmRSS")
 	cancel()
 	wg.Wait()
 	slices.Sort(took)
@@ -169,9 +155,7 @@ func (c *eventCounter) Write(text []byte) (int, error) {
 func (r *running) present(t testing.TB) (position string) {
 	t.Helper()
 	for query := "?limit=1000"; ; query = "?limit=1000&after=" + position {
-		req, _ := http.NewRequest(http.MethodGet, r.url+"/changes"+query, nil)
-		req.Header.Set("Authorization", "Bearer "+r.token)
-		resp, err := http.DefaultClient.Do(req)
+		resp, text, err := r.send(http.DefaultClient, http.MethodGet, "/changes"+query, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,13 +163,38 @@ func (r *running) present(t testing.TB) (position string) {
 			Changes  []struct{}
 			Position string
 		}
-		err = json.NewDecoder(resp.Body).Decode(&page)
-		resp.Body.Close()
-		if err != nil || page.Position == "" {
+		if err := json.Unmarshal([]byte(text), &page); err != nil || page.Position == "" {
 			t.Fatalf("a page of changes: %s, %v", resp.Status, err)
 		}
 		if position = page.Position; len(page.Changes) == 0 {
 			return position
 		}
 	}
+}
+
+// observe creates plants with 16 clients for a while, and returns what they see.
+func (r *running) observe(d time.Duration) string {
+	const clients = 16
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	defer client.CloseIdleConnections()
+	var mu sync.Mutex
+	var took []time.Duration
+	var wg sync.WaitGroup
+	failed, end := 0, time.Now().Add(d)
+	for i := range clients {
+		wg.Go(func() {
+			for n := 0; time.Now().Before(end); n++ {
+				began := time.Now()
+				resp, _, err := r.send(client, http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":"Ficus lyrata"}`, -1-n*clients-i))
+				mu.Lock()
+				if took = append(took, time.Since(began)); err != nil || resp.StatusCode != http.StatusOK {
+					failed++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(took)
+	return fmt.Sprintf("%.0f, %v, %v, %v, %d", float64(len(took))/d.Seconds(), took[len(took)/2], took[len(took)*99/100], took[len(took)-1], failed)
 }

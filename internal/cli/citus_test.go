@@ -121,11 +121,7 @@ func (b *batches) writeOne(server int) {
 	first := b.last - 1
 	b.last -= batchSize
 	b.mu.Unlock()
-	var plants []string
-	for i := range int64(batchSize) {
-		plants = append(plants, fmt.Sprintf(`{"id":%d,"name":"of a batch"}`, first-i))
-	}
-	status := b.load.send(server, new([2]gap), "POST", "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`, 200)
+	status := b.load.send(server, new([2]gap), "POST", "/plants:batch", batchOf(first-batchSize+1, batchSize, "of a batch"), 200)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.all = append(b.all, batch{first, status == 200})

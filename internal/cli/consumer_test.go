@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"go/format"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -20,14 +18,10 @@ import (
 // all of them.
 func TestClientsInAnotherModule(t *testing.T) {
 	t.Parallel()
-	generated, err := os.ReadFile("testdata/consumer/main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
 	code := goCode(t, "api/README.md", 2)
 	lines := goCode(t, "README.md", 1)[0]
 	dir := buildConsumers(t, readmeProgram(lines), map[string]string{
-		"generated/main.go":   string(generated),
+		"generated/main.go":   readme(t, "internal/cli/testdata/consumer/main.go"),
 		"client/main.go":      code[0],
 		"client/main_test.go": code[1],
 	})
@@ -39,11 +33,7 @@ func TestClientsInAnotherModule(t *testing.T) {
 // The generated client handles every response of the service.
 func testGeneratedClient(t *testing.T, program string) {
 	store := filepath.Join(t.TempDir(), "plants.db")
-	r, err := launch(t.TempDir(), os.Environ(), "--addr", "127.0.0.1:0", "--store", store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.kill)
+	r := serve(t, store)
 	got := runConsumer(t, program,
 		"SERVER="+r.url,
 		"WRITER="+output(t, "token", "create", "--name", "writer", "--scope", "write", "--store", store),
@@ -83,14 +73,9 @@ func testClientProgram(t *testing.T, dir string, code []string) {
 	}
 	goCommand(t, dir, "test", "-mod=mod", "./client") // clienttest needs more modules
 
-	r, err := launch(t.TempDir(), os.Environ(), "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.kill)
-	service := &remoteServer{r.url, r.token}
+	r := serve(t, "sqlite::memory:")
 	for id := range 3 {
-		service.send(t, http.MethodPut, fmt.Sprint("/plants/", 10+id), []byte(`{"name":"Ficus elastica","tag":"Moraceae"}`))
+		r.want(t, http.StatusCreated, http.MethodPut, fmt.Sprint("/plants/", 10+id), `{"name":"Ficus elastica","tag":"Moraceae"}`)
 	}
 	run := func(token, want string) {
 		t.Helper()
@@ -117,11 +102,7 @@ func testReadmeLines(t *testing.T, program, lines string) {
 	if n := strings.Count(lines, "\n"); n > 20 {
 		t.Errorf("README.md has %d lines of Go, want at most 20", n)
 	}
-	r, err := launch(t.TempDir(), os.Environ(), "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.kill)
+	r := serve(t, "sqlite::memory:")
 	for range 2 { // a repeated create is safe
 		if got, want := runConsumer(t, program, "SERVER="+r.url, "TOKEN="+r.token), "1 Ficus lyrata\n"; got != want {
 			t.Errorf("the lines in README.md print %q, want %q", got, want)
@@ -171,14 +152,10 @@ func buildConsumers(t *testing.T, program string, files map[string]string) (dir 
 	if err != nil {
 		t.Fatal(err)
 	}
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir = t.TempDir()
 	writeFiles(t, dir, map[string]string{
 		"go.mod":  "module example.org/consumer\n\ngo 1.26.0\n",
-		"go.sum":  string(sums), // or the checksums would be asked for elsewhere
+		"go.sum":  readme(t, "go.sum"), // or the checksums would be asked for elsewhere
 		"main.go": program,
 	})
 	typed := 0
@@ -226,28 +203,14 @@ var consumerModules = []string{
 // goCommand runs go in the module of a consumer and returns what it prints.
 func goCommand(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd := newCommand(t, "go", args...)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off")
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("go %s: %v\n%s%s", strings.Join(args, " "), err, out, &stderr)
-	}
-	return string(out)
+	return finish(t, cmd)
 }
 
 func runConsumer(t *testing.T, program string, env ...string) string {
 	t.Helper()
 	cmd := newCommand(t, program) // paging may go in circles
 	cmd.Env = append(os.Environ(), env...)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%v\n%s%s", err, out, &stderr)
-	}
-	return string(out)
+	return finish(t, cmd)
 }

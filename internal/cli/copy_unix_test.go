@@ -82,10 +82,7 @@ func wantCompleted(t *testing.T, from, to string, n int64) (output string) {
 // wantIncomplete fails if a server can be started on the target.
 func wantIncomplete(t *testing.T, store string) {
 	t.Helper()
-	out, err := newCommand(t, "plantstore", "serve", "--addr", "127.0.0.1:0", "--store", store).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "this store is an incomplete copy; run the same plantstore copy again to complete it") {
-		t.Errorf("serve on an incomplete copy: %v, %s", err, out)
-	}
+	fails(t, "this store is an incomplete copy; run the same plantstore copy again to complete it", "serve", "--addr", "127.0.0.1:0", "--store", store)
 }
 
 // copyTarget is an empty store that a test copies to.
@@ -163,11 +160,8 @@ func TestCopyKilled(t *testing.T) {
 			wantIncomplete(t, to.store)
 			other := filepath.Join(t.TempDir(), "other.db")
 			fillStore(t, other, 1)
-			wrong := startCopy(t, other, to.store)
-			if err := wrong.wait(); err == nil || !strings.Contains(wrong.stderr.String(), "this store is an incomplete copy of another store: "+
-				"complete it with plantstore copy from that one, or give a new store") {
-				t.Errorf("a copy from another source: %v, %s", err, &wrong.stderr)
-			}
+			fails(t, "this store is an incomplete copy of another store: complete it with plantstore copy from that one, or give a new store",
+				"copy", "--from", other, "--to", to.store)
 			if got := wantCompleted(t, from, to.store, n); !strings.Contains(got, " by an earlier run) in ") {
 				t.Errorf("the copy that runs again begins anew: %s", got)
 			}
@@ -193,20 +187,14 @@ func TestCopyWhileClientsWrite(t *testing.T) {
 				source = watched(t, dir, from)
 				r := startCopy(t, from, to.store)
 				defer to.pause(t, r)()
-				if status, _ := source.call(t, http.MethodDelete, "/plants/7", ""); status != http.StatusNoContent {
-					t.Fatalf("a delete has the status %d", status)
-				}
-				if status, _ := source.call(t, http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":"n"}`, n)); status != http.StatusOK {
-					t.Fatalf("a create has the status %d", status)
-				}
+				source.want(t, http.StatusNoContent, http.MethodDelete, "/plants/7", "")
+				source.want(t, http.StatusOK, http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":"n"}`, n))
 				return r
 			})
 			wantIncomplete(t, to.store)
 			source.kill()
-			source = watched(t, t.TempDir(), from, "--read-only")
-			if status, _ := source.call(t, http.MethodPost, "/plants", `{"id":-1,"name":"n"}`); status != http.StatusServiceUnavailable {
-				t.Errorf("a create in a read-only service has the status %d", status)
-			}
+			source = serve(t, from, "--read-only")
+			source.want(t, http.StatusServiceUnavailable, http.MethodPost, "/plants", `{"id":-1,"name":"n"}`)
 			wantCompleted(t, from, to.store, n)
 		})
 	}
@@ -245,53 +233,40 @@ func TestCopyLosesConnection(t *testing.T) {
 		}
 		t.Logf("%d connections of %q were ended", n, applicationName(t, store)) // none if the copy has ended
 	}
-	t.Run("of the target", func(t *testing.T) {
-		var from string
-		var to copyTarget
-		output, n := faulted(t, message, func(n int64) *copyRun {
-			from, to = filepath.Join(t.TempDir(), "old.db"), postgresTarget(t)
-			fillStore(t, from, n)
-			r := startCopy(t, from, named(t, to.store))
-			defer to.pause(t, r)()
-			lose(t, named(t, to.store))
-			return r
+	for side, stores := range map[string]func(t *testing.T) (from string, to copyTarget, lost string){
+		"target": func(t *testing.T) (string, copyTarget, string) {
+			to := postgresTarget(t)
+			to.store = named(t, to.store)
+			return filepath.Join(t.TempDir(), "old.db"), to, to.store
+		},
+		"source": func(t *testing.T) (string, copyTarget, string) {
+			from := named(t, pgtest.DSN(t))
+			return from, fileTarget(t), from
+		},
+	} {
+		t.Run(side, func(t *testing.T) {
+			var from, lost string
+			var to copyTarget
+			output, n := faulted(t, message, func(n int64) *copyRun {
+				from, to, lost = stores(t)
+				fillStore(t, from, n)
+				r := startCopy(t, from, to.store)
+				defer to.pause(t, r)()
+				lose(t, lost)
+				return r
+			})
+			if !strings.Contains(output, " the "+side+": the connection to PostgreSQL is lost: ") {
+				t.Errorf("the copy says %s", output)
+			}
+			wantIncomplete(t, to.store)
+			wantCompleted(t, from, to.store, n)
 		})
-		if !strings.Contains(output, " the target: the connection to PostgreSQL is lost: ") {
-			t.Errorf("the copy says %s", output)
-		}
-		wantIncomplete(t, to.store)
-		wantCompleted(t, from, to.store, n)
-	})
-	t.Run("of the source", func(t *testing.T) {
-		var from string
-		var to copyTarget
-		output, n := faulted(t, message, func(n int64) *copyRun {
-			from, to = named(t, pgtest.DSN(t)), fileTarget(t)
-			fillStore(t, from, n)
-			r := startCopy(t, from, to.store)
-			defer to.pause(t, r)()
-			lose(t, from)
-			return r
-		})
-		if !strings.Contains(output, " the source: the connection to PostgreSQL is lost: ") {
-			t.Errorf("the copy says %s", output)
-		}
-		wantIncomplete(t, to.store)
-		wantCompleted(t, from, to.store, n)
-	})
+	}
 }
 
 // named returns the URL of a store with an application name of its own.
 func named(t *testing.T, store string) string {
-	t.Helper()
-	u, err := url.Parse(store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	query := u.Query()
-	query.Set("application_name", "copy_"+query.Get("search_path"))
-	u.RawQuery = query.Encode()
-	return u.String()
+	return store + "&application_name=" + applicationName(t, store)
 }
 
 func applicationName(t *testing.T, store string) string {
@@ -300,7 +275,7 @@ func applicationName(t *testing.T, store string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return u.Query().Get("application_name")
+	return "copy_" + u.Query().Get("search_path")
 }
 
 // Of two copies to one store, one is refused, and the other one completes it.

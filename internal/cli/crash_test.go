@@ -65,7 +65,7 @@ func TestCrash(t *testing.T) {
 	}
 	stopWriting()
 	crashes.Store(false)
-	plants := listAll(t, m.r.url, crashToken)
+	plants := listAll(t, m.r.url, ours)
 	names := map[int64]string{}
 	for id, p := range plants {
 		names[id] = p.Name
@@ -81,12 +81,12 @@ func TestCrash(t *testing.T) {
 
 	for n, how := range []string{"restored", "copied back by hand"} {
 		backup := filepath.Join(t.TempDir(), "backup.db")
-		runCommand(t, "backup", "--store", m.store, backup)
+		output(t, "backup", "--store", m.store, backup)
 		c := m.client(t)
 		for range 10 {
 			w.write(c, 0)
 		}
-		plants := listAll(t, m.r.url, crashToken)
+		plants := listAll(t, m.r.url, ours)
 		for _, f := range followers { // each has seen what will be gone
 			f.wantCopy(t, plants)
 		}
@@ -97,20 +97,17 @@ func TestCrash(t *testing.T) {
 			}
 		}
 		if how == "restored" {
-			runCommand(t, "restore", "--store", m.store, backup)
+			output(t, "restore", "--store", m.store, backup)
 		} else if err := os.Rename(backup, m.store); err != nil {
 			t.Fatal(err)
 		}
 		m.launch(t)
-		direct, err := client.New(m.r.url, client.WithToken(crashToken))
-		if err != nil {
-			t.Fatal(err)
-		}
+		direct := m.r.dial(t)
 		for range 20 { // beyond the positions that are gone, before the followers connect
 			w.write(direct, 0)
 		}
 		m.open()
-		plants = listAll(t, m.r.url, crashToken)
+		plants = listAll(t, m.r.url, ours)
 		for _, f := range followers {
 			f.wantCopy(t, plants)
 			f.wantGone(t, n+1)
@@ -118,20 +115,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// runCommand runs a command that must succeed.
-func runCommand(t *testing.T, args ...string) {
-	t.Helper()
-	cmd := newCommand(t, "plantstore", args...)
-	cmd.Env = append(os.Environ(), "PLANTSTORE_TOKEN="+crashToken)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("plantstore %q: %v\n%s", args, err, out)
-	}
-}
-
-const (
-	crashToken = "a-static-token-of-ours"
-	crashURL   = "http://plants.test"
-)
+const crashURL = "http://plants.test"
 
 // mortal is a service that is killed and started again. It has another address then,
 // which its clients need not know.
@@ -150,11 +134,7 @@ func (m *mortal) start(t *testing.T) {
 // launch is start, but the clients do not know the address until open is called.
 func (m *mortal) launch(t *testing.T) {
 	t.Helper()
-	r, err := launch(t.TempDir(), []string{"GORACE=" + os.Getenv("GORACE"), "PLANTSTORE_TOKEN=" + crashToken}, "--addr", "127.0.0.1:0", "--store", m.store)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.r = r
+	m.r = oneOf(t, m.store)
 }
 
 func (m *mortal) open() { m.addr.Store(new(strings.TrimPrefix(m.r.url, "http://"))) }
@@ -180,7 +160,7 @@ func (m *mortal) httpClient() *http.Client {
 // client returns a client that tries each request until the service responds.
 func (m *mortal) client(t *testing.T) *client.Client {
 	t.Helper()
-	c, err := client.New(crashURL, client.WithToken(crashToken), client.WithHTTPClient(m.httpClient()), client.WithAttempts(1_000_000),
+	c, err := client.New(crashURL, client.WithToken(ours), client.WithHTTPClient(m.httpClient()), client.WithAttempts(1_000_000),
 		client.WithBackoff(func(context.Context, int, error) time.Duration { return 5 * time.Millisecond }))
 	if err != nil {
 		t.Fatal(err)

@@ -45,13 +45,7 @@ func TestFirstDeployment(t *testing.T) {
 		t.Helper()
 		cmd := newCommand(t, "sh", "-ec", line)
 		cmd.Dir, cmd.Env = "../..", env
-		var stderr strings.Builder
-		cmd.Stderr = &stderr
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%s\nends with %v: %s", line, err, &stderr)
-		}
-		return strings.ReplaceAll(strings.TrimSpace(string(out)), "\r\n", "\n")
+		return strings.ReplaceAll(strings.TrimSpace(finish(t, cmd)), "\r\n", "\n")
 	}
 
 	var r *running

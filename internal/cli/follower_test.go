@@ -101,7 +101,7 @@ func (f *follower) readStream(ctx context.Context, h *http.Client) error {
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+crashToken)
+	req.Header.Set("Authorization", "Bearer "+ours)
 	if f.position != "" {
 		req.Header.Set("Last-Event-ID", string(f.position))
 	}
@@ -228,23 +228,4 @@ func (f *follower) wantGone(t *testing.T, want int) {
 	if f.gone != want {
 		t.Errorf("the position of a client that %s was not valid %d times, want %d", f.name, f.gone, want)
 	}
-}
-
-// listAll returns all plants of a service by their IDs.
-func listAll(t *testing.T, url, token string) map[int64]client.Plant {
-	t.Helper()
-	c, err := client.New(url, client.WithToken(token))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
-	defer cancel()
-	all := map[int64]client.Plant{}
-	for p, err := range c.All(ctx, client.WithPageSize(1000)) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[p.ID] = p
-	}
-	return all
 }

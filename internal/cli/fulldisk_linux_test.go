@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/testing/wait"
 	"golang.org/x/sys/unix"
+
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // limitFiles limits the size of every file of the program to that of the log and some
@@ -43,22 +44,15 @@ func TestWritesOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r := watched(t, dir, "plants.db")
-	create := func(id int) int {
-		var plants []string
-		for i := range 20 {
-			plants = append(plants, fmt.Sprintf(`{"id":%d,"name":%q}`, 20*id+i, strings.Repeat("n", 900)))
-		}
-		status, _ := r.call(t, http.MethodPost, "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`)
+	create := func(id int64) int {
+		status, _ := r.call(t, http.MethodPost, "/plants:batch", batchOf(20*id, 20, strings.Repeat("n", 900)))
 		return status
 	}
 	healthcheck := func() string {
 		out, _ := newCommand(t, "plantstore", "healthcheck", "--writes", "--admin-addr", strings.TrimPrefix(r.adminURL, "http://")).CombinedOutput()
 		return string(out)
 	}
-	gauge := func() string {
-		_, scrape := r.page(t, "/metrics")
-		return seriesIn(scrape)["plantstore_writes_available"]
-	}
+	gauge := func() float64 { return r.metrics(t)["plantstore_writes_available"] }
 	if status := create(0); status != http.StatusOK {
 		t.Fatalf("before the fault a create has the status %d", status)
 	}
@@ -76,14 +70,14 @@ func TestWritesOnAFullDisk(t *testing.T) {
 	const cause = "writes fail: sqlite: plant store not available: the disk "
 	r.wantHealth(t, "/writez", "", cause)
 	r.wantReady(t, "")
-	if out := healthcheck(); !strings.Contains(out, "503 Service Unavailable") || gauge() != "0" {
-		t.Errorf("while writes fail healthcheck --writes says %q, and the gauge is %s", out, gauge())
+	if out := healthcheck(); !strings.Contains(out, "503 Service Unavailable") || gauge() != 0 {
+		t.Errorf("while writes fail healthcheck --writes says %q, and the gauge is %v", out, gauge())
 	}
 
 	remove()
 	r.wantHealth(t, "/writez", "writable\n", "")
-	if gauge() != "1" {
-		t.Errorf("with free space again the gauge is %s", gauge())
+	if gauge() != 1 {
+		t.Errorf("with free space again the gauge is %v", gauge())
 	}
 	wait.Until(t, "healthcheck --writes finds free space again", func() bool { return healthcheck() == "writable\n" })
 	if status := create(1000); status != http.StatusOK {
@@ -129,18 +123,11 @@ func TestLogOfAFullDisk(t *testing.T) {
 			t.Fatalf("with free space again a create has the status %d", status)
 		}
 	}
-	_, scrape := r.page(t, "/metrics")
-	if got := seriesIn(scrape)[`plantstore_http_failures_total{error="50300"}`]; got != fmt.Sprint(failed) {
-		t.Errorf("the metrics have %s failures, want %d", got, failed)
+	if got := r.metrics(t)[`plantstore_http_failures_total{error="50300"}`]; got != float64(failed) {
+		t.Errorf("the metrics have %v failures, want %d", got, failed)
 	}
 	http.DefaultClient.CloseIdleConnections() // the program would wait for them
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	wait.For(t, "the end of the program", r.drained)
-	if err := r.cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	r.end(t, syscall.SIGTERM)
 
 	lines, leftOut, counted := map[string]int{}, 0, 0
 	for text := range strings.Lines(r.stderr.String()) {

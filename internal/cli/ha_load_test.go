@@ -3,25 +3,20 @@
 package cli
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 const (
-	haToken   = "a-static-token-of-ours"
 	haClients = 6 // of each kind and server
 	haPause   = 10 * time.Millisecond
 )
@@ -79,19 +74,8 @@ func startHALoad(t *testing.T, stores [2]string) *haLoad {
 		t: t, plants: map[int64]*haPlant{}, done: make(chan struct{}),
 		http: &http.Client{Timeout: wait.Limit, Transport: &http.Transport{MaxIdleConnsPerHost: 4 * haClients}},
 	}
-	env := []string{"GORACE=" + os.Getenv("GORACE"), "PLANTSTORE_TOKEN=" + haToken}
 	for _, store := range stores {
-		r, err := launch(t.TempDir(), env, "--addr", "127.0.0.1:0", "--store", store)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			r.kill()
-			if t.Failed() {
-				t.Logf("the log of a server:\n%s", &r.stderr)
-			}
-		})
-		l.servers = append(l.servers, r)
+		l.servers = append(l.servers, oneOf(t, store))
 	}
 	t.Cleanup(func() {
 		close(l.done)
@@ -122,24 +106,8 @@ func (l *haLoad) loop(fn func()) {
 
 // send sends a request and records its response. It returns 0 if there is none.
 func (l *haLoad) send(server int, gaps *[2]gap, method, path, body string, good ...int) int {
-	ctx, cancel := context.WithTimeout(context.Background(), wait.Limit)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, l.servers[server].url+path, strings.NewReader(body))
-	if err != nil {
-		l.t.Error(err)
-		return 0
-	}
-	req.Header.Set("Authorization", "Bearer "+haToken)
-	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	sent := time.Now()
-	status := 0
-	resp, err := l.http.Do(req)
-	if err == nil {
-		_, err = io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
-	}
+	sent, status := time.Now(), 0
+	resp, _, err := l.servers[server].send(l.http, method, path, body)
 	if err == nil {
 		status = resp.StatusCode
 	} else {
@@ -338,18 +306,9 @@ func (l *haLoad) end(name string) string {
 // list returns when each stored plant was created.
 func (l *haLoad) list() map[int64]time.Time {
 	l.t.Helper()
-	c, err := client.New(l.servers[0].url, client.WithToken(haToken))
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(l.t.Context(), wait.Limit)
-	defer cancel()
 	stored := map[int64]time.Time{}
-	for p, err := range c.All(ctx) {
-		if err != nil {
-			l.t.Fatal(err)
-		}
-		stored[p.ID] = p.CreatedAt
+	for id, p := range listAll(l.t, l.servers[0].url, ours) {
+		stored[id] = p.CreatedAt
 	}
 	return stored
 }

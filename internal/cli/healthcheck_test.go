@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,28 +14,38 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-// With an admin listener the service is well as long as it is ready.
+// With an admin listener the service is well as long as it is ready. A service that is
+// told to stop is not ready at once, but alive, and its admin listener stays open until
+// the last request has finished.
 func TestHealthcheckReady(t *testing.T) {
 	t.Parallel()
 	r, m, conn := halfSent(t, "--admin-addr", "127.0.0.1:0")
-	_, addr, _ := strings.Cut(r.adminURL, "://")
-	wait.Until(t, "healthcheck says what /readyz says", func() bool { // a slow store is not ready
-		out, err := newCommand(t, "plantstore", "healthcheck", "--admin-addr", addr).CombinedOutput()
-		return err == nil && string(out) == "ready\n"
-	})
+	healthcheck := func() string {
+		out, _ := newCommand(t, "plantstore", "healthcheck", "--admin-addr", strings.TrimPrefix(r.adminURL, "http://")).CombinedOutput()
+		return string(out)
+	}
+	wait.Until(t, "healthcheck says what /readyz says", func() bool { return healthcheck() == "ready\n" })
 	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	m.expect(t, "STOPPING=1")
-	out, err := newCommand(t, "plantstore", "healthcheck", "--admin-addr", addr).CombinedOutput()
-	if err == nil || !strings.HasPrefix(string(out), "plantstore: healthcheck: /readyz responded with 503 Service Unavailable: stopping") {
-		t.Errorf("healthcheck of a service that stops says %q, %v, want that it drains", out, err)
+	r.wantReady(t, "stopping")
+	if out := healthcheck(); !strings.HasPrefix(out, "plantstore: healthcheck: /readyz responded with 503 Service Unavailable: stopping") {
+		t.Errorf("healthcheck of a service that stops says %q, want that it drains", out)
+	}
+	if status, _ := r.page(t, "/livez"); status != http.StatusOK {
+		t.Errorf("/livez has the status %d during a shutdown", status)
 	}
 	if _, err := io.WriteString(conn, "2}"); err != nil {
 		t.Fatal(err)
 	}
+	wantResponse(t, bufio.NewReader(conn), http.StatusBadRequest)
 	if err := r.wait(); err != nil {
 		t.Errorf("plantstore serve ended with %v\n%s", err, &r.stderr)
+	}
+	if resp, err := http.Get(r.adminURL + "/livez"); err == nil {
+		resp.Body.Close()
+		t.Error("the admin listener is open after the program has ended")
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -22,55 +21,29 @@ func TestStopHTTP2(t *testing.T) {
 	r, dir := launchTLS(t, "127.0.0.1")
 	transport := trusting(t, filepath.Join(dir, "cert.pem"))
 	transport.MaxConnsPerHost = 1 // all on one connection
-	client := &http.Client{Timeout: wait.Limit, Transport: transport}
-	var lastID, created atomic.Int64
-	loaded := make(chan struct{})
-	begin := sync.OnceFunc(func() { close(loaded) })
+	web := &http.Client{Timeout: wait.Limit, Transport: transport}
+	var created acknowledged
 	var clients sync.WaitGroup
 	for range 32 {
 		clients.Go(func() {
-			defer begin()
 			for {
-				id := lastID.Add(1)
-				req, err := http.NewRequest(http.MethodPost, r.url+"/plants", strings.NewReader(fmt.Sprintf(`{"id":%d,"name":%q}`, id, plantName(id))))
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				req.Header.Set("Authorization", "Bearer "+r.token)
-				req.Header.Set("Content-Type", "application/json")
-				resp, err := client.Do(req)
+				id := created.next()
+				resp, body, err := r.send(web, http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":%q}`, id, plantName(id)))
 				if errors.Is(err, syscall.ECONNREFUSED) {
 					return
 				}
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				body, err := io.ReadAll(resp.Body)
-				resp.Body.Close()
 				if err != nil || resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
-					t.Errorf("the response is %s %s %s, %v", resp.Proto, resp.Status, body, err)
+					t.Errorf("the response is %+v %s, %v", resp, body, err)
 					return
 				}
-				if created.Add(1) == 500 {
-					begin()
-				}
+				created.add(id)
 			}
 		})
 	}
-	<-loaded
+	wait.Until(t, "500 creates are acknowledged", func() bool { return created.count() >= 500 || t.Failed() })
 	r.end(t, syscall.SIGTERM)
 	clients.Wait()
-
-	again, err := launch(dir, []string{"PLANTSTORE_TOKEN=" + r.token}, "--addr", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.kill()
-	if stored := len(storedPlants(t, again.url, r.token)); int64(stored) != created.Load() {
-		t.Errorf("%d plants are stored, want %d", stored, created.Load())
-	}
+	created.wantStored(t, watched(t, dir, "plantstore.db"))
 }
 
 // Over TLS, with HTTP/1.1 and HTTP/2, streams of changes end with their token and with

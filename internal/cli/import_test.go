@@ -28,7 +28,7 @@ import (
 // unusual plants and for the largest.
 func TestExportImportExport(t *testing.T) {
 	t.Parallel()
-	first := launchServe(t)
+	first := serve(t, "plantstore.db")
 	plants := []client.Plant{
 		{ID: -9223372036854775808, Name: ""},
 		{ID: -1, Name: "zero\x00byte", Tag: new("")},
@@ -42,18 +42,18 @@ func TestExportImportExport(t *testing.T) {
 		{ID: 9223372036854775807, Name: "last", Tag: new("null")},
 	}
 	for _, p := range plants {
-		first.send(t, http.MethodPost, "/plants", transfer.AppendJSON(nil, p))
+		first.want(t, http.StatusOK, http.MethodPost, "/plants", string(transfer.AppendJSON(nil, p)))
 	}
 	for _, format := range []string{"csv", "ndjson"} {
 		t.Run(format, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "plants."+format)
-			first.command(t, "export", file)
-			second := launchServe(t)
-			if out := second.command(t, "import", file); !strings.HasPrefix(out, "10 new, 0 already there, 0 refused, in ") {
+			first.do(t, "export", file)
+			second := serve(t, "plantstore.db")
+			if out := second.do(t, "import", file); !strings.HasPrefix(out, "10 new, 0 already there, 0 refused, in ") {
 				t.Errorf("import says %s", out)
 			}
 			again := filepath.Join(t.TempDir(), "again."+format)
-			second.command(t, "export", again)
+			second.do(t, "export", again)
 			a, b := readFile(t, file), readFile(t, again)
 			if !bytes.Equal(a, b) || len(a) < 7000 {
 				t.Errorf("the export has %d bytes, and %d different ones after an import", len(a), len(b))
@@ -66,7 +66,7 @@ func TestExportImportExport(t *testing.T) {
 // export, but do not change their result.
 func TestImportThroughFaults(t *testing.T) {
 	t.Parallel()
-	r := launchServe(t)
+	r := serve(t, "plantstore.db")
 	var requests atomic.Int64
 	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
 		switch requests.Add(1) {
@@ -87,11 +87,11 @@ func TestImportThroughFaults(t *testing.T) {
 	})
 	file := filepath.Join(t.TempDir(), "plants.csv")
 	writePlants(t, file, 2500)
-	through := &remoteServer{proxy, r.token}
+	through := r.with(proxy, r.token)
 	began := time.Now()
 	// Plants whose response was lost may be new or not.
 	sum := regexp.MustCompile(`^(1,500 new, 0 already there, 0 refused, 1,000|2,000 new, 0 already there, 0 refused, 500) new or already there, in `)
-	if out := through.command(t, "import", file); !sum.MatchString(out) {
+	if out := through.do(t, "import", file); !sum.MatchString(out) {
 		t.Errorf("import says %s", out)
 	}
 	if took := time.Since(began); took < time.Second {
@@ -101,7 +101,7 @@ func TestImportThroughFaults(t *testing.T) {
 		t.Errorf("%d requests were sent, too few to meet every fault", requests.Load())
 	}
 	requests.Store(1)
-	if out := through.command(t, "export"); out != string(readFile(t, file)) {
+	if out := through.do(t, "export"); out != string(readFile(t, file)) {
 		t.Errorf("the export differs from the import: %.300s", out)
 	}
 	if requests.Load() < 6 {
@@ -116,7 +116,7 @@ var progressLine = regexp.MustCompile(`(?m)^[0-9,]+ plants, .*\n`)
 // completes it.
 func TestStoppedImportCanBeRepeated(t *testing.T) {
 	t.Parallel()
-	r := launchServe(t)
+	r := serve(t, "plantstore.db")
 	var requests, cut atomic.Int64
 	third, goOn := make(chan struct{}), make(chan struct{})
 	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
@@ -143,8 +143,8 @@ func TestStoppedImportCanBeRepeated(t *testing.T) {
 	defer pr.Close()
 	defer pw.Close()
 	go func() { _, _ = pw.Write(readFile(t, file)) }()
-	cmd := newCommand(t, "plantstore", "import", "--format", "csv", "-")
-	cmd.Env, cmd.Stdin = (&remoteServer{proxy, r.token}).env(), pr
+	cmd := r.with(proxy, r.token).command(t, "import", "--format", "csv", "-")
+	cmd.Stdin = pr
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
@@ -161,7 +161,7 @@ func TestStoppedImportCanBeRepeated(t *testing.T) {
 	if want := "plantstore: import: stopped: run it again to complete it; no plant is stored twice\n"; progressLine.ReplaceAllString(stderr.String(), "") != want {
 		t.Errorf("import says %q, want %q", stderr.String(), want)
 	}
-	stopped := r.command(t, "export")
+	stopped := r.do(t, "export")
 	count := strings.Count(stopped, "\n") - 1
 	// On a slow machine a request is cut off after five seconds. Then the
 	// import does not know that its plants are stored.
@@ -172,11 +172,11 @@ func TestStoppedImportCanBeRepeated(t *testing.T) {
 	if count == 0 || count >= 20_000 {
 		t.Errorf("%d plants were stored before the end", count)
 	}
-	if out, want := r.command(t, "import", file), fmt.Sprintf("%s new, %s already there, 0 refused, in ",
+	if out, want := r.do(t, "import", file), fmt.Sprintf("%s new, %s already there, 0 refused, in ",
 		humanize.Comma(int64(20_000-count)), humanize.Comma(int64(count))); !strings.HasPrefix(out, want) {
 		t.Errorf("the second import says %q, want %q", out, want)
 	}
-	if r.command(t, "export") != string(readFile(t, file)) {
+	if r.do(t, "export") != string(readFile(t, file)) {
 		t.Error("the export differs from the file that was imported in two parts")
 	}
 }
@@ -190,7 +190,7 @@ func TestBadRowsDoNotFailOthers(t *testing.T) {
 	} {
 		every := test.every
 		t.Run(name, func(t *testing.T) {
-			r := launchServe(t)
+			r := serve(t, "plantstore.db")
 			taken, file := filepath.Join(t.TempDir(), "taken.csv"), filepath.Join(t.TempDir(), "plants.csv")
 			var before, want strings.Builder
 			before.WriteString("id,name,tag\n")
@@ -206,21 +206,20 @@ func TestBadRowsDoNotFailOthers(t *testing.T) {
 			if err := os.WriteFile(taken, []byte(before.String()), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			r.command(t, "import", taken)
+			r.do(t, "import", taken)
 			writePlants(t, file, 1000)
 			var requests atomic.Int64
 			proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
 				requests.Add(1)
 				forward.ServeHTTP(w, req)
 			})
-			cmd := newCommand(t, "plantstore", "import", file)
-			cmd.Env = (&remoteServer{proxy, r.token}).env()
+			cmd := r.with(proxy, r.token).command(t, "import", file)
 			out, err := cmd.Output()
 			bad := int64(1000 / every)
 			if says := fmt.Sprintf("%d new, 0 already there, %s refused, in ", 1000-bad, humanize.Comma(bad)); err == nil || !strings.HasPrefix(string(out), says) {
 				t.Errorf("import says %q, %v, want %q", out, err, says)
 			}
-			if got := r.command(t, "export"); got != want.String() {
+			if got := r.do(t, "export"); got != want.String() {
 				t.Error("not all good rows are stored")
 			}
 			if requests.Load() > int64(test.requests) {
@@ -233,7 +232,7 @@ func TestBadRowsDoNotFailOthers(t *testing.T) {
 // No request is larger than a service accepts, for any plants.
 func TestBatchesAreBounded(t *testing.T) {
 	t.Parallel()
-	r := launchServe(t)
+	r := serve(t, "plantstore.db")
 	var requests, refused atomic.Int64
 	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
 		requests.Add(1)
@@ -256,61 +255,11 @@ func TestBatchesAreBounded(t *testing.T) {
 			if err := os.WriteFile(name, []byte(file.String()), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			(&remoteServer{proxy, r.token}).command(t, "import", name)
+			r.with(proxy, r.token).do(t, "import", name)
 			if requests.Load() != int64(test.requests) || refused.Load() != 0 {
 				t.Errorf("%d requests, %d of them too large, want %d", requests.Load(), refused.Load(), test.requests)
 			}
 		})
-	}
-}
-
-// remoteServer is a running service, with the settings of the commands that use it.
-type remoteServer struct{ url, token string }
-
-// launchServe starts `plantstore serve` on a store of its own.
-func launchServe(t *testing.T) *remoteServer {
-	t.Helper()
-	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--print-token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.kill)
-	return &remoteServer{r.url, r.token}
-}
-
-func (s *remoteServer) env() []string {
-	return append(os.Environ(), "PLANTSTORE_SERVER="+s.url, "PLANTSTORE_TOKEN="+s.token)
-}
-
-// command runs `plantstore` against the service and returns what it printed on
-// stdout.
-func (s *remoteServer) command(t *testing.T, args ...string) string {
-	t.Helper()
-	cmd := newCommand(t, "plantstore", args...)
-	var stderr strings.Builder
-	cmd.Env, cmd.Stderr = s.env(), &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("plantstore %s: %v\n%s", args[0], err, &stderr)
-	}
-	return string(out)
-}
-
-func (s *remoteServer) send(t *testing.T, method, path string, body []byte) {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, s.url+path, bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+s.token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if resp.StatusCode >= 300 {
-		t.Fatalf("%s %s of %d bytes = %s", method, path, len(body), resp.Status)
 	}
 }
 

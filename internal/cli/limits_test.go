@@ -1,19 +1,14 @@
 package cli
 
 import (
-	"bufio"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
-	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 func TestParseRate(t *testing.T) {
@@ -53,11 +48,7 @@ func TestCheckOrigin(t *testing.T) {
 // longest plant in its longest form.
 func TestMaxBody(t *testing.T) {
 	t.Parallel()
-	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token", "--max-body", "16KiB")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.kill()
+	r := serve(t, "sqlite::memory:", "--max-body", "16KiB")
 	const escaped = `\ud83c\udf31` // one character
 	longest := fmt.Sprintf(`{"id":-9223372036854775808,"name":"%s","tag":"%s"}`, strings.Repeat(escaped, 1000), strings.Repeat(escaped, 256))
 	for _, c := range []struct {
@@ -68,19 +59,12 @@ func TestMaxBody(t *testing.T) {
 		{16 << 10, "200 OK"},
 		{16<<10 + 1, `"error":40006,"message":"body is larger than the limit of 16384 bytes"`},
 	} {
-		req, err := http.NewRequest(http.MethodPost, r.url+"/plants", strings.NewReader(longest+strings.Repeat(" ", c.bytes-len(longest))))
+		resp, body, err := r.send(plantcontract.Plants().Client(t), http.MethodPost, "/plants", longest+strings.Repeat(" ", c.bytes-len(longest)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		req.Header = http.Header{"Authorization": {"Bearer " + r.token}, "Content-Type": {"application/json"}}
-		resp, err := plantcontract.Plants().Client(t).Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if got := resp.Status + string(body); err != nil || !strings.Contains(got, c.want) {
-			t.Errorf("a body of %d bytes gets %.200s, %v, want %s", c.bytes, got, err, c.want)
+		if got := resp.Status + body; !strings.Contains(got, c.want) {
+			t.Errorf("a body of %d bytes gets %.200s, want %s", c.bytes, got, c.want)
 		}
 	}
 }
@@ -89,24 +73,6 @@ func TestMaxBody(t *testing.T) {
 // body, another one is refused.
 func TestMaxInFlight(t *testing.T) {
 	t.Parallel()
-	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--print-token", "--max-in-flight", "1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.kill()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
-	fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\n"+
-		"Content-Length: 20\r\nExpect: 100-continue\r\n\r\n", r.token)
-	if line, err := bufio.NewReader(conn).ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
-		t.Fatalf("the response is %q, %v, want 100 Continue", line, err)
-	}
-	client := &http.Client{Timeout: wait.Limit}
-	if status := r.create(client, 1, "n"); status != http.StatusServiceUnavailable {
-		t.Errorf("the second request has the status %d, want 503", status)
-	}
+	r, _, _ := halfSent(t, "--max-in-flight", "1")
+	r.want(t, http.StatusServiceUnavailable, http.MethodPost, "/plants", `{"id":1,"name":"n"}`)
 }

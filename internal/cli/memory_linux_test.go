@@ -1,15 +1,12 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,28 +30,14 @@ func TestMemory(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) { tryMemory(t, clients, pgtest.DSN(t)) })
 }
 
-func memoryClients(t *testing.T) int {
-	text := os.Getenv("PLANTSTORE_TEST_MEMORY_CLIENTS")
-	if text == "" {
-		return 4
-	}
-	clients, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return clients
-}
+func memoryClients(t *testing.T) int { return numberFrom(t, "PLANTSTORE_TEST_MEMORY_CLIENTS", 4) }
 
 func tryMemory(t *testing.T, clients int, store string) {
 	const (
 		bound = 512 << 20   // with the defaults of both flags
 		large = 1<<20 - 100 // so that a body is as large as it may be
 	)
-	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN=", "PLANTSTORE_STORE="+store), "--addr", "127.0.0.1:0", "--print-token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.kill()
+	r := serve(t, store)
 	peak := r.watchMemory(t)
 	client := &http.Client{Timeout: wait.Limit, Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	defer client.CloseIdleConnections()
@@ -114,11 +97,7 @@ func TestMemoryOfChanges(t *testing.T) {
 	t.Parallel()
 	const bound = 768 << 20 // maxUnread of the lists and the memory of TestMemory
 	clients := memoryClients(t)
-	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--print-token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.kill()
+	r := serve(t, "plantstore.db")
 	after := r.present(t)
 	r.createLargest(t)
 	peak := r.watchMemory(t)
@@ -132,8 +111,8 @@ func TestMemoryOfChanges(t *testing.T) {
 				}
 			})
 		}
-		wg.Wait()                               // all pages are being written, or refused
-		most := max(peak.Load(), r.ownMemory()) // a quick run may end before the first look
+		wg.Wait()                                     // all pages are being written, or refused
+		most := max(peak.Load(), r.memory("RssAnon")) // a quick run may end before the first look
 		t.Logf("figures: %d clients that do not read %.15s: at most %d MiB of memory", clients, path, most>>20)
 		if most > bound || most == 0 {
 			t.Errorf("%s: the program took %d MiB of memory, want at most %d", path, most>>20, bound>>20)
@@ -171,11 +150,7 @@ func TestMemoryOfLists(t *testing.T) {
 	if long {
 		slow = 1000
 	}
-	r, err := launch(t.TempDir(), append(os.Environ(), "PLANTSTORE_TOKEN="), "--addr", "127.0.0.1:0", "--print-token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.kill()
+	r := serve(t, "plantstore.db")
 	r.createLargest(t)
 	peak := r.watchMemory(t)
 	ctx, end := context.WithCancel(t.Context())
@@ -218,18 +193,12 @@ func TestMemoryOfLists(t *testing.T) {
 	began, took := time.Now(), []time.Duration(nil)
 	client := &http.Client{Timeout: wait.Limit}
 	for ended := false; !ended; time.Sleep(10 * time.Millisecond) {
-		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/plants?limit=100&after=999", nil)
-		req.Header.Set("Authorization", "Bearer "+r.token)
 		sent := time.Now()
-		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
+		resp, _, err := r.send(client, http.MethodGet, "/plants?limit=100&after=999", "")
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("another list is %+v, %v, after %v", resp, err, time.Since(sent))
 		}
-		n, err := io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
-		if took = append(took, time.Since(sent)); err != nil || resp.StatusCode != http.StatusOK {
-			t.Fatalf("another list is %s, with %d bytes, %v, after %v", resp.Status, n, err, time.Since(sent))
-		}
+		took = append(took, time.Since(sent))
 		select {
 		case <-all:
 			ended = !long || time.Since(began) > 30*time.Second
@@ -281,26 +250,16 @@ func (r *running) request(ctx context.Context, path string) (conn net.Conn, stat
 // insist repeats a request while the service is unavailable, and expects the
 // given status after that.
 func (r *running) insist(client *http.Client, method, path, body string, want int) error {
-	mediaType := "application/json"
-	if method == http.MethodPatch {
-		mediaType = "application/merge-patch+json"
-	}
-	for end := time.Now().Add(2 * wait.Limit); ; {
-		req, _ := http.NewRequest(method, r.url+path, bytes.NewReader([]byte(body)))
-		req.Header = http.Header{"Authorization": {"Bearer " + r.token}, "Content-Type": {mediaType}}
-		resp, err := client.Do(req)
-		if err != nil {
-			return err
-		}
-		_, _ = io.Copy(io.Discard, resp.Body)
-		resp.Body.Close()
+	for end := time.Now().Add(2 * wait.Limit); ; time.Sleep(time.Second) {
+		resp, _, err := r.send(client, method, path, body)
 		switch {
+		case err != nil:
+			return err
 		case resp.StatusCode == want:
 			return nil
 		case resp.StatusCode != http.StatusServiceUnavailable || time.Now().After(end):
 			return fmt.Errorf("%s %s: %s", method, path, resp.Status)
 		}
-		time.Sleep(time.Second)
 	}
 }
 
@@ -311,7 +270,7 @@ func (r *running) watchMemory(t *testing.T) *atomic.Int64 {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for tick := time.Tick(10 * time.Millisecond); ; {
-			peak.Store(max(peak.Load(), r.ownMemory()))
+			peak.Store(max(peak.Load(), r.memory("RssAnon")))
 			select {
 			case <-tick:
 			case <-done:
@@ -321,17 +280,4 @@ func (r *running) watchMemory(t *testing.T) *atomic.Int64 {
 	})
 	t.Cleanup(func() { close(done); wg.Wait() })
 	return &peak
-}
-
-// ownMemory returns how much memory the program uses, in bytes, without the
-// pages of files, which the kernel can reclaim.
-func (r *running) ownMemory() int64 {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
-	for line := range strings.Lines(string(text)) {
-		var kib int64
-		if n, _ := fmt.Sscanf(line, "RssAnon: %d kB", &kib); n == 1 {
-			return kib << 10
-		}
-	}
-	return 0
 }

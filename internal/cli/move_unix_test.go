@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -18,9 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/plantstore/plantstore/internal/testing/wait"
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/plant"
@@ -124,42 +122,20 @@ func TestMove(t *testing.T) {
 	n := movePlants(t)
 	fillStore(t, old, n)
 	tokens := addTokens(t, old)
-	start := func(store string, args ...string) *running {
-		t.Helper()
-		r, err := launch(t.TempDir(), []string{"GORACE=" + os.Getenv("GORACE")}, append(args, "--addr", "127.0.0.1:0", "--store", store)...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(r.kill)
-		return r
-	}
 	balancer := &balancer{}
-	use := func(servers ...*running) {
-		for i := range balancer.addrs {
-			balancer.addrs[i].Store(strings.TrimPrefix(servers[i%len(servers)].url, "http://"))
-		}
-	}
-	source := start(old)
-	use(source)
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.URL.Scheme = "http" },
-		Transport: balancer,
-	})
-	defer proxy.Close()
+	source := oneOf(t, old)
+	proxy := balancer.start(t, source)
 
 	// The client creates plants. It sends a create again until it succeeds.
 	var created, refused atomic.Int64
 	var lastBefore, firstAfter atomic.Int64 // the pause of its writes; Unix nanoseconds
-	writer, err := client.New(proxy.URL, client.WithToken(tokens.good[0]), client.WithAttempts(1_000_000),
+	writer := (&running{url: proxy, token: tokens.good[0]}).dial(t, client.WithAttempts(1_000_000),
 		client.WithBackoff(func(_ context.Context, _ int, err error) time.Duration {
 			if e, ok := errors.AsType[*client.Error](err); ok && e.Status == http.StatusServiceUnavailable && strings.Contains(err.Error(), "read-only") {
 				refused.Add(1)
 			}
 			return 10 * time.Millisecond
 		}))
-	if err != nil {
-		t.Fatal(err)
-	}
 	writing, stopWriting := context.WithCancel(t.Context())
 	defer stopWriting()
 	ended := make(chan error, 1)
@@ -185,16 +161,15 @@ func TestMove(t *testing.T) {
 	}()
 	await := func(what string, value *atomic.Int64, least int64) {
 		t.Helper()
-		for end := time.Now().Add(wait.Limit); value.Load() < least; time.Sleep(time.Millisecond) {
-			if len(ended) > 0 || time.Now().After(end) {
-				t.Fatalf("waited for %s: %d of %d, %v", what, value.Load(), least, <-ended)
-			}
+		wait.Until(t, what, func() bool { return len(ended) > 0 || value.Load() >= least })
+		if len(ended) > 0 {
+			t.Fatal(<-ended)
 		}
 	}
 	await("creates before the move", &created, 100)
 
-	readOnly := start(old, "--read-only")
-	use(readOnly)
+	readOnly := oneOf(t, old, "--read-only")
+	balancer.use(readOnly)
 	source.end(t, syscall.SIGTERM)
 	await("refused creates", &refused, 3)
 	before := listAll(t, readOnly.url, tokens.good[0])
@@ -202,8 +177,8 @@ func TestMove(t *testing.T) {
 	if err := copied.wait(); err != nil {
 		t.Fatalf("copy: %v\n%s", err, &copied.stderr)
 	}
-	servers := []*running{start(moved), start(moved)}
-	use(servers...)
+	servers := []*running{oneOf(t, moved), oneOf(t, moved)}
+	balancer.use(servers...)
 	acknowledged := created.Load()
 	await("creates after the move", &created, acknowledged+100)
 	stopWriting()
@@ -229,10 +204,7 @@ func TestMove(t *testing.T) {
 				t.Errorf("plant %d was %+v and is %+v", id, p, got)
 			}
 		}
-		c, err := client.New(r.url, client.WithToken(tokens.good[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := r.with(r.url, tokens.good[1]).dial(t)
 		id := int64(i)
 		if _, err := c.Get(t.Context(), id, client.IfNoneMatch(before[id].ETag)); !errors.Is(err, client.ErrNotModified) {
 			t.Errorf("a read with an ETag of before = %v, want %v", err, client.ErrNotModified)
@@ -242,24 +214,12 @@ func TestMove(t *testing.T) {
 		}
 		delete(before, id)
 		for _, text := range tokens.good {
-			if status := statusWith(t, r.url, text); status != http.StatusOK {
-				t.Errorf("a token of before has the status %d", status)
-			}
+			r.with(r.url, text).want(t, http.StatusOK, http.MethodGet, "/plants?limit=1", "")
 		}
 		for _, text := range tokens.bad {
-			if status := statusWith(t, r.url, text); status != http.StatusUnauthorized {
-				t.Errorf("an expired or revoked token has the status %d", status)
-			}
+			r.with(r.url, text).want(t, http.StatusUnauthorized, http.MethodGet, "/plants?limit=1", "")
 		}
 	}
-}
-
-// statusWith returns the status of a request with a token.
-func statusWith(t *testing.T, url, token string) int {
-	t.Helper()
-	r := &running{url: url, token: token}
-	status, _ := r.call(t, http.MethodGet, "/plants?limit=1", "")
-	return status
 }
 
 // A store that moves to PostgreSQL and back is equal to what it was.

@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -26,9 +27,7 @@ func TestIdentityProviderSettings(t *testing.T) {
 	atJWT := map[jose.HeaderKey]any{jose.HeaderType: "at+jwt"}
 	token := func(header map[jose.HeaderKey]any, changes map[string]any) string {
 		claims := oidctest.Claims(map[string]any{"iss": p.Issuer, "roles": "plants:read plants:write"})
-		for name, value := range changes {
-			claims[name] = value
-		}
+		maps.Copy(claims, changes)
 		return key.Sign(t, claims, header)
 	}
 	tokens := []string{
@@ -46,14 +45,10 @@ func TestIdentityProviderSettings(t *testing.T) {
 		{nil, [6]int{200, 200, 200, 401, 401, 403}},
 		{[]string{"--oidc-scope-claim", "roles", "--oidc-scope-prefix", "plants:", "--oidc-require-at-jwt", "--oidc-max-lifetime", "2h"}, [6]int{200, 401, 403, 200, 401, 403}},
 	} {
-		r, err := launch(t.TempDir(), nil, append(c.args, "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--oidc-issuer", p.Issuer, "--oidc-audience", oidctest.Audience)...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(r.kill)
+		r := serve(t, "sqlite::memory:", append(c.args, "--oidc-issuer", p.Issuer, "--oidc-audience", oidctest.Audience)...)
 		for i, text := range tokens {
-			if got, err := r.send(http.MethodPost, text); err != nil || got != c.want[i] {
-				t.Errorf("with %q the token %d gets %d, %v, want %d", c.args, i, got, err, c.want[i])
+			if got, _ := r.with(r.url, text).call(t, http.MethodPost, "/plants", `{"id":1,"name":"n"}`); got != c.want[i] {
+				t.Errorf("with %q the token %d gets %d, want %d", c.args, i, got, c.want[i])
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -19,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/go-jose/go-jose/v4"
 
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
@@ -96,34 +97,11 @@ func (p *identityProvider) token(scope string) (text, keyID string, err error) {
 	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil || body.Token == "" {
 		return "", "", fmt.Errorf("%s from the token endpoint, %v", resp.Status, err)
 	}
-	encoded, _, _ := strings.Cut(body.Token, ".")
-	header, err := base64.RawURLEncoding.DecodeString(encoded)
+	parsed, err := jose.ParseSignedCompact(body.Token, []jose.SignatureAlgorithm{jose.RS256, jose.ES256})
 	if err != nil {
 		return "", "", err
 	}
-	var key struct{ Kid string }
-	err = json.Unmarshal(header, &key)
-	return body.Token, key.Kid, err
-}
-
-// send sends a request to create plant 1, or to read it, and returns the status.
-func (r *running) send(method, token string) (int, error) {
-	path, body := "/plants/1", ""
-	if method == http.MethodPost {
-		path, body = "/plants", `{"id":1,"name":"Ficus lyrata"}`
-	}
-	req, err := http.NewRequest(method, r.url+path, strings.NewReader(body))
-	if err != nil {
-		return 0, err
-	}
-	req.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	defer resp.Body.Close()
-	_, err = io.Copy(io.Discard, resp.Body)
-	return resp.StatusCode, err
+	return body.Token, parsed.Signatures[0].Header.KeyID, nil
 }
 
 // TestIdentityProvider runs the program with tokens of a real identity provider, which
@@ -139,16 +117,24 @@ func TestIdentityProvider(t *testing.T) {
 	port := free.Addr().(*net.TCPAddr).Port
 	free.Close()
 	begun := time.Now()
-	r, err := launch(t.TempDir(), nil, "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--log-requests", "all", "--failed-auth-limit", "off",
+	r := serve(t, "sqlite::memory:", "--log-requests", "all", "--failed-auth-limit", "off",
 		"--oidc-issuer", fmt.Sprint("http://127.0.0.1:", port), "--oidc-audience", "https://plants.example.com", "--oidc-require-at-jwt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.kill)
 	t.Logf("figures: the program started in %v, without the provider", time.Since(begun))
+	// send creates plant 1, or reads it, and returns the status.
+	send := func(method, token string) (int, error) {
+		path, body := "/plants/1", ""
+		if method == http.MethodPost {
+			path, body = "/plants", `{"id":1,"name":"Ficus lyrata"}`
+		}
+		resp, _, err := r.with(r.url, token).send(http.DefaultClient, method, path, body)
+		if err != nil {
+			return 0, err
+		}
+		return resp.StatusCode, nil
+	}
 	want := func(method, token string, status int) {
 		t.Helper()
-		if got, err := r.send(method, token); err != nil || got != status {
+		if got, err := send(method, token); err != nil || got != status {
 			t.Fatalf("%s got %d, %v, want %d", method, got, err, status)
 		}
 	}
@@ -183,7 +169,7 @@ func TestIdentityProvider(t *testing.T) {
 				}
 				began := time.Now()
 				for _, method := range []string{http.MethodPost, http.MethodGet} {
-					if got, err := r.send(method, text); err != nil || got != http.StatusOK {
+					if got, err := send(method, text); err != nil || got != http.StatusOK {
 						t.Errorf("%s with the key %s got %d, %v", method, key, got, err)
 						return
 					}
@@ -217,7 +203,7 @@ func TestIdentityProvider(t *testing.T) {
 	for i := range 400 {
 		clients.Go(func() {
 			for j := 0; flooded.Err() == nil; j++ {
-				if got, err := r.send(http.MethodGet, unknown(j*400+i)); err != nil || got != http.StatusUnauthorized {
+				if got, err := send(http.MethodGet, unknown(j*400+i)); err != nil || got != http.StatusUnauthorized {
 					t.Errorf("an unknown key ID got %d, %v", got, err)
 					return
 				}

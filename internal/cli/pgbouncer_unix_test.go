@@ -24,17 +24,12 @@ func TestPgBouncer(t *testing.T) {
 	direct := pgtest.DSN(t)
 	pooled := pgtest.Pooler(t, direct, 2)
 	with := pooled + "&default_query_exec_mode=exec"
-	servers := []*running{watched(t, t.TempDir(), with), watched(t, t.TempDir(), with)}
+	servers := []*running{serve(t, with), serve(t, with)}
 	const clients, plants = 8, 40
 	var wg sync.WaitGroup
 	for n := range clients {
 		wg.Go(func() {
-			r := servers[n%len(servers)]
-			c, err := client.New(r.url, client.WithToken(r.token), client.WithAttempts(1))
-			if err != nil {
-				t.Error(err)
-				return
-			}
+			c := servers[n%len(servers)].dial(t, client.WithAttempts(1))
 			ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
 			defer cancel()
 			for i := range plants {

@@ -32,11 +32,7 @@ func TestReadmeCurlCommands(t *testing.T) {
 	for name, least := range map[string]int{"README.md": 3, "api/README.md": 12} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := launch(t.TempDir(), []string{"HOME=" + t.TempDir()}, "--addr", "127.0.0.1:0", "--print-token")
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(r.kill)
+			r := serve(t, "plantstore.db")
 			all := curls(readme(t, name))
 			if len(all) < least {
 				t.Errorf("the page has %d curl lines, want at least %d", len(all), least)
@@ -122,11 +118,7 @@ func TestOperatorManualCommands(t *testing.T) {
 func TestOperatorManualTrace(t *testing.T) {
 	t.Parallel()
 	_, page := operatorManual(t)
-	r, err := launch(t.TempDir(), nil, "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", "--print-token", "--log-requests", "all", "--log-slow", "0s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.kill)
+	r := serve(t, "sqlite::memory:", "--log-requests", "all", "--log-slow", "0s")
 	all := curls(page)
 	if len(all) != 1 {
 		t.Fatalf("the page has %d curl lines, want 1", len(all))

@@ -17,19 +17,9 @@ func TestServeReadOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			tokens := func(args ...string) string {
-				t.Helper()
-				out, err := newCommand(t, "plantstore", append([]string{"token"}, append(args, "--store", store)...)...).Output()
-				if err != nil {
-					t.Fatal(err)
-				}
-				return strings.TrimSpace(string(out))
-			}
 			r := watched(t, dir, store)
-			stored := tokens("create", "--name", "client")
-			if status, _ := r.call(t, http.MethodPost, "/plants", `{"id":1,"name":"n"}`); status != http.StatusOK {
-				t.Fatalf("a create has the status %d", status)
-			}
+			stored := output(t, "token", "create", "--name", "client", "--store", store)
+			r.want(t, http.StatusOK, http.MethodPost, "/plants", `{"id":1,"name":"n"}`)
 			r.end(t, syscall.SIGTERM)
 
 			r = watched(t, dir, store, "--read-only")
@@ -39,9 +29,7 @@ func TestServeReadOnly(t *testing.T) {
 			if status != http.StatusServiceUnavailable || header.Get("Retry-After") != "5" {
 				t.Errorf("a create has the status %d and Retry-After %q, want 503 and 5", status, header.Get("Retry-After"))
 			}
-			if status, _ := r.call(t, http.MethodGet, "/plants/1", ""); status != http.StatusOK {
-				t.Errorf("a read has the status %d, want 200", status)
-			}
+			r.want(t, http.StatusOK, http.MethodGet, "/plants/1", "")
 			r.wantReady(t, "")
 			if status, body := r.page(t, "/writez"); status != http.StatusServiceUnavailable || body != "writes fail: the service is read-only\n" {
 				t.Errorf("/writez is %d %q, want that the service is read-only", status, body)
@@ -59,7 +47,7 @@ func TestServeReadOnly(t *testing.T) {
 			var all []struct {
 				LastUsedAt *time.Time `json:"last_used_at"`
 			}
-			if err := json.Unmarshal([]byte(tokens("list", "--json")), &all); err != nil || len(all) != 1 || all[0].LastUsedAt != nil {
+			if err := json.Unmarshal([]byte(output(t, "token", "list", "--json", "--store", store)), &all); err != nil || len(all) != 1 || all[0].LastUsedAt != nil {
 				t.Errorf("the tokens are %+v, %v, want one that was never used", all, err)
 			}
 		})

@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // Refused rows are reported and written in the order of the file, also if the
 // responses come in another order.
 func TestRejectsAreInOrder(t *testing.T) {
-	r := launchServe(t)
+	r := serve(t, "plantstore.db")
 	dir := t.TempDir()
 	var taken, file, want strings.Builder
 	taken.WriteString("id,name,tag\n")
@@ -45,7 +46,7 @@ func TestRejectsAreInOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r.command(t, "import", filepath.Join(dir, "taken.csv"))
+	r.do(t, "import", filepath.Join(dir, "taken.csv"))
 	var requests, ended atomic.Int64
 	later := make(chan struct{})
 	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
@@ -62,8 +63,7 @@ func TestRejectsAreInOrder(t *testing.T) {
 		}
 	})
 	rejects := filepath.Join(dir, "rejects.csv")
-	cmd := newCommand(t, "plantstore", "import", filepath.Join(dir, "plants.csv"), "--rejects", rejects)
-	cmd.Env = (&remoteServer{proxy, r.token}).env()
+	cmd := r.with(proxy, r.token).command(t, "import", filepath.Join(dir, "plants.csv"), "--rejects", rejects)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 2 {

@@ -3,14 +3,12 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,8 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/gen/plantclient"
+	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
@@ -34,83 +31,51 @@ func TestRollingRestart(t *testing.T) {
 }
 
 func testRollingRestart(t *testing.T, store string) {
-	env := []string{"GORACE=" + os.Getenv("GORACE"), "PLANTSTORE_TOKEN=a-static-token-of-ours"}
-	start := func() *running {
-		r, err := launch(t.TempDir(), env, "--addr", "127.0.0.1:0", "--store", store)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	servers := []*running{start(), start()}
-	defer func() {
-		for _, r := range servers {
-			r.kill()
-		}
-	}()
+	servers := []*running{oneOf(t, store), oneOf(t, store)}
 	balancer := &balancer{}
-	for i, r := range servers {
-		balancer.addrs[i].Store(strings.TrimPrefix(r.url, "http://"))
-	}
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.URL.Scheme = "http" },
-		Transport: balancer,
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			t.Errorf("the proxy got no response: %v", err)
-			w.WriteHeader(http.StatusBadGateway)
-		},
-	})
-	defer proxy.Close()
-
-	var lastID atomic.Int64
-	var created [16]atomic.Int64 // by each client
+	proxy := balancer.start(t, servers...)
+	var created acknowledged
+	var each [16]atomic.Int64 // creates of a client
 	done := make(chan struct{})
 	var clients sync.WaitGroup
-	for n := range created {
+	for n := range each {
+		c := (&running{url: proxy, token: ours}).dial(t, client.WithAttempts(1))
 		clients.Go(func() {
-			client, err := plantclient.NewClientWithResponses(proxy.URL, bearer("a-static-token-of-ours"))
-			for err == nil {
+			for {
 				select {
 				case <-done:
 					return
 				default:
 				}
-				id := lastID.Add(1)
-				var resp *plantclient.CreatePlantResponse
+				id := created.next()
 				ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
-				resp, err = client.CreatePlantWithResponse(ctx, plantapi.NewPlant{ID: id, Name: plantName(id)})
+				err := c.Create(ctx, client.Plant{ID: id, Name: plantName(id)})
 				cancel()
-				if err == nil && resp.JSON200 == nil {
-					err = fmt.Errorf("the response is %s: %s", resp.Status(), resp.Body)
+				if err != nil {
+					t.Error(err)
+					return
 				}
-				created[n].Add(1)
+				created.add(id)
+				each[n].Add(1)
 				time.Sleep(rand.N(time.Duration(n+1) * time.Millisecond)) // some connections are idle for a while
 			}
-			t.Error(err)
 		})
 	}
 	for range stopRounds(t) {
 		for i, r := range servers {
-			for n := range created { // no request is older than the last restart
-				for before := created[n].Load(); created[n].Load() < before+2 && !t.Failed(); {
-					time.Sleep(time.Millisecond)
-				}
+			for n := range each { // no request is older than the last restart
+				before := each[n].Load()
+				wait.Until(t, "two more creates", func() bool { return each[n].Load() >= before+2 || t.Failed() })
 			}
 			r.end(t, syscall.SIGTERM)
-			servers[i] = start()
-			balancer.addrs[i].Store(strings.TrimPrefix(servers[i].url, "http://"))
+			servers[i] = oneOf(t, store)
+			balancer.use(servers...)
 		}
 	}
 	close(done)
 	clients.Wait()
-	sum := int64(0)
-	for n := range created {
-		sum += created[n].Load()
-	}
-	if stored := len(storedPlants(t, servers[0].url, "a-static-token-of-ours")); int64(stored) != sum {
-		t.Errorf("%d plants are stored, want %d", stored, sum)
-	}
-	t.Logf("%d creates while servers were restarted", sum)
+	created.wantStored(t, servers[0])
+	t.Logf("%d creates while servers were restarted", created.count())
 }
 
 // balancer sends the requests to two servers in turn. If it cannot connect to
@@ -118,6 +83,28 @@ func testRollingRestart(t *testing.T, store string) {
 type balancer struct {
 	addrs [2]atomic.Value // string
 	next  atomic.Uint32
+}
+
+// start returns the URL of a proxy to servers.
+func (b *balancer) start(t *testing.T, servers ...*running) string {
+	b.use(servers...)
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.Out.URL.Scheme = "http" },
+		Transport: b,
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			t.Errorf("the proxy got no response: %v", err)
+			w.WriteHeader(http.StatusBadGateway)
+		},
+	})
+	t.Cleanup(proxy.Close)
+	return proxy.URL
+}
+
+// use takes other servers: one or two.
+func (b *balancer) use(servers ...*running) {
+	for i := range b.addrs {
+		b.addrs[i].Store(strings.TrimPrefix(servers[i%len(servers)].url, "http://"))
+	}
 }
 
 func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {

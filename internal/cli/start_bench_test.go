@@ -1,16 +1,11 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
-	"io"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 )
@@ -31,10 +26,16 @@ func BenchmarkStart(b *testing.B) {
 
 func benchmarkStart(b *testing.B, program string, existing bool) {
 	store := filepath.Join(b.TempDir(), "plants.db")
+	start := func() *running {
+		r, err := launchProgram(program, b.TempDir(), nil, "--addr", "127.0.0.1:0", "--store", store)
+		if err != nil {
+			b.Fatal(err)
+		}
+		r.call(b, http.MethodGet, "/plants", "") // 401
+		return r
+	}
 	if existing {
-		r := startProgram(b, program, store)
-		_ = r.Process.Kill()
-		_ = r.Wait()
+		start().kill()
 	}
 	var times []time.Duration
 	var resident int64
@@ -43,58 +44,16 @@ func benchmarkStart(b *testing.B, program string, existing bool) {
 			store = filepath.Join(b.TempDir(), strconv.Itoa(n))
 		}
 		begun := time.Now()
-		r := startProgram(b, program, store)
+		r := start()
 		times = append(times, time.Since(begun))
 		if n == 0 {
 			time.Sleep(time.Second)
-			resident = residentMemory(b, r.Process.Pid)
+			resident = r.memory("VmRSS")
 		}
-		_ = r.Process.Kill()
-		_ = r.Wait()
+		r.kill()
 	}
 	slices.Sort(times)
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(times[len(times)/2].Microseconds())/1000, "ms-to-first-response")
 	b.ReportMetric(float64(resident)/(1<<20), "MiB-idle")
-}
-
-// startProgram returns after the first response of the program.
-func startProgram(b *testing.B, program, store string) *exec.Cmd {
-	b.Helper()
-	cmd := exec.Command(program, "serve", "--addr", "127.0.0.1:0", "--store", store)
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	line, err := bufio.NewReader(pipe).ReadString('\n')
-	m := announcement.FindStringSubmatch(strings.TrimSpace(line))
-	if m == nil {
-		b.Fatalf("plantstore serve printed %q, %v", line, err)
-	}
-	resp, err := http.Get(m[1] + "/plants")
-	if err != nil {
-		b.Fatal(err)
-	}
-	_, _ = io.Copy(io.Discard, resp.Body)
-	resp.Body.Close()
-	return cmd
-}
-
-// residentMemory returns how much memory a program uses on Linux, in bytes; 0
-// on other systems.
-func residentMemory(b *testing.B, pid int) int64 {
-	b.Helper()
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
-	if err != nil {
-		return 0
-	}
-	_, after, _ := bytes.Cut(text, []byte("VmRSS:"))
-	kib, err := strconv.ParseInt(strings.Fields(string(after))[0], 10, 64)
-	if err != nil {
-		b.Fatal(err)
-	}
-	return kib << 10
 }

@@ -19,9 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/testing/wait"
-	"github.com/plantstore/plantstore/internal/transfer"
 )
 
 // stopRounds is how often the tests of this file stop a program under load.
@@ -33,7 +31,7 @@ func stopRounds(t *testing.T) int {
 
 // numberFrom returns the number in an environment variable, or another one if it is
 // not set.
-func numberFrom(t *testing.T, variable string, otherwise int) int {
+func numberFrom(t testing.TB, variable string, otherwise int) int {
 	t.Helper()
 	text := os.Getenv(variable)
 	if text == "" {
@@ -46,6 +44,43 @@ func numberFrom(t *testing.T, variable string, otherwise int) int {
 	return n
 }
 
+// acknowledged are the creates that clients have a response to. Each plant has the name
+// plantName.
+type acknowledged struct {
+	last atomic.Int64 // ID
+	mu   sync.Mutex
+	ids  []int64
+}
+
+// next returns an ID that no client has used.
+func (a *acknowledged) next() int64 { return a.last.Add(1) }
+
+func (a *acknowledged) add(id int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ids = append(a.ids, id)
+}
+
+func (a *acknowledged) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.ids)
+}
+
+// wantStored fails unless a service has the acknowledged plants, and no other.
+func (a *acknowledged) wantStored(t *testing.T, r *running) {
+	t.Helper()
+	stored := listAll(t, r.url, r.token)
+	for _, id := range a.ids {
+		if stored[id].Name != plantName(id) {
+			t.Errorf("plant %d was acknowledged and is now %q", id, stored[id].Name)
+		}
+	}
+	if len(stored) != len(a.ids) {
+		t.Errorf("%d plants are stored, want %d", len(stored), len(a.ids))
+	}
+}
+
 // A program that is told to stop under full load sends a complete response to
 // every request on an open connection. New connections are refused. After a
 // restart every acknowledged plant is there.
@@ -55,9 +90,7 @@ func TestStop(t *testing.T) {
 	testStop(t, func() (*running, error) { return launch(dir, stopEnv(), "--addr", "127.0.0.1:0") })
 }
 
-func stopEnv() []string {
-	return []string{"GORACE=" + os.Getenv("GORACE"), "PLANTSTORE_TOKEN=a-static-token-of-ours"}
-}
+func stopEnv() []string { return []string{"GORACE=" + os.Getenv("GORACE"), "PLANTSTORE_TOKEN=" + ours} }
 
 // testStop tests a program that launch starts on the same store each time.
 func testStop(t *testing.T, launch func() (*running, error)) {
@@ -66,38 +99,28 @@ func testStop(t *testing.T, launch func() (*running, error)) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(r.kill)
 		return r
 	}
-	var lastID atomic.Int64
-	var mu sync.Mutex
-	acknowledged := map[int64]bool{}
+	var created acknowledged
 	rounds := stopRounds(t)
 	for round := range rounds {
-		r := start()
-		loaded := make(chan struct{})
-		begin := sync.OnceFunc(func() { close(loaded) })
+		r, before := start(), created.count()
 		var clients sync.WaitGroup
 		for n := range 64 {
 			clients.Go(func() {
 				c := creator{
-					addr:  strings.TrimPrefix(r.url, "http://"),
-					keep:  n%4 != 0,                                     // the others fill the queue of the listener
-					idle:  time.Duration(n/60) * 500 * time.Millisecond, // four pause
-					newID: func() int64 { return lastID.Add(1) },
-					acknowledged: func(id int64) {
-						mu.Lock()
-						defer mu.Unlock()
-						acknowledged[id] = true
-						begin()
-					},
+					addr:    strings.TrimPrefix(r.url, "http://"),
+					keep:    n%4 != 0,                                     // the others fill the queue of the listener
+					idle:    time.Duration(n/60) * 500 * time.Millisecond, // four pause
+					created: &created,
 				}
 				if err := c.run(); err != nil {
 					t.Errorf("round %d: %v", round, err)
 				}
-				begin()
 			})
 		}
-		wait.For(t, "the first acknowledged create", loaded)
+		wait.Until(t, "a create is acknowledged", func() bool { return created.count() > before || t.Failed() })
 		time.Sleep(rand.N(200 * time.Millisecond)) // at any moment
 		r.end(t, syscall.SIGTERM)
 		clients.Wait()
@@ -105,26 +128,19 @@ func testStop(t *testing.T, launch func() (*running, error)) {
 			return
 		}
 	}
-
 	r := start()
-	defer r.kill()
-	stored := storedPlants(t, r.url, "a-static-token-of-ours")
-	for id := range acknowledged {
-		if stored[id] != plantName(id) {
-			t.Errorf("plant %d was acknowledged and is now %q", id, stored[id])
-		}
-	}
-	t.Logf("in %d rounds %d plants were acknowledged, and are there", rounds, len(acknowledged))
+	r.token = ours
+	created.wantStored(t, r)
+	t.Logf("in %d rounds %d plants were acknowledged, and are there", rounds, created.count())
 }
 
 // creator is a client that creates plants on a connection of its own. It never
 // retries, so a request without a response is lost.
 type creator struct {
-	addr         string
-	keep         bool          // its connection, until it is told not to
-	idle         time.Duration // at most, between two requests
-	newID        func() int64
-	acknowledged func(int64)
+	addr    string
+	keep    bool          // its connection, until it is told not to
+	idle    time.Duration // at most, between two requests
+	created *acknowledged
 }
 
 // run creates plants until connections are refused.
@@ -150,12 +166,12 @@ func (c creator) use(conn net.Conn) error {
 	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	responses := bufio.NewReader(conn)
 	for n := 0; ; n++ {
-		id, header := c.newID(), ""
+		id, header := c.created.next(), ""
 		if !c.keep {
 			header = "Connection: close\r\n"
 		}
 		body := fmt.Sprintf(`{"id":%d,"name":%q}`, id, plantName(id))
-		_, err := fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: plants\r\nAuthorization: Bearer a-static-token-of-ours\r\n"+
+		_, err := fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: plants\r\nAuthorization: Bearer "+ours+"\r\n"+
 			"Content-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", header, len(body), body)
 		if err != nil {
 			return fmt.Errorf("request %d of a connection could not be sent: %w", n, err)
@@ -171,7 +187,7 @@ func (c creator) use(conn net.Conn) error {
 		if want := fmt.Sprintf("{\"name\":%q}\n", plantName(id)); resp.StatusCode != http.StatusOK || string(text) != want {
 			return fmt.Errorf("the response is %s %q, want 200 %q", resp.Status, text, want)
 		}
-		c.acknowledged(id)
+		c.created.add(id)
 		if resp.Close {
 			return nil
 		}
@@ -180,32 +196,6 @@ func (c creator) use(conn net.Conn) error {
 		}
 	}
 }
-
-func plantName(id int64) string { return fmt.Sprint("plant ", id) }
-
-// storedPlants lists the names of all plants by their IDs.
-func storedPlants(t *testing.T, url, token string) map[int64]string {
-	t.Helper()
-	service, err := transfer.NewService(url, token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := names{}
-	if err := transfer.Download(t.Context(), service, all, func(int) {}); err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-// names is a [transfer.Writer] that keeps names by ID.
-type names map[int64]string
-
-func (n names) Write(p client.Plant) error {
-	n[p.ID] = p.Name
-	return nil
-}
-
-func (n names) Flush() error { return nil }
 
 // A request of which half has been sent when the program is told to stop gets
 // its response after the other half.
@@ -280,12 +270,13 @@ func halfSent(t *testing.T, args ...string) (*running, manager, net.Conn) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "notify")
 	m := newManager(t, path)
-	r, err := launch(t.TempDir(), []string{"NOTIFY_SOCKET=" + path, "PLANTSTORE_TOKEN=a-static-token-of-ours"},
+	r, err := launch(t.TempDir(), []string{"NOTIFY_SOCKET=" + path, "PLANTSTORE_TOKEN=" + ours},
 		append(args, "--addr", "127.0.0.1:0")...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
+	r.token = ours
 	m.expect(t, "READY=1")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	if err != nil {
@@ -293,7 +284,7 @@ func halfSent(t *testing.T, args ...string) (*running, manager, net.Conn) {
 	}
 	t.Cleanup(func() { conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
-	if _, err := io.WriteString(conn, "POST /plants HTTP/1.1\r\nHost: plants\r\nAuthorization: Bearer a-static-token-of-ours\r\n"+
+	if _, err := io.WriteString(conn, "POST /plants HTTP/1.1\r\nHost: plants\r\nAuthorization: Bearer "+ours+"\r\n"+
 		"Content-Type: application/json\r\nContent-Length: 8\r\nExpect: 100-continue\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -28,32 +28,23 @@ func TestStoreMoved(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "plants.db")
 			r := watched(t, dir, "plants.db")
-			if status, _ := r.call(t, "POST", "/plants", `{"id":1,"name":"before"}`); status != http.StatusOK {
-				t.Fatalf("before the fault a create has the status %d", status)
-			}
+			r.want(t, http.StatusOK, "POST", "/plants", `{"id":1,"name":"before"}`)
 			if err := move(t, path); err != nil {
 				t.Fatal(err)
 			}
 			for id := range 5 {
-				status, _ := r.call(t, "POST", "/plants", fmt.Sprintf(`{"id":1%d,"name":"after"}`, id))
-				if status != http.StatusServiceUnavailable {
-					t.Errorf("after the fault a create has the status %d, want 503", status)
-				}
+				r.want(t, http.StatusServiceUnavailable, "POST", "/plants", fmt.Sprintf(`{"id":1%d,"name":"after"}`, id))
 			}
 			if body := r.wantReady(t, "the store fails: sqlite: "); !strings.Contains(body, "was moved, removed or replaced") {
 				t.Errorf("/readyz says %s", body)
 			}
-			if status, _ := r.call(t, "GET", "/plants/1", ""); status != http.StatusOK {
-				t.Errorf("a read has the status %d, want 200", status)
-			}
+			r.want(t, http.StatusOK, "GET", "/plants/1", "")
 			if name == "mv" { // and back
 				if err := os.Rename(path+".old", path); err != nil {
 					t.Fatal(err)
 				}
 				r.wantReady(t, "")
-				if status, _ := r.call(t, "POST", "/plants", `{"id":2,"name":"after"}`); status != http.StatusOK {
-					t.Errorf("after the file is back a create has the status %d, want 200", status)
-				}
+				r.want(t, http.StatusOK, "POST", "/plants", `{"id":2,"name":"after"}`)
 			}
 			r.end(t, syscall.SIGTERM)
 			if n := strings.Count(r.stderr.String(), `"msg":"store file moved or removed"`); n != 1 {
@@ -69,13 +60,7 @@ func TestStoreDamaged(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "plants.db")
 	r := watched(t, dir, "plants.db")
-	var plants []string
-	for id := range 1000 {
-		plants = append(plants, fmt.Sprintf(`{"id":%d,"name":"%s"}`, id, strings.Repeat("n", 500)))
-	}
-	if status, _ := r.call(t, "POST", "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`); status != http.StatusOK {
-		t.Fatalf("the batch has the status %d", status)
-	}
+	r.want(t, http.StatusOK, "POST", "/plants:batch", batchOf(0, 1000, strings.Repeat("n", 500)))
 	r.end(t, syscall.SIGTERM)
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -89,9 +74,7 @@ func TestStoreDamaged(t *testing.T) {
 
 	r = watched(t, dir, "plants.db")
 	r.wantReady(t, "") // nothing has read that page
-	if status, _ := r.call(t, "GET", "/plants?limit=1000", ""); status != http.StatusServiceUnavailable {
-		t.Errorf("a list of the damaged plants has the status %d, want 503", status)
-	}
+	r.want(t, http.StatusServiceUnavailable, "GET", "/plants?limit=1000", "")
 	const hint = "the file is damaged; stop the service, move the file and its -wal and -shm files to another directory, and restore a backup"
 	if body := r.wantReady(t, "the store fails: sqlite: "); !strings.Contains(body, hint) {
 		t.Errorf("/readyz says %s, want the hint", body)
@@ -105,7 +88,5 @@ func TestStoreDamaged(t *testing.T) {
 // backup runs plantstore backup.
 func backup(t *testing.T, store, file string) {
 	t.Helper()
-	if out, err := newCommand(t, "plantstore", "backup", "--store", store, file).CombinedOutput(); err != nil {
-		t.Fatalf("plantstore backup: %v\n%s", err, out)
-	}
+	output(t, "backup", "--store", store, file)
 }

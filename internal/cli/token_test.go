@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"errors"
 	"net/http"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,7 +19,7 @@ func TestRevocationTakesEffect(t *testing.T) {
 }
 
 func testRevocationBites(t *testing.T, store string) {
-	servers := []string{startServer(t, store), startServer(t, store)}
+	servers := []*running{serve(t, store, "--failed-auth-limit", "off"), serve(t, store, "--failed-auth-limit", "off")}
 	token := output(t, "token", "create", "--name", "hammer", "--store", store)
 
 	var mu sync.Mutex
@@ -31,7 +27,8 @@ func testRevocationBites(t *testing.T, store string) {
 	statuses := map[int]int{}
 	var clients sync.WaitGroup
 	done := make(chan struct{})
-	for _, url := range servers {
+	for _, r := range servers {
+		r = r.with(r.url, token)
 		for range 2 {
 			clients.Go(func() {
 				for {
@@ -41,14 +38,14 @@ func testRevocationBites(t *testing.T, store string) {
 					default:
 					}
 					sent := time.Now()
-					status, err := createPlant(t, url, token)
+					resp, _, err := r.send(http.DefaultClient, http.MethodPost, "/plants", `{"id":1,"name":"n"}`)
 					if err != nil {
 						t.Error(err)
 						return
 					}
 					mu.Lock()
-					statuses[status]++
-					if status == http.StatusOK && sent.After(lastSuccess) {
+					statuses[resp.StatusCode]++
+					if resp.StatusCode == http.StatusOK && sent.After(lastSuccess) {
 						lastSuccess = sent
 					}
 					mu.Unlock()
@@ -70,45 +67,6 @@ func testRevocationBites(t *testing.T, store string) {
 		t.Errorf("responses by status are %v, want 200 and then 401", statuses)
 	}
 	t.Logf("responses by status are %v, the last 200 to a request sent %v after the revocation", statuses, lastSuccess.Sub(revoked))
-}
-
-// output runs the program and returns what it printed on stdout.
-func output(t *testing.T, args ...string) string {
-	t.Helper()
-	out, err := newCommand(t, "plantstore", args...).Output()
-	if err != nil {
-		if e, ok := errors.AsType[*exec.ExitError](err); ok {
-			t.Fatalf("plantstore %s: %s", args[0], e.Stderr)
-		}
-		t.Fatal(err)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// startServer starts `plantstore serve` on a store and returns its address.
-func startServer(t *testing.T, store string) (url string) {
-	t.Helper()
-	r, err := launch(t.TempDir(), nil, "--addr", "127.0.0.1:0", "--store", store, "--failed-auth-limit", "off")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.end(t, syscall.SIGTERM) })
-	return r.url
-}
-
-// createPlant sends a create, always of the same plant, and returns the status.
-func createPlant(t *testing.T, url, token string) (int, error) {
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/plants", strings.NewReader(`{"id":1,"name":"n"}`))
-	if err != nil {
-		return 0, err
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+token)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	return resp.StatusCode, resp.Body.Close()
 }
 
 func TestParseSpan(t *testing.T) {

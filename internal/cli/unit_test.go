@@ -30,19 +30,13 @@ func TestBackupUnit(t *testing.T) {
 	command := strings.NewReplacer("$$", "$", "%%", "%", "/usr/local/bin/plantstore", "plantstore", "/var/backups/plantstore", ".").
 		Replace(settings["[Service]ExecStart"])
 	dir := t.TempDir()
-	r, err := launch(dir, []string{"HOME=" + dir}, "--addr", "127.0.0.1:0", "--store", "plantstore.db")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.end(t, syscall.SIGTERM)
+	watched(t, dir, "plantstore.db").end(t, syscall.SIGTERM)
 	day := time.Now().Unix() / 86400
 	for range 2 {
 		cmd := newCommand(t, "sh", "-c", command)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), settings["[Service]Environment"], "PLANTSTORE_STORE=plantstore.db")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", command, err, out)
-		}
+		finish(t, cmd)
 	}
 	backups, err := filepath.Glob(filepath.Join(dir, "[0-6].db"))
 	days := time.Now().Unix()/86400 - day + 1

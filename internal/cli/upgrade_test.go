@@ -2,10 +2,10 @@ package cli
 
 import (
 	"context"
-	"maps"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -14,10 +14,10 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/gen/plantclient"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -40,18 +40,17 @@ func TestRollingUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := buildReleaseBefore(t)
-	reader := createToken(t, before, dsn)
+	reader := strings.TrimSpace(finish(t, newCommand(t, before, "token", "create", "--name", "n", "--scope", "read", "--store", dsn)))
 
 	r := &rotation{}
-	defer r.killAll()
 	oldOne := r.add(t, before, dsn, http.DefaultClient)
 	oldTwo := r.add(t, before, dsn, http.DefaultClient)
 
 	var clients sync.WaitGroup
 	var stop atomic.Bool
-	all := make([]map[int64]*plantapi.StoredPlant, 4)
+	all := make([]map[int64]*client.Plant, 4)
 	for i := range all {
-		all[i] = map[int64]*plantapi.StoredPlant{}
+		all[i] = map[int64]*client.Plant{}
 		clients.Go(func() {
 			c := upgradeClient{t: t, rotation: r, base: int64(i) * 1000, plants: all[i]}
 			for !stop.Load() && !t.Failed() {
@@ -69,7 +68,18 @@ func TestRollingUpgrade(t *testing.T) {
 	r.wait(t)
 	oldOne = r.add(t, before, dsn, http.DefaultClient)
 	r.wait(t)
-	tokenOnBoth(t, current, dsn, reader, newOne, oldTwo)
+
+	// A token of the old program, revoked with the new one.
+	for _, m := range []*member{newOne, oldTwo} {
+		m.with(m.url, reader).want(t, http.StatusOK, http.MethodGet, "/plants", "")
+	}
+	output(t, "token", "revoke", "--store", dsn, reader[4:16]) // what follows pst_
+	for _, m := range []*member{newOne, oldTwo} {
+		wait.Until(t, "the token is refused", func() bool {
+			status, _ := m.with(m.url, reader).call(t, http.MethodGet, "/plants", "")
+			return status == http.StatusUnauthorized
+		})
+	}
 	r.remove(t, oldTwo)
 	r.add(t, current, dsn, plantcontract.Plants().Client(t))
 	r.wait(t)
@@ -78,24 +88,16 @@ func TestRollingUpgrade(t *testing.T) {
 	stop.Store(true)
 	clients.Wait()
 
-	want := map[int64]*plantapi.StoredPlant{}
+	want := map[int64]client.Plant{}
 	for _, plants := range all {
-		maps.Copy(want, plants)
+		for id, p := range plants {
+			if p != nil {
+				want[id] = *p
+			}
+		}
 	}
-	maps.DeleteFunc(want, func(_ int64, p *plantapi.StoredPlant) bool { return p == nil })
-	resp, err := newOne.client.ListPlantsWithResponse(t.Context(), &plantapi.ListPlantsParams{Limit: new(int32(1000))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resp.JSON200 == nil || resp.Headers200.Link != nil {
-		t.Fatalf("GET /plants = %s: %s", resp.Status(), resp.Body)
-	}
-	for _, got := range *resp.JSON200 {
-		mustEqual(t, &got, want[got.ID])
-		delete(want, got.ID)
-	}
-	if len(want) > 0 {
-		t.Errorf("acknowledged plants are missing: %v", slices.Sorted(maps.Keys(want)))
+	if diff := cmp.Diff(want, listAll(t, newOne.url, ours)); diff != "" {
+		t.Errorf("the acknowledged plants and the stored ones differ:\n%.2000s", diff)
 	}
 	t.Logf("figures: %d calls during an upgrade from %s", r.calls.Load(), releaseBefore(t))
 }
@@ -132,12 +134,10 @@ func buildReleaseBefore(t *testing.T) string {
 	return filepath.Join(folder, "before")
 }
 
-const upgradeToken = "a-token-for-the-upgrade"
-
 // member is a server in the rotation.
 type member struct {
 	*running
-	client *plantclient.ClientWithResponses
+	client *client.Client
 }
 
 // rotation is a load balancer that takes a server out before it is stopped.
@@ -149,17 +149,13 @@ type rotation struct {
 
 func (r *rotation) add(t *testing.T, program, dsn string, web *http.Client) *member {
 	t.Helper()
-	env := append(os.Environ(), "PLANTSTORE_TOKEN="+upgradeToken, "PLANTSTORE_STORE="+dsn)
-	started, err := launchProgram(program, t.TempDir(), env, "--addr", "127.0.0.1:0")
+	started, err := launchProgram(program, t.TempDir(), []string{"PLANTSTORE_TOKEN=" + ours, "PLANTSTORE_STORE=" + dsn}, "--addr", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := plantclient.NewClientWithResponses(started.url, plantclient.WithHTTPClient(web), bearer(upgradeToken))
-	if err != nil {
-		started.kill()
-		t.Fatal(err)
-	}
-	m := &member{started, client}
+	t.Cleanup(started.kill)
+	started.token = ours
+	m := &member{started, started.dial(t, client.WithHTTPClient(web), client.WithAttempts(1))}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.members = append(r.members, m)
@@ -172,22 +168,11 @@ func (r *rotation) remove(t *testing.T, m *member) {
 	r.mu.Lock()
 	r.members = slices.DeleteFunc(r.members, func(other *member) bool { return other == m })
 	r.mu.Unlock()
-	if err := m.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.wait(); err != nil {
-		t.Errorf("the server ended with %v\n%s", err, m.stderr.String())
-	}
-}
-
-func (r *rotation) killAll() {
-	for _, m := range r.members {
-		m.kill()
-	}
+	m.end(t, syscall.SIGTERM)
 }
 
 // call calls fn with the client of any server.
-func (r *rotation) call(fn func(*plantclient.ClientWithResponses)) {
+func (r *rotation) call(fn func(*client.Client)) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	fn(r.members[rand.IntN(len(r.members))].client)
@@ -197,70 +182,92 @@ func (r *rotation) call(fn func(*plantclient.ClientWithResponses)) {
 // wait returns after 300 more calls.
 func (r *rotation) wait(t *testing.T) {
 	t.Helper()
-	for before := r.calls.Load(); r.calls.Load() < before+300; time.Sleep(time.Millisecond) {
-		if t.Failed() {
-			t.FailNow()
-		}
+	before := r.calls.Load()
+	wait.Until(t, "300 more calls", func() bool { return r.calls.Load() >= before+300 || t.Failed() })
+	if t.Failed() {
+		t.FailNow()
 	}
 }
 
-func bearer(token string) plantclient.ClientOption {
-	return plantclient.WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
-		r.Header.Set("Authorization", "Bearer "+token)
-		return nil
+// upgradeClient creates and changes plants that no other client uses, each time on
+// any of the servers, and compares every response with the ones before.
+type upgradeClient struct {
+	t        *testing.T
+	rotation *rotation
+	base     int64
+	plants   map[int64]*client.Plant // nil: deleted
+	steps    int
+}
+
+// step reads a plant and changes it, or creates it.
+func (c *upgradeClient) step() {
+	c.steps++
+	id, ctx := c.base+rand.Int64N(20), c.t.Context()
+	p := c.plants[id]
+	if p == nil {
+		c.race(id)
+		return
+	}
+	if got := c.get(id); !cmp.Equal(got, p) {
+		c.t.Errorf("a server has %+v, the last response was %+v", got, p)
+	}
+	text := fmt.Sprint("step ", c.steps)
+	c.rotation.call(func(on *client.Client) {
+		var want, got client.Plant
+		var err error
+		match := client.IfMatch(p.ETag)
+		switch rand.IntN(3) {
+		case 0:
+			want = client.Plant{ID: id, Name: text}
+			got, err = on.Put(ctx, want, match)
+		case 1:
+			want = client.Plant{ID: id, Name: p.Name, Tag: &text}
+			got, err = on.Patch(ctx, id, client.Patch{Tag: &text}, match)
+		case 2:
+			if err = on.Delete(ctx, id, match); err == nil {
+				c.plants[id] = nil
+				return
+			}
+		}
+		c.plants[id] = &got
+		want.ETag, want.CreatedAt, want.UpdatedAt = got.ETag, got.CreatedAt, got.UpdatedAt
+		if err != nil || !cmp.Equal(got, want) {
+			c.t.Errorf("a change of plant %d makes %+v of it, %v, want %+v", id, got, err, want)
+		}
 	})
 }
 
-func quoted(p *plantapi.StoredPlant) *string { return new(`"` + p.ETag + `"`) }
-
-func mustEqual(t *testing.T, got, want *plantapi.StoredPlant) {
-	t.Helper()
-	if got == nil || want == nil {
-		if got != want {
-			t.Errorf("a server has %+v, the last response was %+v", got, want)
-		}
+// race sends two creates of one plant at the same time: one of them is stored.
+func (c *upgradeClient) race(id int64) {
+	var errs [2]error
+	var wg sync.WaitGroup
+	name := func(i int) string { return fmt.Sprintf("\x00 %d of step %d", i, c.steps) }
+	for i := range errs {
+		wg.Go(func() {
+			c.rotation.call(func(on *client.Client) {
+				errs[i] = on.Create(c.t.Context(), client.Plant{ID: id, Name: name(i), Tag: new("")})
+			})
+		})
+	}
+	wg.Wait()
+	winner := slices.Index(errs[:], nil)
+	if winner < 0 || !errors.Is(errs[1-winner], client.ErrIDTaken) {
+		c.t.Errorf("two creates of plant %d have the responses %v, want one success", id, errs)
 		return
 	}
-	if got.Name != want.Name || (got.Tag == nil) != (want.Tag == nil) || got.Tag != nil && *got.Tag != *want.Tag ||
-		got.ETag != want.ETag || !got.CreatedAt.Equal(want.CreatedAt) || !got.UpdatedAt.Equal(want.UpdatedAt) {
-		t.Errorf("a server has %+v, the last response was %+v", got, want)
+	c.plants[id] = c.get(id)
+	if p := c.plants[id]; p.Name != name(winner) || p.Tag == nil {
+		c.t.Errorf("plant %d was created as %q, and is %+v", id, name(winner), p)
 	}
 }
 
-func createToken(t *testing.T, program, dsn string) (text string) {
-	t.Helper()
-	cmd := newCommand(t, program, "token", "create", "--name", "n", "--scope", "read", "--store", dsn)
-	cmd.Stderr = t.Output()
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("token create: %v", err)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-// tokenOnBoth revokes a token of the old program with the new one.
-func tokenOnBoth(t *testing.T, current, dsn, text string, servers ...*member) {
-	t.Helper()
-	status := func(m *member) int {
-		resp, err := m.client.ListPlantsWithResponse(t.Context(), nil, func(_ context.Context, r *http.Request) error {
-			r.Header.Set("Authorization", "Bearer "+text)
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
+func (c *upgradeClient) get(id int64) *client.Plant {
+	var p client.Plant
+	c.rotation.call(func(on *client.Client) {
+		var err error
+		if p, err = on.Get(c.t.Context(), id); err != nil {
+			c.t.Error(err)
 		}
-		return resp.StatusCode()
-	}
-	for _, m := range servers {
-		if got := status(m); got != http.StatusOK {
-			t.Errorf("a server responds with %d to a token of the old program", got)
-		}
-	}
-	id := text[4:16] // what follows pst_
-	if out, err := newCommand(t, current, "token", "revoke", "--store", dsn, id).CombinedOutput(); err != nil {
-		t.Fatalf("token revoke: %v\n%s", err, out)
-	}
-	for _, m := range servers {
-		wait.Until(t, "the server refuses a revoked token", func() bool { return status(m) == http.StatusUnauthorized })
-	}
+	})
+	return &p
 }

@@ -93,7 +93,7 @@ func TestWalk(t *testing.T) {
 		t.Errorf("the copy has %d plants, want %d", len(copied), listed)
 	}
 	exporting := time.Now()
-	runCommand(t, "export", "--server", m.r.url, filepath.Join(t.TempDir(), "plants.ndjson"))
+	m.r.do(t, "export", filepath.Join(t.TempDir(), "plants.ndjson"))
 	exported := time.Since(exporting)
 	t.Logf("figures: a walk of %d plants took %v, %.0f a second, during %d writes; an export after them took %v, %.0f a second",
 		n, took.Round(10*time.Millisecond), float64(n)/took.Seconds(), writes, exported.Round(10*time.Millisecond), float64(listed)/exported.Seconds())
