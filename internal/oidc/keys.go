@@ -1,14 +1,20 @@
 package oidc
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
 	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -17,6 +23,12 @@ const (
 	// fetchPause is the time between the starts of two fetches, however many tokens
 	// have an unknown key ID.
 	fetchPause = 10 * time.Second
+
+	// fetchTime is how long a request to the provider may take.
+	fetchTime = 5 * time.Second
+
+	// maxDocument is the size of the largest document that is read from the provider.
+	maxDocument = 1 << 20
 
 	// maxWaiting is how many tokens with unknown key IDs wait for a fetch at the same
 	// time. Others are refused at once.
@@ -31,37 +43,21 @@ const (
 // keySet has the keys of the provider. It fetches them when a token has a key ID that
 // it does not know, because the provider may have a new key, but only once in
 // fetchPause. Until then such a token waits, so that none is refused because its key
-// is newer than the last fetch. The RemoteKeySet of go-oidc has no pause, and fetches
-// also when a signature is wrong.
+// is newer than the last fetch. Neither the RemoteKeySet of go-oidc nor jwkset joins
+// tokens that wait, and bounds how many do.
 type keySet struct {
-	fetcher fetcher
+	issuer  string
+	client  *http.Client
 	log     *slog.Logger
 	waiting *semaphore.Weighted
+	fetches singleflight.Group
 
 	mu      sync.Mutex
-	known   map[string]keys     // by key ID; nil: no fetch has succeeded yet
-	fetched time.Time           // the start of the fetch that known is from
-	absent  map[string]struct{} // key IDs that this fetch did not find
-	next    time.Time           // the earliest start of the next fetch
-	running chan struct{}       // closed at the end of the running fetch; nil: none is running
-	err     error               // of the last fetch
-}
-
-// keys are the keys with the same ID, usually one.
-type keys []jose.JSONWebKey
-
-// VerifySignature makes keys an [oidc.KeySet].
-func (ks keys) VerifySignature(_ context.Context, text string) (payload []byte, err error) {
-	jws, err := jose.ParseSignedCompact(text, algorithms)
-	if err != nil {
-		return nil, err
-	}
-	for _, key := range ks {
-		if payload, err := jws.Verify(key); err == nil {
-			return payload, nil
-		}
-	}
-	return nil, errors.New("the signature is wrong")
+	known   map[string][]jose.JSONWebKey // by key ID; all keys are also those of the empty ID
+	fetched time.Time                    // start of the last fetch that succeeded
+	next    time.Time                    // earliest start of the next fetch
+	absent  map[string]struct{}          // key IDs that the last fetch did not find
+	err     error                        // of the last fetch
 }
 
 // unavailableError is a [token.ErrUnverified]: the keys cannot be fetched.
@@ -74,31 +70,36 @@ func (e unavailableError) Error() string {
 func (unavailableError) Unwrap() error { return token.ErrUnverified }
 
 func newKeySet(config Config) *keySet {
-	return &keySet{fetcher: newFetcher(config), log: config.Log, waiting: semaphore.NewWeighted(maxWaiting)}
+	return &keySet{
+		issuer: config.Issuer,
+		client: &http.Client{
+			Transport: private{cmp.Or(config.Transport, http.DefaultTransport)},
+			Timeout:   fetchTime,
+		},
+		log:     config.Log,
+		waiting: semaphore.NewWeighted(maxWaiting),
+	}
 }
 
-// of returns the keys with an ID. The empty ID, which a token without one has, means
-// all keys.
-func (k *keySet) of(ctx context.Context, id string) (keys, error) {
+// of returns the keys with an ID, usually one. The empty ID, which a token without one
+// has, means all keys.
+func (k *keySet) of(ctx context.Context, id string) ([]jose.JSONWebKey, error) {
 	if len(id) > maxKeyID {
 		return nil, refused("the key ID is longer than %d bytes", maxKeyID)
 	}
 	for arrived := time.Now(); ; {
-		found, running, pause, err := k.look(id, arrived)
+		found, err := k.look(id, arrived)
 		if found != nil || err != nil {
 			return found, err
 		}
 		if !k.waiting.TryAcquire(1) {
 			return nil, unavailableError{errors.New("too many tokens with unknown key IDs wait for them")}
 		}
-		timer := time.NewTimer(pause)
 		select {
-		case <-running:
-		case <-timer.C:
+		case <-k.fetches.DoChan("", func() (any, error) { k.update(id, arrived); return nil, nil }):
 		case <-ctx.Done():
 			err = unavailableError{ctx.Err()}
 		}
-		timer.Stop()
 		k.waiting.Release(1)
 		if err != nil {
 			return nil, err
@@ -107,45 +108,115 @@ func (k *keySet) of(ctx context.Context, id string) (keys, error) {
 }
 
 // look returns the keys with an ID for a token that arrived at the given time. If it
-// returns neither keys nor an error, the token waits for the running fetch, or for so
-// long until another one may start.
-func (k *keySet) look(id string, arrived time.Time) (found keys, running <-chan struct{}, pause time.Duration, err error) {
+// returns neither keys nor an error, the token waits for the next fetch, or for the one
+// that is running.
+func (k *keySet) look(id string, arrived time.Time) ([]jose.JSONWebKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if found := k.known[id]; found != nil {
-		return found, nil, 0, nil
-	}
-	now := time.Now()
-	if k.running == nil && !now.Before(k.next) {
-		k.running, k.next = make(chan struct{}), now.Add(fetchPause)
-		go k.fetch(now)
-	}
 	_, absent := k.absent[id]
 	switch {
-	case k.running != nil:
-		return nil, k.running, fetchPause, nil
+	case k.known[id] != nil:
+		return k.known[id], nil
+	case !time.Now().Before(k.next):
+		return nil, nil
 	case k.err != nil:
-		return nil, nil, 0, unavailableError{k.err}
+		return nil, unavailableError{k.err}
 	case k.fetched.Before(arrived) && !absent: // the key may be newer than the fetch
-		return nil, nil, k.next.Sub(now), nil
+		return nil, nil
 	}
 	if len(k.absent) < maxAbsent {
 		k.absent[id] = struct{}{}
 	}
-	return nil, nil, 0, refused("the provider has no key %q", id)
+	return nil, refused("the provider has no key %q", id)
 }
 
-// fetch fetches the keys. If it fails, the old ones stay.
-func (k *keySet) fetch(now time.Time) {
-	found, err := k.fetcher.fetch()
+// update fetches the keys as soon as it may, for a token that look has no result for. If
+// that fails, the old keys stay.
+func (k *keySet) update(id string, arrived time.Time) {
+	if found, err := k.look(id, arrived); found != nil || err != nil {
+		return // another fetch has just ended
+	}
+	k.mu.Lock()
+	pause := time.Until(k.next)
+	k.mu.Unlock()
+	time.Sleep(pause)
+	began := time.Now()
+	k.mu.Lock()
+	k.next, k.absent, k.err = began.Add(fetchPause), map[string]struct{}{}, nil
+	k.mu.Unlock()
+	found, err := k.fetch()
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.err = err; err == nil {
-		k.known, k.fetched, k.absent = found, now, map[string]struct{}{}
-		k.log.Info("fetched the keys of the identity provider", "issuer", k.fetcher.issuer, "keys", len(found[""]))
-	} else {
-		k.log.Warn("cannot fetch the keys of the identity provider", "issuer", k.fetcher.issuer, "err", err.Error())
+	if err != nil {
+		k.err = errors.New(shorten(err.Error()))
+		k.log.Warn("cannot fetch the keys of the identity provider", "issuer", k.issuer, "err", k.err)
+		return
 	}
-	close(k.running)
-	k.running = nil
+	k.known, k.fetched = found, began
+	k.log.Info("fetched the keys of the identity provider", "issuer", k.issuer, "keys", len(found[""]))
+}
+
+// fetch returns the keys by their ID, and all of them by the empty ID.
+func (k *keySet) fetch() (map[string][]jose.JSONWebKey, error) {
+	var discovery struct {
+		Issuer string `json:"issuer"`
+		URL    string `json:"jwks_uri"`
+	}
+	err := k.get(strings.TrimSuffix(k.issuer, "/")+"/.well-known/openid-configuration", &discovery)
+	switch {
+	case err != nil:
+		return nil, err
+	case discovery.Issuer != k.issuer:
+		return nil, fmt.Errorf("the discovery document is that of the issuer %q", discovery.Issuer)
+	case discovery.URL == "":
+		return nil, errors.New("the discovery document has no jwks_uri")
+	}
+	var document struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := k.get(discovery.URL, &document); err != nil {
+		return nil, err
+	}
+	found := map[string][]jose.JSONWebKey{}
+	for _, text := range document.Keys {
+		var key jose.JSONWebKey
+		if key.UnmarshalJSON(text) != nil || !key.IsPublic() || key.Use == "enc" {
+			continue // a provider may have keys for other purposes, and of kinds that are not supported
+		}
+		found[""] = append(found[""], key)
+		if key.KeyID != "" {
+			found[key.KeyID] = append(found[key.KeyID], key)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("%s: there is no key that can verify a signature", discovery.URL)
+	}
+	return found, nil
+}
+
+// get reads a JSON document of the provider.
+func (k *keySet) get(url string, document any) error {
+	resp, err := k.client.Get(url)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, resp.Status)
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(nil, resp.Body, maxDocument)).Decode(document); err != nil {
+		return fmt.Errorf("%s: %w", url, err)
+	}
+	return nil
+}
+
+// private keeps requests private, also after redirects and to a URL of the discovery
+// document.
+type private struct{ http.RoundTripper }
+
+func (p private) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := checkURL(r.URL); err != nil {
+		return nil, err
+	}
+	return p.RoundTripper.RoundTrip(r)
 }
