@@ -21,7 +21,6 @@ var mayImport = map[string][]string{
 	"api":                            {},
 	"api/client":                     {"gen/plantapi", "gen/plantclient"},
 	"api/client/clienttest":          {"api/client", "gen/plantapi", "internal/feed", "internal/httpapi", "internal/store/sqlite", "internal/token"},
-	"api/jsongen":                    {},
 	"gen/plantapi":                   {},
 	"gen/plantclient":                {"gen/plantapi"},
 	"gen/plantserver":                {"gen/plantapi"},

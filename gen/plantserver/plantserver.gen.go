@@ -8,11 +8,181 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
+	"sync"
+	"time"
 
 	"github.com/go-chi/chi/v5"
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oapi-codegen/runtime"
 	. "github.com/plantstore/plantstore/gen/plantapi"
 )
+
+// Package plantapi has the constants and the types.
+// Package plantapi has the constants and the types.
+
+// AppendJSON appends the schema that v points at as JSON, with its members in the
+// order of the document.
+func AppendJSON(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case *Change:
+		return appendChange(b, v)
+	case *Changes:
+		return appendChanges(b, v)
+	case *Error:
+		return appendError(b, v)
+	case *ErrorDetail:
+		return appendErrorDetail(b, v)
+	case *Plant:
+		return appendPlant(b, v)
+	case *Plants:
+		return appendPlants(b, v)
+	case *StoredPlant:
+		return appendStoredPlant(b, v)
+	case *StoredPlants:
+		return appendArray(b, appendStoredPlant, v)
+	default:
+		panic(fmt.Sprintf("no schema %T", v))
+	}
+}
+
+func appendChange(b []byte, v *Change) []byte {
+	start := len(b)
+	b = append(b, `,"position":`...)
+	b = appendString(b, &v.Position)
+	b = append(b, `,"id":`...)
+	b = appendInt(b, &v.ID)
+	if v.Plant != nil {
+		b = append(b, `,"plant":`...)
+		b = appendStoredPlant(b, v.Plant)
+	}
+	return enclosed(b, start, '{', '}')
+}
+
+func appendChanges(b []byte, v *Changes) []byte {
+	start := len(b)
+	b = append(b, `,"changes":`...)
+	b = appendArray(b, appendChange, &v.Changes)
+	b = append(b, `,"position":`...)
+	b = appendString(b, &v.Position)
+	b = append(b, `,"more":`...)
+	b = appendBool(b, &v.More)
+	return enclosed(b, start, '{', '}')
+}
+
+func appendError(b []byte, v *Error) []byte {
+	start := len(b)
+	b = append(b, `,"error":`...)
+	b = appendInt(b, &v.Error)
+	b = append(b, `,"message":`...)
+	b = appendString(b, &v.Message)
+	if v.Details != nil {
+		b = append(b, `,"details":`...)
+		b = appendArray(b, appendErrorDetail, v.Details)
+	}
+	if v.RequestID != nil {
+		b = append(b, `,"request_id":`...)
+		b = appendString(b, v.RequestID)
+	}
+	return enclosed(b, start, '{', '}')
+}
+
+func appendErrorDetail(b []byte, v *ErrorDetail) []byte {
+	start := len(b)
+	b = append(b, `,"in":`...)
+	b = appendString(b, &v.In)
+	b = append(b, `,"pointer":`...)
+	b = appendString(b, &v.Pointer)
+	b = append(b, `,"message":`...)
+	b = appendString(b, &v.Message)
+	return enclosed(b, start, '{', '}')
+}
+
+func appendPlant(b []byte, v *Plant) []byte {
+	start := len(b)
+	b = append(b, `,"name":`...)
+	b = appendString(b, &v.Name)
+	if v.Tag != nil {
+		b = append(b, `,"tag":`...)
+		b = appendString(b, v.Tag)
+	}
+	return enclosed(b, start, '{', '}')
+}
+
+func appendPlants(b []byte, v *Plants) []byte {
+	start := len(b)
+	b = append(b, `,"created":`...)
+	b = appendInt(b, &v.Created)
+	b = append(b, `,"plants":`...)
+	b = appendArray(b, appendPlant, &v.Plants)
+	return enclosed(b, start, '{', '}')
+}
+
+func appendStoredPlant(b []byte, v *StoredPlant) []byte {
+	start := len(b)
+	b = append(b, `,"id":`...)
+	b = appendInt(b, &v.ID)
+	b = append(b, `,"name":`...)
+	b = appendString(b, &v.Name)
+	if v.Tag != nil {
+		b = append(b, `,"tag":`...)
+		b = appendString(b, v.Tag)
+	}
+	b = append(b, `,"etag":`...)
+	b = appendString(b, &v.ETag)
+	b = append(b, `,"created_at":`...)
+	b = appendTime(b, &v.CreatedAt)
+	b = append(b, `,"updated_at":`...)
+	b = appendTime(b, &v.UpdatedAt)
+	return enclosed(b, start, '{', '}')
+}
+
+func appendArray[T any](b []byte, item func([]byte, *T) []byte, items *[]T) []byte {
+	start := len(b)
+	for i := range *items {
+		b = item(append(b, ','), &(*items)[i])
+	}
+	return enclosed(b, start, '[', ']')
+}
+
+// enclosed makes an object or an array of the parts from start on. Each part has
+// a comma before it. The opening bracket replaces the first comma.
+func enclosed(b []byte, start int, open, end byte) []byte {
+	if len(b) == start {
+		b = append(b, open)
+	}
+	b[start] = open
+	return append(b, end)
+}
+
+func appendString[T ~string](b []byte, s *T) []byte {
+	b, _ = jsontext.AppendQuote(b, *s) // invalid UTF-8 becomes U+FFFD
+	return b
+}
+
+func appendInt[T ~int32 | ~int64](b []byte, n *T) []byte {
+	return strconv.AppendInt(b, int64(*n), 10)
+}
+
+func appendBool(b []byte, v *bool) []byte {
+	return strconv.AppendBool(b, *v)
+}
+
+// appendTime appends a time in UTC, always with six digits after the seconds. Package
+// time formats RFC3339 much faster than other layouts: with the fraction in the
+// layout, a page of 100 plants takes 46 % more CPU in the handler.
+func appendTime(b []byte, t *time.Time) []byte {
+	b = t.UTC().AppendFormat(append(b, '"'), time.RFC3339)
+	dot := len(b) - 1 // of the Z
+	b = strconv.AppendInt(b[:dot], int64(1_000_000+t.Nanosecond()/1000), 10)
+	b[dot] = '.' // in place of the 1
+	return append(b, `Z"`...)
+}
+
+// Package plantapi has the constants and the types.
+
+// Package plantapi has the constants and the types.
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
@@ -1421,12 +1591,38 @@ type StrictServerInterface interface {
 	CreatePlants(ctx context.Context, request CreatePlantsRequestObject) (CreatePlantsResponseObject, error)
 }
 
+var jsonType = []string{"application/json"}
+
+// countedByServer is the size below which net/http sets Content-Length itself.
+const countedByServer = 2048
+
+// maxPooled is the largest buffer that is used again.
+const maxPooled = 64 << 10
+
+// buffers are used again, which halves the CPU of a page of 100 plants.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// WriteJSON writes a response whose body is the schema that the pointer body points at,
+// with a line feed at the end.
+func WriteJSON(w http.ResponseWriter, status int, body any) error {
+	buffer := buffers.Get().(*[]byte)
+	text := append(AppendJSON((*buffer)[:0], body), '\n')
+	w.Header()["Content-Type"] = jsonType
+	if len(text) >= countedByServer {
+		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+	}
+	w.WriteHeader(status)
+	_, err := w.Write(text)
+	if cap(text) <= maxPooled {
+		*buffer = text
+		buffers.Put(buffer)
+	}
+	return err
+}
+
 // StrictHTTPServerOptions has the functions that a strict handler calls.
 type StrictHTTPServerOptions struct {
-	// BindBody stores the body of the request in *into. Nil: encoding/json
-	// decodes it.
-	BindBody func(r *http.Request, into any) error
-	// RequestErrorHandlerFunc responds to a request whose body cannot be bound.
+	// RequestErrorHandlerFunc responds to a request whose body cannot be decoded.
 	// Nil: 400 with the error.
 	RequestErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
 	// ResponseErrorHandlerFunc responds to a request that failed. Nil: 500 with
@@ -1441,9 +1637,6 @@ func NewStrictHandler(ssi StrictServerInterface) ServerInterface {
 
 // NewStrictHandlerWithOptions returns handlers that call ssi.
 func NewStrictHandlerWithOptions(ssi StrictServerInterface, options StrictHTTPServerOptions) ServerInterface {
-	if options.BindBody == nil {
-		options.BindBody = runtime.BindJSONBody
-	}
 	if options.RequestErrorHandlerFunc == nil {
 		options.RequestErrorHandlerFunc = func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -1514,7 +1707,7 @@ func (sh *strictHandler) ListPlants(w http.ResponseWriter, r *http.Request, para
 func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantRequestObject
 	request.Body = new(CreatePlantJSONRequestBody)
-	if err := sh.options.BindBody(r, request.Body); err != nil {
+	if err := jsonv2.UnmarshalRead(r.Body, request.Body); err != nil {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
@@ -1570,7 +1763,7 @@ func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id i
 	request.ID = id
 	request.Params = params
 	request.Body = new(PatchPlantApplicationMergePatchPlusJSONRequestBody)
-	if err := sh.options.BindBody(r, request.Body); err != nil {
+	if err := jsonv2.UnmarshalRead(r.Body, request.Body); err != nil {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
@@ -1592,7 +1785,7 @@ func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int
 	request.ID = id
 	request.Params = params
 	request.Body = new(PutPlantJSONRequestBody)
-	if err := sh.options.BindBody(r, request.Body); err != nil {
+	if err := jsonv2.UnmarshalRead(r.Body, request.Body); err != nil {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
@@ -1612,7 +1805,7 @@ func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int
 func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantsRequestObject
 	request.Body = new(CreatePlantsJSONRequestBody)
-	if err := sh.options.BindBody(r, request.Body); err != nil {
+	if err := jsonv2.UnmarshalRead(r.Body, request.Body); err != nil {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}

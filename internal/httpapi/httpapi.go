@@ -124,7 +124,6 @@ func New(opts Options) (http.Handler, error) {
 			changesPage: operations[operationKey{http.MethodGet, "/changes"}].pageSize,
 		},
 		plantserver.StrictHTTPServerOptions{
-			BindBody:                 bindBody,
 			RequestErrorHandlerFunc:  failures.write,
 			ResponseErrorHandlerFunc: failures.write,
 		})

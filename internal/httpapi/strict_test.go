@@ -42,7 +42,9 @@ func TestGeneratedServerWithoutValidator(t *testing.T) {
 		{"POST", "/plants", `{"id":1,"name":"n"}`, plantserver.CreatePlantRequestObject{Body: &plantapi.NewPlant{ID: 1, Name: "n"}}},
 		{"GET", "/plants/seven", "", nil},
 		{"GET", "/plants?limit=3000000000", "", nil},
+		{"POST", "/plants", `{"id":1,"ID":2,"name":"n"}`, plantserver.CreatePlantRequestObject{Body: &plantapi.NewPlant{ID: 1, Name: "n"}}},
 		{"POST", "/plants", `{"id":"one"}`, nil},
+		{"POST", "/plants", `{"id":1,"id":2,"name":"n"}`, nil},
 	} {
 		server.request = nil
 		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), c.method, c.target, strings.NewReader(c.body)))

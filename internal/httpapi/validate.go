@@ -54,7 +54,9 @@ func (v validator) validate(next http.Handler) http.Handler {
 			return
 		}
 		if len(op.bodies) > 0 {
-			if err := v.checkBody(w, r, op); err != nil {
+			body, err := v.checkBody(w, r, op)
+			defer body.release()
+			if err != nil {
 				v.failures.write(w, r, err)
 				return
 			}
