@@ -181,18 +181,15 @@ func insertRows[R any](b *pgx.Batch, table string, cs columns[R], rows []R) {
 	}
 }
 
-// lockSharded begins a transaction of [changes] in a sharded store: it locks those of
-// the plants that exist, one after the other, and calls stored with the rows of each.
-func lockSharded(ctx context.Context, conn *pgx.Conn, ids []int64, stored func(pgx.Rows) error) error {
-	var b pgx.Batch
-	b.Queue(beginWrite)
+// lockSharded queues the statements that lock plants in a sharded store, one after the
+// other, and call found with the rows of each.
+func lockSharded(b *pgx.Batch, ids []int64, found func(pgx.Rows) error) {
 	for _, id := range ids {
-		b.Queue(lockOne, id).Query(stored)
+		b.Queue(lockOne, id).Query(found)
 	}
-	return conn.SendBatch(ctx, &b).Close()
 }
 
-// writeSharded queues the statements of [changes] that write plants in a sharded store.
+// writeSharded queues the statements that write plants in a sharded store.
 func writeSharded(b *pgx.Batch, all store.Effect) {
 	for _, id := range all.Remove {
 		b.Queue(deleteOne, id)

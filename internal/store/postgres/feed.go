@@ -34,11 +34,6 @@ const beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED`
 const lastPosition = `coalesce((SELECT max(position) FROM changes), 0)`
 
 const (
-	// markAndLock inserts the mark of a transaction and locks the feed.
-	markAndLock = `
-		WITH locked AS (SELECT id FROM feed WHERE id = 1 FOR UPDATE)
-		INSERT INTO marks (id, done, at, feeds) SELECT $1, true, $2, true FROM locked`
-
 	// storeChanges adds the row of a transaction that has locked the feed.
 	storeChanges = `INSERT INTO changes (position, ids, at) VALUES (` + lastPosition + ` + 1, $1, $2)`
 
@@ -124,18 +119,16 @@ func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (
 		before := s.confirmed.Load()
 		var state store.FeedState
 		var plants []plant.Plant
-		more, hasFeed := false, false
+		more := false
 		changes = nil
 		var b pgx.Batch
 		b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`) // one snapshot for both statements
-		b.Queue(selectFeed, epoch).Query(func(rows pgx.Rows) error {
-			for rows.Next() {
-				hasFeed = true
-				if err := rows.Scan(&state.Epoch, &state.Last, &state.Forgotten, &state.Known, &state.End); err != nil {
-					return err
-				}
+		b.Queue(selectFeed, epoch).QueryRow(func(row pgx.Row) error {
+			err := row.Scan(&state.Epoch, &state.Last, &state.Forgotten, &state.Known, &state.End)
+			if errors.Is(err, pgx.ErrNoRows) {
+				err = permanent{errNoFeed}
 			}
-			return rows.Err()
+			return err
 		})
 		if walk {
 			query, args := selectPageOf(page)
@@ -152,9 +145,6 @@ func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (
 		b.Queue(`COMMIT`)
 		if err := conn.SendBatch(ctx, &b).Close(); err != nil {
 			return err
-		}
-		if !hasFeed {
-			return permanent{errNoFeed}
 		}
 		if after != nil {
 			err := state.Check(*after)

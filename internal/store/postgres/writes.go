@@ -3,10 +3,12 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -29,8 +31,8 @@ type write struct {
 	store.Change
 	deadline time.Time
 
-	ended bool // err is set
-	err   error
+	err   error // of the last attempt
+	ended bool  // err is the outcome
 }
 
 func (w *write) end(err error) { w.ended, w.err = true, err }
@@ -76,6 +78,8 @@ func (s *Store) runAll(writes []*write) {
 	for _, w := range writes {
 		switch {
 		case w.ended:
+		case err == nil:
+			w.ended = true
 		case len(writes) == 1, errors.Is(err, plant.ErrUnavailable):
 			w.end(err)
 		default:
@@ -87,33 +91,154 @@ func (s *Store) runAll(writes []*write) {
 // errExpired ends the attempts once the deadlines of all writes are over.
 var errExpired = errors.New("deadline exceeded")
 
-// runOnce runs writes in one transaction. If it returns nil, every write has ended.
+// runOnce runs writes in one transaction. If it returns nil, the errors of those that
+// have not ended are their outcomes.
 func (s *Store) runOnce(writes []*write) error {
 	last := slices.MaxFunc(writes, func(a, b *write) int { return a.deadline.Compare(b.deadline) })
 	ctx, cancel := context.WithDeadline(context.Background(), last.deadline)
 	defer cancel()
-	var attempt *changes
+	g := &group{sharded: s.sharded}
 	err := s.transact(ctx, func(ctx context.Context, conn *pgx.Conn, id int64) error {
-		var live []*write
+		g.writes = nil
 		for _, w := range writes {
 			if !w.ended && time.Now().After(w.deadline) {
 				w.end(unavailable(errExpired)) // its client has this response already
 			}
 			if !w.ended {
-				live = append(live, w)
+				g.writes = append(g.writes, w)
 			}
 		}
-		if len(live) == 0 {
+		if len(g.writes) == 0 {
 			return permanent{errExpired}
 		}
 		if err := s.beginOnServer(ctx, conn); err != nil {
 			return err
 		}
-		attempt = &changes{sharded: s.sharded, writes: live}
-		return attempt.run(ctx, conn, id)
+		return g.run(ctx, conn, id)
 	})
-	if err == nil {
-		attempt.end(s)
+	if err == nil && len(g.changed) > 0 {
+		s.committed.Send()
 	}
 	return err
+}
+
+// group is a transaction of writes. It takes two round trips: the first reads and locks
+// the plants, the second stores what has become of them. In between, the writes are
+// decided.
+//
+// If all writes create plants, they are first decided as if none of the plants were
+// stored, and then one round trip stores the plants if that is so. Over a network with
+// 1 ms a client that creates one plant after the other is nearly twice as fast.
+type group struct {
+	sharded bool // see citus.go
+	writes  []*write
+	plants  *store.Group
+	changed []int64 // IDs of the plants that the transaction changes
+}
+
+func (g *group) run(ctx context.Context, conn *pgx.Conn, id int64) error {
+	err := errStored
+	if !g.sharded && !slices.ContainsFunc(g.writes, func(w *write) bool { return !w.New }) {
+		err = g.create(ctx, conn, id)
+	}
+	if err == errStored {
+		err = g.change(ctx, conn, id)
+	}
+	if code(err) == uniqueViolation {
+		return fmt.Errorf("%w: %w", errAgain, err) // another program has created one of the plants
+	}
+	return err
+}
+
+// begin forgets what is known about the plants.
+func (g *group) begin() {
+	var ids []int64
+	for _, w := range g.writes {
+		ids = append(ids, w.IDs...)
+	}
+	g.plants = store.NewGroup(ids)
+}
+
+// decide decides the writes, and returns what becomes of the plants.
+func (g *group) decide() (all store.Effect) {
+	for _, w := range g.writes {
+		w.err = g.plants.Decide(w.Change)
+	}
+	all, g.changed = g.plants.Effect()
+	return all
+}
+
+// errStored means that the plants were not created, because one of them is stored.
+var errStored = errors.New("one of the plants is stored")
+
+// create runs the transaction as if none of the plants were stored.
+func (g *group) create(ctx context.Context, conn *pgx.Conn, id int64) error {
+	g.begin()
+	rows := g.decide().Insert
+	var marks int64
+	var b pgx.Batch
+	b.Queue(beginWrite)
+	b.Queue(createPlants, plantColumns.args(rows, g.plants.IDs(), id, time.Now().UnixMicro())...).Exec(
+		func(tag pgconn.CommandTag) error { marks = tag.RowsAffected(); return nil })
+	b.Queue(storeCreated, g.changed, id)
+	b.Queue(`COMMIT`)
+	err := conn.SendBatch(ctx, &b).Close()
+	if err == nil && marks == 0 {
+		return errStored
+	}
+	return err
+}
+
+// change reads and locks the plants, decides the writes, and stores their effect.
+func (g *group) change(ctx context.Context, conn *pgx.Conn, id int64) error {
+	g.begin()
+	found := func(rows pgx.Rows) error {
+		plants, err := scanPlants(rows)
+		for _, p := range plants {
+			g.plants.Found(p)
+		}
+		return err
+	}
+	var b pgx.Batch
+	b.Queue(beginWrite)
+	if g.sharded {
+		lockSharded(&b, g.plants.IDs(), found)
+	} else {
+		b.Queue(lockPlants, g.plants.IDs()).Query(found)
+	}
+	if err := conn.SendBatch(ctx, &b).Close(); err != nil {
+		return err
+	}
+	all := g.decide()
+	if !slices.ContainsFunc(g.writes, func(w *write) bool { return w.err == nil }) {
+		_, err := conn.Exec(ctx, `ROLLBACK`)
+		return err
+	}
+	b = pgx.Batch{}
+	if g.sharded {
+		writeSharded(&b, all)
+	} else {
+		writeAll(&b, all)
+	}
+	now := time.Now().UnixMicro()
+	b.Queue(mark, id, now, !g.sharded)
+	if len(g.changed) > 0 && !g.sharded {
+		b.Queue(lockFeed)
+		b.Queue(storeChanges, g.changed, now)
+	}
+	b.Queue(`COMMIT`)
+	return conn.SendBatch(ctx, &b).Close()
+}
+
+// writeAll queues the statements that write plants.
+func writeAll(b *pgx.Batch, all store.Effect) {
+	if len(all.Remove) > 0 {
+		b.Queue(`DELETE FROM plants WHERE id = ANY($1)`, all.Remove)
+	}
+	if len(all.Update) > 0 {
+		b.Queue(updatePlants, plantColumns.args(all.Update)...)
+	}
+	if len(all.Insert) > 0 {
+		b.Queue(insertPlants, plantColumns.args(all.Insert)...)
+	}
 }
