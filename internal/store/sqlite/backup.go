@@ -183,7 +183,7 @@ func copyPages(ctx context.Context, source *sqlite.Conn, name string, progress f
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	pageSize, err := pragma(source, "page_size")
+	pageSize, err := number(source, "PRAGMA page_size")
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func verify(ctx context.Context, name string, change func(*sqlite.Conn) error) (
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
 	conn.SetInterrupt(ctx.Done())
-	if err := setPragmas(conn, "PRAGMA journal_mode = DELETE"); err != nil {
+	if err := execute(conn, "PRAGMA journal_mode = DELETE"); err != nil {
 		return err
 	}
 	if err := checkOurs(conn); err != nil {
@@ -231,7 +231,7 @@ func verify(ctx context.Context, name string, change func(*sqlite.Conn) error) (
 
 // openCopy opens the temporary file. It is synced once, when it is complete.
 func openCopy(name string) (*sqlite.Conn, error) {
-	return openConn(name, "PRAGMA synchronous = OFF", sqlite.OpenReadWrite)
+	return openConn(name, []string{"PRAGMA synchronous = OFF"}, sqlite.OpenReadWrite)
 }
 
 // checkIntegrity returns an error if the file is damaged.

@@ -237,7 +237,7 @@ func alter(statement string) func(*testing.T, string) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		if err := setPragmas(conn, statement); err != nil {
+		if err := executeAll(conn, statement); err != nil {
 			t.Fatal(err)
 		}
 	}

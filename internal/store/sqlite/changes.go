@@ -1,14 +1,16 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -54,14 +56,16 @@ const (
 )
 
 // changesQuery reads the plants that have changed after a position: the first parameter
-// is a transaction, the second how many changes of the next one to leave out. CROSS JOIN
+// is a transaction, the second how many changes of the next one to leave out, the third the
+// maximum number of changes. CROSS JOIN
 // fixes the order of the tables, so that the rows come in the order of positions
 // without sorting, and no plant is read for a change that is left out.
 var changesQuery = `
 	SELECT changes.position, json_each.key + 1, json_array_length(changes.ids), json_each.value, plants.id IS NOT NULL, ` +
 	plantColumns.names("plants.") + `
 	FROM changes CROSS JOIN json_each(changes.ids) LEFT JOIN plants ON plants.id = json_each.value
-	WHERE changes.position > ?1 AND (changes.position - 1 > ?1 OR json_each.key >= ?2) ORDER BY changes.position`
+	WHERE changes.position > ?1 AND (changes.position - 1 > ?1 OR json_each.key >= ?2)
+	ORDER BY changes.position LIMIT ?3`
 
 // feedSchema is the first schema with the tables of the feed.
 const feedSchema = 4
@@ -71,26 +75,13 @@ func storeChanges(conn *sqlite.Conn, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	stmt, err := conn.Prepare(insertChangesQuery)
-	if err != nil {
-		return err
-	}
-	stmt.BindText(1, jsonOf(ids))
-	stmt.BindInt64(2, time.Now().UnixMicro())
-	return run(stmt)
+	return execute(conn, insertChangesQuery, jsonOf(ids), time.Now().UnixMicro())
 }
 
 // jsonOf returns IDs as a JSON array.
 func jsonOf(ids []int64) string {
-	text := make([]byte, 0, 20*len(ids)+2)
-	text = append(text, '[')
-	for i, id := range ids {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = strconv.AppendInt(text, id, 10)
-	}
-	return string(append(text, ']'))
+	text, _ := json.Marshal(ids) // numbers have no error
+	return string(text)
 }
 
 // Changed implements [plant.Feed].
@@ -129,66 +120,50 @@ func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (
 
 // feedState reads the state of the feed and checks the position.
 func feedState(conn *sqlite.Conn, after *plant.Position) (state store.FeedState, err error) {
-	stmt, err := conn.Prepare(feedStateQuery)
-	if err != nil {
-		return state, err
-	}
-	defer stmt.Reset()
-	stmt.BindInt64(1, 0)
+	epoch, found := int64(0), errNoFeed
 	if after != nil {
-		stmt.BindInt64(1, after.Epoch)
+		epoch = after.Epoch
 	}
-	found, err := stmt.Step()
-	if err != nil {
-		return state, err
-	}
-	if !found {
-		return state, errNoFeed
-	}
-	state = store.FeedState{
-		Epoch: stmt.ColumnInt64(0), Last: stmt.ColumnInt64(1), Forgotten: stmt.ColumnInt64(2),
-		Known: !stmt.ColumnIsNull(3), End: stmt.ColumnInt64(4),
-	}
-	if after != nil {
+	err = sqlitex.Execute(conn, feedStateQuery, &sqlitex.ExecOptions{Args: []any{epoch}, ResultFunc: func(stmt *sqlite.Stmt) error {
+		state = store.FeedState{
+			Epoch: stmt.ColumnInt64(0), Last: stmt.ColumnInt64(1), Forgotten: stmt.ColumnInt64(2),
+			Known: !stmt.ColumnIsNull(3), End: stmt.ColumnInt64(4),
+		}
+		found = nil
+		return nil
+	}})
+	if err = cmp.Or(err, found); err == nil && after != nil {
 		err = state.Check(*after)
 	}
 	return state, err
 }
 
-var errNoFeed = plant.NoChangesError{
+var errNoFeed error = plant.NoChangesError{
 	Reason: "an earlier release created it: stop every server, run plantstore migrate --changes, and start the servers again",
 }
 
 // changesAfter reads a page of changes that is not part of a walk.
 func changesAfter(conn *sqlite.Conn, state store.FeedState, from plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
-	stmt, err := conn.Prepare(changesQuery)
-	if err != nil {
-		return nil, from, err
-	}
-	defer stmt.Reset()
-	stmt.BindInt64(1, from.At)
-	stmt.BindInt64(2, int64(from.Index))
-	next = from
-	for len(changes) < limit {
-		found, err := stmt.Step()
-		if err != nil {
-			return nil, from, err
+	read := func(stmt *sqlite.Stmt) error {
+		c := plant.Change{
+			Position: state.After(stmt.ColumnInt64(0), stmt.ColumnInt(1), stmt.ColumnInt(2)),
+			ID:       stmt.ColumnInt64(3),
 		}
-		if !found {
-			return changes, state.From(nil), nil // after the last transaction
-		}
-		next = state.After(stmt.ColumnInt64(0), stmt.ColumnInt(1), stmt.ColumnInt(2))
-		c := plant.Change{Position: next, ID: stmt.ColumnInt64(3)}
 		if stmt.ColumnBool(4) {
 			var row store.PlantRow
 			if err := plantColumns.scan(stmt, 5, &row); err != nil {
-				return nil, from, err
+				return err
 			}
 			c.Plant = new(row.Stored())
 		}
 		changes = append(changes, c)
+		return nil
 	}
-	return changes, next, nil
+	err = sqlitex.Execute(conn, changesQuery, &sqlitex.ExecOptions{Args: []any{from.At, from.Index, limit}, ResultFunc: read})
+	if len(changes) < limit {
+		return changes, state.From(nil), err // after the last transaction
+	}
+	return changes, changes[limit-1].Position, err
 }
 
 // BeginEpoch implements [store.Store].
@@ -198,7 +173,7 @@ func (s *Store) BeginEpoch(ctx context.Context) error {
 
 // beginEpoch begins an epoch if the store has a feed.
 func beginEpoch(conn *sqlite.Conn) error {
-	if have, err := pragma(conn, "user_version"); err != nil || have < feedSchema {
+	if have, err := number(conn, "PRAGMA user_version"); err != nil || have < feedSchema {
 		return err // a backup of an earlier release
 	}
 	return execute(conn, newEpochQuery+" WHERE EXISTS (SELECT 1 FROM epochs)")
@@ -212,13 +187,7 @@ const forgetRows = 500
 func (s *Store) ForgetChanges(ctx context.Context, before time.Time) error {
 	for deleted := math.MaxInt; deleted > 0; {
 		err := s.write(ctx, func(conn *sqlite.Conn) error {
-			stmt, err := conn.Prepare(forgetQuery)
-			if err != nil {
-				return err
-			}
-			stmt.BindInt64(1, before.UnixMicro())
-			stmt.BindInt64(2, forgetRows)
-			if err := run(stmt); err != nil {
+			if err := execute(conn, forgetQuery, before.UnixMicro(), forgetRows); err != nil {
 				return err
 			}
 			if deleted = conn.Changes(); deleted > 0 {
@@ -233,23 +202,11 @@ func (s *Store) ForgetChanges(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// hasFeed reports whether the store has a feed of changes.
-func hasFeed(conn *sqlite.Conn) (bool, error) {
-	switch _, err := feedState(conn, nil); err {
-	case nil:
-		return true, nil
-	case errNoFeed:
-		return false, nil
-	default:
-		return false, err
-	}
-}
-
 // EnableChanges gives the feed of changes to the store in the file at path, which an
 // earlier release created. It fails if another program has the file open: that may
 // be a program that does not know the feed.
 func EnableChanges(ctx context.Context, path string) (err error) {
-	conn, err := openWriter(path, "")
+	conn, err := openWriter(path)
 	if err == nil {
 		defer func() { err = errors.Join(err, conn.Close()) }()
 		_, err = migrate(ctx, conn, applicationID, nil)
@@ -257,17 +214,12 @@ func EnableChanges(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return fmt.Errorf("open %s: %w", path, advise(err))
 	}
-	var enabled bool
-	if enabled, err = hasFeed(conn); err != nil || enabled {
-		return err
+	if epochs, err := number(conn, "SELECT count(*) FROM epochs"); err != nil || epochs > 0 {
+		return err // there is nothing to do
 	}
 	// SQLite leaves WAL mode only if no other connection is open. Programs of earlier
 	// releases refuse to open the file from now on, because migrate has changed it.
-	err = setPragmas(conn, "PRAGMA journal_mode = DELETE")
-	if err == nil {
-		err = execute(conn, newEpochQuery)
-	}
-	if err != nil {
+	if err := executeAll(conn, "PRAGMA journal_mode = DELETE", newEpochQuery); err != nil {
 		return fmt.Errorf("enable the feed of changes of %s: %w", path, advise(err))
 	}
 	return nil

@@ -1,11 +1,13 @@
 package sqlite
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/token"
@@ -44,15 +46,24 @@ func (c columns[Row]) write(conn *sqlite.Conn, query string, row *Row) error {
 	if err != nil {
 		return err
 	}
-	c.bind(stmt, row)
-	return run(stmt)
-}
-
-// bind binds a row to the parameters of insert or update.
-func (c columns[Row]) bind(stmt *sqlite.Stmt, row *Row) {
 	for i := range c {
 		bindValue(stmt, i+1, c[i].Field(row))
 	}
+	_, err = stmt.Step()
+	return cmp.Or(err, stmt.Reset())
+}
+
+// query calls fn with each row of a query that selects the columns of names. fn must not
+// keep the pointer.
+func (c columns[Row]) query(conn *sqlite.Conn, query string, fn func(*Row), args ...any) error {
+	var row Row
+	return sqlitex.Execute(conn, query, &sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error {
+		err := c.scan(stmt, 0, &row)
+		if err == nil {
+			fn(&row)
+		}
+		return err
+	}})
 }
 
 // scan reads the columns of names, which begin at column first. It sets every field

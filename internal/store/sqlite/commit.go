@@ -126,3 +126,13 @@ func inTransaction(conn *sqlite.Conn, begin string, fn func() error) error {
 func execute(conn *sqlite.Conn, statement string, args ...any) error {
 	return sqlitex.Execute(conn, statement, &sqlitex.ExecOptions{Args: args})
 }
+
+// executeAll runs statements one after the other, outside of a transaction.
+func executeAll(conn *sqlite.Conn, statements ...string) error {
+	for _, statement := range statements {
+		if err := sqlitex.ExecuteTransient(conn, statement, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}

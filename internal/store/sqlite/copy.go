@@ -113,7 +113,7 @@ func openTarget(ctx context.Context, path string, source []int64) (*Target, erro
 	}
 	// The lock keeps out every other program, a running server included. It ends
 	// with this process.
-	conn, err := openWriter(path, "PRAGMA locking_mode = EXCLUSIVE;")
+	conn, err := openWriter(path, "PRAGMA locking_mode = EXCLUSIVE")
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func openTarget(ctx context.Context, path string, source []int64) (*Target, erro
 // begin marks the file as incomplete, unless it is already. It refuses a store that
 // is not empty.
 func (t *Target) begin(ctx context.Context, source []int64) error {
-	id, err := pragma(t.conn, "application_id")
+	id, err := number(t.conn, "PRAGMA application_id")
 	if err != nil {
 		return err
 	}

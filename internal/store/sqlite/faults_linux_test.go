@@ -120,7 +120,7 @@ func fullDatabase(t *testing.T, s *Store, _ string) (remove func()) {
 	set := func(statement string) {
 		conn := wait.For(t, "the writer", s.writer)
 		defer func() { s.writer <- conn }()
-		if err := setPragmas(conn, statement); err != nil {
+		if err := executeAll(conn, statement); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -228,7 +228,7 @@ func lock(t *testing.T, path string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close() })
-	if err := setPragmas(conn, "PRAGMA locking_mode = EXCLUSIVE"); err != nil {
+	if err := executeAll(conn, "PRAGMA locking_mode = EXCLUSIVE"); err != nil {
 		t.Fatal(err)
 	}
 	if err := execute(conn, "BEGIN EXCLUSIVE"); err != nil {

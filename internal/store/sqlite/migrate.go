@@ -67,7 +67,7 @@ func create(conn *sqlite.Conn, id int32) (err error) {
 		return err
 	}
 	defer end(&err)
-	have, err := pragma(conn, "user_version")
+	have, err := number(conn, "PRAGMA user_version")
 	if err != nil || have > 0 {
 		return err // another process was faster
 	}
@@ -107,46 +107,41 @@ func shortenTexts(conn *sqlite.Conn, found int, shorten func(plant.Plant)) error
 // another application ID than want.
 func checkFree(conn *sqlite.Conn, want int32) error {
 	// This comes first: another program may make a store of an empty file meanwhile.
-	changes, err := pragma(conn, "schema_version") // 0 in an empty file
+	changes, err := number(conn, "PRAGMA schema_version")
 	if err != nil {
 		return err
 	}
-	id, err := pragma(conn, "application_id")
-	if err != nil || id == int64(want) {
-		return err
+	if id, err := number(conn, "PRAGMA application_id"); err != nil || id == 0 && changes == 0 {
+		return err // an empty file
 	}
-	if id == incompleteID {
-		return store.ErrIncomplete
-	}
-	if id != 0 || changes != 0 {
-		err = errNotOurs
-	}
-	return err
+	return checkID(conn, want)
 }
 
-var errNotOurs = errors.New("this is not a store of plantstore; give the path of another file")
+// checkID returns an error if the file has another application ID than want.
+func checkID(conn *sqlite.Conn, want int32) error {
+	switch id, err := number(conn, "PRAGMA application_id"); {
+	case err != nil || id == int64(want):
+		return err
+	case id == incompleteID:
+		return store.ErrIncomplete
+	}
+	return errors.New("this is not a store of plantstore; give the path of another file")
+}
 
 // checkOurs returns an error unless the file is a store of this release or an
 // older one.
 func checkOurs(conn *sqlite.Conn) error {
-	id, err := pragma(conn, "application_id")
-	if err != nil {
-		return err
+	err := checkID(conn, applicationID)
+	if err == nil {
+		_, err = checkKnown(conn)
 	}
-	if id == incompleteID {
-		return store.ErrIncomplete
-	}
-	if id != applicationID {
-		return errNotOurs
-	}
-	_, err = checkKnown(conn)
 	return err
 }
 
 // checkKnown returns the number of migrations, and an error if a newer program has
 // migrated the schema.
 func checkKnown(conn *sqlite.Conn) (int, error) {
-	have, err := pragma(conn, "user_version")
+	have, err := number(conn, "PRAGMA user_version")
 	if err == nil && have > int64(len(schema)) {
 		err = fmt.Errorf("the file has schema %d of a newer plantstore, this program supports up to %d; "+
 			"use a newer plantstore, or restore an older backup", have, len(schema))
@@ -160,15 +155,12 @@ func checkCurrent(conn *sqlite.Conn) error {
 	if err := checkOurs(conn); err != nil {
 		return err
 	}
-	have, err := pragma(conn, "user_version")
+	have, err := number(conn, "PRAGMA user_version")
 	if err == nil && int(have) < len(schema) {
 		err = store.OldSchema(int(have), len(schema))
 	}
 	return err
 }
-
-// pragma returns the value of a numeric pragma.
-func pragma(conn *sqlite.Conn, name string) (int64, error) { return number(conn, "PRAGMA "+name) }
 
 // number returns the number that a statement reads.
 func number(conn *sqlite.Conn, statement string) (int64, error) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +47,7 @@ func open(ctx context.Context, path string, shorten func(plant.Plant)) (*Store, 
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
-	conn, err := openWriter(path, "")
+	conn, err := openWriter(path)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func open(ctx context.Context, path string, shorten func(plant.Plant)) (*Store, 
 func OpenReadOnly(path string) (*Store, error) {
 	// SQLite has a parameter immutable=1 for this. It ignores the log.
 	// Without query_only BEGIN IMMEDIATE begins a read, so that Ready works as always.
-	s, err := openExisting(path, "", sqlite.OpenReadOnly)
+	s, err := openExisting(path, nil, sqlite.OpenReadOnly)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, adviseReadOnly(err))
 	}
@@ -87,7 +88,7 @@ func OpenSource(path string) (*Store, error) {
 	return s, nil
 }
 
-func openExisting(path, pragmas string, mode sqlite.OpenFlags) (*Store, error) {
+func openExisting(path string, pragmas []string, mode sqlite.OpenFlags) (*Store, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
@@ -207,55 +208,59 @@ func adviseReadOnly(err error) error {
 }
 
 // forAll are the pragmas of every connection.
-const forAll = `
-	-- A process that reads a mapped page of a file that another program has
-	-- truncated is killed (SIGBUS). It is also the default.
-	PRAGMA mmap_size = 0;
+var forAll = []string{
+	// A process that reads a mapped page of a file that another program has
+	// truncated is killed (SIGBUS). It is also the default.
+	"PRAGMA mmap_size = 0",
 
-	-- Without it a large write keeps what undoes it in temporary files, and a
-	-- container may have no directory for them.
-	PRAGMA temp_store = MEMORY;
-`
+	// Without it a large write keeps what undoes it in temporary files, and a
+	// container may have no directory for them.
+	"PRAGMA temp_store = MEMORY",
+}
 
 // forReaders are the additional pragmas of the connections that read.
-const forReaders = `
-	-- Without it a statement could write by mistake, without the queue.
-	PRAGMA query_only = ON;
+var forReaders = []string{
+	// Without it a statement could write by mistake, without the queue.
+	"PRAGMA query_only = ON",
 
-	-- Each connection copies the pages that it reads into a cache of its own, and
-	-- the store has five connections. The operating system has the others. In KiB.
-	PRAGMA cache_size = -4096;
-`
+	// Each connection copies the pages that it reads into a cache of its own, and
+	// the store has five connections. The operating system has the others. In KiB.
+	"PRAGMA cache_size = -4096",
+}
 
 // forWriter are the additional pragmas of the connection that writes.
-const forWriter = `
-	-- With NORMAL a commit does not wait for the disk, and a power failure would
-	-- lose acknowledged plants.
-	PRAGMA synchronous = FULL;
+var forWriter = []string{
+	// Without WAL readers and the writer would wait for each other. It must be first:
+	// it may reset others.
+	"PRAGMA journal_mode = WAL",
 
-	-- Large enough for the pages that a group changes. Pages that do not fit
-	-- would be written twice. In KiB.
-	PRAGMA cache_size = -16384;
+	// With NORMAL a commit does not wait for the disk, and a power failure would
+	// lose acknowledged plants.
+	"PRAGMA synchronous = FULL",
 
-	-- Otherwise SQLite makes checkpoints during COMMIT, and constant reads keep
-	-- it from resetting the log; see walLog.
-	PRAGMA wal_autocheckpoint = 0;
+	// Large enough for the pages that a group changes. Pages that do not fit
+	// would be written twice. In KiB.
+	"PRAGMA cache_size = -16384",
 
-	-- Without it the log file never shrinks after a backup or a very large
-	-- write. It is not 0, because overwriting a file is faster than extending
-	-- it. In bytes.
-	PRAGMA journal_size_limit = 67108864;
-`
+	// Otherwise SQLite makes checkpoints during COMMIT, and constant reads keep
+	// it from resetting the log; see walLog.
+	"PRAGMA wal_autocheckpoint = 0",
+
+	// Without it the log file never shrinks after a backup or a very large
+	// write. It is not 0, because overwriting a file is faster than extending
+	// it. In bytes.
+	"PRAGMA journal_size_limit = 67108864",
+}
 
 // openConn opens a connection. It does not take URIs, because the name of a file
 // may contain a question mark.
-func openConn(path, pragmas string, mode sqlite.OpenFlags) (*sqlite.Conn, error) {
+func openConn(path string, pragmas []string, mode sqlite.OpenFlags) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, mode)
 	if err != nil {
 		return nil, err
 	}
 	conn.SetBusyTimeout(busyTimeout)
-	if err := setPragmas(conn, forAll+pragmas); err != nil {
+	if err := executeAll(conn, slices.Concat(pragmas, forAll)...); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
@@ -263,54 +268,31 @@ func openConn(path, pragmas string, mode sqlite.OpenFlags) (*sqlite.Conn, error)
 
 // openWriter opens the connection that writes, with pragmas that come before the others.
 // It creates the file if it does not exist.
-func openWriter(path, first string) (*sqlite.Conn, error) {
+func openWriter(path string, first ...string) (conn *sqlite.Conn, err error) {
 	if path != Memory {
 		createFile(path)
 	}
-	// Without WAL readers and the writer would wait for each other. This pragma
-	// must be first: it may reset others.
-	var conn *sqlite.Conn
-	var err error
 	for end := time.Now().Add(busyTimeout); ; time.Sleep(time.Millisecond) {
-		conn, err = openConn(path, first+"PRAGMA journal_mode = WAL;"+forWriter, sqlite.OpenReadWrite)
-		// If another program makes the same change, SQLite does not wait for it.
+		conn, err = openConn(path, slices.Concat(first, forWriter), sqlite.OpenReadWrite)
+		// If another program also changes the file to WAL, SQLite does not wait for it.
 		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(end) {
 			break
 		}
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || path == Memory {
+		return conn, err
 	}
-	if path != Memory {
-		if err := checkDurable(conn); err != nil {
-			return nil, errors.Join(err, conn.Close())
-		}
+	if err := checkDurable(conn); err != nil {
+		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
-}
-
-// setPragmas runs pragmas one by one. sqlitex.ExecuteScript would run them in a
-// transaction, where SQLite ignores some of them.
-func setPragmas(conn *sqlite.Conn, pragmas string) error {
-	for rest := strings.TrimSpace(pragmas); rest != ""; {
-		stmt, trailing, err := conn.PrepareTransient(rest)
-		if err != nil {
-			return err
-		}
-		_, err = stmt.Step()
-		if err := errors.Join(err, stmt.Finalize()); err != nil {
-			return err
-		}
-		rest = strings.TrimSpace(rest[len(rest)-trailing:])
-	}
-	return nil
 }
 
 // checkDurable returns an error unless SQLite has applied the settings that make
 // writes durable. SQLite reports no error for a pragma that it cannot apply.
 func checkDurable(conn *sqlite.Conn) error {
 	const full = 2
-	synchronous, err := pragma(conn, "synchronous")
+	synchronous, err := number(conn, "PRAGMA synchronous")
 	if err != nil {
 		return err
 	}
@@ -322,11 +304,8 @@ func checkDurable(conn *sqlite.Conn) error {
 		return err
 	}
 	mode, err := sqlitex.ResultText(stmt)
-	if err != nil {
-		return err
+	if err == nil && mode != "wal" {
+		err = fmt.Errorf("journal_mode is %q, want wal; use a local file system, not a network file system", mode)
 	}
-	if mode != "wal" {
-		return fmt.Errorf("journal_mode is %q, want wal; use a local file system, not a network file system", mode)
-	}
-	return nil
+	return err
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -20,8 +21,8 @@ var (
 	selectPlants     = "SELECT " + plantColumns.names("") + " FROM plants WHERE "
 	getPlantQuery    = selectPlants + "id = ?"
 	getPlantsQuery   = "SELECT " + plantColumns.names("plants.") + " FROM json_each(?) CROSS JOIN plants ON plants.id = json_each.value"
-	listAllQuery     = selectPlants + "id >= ? ORDER BY id"
-	listTaggedQuery  = selectPlants + "id >= ? AND tag = ? ORDER BY id"
+	listAllQuery     = selectPlants + "id >= ?2 ORDER BY id LIMIT ?1"
+	listTaggedQuery  = selectPlants + "id >= ?2 AND tag = ?3 ORDER BY id LIMIT ?1"
 )
 
 // Get implements [plant.Store].
@@ -60,23 +61,8 @@ func readGroup(conn *sqlite.Conn, calls []*groupcommit.Call[write]) (*store.Grou
 	if len(ids) == 0 {
 		return group, nil
 	}
-	stmt, err := conn.Prepare(getPlantsQuery)
-	if err != nil {
-		return nil, err
-	}
-	defer stmt.Reset()
-	stmt.BindText(1, jsonOf(group.IDs()))
-	var row store.PlantRow
-	for {
-		found, err := stmt.Step()
-		if err != nil || !found {
-			return group, err
-		}
-		if err := plantColumns.scan(stmt, 0, &row); err != nil {
-			return nil, err
-		}
-		group.Found(row.Stored())
-	}
+	found := func(row *store.PlantRow) { group.Found(row.Stored()) }
+	return group, plantColumns.query(conn, getPlantsQuery, found, jsonOf(group.IDs()))
 }
 
 // writePlants writes the effect of a group.
@@ -110,22 +96,10 @@ func deletePlant(conn *sqlite.Conn, id int64) error {
 }
 
 // getPlant returns the plant with the given ID, or [plant.ErrNotFound].
-func getPlant(conn *sqlite.Conn, id int64) (plant.Plant, error) {
-	stmt, err := conn.Prepare(getPlantQuery)
-	if err != nil {
-		return plant.Plant{}, err
-	}
-	defer stmt.Reset()
-	stmt.BindInt64(1, id)
-	switch found, err := stmt.Step(); {
-	case err != nil:
-		return plant.Plant{}, err
-	case !found:
-		return plant.Plant{}, plant.ErrNotFound
-	}
-	var row store.PlantRow
-	err = plantColumns.scan(stmt, 0, &row)
-	return row.Stored(), err
+func getPlant(conn *sqlite.Conn, id int64) (p plant.Plant, err error) {
+	found := plant.ErrNotFound
+	err = plantColumns.query(conn, getPlantQuery, func(row *store.PlantRow) { p, found = row.Stored(), nil }, id)
+	return p, cmp.Or(err, found)
 }
 
 func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more bool, err error) {
@@ -136,45 +110,13 @@ func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more 
 		}
 		from = *page.After + 1
 	}
-	stmt, err := conn.Prepare(listQuery(page))
-	if err != nil {
-		return nil, false, err
-	}
-	defer stmt.Reset()
-	stmt.BindInt64(1, from)
+	query, args := listAllQuery, []any{page.Limit + 1, from}
 	if page.Tag != nil {
-		stmt.BindText(2, *page.Tag)
+		query, args = listTaggedQuery, append(args, *page.Tag)
 	}
-	var row store.PlantRow
-	for {
-		found, err := stmt.Step()
-		if err != nil || !found {
-			return plants, false, err
-		}
-		if len(plants) == page.Limit {
-			return plants, true, nil
-		}
-		if err := plantColumns.scan(stmt, 0, &row); err != nil {
-			return nil, false, err
-		}
-		plants = append(plants, row.Stored())
+	err = plantColumns.query(conn, query, func(row *store.PlantRow) { plants = append(plants, row.Stored()) }, args...)
+	if len(plants) > page.Limit {
+		return plants[:page.Limit], true, err
 	}
-}
-
-// listQuery returns the statement of a page. Its parameters are the lowest ID
-// and, if the page has one, the tag.
-func listQuery(page plant.Page) string {
-	if page.Tag != nil {
-		return listTaggedQuery
-	}
-	return listAllQuery
-}
-
-// run executes a statement that returns no rows, and resets it.
-func run(stmt *sqlite.Stmt) error {
-	_, err := stmt.Step()
-	if resetErr := stmt.Reset(); err == nil {
-		err = resetErr
-	}
-	return err
+	return plants, false, err
 }

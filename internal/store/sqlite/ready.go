@@ -20,7 +20,7 @@ func (s *Store) Ready(ctx context.Context) error {
 		return err
 	}
 	return s.write(ctx, func(conn *sqlite.Conn) error {
-		have, err := pragma(conn, "user_version")
+		have, err := number(conn, "PRAGMA user_version")
 		if err == nil && have < int64(len(schema)) {
 			err = fmt.Errorf("sqlite: the file has schema %d, this program needs %d", have, len(schema))
 		}
@@ -56,11 +56,11 @@ func (s *Store) TryWrite(ctx context.Context) error {
 }
 
 func tryPages(conn *sqlite.Conn) error {
-	size, err := pragma(conn, "cache_size")
+	size, err := number(conn, "PRAGMA cache_size")
 	if err != nil {
 		return err
 	}
-	if err := setPragmas(conn, "SAVEPOINT trial; PRAGMA cache_size = 1"); err != nil {
+	if err := executeAll(conn, "SAVEPOINT trial", "PRAGMA cache_size = 1"); err != nil {
 		return err
 	}
 	for _, p := range store.TrialPlants(trialPlants) {
@@ -68,13 +68,13 @@ func tryPages(conn *sqlite.Conn) error {
 			break
 		}
 	}
-	err = errors.Join(err, setPragmas(conn, fmt.Sprintf("PRAGMA cache_size = %d", size)))
+	err = errors.Join(err, execute(conn, fmt.Sprint("PRAGMA cache_size = ", size)))
 	if err != nil {
 		return err
 	}
-	version, err := pragma(conn, "user_version")
+	version, err := number(conn, "PRAGMA user_version")
 	if err != nil {
 		return err
 	}
-	return setPragmas(conn, fmt.Sprintf("ROLLBACK TO trial; RELEASE trial; PRAGMA user_version = %d", version))
+	return executeAll(conn, "ROLLBACK TO trial", "RELEASE trial", fmt.Sprint("PRAGMA user_version = ", version))
 }

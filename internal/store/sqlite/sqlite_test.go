@@ -89,7 +89,7 @@ func TestDurableSettings(t *testing.T) {
 		t.Error(err)
 	}
 	for _, statement := range []string{"PRAGMA synchronous = NORMAL", "PRAGMA journal_mode = DELETE"} {
-		other, err := openWriter(filepath.Join(t.TempDir(), "plants.db"), "")
+		other, err := openWriter(filepath.Join(t.TempDir(), "plants.db"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,14 +118,14 @@ func TestOpenChecksDurable(t *testing.T) {
 // Each page is a search in an index that is ordered by ID.
 func TestListPlan(t *testing.T) {
 	s := openStore(t, Memory)
-	for want, page := range map[string]plant.Page{
-		"SEARCH plants USING INTEGER PRIMARY KEY (rowid>?)":           {},
-		"SEARCH plants USING INDEX plants_by_tag (tag=? AND rowid>?)": {Tag: new("tag")},
+	for want, query := range map[string]string{
+		"SEARCH plants USING INTEGER PRIMARY KEY (rowid>?)":           listAllQuery,
+		"SEARCH plants USING INDEX plants_by_tag (tag=? AND rowid>?)": listTaggedQuery,
 	} {
 		var steps []string
 		err := s.read(t.Context(), func(conn *sqlite.Conn) error {
-			return sqlitex.Execute(conn, "EXPLAIN QUERY PLAN "+listQuery(page), &sqlitex.ExecOptions{
-				Args: []any{0, "tag"}[:strings.Count(listQuery(page), "?")],
+			return sqlitex.Execute(conn, "EXPLAIN QUERY PLAN "+query, &sqlitex.ExecOptions{
+				Args: []any{1, 0, "tag"}[:strings.Count(query, "?")],
 				ResultFunc: func(stmt *sqlite.Stmt) error {
 					steps = append(steps, stmt.GetText("detail"))
 					return nil
@@ -133,7 +133,7 @@ func TestListPlan(t *testing.T) {
 			})
 		})
 		if err != nil || len(steps) != 1 || steps[0] != want {
-			t.Errorf("plan of %s = %q, %v, want %q", listQuery(page), steps, err, want)
+			t.Errorf("plan of %s = %q, %v, want %q", query, steps, err, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -48,22 +49,8 @@ func (s *Store) Tokens(ctx context.Context) (all []token.Token, err error) {
 }
 
 func listTokens(conn *sqlite.Conn) (all []token.Token, err error) {
-	stmt, err := conn.Prepare(listTokensQuery)
-	if err != nil {
-		return nil, err
-	}
-	defer stmt.Reset()
-	for {
-		found, err := stmt.Step()
-		if err != nil || !found {
-			return all, err
-		}
-		var t token.Token
-		if err := tokenColumns.scan(stmt, 0, &t); err != nil {
-			return nil, err
-		}
-		all = append(all, t)
-	}
+	err = tokenColumns.query(conn, listTokensQuery, func(t *token.Token) { all = append(all, *t) })
+	return all, err
 }
 
 // UpdateToken implements [token.Store].
@@ -100,20 +87,8 @@ func (s *Store) TouchTokens(ctx context.Context, used map[string]time.Time) erro
 }
 
 // getToken returns the token with the given ID, or [token.ErrNotFound].
-func getToken(conn *sqlite.Conn, id string) (token.Token, error) {
-	stmt, err := conn.Prepare(getTokenQuery)
-	if err != nil {
-		return token.Token{}, err
-	}
-	defer stmt.Reset()
-	stmt.BindText(1, id)
-	switch found, err := stmt.Step(); {
-	case err != nil:
-		return token.Token{}, err
-	case !found:
-		return token.Token{}, token.ErrNotFound
-	}
-	var t token.Token
-	err = tokenColumns.scan(stmt, 0, &t)
-	return t, err
+func getToken(conn *sqlite.Conn, id string) (t token.Token, err error) {
+	found := token.ErrNotFound
+	err = tokenColumns.query(conn, getTokenQuery, func(row *token.Token) { t, found = *row, nil }, id)
+	return t, cmp.Or(err, found)
 }
