@@ -258,24 +258,17 @@ func Redact(s, static string) string {
 	if strings.Contains(s, jwtPrefix) {
 		s = jwts.ReplaceAllLiteralString(s, jwtPrefix+"…")
 	}
-	if len(static) < minStaticLen || len(s) < len(static) {
+	if len(static) < minStaticLen {
 		return s
 	}
-	// A client can send guesses and measure the time. With strings.Contains, the
+	// A client can send guesses and measure the time. With strings.ReplaceAll, the
 	// time would depend on the number of correct characters in a guess.
-	var redacted []byte
-	copied := 0
 	for i := 0; i+len(static) <= len(s); i++ {
 		if subtle.ConstantTimeCompare([]byte(s[i:i+len(static)]), []byte(static)) == 1 {
-			redacted = append(append(redacted, s[copied:i]...), "…"...)
-			copied = i + len(static)
-			i = copied - 1
+			s = s[:i] + "…" + s[i+len(static):]
 		}
 	}
-	if copied == 0 {
-		return s
-	}
-	return string(append(redacted, s[copied:]...))
+	return s
 }
 
 // checksum returns the CRC-32 (IEEE) of s in base 62.
@@ -290,14 +283,12 @@ func checksum(s string) (sum [checksumLen]byte) {
 
 // randomDigits returns n random base-62 digits, all equally likely.
 func randomDigits(n int) string {
-	limit := new(big.Int).Exp(big.NewInt(62), big.NewInt(int64(n)), nil)
-	v, err := rand.Int(rand.Reader, limit)
-	if err != nil {
-		panic(err) // crypto/rand never fails; it ends the program instead
-	}
-	text := []byte(strings.Repeat("0", n))
-	for i, digit := n-1, new(big.Int); i >= 0; i-- {
-		v.DivMod(v, big.NewInt(62), digit)
+	text := make([]byte, n)
+	for i := range text {
+		digit, err := rand.Int(rand.Reader, big.NewInt(int64(len(digits))))
+		if err != nil {
+			panic(err) // crypto/rand never fails; it ends the program instead
+		}
 		text[i] = digits[digit.Int64()]
 	}
 	return string(text)

@@ -19,14 +19,14 @@ const (
 // request waits for it. A write that fails is not retried: the store still has the
 // old time, so the next use of the token is recorded again.
 type uses struct {
-	store   Store
-	closing chan struct{}
-	writers sync.WaitGroup
+	store Store
 
-	mu      sync.Mutex
-	last    map[string]time.Time // not written yet; nil: no write is scheduled
-	closed  bool
-	lastErr error // of the latest write
+	mu     sync.Mutex
+	last   map[string]time.Time // not written yet; nil: no write is scheduled
+	closed bool
+
+	writing sync.Mutex
+	err     error // of the latest write
 }
 
 // record schedules a write of the use of a token.
@@ -38,40 +38,31 @@ func (u *uses) record(id string, at time.Time) {
 	}
 	if u.last == nil {
 		u.last = map[string]time.Time{}
-		u.writers.Go(u.write)
+		time.AfterFunc(batchTime, func() { _ = u.write() })
 	}
 	u.last[id] = at
 }
 
-// write waits for more uses for up to batchTime and writes all of them.
-func (u *uses) write() {
-	timer := time.NewTimer(batchTime)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-u.closing:
-	}
+// write writes the uses that are not written yet. It returns the error of the latest
+// write.
+func (u *uses) write() error {
+	u.writing.Lock()
+	defer u.writing.Unlock()
 	u.mu.Lock()
 	last := u.last
 	u.last = nil
 	u.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), touchTime)
-	defer cancel()
-	err := u.store.TouchTokens(ctx, last)
-	u.mu.Lock()
-	u.lastErr = err
-	u.mu.Unlock()
+	if last != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), touchTime)
+		defer cancel()
+		u.err = u.store.TouchTokens(ctx, last)
+	}
+	return u.err
 }
 
 func (u *uses) close() error {
 	u.mu.Lock()
-	if !u.closed {
-		u.closed = true
-		close(u.closing)
-	}
+	u.closed = true
 	u.mu.Unlock()
-	u.writers.Wait()
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.lastErr
+	return u.write()
 }

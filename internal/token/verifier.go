@@ -2,7 +2,6 @@ package token
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"regexp"
@@ -29,12 +28,18 @@ const minStaticLen = 16
 // Verifier verifies tokens. It reads a token from the store at most twice a second,
 // and writes in the background when tokens were used.
 type Verifier struct {
-	static    *Token // nil: there is none
-	text      string // of the static token, for Redact
-	temporary Token  // the zero Token: there is none
-	issuer    Issuer // nil: there is none
-	lookups   *lookups
-	uses      uses
+	static   string     // text of the static token; empty: there is none
+	unstored []unstored // the static and the temporary token
+	issuer   Issuer     // nil: there is none
+	lookups  *lookups
+	uses     uses
+}
+
+// unstored is a token that is not in the store. Its secret is its whole text, which has
+// the given length.
+type unstored struct {
+	Token
+	length int
 }
 
 // Issuer verifies the tokens of another service.
@@ -49,13 +54,11 @@ type Issuer interface {
 // error if the static token is too short, or cannot be sent in an Authorization
 // header. Close the Verifier before the store.
 func NewVerifier(store Store, static string) (*Verifier, error) {
-	v := &Verifier{lookups: newLookups(store), uses: uses{store: store, closing: make(chan struct{})}}
-	if err := CheckStatic(static); err != nil || static == "" {
-		return v, err
+	v := &Verifier{static: static, lookups: newLookups(store), uses: uses{store: store}}
+	if static != "" {
+		v.add(Token{Name: "static", Scopes: []Scope{Read, Write}}, static)
 	}
-	v.text = static
-	v.static = &Token{Name: "static", Scopes: []Scope{Read, Write}, SecretHash: hashOf(static)}
-	return v, nil
+	return v, CheckStatic(static)
 }
 
 // CheckStatic returns the error of [NewVerifier] for a static token, or nil.
@@ -77,10 +80,11 @@ func CheckStatic(static string) error {
 // is verified at once; others wait for their turn, so that a flood of unknown
 // tokens keeps few connections to the store busy.
 func (v *Verifier) Verify(ctx context.Context, text string) (Token, error) {
-	if v.static != nil && len(text) == len(v.text) { // hashing a long token takes longer than the rest
-		hash := hashOf(text)
-		if subtle.ConstantTimeCompare(hash[:], v.static.SecretHash[:]) == 1 {
-			return *v.static, nil
+	now := time.Now()
+	for i := range v.unstored {
+		// Hashing a long text takes longer than the rest.
+		if t := &v.unstored[i]; len(text) == t.length && t.accepts(text, now) {
+			return t.Token, nil
 		}
 	}
 	id, secret, ok := parse(text)
@@ -89,13 +93,6 @@ func (v *Verifier) Verify(ctx context.Context, text string) (Token, error) {
 			return v.issuer.Verify(ctx, text)
 		}
 		return Token{}, ErrInvalid
-	}
-	now := time.Now()
-	if id == v.temporary.ID {
-		if !v.temporary.accepts(secret, now) {
-			return Token{}, ErrInvalid
-		}
-		return v.temporary, nil
 	}
 	t, err := v.lookups.token(ctx, id, now)
 	if err != nil {
@@ -112,10 +109,17 @@ func (v *Verifier) Verify(ctx context.Context, text string) (Token, error) {
 
 // Temporary creates a token with every scope that only v accepts, and returns its
 // text. It is not stored, so it is valid until the process ends or its lifetime is
-// over. Call Temporary before the first Verify; a second call replaces the token.
+// over. Call Temporary before the first Verify.
 func (v *Verifier) Temporary(name string, lifetime time.Duration) (text string) {
-	v.temporary, text = New(name, []Scope{Read, Write}, lifetime)
+	t, text := New(name, []Scope{Read, Write}, lifetime)
+	v.add(t, text)
 	return text
+}
+
+// add makes v accept a token that is not in the store.
+func (v *Verifier) add(t Token, text string) {
+	t.SecretHash = hashOf(text)
+	v.unstored = append(v.unstored, unstored{t, len(text)})
 }
 
 // Accept makes v accept the tokens of an issuer, too, except texts that start like a
@@ -124,7 +128,7 @@ func (v *Verifier) Accept(issuer Issuer) { v.issuer = issuer }
 
 // Redact returns s with every token in it replaced, including the static token, for
 // logs and messages that quote input.
-func (v *Verifier) Redact(s string) string { return Redact(s, v.text) }
+func (v *Verifier) Redact(s string) string { return Redact(s, v.static) }
 
 // Metrics returns the metrics of the cache.
 func (v *Verifier) Metrics() []prometheus.Collector { return v.lookups.metrics() }
