@@ -93,10 +93,11 @@ func TestImportWaitsForRateLimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		began := time.Now()
+		began, limited := time.Now(), 0
 		service.transport = roundTrip(func(*http.Request) (*http.Response, error) {
 			switch now := time.Since(began); {
 			case now < 10*time.Minute:
+				limited++
 				return respond(http.StatusTooManyRequests, "Retry-After", "120", ""), nil
 			case now < 10*time.Minute+50*time.Second:
 				return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
@@ -106,6 +107,9 @@ func TestImportWaitsForRateLimit(t *testing.T) {
 		counts, err := run(t.Context(), service)
 		if want := (client.Created{New: 1}); counts != want || err != nil {
 			t.Errorf("Run = %+v, %v, want %+v", counts, err, want)
+		}
+		if limited != 5 {
+			t.Errorf("%d requests in ten minutes, want one in the two minutes of Retry-After", limited)
 		}
 	})
 }
@@ -192,6 +196,10 @@ func run(ctx context.Context, s *Service) (client.Created, error) {
 	u := Upload{Service: s, Stored: func(int) {}, Refuse: func(RowError) {}}
 	return u.Run(ctx, NewReader(strings.NewReader("id,name\n1,Rosa\n"), CSV))
 }
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func respond(status int, header, value, body string) *http.Response {
 	return &http.Response{StatusCode: status, Header: http.Header{header: {value}}, Body: io.NopCloser(strings.NewReader(body))}

@@ -1,9 +1,7 @@
 package transfer_test
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"os"
@@ -326,30 +324,6 @@ func FuzzRoundTrip(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkRead(b *testing.B) {
-	for _, format := range formats {
-		b.Run(string(format), func(b *testing.B) {
-			var file bytes.Buffer
-			w := transfer.NewWriter(&file, format)
-			for id := range int64(10_000) {
-				_ = w.Write(client.Plant{ID: id, Name: fmt.Sprint("Ficus lyrata ", id), Tag: new("Moraceae")})
-			}
-			_ = w.Flush()
-			b.ReportAllocs()
-			for b.Loop() {
-				for r := transfer.NewReader(bytes.NewReader(file.Bytes()), format); ; {
-					if _, err := r.Read(); err == io.EOF {
-						break
-					} else if err != nil {
-						b.Fatal(err)
-					}
-				}
-			}
-			b.ReportMetric(float64(b.N)*10_000/b.Elapsed().Seconds(), "rows/s")
-		})
-	}
 }
 
 // read reads a whole file.
