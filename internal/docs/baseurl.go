@@ -37,13 +37,13 @@ func ParseBaseURL(text string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: strings.TrimSuffix(u.Path, "/"), RawPath: escaped}, nil
 }
 
-// requestURL returns the address of the service that a request was sent to, or an
-// empty string if the host of the request is not valid. It ignores the headers
+// requestURL returns the address of the service that a request was sent to, or
+// [documented] if the host of the request is not valid. It ignores the headers
 // that proxies add, because every client can send them: behind a proxy, the
 // address is a setting.
 func requestURL(r *http.Request) string {
 	if !host.MatchString(r.Host) {
-		return ""
+		return documented
 	}
 	scheme := "http"
 	if r.TLS != nil {

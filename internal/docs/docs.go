@@ -8,17 +8,23 @@
 package docs
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"sync"
+	"time"
 )
 
 // Handlers returns the handlers of GET requests, by path. The document must
 // contain [documented], the default address of the service, exactly once, in
 // double quotes. The handlers replace it with baseURL or, if baseURL is nil, with
 // the address that the request was sent to.
-func Handlers(document []byte, baseURL *url.URL) (map[string]http.Handler, error) {
-	asYAML, err := newDocument("application/yaml", document, baseURL)
+func Handlers(text []byte, baseURL *url.URL) (map[string]http.Handler, error) {
+	asYAML, err := newDocument("application/yaml", text, baseURL)
 	if err != nil {
 		return nil, err
 	}
@@ -28,15 +34,15 @@ func Handlers(document []byte, baseURL *url.URL) (map[string]http.Handler, error
 		"/docs/":        redirect("../docs", http.StatusPermanentRedirect),
 		"/openapi.yaml": asYAML,
 		"/openapi.json": lazy(func() http.Handler {
-			text, err := toJSON(document)
+			asJSON, err := toJSON(text)
 			if err != nil {
 				panic(err) // a test reads the document
 			}
-			asJSON, err := newDocument("application/json", text, baseURL)
+			document, err := newDocument("application/json", asJSON, baseURL)
 			if err != nil {
 				panic(err)
 			}
-			return asJSON
+			return document
 		}),
 	}
 	for _, a := range assets {
@@ -61,4 +67,25 @@ func redirect(location string, status int) http.Handler {
 		w.Header().Set("Location", location)
 		w.WriteHeader(status)
 	})
+}
+
+// send writes a response with content, or a 304 if the client has this version
+// already. Other conditions and ranges are ignored, because the failures that
+// [http.ServeContent] responds with have no Error in their body.
+func send(w http.ResponseWriter, r *http.Request, mediaType, etag, content string) {
+	h := w.Header()
+	h.Set("ETag", `"`+etag+`"`)
+	h.Set("Content-Type", mediaType)
+	h.Set("Content-Length", strconv.Itoa(len(content))) // ServeContent does not set it if there is a Content-Encoding
+	condition := http.Header{"If-None-Match": r.Header["If-None-Match"]}
+	http.ServeContent(w, &http.Request{Method: r.Method, Header: condition}, "", time.Time{}, strings.NewReader(content))
+}
+
+// digest returns a hash of the parts, to be used as an ETag.
+func digest(parts ...string) string {
+	hash := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(hash, "%d:%s", len(part), part)
+	}
+	return base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:16])
 }

@@ -1,12 +1,14 @@
 package docs
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
+	"bytes"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/oasdiff/yaml3" // the YAML parser of kin-openapi
 )
 
 // documented is the address that the document in the repository has as the
@@ -19,8 +21,8 @@ const documented = "http://127.0.0.1:8080"
 type document struct {
 	mediaType     string
 	before, after string
-	digest        string // of both parts
-	baseURL       string // if empty, the address that the request was sent to
+	digest        string   // of both parts
+	baseURL       *url.URL // if nil, the address that the request was sent to
 }
 
 func newDocument(mediaType string, text []byte, baseURL *url.URL) (*document, error) {
@@ -28,34 +30,68 @@ func newDocument(mediaType string, text []byte, baseURL *url.URL) (*document, er
 	if !found || strings.Contains(after, `"`+documented+`"`) {
 		return nil, fmt.Errorf("the document must have %q exactly once, as the default of base_url", documented)
 	}
-	d := &document{mediaType: mediaType, before: before, after: after, digest: digest(before, after)}
-	if baseURL != nil {
-		d.baseURL = baseURL.String()
-	}
-	return d, nil
+	return &document{mediaType, before, after, digest(before, after), baseURL}, nil
 }
 
 func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// Caches may store the document, but must revalidate it before each use.
 	w.Header().Set("Cache-Control", "no-cache")
-	address := d.baseURL
-	if address == "" {
-		// Some caches ignore the host when they look up a response.
-		w.Header().Set("Vary", "Host")
+	var address string
+	if d.baseURL != nil {
+		address = d.baseURL.String()
+	} else {
+		w.Header().Set("Vary", "Host") // some caches ignore the host when they look up a response
 		address = requestURL(r)
-	}
-	if address == "" {
-		address = documented
 	}
 	// The address needs no escaping: ParseBaseURL or requestURL has checked it.
 	send(w, r, d.mediaType, digest(d.digest, address), d.before+`"`+address+`"`+d.after)
 }
 
-// digest returns a hash of the parts, to be used as an ETag.
-func digest(parts ...string) string {
-	hash := sha256.New()
-	for _, part := range parts {
-		fmt.Fprintf(hash, "%d:%s", len(part), part)
+// toJSON converts a document from YAML to JSON. It keeps the order of the members,
+// because the page shows the operations in that order. It drops comments.
+func toJSON(text []byte) ([]byte, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(text, &root); err != nil {
+		return nil, fmt.Errorf("read the document: %w", err)
 	}
-	return base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:16])
+	var buf bytes.Buffer
+	if err := writeJSON(jsontext.NewEncoder(&buf), &root); err != nil {
+		return nil, fmt.Errorf("write the document as JSON: %w", err)
+	}
+	return buf.Bytes(), nil
+}
+
+// writeJSON writes one value. It copies numbers digit by digit. Values that JSON
+// does not have, or that the document does not need, are errors: dates, anchors,
+// 0x10.
+func writeJSON(enc *jsontext.Encoder, n *yaml.Node) error {
+	switch n.Kind {
+	case yaml.DocumentNode:
+		return writeJSON(enc, n.Content[0])
+	case yaml.MappingNode: // its children are names and values in turn
+		return writeAll(enc, n, jsontext.BeginObject, jsontext.EndObject)
+	case yaml.SequenceNode:
+		return writeAll(enc, n, jsontext.BeginArray, jsontext.EndArray)
+	}
+	switch n.ShortTag() {
+	case "!!str":
+		return enc.WriteToken(jsontext.String(n.Value))
+	case "!!null":
+		return enc.WriteToken(jsontext.Null)
+	case "!!bool", "!!int", "!!float":
+		return enc.WriteValue(jsontext.Value(n.Value))
+	}
+	return fmt.Errorf("line %d: %q has no equivalent in JSON", n.Line, n.Value)
+}
+
+func writeAll(enc *jsontext.Encoder, n *yaml.Node, begin, end jsontext.Token) error {
+	if err := enc.WriteToken(begin); err != nil {
+		return err
+	}
+	for _, child := range n.Content {
+		if err := writeJSON(enc, child); err != nil {
+			return err
+		}
+	}
+	return enc.WriteToken(end)
 }
