@@ -112,7 +112,7 @@ generate: ## generate gen/ from api/openapi.yaml
 	go generate ./...
 
 checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race \
-	differential paging allocations client-faults crash stop memory move test-postgres test-failover test-oidc schemathesis browser reproducible package-check kubernetes
+	fuzz paging allocations client-faults crash stop memory move test-postgres test-failover test-oidc schemathesis browser reproducible package-check kubernetes
 check: $(checks) ## run every check that a change must pass
 
 generate-check: ## fail if gen/ is stale
@@ -175,8 +175,8 @@ browser: internal/tools/node_modules ## test the page /docs in Chromium; PICTURE
 test-race: ## run the tests with the race detector; fails if a test is skipped
 	@$(call unskipped,-race -timeout 20m ./...)
 
-differential: ## compare the validation of 100,000 generated requests with plain kin-openapi
-	PLANTSTORE_TEST_DIFFERENTIAL=100000 go test -count=1 -run '^TestDifferential$$' -v ./internal/httpapi
+fuzz: ## let the fuzzer of Go make 100,000 requests; compare the validation with plain kin-openapi
+	go test -run '^$$' -fuzz '^FuzzRequest$$' -fuzztime 100000x ./internal/httpapi
 
 allocations: ## fail if a request allocates more often than before; the short form of bench-http
 	go test -count=1 -run '^TestAllocations$$' -v ./internal/httpapi

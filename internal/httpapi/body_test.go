@@ -144,8 +144,11 @@ func TestContentType(t *testing.T) {
 			wantError(t, plantapi.CodeUnsupportedMediaType)
 	})
 	t.Run("compressed", func(t *testing.T) {
-		s.with(t).post(`{"id":1,"name":"n"}`, header("Content-Encoding", "gzip")).
-			wantError(t, plantapi.CodeUnsupportedMediaType)
+		for _, encoding := range []string{"gzip", "br", "gzip, identity"} {
+			s.with(t).post(`{"id":1,"name":"n"}`, header("Content-Encoding", encoding)).
+				wantError(t, plantapi.CodeUnsupportedMediaType)
+		}
+		s.with(t).post(`{"id":1,"name":"n"}`, header("Content-Encoding", "Identity")).wantStatus(t, http.StatusOK)
 	})
 }
 

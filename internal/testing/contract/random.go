@@ -148,8 +148,6 @@ func anyJSON(depth int) *rapid.Generator[any] {
 
 // Request is a generated request without credentials, as it is sent.
 type Request struct {
-	Operation           string // the operationId that it was made for
-	Obeys               bool   // the document allows it
 	Method, Path, Query string // path and query are escaped
 	Header              http.Header
 	Body                []byte
@@ -162,17 +160,8 @@ func (c *Contract) Requests(firstID int64) []Request {
 	var all []Request
 	for _, r := range newSuite(c, firstID).cases() {
 		if r.credentials == nil {
-			all = append(all, Request{r.route.operation.OperationID, r.why == nil, r.route.method, r.path(), strings.Join(r.query, "&"), r.header, r.body})
+			all = append(all, Request{r.route.method, r.path(), strings.Join(r.query, "&"), r.header, r.body})
 		}
 	}
 	return all
-}
-
-// Curl returns a command line that sends the request to a service.
-func (r Request) Curl(service string) string {
-	url := service + r.Path
-	if r.Query != "" {
-		url += "?" + r.Query
-	}
-	return curl(Interaction{Method: r.Method, URL: url, RequestHeader: r.Header, RequestBody: r.Body})
 }
