@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
+	"iter"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -42,37 +44,31 @@ type Copied struct {
 //
 // If the source has a feed of changes, Copy notices a change before the next of its
 // phases, each of which reads every plant.
-func Copy(ctx context.Context, from store.Source, to store.Target, progress func(phase string, done, total int64)) (Copied, error) {
-	c := copying{to: to, progress: progress, phase: "copying"}
-	var tokens []token.Token
-	var last int64
-	err := from.Snapshot(ctx, func(source store.Snapshot) (err error) {
+func Copy(
+	ctx context.Context, from store.Source, to store.Target, progress func(phase string, done, total int64),
+) (Copied, error) {
+	c := copying{from: from, to: to, progress: progress, phase: "copying"}
+	sum := sha256.New()
+	err := from.Snapshot(ctx, func(source store.Snapshot) error {
 		n, err := source.Count(ctx)
+		if err == nil {
+			c.began, err = readState(ctx, source)
+		}
 		if err != nil {
 			return fmt.Errorf("read the source: %w", err)
 		}
 		c.total = CopyPasses * n
-		if last, err = source.LastChange(ctx); err != nil {
-			return fmt.Errorf("read the source: %w", err)
-		}
-		if err := c.plants(ctx, source); err != nil {
-			return err
-		}
-		tokens, err = source.Tokens(ctx)
-		if err != nil {
-			return fmt.Errorf("read the source: %w", err)
-		}
-		return nil
+		return c.plants(ctx, source, sum)
 	})
 	if err != nil {
 		return c.copied, err
 	}
-	copied := c.sum.finish(tokens)
-	c.copied.Tokens = len(tokens)
-	if err := to.ReplaceTokens(ctx, tokens); err != nil {
+	c.copied.Tokens = len(c.began.Tokens)
+	if err := to.ReplaceTokens(ctx, c.began.Tokens); err != nil {
 		return c.copied, fmt.Errorf("write the target: %w", err)
 	}
-	if err := c.wantUnchanged(ctx, from, last, tokens); err != nil {
+	copied := finish(sum, c.began.Tokens)
+	if err := c.wantUnchanged(ctx); err != nil {
 		return c.copied, err
 	}
 	c.phase = "checking the target"
@@ -83,7 +79,7 @@ func Copy(ctx context.Context, from store.Source, to store.Target, progress func
 	if stored != copied {
 		return c.copied, errors.New("check the target: it differs from what was written to it")
 	}
-	if err := c.wantUnchanged(ctx, from, last, tokens); err != nil {
+	if err := c.wantUnchanged(ctx); err != nil {
 		return c.copied, err
 	}
 	c.phase = "checking the source"
@@ -98,71 +94,65 @@ func Copy(ctx context.Context, from store.Source, to store.Target, progress func
 	if now != copied {
 		return c.copied, ErrChanged
 	}
-	if err := c.wantUnchanged(ctx, from, last, tokens); err != nil { // during the check
+	if err := c.wantUnchanged(ctx); err != nil { // during the check
 		return c.copied, err
 	}
-	c.copied.Checksum = copied
 	if err := to.Finish(ctx); err != nil {
 		return c.copied, fmt.Errorf("complete the target: %w", err)
 	}
+	c.copied.Checksum = copied
 	return c.copied, nil
 }
 
 // copying is a copy in progress.
 type copying struct {
+	from        store.Source
 	to          store.Target
 	progress    func(phase string, done, total int64)
 	phase       string
 	done, total int64
 	copied      Copied
-	sum         checksum // of the source
+	began       state // of the source
 
 	// The next change of the target.
 	remove []int64
 	add    []plant.Plant
 }
 
-// plants makes the plants of the target equal to those of the source. It reads both
-// in the order of their IDs.
-func (c *copying) plants(ctx context.Context, source store.Snapshot) error {
-	wanted, present := list{from: source}, list{from: c.to}
-	want, err := wanted.next(ctx)
-	if err != nil {
-		return fmt.Errorf("read the source: %w", err)
-	}
-	have, err := present.next(ctx)
-	if err != nil {
-		return fmt.Errorf("read the target: %w", err)
-	}
-	for want != nil || have != nil {
+// plants makes the plants of the target equal to those of the source, and adds them to
+// sum. It reads both in the order of their IDs.
+func (c *copying) plants(ctx context.Context, source store.Snapshot, sum hash.Hash) error {
+	nextWanted, stop := iter.Pull2(plantsOf(ctx, source))
+	defer stop()
+	nextPresent, stop := iter.Pull2(plantsOf(ctx, c.to))
+	defer stop()
+	want, errSource, _ := nextWanted() // nil after the last one
+	have, errTarget, _ := nextPresent()
+	for errSource == nil && errTarget == nil && (want != nil || have != nil) {
 		isWanted := want != nil && (have == nil || want.ID <= have.ID)
 		isPresent := have != nil && (want == nil || have.ID <= want.ID)
-		var text []byte
+		isKept := false
 		if isWanted {
-			text = c.sum.add(want)
+			text := encode(want)
+			sum.Write(text)
+			isKept = isPresent && bytes.Equal(text, encode(have))
+			c.copied.Plants++
 			c.step()
 		}
 		switch {
-		case isWanted && isPresent && bytes.Equal(text, encode(have)):
+		case isKept:
 			c.copied.Kept++
 		case isWanted:
 			c.add = append(c.add, *want)
-			fallthrough
-		default:
-			if isPresent {
-				c.remove = append(c.remove, have.ID)
-			}
+		}
+		if isPresent && !isKept {
+			c.remove = append(c.remove, have.ID)
 		}
 		if isWanted {
-			c.copied.Plants++
-			if want, err = wanted.next(ctx); err != nil {
-				return fmt.Errorf("read the source: %w", err)
-			}
+			want, errSource, _ = nextWanted()
 		}
 		if isPresent {
-			if have, err = present.next(ctx); err != nil {
-				return fmt.Errorf("read the target: %w", err)
-			}
+			have, errTarget, _ = nextPresent()
 		}
 		if len(c.add)+len(c.remove) >= copyPage {
 			if err := c.flush(ctx); err != nil {
@@ -170,27 +160,45 @@ func (c *copying) plants(ctx context.Context, source store.Snapshot) error {
 			}
 		}
 	}
+	switch {
+	case errSource != nil:
+		return fmt.Errorf("read the source: %w", errSource)
+	case errTarget != nil:
+		return fmt.Errorf("read the target: %w", errTarget)
+	}
 	return c.flush(ctx)
+}
+
+// state is what tells whether a store has changed, without its plants.
+type state struct {
+	Last   int64 // the last change in its feed
+	Tokens []token.Token
+}
+
+func readState(ctx context.Context, s store.Snapshot) (state, error) {
+	last, err := s.LastChange(ctx)
+	if err != nil {
+		return state{}, err
+	}
+	tokens, err := s.Tokens(ctx)
+	return state{last, tokens}, err
 }
 
 // wantUnchanged returns [ErrChanged] if the feed of the source or its tokens have
 // changed.
-func (c *copying) wantUnchanged(ctx context.Context, from store.Source, last int64, tokens []token.Token) error {
-	err := from.Snapshot(ctx, func(source store.Snapshot) error {
-		lastNow, err := source.LastChange(ctx)
-		if err != nil {
-			return err
-		}
-		tokensNow, err := source.Tokens(ctx)
-		if err == nil && (lastNow != last || !bytes.Equal(encode(tokensNow), encode(tokens))) {
-			err = ErrChanged
-		}
+func (c *copying) wantUnchanged(ctx context.Context) error {
+	var now state
+	err := c.from.Snapshot(ctx, func(source store.Snapshot) (err error) {
+		now, err = readState(ctx, source)
 		return err
 	})
-	if err != nil && !errors.Is(err, ErrChanged) {
-		err = fmt.Errorf("read the source: %w", err)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the source: %w", err)
+	case !bytes.Equal(encode(now), encode(c.began)):
+		return ErrChanged
 	}
-	return err
+	return nil
 }
 
 // flush changes the target.
@@ -215,70 +223,44 @@ func (c *copying) step() {
 
 // check returns the checksum of what s holds.
 func (c *copying) check(ctx context.Context, s store.Snapshot) (string, error) {
-	var sum checksum
-	for l := (list{from: s}); ; c.step() {
-		p, err := l.next(ctx)
+	sum := sha256.New()
+	for p, err := range plantsOf(ctx, s) {
 		if err != nil {
 			return "", err
 		}
-		if p == nil {
-			break
-		}
-		sum.add(p)
+		sum.Write(encode(p))
+		c.step()
 	}
 	tokens, err := s.Tokens(ctx)
-	return sum.finish(tokens), err
+	return finish(sum, tokens), err
 }
 
-// list reads all plants, page by page.
-type list struct {
-	from store.Snapshot
-	page []plant.Plant // the rest of the last page
-	last *int64        // the ID of the last plant of the last page; nil: no page was read
-	end  bool          // no page follows
+// finish returns the checksum of plants and tokens. It is the SHA-256 of their JSON,
+// which has every field of them: a field that a store forgets fails the check.
+func finish(plants hash.Hash, tokens []token.Token) string {
+	plants.Write(encode(tokens))
+	return hex.EncodeToString(plants.Sum(nil))
 }
 
-// next returns the next plant, or nil after the last one.
-func (l *list) next(ctx context.Context) (*plant.Plant, error) {
-	if len(l.page) == 0 && !l.end {
-		plants, more, err := l.from.List(ctx, plant.Page{After: l.last, Limit: copyPage})
-		if err != nil {
-			return nil, err
+// plantsOf reads all plants in the order of their IDs.
+func plantsOf(ctx context.Context, s store.Snapshot) iter.Seq2[*plant.Plant, error] {
+	return func(yield func(*plant.Plant, error) bool) {
+		page := plant.Page{Limit: copyPage}
+		for more := true; more; {
+			var plants []plant.Plant
+			var err error
+			if plants, more, err = s.List(ctx, page); err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range plants {
+				page.After = &plants[i].ID
+				if !yield(&plants[i], nil) {
+					return
+				}
+			}
 		}
-		l.page, l.end = plants, !more
-		if len(plants) > 0 {
-			l.last = &plants[len(plants)-1].ID
-		}
 	}
-	if len(l.page) == 0 {
-		return nil, nil
-	}
-	p := &l.page[0]
-	l.page = l.page[1:]
-	return p, nil
-}
-
-// checksum is the SHA-256 of plants and tokens as JSON, which has every field of
-// them: a field that a store forgets fails the check.
-type checksum struct{ sum hash.Hash }
-
-// add adds a plant, and returns its text.
-func (c *checksum) add(p *plant.Plant) []byte {
-	if c.sum == nil {
-		c.sum = sha256.New()
-	}
-	text := encode(p)
-	c.sum.Write(text)
-	return text
-}
-
-// finish adds the tokens and returns the sum.
-func (c *checksum) finish(tokens []token.Token) string {
-	if c.sum == nil {
-		c.sum = sha256.New()
-	}
-	c.sum.Write(encode(tokens))
-	return fmt.Sprintf("%x", c.sum.Sum(nil))
 }
 
 // encode returns a plant or tokens as JSON.

@@ -58,14 +58,9 @@ func openCopyTarget(t *testing.T, path string) store.Target {
 func content(t *testing.T, s store.Store) (plants []plant.Plant, tokens []token.Token) {
 	t.Helper()
 	err := s.Snapshot(t.Context(), func(held store.Snapshot) error {
-		l := list{from: held}
-		for {
-			p, err := l.next(t.Context())
+		for p, err := range plantsOf(t.Context(), held) {
 			if err != nil {
 				return err
-			}
-			if p == nil {
-				break
 			}
 			plants = append(plants, *p)
 		}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -22,21 +21,14 @@ var header = memberNames(",")
 // LF.
 type csvReader struct {
 	in      *bufio.Reader
-	ended   int // number of lines read
 	columns []string
+	ended   int // number of lines read
 
 	// The current record.
-	text   []byte // of all fields
-	raw    []byte // the same as it is in the file
-	whole  bool   // raw is complete
-	fields []csvField
-	line   int
-}
-
-type csvField struct {
-	begin, end       int // in the text
-	rawBegin, rawEnd int // in the raw text
-	quoted           bool
+	line   int // its first one
+	record []byte
+	commas []int // between the fields
+	fields []string
 }
 
 func (c *csvReader) Read() (Row, error) {
@@ -46,28 +38,45 @@ func (c *csvReader) Read() (Row, error) {
 		}
 	}
 	for {
-		if err := c.readRecord(); err != nil {
+		text, fault, err := c.readRecord()
+		if err != nil {
 			return Row{}, err
 		}
-		if len(c.fields) > 1 || c.fields[0].quoted || len(c.text) > 0 {
-			return c.row()
+		if fault == nil && text == "" {
+			continue // an empty line
 		}
-		// Skip an empty line.
+		row := Row{Line: c.line, text: text}
+		if slices.ContainsFunc(c.columns, isRejectColumn) {
+			row.text = c.withoutRejectColumns(c.fields)
+		}
+		if fault == nil {
+			fault = c.readPlant(&row.Plant)
+		}
+		if fault != nil {
+			return Row{}, RowError{row.Line, fault.Error(), row.text}
+		}
+		return row, nil
 	}
 }
 
 func (c *csvReader) readHeader() error {
 	skipBOM(c.in)
-	err := c.readRecord()
-	if err == io.EOF {
+	_, fault, err := c.readRecord()
+	switch {
+	case err == io.EOF:
 		return fmt.Errorf("the file is empty: the first line of a CSV file must name its columns, as in %s", header)
-	}
-	if err != nil {
-		return errors.New(err.Error()) // not a RowError: without a header no row can be read
+	case err != nil:
+		return err
+	case fault != nil:
+		return fmt.Errorf("line 1: %w", fault)
 	}
 	var columns []string
-	for _, f := range c.fields {
-		name := strings.ToLower(strings.TrimSpace(string(c.text[f.begin:f.end])))
+	for _, field := range c.fields {
+		value, err := unquote(field)
+		if err != nil {
+			return fmt.Errorf("line 1: %w", err)
+		}
+		name := strings.ToLower(strings.TrimSpace(value))
 		switch {
 		case memberIndex(name) < 0 && !isRejectColumn(name):
 			hint := ""
@@ -81,175 +90,154 @@ func (c *csvReader) readHeader() error {
 		columns = append(columns, name)
 	}
 	for _, m := range members {
-		if !m.optional && !slices.Contains(columns, m.name) {
-			return fmt.Errorf("line 1: the column %q is missing: the first line of a CSV file must name its columns, as in %s", m.name, header)
+		if !m.isOptional() && !slices.Contains(columns, m.name) {
+			return fmt.Errorf("line 1: the column %q is missing: the first line of a CSV file must name its columns, as in %s",
+				m.name, header)
 		}
 	}
 	c.columns = columns
 	return nil
 }
 
-// row makes a plant of the record.
-func (c *csvReader) row() (Row, error) {
+// readRecord reads a record and returns its text. The text and the fields are as they
+// are in the file. If the fault is not nil, the record is invalid, and the next one can
+// still be read.
+func (c *csvReader) readRecord() (text string, fault, err error) {
+	const (
+		begin  = iota // of a field
+		plain         // within a field that does not begin with a quote
+		quoted        // within quotes
+		closed        // after a quote that closes the field, unless another one follows
+	)
+	c.line, c.record, c.commas, c.fields = c.ended+1, c.record[:0], c.commas[:0], c.fields[:0]
+	state := begin
+	size := 0 // of the record, which has only the first maxRow bytes
+	for {
+		part, err := c.in.ReadSlice('\n')
+		switch {
+		case err == io.EOF && size+len(part) == 0, err != nil && err != io.EOF && err != bufio.ErrBufferFull:
+			return "", nil, err
+		}
+		size += len(part)
+		for i, b := range part {
+			switch {
+			case state == quoted && b == '"':
+				state = closed
+			case state == quoted:
+			case b == '"' && state != plain:
+				state = quoted
+			case b == ',' && size <= maxRow:
+				c.commas = append(c.commas, len(c.record)+i)
+				fallthrough
+			case b == ',':
+				state = begin
+			default:
+				state = plain
+			}
+		}
+		if size <= maxRow {
+			c.record = append(c.record, part...)
+		}
+		if err != bufio.ErrBufferFull {
+			c.ended++
+		}
+		if err == io.EOF || err == nil && state != quoted {
+			break
+		}
+	}
+	if size > maxRow {
+		fault = fmt.Errorf("the row is larger than %d MiB: check for a missing closing quote", maxRow>>20)
+		c.record, c.commas = nil, nil
+	} else if state == quoted {
+		fault = errors.New("a quoted field is not closed")
+	}
+	if fault != nil && c.ended > c.line {
+		fault = fmt.Errorf("%w; the row ends at line %d", fault, c.ended)
+	}
+	text, ended := strings.CutSuffix(string(c.record), "\n")
+	if ended {
+		text = strings.TrimSuffix(text, "\r")
+	}
+	from := 0
+	for _, comma := range c.commas {
+		c.fields = append(c.fields, text[from:comma])
+		from = comma + 1
+	}
+	c.fields = append(c.fields, text[from:])
+	return text, fault, nil
+}
+
+// readPlant reads the fields of a record.
+func (c *csvReader) readPlant(p *client.Plant) error {
 	if len(c.fields) != len(c.columns) {
-		return Row{}, c.refuse(fmt.Sprintf("the row has %d fields but the header has %d columns", len(c.fields), len(c.columns)))
+		return fmt.Errorf("the row has %d fields but the header has %d columns", len(c.fields), len(c.columns))
 	}
-	if !utf8.Valid(c.text) {
-		return Row{}, c.refuse("the row is not valid UTF-8")
-	}
-	row := Row{Line: c.line}
-	for i, f := range c.fields {
+	for i, field := range c.fields {
+		if !utf8.ValidString(field) {
+			return errors.New("the row is not valid UTF-8")
+		}
+		value, err := unquote(field)
+		if err != nil {
+			return err
+		}
 		i := memberIndex(c.columns[i])
 		if i < 0 {
 			continue // line or reason, in a file of refused rows
 		}
-		m, value := members[i], string(c.text[f.begin:f.end])
-		if m.integer {
+		m := members[i]
+		if m.isInteger() {
 			value = strings.TrimSpace(value)
 		}
-		if m.optional && value == "" && !f.quoted {
+		if m.isOptional() && field == "" {
 			continue
 		}
-		if err := m.set(&row.Plant, value); err != nil {
-			return Row{}, c.refuse(err.Error())
+		if err := m.set(p, value); err != nil {
+			return err
 		}
 	}
-	return row, nil
+	return nil
 }
 
-// refuse returns the error of the current record.
-func (c *csvReader) refuse(reason string) RowError {
-	var fields []string
-	for i, f := range c.fields {
-		if c.whole && (i >= len(c.columns) || !isRejectColumn(c.columns[i])) {
-			fields = append(fields, string(c.raw[f.rawBegin:f.rawEnd]))
-		}
+// unquote returns the value of a field.
+func unquote(field string) (string, error) {
+	inner, quoted := strings.CutPrefix(field, `"`)
+	if !quoted {
+		return field, nil
 	}
-	return RowError{Line: c.line, Reason: reason, text: strings.Join(fields, ",")}
+	inner, closed := strings.CutSuffix(inner, `"`)
+	if !closed || strings.Contains(strings.ReplaceAll(inner, `""`, ""), `"`) {
+		return "", errors.New(`text after a closing quote: inside a quoted field write a quote twice, as ""`)
+	}
+	return strings.ReplaceAll(inner, `""`, `"`), nil
 }
 
 // A file of refused rows has its columns in the order of the file that was
 // read, because invalid rows are copied as they are.
 
 func (c *csvReader) rejectHeader() string {
-	header := lineColumn + "," + reasonColumn
-	for _, name := range c.columns {
-		if !isRejectColumn(name) {
-			header += "," + name
-		}
-	}
-	return header + "\n"
+	return lineColumn + "," + reasonColumn + "," + c.withoutRejectColumns(c.columns) + "\n"
 }
 
-func (c *csvReader) textOf(row Row) string {
-	var fields []string
-	for _, name := range c.columns {
-		if i := memberIndex(name); i >= 0 {
-			fields = append(fields, fieldOf(members[i], &row.Plant))
+// withoutRejectColumns returns the text of a record without its line and reason.
+func (c *csvReader) withoutRejectColumns(fields []string) string {
+	var kept []string
+	for i, field := range fields {
+		if i >= len(c.columns) || !isRejectColumn(c.columns[i]) {
+			kept = append(kept, field)
 		}
 	}
-	return strings.Join(fields, ",")
+	return strings.Join(kept, ",")
 }
 
 func (c *csvReader) appendReject(dst []byte, bad RowError) []byte {
-	dst = strconv.AppendInt(dst, int64(bad.Line), 10)
-	dst = append(dst, ',')
-	dst = append(dst, quoteField(bad.Reason, false)...)
+	dst = fmt.Appendf(dst, "%d,%s", bad.Line, quoteField(bad.Reason, false))
 	if bad.text != "" {
-		dst = append(dst, ',')
-		dst = append(dst, bad.text...)
+		dst = append(append(dst, ','), bad.text...)
 	}
 	if strings.HasSuffix(bad.text, "\r") { // it belongs to the last field, not to the end of the line
 		dst = append(dst, '\r')
 	}
 	return append(dst, '\n')
-}
-
-// readRecord reads one record with any number of fields. For an invalid record
-// it returns a [RowError] after it has read all of it.
-func (c *csvReader) readRecord() error {
-	c.text, c.raw, c.whole, c.fields, c.line = c.text[:0], c.raw[:0], true, c.fields[:0], c.ended+1
-	begin, rawBegin, quoted, closed, empty := 0, 0, false, false, true
-	fault := ""
-	keep := func(b byte) {
-		if c.whole = c.whole && len(c.raw) < maxRow; c.whole {
-			c.raw = append(c.raw, b)
-		}
-	}
-	end := func(separator int) { // the length of the separator in bytes
-		c.fields = append(c.fields, csvField{begin, len(c.text), rawBegin, len(c.raw) - separator, quoted})
-		begin, rawBegin, quoted, closed = len(c.text), len(c.raw), false, false
-	}
-	finish := func(separator int) error {
-		end(separator)
-		if last := c.ended; fault != "" && last > c.line {
-			fault += fmt.Sprintf("; the row ends at line %d", last)
-		}
-		if fault != "" {
-			return c.refuse(fault)
-		}
-		return nil
-	}
-	for {
-		b, err := c.in.ReadByte()
-		switch {
-		case err == io.EOF && empty:
-			return io.EOF
-		case err == io.EOF:
-			if quoted && !closed {
-				fault = "a quoted field is not closed"
-			}
-			c.ended++
-			return finish(0)
-		case err != nil:
-			return err
-		}
-		empty = false
-		keep(b)
-		switch {
-		case quoted && !closed:
-			if b == '"' {
-				if !c.next('"') {
-					closed = true
-					continue
-				}
-				keep(b)
-			}
-			if b == '\n' {
-				c.ended++
-			}
-		case b == ',':
-			end(1)
-			continue
-		case b == '\r' && c.next('\n'), b == '\n':
-			c.ended++
-			return finish(1)
-		case closed:
-			if fault == "" {
-				fault = `text after a closing quote: inside a quoted field write a quote twice, as ""`
-			}
-			continue
-		case b == '"' && len(c.text) == begin:
-			quoted = true
-			continue
-		}
-		switch {
-		case len(c.text) >= maxRow:
-			fault = fmt.Sprintf("the row is larger than %d MiB: check for a missing closing quote", maxRow>>20)
-			c.text = c.text[:begin]
-		case fault == "":
-			c.text = append(c.text, b)
-		}
-	}
-}
-
-// next skips the next byte if it is b, and reports whether it was.
-func (c *csvReader) next(b byte) bool {
-	if ahead, _ := c.in.Peek(1); len(ahead) == 0 || ahead[0] != b {
-		return false
-	}
-	_, _ = c.in.Discard(1) // it is there
-	return true
 }
 
 // csvWriter writes CSV with LF, and quotes only the fields that need it.
@@ -266,7 +254,9 @@ func (c *csvWriter) Write(p client.Plant) error {
 		if i > 0 {
 			_ = c.out.WriteByte(',')
 		}
-		_, _ = c.out.WriteString(fieldOf(m, &p))
+		value, present := m.get(&p)
+		// An absent member is an empty field; an empty one that could be absent is "".
+		_, _ = c.out.WriteString(quoteField(value, m.isOptional() && present && value == ""))
 	}
 	return c.out.WriteByte('\n')
 }
@@ -276,13 +266,6 @@ func (c *csvWriter) begin() {
 		_, _ = c.out.WriteString(header + "\n")
 		c.begun = true
 	}
-}
-
-// fieldOf returns a member of a plant as a field: an absent one is empty, and an
-// empty one that could be absent is "".
-func fieldOf(m member, p *client.Plant) string {
-	value, present := m.get(p)
-	return quoteField(value, m.optional && present && value == "")
 }
 
 // quoteField returns text as a field: in quotes if it needs them or if quote is

@@ -1,67 +1,74 @@
 package transfer
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"io"
 
 	"github.com/plantstore/plantstore/api/client"
 )
 
-const (
-	// Download passes on this many plants at a time, or fewer with this many bytes
-	// of names and tags.
-	maxPart      = 1000
-	maxPartBytes = 4 << 20
-)
-
-// Download writes every plant of a service and calls written from time to time.
-// It fetches the next plants while it writes some.
+// Download writes every plant of a service and calls written after each.
 func Download(ctx context.Context, s *Service, w Writer, written func(plants int)) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	parts := make(chan []client.Plant, 1)
-	go func() {
-		defer close(parts)
-		if err := s.fetch(ctx, parts); err != nil {
-			fail(err)
-		}
-	}()
-	for part := range parts {
-		for _, p := range part {
-			if err := w.Write(p); err != nil {
-				return err
-			}
-		}
-		written(len(part))
-	}
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	return w.Flush()
-}
-
-// fetch sends every plant to parts.
-func (s *Service) fetch(ctx context.Context, parts chan<- []client.Plant) error {
-	var part []client.Plant
-	size := 0
-	send := func() {
-		select {
-		case <-ctx.Done():
-		case parts <- part:
-		}
-		part, size = make([]client.Plant, 0, maxPart), 0
-	}
 	for p, err := range s.client.All(ctx) {
 		if err := s.end(err); err != nil {
 			return err
 		}
-		part, size = append(part, p), size+len(p.Name)
-		if p.Tag != nil {
-			size += len(*p.Tag)
+		if err := w.Write(p); err != nil {
+			return err
 		}
-		if len(part) == maxPart || size > maxPartBytes {
-			send()
+		written(1)
+	}
+	return w.Flush()
+}
+
+// WriteChanges writes the changes of a service after a position to w, each as a line
+// of JSON in the form of the service. An empty position begins with all plants. It
+// ends after the last change so far; if follow is set, it waits for more until ctx
+// ends, also while the service is not available.
+func WriteChanges(ctx context.Context, s *Service, after string, follow bool, w io.Writer) error {
+	changes := s.client.ChangesUntilNow
+	out := bufio.NewWriter(w)
+	if follow {
+		changes, s.follows, s.patience = s.client.Changes, true, 0
+	}
+	for c, err := range changes(ctx, client.Position(after)) {
+		if err != nil {
+			_ = out.Flush() // the changes before it
+			return s.end(err)
+		}
+		if err := writeChange(out, c); err != nil {
+			return err
+		}
+		if follow {
+			if err := out.Flush(); err != nil {
+				return err
+			}
 		}
 	}
-	send()
-	return nil
+	return out.Flush()
+}
+
+func writeChange(w io.Writer, c client.Change) error {
+	type plant struct {
+		ID        int64       `json:"id"`
+		Name      string      `json:"name"`
+		Tag       *string     `json:"tag,omitempty"`
+		ETag      client.ETag `json:"etag"`
+		CreatedAt string      `json:"created_at"`
+		UpdatedAt string      `json:"updated_at"`
+	}
+	line := struct {
+		Position client.Position `json:"position"`
+		ID       int64           `json:"id"`
+		Plant    *plant          `json:"plant,omitempty"`
+	}{Position: c.Position, ID: c.ID}
+	if p := c.Plant; p != nil {
+		const micros = "2006-01-02T15:04:05.000000Z07:00"
+		line.Plant = &plant{p.ID, p.Name, p.Tag, p.ETag, p.CreatedAt.Format(micros), p.UpdatedAt.Format(micros)}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(line)
 }

@@ -54,6 +54,11 @@ type UnavailableError struct{ error }
 
 func (e UnavailableError) Unwrap() error { return e.error }
 
+// PositionError means that a position of the changes is not valid any more.
+type PositionError struct{ error }
+
+func (e PositionError) Unwrap() error { return e.error }
+
 // Wait describes a wait for the service: requests are sent again until it is
 // available.
 type Wait struct {
@@ -69,8 +74,8 @@ func NewService(address, token string) (*Service, error) {
 	transport.MaxIdleConnsPerHost = uploads
 	s := &Service{transport: transport, url: address, patience: patience}
 	var err error
-	s.client, err = client.New(address, client.WithToken(token), client.WithAttempts(math.MaxInt), client.WithBackoff(s.backoff),
-		client.WithHTTPClient(&http.Client{Transport: attempts{s}}))
+	s.client, err = client.New(address, client.WithToken(token), client.WithAttempts(math.MaxInt),
+		client.WithBackoff(s.backoff), client.WithHTTPClient(&http.Client{Transport: attempts{s}}))
 	return s, err
 }
 

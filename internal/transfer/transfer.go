@@ -46,14 +46,16 @@ func FormatOf(name string) Format {
 // Valid reports whether f is one of the formats.
 func (f Format) Valid() bool { return f == CSV || f == NDJSON }
 
-// maxRow limits the bytes of a row. A service accepts bodies of 1 MiB by
-// default, and escaping can make the same text several times as long.
-const maxRow = 8 << 20
+// maxRow limits the bytes of a row. The largest plant that a service stores needs
+// 15 KB, so a larger row is a mistake, as is a missing quote.
+const maxRow = 1 << 20
 
 // Row is a plant and its line in the file.
 type Row struct {
 	Line  int // the first line of the row, counted from 1
 	Plant client.Plant
+
+	text string // as in RowError
 }
 
 // RowError says what is wrong with one row. The following rows can still be read.
@@ -61,7 +63,7 @@ type RowError struct {
 	Line   int // the first line of the row, counted from 1
 	Reason string
 
-	text string // of the row, for a file of refused rows
+	text string // of the row as it is in the file, for a file of refused rows
 }
 
 func (e RowError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
@@ -77,21 +79,19 @@ type Reader interface {
 	// row begins with its line number and the reason, which a Reader ignores.
 
 	// rejectHeader returns the beginning of that file. Read must have returned
-	// a row.
+	// a row or io.EOF.
 	rejectHeader() string
-	// textOf returns the text of a row for a RowError.
-	textOf(Row) string
 	// appendReject appends a refused row.
 	appendReject(dst []byte, bad RowError) []byte
 }
 
 // NewReader returns a reader of a file in the given format.
 func NewReader(r io.Reader, f Format) Reader {
-	in := bufio.NewReaderSize(r, 64<<10)
+	in := bufio.NewReaderSize(r, maxRow)
 	if f == CSV {
 		return &csvReader{in: in}
 	}
-	return newNDJSONReader(in)
+	return &ndjsonReader{in: in}
 }
 
 // Writer writes plants.

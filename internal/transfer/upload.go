@@ -1,13 +1,15 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
-	"sync/atomic"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/plantstore/plantstore/api/client"
 )
@@ -21,6 +23,10 @@ const (
 	// uploads is the number of concurrent requests. More of them do not make a
 	// service with one disk faster.
 	uploads = 4
+
+	// maxWaiting is the number of batches in memory: the batches after a slow one are
+	// stored, and wait until it has been reported.
+	maxWaiting = 2 * uploads
 )
 
 // Upload stores the plants of a file in a service.
@@ -30,75 +36,66 @@ type Upload struct {
 	Refuse  func(RowError)   // is called with each refused row, in the order of the file
 	Rejects io.Writer        // receives the refused rows as a file that can be imported; may be nil
 
-	sent  atomic.Bool // a request was sent
-	order rejectOrder
-
-	mu     sync.Mutex
-	counts client.Created
+	requests chan struct{}  // limits the concurrent requests
+	created  client.Created // by the batches that were reported
+	sent     bool           // one of them sent a request
+	begun    bool           // Rejects has its header
 }
 
 // batch is a number of rows, and the refused rows between them.
 type batch struct {
-	number int // from 0
-	rows   []Row
-	size   int // of their JSON
+	rows []Row
+	size int // of their texts or of their JSON, whichever is larger
 
 	refused     []RowError
 	refusedSize int // of their texts
+
+	err     error // ended the reading after these rows
+	created client.Created
 }
 
-// Run stores the plants of r, and returns how many are in the store. Its error is nil if every row was stored or
-// refused. When ctx ends, it finishes the requests under way and returns the
-// cause.
+// Run stores the plants of r, and returns how many are in the store. Its error is nil
+// if every row was stored or refused. When ctx ends, it finishes the requests under way
+// and returns the cause.
 func (u *Upload) Run(ctx context.Context, r Reader) (client.Created, error) {
-	err := u.run(ctx, r)
-	return u.counts, err
-}
-
-func (u *Upload) run(ctx context.Context, r Reader) error {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
+	u.requests = make(chan struct{}, uploads)
+	workers, working := errgroup.WithContext(ctx)
+	workers.SetLimit(maxWaiting)
 	batches := make(chan *batch)
 	// Reading may block for ever, as from a terminal, so nothing waits for it.
-	go func() {
-		defer close(batches)
-		if err := u.read(ctx, r, batches); err != nil {
-			fail(fmt.Errorf("read: %w", err))
+	go u.read(working, r, batches)
+	var earlier chan struct{} // is closed when the batch before has been reported
+	for {
+		var b *batch
+		select {
+		case <-working.Done():
+		case b = <-batches: // nil after the last one
 		}
-	}()
-	u.order = rejectOrder{refuse: u.Refuse, reader: r, out: u.Rejects}
-	var workers sync.WaitGroup
-	for range uploads {
-		workers.Go(func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case b, more := <-batches:
-					if !more {
-						return
-					}
-					err := u.store(ctx, r, b)
-					if err != nil {
-						err = fmt.Errorf("store the plants: %w", err)
-					}
-					if err = errors.Join(err, u.order.add(b)); err != nil {
-						fail(err)
-					}
-				}
+		if b == nil {
+			break
+		}
+		before, reported := earlier, make(chan struct{})
+		workers.Go(func() error {
+			defer close(reported)
+			err := u.store(working, b)
+			if before != nil {
+				<-before
 			}
+			return errors.Join(err, u.report(r, b))
 		})
+		earlier = reported
 	}
-	workers.Wait()
-	err := context.Cause(ctx)
-	if err == nil && !u.sent.Load() {
+	err := workers.Wait()
+	err = cmp.Or(context.Cause(ctx), err)
+	if err == nil && !u.sent {
 		err = u.Service.check(ctx)
 	}
-	return errors.Join(err, u.order.end(err == nil))
+	return u.created, err
 }
 
 // read reads r and sends its rows in batches.
-func (u *Upload) read(ctx context.Context, r Reader, batches chan<- *batch) error {
+func (u *Upload) read(ctx context.Context, r Reader, batches chan<- *batch) {
+	defer close(batches)
 	b := &batch{}
 	var text []byte
 	send := func() {
@@ -106,61 +103,82 @@ func (u *Upload) read(ctx context.Context, r Reader, batches chan<- *batch) erro
 		case <-ctx.Done():
 		case batches <- b:
 		}
-		b = &batch{number: b.number + 1}
+		b = &batch{}
 	}
 	for ctx.Err() == nil {
 		row, err := r.Read()
 		bad, refused := errors.AsType[RowError](err)
 		switch {
 		case refused:
-			b.refuse(bad, u.Rejects != nil)
+			b.refuse(bad)
 		case err != nil:
-			send()
-			if err == io.EOF {
-				return nil
+			if err != io.EOF {
+				b.err = fmt.Errorf("read: %w", err)
 			}
-			return err
+			send()
+			return
 		default:
-			text = AppendJSON(text[:0], row.Plant)
-			if len(b.rows) > 0 && b.size+len(text) > maxBatchBytes {
+			text = appendJSON(text[:0], &row.Plant)
+			size := max(len(text)+len(","), len(row.text))
+			if len(b.rows) > 0 && b.size+size > maxBatchBytes {
 				send()
 			}
-			b.rows, b.size = append(b.rows, row), b.size+len(text)+len(",")
+			b.rows, b.size = append(b.rows, row), b.size+size
 		}
 		if len(b.rows)+len(b.refused) == maxBatch || b.refusedSize > maxBatchBytes {
 			send()
 		}
 	}
-	return nil
 }
 
-// refuse records a refused row, with its text if keepText is true.
-func (b *batch) refuse(bad RowError, keepText bool) {
-	if !keepText {
-		bad.text = ""
-	}
+// refuse records a refused row.
+func (b *batch) refuse(bad RowError) {
 	b.refused = append(b.refused, bad)
 	b.refusedSize += len(bad.text)
 }
 
 // store stores the plants of a batch, or refuses their rows.
-func (u *Upload) store(ctx context.Context, r Reader, b *batch) error {
+func (u *Upload) store(ctx context.Context, b *batch) error {
 	if len(b.rows) == 0 {
+		return b.err
+	}
+	u.requests <- struct{}{}
+	defer func() { <-u.requests }()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := u.storeRows(ctx, b, b.rows); err != nil {
+		return fmt.Errorf("store the plants: %w", err)
+	}
+	return b.err
+}
+
+// report passes on what became of a batch. It is called for one batch after the other.
+func (u *Upload) report(r Reader, b *batch) error {
+	u.sent = u.sent || len(b.rows) > 0
+	add(&u.created, b.created)
+	slices.SortStableFunc(b.refused, func(a, b RowError) int { return cmp.Compare(a.Line, b.Line) })
+	var text []byte
+	for _, bad := range b.refused {
+		u.Refuse(bad)
+		text = r.appendReject(text, bad)
+	}
+	if u.Rejects == nil || b.err != nil && len(text) == 0 {
 		return nil
 	}
-	return u.storeRows(ctx, b.rows, func(row Row, reason string) {
-		bad := RowError{Line: row.Line, Reason: reason}
-		if u.Rejects != nil {
-			bad.text = r.textOf(row)
-		}
-		b.refuse(bad, true)
-	})
+	if !u.begun {
+		u.begun = true
+		text = append([]byte(r.rejectHeader()), text...)
+	}
+	if _, err := u.Rejects.Write(text); err != nil {
+		return fmt.Errorf("write the refused rows: %w", err)
+	}
+	return nil
 }
 
 // storeRows stores the plants of rows. If the service refuses a row, the others
 // are stored without it.
-func (u *Upload) storeRows(ctx context.Context, rows []Row, refuse func(row Row, reason string)) error {
-	u.sent.Store(true)
+func (u *Upload) storeRows(ctx context.Context, b *batch, rows []Row) error {
 	plants := make([]client.Plant, len(rows))
 	for i, row := range rows {
 		plants[i] = row.Plant
@@ -169,13 +187,14 @@ func (u *Upload) storeRows(ctx context.Context, rows []Row, refuse func(row Row,
 	e := refusal(err)
 	if e == nil {
 		if err == nil {
-			u.count(created)
+			u.Stored(created.New + created.Existing + created.Unknown)
+			add(&b.created, created)
 		}
 		return u.Service.end(err)
 	}
 	_ = u.Service.end(nil) // the service responds
 	if len(rows) == 1 {
-		refuse(rows[0], reason(rows[0], e))
+		b.refuse(RowError{rows[0].Line, reason(rows[0], e), rows[0].text})
 		return nil
 	}
 	good, bad := culprits(rows, e)
@@ -191,20 +210,17 @@ func (u *Upload) storeRows(ctx context.Context, rows []Row, refuse func(row Row,
 		if len(part) == 0 {
 			continue
 		}
-		if err := u.storeRows(ctx, part, refuse); err != nil {
+		if err := u.storeRows(ctx, b, part); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (u *Upload) count(created client.Created) {
-	u.Stored(created.New + created.Existing + created.Unknown)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.counts.New += created.New
-	u.counts.Existing += created.Existing
-	u.counts.Unknown += created.Unknown
+func add(sum *client.Created, created client.Created) {
+	sum.New += created.New
+	sum.Existing += created.Existing
+	sum.Unknown += created.Unknown
 }
 
 // refusal returns the error if the service, or a proxy, refuses a plant.
