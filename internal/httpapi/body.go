@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -24,19 +23,33 @@ const (
 	mergePatchType = "application/merge-patch+json"
 )
 
+var (
+	errMissingBody    = fail(plantapi.CodeMissingBody, "a request body is required")
+	errIncompleteBody = fail(plantapi.CodeIncompleteBody, "body was cut short or came too slowly")
+)
+
 // checkBody reads the body of a request, decodes it, and validates it against the
 // schema. The request then has the checked body, which the generated code decodes with
 // the same rules. The body must be released after the request.
 func (v validator) checkBody(w http.ResponseWriter, r *http.Request, op *operation) (*checkedBody, error) {
-	if err := announced(r); err != nil {
-		return nil, err
+	if r.ContentLength == 0 {
+		return nil, errMissingBody
 	}
 	schema, err := op.bodySchema(r.Header)
-	if err != nil {
-		return nil, err
+	if err != nil && r.ContentLength > 0 {
+		return nil, err // without reading
 	}
 	body := checkedBodies.Get().(*checkedBody)
-	if err := body.check(v, w, r, schema); err != nil {
+	readErr := body.read(v, w, r)
+	switch {
+	case readErr == nil && len(body.text) == 0:
+		return body, errMissingBody
+	case err != nil:
+		return body, err
+	case readErr != nil:
+		return body, readErr
+	}
+	if err := body.check(schema); err != nil {
 		return body, err
 	}
 	body.Reset(body.text)
@@ -48,13 +61,38 @@ func (v validator) checkBody(w http.ResponseWriter, r *http.Request, op *operati
 type checkedBody struct {
 	bytes.Reader
 	decoder
-	text []byte
+	text    []byte
+	limited io.LimitedReader // reads text
 }
 
-func (b *checkedBody) check(v validator, w http.ResponseWriter, r *http.Request, schema *openapi3.Schema) (err error) {
-	if b.text, err = v.readBody(w, r, b.text[:0]); err != nil {
-		return err
+// read reads the body of a request. A body that is larger than the limit by its
+// Content-Length is refused before it is read.
+func (b *checkedBody) read(v validator, w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength > v.maxBody {
+		w.Header().Set("Connection", "close") // so that the rest need not be read
+		return v.tooLarge()
 	}
+	b.limited = io.LimitedReader{R: r.Body, N: v.maxBody + 1}
+	text := bytes.NewBuffer(b.text[:0])
+	text.Grow(int(max(r.ContentLength, 0)) + bytes.MinRead) // at once
+	n, err := text.ReadFrom(&b.limited)
+	b.text, b.limited.R = text.Bytes(), nil
+	switch {
+	case err != nil:
+		return errIncompleteBody
+	case n > v.maxBody:
+		return v.tooLarge()
+	default:
+		return nil
+	}
+}
+
+func (v validator) tooLarge() *failure {
+	return fail(plantapi.CodeBodyTooLarge, fmt.Sprintf("body is larger than the limit of %d bytes", v.maxBody))
+}
+
+// check decodes the body and validates it against a schema.
+func (b *checkedBody) check(schema *openapi3.Schema) error {
 	value, err := b.decode(b.text)
 	if err != nil {
 		return fail(plantapi.CodeMalformedBody, "body is not one well-formed JSON value: "+err.Error())
@@ -85,31 +123,6 @@ func (b *checkedBody) release() {
 	}
 }
 
-var errMissingBody = fail(plantapi.CodeMissingBody, "a request body is required")
-
-// announced returns an error if the request has no body. Without a Content-Length it
-// reads the first byte of the body and puts it back.
-func announced(r *http.Request) error {
-	switch {
-	case r.ContentLength == 0:
-		return errMissingBody
-	case r.ContentLength > 0:
-		return nil
-	}
-	first := make([]byte, 1)
-	switch _, err := io.ReadFull(r.Body, first); {
-	case err == io.EOF:
-		return errMissingBody
-	case err != nil:
-		return errIncompleteBody
-	}
-	r.Body = struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(bytes.NewReader(first), r.Body), r.Body}
-	return nil
-}
-
 // bodySchema returns the schema for the media type of a request.
 func (op *operation) bodySchema(h http.Header) (*openapi3.Schema, error) {
 	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -133,40 +146,3 @@ func (op *operation) bodySchema(h http.Header) (*openapi3.Schema, error) {
 }
 
 func unsupported(message string) *failure { return fail(plantapi.CodeUnsupportedMediaType, message) }
-
-var errIncompleteBody = fail(plantapi.CodeIncompleteBody, "body was cut short or came too slowly")
-
-// readBody appends the body to a buffer. A body that is larger than the limit by its
-// Content-Length is refused before it is read.
-func (v validator) readBody(w http.ResponseWriter, r *http.Request, buf []byte) ([]byte, error) {
-	if r.ContentLength > v.maxBody {
-		w.Header().Set("Connection", "close") // so that the rest need not be read
-		return buf, v.tooLarge()
-	}
-	if r.ContentLength > 0 { // net/http returns exactly that many bytes
-		n := int(r.ContentLength)
-		buf = slices.Grow(buf, n)[:n]
-		if _, err := io.ReadFull(r.Body, buf); err != nil {
-			return buf, errIncompleteBody
-		}
-		return buf, nil
-	}
-	read := bytes.NewBuffer(buf)
-	switch _, err := read.ReadFrom(http.MaxBytesReader(w, r.Body, v.maxBody)); {
-	case err == nil:
-		return read.Bytes(), nil
-	case isTooLarge(err):
-		return read.Bytes(), v.tooLarge()
-	default:
-		return read.Bytes(), errIncompleteBody
-	}
-}
-
-func (v validator) tooLarge() *failure {
-	return fail(plantapi.CodeBodyTooLarge, fmt.Sprintf("body is larger than the limit of %d bytes", v.maxBody))
-}
-
-func isTooLarge(err error) bool {
-	_, ok := errors.AsType[*http.MaxBytesError](err)
-	return ok
-}
