@@ -98,11 +98,7 @@ func (b *checkedBody) check(schema *openapi3.Schema) error {
 		return fail(plantapi.CodeMalformedBody, "body is not one well-formed JSON value: "+err.Error())
 	}
 	if details := violations(schema, value); len(details) > 0 {
-		return &failure{
-			code:    plantapi.CodeInvalidBody,
-			message: describe("body does not match the schema", details),
-			details: details,
-		}
+		return invalid(plantapi.CodeInvalidBody, "body does not match the schema", details)
 	}
 	return nil
 }

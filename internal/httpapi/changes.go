@@ -16,26 +16,25 @@ import (
 // ListChanges waits until there is a change or ctx ends; see validator.waiting. Then
 // only a token that is not accepted any more is a failure: a client that closes its
 // sending half, and the clients of a service that stops, get what there is.
-func (s *server) ListChanges(ctx context.Context, req plantserver.ListChangesRequestObject) (plantserver.ListChangesResponseObject, error) {
+func (s *server) ListChanges(
+	ctx context.Context, req plantserver.ListChangesRequestObject,
+) (plantserver.ListChangesResponseObject, error) {
 	began := time.Now()
 	after, err := parsePosition(plantapi.InQuery, "after", req.Params.After)
 	if err != nil {
 		return nil, err
 	}
-	limit, wait := s.changesPage.normal, time.Duration(0)
-	if req.Params.Limit != nil {
-		limit = min(int(*req.Params.Limit), s.changesPage.most)
-	}
+	n, wait := s.changesPage.of(req.Params.Limit), time.Duration(0)
 	if req.Params.Wait != nil {
 		wait = time.Duration(*req.Params.Wait) * time.Second
 	}
-	page, permit, err := s.next(ctx, after, limit, wait)
+	page, permit, err := s.next(ctx, after, n, wait)
 	switch cause, refused := errors.AsType[*failure](context.Cause(ctx)); {
 	case refused && cause != errStopping:
 		permit.Release()
 		return nil, cause
 	case ctx.Err() != nil && err != nil:
-		page, permit, err = s.next(context.WithoutCancel(ctx), after, limit, 0)
+		page, permit, err = s.next(context.WithoutCancel(ctx), after, n, 0)
 	}
 	if err != nil {
 		return nil, err
@@ -55,22 +54,25 @@ func (s *server) ListChanges(ctx context.Context, req plantserver.ListChangesReq
 	}, permit, s.changes.Stopped()}, nil
 }
 
-// next returns the next page of changes, or an empty one after the wait. A page that
-// was read from the store comes with the permit of a list. Waiting needs no permit.
-func (s *server) next(ctx context.Context, after *plant.Position, limit int, wait time.Duration) (page *feed.Page, permit limit.Slot, err error) {
+// next returns the next page of at most n changes, or an empty one after the wait. A page
+// that was read from the store comes with the permit of a list. Waiting needs no permit.
+func (s *server) next(
+	ctx context.Context, after *plant.Position, n int, wait time.Duration,
+) (page *feed.Page, permit limit.Slot, err error) {
 	ctx, cancel := context.WithTimeout(ctx, wait+requestDeadline)
 	defer cancel()
-	page, err = s.changes.Next(ctx, after, limit, wait, func(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
-		if permit, err = s.lists.enter(ctx, limit > s.changesPage.normal); err != nil {
-			return nil, next, err
+	read := func(ctx context.Context, after *plant.Position, n int) ([]plant.Change, plant.Position, error) {
+		var err error
+		if permit, err = s.lists.enter(ctx, n > s.changesPage.normal); err != nil {
+			return nil, plant.Position{}, err
 		}
-		defer func() {
-			if err != nil || len(changes) == 0 {
-				permit.Release()
-			}
-		}()
-		return s.plants.Changes(ctx, after, limit)
-	})
+		changes, next, err := s.plants.Changes(ctx, after, n)
+		if err != nil || len(changes) == 0 {
+			permit.Release()
+		}
+		return changes, next, err
+	}
+	page, err = s.changes.Next(ctx, after, n, wait, read)
 	return page, permit, err
 }
 
@@ -104,7 +106,9 @@ func toChange(c plant.Change) plantapi.Change {
 
 // StreamChanges reads the first page, so that a position that is not valid is a
 // response with 410. [stream] is the rest.
-func (s *server) StreamChanges(ctx context.Context, req plantserver.StreamChangesRequestObject) (plantserver.StreamChangesResponseObject, error) {
+func (s *server) StreamChanges(
+	ctx context.Context, req plantserver.StreamChangesRequestObject,
+) (plantserver.StreamChangesResponseObject, error) {
 	after, err := parsePosition(plantapi.InQuery, "after", req.Params.After)
 	if req.Params.LastEventID != nil {
 		after, err = parsePosition(plantapi.InHeader, "Last-Event-ID", req.Params.LastEventID)

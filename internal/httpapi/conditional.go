@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/plantstore/plantstore/internal/plant"
@@ -18,24 +19,20 @@ func ifNoneMatch(header *string) *plant.ETags {
 	return etags(header, true)
 }
 
+// entityTags matches each tag of a list, and what makes it weak.
+var entityTags = regexp.MustCompile(`(W/)?"([^"]*)"`)
+
 // etags parses a list of entity tags that matches the pattern of the document, with or
 // without the weak ones. It returns nil if there is no header.
 func etags(header *string, keepWeak bool) *plant.ETags {
 	if header == nil {
 		return nil
 	}
-	list := &plant.ETags{}
-	for rest := *header; rest != ""; {
-		before, after, found := strings.Cut(rest, `"`)
-		if !found {
-			list.Any = list.Any || strings.Contains(rest, "*")
-			break
+	list := &plant.ETags{Any: strings.Trim(*header, "\t ") == "*"}
+	for _, tag := range entityTags.FindAllStringSubmatch(*header, -1) {
+		if tag[1] == "" || keepWeak {
+			list.List = append(list.List, tag[2])
 		}
-		tag, next, _ := strings.Cut(after, `"`)
-		if !strings.Contains(before, "W/") || keepWeak {
-			list.List = append(list.List, tag)
-		}
-		rest = next
 	}
 	return list
 }

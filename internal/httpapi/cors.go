@@ -9,9 +9,11 @@ import (
 // The headers that a page of another origin may send, and those that it may read
 // of a response in addition to the ones that every page may read.
 const (
-	corsRequestHeaders  = "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, Traceparent, Tracestate, X-Request-Id"
-	corsResponseHeaders = "ETag, Link, Location, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, WWW-Authenticate, X-Request-Id"
-	corsMaxAge          = "7200" // seconds; Chromium keeps no longer
+	corsRequestHeaders = "Authorization, Content-Type, If-Match, If-None-Match, Last-Event-ID, " +
+		"Traceparent, Tracestate, X-Request-Id"
+	corsResponseHeaders = "ETag, Link, Location, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, " +
+		"Retry-After, WWW-Authenticate, X-Request-Id"
+	corsMaxAge = "7200" // seconds; Chromium keeps no longer
 )
 
 // cors lets pages of some origins read responses (the CORS protocol of the Fetch

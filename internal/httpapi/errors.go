@@ -29,6 +29,12 @@ func fail(code plantapi.ErrorCode, message string) *failure {
 	return &failure{code: code, message: message}
 }
 
+// invalid returns the failure of a request that does not match the document.
+func invalid(code plantapi.ErrorCode, what string, details []plantapi.ErrorDetail) *failure {
+	details = details[:min(len(details), maxDetails)]
+	return &failure{code: code, message: describe(what, details), details: details}
+}
+
 // maxDetails is the largest number of details in a response, as in the document.
 const maxDetails = 32
 

@@ -114,12 +114,16 @@ func New(opts Options) (http.Handler, error) {
 		streams:    limit.NewSlots("requests that wait for changes (--max-streams)", opts.MaxStreams, 0),
 		lists:      newLists(),
 	}
+	basePath := ""
+	if opts.BaseURL != nil {
+		basePath = opts.BaseURL.EscapedPath()
+	}
 	server := plantserver.NewStrictHandlerWithOptions(
 		&server{
 			plants:      opts.Plants,
 			changes:     opts.Changes,
 			lists:       validator.lists,
-			basePath:    basePath(opts.BaseURL),
+			basePath:    basePath,
 			plantsPage:  operations[operationKey{http.MethodGet, "/plants"}].pageSize,
 			changesPage: operations[operationKey{http.MethodGet, "/changes"}].pageSize,
 		},
@@ -171,14 +175,6 @@ type server struct {
 	basePath string // the path that a proxy removes from requests; Location and Link begin with it
 
 	plantsPage, changesPage pageSize // of listPlants and listChanges
-}
-
-// basePath returns the escaped path of a URL, or "" for nil.
-func basePath(u *url.URL) string {
-	if u == nil {
-		return ""
-	}
-	return u.EscapedPath()
 }
 
 var _ plantserver.StrictServerInterface = (*server)(nil)

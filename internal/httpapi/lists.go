@@ -91,7 +91,8 @@ func (l *lists) reserve(w http.ResponseWriter, page *feed.Page, bytes int) (*rea
 	for l.unread+l.alone(r) > maxUnread {
 		slowest := slices.MinFunc(l.readers, func(a, b *reader) int { return a.read.Compare(b.read) })
 		if time.Since(slowest.read) < patience {
-			return nil, fmt.Errorf("%d responses that are being read take %d bytes: %w", len(l.readers), l.unread, errUnavailable)
+			return nil, fmt.Errorf("%d responses that are being read take %d bytes: %w",
+				len(l.readers), l.unread, errUnavailable)
 		}
 		l.remove(slowest)
 		_ = slowest.control.SetWriteDeadline(time.Unix(1, 0)) // ends its write

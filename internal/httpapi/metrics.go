@@ -51,8 +51,9 @@ func newCounts(registry prometheus.Registerer) *counts {
 		failures: map[plantapi.ErrorCode]prometheus.Counter{},
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "plantstore_http_request_duration_seconds",
-			Help: "Duration of requests in seconds by operation and status. Operation none is every unknown path and method, " +
-				"operation unverified a token whose key cannot be fetched now, status 499 a response that was cut off.",
+			Help: "Duration of requests in seconds by operation and status. " +
+				"Operation none is every unknown path and method, operation unverified a token whose key " +
+				"cannot be fetched now, status 499 a response that was cut off.",
 			Buckets:                        durationBuckets,
 			NativeHistogramBucketFactor:    1.1,
 			NativeHistogramMaxBucketNumber: 100,

@@ -22,16 +22,23 @@ type operation struct {
 	scope          token.Scope
 	parameters     []parameter
 	takesQuery     bool                        // it has query parameters
-	needsQuery     bool                        // and one of them is required
 	ignoresUnknown bool                        // x-unknown-parameters: ignored
 	bodies         map[string]*openapi3.Schema // by media type; empty: takes no body
 	returnsList    bool                        // an array of many plants
 	pageSize       pageSize                    // of such an array, or of changes
-	waits          bool                        // for changes: it has a parameter wait, or its response is an event stream
+	waits          bool                        // for changes
 }
 
 // pageSize is how many items a page has: without the parameter limit, and at most.
 type pageSize struct{ normal, most int }
+
+// of returns the size of a page of a request.
+func (size pageSize) of(limit *int32) int {
+	if limit == nil {
+		return size.normal
+	}
+	return min(int(*limit), size.most)
+}
 
 // loadPageSize reads the size of a page from the default of the parameter limit
 // and from maxItems of the response.
@@ -114,10 +121,7 @@ func loadOperation(o *openapi3.Operation, shared openapi3.Parameters) (*operatio
 			return nil, err
 		}
 		op.parameters = append(op.parameters, p)
-		if p.in == plantapi.InQuery {
-			op.takesQuery = true
-			op.needsQuery = op.needsQuery || p.required
-		}
+		op.takesQuery = op.takesQuery || p.in == plantapi.InQuery
 	}
 	if err := op.loadSuccess(o); err != nil {
 		return nil, err
@@ -143,7 +147,8 @@ func (op *operation) loadSuccess(o *openapi3.Operation) (err error) {
 	if ok == nil {
 		return nil
 	}
-	op.waits = o.Parameters.GetByInAndName(openapi3.ParameterInQuery, "wait") != nil || ok.Value.Content[eventStreamType] != nil
+	wait := o.Parameters.GetByInAndName(openapi3.ParameterInQuery, "wait")
+	op.waits = wait != nil || ok.Value.Content[eventStreamType] != nil
 	if ok.Value.Content[jsonType] == nil {
 		return nil
 	}

@@ -43,7 +43,8 @@ func loadParameter(p *openapi3.Parameter) (parameter, error) {
 		return loaded, fmt.Errorf("parameter %s: in %q is not implemented", p.Name, p.In)
 	}
 	if !loaded.schema.Type.Is("integer") && !loaded.schema.Type.Is("string") {
-		return loaded, fmt.Errorf("parameter %s: type %v is not implemented, need integer or string", p.Name, loaded.schema.Type)
+		return loaded, fmt.Errorf("parameter %s: type %v is not implemented, need integer or string",
+			p.Name, loaded.schema.Type)
 	}
 	return loaded, nil
 }
@@ -85,25 +86,20 @@ func checkParameters(r *http.Request, op *operation) error {
 	if len(details) == 0 {
 		return nil
 	}
-	return invalidParameters(details[:min(len(details), maxDetails)])
+	return invalid(plantapi.CodeInvalidParameter, wrongParameter, details)
 }
 
-func invalidParameters(details []plantapi.ErrorDetail) *failure {
-	return &failure{
-		code:    plantapi.CodeInvalidParameter,
-		message: describe("a parameter is not valid", details),
-		details: details,
-	}
-}
+const wrongParameter = "a parameter is not valid"
 
 // checkQuery validates a query string against the document and returns its values.
 func checkQuery(query string, op *operation) (url.Values, []plantapi.ErrorDetail) {
-	if query == "" && !op.needsQuery || op.ignoresUnknown && !op.takesQuery {
-		return nil, nil
-	}
-	given, err := url.ParseQuery(query)
-	if err != nil {
-		return nil, []plantapi.ErrorDetail{{In: plantapi.InQuery, Message: "is not a well-formed query: escape %, & and ; as RFC 3986 says"}}
+	var given url.Values
+	if query != "" && (op.takesQuery || !op.ignoresUnknown) {
+		var err error
+		if given, err = url.ParseQuery(query); err != nil {
+			const message = "is not a well-formed query: escape %, & and ; as RFC 3986 says"
+			return nil, []plantapi.ErrorDetail{{In: plantapi.InQuery, Message: message}}
+		}
 	}
 	var details []plantapi.ErrorDetail
 	known := 0
@@ -137,7 +133,9 @@ func checkQuery(query string, op *operation) (url.Values, []plantapi.ErrorDetail
 }
 
 func (op *operation) hasQueryParameter(name string) bool {
-	return slices.ContainsFunc(op.parameters, func(p parameter) bool { return p.in == plantapi.InQuery && p.name == name })
+	return slices.ContainsFunc(op.parameters, func(p parameter) bool {
+		return p.in == plantapi.InQuery && p.name == name
+	})
 }
 
 // check validates the text of a parameter against its schema.

@@ -15,7 +15,9 @@ import (
 // revalidate it.
 const cacheControl = "private, no-cache"
 
-func (s *server) CreatePlant(ctx context.Context, req plantserver.CreatePlantRequestObject) (plantserver.CreatePlantResponseObject, error) {
+func (s *server) CreatePlant(
+	ctx context.Context, req plantserver.CreatePlantRequestObject,
+) (plantserver.CreatePlantResponseObject, error) {
 	p := fromNewPlant(*req.Body)
 	if err := s.plants.Create(ctx, p); err != nil {
 		return nil, err
@@ -26,7 +28,9 @@ func (s *server) CreatePlant(ctx context.Context, req plantserver.CreatePlantReq
 	}, nil
 }
 
-func (s *server) CreatePlants(ctx context.Context, req plantserver.CreatePlantsRequestObject) (plantserver.CreatePlantsResponseObject, error) {
+func (s *server) CreatePlants(
+	ctx context.Context, req plantserver.CreatePlantsRequestObject,
+) (plantserver.CreatePlantsResponseObject, error) {
 	plants := make([]plant.Plant, len(req.Body.Plants))
 	response := plantserver.CreatePlants200JSONResponse{Plants: make([]plantapi.Plant, len(plants))}
 	seen := make(map[int64]bool, len(plants))
@@ -62,11 +66,10 @@ func idPointers(indexes []int) []string {
 	return pointers
 }
 
-func (s *server) ListPlants(ctx context.Context, req plantserver.ListPlantsRequestObject) (plantserver.ListPlantsResponseObject, error) {
-	page := plant.Page{After: req.Params.After, Tag: req.Params.Tag, Limit: s.plantsPage.normal}
-	if limit := req.Params.Limit; limit != nil {
-		page.Limit = min(int(*limit), s.plantsPage.most)
-	}
+func (s *server) ListPlants(
+	ctx context.Context, req plantserver.ListPlantsRequestObject,
+) (plantserver.ListPlantsResponseObject, error) {
+	page := plant.Page{After: req.Params.After, Tag: req.Params.Tag, Limit: s.plantsPage.of(req.Params.Limit)}
 	plants, more, err := s.plants.List(ctx, page)
 	if err != nil {
 		return nil, err
@@ -84,7 +87,9 @@ func (s *server) ListPlants(ctx context.Context, req plantserver.ListPlantsReque
 	return response, nil
 }
 
-func (s *server) GetPlant(ctx context.Context, req plantserver.GetPlantRequestObject) (plantserver.GetPlantResponseObject, error) {
+func (s *server) GetPlant(
+	ctx context.Context, req plantserver.GetPlantRequestObject,
+) (plantserver.GetPlantResponseObject, error) {
 	p, err := s.plants.Get(ctx, req.ID)
 	if err != nil {
 		return nil, err
@@ -102,9 +107,14 @@ func (s *server) GetPlant(ctx context.Context, req plantserver.GetPlantRequestOb
 
 // PutPlant sends no ETag header, because the stored plant differs from the body of the
 // request (RFC 9110, section 9.3.4). The body of the response has the version.
-func (s *server) PutPlant(ctx context.Context, req plantserver.PutPlantRequestObject) (plantserver.PutPlantResponseObject, error) {
+func (s *server) PutPlant(
+	ctx context.Context, req plantserver.PutPlantRequestObject,
+) (plantserver.PutPlantResponseObject, error) {
 	p := plant.Plant{ID: req.ID, Name: req.Body.Name, Tag: req.Body.Tag}
-	condition := plant.Precondition{IfMatch: ifMatch(req.Params.IfMatch), IfNoneMatch: ifNoneMatch(req.Params.IfNoneMatch)}
+	condition := plant.Precondition{
+		IfMatch:     ifMatch(req.Params.IfMatch),
+		IfNoneMatch: ifNoneMatch(req.Params.IfNoneMatch),
+	}
 	stored, created, err := s.plants.Put(ctx, p, condition)
 	if err != nil {
 		return nil, err
@@ -118,7 +128,9 @@ func (s *server) PutPlant(ctx context.Context, req plantserver.PutPlantRequestOb
 	return plantserver.PutPlant200JSONResponse(toStoredPlant(stored)), nil
 }
 
-func (s *server) PatchPlant(ctx context.Context, req plantserver.PatchPlantRequestObject) (plantserver.PatchPlantResponseObject, error) {
+func (s *server) PatchPlant(
+	ctx context.Context, req plantserver.PatchPlantRequestObject,
+) (plantserver.PatchPlantResponseObject, error) {
 	condition := plant.Precondition{IfMatch: ifMatch(req.Params.IfMatch)}
 	stored, err := s.plants.Patch(ctx, req.ID, fromPatch(*req.Body), condition)
 	if err != nil {
@@ -130,7 +142,9 @@ func (s *server) PatchPlant(ctx context.Context, req plantserver.PatchPlantReque
 	}, nil
 }
 
-func (s *server) DeletePlant(ctx context.Context, req plantserver.DeletePlantRequestObject) (plantserver.DeletePlantResponseObject, error) {
+func (s *server) DeletePlant(
+	ctx context.Context, req plantserver.DeletePlantRequestObject,
+) (plantserver.DeletePlantResponseObject, error) {
 	if err := s.plants.Delete(ctx, req.ID, plant.Precondition{IfMatch: ifMatch(req.Params.IfMatch)}); err != nil {
 		return nil, err
 	}

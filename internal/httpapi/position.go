@@ -48,7 +48,8 @@ func parsePosition(in plantapi.ErrorDetailIn, name string, text *string) (*plant
 		return nil, plant.ErrPosition
 	}
 	given := parameter{name: name, in: in}
-	return nil, invalidParameters([]plantapi.ErrorDetail{given.fault("is not a position: send one of an earlier response, complete and unchanged")})
+	detail := given.fault("is not a position: send one of an earlier response, complete and unchanged")
+	return nil, invalid(plantapi.CodeInvalidParameter, wrongParameter, []plantapi.ErrorDetail{detail})
 }
 
 // isEarlier reports whether b is a position of an earlier release: four or five integers

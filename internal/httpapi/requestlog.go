@@ -86,7 +86,9 @@ func (l *requestLog) noteStore(rec *responseRecorder) {
 // write logs a request, unless too many lines have the message. It never logs headers,
 // query or body, except the ids of X-Request-Id and traceparent. The method, the path
 // and the error are redacted, because a client may have put a token there.
-func (l *requestLog) write(rec *responseRecorder, r *http.Request, took time.Duration, level slog.Level, message string, err error) {
+func (l *requestLog) write(
+	rec *responseRecorder, r *http.Request, took time.Duration, level slog.Level, message string, err error,
+) {
 	if !l.all && !l.allow(message) {
 		return
 	}
@@ -202,6 +204,7 @@ func (o *outage) succeeded() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if time.Since(o.last) >= outageEnd && o.begun.Swap(false) {
-		o.log.Info("store available again", "scope", string(o.scope), "failed_requests", o.count, "seconds", o.last.Sub(o.first).Seconds())
+		o.log.Info("store available again", "scope", string(o.scope),
+			"failed_requests", o.count, "seconds", o.last.Sub(o.first).Seconds())
 	}
 }

@@ -41,7 +41,7 @@ type stream struct {
 	rec     *responseRecorder
 	control *http.ResponseController
 	end     func() time.Time // when the stream has ended: endGrace after the first call
-	torn    bool             // a page is not sent completely
+	partial bool             // a page is not sent completely
 }
 
 func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
@@ -54,11 +54,11 @@ func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 	s.rec.closeConnection()
 	w.WriteHeader(http.StatusOK)
 
-	hurried := make(chan struct{})
-	stop := context.AfterFunc(s.ctx, func() { defer close(hurried); s.hurry() })
+	limited := make(chan struct{})
+	stop := context.AfterFunc(s.ctx, func() { defer close(limited); s.limitWrites() })
 	defer func() {
 		if !stop() {
-			<-hurried // the writer must not be used after the handler
+			<-limited // the writer must not be used after the handler
 		}
 	}()
 	err := s.run()
@@ -71,11 +71,11 @@ func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 	if cause := context.Cause(s.ctx); cause != nil {
 		err = cause
 	}
-	if err == context.Canceled || s.torn { // disconnected, HEAD, or an end event would complete half an event
+	if err == context.Canceled || s.partial { // disconnected, HEAD, or an end event would complete half an event
 		return nil
 	}
 	f := failureOf(err)
-	s.hurry()
+	s.limitWrites()
 	s.write(endEvent(f))
 	if f == errInternal || f == errUnavailable || f == errDiskFull {
 		return err // is logged
@@ -151,14 +151,14 @@ func (s *stream) send(page *feed.Page) error {
 			return nil
 		}
 		if s.ctx.Err() != nil {
-			s.hurry() // it may have been overtaken
+			s.limitWrites() // it may have been overtaken
 		}
-		s.torn = true
+		s.partial = true
 		if !s.write(part) {
 			return nil
 		}
 	}
-	s.torn = false
+	s.partial = false
 	_ = s.control.SetWriteDeadline(time.Time{}) // HTTP/2 resets the stream at its deadline, also if nothing is written
 	return nil
 }
@@ -169,19 +169,15 @@ func (s *stream) write(text []byte) bool {
 	_, err := s.rec.Write(text)
 	if err == nil {
 		if err = s.control.Flush(); errors.Is(err, http.ErrNotSupported) {
-			err = nil // the writers of some tests cannot flush
+			err = nil // this writer does not buffer
 		}
 		s.rec.cut = err
 	}
 	return err == nil
 }
 
-// hurry lets a write that goes on, and the next one, take no longer than the stream.
-func (s *stream) hurry() { s.setDeadline(s.end()) }
-
-func (s *stream) setDeadline(at time.Time) {
-	_ = s.control.SetWriteDeadline(at) // the writers of some tests have no deadline
-}
+// limitWrites lets a write that goes on, and the next one, take no longer than the stream.
+func (s *stream) limitWrites() { _ = s.control.SetWriteDeadline(s.end()) }
 
 // encodeEvents returns the events of a page.
 func encodeEvents(page *feed.Page) []byte {

@@ -24,7 +24,9 @@ var errStopping = fail(plantapi.CodeUnavailable, "the service is stopping, conne
 // deadline, and ends when there is no reason to wait any longer: the client has
 // disconnected, the token is not accepted any more, the service stops, or the
 // method is HEAD. The given context is that of net/http. [context.Cause] is a failure if the client should know why.
-func (v validator) waiting(ctx context.Context, w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
+func (v validator) waiting(
+	ctx context.Context, w http.ResponseWriter, r *http.Request,
+) (context.Context, context.CancelFunc) {
 	rec, counts := recorderOf(w), v.failures.counts
 	counts.inFlight.Dec()
 	counts.streams.Inc()
