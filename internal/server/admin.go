@@ -2,31 +2,41 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
+	"strings"
+	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// adminStopTime is how long a scrape may still take during a shutdown. A
-// profile that takes longer is cut off.
-const adminStopTime = time.Second
+const (
+	// adminStopTime is how long a scrape may still take during a shutdown. A
+	// profile that takes longer is cut off.
+	adminStopTime = time.Second
 
-// readyTime is how long the store may take before it counts as down. Load
-// balancers wait for a few seconds at most.
-const readyTime = time.Second
+	// readyTime is how long the store may take before it counts as down. Load
+	// balancers wait for a few seconds at most.
+	readyTime = time.Second
+)
 
 // newAdmin returns the handler of the admin listener: liveness, readiness, whether
 // writes work, metrics and profiles. It does not authenticate requests.
-func newAdmin(health *Health, metrics http.Handler) http.Handler {
+func newAdmin(health *health, registry *prometheus.Registry) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", livez)
-	mux.HandleFunc("GET /readyz", health.respond("ready", health.Ready))
-	mux.HandleFunc("GET /writez", health.respond("writable", health.Writable))
-	mux.Handle("GET /metrics", metrics)
+	mux.HandleFunc("GET /readyz", respond("ready", health.ready))
+	mux.HandleFunc("GET /writez", respond("writable", health.writable))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	// net/http/pprof also registers itself in the default mux, which no
 	// listener of ours serves.
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -44,7 +54,7 @@ func livez(w http.ResponseWriter, _ *http.Request) { say(w, http.StatusOK, "aliv
 
 // respond returns a handler that says good if check returns nil, and otherwise the
 // error.
-func (h *Health) respond(good string, check func(context.Context) error) http.HandlerFunc {
+func respond(good string, check func(context.Context) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), readyTime)
 		defer cancel()
@@ -94,4 +104,108 @@ func startAdmin(stdout io.Writer, log *slog.Logger, addr string, handler http.Ha
 			_ = server.Close()
 		}
 	}, nil
+}
+
+// health reports whether the service takes requests. The zero health is that of a
+// service that is starting. Its methods may be called from several goroutines at the
+// same time.
+type health struct {
+	store    atomic.Pointer[checks] // nil: the service is starting
+	draining atomic.Bool
+}
+
+// checks are those of the store of a service that has started.
+type checks struct {
+	ready  func(context.Context) error
+	writes func() error // why writes fail
+}
+
+// start marks the service as ready and writable, as long as the checks return nil.
+func (h *health) start(c checks) { h.store.Store(&c) }
+
+// drain marks the service as stopping. It is called before the listener closes, so
+// that load balancers stop sending requests here. The store is not checked again.
+func (h *health) drain() { h.draining.Store(true) }
+
+// ready returns nil if the service takes requests, and otherwise the reason. It returns
+// when ctx ends, even if the store does not.
+func (h *health) ready(ctx context.Context) error {
+	store := h.store.Load()
+	switch {
+	case h.draining.Load():
+		return errors.New("stopping: the service finishes the requests in flight and then ends")
+	case store == nil:
+		return errors.New("starting")
+	}
+	checked := make(chan error, 1)
+	go func() { checked <- store.ready(ctx) }()
+	var err error
+	select {
+	case err = <-checked:
+	case <-ctx.Done(): // a call to a disk that hangs does not return
+		err = ctx.Err()
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return errors.New("the store does not respond in time")
+	case err != nil:
+		return fmt.Errorf("the store fails: %w", err)
+	}
+	return nil
+}
+
+// writable returns nil if the service is ready and writes work, and otherwise the
+// reason.
+func (h *health) writable(ctx context.Context) error {
+	if err := h.ready(ctx); err != nil {
+		return err
+	}
+	if err := h.store.Load().writes(); err != nil {
+		return fmt.Errorf("writes fail: %w", err)
+	}
+	return nil
+}
+
+// newMetrics returns a registry with the metrics of the Go runtime and the
+// process, and plantstore_build_info.
+func newMetrics(b Build) *prometheus.Registry {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name:        "plantstore_build_info",
+			Help:        "Always 1, with the version, the commit and the Go version of the program as labels.",
+			ConstLabels: prometheus.Labels{"goversion": b.Go, "revision": b.Commit, "version": b.Version},
+		}, func() float64 { return 1 }))
+	return registry
+}
+
+// guardHost protects a listener that is bound to a loopback address from DNS
+// rebinding: a web page makes the name of its own host resolve to 127.0.0.1, and
+// its scripts then read the response. Such a request has that name as its Host,
+// so only localhost and IP addresses are accepted. For any other listener
+// guardHost returns handler: its clients may use any name.
+func guardHost(listening net.Addr, handler http.Handler) http.Handler {
+	if addr, ok := listening.(*net.TCPAddr); !ok || !addr.IP.IsLoopback() {
+		return handler
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isLocal(r.Host) {
+			say(w, http.StatusForbidden, "the Host header must be localhost or an IP address")
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// isLocal reports whether the value of a Host header is one that no DNS server
+// chooses the address for. No browser leaves it out; HTTP/1.0 clients may.
+func isLocal(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	_, err := netip.ParseAddr(host)
+	return err == nil || host == "" || strings.EqualFold(host, "localhost")
 }

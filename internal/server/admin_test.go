@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -21,63 +22,43 @@ func get(t *testing.T, handler http.Handler, path string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-func TestReady(t *testing.T) {
-	health := &Health{}
-	handler := newAdmin(health, serveMetrics(prometheus.NewRegistry()))
-	var fault error
-	for _, step := range []struct {
-		do   func()
-		want string // empty: ready
-	}{
-		{func() {}, "starting\n"},
-		{func() { health.Started(func(context.Context) error { return fault }, works) }, ""},
-		{func() { fault = errors.New("the cable is out") }, "the store fails: the cable is out\n"},
-		{func() { fault = nil }, ""},
-		{health.Drain, "stopping: the service finishes the requests in flight and then ends\n"},
-		{func() { fault = errors.New("it must not be asked") }, "stopping: the service finishes the requests in flight and then ends\n"},
-	} {
-		step.do()
-		wantStatus, wantBody := http.StatusServiceUnavailable, step.want
-		if step.want == "" {
-			wantStatus, wantBody = http.StatusOK, "ready\n"
-		}
-		if status, body := get(t, handler, "/readyz"); status != wantStatus || body != wantBody {
-			t.Errorf("/readyz is %d %q, want %d %q", status, body, wantStatus, wantBody)
-		}
-		if status, body := get(t, handler, "/livez"); status != http.StatusOK || body != "alive\n" {
-			t.Errorf("/livez is %d %q, want that it does not depend on readiness", status, body)
-		}
-	}
-}
-
-func works() error { return nil }
-
-// Writes may fail while the service is ready, but do not work while it is not.
-func TestWritable(t *testing.T) {
-	health := &Health{}
-	handler := newAdmin(health, serveMetrics(prometheus.NewRegistry()))
+// Writes may fail while the service is ready, but do not work while it is not. Whether
+// it is alive does not depend on either.
+func TestHealth(t *testing.T) {
+	health := &health{}
+	handler := newAdmin(health, prometheus.NewRegistry())
 	var store, writes error
+	const stopping = "stopping: the service finishes the requests in flight and then ends"
 	for _, step := range []struct {
-		do   func()
-		want string // empty: writable
+		do              func()
+		ready, writable string // the reason why not
 	}{
-		{func() {}, "starting\n"},
+		{func() {}, "starting", "starting"},
 		{func() {
-			health.Started(func(context.Context) error { return store }, func() error { return writes })
-		}, ""},
-		{func() { writes = errors.New("the disk is full") }, "writes fail: the disk is full\n"},
-		{func() { store = errors.New("the cable is out") }, "the store fails: the cable is out\n"},
-		{func() { store, writes = nil, nil }, ""},
-		{health.Drain, ErrDraining.Error() + "\n"},
+			health.start(checks{func(context.Context) error { return store }, func() error { return writes }})
+		}, "", ""},
+		{func() { writes = errors.New("the disk is full") }, "", "writes fail: the disk is full"},
+		{
+			func() { store = errors.New("the cable is out") },
+			"the store fails: the cable is out", "the store fails: the cable is out",
+		},
+		{func() { store, writes = nil, nil }, "", ""},
+		{health.drain, stopping, stopping},
+		{func() { store = errors.New("it must not be asked") }, stopping, stopping},
 	} {
 		step.do()
-		wantStatus, wantBody := http.StatusServiceUnavailable, step.want
-		if step.want == "" {
-			wantStatus, wantBody = http.StatusOK, "writable\n"
+		check := func(path, reason, good string) {
+			wantStatus, wantBody := http.StatusOK, good+"\n"
+			if reason != "" {
+				wantStatus, wantBody = http.StatusServiceUnavailable, reason+"\n"
+			}
+			if status, body := get(t, handler, path); status != wantStatus || body != wantBody {
+				t.Errorf("%s is %d %q, want %d %q", path, status, body, wantStatus, wantBody)
+			}
 		}
-		if status, body := get(t, handler, "/writez"); status != wantStatus || body != wantBody {
-			t.Errorf("/writez is %d %q, want %d %q", status, body, wantStatus, wantBody)
-		}
+		check("/readyz", step.ready, "ready")
+		check("/writez", step.writable, "writable")
+		check("/livez", "", "alive")
 	}
 }
 
@@ -86,9 +67,9 @@ func TestReadyTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hanging := make(chan struct{})
 		defer close(hanging)
-		health := &Health{}
-		health.Started(func(context.Context) error { <-hanging; return nil }, works)
-		status, body := get(t, newAdmin(health, serveMetrics(prometheus.NewRegistry())), "/readyz")
+		health := &health{}
+		health.start(checks{ready: func(context.Context) error { <-hanging; return nil }})
+		status, body := get(t, newAdmin(health, prometheus.NewRegistry()), "/readyz")
 		if status != http.StatusServiceUnavailable || body != "the store does not respond in time\n" {
 			t.Errorf("/readyz is %d %q", status, body)
 		}
@@ -100,7 +81,7 @@ func TestAdminPages(t *testing.T) {
 	plants := prometheus.NewCounter(prometheus.CounterOpts{Name: "plants_total", Help: "Plants."})
 	plants.Add(3)
 	registry.MustRegister(plants)
-	server := httptest.NewServer(newAdmin(&Health{}, serveMetrics(registry)))
+	server := httptest.NewServer(newAdmin(&health{}, registry))
 	defer server.Close()
 	for path, want := range map[string]string{
 		"/metrics":                       "\nplants_total 3\n",
@@ -126,6 +107,40 @@ func TestAdminPages(t *testing.T) {
 		server.Config.Handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
 		if w.Code != http.StatusNotFound && w.Code != http.StatusMethodNotAllowed {
 			t.Errorf("%s %s has the status %d", method, path, w.Code)
+		}
+	}
+}
+
+func TestGuardHost(t *testing.T) {
+	ok := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	for _, c := range []struct {
+		listening, host string
+		want            int
+	}{
+		{"127.0.0.1", "localhost", 200},
+		{"127.0.0.1", "LocalHost:9090", 200},
+		{"127.0.0.1", "127.0.0.1:9090", 200},
+		{"127.0.0.1", "192.0.2.1", 200},
+		{"127.0.0.1", "[::1]", 200},
+		{"::1", "[::1]:9090", 200},
+		{"127.8.0.1", "", 200},
+		{"127.0.0.1", "example.com", 403},
+		{"127.0.0.1", "example.com:9090", 403},
+		{"127.0.0.1", "localhost.example.com", 403},
+		{"127.0.0.1", "127.0.0.1.example.com:9090", 403},
+		{"127.8.0.1", "127.1:9090", 403},
+		{"::1", "ip6-localhost", 403},
+		{"::1", ":9090:", 403},
+		{"0.0.0.0", "example.com:9090", 200},
+		{"192.0.2.1", "example.com", 200},
+		{"::", "example.com", 200},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+		r.Host = c.host
+		w := httptest.NewRecorder()
+		guardHost(&net.TCPAddr{IP: net.ParseIP(c.listening), Port: 9090}, ok).ServeHTTP(w, r)
+		if w.Code != c.want {
+			t.Errorf("on %s, Host %q has the status %d, want %d", c.listening, c.host, w.Code, c.want)
 		}
 	}
 }

@@ -33,7 +33,8 @@ func announce(stdout io.Writer, addr net.Addr, cert *certificate, token string, 
 	if cert != nil {
 		target = curlTarget(addr, cert)
 	}
-	what, options := "Create a plant", ` -H 'Content-Type: application/json' -d '{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}'`
+	what := "Create a plant"
+	options := ` -H 'Content-Type: application/json' -d '{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}'`
 	if readOnly {
 		what, options = "List plants", ""
 	}
@@ -68,7 +69,8 @@ func curlTarget(addr net.Addr, cert *certificate) string {
 			chain.AddCert(c)
 		}
 	}
-	if _, err := leaf.Verify(x509.VerifyOptions{Intermediates: chain}); err != nil { // self-signed, or signed by a private authority
+	if _, err := leaf.Verify(x509.VerifyOptions{Intermediates: chain}); err != nil {
+		// It is self-signed, or signed by a private authority.
 		options += " --cacert " + shellQuote(cert.certFile)
 	}
 	return "https://" + net.JoinHostPort(host, port) + "/plants" + options
@@ -104,4 +106,23 @@ func shellQuote(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// notify sends a state to the service manager: systemd with Type=notify, see
+// sd_notify(3). The path is the value of NOTIFY_SOCKET; if it is empty, notify
+// does nothing. A leading @ means an abstract socket, as in package net.
+func notify(path, state string) error {
+	if path == "" {
+		return nil
+	}
+	conn, err := net.DialUnix("unixgram", nil, &net.UnixAddr{Net: "unixgram", Name: path})
+	if err != nil {
+		return fmt.Errorf("NOTIFY_SOCKET: %w", err)
+	}
+	defer conn.Close()
+	_ = conn.SetWriteDeadline(time.Now().Add(time.Second)) // a manager that does not read must not delay the shutdown
+	if _, err := conn.Write([]byte(state)); err != nil {
+		return fmt.Errorf("NOTIFY_SOCKET: %w", err)
+	}
+	return nil
 }

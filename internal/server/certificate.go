@@ -87,7 +87,8 @@ func (c *certificate) changed() bool {
 			return false
 		}
 		read := c.read[i]
-		changed = changed || !os.SameFile(read, info) || !read.ModTime().Equal(info.ModTime()) || read.Size() != info.Size()
+		changed = changed || !os.SameFile(read, info) ||
+			!read.ModTime().Equal(info.ModTime()) || read.Size() != info.Size()
 	}
 	return changed
 }
@@ -107,8 +108,8 @@ func (c *certificate) load() error {
 	}
 	pair, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {
-		return fmt.Errorf("--tls-cert %s with --tls-key %s: %w: give a certificate and its private key, both in PEM, the key without a passphrase",
-			c.certFile, c.keyFile, err)
+		return fmt.Errorf("--tls-cert %s with --tls-key %s: %w: give a certificate and its private key, "+
+			"both in PEM, the key without a passphrase", c.certFile, c.keyFile, err)
 	}
 	if time.Now().After(pair.Leaf.NotAfter) {
 		c.log.Warn("certificate has expired: clients refuse it until you renew it; no restart is needed",

@@ -44,7 +44,8 @@ func explainListen(flag, addr string, err error) error {
 	case errors.Is(err, syscall.EACCES):
 		return fmt.Errorf("%s %s: permission denied: give a port above 1023", flag, addr)
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
-		return fmt.Errorf("%s %s is not an address of this machine: give one of its addresses, or 0.0.0.0 for all of them", flag, addr)
+		return fmt.Errorf("%s %s is not an address of this machine: give one of its addresses, "+
+			"or 0.0.0.0 for all of them", flag, addr)
 	}
 	return fmt.Errorf("%s %s: %w: write HOST:PORT, as in 127.0.0.1:8080", flag, addr, err)
 }

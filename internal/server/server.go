@@ -2,8 +2,9 @@
 // until it is told to stop, and then stops without losing a request.
 //
 // [Run] is the wiring, read from top to bottom. The other files hold one part
-// each: the listener, the TLS certificate, the graceful shutdown, sd_notify, and
-// the admin listener with health, metrics and profiles.
+// each: the public listener, the TLS certificate, the graceful shutdown, what people
+// and the service manager are told, what runs in the background, and the admin
+// listener with health, metrics and profiles.
 package server
 
 import (
@@ -22,6 +23,7 @@ import (
 	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/oidc"
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -89,8 +91,8 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 
 	// The admin listener starts first and stops last, so that readiness can say
 	// that the service is starting or stopping.
-	health, metrics := &Health{}, newMetrics(config.Build)
-	stopAdmin, err := startAdmin(stdout, log, config.AdminAddr, newAdmin(health, serveMetrics(metrics)))
+	health, metrics := &health{}, newMetrics(config.Build)
+	stopAdmin, err := startAdmin(stdout, log, config.AdminAddr, newAdmin(health, metrics))
 	if err != nil {
 		return err
 	}
@@ -106,12 +108,15 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	store.Watch(log)
-	writes := func() error { return errReadOnly }
+	writes := func() error { return errors.New("the service is read-only") }
 	if !config.HTTP.ReadOnly {
 		if err := store.BeginEpoch(ctx); err != nil { // before the first write
 			return err
 		}
-		warnWithoutFeed(ctx, log, store) // on PostgreSQL this writes, too
+		_, _, err := store.Changes(ctx, nil, 1) // on PostgreSQL this writes, too
+		if none, ok := errors.AsType[plant.NoChangesError](err); ok {
+			log.Warn("requests for changes get 503", "err", none)
+		}
 		defer keepChanges(ctx, log, store, config.KeepChanges)()
 		defer tryWrites(ctx, store)()
 		metrics.MustRegister(writeMetrics(store))
@@ -156,7 +161,8 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		printed = tokens.Temporary("serve", printedTokenLife)
 	}
 	if token.IsIssued(config.Token) {
-		log.Warn("PLANTSTORE_TOKEN has a token of a store: here it has every scope and cannot be revoked; unset it, or choose another text")
+		log.Warn("PLANTSTORE_TOKEN has a token of a store: here it has every scope and cannot be revoked; " +
+			"unset it, or choose another text")
 	}
 	if config.Token == "" && printed == "" && issuer == nil {
 		if err := adviseToken(ctx, log, store, config.Store); err != nil {
@@ -167,12 +173,13 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	shutdown := newGracefulShutdown(server)
 	served := make(chan error, 1)
 	go func() { served <- serveOn(server, listener, cert) }()
-	health.Started(store.Ready, writes)
-	defer health.Drain() // also if serving fails
+	health.start(checks{store.Ready, writes})
+	defer health.drain() // also if serving fails
 
 	announce(stdout, listener.Addr(), cert, printed, config.HTTP.ReadOnly)
-	log.Info("started", "version", config.Build.Version, "commit", config.Build.Commit, "addr", listener.Addr().String(),
-		"admin_addr", config.AdminAddr, "store", open.Redacted(config.Store), slog.Group("settings", config.Settings...))
+	log.Info("started", "version", config.Build.Version, "commit", config.Build.Commit,
+		"addr", listener.Addr().String(), "admin_addr", config.AdminAddr,
+		"store", open.Redacted(config.Store), slog.Group("settings", config.Settings...))
 	stopping := time.Now()
 	logEnd = func() {
 		took := slog.Float64("seconds", time.Since(stopping).Seconds())
@@ -192,7 +199,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	case <-ctx.Done():
 	}
 	stopping = time.Now()
-	health.Drain()   // before the listener retires
+	health.drain()   // before the listener retires
 	shutdown.begin() // before the log and the service manager announce it
 	changes.Stop()   // clients that wait for changes get a response
 	log.Info("stopping; a second signal stops at once", "drain", drainTime.String())

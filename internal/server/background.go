@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -9,6 +10,20 @@ import (
 
 	"github.com/plantstore/plantstore/internal/store"
 )
+
+// forgetInterval is how often old changes are forgotten. It is short, so that only a
+// few rows are deleted each time.
+const forgetInterval = time.Minute
+
+// keepChanges forgets the changes that are older than age, until the returned
+// function is called.
+func keepChanges(ctx context.Context, log *slog.Logger, s store.Store, age time.Duration) (stop func()) {
+	return every(ctx, min(forgetInterval, age), func(ctx context.Context) {
+		if err := s.ForgetChanges(ctx, time.Now().Add(-age)); err != nil && ctx.Err() == nil {
+			log.Warn("cannot forget old changes", "err", err)
+		}
+	})
+}
 
 // tryInterval is how often a write is tried while writes fail.
 const tryInterval = time.Second
