@@ -9,6 +9,7 @@
 package groupcommit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,20 +147,12 @@ func (q *Queue[W]) withdraw(c *Call[W]) bool {
 
 // commit is the committer: it runs groups until the queue is closed and empty.
 func (q *Queue[W]) commit() {
-	finished := false
-	defer func() {
-		if !finished { // run called runtime.Goexit; calls may be waiting
-			go q.commit()
-			return
-		}
-		close(q.ended)
-	}()
+	defer close(q.ended)
 	for open := true; open; _, open = <-q.arrived {
 		for q.next() {
 			q.runGroup()
 		}
 	}
-	finished = true
 }
 
 // next moves waiting calls into the next group. It returns false if there are
@@ -191,24 +184,15 @@ func (q *Queue[W]) queued() int {
 }
 
 // runGroup runs the group and wakes the goroutines that wait for its calls. If run
-// panics or calls runtime.Goexit, all calls of the group fail.
+// panics, all calls of the group fail.
 func (q *Queue[W]) runGroup() {
 	q.sizes.Observe(float64(len(q.group)))
-	returned := false
-	defer func() {
-		if !returned {
-			failed := &Panic{recover(), debug.Stack()}
-			for _, c := range q.group {
-				c.Err = failed
-			}
-		}
-		for _, c := range q.group {
-			c.done <- struct{}{}
-		}
-		clear(q.group) // lets the calls be freed before the next group
-	}()
-	q.run(q.group)
-	returned = true
+	failed := Try(func() error { q.run(q.group); return nil })
+	for _, c := range q.group {
+		c.Err = cmp.Or(failed, c.Err)
+		c.done <- struct{}{}
+	}
+	clear(q.group) // lets the calls be freed before the next group
 }
 
 // Close lets further calls of Do fail, and returns when all queued work is done.
@@ -224,7 +208,7 @@ func (q *Queue[W]) Close() {
 // Panic is a panic of the committer. [Queue.Do] panics with it again, in the
 // goroutine of its caller.
 type Panic struct {
-	Value any    // nil after runtime.Goexit
+	Value any
 	Stack []byte // of the original panic
 }
 

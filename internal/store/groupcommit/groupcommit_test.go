@@ -212,46 +212,30 @@ func TestExpired(t *testing.T) {
 	})
 }
 
-// If the engine panics or calls runtime.Goexit, every call of the group panics.
+// If the engine panics, every call of the group panics.
 func TestEnginePanicReachesEveryCall(t *testing.T) {
-	for name, fail := range map[string]func(){
-		"panic":  func() { panic("engine") },
-		"Goexit": runtime.Goexit,
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				release := make(chan struct{})
-				e := engine{before: func(names []string) {
-					if names[0] == "first" {
-						<-release
-						return
-					}
-					fail()
-				}}
-				q := newQueue(t, 8, e.run)
-				var wg sync.WaitGroup
-				wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
-				synctest.Wait()
-				for _, name := range []string{"one", "two", "three"} {
-					wg.Go(func() {
-						defer func() {
-							if _, ok := recover().(*groupcommit.Panic); !ok {
-								t.Errorf("Do(%s) did not panic", name)
-							}
-						}()
-						err := q.Do(t.Context(), job{name: name})
-						t.Errorf("Do(%s) = %v, want a panic", name, err)
-					})
-					synctest.Wait() // so that they share the second group, in this order
-				}
-				close(release)
-				wg.Wait()
-				if want := [][]string{{"first"}, {"one", "two", "three"}}; !slices.EqualFunc(e.groups, want, slices.Equal) {
-					t.Errorf("groups were %q, want %q", e.groups, want)
-				}
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		e := engine{before: func(names []string) {
+			if names[0] != "first" {
+				panic("engine")
+			}
+			<-release
+		}}
+		q := newQueue(t, 8, e.run)
+		var wg sync.WaitGroup
+		wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
+		synctest.Wait()
+		for _, name := range []string{"one", "two", "three"} {
+			wg.Go(func() { wantPanic(t, "engine", func() { _ = q.Do(t.Context(), job{name: name}) }) })
+			synctest.Wait() // so that they share the second group, in this order
+		}
+		close(release)
+		wg.Wait()
+		if want := [][]string{{"first"}, {"one", "two", "three"}}; !slices.EqualFunc(e.groups, want, slices.Equal) {
+			t.Errorf("groups were %q, want %q", e.groups, want)
+		}
+	})
 }
 
 // A panic of a work is raised by the Do of this work only, with the stack of the
@@ -265,8 +249,6 @@ func TestPanicReachesItsCall(t *testing.T) {
 				<-release
 			case "broken engine":
 				panic("engine")
-			case "ended engine":
-				runtime.Goexit()
 			}
 		}}
 		q := newQueue(t, 8, e.run)
@@ -289,14 +271,6 @@ func TestPanicReachesItsCall(t *testing.T) {
 
 		wantPanic(t, "alone", func() { _ = q.Do(t.Context(), job{"panics", func() error { panic("alone") }}) })
 		wantPanic(t, "engine", func() { _ = q.Do(t.Context(), job{name: "broken engine"}) })
-		func() {
-			defer func() {
-				if _, ok := recover().(*groupcommit.Panic); !ok {
-					t.Error("Do did not panic after runtime.Goexit in the engine")
-				}
-			}()
-			_ = q.Do(t.Context(), job{name: "ended engine"})
-		}()
 		wantErr(t, "the next one", q.Do(t.Context(), job{name: "next"}), nil)
 	})
 }

@@ -3,10 +3,10 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"strconv"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -78,9 +78,14 @@ func storeChanges(conn *sqlite.Conn, ids []int64) error {
 	return execute(conn, insertChangesQuery, jsonOf(ids), time.Now().UnixMicro())
 }
 
-// jsonOf returns IDs as a JSON array.
+// jsonOf returns IDs, of which there is at least one, as a JSON array. encoding/json
+// takes three times as long, and would add 1 % to a create.
 func jsonOf(ids []int64) string {
-	text, _ := json.Marshal(ids) // numbers have no error
+	text := []byte{'['}
+	for _, id := range ids {
+		text = append(strconv.AppendInt(text, id, 10), ',')
+	}
+	text[len(text)-1] = ']'
 	return string(text)
 }
 
