@@ -55,16 +55,36 @@ func Backup(ctx context.Context, from, to string, replace bool, progress func(do
 	return nil
 }
 
+// copyTo copies to a temporary file in the directory of to, which becomes the file to once
+// it is complete.
 func copyTo(ctx context.Context, from, to string, replace bool, change func(*sqlite.Conn) error, progress func(done, total int64)) error {
 	if err := checkTarget(from, to, replace); err != nil {
 		return fmt.Errorf("write %s: %w", to, err)
 	}
-	temporary, err := copyAside(ctx, from, to, change, progress)
+	source, err := openCopied(from)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", from, advise(err))
+	}
+	defer source.Close()
+
+	file, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary)
-	if err := publish(temporary, to, replace); err != nil {
+	defer func() {
+		os.Remove(file.Name())
+		os.Remove(file.Name() + "-journal")
+	}()
+	if err := copyPages(ctx, source, file.Name(), progress); err != nil {
+		return errors.Join(fmt.Errorf("copy %s to %s: %w", from, to, advise(err)), file.Close())
+	}
+	if err := verify(ctx, file.Name(), change); err != nil {
+		return errors.Join(fmt.Errorf("check the copy of %s: %w", from, advise(err)), file.Close())
+	}
+	if err := errors.Join(file.Sync(), file.Close()); err != nil {
+		return err
+	}
+	if err := publish(file.Name(), to, replace); err != nil {
 		return fmt.Errorf("write %s: %w", to, err)
 	}
 	return nil
@@ -122,36 +142,6 @@ func checkAlone(path string) error {
 		}
 	}
 	return nil
-}
-
-// copyAside copies to a temporary file in the directory of to, and returns its
-// name. If it fails it removes the temporary file.
-func copyAside(ctx context.Context, from, to string, change func(*sqlite.Conn) error, progress func(done, total int64)) (_ string, err error) {
-	source, err := openCopied(from)
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", from, advise(err))
-	}
-	defer source.Close()
-
-	file, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
-	if err != nil {
-		return "", err
-	}
-	name := file.Name()
-	defer func() {
-		err = errors.Join(err, file.Close())
-		if err != nil {
-			os.Remove(name)
-			os.Remove(name + "-journal")
-		}
-	}()
-	if err := copyPages(ctx, source, name, progress); err != nil {
-		return "", fmt.Errorf("copy %s to %s: %w", from, to, advise(err))
-	}
-	if err := verify(ctx, name, change); err != nil {
-		return "", fmt.Errorf("check the copy of %s: %w", from, advise(err))
-	}
-	return name, file.Sync()
 }
 
 // openCopied opens the store that is copied, and begins a read transaction.

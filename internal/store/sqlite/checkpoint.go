@@ -1,10 +1,15 @@
 package sqlite
 
 import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math"
 	"sync/atomic"
 	"time"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 )
 
 const (
@@ -23,27 +28,28 @@ const (
 	otherProgramWait = 10 * time.Millisecond
 )
 
-// walLog keeps the write-ahead log short. By default SQLite resets the log only
-// if no read uses it at the time of a commit. Under constant load there is always
-// a read, so the log would grow without limit and every commit would make a
-// checkpoint.
+// walLog is the length of the write-ahead log at which the next checkpoint is made.
 type walLog struct {
-	due   int // length in pages at which the next checkpoint is due; 0 in memory
+	due   int // in pages; 0 in memory
 	waits int // number of checkpoints that another program has kept from finishing
 }
 
-// bound makes a checkpoint if the log has become long. An error here fails no
-// write, because the writes are durable in the log. The next checkpoint tries
-// again.
-func (l *walLog) bound(conn *sqlite.Conn, own *reads, files *openFiles) {
-	if l.due == 0 {
+// checkpointIfDue makes a checkpoint if the log has become long. By default SQLite resets
+// the log only if no read uses it at the time of a commit. Under constant load there is
+// always a read, so the log would grow without limit and every commit would make a
+// checkpoint.
+//
+// An error here fails no write, because the writes are durable in the log. The next
+// checkpoint tries again.
+func (s *Store) checkpointIfDue(conn *sqlite.Conn) {
+	if s.log.due == 0 {
 		return
 	}
-	if _, pages, err := checkpoint(conn, "PRAGMA wal_checkpoint(NOOP)"); err != nil || pages < l.due {
+	if _, pages, err := checkpoint(conn, "NOOP"); err != nil || pages < s.log.due {
 		return
 	}
-	witness := files.witness()
-	defer func() { files.checkWitness(witness) }()
+	witness := s.files.witness()
+	defer s.files.checkWitness(witness)
 	conn.SetBusyTimeout(otherProgramWait)
 	defer conn.SetBusyTimeout(busyTimeout)
 	// SQLite cannot copy a page while a read needs its older version, and cannot
@@ -51,34 +57,30 @@ func (l *walLog) bound(conn *sqlite.Conn, own *reads, files *openFiles) {
 	// copied does not use the log. So the checkpoint waits twice for the reads
 	// that are running: before it copies the pages and before it resets the log.
 	// Only the next commit has to wait, no read.
-	own.drain(drainWait)
-	if _, _, err := checkpoint(conn, "PRAGMA wal_checkpoint(PASSIVE)"); err != nil {
+	s.reads.drain(drainWait)
+	if _, _, err := checkpoint(conn, "PASSIVE"); err != nil {
 		return
 	}
-	own.drain(drainWait)
-	busy, pages, err := checkpoint(conn, "PRAGMA wal_checkpoint(RESTART)")
+	s.reads.drain(drainWait)
+	busy, pages, err := checkpoint(conn, "RESTART")
 	if err == nil && !busy {
-		l.due = checkpointPages
+		s.log.due = checkpointPages
 		return
 	}
 	// Another program reads the log. Trying again at every commit would delay
 	// each of them.
-	l.due = 2 * max(pages, l.due)
-	l.waits++
+	s.log.due = 2 * max(pages, s.log.due)
+	s.log.waits++
 }
 
-// checkpoint runs a checkpoint statement. It returns whether a reader or writer
+// checkpoint makes a checkpoint in a mode of SQLite. It returns whether a reader or writer
 // kept it from finishing, and the number of pages in the log.
-func checkpoint(conn *sqlite.Conn, statement string) (busy bool, pages int, err error) {
-	stmt, err := conn.Prepare(statement)
-	if err != nil {
-		return false, 0, err
-	}
-	if _, err := stmt.Step(); err != nil {
-		return false, 0, err
-	}
-	busy, pages = stmt.ColumnInt(0) != 0, stmt.ColumnInt(1)
-	return busy, pages, stmt.Reset()
+func checkpoint(conn *sqlite.Conn, mode string) (busy bool, pages int, err error) {
+	err = sqlitex.Execute(conn, "PRAGMA wal_checkpoint("+mode+")", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		busy, pages = stmt.ColumnInt(0) != 0, stmt.ColumnInt(1)
+		return nil
+	}})
+	return busy, pages, err
 }
 
 // reads counts the running reads, so that a checkpoint can wait for those that
@@ -100,5 +102,95 @@ func (r *reads) drain(limit time.Duration) {
 	before := &r.running[(r.phase.Add(1)-1)%2]
 	for deadline := time.Now().Add(limit); before.Load() > 0 && time.Now().Before(deadline); {
 		time.Sleep(100 * time.Microsecond)
+	}
+}
+
+// walIndex is the beginning of the index of the log, in the byte order of the machine;
+// see https://sqlite.org/walformat.html#the_wal_index_file_format.
+type walIndex [132]byte
+
+func (x *walIndex) number(at int) int64 { return int64(binary.NativeEndian.Uint32(x[at:])) }
+
+func (x *walIndex) pageSize() int64 {
+	if size := binary.NativeEndian.Uint16(x[14:]); size != 1 {
+		return int64(size)
+	}
+	return 1 << 16
+}
+
+// same reports whether SQLite has written neither x nor other in between.
+func (x *walIndex) same(other *walIndex) bool {
+	const copies, marks = 48, 100 // two copies of a header, then marks of readers and locks
+	return [copies]byte(x[:copies]) == [copies]byte(x[copies:]) && [marks]byte(x[:marks]) == [marks]byte(other[:marks]) &&
+		x.number(128) == other.number(128)
+}
+
+// witness is a page of the database that the log does not have, so that no checkpoint
+// writes it. SQLite ends a checkpoint by making the database as long as its header says:
+// if another program has truncated it meanwhile, its size is right again, and zeros are
+// where the witness was.
+type witness struct {
+	index   walIndex // if it is another one later, the log may have the page
+	at      int64
+	content []byte // nil: there is no witness
+}
+
+// witness returns the last page of the database that the log does not have, unless it is
+// empty: SQLite does not write every page that it takes.
+func (f *openFiles) witness() (w witness) {
+	if f.database == nil {
+		return w
+	}
+	index, err := io.ReadAll(io.NewSectionReader(f.index, 0, math.MaxInt64))
+	if err != nil || copy(w.index[:], index) < len(w.index) {
+		return w
+	}
+	logged := map[int64]bool{}
+	for frame := range w.index.number(16) {
+		n := frame + 34 // after the header; each block of 32 KiB begins with 16 KiB of page numbers
+		at := n/4096<<15 + n%4096*4
+		if at+4 > int64(len(index)) {
+			return w
+		}
+		logged[int64(binary.NativeEndian.Uint32(index[at:]))] = true
+	}
+	pageSize := w.index.pageSize()
+	content := make([]byte, pageSize)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for page := min(w.index.number(20), f.size/pageSize); page > 0; page-- {
+		if logged[page] {
+			continue
+		}
+		w.at = (page - 1) * pageSize
+		n, err := f.database.ReadAt(content, w.at)
+		if err != nil && err != io.EOF {
+			return w
+		}
+		if bytes.Count(content, []byte{0}) < n || n < len(content) { // fewer bytes: it was truncated already
+			w.content = content[:n]
+			return w
+		}
+	}
+	return w
+}
+
+// checkWitness notices after a checkpoint that another program has truncated or
+// overwritten the database before it ended.
+func (f *openFiles) checkWitness(w witness) {
+	if w.content == nil {
+		return
+	}
+	var index walIndex
+	content := make([]byte, w.index.pageSize())
+	n, err := f.database.ReadAt(content, w.at)
+	if err != nil && err != io.EOF || f.index.begin(index[:]) != nil || [48]byte(index[:]) != [48]byte(w.index[:]) {
+		return // a disk that fails says nothing about the content, and a page that is in the log now may be another one
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !bytes.Equal(content[:n], w.content) && f.whole() == nil {
+		// The next write returns the error.
+		_ = f.record(&fault{path: f.database.path, what: "was overwritten or truncated", damaged: true})
 	}
 }

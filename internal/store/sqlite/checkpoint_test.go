@@ -112,7 +112,7 @@ func TestWritesDuringLongRead(t *testing.T) {
 	fill(t, s, 2<<20, 20<<20)
 	writer := wait.For(t, "the writer", s.writer)
 	defer func() { s.writer <- writer }()
-	_, pages, err := checkpoint(writer, "PRAGMA wal_checkpoint(NOOP)")
+	_, pages, err := checkpoint(writer, "NOOP")
 	if err != nil || pages > 2*checkpointPages {
 		t.Errorf("after the read the log has %d pages, %v, want at most %d", pages, err, 2*checkpointPages)
 	}

@@ -40,7 +40,7 @@ func (s *Store) commit(calls []*groupcommit.Call[write]) {
 		}
 		return
 	}
-	s.log.bound(conn, &s.reads, &s.files)
+	s.checkpointIfDue(conn)
 }
 
 // transact runs a group of writes in one transaction. It returns an error only if the

@@ -242,17 +242,17 @@ func TestOtherProgramVacuums(t *testing.T) {
 
 // A file that cannot be read is not one that another program has changed.
 func TestContentsThatCannotBeRead(t *testing.T) {
-	for name, file := range map[string]func(*contents) *os.File{
-		"database": func(c *contents) *os.File { return c.database },
-		"log":      func(c *contents) *os.File { return c.log },
-		"index":    func(c *contents) *os.File { return c.index },
+	for name, file := range map[string]func(*openFiles) *openFile{
+		"database": func(f *openFiles) *openFile { return f.database },
+		"log":      func(f *openFiles) *openFile { return f.wal },
+		"index":    func(f *openFiles) *openFile { return f.index },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 			if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
 				t.Fatal(err)
 			}
-			file(&s.files.contents).Close()
+			file(&s.files).Close()
 			if err := s.files.check(); err != nil {
 				t.Errorf("check = %v, want nil", err)
 			}
@@ -273,7 +273,7 @@ func TestContentsDuringCheckpoint(t *testing.T) {
 		binary.NativeEndian.PutUint32(x[128:], attempted)
 		return &x
 	}
-	c := contents{database: os.Stderr, log: os.Stderr, size: 100 * page} // for their names
+	f := openFiles{database: &openFile{}, wal: &openFile{}, size: 100 * page}
 	for _, step := range []struct {
 		copied, attempted uint32
 		pages             int64
@@ -282,7 +282,7 @@ func TestContentsDuringCheckpoint(t *testing.T) {
 		{0, 0, 100, true}, {0, 50, 10, true}, {0, 50, 60, true}, {50, 50, 90, true}, // a checkpoint
 		{50, 50, 89, false}, // nothing explains it
 	} {
-		if found := c.judge(index(step.copied, step.attempted), step.pages*page, 0, header, head); (found == nil) != step.fine {
+		if found := f.judge(index(step.copied, step.attempted), step.pages*page, 0, header, head); (found == nil) != step.fine {
 			t.Errorf("with %d of %d frames copied, %d pages are a fault: %+v, want none: %v", step.copied, step.attempted, step.pages, found, step.fine)
 		}
 	}
@@ -335,7 +335,7 @@ func TestTruncatedDuringCheckpoint(t *testing.T) {
 	s := openStore(t, path)
 	fill(t, s, 0, 400<<10)
 	conn := wait.For(t, "the writer", s.writer)
-	_, _, err := checkpoint(conn, "PRAGMA wal_checkpoint(RESTART)")
+	_, _, err := checkpoint(conn, "RESTART")
 	s.writer <- conn
 	if err != nil {
 		t.Fatal(err)

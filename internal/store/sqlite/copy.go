@@ -46,43 +46,36 @@ func readSnapshot(ctx context.Context, conn *sqlite.Conn, read func(store.Snapsh
 type snapshot struct{ conn *sqlite.Conn }
 
 func (s snapshot) Count(ctx context.Context) (n int64, err error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	n, err = number(s.conn, "SELECT count(*) FROM plants")
-	return n, advise(err)
+	return step(ctx, func() (int64, error) { return number(s.conn, "SELECT count(*) FROM plants") })
 }
 
-func (s snapshot) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, false, err
-	}
-	plants, more, err := listPlants(s.conn, page)
-	return plants, more, advise(err)
+func (s snapshot) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
+	plants, err = step(ctx, func() (_ []plant.Plant, err error) {
+		plants, more, err = listPlants(s.conn, page)
+		return plants, err
+	})
+	return plants, more, err
 }
 
 func (s snapshot) Tokens(ctx context.Context) ([]token.Token, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	tokens, err := listTokens(s.conn)
-	return tokens, advise(err)
+	return step(ctx, func() ([]token.Token, error) { return listTokens(s.conn) })
 }
 
 func (s snapshot) Epochs(ctx context.Context) ([]int64, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	epochs, err := numbers(s.conn, "SELECT id FROM epochs ORDER BY number DESC")
-	return epochs, advise(err)
+	return step(ctx, func() ([]int64, error) { return numbers(s.conn, "SELECT id FROM epochs ORDER BY number DESC") })
 }
 
-func (s snapshot) LastChange(ctx context.Context) (n int64, err error) {
+func (s snapshot) LastChange(ctx context.Context) (int64, error) {
+	return step(ctx, func() (int64, error) { return number(s.conn, "SELECT "+lastPosition) })
+}
+
+// step reads a part of a snapshot.
+func step[T any](ctx context.Context, read func() (T, error)) (result T, err error) {
 	if err := ctx.Err(); err != nil {
-		return 0, err
+		return result, err
 	}
-	n, err = number(s.conn, "SELECT "+lastPosition)
-	return n, advise(err)
+	result, err = read()
+	return result, advise(err)
 }
 
 // Target implements [store.Target] on one connection, which locks the file. Its

@@ -1,8 +1,11 @@
 package sqlite
 
 import (
+	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -22,21 +25,46 @@ import (
 const checkInterval = time.Second
 
 // openFiles are the database file, its write-ahead log and the index of the log, as
-// SQLite has opened them, and what is wrong with them. The zero value is for a store in memory.
+// SQLite has opened them, and what is wrong with them. The zero value is for a store in
+// memory.
 //
-// SQLite continues to write to a file that was moved, removed or replaced, or whose
-// content was. Without the check in each commit, the store would acknowledge writes that
-// are lost at the next start.
+// SQLite continues to write to a file that was moved, removed or replaced, and reads its
+// caches if another program has overwritten or truncated one. Without a check in each
+// commit, the store would acknowledge writes that are lost at the next start.
+//
+// The check compares what costs a few microseconds. A checkpoint, also of another
+// program, changes the size of the database, and leaves a trace in the index of the log.
+// Every other change of the size is wrong. So is one of the first bytes, which tell a
+// backup from a store in use. Other changes that keep the size are not noticed.
 type openFiles struct {
-	target   string // the path of the database without symbolic links; SQLite has its other files beside it
-	opened   []openedFile
-	contents contents
-	changed  atomic.Pointer[error] // nil unless a fault was found that only a restart can end
+	target               string                // the path of the database without symbolic links; SQLite has its other files beside it
+	opened               []openFile            // fewer than three if there is no log
+	changed              atomic.Pointer[error] // nil unless a fault was found that only a restart can end
+	database, wal, index *openFile             // of opened; nil unless contents are compared
 
 	mu      sync.Mutex
-	log     *slog.Logger // nil before Watch
-	moved   error        // nil if each path leads to the open file
-	damaged error        // nil if no statement has reported damage
+	log     *slog.Logger
+	moved   error // nil if each path leads to the open file
+	damaged error // nil if no statement has reported damage
+
+	begins        [24]byte // of the database: these never change while it is open
+	size, walSize int64    // of the database and its log
+	last          checkpointed
+}
+
+// openFile is a file and what SQLite has opened at its path. The locks of a process end
+// when it closes any descriptor of a file (POSIX). So these are opened once, and closed
+// after the connections.
+type openFile struct {
+	path     string
+	id       fileID
+	*os.File // nil unless contents are compared
+}
+
+// checkpointed is what the index says about the last checkpoint that is complete.
+type checkpointed struct {
+	salts  [8]byte // of the log; new when it begins again
+	copied int64   // pages of the log
 }
 
 // fault is what is wrong with a file, and what to do about it.
@@ -44,11 +72,6 @@ type fault struct {
 	path, what, next string
 	moved            bool // it ends when the file is back
 	damaged          bool // the next start must refuse the store
-}
-
-type openedFile struct {
-	path string
-	id   fileID
 }
 
 // createFile creates the database file before SQLite opens it, readable only by
@@ -78,12 +101,28 @@ func (f *openFiles) open(path string) error {
 		if err != nil {
 			return err
 		}
-		f.opened = append(f.opened, openedFile{path, id})
+		f.opened = append(f.opened, openFile{path: path, id: id})
 	}
-	if len(f.opened) < 3 {
+	if len(f.opened) < 3 || runtime.GOOS == "windows" { // Windows does not let SQLite remove files that are open here
 		return nil
 	}
-	return f.contents.open(f.target, f.opened[1].path, f.opened[2].path)
+	for i := range f.opened {
+		if f.opened[i].File, err = os.Open(f.opened[i].path); err != nil {
+			return err
+		}
+	}
+	f.database, f.wal, f.index = &f.opened[0], &f.opened[1], &f.opened[2]
+	if _, err := f.database.ReadAt(f.begins[:], 0); err != nil {
+		return err
+	}
+	_, f.size, err = identify(f.database.path)
+	return err
+}
+
+func (f *openFiles) close() {
+	for _, file := range f.opened {
+		file.Close() // of nil, too
+	}
 }
 
 // hide makes the files readable by their owner alone: the database contains hashes of
@@ -141,50 +180,32 @@ func (f *openFiles) check() error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.record(f.contents.compare(f.present))
-}
-
-// witness returns a page for checkWitness. It is called before a checkpoint.
-func (f *openFiles) witness() witness {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.contents.witness()
-}
-
-// checkWitness notices after a checkpoint that another program has truncated or
-// overwritten the database before it ended.
-func (f *openFiles) checkWitness(w witness) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.contents.has(w) && f.whole() == nil {
-		_ = f.record(&fault{path: f.target, what: "was overwritten or truncated", damaged: true}) // the next write returns it
-	}
+	return f.record(f.compare())
 }
 
 // record logs a fault, if it is a new one, and returns its error. Nil means that there is
 // none.
 func (f *openFiles) record(found *fault) error {
-	var err error
-	if found != nil {
-		if found.damaged {
-			found.next = f.recordDamage(found)
+	before := f.moved
+	f.moved = nil
+	if found == nil {
+		if before != nil {
+			f.log.Info("store file is back")
 		}
-		err = fmt.Errorf("sqlite: %w", store.Unavailable(fmt.Errorf("%s %s while it was open; %s", found.path, found.what, found.next)))
+		return nil
 	}
-	if found != nil && !found.moved {
-		if f.changed.CompareAndSwap(nil, &err) && f.log != nil {
-			f.log.Error("store file changed", "err", err)
+	if found.damaged {
+		found.next = f.recordDamage(found)
+	}
+	cause := fmt.Errorf("%s %s while it was open; %s", found.path, found.what, found.next)
+	err := fmt.Errorf("sqlite: %w", store.Unavailable(cause))
+	if found.moved {
+		f.moved = err
+		if before == nil {
+			f.log.Error("store file moved or removed", "err", err)
 		}
-		return err
-	}
-	back := (err != nil) != (f.moved != nil)
-	f.moved = err
-	switch {
-	case !back || f.log == nil:
-	case err != nil:
-		f.log.Error("store file moved or removed", "err", err)
-	default:
-		f.log.Info("store file is back")
+	} else if f.changed.CompareAndSwap(nil, &err) {
+		f.log.Error("store file changed", "err", err)
 	}
 	return err
 }
@@ -194,16 +215,78 @@ func (f *openFiles) record(found *fault) error {
 // the index was removed. checkLog costs a third of check.
 func (f *openFiles) checkLog() error {
 	f.mu.Lock()
-	fine := f.moved == nil && f.whole() == nil && f.contents.logSize > 0
+	fine := f.moved == nil && f.whole() == nil && f.walSize > 0
 	for _, file := range f.opened[min(1, len(f.opened)):] {
 		id, size, err := identify(file.path)
-		fine = fine && err == nil && file.id.same(id) && (file.path != f.opened[1].path || size >= f.contents.logSize)
+		fine = fine && err == nil && file.id.same(id) && (file.path != f.opened[1].path || size >= f.walSize)
 	}
 	f.mu.Unlock()
 	if fine {
 		return nil
 	}
 	return f.check()
+}
+
+// compare returns the fault of a file that is missing or is not what SQLite has written.
+func (f *openFiles) compare() *fault {
+	if f.database == nil {
+		_, missing := f.present()
+		return missing
+	}
+	for range 100 { // until SQLite writes nothing meanwhile
+		var before, after walIndex
+		var header, head [32]byte // of the database and the log
+		err := f.index.begin(before[:])
+		sizes, missing := f.present()
+		if missing != nil {
+			return missing
+		}
+		err = cmp.Or(err, f.database.begin(header[:]), f.wal.begin(head[:]), f.index.begin(after[:]))
+		if err != nil {
+			return nil // a disk that fails says nothing about the content
+		}
+		if before.same(&after) {
+			return f.judge(&before, sizes[0], sizes[1], header, head)
+		}
+	}
+	return nil
+}
+
+// begin reads the first bytes of a file, or fewer if it is shorter.
+func (f *openFile) begin(first []byte) error {
+	_, err := f.ReadAt(first, 0)
+	if err == io.EOF {
+		err = nil
+	}
+	return err
+}
+
+// judge is compare for what was read at one moment.
+func (f *openFiles) judge(x *walIndex, size, logSize int64, header, head [32]byte) *fault {
+	pageSize := x.pageSize()
+	frames, copied, attempted := x.number(16), x.number(96), x.number(128)
+	salts := [8]byte(x[32:40])
+	last := checkpointed{salts, copied}
+	running := attempted > copied
+	// A checkpoint makes the database longer or, after VACUUM, as long as its header says.
+	pages := int64(binary.BigEndian.Uint32(header[28:]))
+	explained := running || last != f.last && (size > f.size || size == pages*pageSize)
+	if [24]byte(header[:24]) != f.begins || size != f.size && !explained {
+		return &fault{path: f.database.path, what: "was overwritten or truncated", damaged: true}
+	}
+	if !running { // or the size is one that the checkpoint has not finished
+		f.size, f.last = size, last
+	}
+	switch {
+	case frames == 0 || [8]byte(head[16:24]) == salts && logSize >= 32+frames*(24+pageSize):
+		f.walSize = logSize
+		return nil
+	case running: // the database has a part of what the log had
+		return &fault{path: f.wal.path, what: "was truncated during a checkpoint", damaged: true}
+	case head != [32]byte{}: // the next start would use what it has
+		return &fault{path: f.wal.path, what: "was overwritten or cut short", damaged: true}
+	}
+	return &fault{path: f.wal.path, what: "was truncated", next: "the writes in it are lost: restart the service to use what the database has"}
 }
 
 // damagedSuffix is the suffix of a file beside the store that says why no program may
@@ -239,18 +322,14 @@ func checkDamage(path string) error {
 
 // note records and logs the first error of SQLite that reports a damaged file.
 func (f *openFiles) note(err error) {
-	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
-	default:
+	code := sqlite.ErrCode(err).ToPrimary()
+	if code != sqlite.ResultCorrupt && code != sqlite.ResultNotADB {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.damaged != nil {
-		return
-	}
-	f.damaged = err
-	if f.log != nil {
+	if f.damaged == nil {
+		f.damaged = err
 		f.log.Error("store damaged", "err", err)
 	}
 }
@@ -263,18 +342,18 @@ func (f *openFiles) damage() error {
 }
 
 // Watch keeps other users from reading the files of the store, and starts to log when
-// one is moved, removed, replaced or found to be damaged. It checks once a second, also while there are no writes.
-// It must not be called more than once.
+// one is moved, removed, replaced or found to be damaged. It checks once a second, also
+// while there are no writes. It must not be called more than once.
 func (s *Store) Watch(log *slog.Logger) {
 	s.files.mu.Lock()
 	s.files.log = log
 	s.files.mu.Unlock()
 	s.files.hide()
 	if s.log.due > 0 {
-		// A crash may have interrupted a checkpoint. Until it is complete, contents cannot
-		// tell its changes from those of other programs.
+		// A crash may have interrupted a checkpoint. Until it is complete, its
+		// changes cannot be told from those of other programs.
 		conn := <-s.writer
-		_, _, _ = checkpoint(conn, "PRAGMA wal_checkpoint(PASSIVE)")
+		_, _, _ = checkpoint(conn, "PASSIVE")
 		s.writer <- conn
 	}
 	s.watch.Go(func() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -105,7 +106,7 @@ func openExisting(path string, pragmas []string, mode sqlite.OpenFlags) (*Store,
 
 func newStore(path string, conn *sqlite.Conn, found int) *Store {
 	s := &Store{
-		path: path, found: found, durations: store.NewDurations(),
+		path: path, found: found, durations: store.NewDurations(), files: openFiles{log: slog.New(slog.DiscardHandler)},
 		writer: make(chan *sqlite.Conn, 1), closed: make(chan struct{}),
 	}
 	s.writes, s.Writer = groupcommit.New(maxGroup, s.commit), store.Writer{Apply: s.apply}
@@ -243,7 +244,7 @@ var forWriter = []string{
 	"PRAGMA cache_size = -16384",
 
 	// Otherwise SQLite makes checkpoints during COMMIT, and constant reads keep
-	// it from resetting the log; see walLog.
+	// it from resetting the log; see checkpointIfDue.
 	"PRAGMA wal_autocheckpoint = 0",
 
 	// Without it the log file never shrinks after a backup or a very large

@@ -64,7 +64,7 @@ func atStore(b *testing.B, table *storebench.Table) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				bare.log.bound(conn, &bare.reads, &bare.files)
+				bare.checkpointIfDue(conn)
 			}
 			return n
 		})

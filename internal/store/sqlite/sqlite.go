@@ -8,8 +8,8 @@
 // checkpoint.go keeps the write-ahead log short. plants.go and tokens.go have
 // the statements, which are built from one list of columns per table
 // (columns.go). changes.go has the feed of changes. migrate.go updates the schema,
-// files.go detects a file that was moved or damaged, contents.go one that another
-// program has changed, backup.go copies the file, and copy.go the plants and tokens.
+// files.go notices what other programs do to the
+// files, backup.go copies them, and copy.go copies the plants and tokens.
 package sqlite
 
 import (
@@ -70,7 +70,7 @@ func (s *Store) Close() error {
 	if s.files.whole() != nil {
 		return nil // closing the last connection would write to a database that is damaged, or delete the log
 	}
-	defer s.files.contents.close()
+	defer s.files.close()
 	var errs []error
 	if s.readers != nil && s.readers != s.writer {
 		for range cap(s.readers) {
