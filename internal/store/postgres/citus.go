@@ -159,6 +159,11 @@ var (
 	deleteOne    = `DELETE FROM plants WHERE id = $1`
 )
 
+// updateArgs returns the arguments of updateOne.
+func updateArgs(row store.PlantRow) []any {
+	return append(plantMembers.values([]store.PlantRow{row}), row.ID)
+}
+
 // maxRows is the number of rows that a statement inserts at most.
 const maxRows = 512
 
@@ -195,7 +200,7 @@ func writeSharded(b *pgx.Batch, all store.Effect) {
 		b.Queue(deleteOne, id)
 	}
 	for _, row := range all.Update {
-		b.Queue(updateOne, append(plantMembers.values([]store.PlantRow{row}), row.ID)...)
+		b.Queue(updateOne, updateArgs(row)...)
 	}
 	insertRows(b, "plants", plantColumns, all.Insert)
 }

@@ -1,12 +1,14 @@
 package postgres
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/plantstore/plantstore/internal/store"
@@ -69,15 +71,23 @@ func (cs columns[R]) without(names ...string) columns[R] {
 // targets returns where Scan stores the columns.
 func (cs columns[R]) targets(row *R) (targets []any) {
 	for _, c := range cs {
-		targets = append(targets, target(c.Field(row)))
+		targets = append(targets, scanner{c.Field(row)})
 	}
 	return targets
 }
 
+// one scans the only row of a query. It returns none if there is no row.
+func (cs columns[R]) one(row pgx.Row, none error) (r R, err error) {
+	err = row.Scan(cs.targets(&r)...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = permanent{none}
+	}
+	return r, err
+}
+
 // typeOf returns the SQL type of a column.
 func typeOf[R any](c store.Column[R]) string {
-	switch c.Field(new(R)).(type) {
-	case *int64, *time.Time:
+	if _, ok := valueOf(c.Field(new(R))).(pgtype.Int8); ok {
 		return "BIGINT"
 	}
 	return "BYTEA"
@@ -85,86 +95,64 @@ func typeOf[R any](c store.Column[R]) string {
 
 // arrayOf returns the values of a column, one for each row.
 func arrayOf[R any](c store.Column[R], rows []R) any {
-	switch c.Field(new(R)).(type) {
-	case *int64:
-		return collect(c, rows, func(field any) int64 { return *field.(*int64) })
-	case *time.Time:
-		return collect(c, rows, func(field any) pgtype.Int8 { return microsOf(field.(*time.Time)) })
+	if typeOf(c) == "BIGINT" {
+		return collect[pgtype.Int8](c, rows)
 	}
-	return collect(c, rows, bytesOf)
+	return collect[[]byte](c, rows)
 }
 
-func collect[R, V any](c store.Column[R], rows []R, value func(field any) V) []V {
+func collect[V, R any](c store.Column[R], rows []R) []V {
 	values := make([]V, len(rows))
 	for i := range rows {
-		values[i] = value(c.Field(&rows[i]))
+		values[i] = valueOf(c.Field(&rows[i])).(V)
 	}
 	return values
 }
 
-// valueOf returns the value that field points to.
+// valueOf returns the value that field points to as a BIGINT or BYTEA. NULL is a nil
+// string, a zero time and a hash of zeros. Times are microseconds since 1970.
 func valueOf(field any) any {
 	switch v := field.(type) {
 	case *int64:
-		return *v
+		return pgtype.Int8{Int64: *v, Valid: true}
 	case *time.Time:
-		return microsOf(v)
-	}
-	return bytesOf(field)
-}
-
-// microsOf returns a time in microseconds since 1970; the zero time is NULL.
-func microsOf(at *time.Time) pgtype.Int8 {
-	return pgtype.Int8{Int64: at.UnixMicro(), Valid: !at.IsZero()}
-}
-
-// bytesOf returns the value that field points to as a BYTEA; nil is NULL.
-func bytesOf(field any) []byte {
-	switch v := field.(type) {
+		return pgtype.Int8{Int64: v.UnixMicro(), Valid: !v.IsZero()}
 	case *string:
 		return []byte(*v)
 	case **string:
-		if *v == nil {
-			return nil
+		if *v != nil {
+			return []byte(**v) // not nil, even if empty
 		}
-		return []byte(**v) // not nil, even if empty
 	case *[]token.Scope:
 		return []byte(token.JoinScopes(*v, " "))
 	case *[32]byte:
-		if *v == [32]byte{} {
-			return nil
+		if *v != [32]byte{} {
+			return v[:]
 		}
-		return v[:]
+	default:
+		panic(fmt.Sprintf("postgres: no column has the type %T", field))
 	}
-	panic(fmt.Sprintf("postgres: no column has the type %T", field))
+	return []byte(nil)
 }
 
-// target returns where Scan stores the value of a field.
-func target(field any) any {
-	switch v := field.(type) {
+// scanner implements [pgtype.Int64Scanner] and [pgtype.BytesScanner] for a field. It is the
+// inverse of valueOf.
+type scanner struct{ field any }
+
+func (s scanner) ScanInt64(n pgtype.Int8) error {
+	switch v := s.field.(type) {
 	case *int64:
-		return v
+		*v = n.Int64
 	case *time.Time:
-		return scanTime{v}
-	}
-	return scanBytes{field}
-}
-
-// scanTime implements [pgtype.Int64Scanner].
-type scanTime struct{ *time.Time }
-
-func (s scanTime) ScanInt64(v pgtype.Int8) error {
-	*s.Time = time.Time{}
-	if v.Valid {
-		*s.Time = time.UnixMicro(v.Int64).UTC()
+		*v = time.Time{}
+		if n.Valid {
+			*v = time.UnixMicro(n.Int64).UTC()
+		}
 	}
 	return nil
 }
 
-// scanBytes implements [pgtype.BytesScanner]. It is the inverse of bytesOf.
-type scanBytes struct{ field any }
-
-func (s scanBytes) ScanBytes(b []byte) error {
+func (s scanner) ScanBytes(b []byte) error {
 	switch v := s.field.(type) {
 	case *string:
 		*v = string(b)
@@ -180,8 +168,6 @@ func (s scanBytes) ScanBytes(b []byte) error {
 		if copy(v[:], b); b != nil && len(b) != len(v) {
 			return fmt.Errorf("a hash has %d bytes, want %d", len(b), len(v))
 		}
-	default:
-		panic(fmt.Sprintf("postgres: no column has the type %T", s.field))
 	}
 	return nil
 }

@@ -45,12 +45,8 @@ var (
 // migrations give a table.
 func migratedColumns(t *testing.T, table string) (list []string) {
 	t.Helper()
-	for _, name := range names {
-		b, err := migrations.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := comment.ReplaceAllString(string(b), "")
+	for _, text := range schema {
+		text = comment.ReplaceAllString(text, "")
 		for _, m := range createTable.FindAllStringSubmatch(text, -1) {
 			for line := range strings.Lines(m[2]) {
 				if column := nameAndType.FindString(strings.TrimSpace(line)); m[1] == table && column != "" {
@@ -129,7 +125,7 @@ func keepsEveryMember[R any](t *testing.T, list columns[R], want R, options ...c
 			if err != nil {
 				t.Fatalf("encode column %s: %v", c.Name, err)
 			}
-			if err := types.Scan(typ.OID, format, slices.Clone(encoded), target(c.Field(&got))); err != nil {
+			if err := types.Scan(typ.OID, format, slices.Clone(encoded), scanner{c.Field(&got)}); err != nil {
 				t.Fatalf("scan column %s: %v", c.Name, err)
 			}
 		}

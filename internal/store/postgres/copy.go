@@ -134,13 +134,13 @@ func checkSource(ctx context.Context, conn *pgx.Conn) error {
 		return fmt.Errorf("database %s has no tables of plantstore: check the name of the database", conn.Config().Database)
 	case err != nil:
 		return err
-	case have < known:
-		return store.OldSchema(have, known)
+	case have < len(schema):
+		return store.OldSchema(have, len(schema))
 	}
 	if err := checkComplete(ctx, conn); err != nil {
 		return err
 	}
-	if have > known {
+	if have > len(schema) {
 		return checkOldest(ctx, conn, have)
 	}
 	return nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -76,26 +75,13 @@ const (
 // limits inside keep it from reading a plant for a change that is left out, and a long
 // array more than once.
 var selectChanges = `
-	SELECT position, n, total, changed, plants.id IS NOT NULL, ` + storedOrZero() + ` FROM (
+	SELECT position, n, total, changed, plants.id IS NOT NULL, ` + plantColumns.each("plants.NAME", ", ") + ` FROM (
 		SELECT position, n, total, changed
 		FROM (SELECT position, ids, cardinality(ids) AS total FROM changes WHERE position > $1 ORDER BY position LIMIT $3) AS later
 		CROSS JOIN unnest(ids) WITH ORDINALITY AS each_id (changed, n)
 		WHERE position - 1 > $1 OR n > $2 ORDER BY position, n LIMIT $3
 	) AS page LEFT JOIN plants ON plants.id = changed
 	ORDER BY position, n`
-
-// storedOrZero lists the plantColumns of a plant that may not exist.
-func storedOrZero() string {
-	var names []string
-	for _, c := range plantColumns {
-		if typeOf(c) == "BIGINT" {
-			names = append(names, "coalesce(plants."+c.Name+", 0)")
-		} else {
-			names = append(names, "plants."+c.Name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
 
 // Changed implements [plant.Feed].
 func (s *Store) Changed() <-chan struct{} { return s.committed.Wait() }
@@ -232,25 +218,26 @@ func (s *Store) BeginEpoch(ctx context.Context) error {
 	}
 	return s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		started, err := serverStart(ctx, conn)
-		if err == nil {
-			err = beginEpoch(ctx, conn)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			s.started.Store(started)
-		}
-		return err
+		return s.beginEpoch(ctx, conn, started)
 	})
 }
 
-// beginEpoch begins an epoch if there is a feed. A retry may begin a second one, which
-// does no harm.
-func beginEpoch(ctx context.Context, conn *pgx.Conn) error {
+// beginEpoch begins an epoch if there is a feed, on a server that started at that time. A
+// retry may begin a second one, which does no harm.
+func (s *Store) beginEpoch(ctx context.Context, conn *pgx.Conn, started int64) error {
 	var b pgx.Batch
 	b.Queue(beginWrite)
 	b.Queue(lockFeed)
 	b.Queue(newEpoch+` HAVING count(*) > 0`, int64(rand.Uint64()))
 	b.Queue(`COMMIT`)
-	return conn.SendBatch(ctx, &b).Close()
+	err := conn.SendBatch(ctx, &b).Close()
+	if err == nil {
+		s.started.Store(started)
+	}
+	return err
 }
 
 // beginOnServer begins an epoch before the first write to a database server that was
@@ -270,9 +257,7 @@ func (s *Store) beginOnServer(ctx context.Context, conn *pgx.Conn) error {
 	}
 	started, err := serverStart(ctx, conn)
 	if err == nil && started != 0 && started != last {
-		if err = beginEpoch(ctx, conn); err == nil {
-			s.started.Store(started)
-		}
+		err = s.beginEpoch(ctx, conn, started)
 	}
 	if err != nil {
 		return err

@@ -35,8 +35,8 @@ func (s *Store) Ready(ctx context.Context) error {
 		s.resetIfLost(err)
 		return fmt.Errorf("postgres: %w", err)
 	}
-	if have < known {
-		return fmt.Errorf("postgres: schema %d of the database is older than this program, which needs schema %d", have, known)
+	if have < len(schema) {
+		return fmt.Errorf("postgres: schema %d of the database is older than this program, which needs schema %d", have, len(schema))
 	}
 	return nil
 }

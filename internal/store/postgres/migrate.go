@@ -5,7 +5,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,11 +25,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// names are the names of the migrations, sorted. Only a malformed pattern is an error.
-var names, _ = fs.Glob(migrations, "migrations/*.sql")
-
-// known is the schema of this program.
-var known = len(names)
+var schema = store.Migrations(migrations)
 
 // oldest is the lowest schema version whose program can run on this schema.
 const oldest = 3
@@ -59,21 +54,21 @@ func migrate(ctx context.Context, conn *pgx.Conn, shorten func(plant.Plant)) (fo
 	switch {
 	case code(err) == undefinedTable || errors.Is(err, pgx.ErrNoRows):
 		if err := begin(ctx, conn); err != nil {
-			return 0, 0, schemaError{0, known, err}
+			return 0, 0, schemaError{0, len(schema), err}
 		}
 		found = 0
 	case err != nil:
 		return found, found, err
-	case found == known: // so a usual start needs no privilege to change the schema
+	case found == len(schema): // so a usual start needs no privilege to change the schema
 		return found, found, nil
-	case found > known:
+	case found > len(schema):
 		return found, found, checkOldest(ctx, conn, found)
 	}
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return apply(ctx, tx, shorten) })
 	if err != nil {
-		return 0, 0, schemaError{found, known, err}
+		return 0, 0, schemaError{found, len(schema), err}
 	}
-	return found, known, nil
+	return found, len(schema), nil
 }
 
 // apply applies the migrations that the database lacks.
@@ -82,7 +77,7 @@ func apply(ctx context.Context, tx pgx.Tx, shorten func(plant.Plant)) error {
 	if err != nil {
 		return err
 	}
-	if have > known {
+	if have > len(schema) {
 		return checkOldest(ctx, tx.Conn(), have)
 	}
 	if 0 < have && have < boundedSchema {
@@ -90,17 +85,13 @@ func apply(ctx context.Context, tx pgx.Tx, shorten func(plant.Plant)) error {
 			return err
 		}
 	}
-	for _, name := range names[have:] {
-		text, err := migrations.ReadFile(name)
-		if err != nil {
-			return err
-		}
+	for i, statements := range schema[have:] {
 		// The simple protocol takes any number of statements at once.
-		if _, err := tx.Conn().PgConn().Exec(ctx, string(text)).ReadAll(); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if _, err := tx.Conn().PgConn().Exec(ctx, statements).ReadAll(); err != nil {
+			return fmt.Errorf("migration %d: %w", have+i+1, err)
 		}
 	}
-	if _, err := tx.Exec(ctx, setNumber, versionRow, known); err != nil {
+	if _, err := tx.Exec(ctx, setNumber, versionRow, len(schema)); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, raiseNumber, oldestRow, oldest); err != nil || have > 0 {
@@ -116,40 +107,24 @@ const boundedSchema = 3
 // has up to four bytes.
 const selectMaybeLong = `SELECT id FROM plants WHERE octet_length(name) > $1 OR octet_length(tag) > $2 ORDER BY id`
 
-// shortenTexts shortens the texts of an earlier release that are too long, and calls
-// shorten with each of their plants as it was. Without it, they are an error.
+// shortenTexts is [store.ShortenTexts] for a database.
 func shortenTexts(ctx context.Context, tx pgx.Tx, have int, shorten func(plant.Plant)) error {
 	rows, _ := tx.Query(ctx, selectMaybeLong, plant.MaxName, plant.MaxTag) // CollectRows returns the error
-	candidates, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 	if err != nil {
 		return err
 	}
-	var ids []int64
-	for _, id := range candidates {
-		var row store.PlantRow
-		if err := tx.QueryRow(ctx, selectPlant+` FOR UPDATE`, id).Scan(plantColumns.targets(&row)...); err != nil {
+	ids, err = store.ShortenTexts(ids, shorten,
+		func(id int64) (plant.Plant, error) {
+			row, err := plantColumns.one(tx.QueryRow(ctx, selectPlant+` FOR UPDATE`, id), plant.ErrNotFound)
+			return row.Stored(), err
+		},
+		func(row store.PlantRow) error {
+			_, err := tx.Exec(ctx, updateOne, updateArgs(row)...)
 			return err
-		}
-		short := store.NewPlantRow(row.Shortened(), &row.Plant)
-		if short.Same(row.Plant) {
-			continue
-		}
-		ids = append(ids, id)
-		if shorten == nil {
-			continue
-		}
-		if _, err := tx.Exec(ctx, updateOne, append(plantMembers.values([]store.PlantRow{short}), id)...); err != nil {
-			return err
-		}
-		shorten(row.Stored())
-	}
-	switch {
-	case len(ids) == 0:
-		return nil
-	case shorten == nil:
-		return permanent{store.LongTextsError{IDs: ids}}
-	case have < feedSchema:
-		return nil
+		})
+	if err != nil || len(ids) == 0 || have < feedSchema {
+		return err
 	}
 	if _, err := tx.Exec(ctx, lockFeed); err != nil {
 		return err
@@ -226,9 +201,9 @@ func checkOldest(ctx context.Context, conn *pgx.Conn, have int) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		needs, err = have, nil
 	}
-	if err == nil && known < needs {
+	if err == nil && len(schema) < needs {
 		err = fmt.Errorf("a newer plantstore has migrated the database to schema %d, which needs a program that knows schema %d; this one knows %d: "+
-			"use a newer plantstore", have, needs, known)
+			"use a newer plantstore", have, needs, len(schema))
 	}
 	return err
 }

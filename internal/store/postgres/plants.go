@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 
@@ -45,11 +44,7 @@ var (
 func (s *Store) Get(ctx context.Context, id int64) (p plant.Plant, err error) {
 	defer s.durations.Since(time.Now(), "get")
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		var row store.PlantRow
-		err := conn.QueryRow(ctx, selectPlant, id).Scan(plantColumns.targets(&row)...)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return permanent{plant.ErrNotFound}
-		}
+		row, err := plantColumns.one(conn.QueryRow(ctx, selectPlant, id), plant.ErrNotFound)
 		p = row.Stored()
 		return err
 	})

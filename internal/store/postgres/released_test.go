@@ -32,12 +32,12 @@ func TestUpgradeFromReleasedSchemas(t *testing.T) {
 		pgtest.Skip(t)
 	}
 	if *release {
-		writeRelease(t, storetest.ReleasedFile(known, ".sql"))
+		writeRelease(t, storetest.ReleasedFile(len(schema), ".sql"))
 	}
-	storetest.EachReleased(t, known, ".sql", func(t *testing.T, left, found []byte) {
+	storetest.EachReleased(t, len(schema), ".sql", func(t *testing.T, left, found []byte) {
 		dsn := pgtest.DSN(t)
 		restore(t, dsn, left)
-		wantSource(t, dsn, known)
+		wantSource(t, dsn, len(schema))
 		storetest.Released(t, func(shorten func(plant.Plant)) (store.Store, error) {
 			return OpenShortening(t.Context(), dsn, shorten)
 		}, found)

@@ -105,7 +105,7 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) erro
 				return err
 			}
 			if err := apply(ctx, tx, nil); err != nil { // an earlier release may have begun the copy
-				return schemaError{found, known, err}
+				return schemaError{found, len(schema), err}
 			}
 			if err := hide(ctx, tx); err != nil {
 				return err
@@ -114,7 +114,7 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) erro
 			return err
 		default:
 			if err := hide(ctx, tx); err != nil {
-				return schemaError{known, known, err}
+				return schemaError{len(schema), len(schema), err}
 			}
 			used := false
 			err := tx.QueryRow(ctx, toHidden.Replace(`SELECT EXISTS (SELECT 1 FROM plants) OR EXISTS (SELECT 1 FROM tokens)`)).Scan(&used)

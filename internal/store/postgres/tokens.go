@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,7 +34,7 @@ func (s *Store) CreateToken(ctx context.Context, t token.Token) error {
 func (s *Store) Token(ctx context.Context, id string) (t token.Token, err error) {
 	defer s.durations.Since(time.Now(), "token")
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		t, err = getToken(ctx, conn, selectToken, id)
+		t, err = tokenColumns.one(conn.QueryRow(ctx, selectToken, []byte(id)), token.ErrNotFound)
 		return err
 	})
 	return t, err
@@ -63,7 +62,7 @@ func listTokens(ctx context.Context, conn *pgx.Conn, query string) (all []token.
 // UpdateToken implements [token.Store].
 func (s *Store) UpdateToken(ctx context.Context, id string, change func(*token.Token) error) error {
 	return s.change(ctx, func(ctx context.Context, conn *pgx.Conn, b *pgx.Batch) error {
-		t, err := getToken(ctx, conn, selectToken+` FOR UPDATE`, id)
+		t, err := tokenColumns.one(conn.QueryRow(ctx, selectToken+` FOR UPDATE`, []byte(id)), token.ErrNotFound)
 		if err != nil {
 			return err
 		}
@@ -124,13 +123,4 @@ func (s *Store) change(ctx context.Context, fn func(context.Context, *pgx.Conn, 
 		return conn.SendBatch(ctx, &b).Close()
 	})
 	return s.failure.Note(err)
-}
-
-// getToken returns the token with the given ID, or [token.ErrNotFound].
-func getToken(ctx context.Context, conn *pgx.Conn, query, id string) (t token.Token, err error) {
-	err = conn.QueryRow(ctx, query, []byte(id)).Scan(tokenColumns.targets(&t)...)
-	if errors.Is(err, pgx.ErrNoRows) {
-		err = permanent{token.ErrNotFound}
-	}
-	return t, err
 }
