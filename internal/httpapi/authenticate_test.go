@@ -7,14 +7,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/getkin/kin-openapi/openapi3"
-
-	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
@@ -23,11 +19,7 @@ import (
 
 func TestScope(t *testing.T) {
 	s := newService(t)
-	stored, text := token.New("reader", []token.Scope{token.Read}, time.Hour)
-	if err := s.store.CreateToken(t.Context(), stored); err != nil {
-		t.Fatal(err)
-	}
-	a := s.post(`{"id":1,"name":"n"}`, header("Authorization", "Bearer "+text))
+	a := s.post(`{"id":1,"name":"n"}`, header("Authorization", "Bearer "+newToken(t, s.store, token.Read)))
 	a.wantError(t, plantapi.CodeInsufficientScope)
 	want := `Bearer realm="plantstore", error="insufficient_scope", scope="write"`
 	if got := a.Header.Get("WWW-Authenticate"); got != want {
@@ -69,79 +61,10 @@ func TestInvalidCredentialsGetOneResponse(t *testing.T) {
 	}
 }
 
-// Every operation of the document requires a token with its scope, and no other
-// scope is enough.
-func TestEveryOperationRequiresItsScope(t *testing.T) {
-	store := openStore(t)
-	handler := plantcontract.Plants().Handler(t, newService(t, offline, withStore(store)).handler)
-	texts := map[token.Scope]string{}
-	for _, scope := range []token.Scope{"", token.Read, token.Write} {
-		var scopes []token.Scope
-		if scope != "" {
-			scopes = append(scopes, scope)
-		}
-		stored, text := token.New("n", scopes, time.Hour)
-		if err := store.CreateToken(t.Context(), stored); err != nil {
-			t.Fatal(err)
-		}
-		texts[scope] = text
-	}
-	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	walked := 0
-	for path, item := range doc.Paths.Map() {
-		target := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "1")
-		for method, operation := range item.Operations() {
-			walked++
-			t.Run(method+" "+path, func(t *testing.T) {
-				needed := token.Scope(fmt.Sprint(operation.Extensions["x-required-scope"]))
-				send := func(authorization string) response {
-					r := httptest.NewRequestWithContext(t.Context(), method, target, untouchable{t})
-					if authorization != "" {
-						r.Header.Set("Authorization", authorization)
-					}
-					w := httptest.NewRecorder()
-					handler.ServeHTTP(w, r)
-					return response{w.Result(), w.Body.String()}
-				}
-				send("").wantError(t, plantapi.CodeNoCredentials)
-				send("Bearer nonsense").wantError(t, plantapi.CodeBadCredentials)
-				for scope, text := range texts {
-					if scope == needed {
-						continue
-					}
-					a := send("Bearer " + text)
-					a.wantError(t, plantapi.CodeInsufficientScope)
-					want := fmt.Sprintf(`Bearer realm="plantstore", error="insufficient_scope", scope="%s"`, needed)
-					if got := a.Header.Get("WWW-Authenticate"); got != want {
-						t.Errorf("WWW-Authenticate is %q, want %q", got, want)
-					}
-				}
-				for _, status := range []string{"401", "403"} {
-					if operation.Responses.Value(status) == nil {
-						t.Errorf("the document has no response %s", status)
-					}
-				}
-				if says := fmt.Sprintf("scope `%s`", needed); !strings.Contains(operation.Description, says) {
-					t.Errorf("its description does not name the %s", says)
-				}
-			})
-		}
-	}
-	if walked == 0 {
-		t.Fatal("the document has no operation")
-	}
-}
-
 // No token gets into a response or the log, wherever it was sent and whatever fails.
 func TestTokensAreNotExposed(t *testing.T) {
 	store := openStore(t)
-	stored, text := token.New("n", []token.Scope{token.Write}, time.Hour)
-	if err := store.CreateToken(t.Context(), stored); err != nil {
-		t.Fatal(err)
-	}
+	text := newToken(t, store, token.Write)
 	var log bytes.Buffer
 	for name, plants := range map[string]plant.Store{
 		"no fault":     store,
@@ -193,14 +116,10 @@ func (untouchable) Close() error { return nil }
 func TestBodyIsNotReadBeforeAuthorization(t *testing.T) {
 	store := openStore(t)
 	handler := plantcontract.Plants().Handler(t, newService(t, offline, withStore(store)).handler)
-	reader, text := token.New("reader", []token.Scope{token.Read}, time.Hour)
-	if err := store.CreateToken(t.Context(), reader); err != nil {
-		t.Fatal(err)
-	}
 	for authorization, want := range map[string]plantapi.ErrorCode{
 		"":                plantapi.CodeNoCredentials,
 		"Bearer nonsense": plantapi.CodeBadCredentials,
-		"Bearer " + text:  plantapi.CodeInsufficientScope,
+		"Bearer " + newToken(t, store, token.Read): plantapi.CodeInsufficientScope,
 	} {
 		for _, length := range []int64{-1, 5, 1 << 40} {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/plants", untouchable{t})

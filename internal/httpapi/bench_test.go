@@ -78,7 +78,7 @@ func BenchmarkTokenOfIdentityProvider(b *testing.B) {
 	p, store := oidctest.New(b, oidctest.Key{ID: "a", Algorithm: jose.RS256, Private: private}), openStore(b)
 	handler := newService(b, offline, withStore(store), withPlants(newMapPlants(1000)), withIssuer(b, p, store, nil)).handler
 	call := [2]func(){}
-	for i, text := range []string{mintToken(b, store, token.Read), p.Token(oidctest.Claims(nil))} {
+	for i, text := range []string{newToken(b, store, token.Read), p.Token(oidctest.Claims(nil))} {
 		call[i] = benchRequest{"getPlant", http.MethodGet, "/plants/123", ""}.sender(b, handler, text)
 	}
 	var took [2]time.Duration

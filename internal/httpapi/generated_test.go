@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/plantstore/plantstore/internal/testing/contract"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
@@ -28,13 +27,5 @@ func TestRandomBodies(t *testing.T) {
 // target is the service for generated tests, with a token for each scope.
 func (s *service) target() contract.Target {
 	s.t.Helper()
-	var only []string
-	for _, scope := range []token.Scope{token.Read, token.Write} {
-		stored, issued := token.New("may only "+string(scope), []token.Scope{scope}, time.Hour)
-		if err := s.store.CreateToken(s.t.Context(), stored); err != nil {
-			s.t.Fatal(err)
-		}
-		only = append(only, issued)
-	}
-	return plantcontract.Target(s.url, staticToken, only[0], only[1])
+	return plantcontract.Target(s.url, staticToken, newToken(s.t, s.store, token.Read), newToken(s.t, s.store, token.Write))
 }

@@ -21,7 +21,6 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
@@ -67,7 +66,7 @@ func (c address) send(method, path, token string) response {
 }
 
 // newToken stores a token and returns its text.
-func newToken(t testing.TB, store store.Store, scopes ...token.Scope) string {
+func newToken(t testing.TB, store token.Store, scopes ...token.Scope) string {
 	t.Helper()
 	stored, text := token.New("n", scopes, time.Hour)
 	if err := store.CreateToken(t.Context(), stored); err != nil {

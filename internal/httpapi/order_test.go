@@ -20,10 +20,7 @@ func TestOrderOfRefusals(t *testing.T) {
 		o.RateLimit = httpapi.Rate{Limit: 1, Per: time.Hour}
 	}))
 	limited.call(http.MethodGet, "/plants", "").wantStatus(t, http.StatusOK)
-	reader, text := token.New("reader", []token.Scope{token.Read}, time.Hour)
-	if err := s.store.CreateToken(t.Context(), reader); err != nil {
-		t.Fatal(err)
-	}
+	text := newToken(t, s.store, token.Read)
 	limited.call(http.MethodGet, "/plants", "", header("Authorization", "Bearer "+text)).wantStatus(t, http.StatusOK)
 	s.post(`{"id":1,"name":"n"}`).wantStatus(t, http.StatusOK)
 

@@ -1,6 +1,7 @@
 package plantcontract
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -46,6 +47,17 @@ func TestEveryResponseHasARequestID(t *testing.T) {
 				if header := response.Value.Headers["X-Request-Id"]; header == nil || !header.Value.Required {
 					t.Errorf("%s, %s: the document promises no X-Request-Id", operation.OperationID, status)
 				}
+			}
+		}
+	}
+}
+
+// The description of every operation names the scope that it requires.
+func TestEveryOperationNamesItsScope(t *testing.T) {
+	for _, item := range document(t).Paths.Map() {
+		for _, operation := range item.Operations() {
+			if says := fmt.Sprintf("scope `%s`", operation.Extensions["x-required-scope"]); !strings.Contains(operation.Description, says) {
+				t.Errorf("the description of %s does not name the %s", operation.OperationID, says)
 			}
 		}
 	}
