@@ -36,17 +36,16 @@ func (c cors) allow(next http.Handler) http.Handler {
 	anyOrigin := slices.Contains(c.origins, "*")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, origin := w.Header(), r.Header.Get("Origin")
-		switch {
-		case anyOrigin:
-			h.Set("Access-Control-Allow-Origin", "*")
-		default:
+		if anyOrigin {
+			origin = "*"
+		} else {
 			h.Add("Vary", "Origin") // for caches, also if the request has no Origin
 			if !slices.Contains(c.origins, origin) {
 				next.ServeHTTP(w, r)
 				return
 			}
-			h.Set("Access-Control-Allow-Origin", origin)
 		}
+		h.Set("Access-Control-Allow-Origin", origin)
 		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 			if methods := c.fallback.allowed(routePath(r)); methods != "" {
 				h.Set("Access-Control-Allow-Methods", strings.TrimSuffix(methods, ", "+http.MethodOptions))

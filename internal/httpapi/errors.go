@@ -146,19 +146,13 @@ func (fs failures) note(rec *responseRecorder, code plantapi.ErrorCode, err erro
 
 // describe returns a sentence with all details.
 func describe(what string, details []plantapi.ErrorDetail) string {
-	var b strings.Builder
-	b.WriteString(what)
+	faults := make([]string, len(details))
 	for i, d := range details {
-		b.WriteString([]string{": ", "; "}[min(i, 1)])
-		switch {
-		case d.In != plantapi.InBody:
-			b.WriteString(strings.TrimSpace(string(d.In)+" "+d.Pointer) + " ")
-		case d.Pointer == "":
-			b.WriteString("it ")
-		default:
-			b.WriteString(d.Pointer + " ")
+		where := cmp.Or(d.Pointer, "it")
+		if d.In != plantapi.InBody {
+			where = strings.TrimSpace(string(d.In) + " " + d.Pointer)
 		}
-		b.WriteString(d.Message)
+		faults[i] = where + " " + d.Message
 	}
-	return b.String()
+	return what + ": " + strings.Join(faults, "; ")
 }

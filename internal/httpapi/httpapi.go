@@ -95,11 +95,6 @@ func New(opts Options) (http.Handler, error) {
 		opts.Changes = feed.New(opts.Plants)
 	}
 	counts := newCounts(opts.Metrics)
-	for _, op := range operations {
-		if op.waits {
-			counts.streamsEnded.WithLabelValues(op.id, "200") // so that the series begins at 0
-		}
-	}
 	failures := failures{counts: counts}
 	validator := validator{
 		operations: operations,
