@@ -26,9 +26,9 @@ const (
 	// of this time share a page, which costs one read and one write to each client.
 	gap = 10 * time.Millisecond
 
-	// linger is how long the poller continues after the last client has stopped
-	// waiting. A client that writes a page to its connection does not wait.
-	linger = time.Second
+	// idleTime is how long the poller continues after the last client has stopped
+	// waiting. A client does not wait while it writes a page to its connection.
+	idleTime = time.Second
 
 	// readTime limits a read of the poller.
 	readTime = 10 * time.Second
@@ -54,13 +54,13 @@ type Feed struct {
 	polling sync.WaitGroup
 
 	mu      sync.Mutex
-	waiting int       // clients
-	left    time.Time // when waiting became 0
-	running bool      // the poller
-	tip     plant.Position
-	read    time.Time // when the read began that tip is of
-	pages   []*Page   // the newest pages; each begins where the one before ends
-	bytes   int       // of pages
+	waiting int            // clients
+	left    time.Time      // when waiting became 0
+	running bool           // the poller
+	tip     plant.Position // the end of the newest page
+	read    time.Time      // when the poller began the read of tip
+	pages   []*Page        // the newest pages; each begins where the one before ends
+	bytes   int            // of pages
 }
 
 // New returns a feed of the changes of a store.
@@ -96,7 +96,7 @@ type Page struct {
 }
 
 // IsLast reports whether the page has every change that was committed before a request
-// began. It may be false although that is so: the page may be older than the request.
+// began. A page that is older than the request may have them all, too, but IsLast is false.
 func (p *Page) IsLast(began time.Time) bool {
 	return p.Next.IsLast() && (p.own || p.read.After(began))
 }
@@ -135,9 +135,11 @@ type Read func(ctx context.Context, after *plant.Position, limit int) ([]plant.C
 // [Feed.Stop]. Then it returns a page without changes. The position of that page may
 // be newer than the given one. Without a wait, Next reads the store.
 //
-// What the poller does not have is read with the given function. It is called several
-// times if it returns no changes.
-func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait time.Duration, read Read) (*Page, error) {
+// Next calls read for changes that the poller does not have. It calls read again if that
+// returns no changes.
+func (f *Feed) Next(
+	ctx context.Context, after *plant.Position, limit int, wait time.Duration, read Read,
+) (*Page, error) {
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
 	for joined := false; ; {
@@ -157,12 +159,11 @@ func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait 
 			return page, nil
 		}
 		after = &page.Next
+		f.startPoller(*after, !joined)
 		if !joined {
-			f.join()
 			defer f.leave()
 			joined = true
 		}
-		f.startPoller(*after)
 		select {
 		case <-added:
 		case <-deadline.C:
@@ -179,8 +180,7 @@ func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait 
 // has no changes if the position is that of the poller, and is nil if the poller does
 // not have the changes.
 //
-// A state in a page may be older than one that the client has: then it has read a
-// newer snapshot, and reads from the store again.
+// A page may be older than what the client has read. Then the client reads from the store.
 func (f *Feed) recent(after *plant.Position, limit int) *Page {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -228,18 +228,15 @@ func compare(p, q plant.Position) int {
 	return cmp.Compare(p.Index, q.Index)
 }
 
-// join counts a client that waits.
-func (f *Feed) join() {
+// startPoller starts the poller for a client that waits, and counts the client if it is
+// new. If the poller does not run yet, and Stop was not called, it begins after a
+// position that has no changes yet.
+func (f *Feed) startPoller(after plant.Position, newClient bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.waiting++
-}
-
-// startPoller starts the poller if it does not run, unless Stop was called. It begins
-// after a position that has no changes yet.
-func (f *Feed) startPoller(after plant.Position) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	if newClient {
+		f.waiting++
+	}
 	if !f.running && f.ctx.Err() == nil {
 		f.running, f.tip, f.read = true, after, time.Time{}
 		f.polling.Go(f.poll)

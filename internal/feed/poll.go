@@ -26,7 +26,7 @@ func (f *Feed) poll() {
 		}
 		select {
 		case <-changed:
-			pause(f.ctx, gap-time.Since(began))
+			time.Sleep(gap - time.Since(began))
 		case <-tick.C:
 		case <-f.ctx.Done():
 		}
@@ -70,16 +70,17 @@ func (f *Feed) dropOldest() {
 	}
 }
 
-// done reports whether the poller ends: no client has waited for a while, or the
-// position is not valid any more. Then each client reads from the store, which tells
-// it so. After any other error the poller tries again.
+// done reports whether the poller ends: after Stop, if no client has waited for
+// idleTime, or if the tip is not a valid position any more. In the last case the clients
+// read from the store and get its error. After any other error the poller tries again.
 func (f *Feed) done(err error) bool {
-	if _, ok := errors.AsType[plant.NoChangesError](err); ok || errors.Is(err, plant.ErrPosition) || f.ctx.Err() != nil {
+	_, noFeed := errors.AsType[plant.NoChangesError](err)
+	if noFeed || errors.Is(err, plant.ErrPosition) || f.ctx.Err() != nil {
 		return true
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.waiting == 0 && time.Since(f.left) > linger
+	return f.waiting == 0 && time.Since(f.left) > idleTime
 }
 
 // end drops the pages of the poller, and lets the clients read from the store.
@@ -88,17 +89,4 @@ func (f *Feed) end() {
 	f.running, f.pages, f.bytes = false, nil, 0
 	f.mu.Unlock()
 	f.added.Send()
-}
-
-// pause waits for a time, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
