@@ -7,9 +7,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestFirstDeployment runs the commands of the section First production deployment of
@@ -69,7 +71,16 @@ func TestFirstDeployment(t *testing.T) {
 			here = append(here, "http://127.0.0.1:9180", r.adminURL, ":8443", ":"+port)
 		case c.line == "systemctl start plantstore-backup":
 			command := strings.NewReplacer("$$", "$", "%%", "%").Replace(unitSettings(t, "plantstore-backup.service")["[Service]ExecStart"])
-			sh(in(" "+command), append(env, unitEnvironment(t, in, root, "plantstore-backup.service")...))
+			settings := unitEnvironment(t, in, root, "plantstore-backup.service")
+			day := time.Now().Unix() / 86400
+			for range 2 { // the second one replaces the first
+				sh(in(" "+command), append(env, settings...))
+			}
+			backups, err := filepath.Glob(filepath.Join(root, "var/backups/plantstore/[0-6].db"))
+			days := int(time.Now().Unix()/86400 - day + 1)
+			if err != nil || len(backups) != days || !slices.Contains(settings, "KEEP=7") {
+				t.Errorf("the backups are %q, %v, with %q, want %d with KEEP=7", backups, err, settings, days)
+			}
 		case word[0] == "systemctl":
 			if _, err := os.Stat(filepath.Join(root, "etc/systemd/system", word[len(word)-1])); err != nil {
 				t.Errorf("%s: %v", c.line, err)
@@ -116,4 +127,33 @@ func unitEnvironment(t *testing.T, in func(string) string, root, name string) []
 		t.Fatal(err)
 	}
 	return append(env, strings.Fields(string(file))...)
+}
+
+// systemd restarts the service without limit, after a pause each time. By
+// default it gives up after five starts in ten seconds, and a start without a
+// database fails within milliseconds.
+func TestUnitRestartsForever(t *testing.T) {
+	settings := unitSettings(t, "plantstore.service")
+	for name, want := range map[string]string{
+		"[Unit]StartLimitIntervalSec": "0", "[Service]Restart": "on-failure", "[Service]RestartSec": "5s",
+	} {
+		if settings[name] != want {
+			t.Errorf("%s is %q, want %q", name, settings[name], want)
+		}
+	}
+}
+
+// unitSettings returns the last value of each setting of a systemd unit.
+func unitSettings(t *testing.T, name string) map[string]string {
+	t.Helper()
+	section, settings := "", map[string]string{}
+	for line := range strings.Lines(readme(t, "cmd/plantstore/"+name)) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") {
+			section = line
+		} else if name, value, ok := strings.Cut(line, "="); ok && !strings.HasPrefix(line, "#") {
+			settings[section+name] = value
+		}
+	}
+	return settings
 }

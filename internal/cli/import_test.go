@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,9 +19,9 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/plantstore/plantstore/api/client"
-	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -30,7 +30,7 @@ import (
 func TestExportImportExport(t *testing.T) {
 	t.Parallel()
 	first := serve(t, "plantstore.db")
-	plants := []client.Plant{
+	for _, p := range []client.Plant{
 		{ID: -9223372036854775808, Name: ""},
 		{ID: -1, Name: "zero\x00byte", Tag: new("")},
 		{ID: 0, Name: "quotes \" and '\"'", Tag: new(`""`)},
@@ -41,27 +41,20 @@ func TestExportImportExport(t *testing.T) {
 		{ID: 101, Name: strings.Repeat("🌵", 1000), Tag: new(strings.Repeat("🌵", 256))},
 		{ID: 102, Name: strings.Repeat("\x00", 1000), Tag: new(strings.Repeat("\x00", 256))},
 		{ID: 9223372036854775807, Name: "last", Tag: new("null")},
-	}
-	for _, p := range plants {
-		body, err := json.Marshal(plantapi.NewPlant{ID: p.ID, Name: p.Name, Tag: p.Tag})
-		if err != nil {
+	} {
+		if err := first.dial(t).Create(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
-		first.want(t, http.StatusOK, http.MethodPost, "/plants", string(body))
 	}
 	for _, format := range []string{"csv", "ndjson"} {
 		t.Run(format, func(t *testing.T) {
-			file := filepath.Join(t.TempDir(), "plants."+format)
-			first.do(t, "export", file)
+			exported := first.do(t, "export", "--format", format)
 			second := serve(t, "plantstore.db")
-			if out := second.do(t, "import", file); !strings.HasPrefix(out, "10 new, 0 already there, 0 refused, in ") {
+			if out := second.do(t, "import", written(t, "plants."+format, exported)); !strings.HasPrefix(out, "10 new, 0 already there, 0 refused, in ") {
 				t.Errorf("import says %s", out)
 			}
-			again := filepath.Join(t.TempDir(), "again."+format)
-			second.do(t, "export", again)
-			a, b := readFile(t, file), readFile(t, again)
-			if !bytes.Equal(a, b) || len(a) < 7000 {
-				t.Errorf("the export has %d bytes, and %d different ones after an import", len(a), len(b))
+			if again := second.do(t, "export", "--format", format); again != exported || len(exported) < 7000 {
+				t.Errorf("the export has %d bytes, and %d different ones after an import", len(exported), len(again))
 			}
 		})
 	}
@@ -90,8 +83,8 @@ func TestImportThroughFaults(t *testing.T) {
 			forward.ServeHTTP(w, req)
 		}
 	})
-	file := filepath.Join(t.TempDir(), "plants.csv")
-	writePlants(t, file, 2500)
+	plants := plantsCSV(2500, "plant")
+	file := written(t, "plants.csv", plants)
 	through := r.with(proxy, r.token)
 	began := time.Now()
 	// Plants whose response was lost may be new or not.
@@ -106,7 +99,7 @@ func TestImportThroughFaults(t *testing.T) {
 		t.Errorf("%d requests were sent, too few to meet every fault", requests.Load())
 	}
 	requests.Store(1)
-	if out := through.do(t, "export"); out != string(readFile(t, file)) {
+	if out := through.do(t, "export"); out != plants {
 		t.Errorf("the export differs from the import: %.300s", out)
 	}
 	if requests.Load() < 6 {
@@ -138,8 +131,8 @@ func TestStoppedImportCanBeRepeated(t *testing.T) {
 	})
 	release := sync.OnceFunc(func() { close(goOn) })
 	t.Cleanup(release) // or the proxy would wait for its requests
-	file := filepath.Join(t.TempDir(), "plants.csv")
-	writePlants(t, file, 20_000)
+	plants := plantsCSV(20_000, "plant")
+	file := written(t, "plants.csv", plants)
 	// The file is a pipe that never ends: the import must not wait for it.
 	pr, pw, err := os.Pipe()
 	if err != nil {
@@ -147,7 +140,7 @@ func TestStoppedImportCanBeRepeated(t *testing.T) {
 	}
 	defer pr.Close()
 	defer pw.Close()
-	go func() { _, _ = pw.Write(readFile(t, file)) }()
+	go func() { _, _ = pw.WriteString(plants) }()
 	cmd := r.with(proxy, r.token).command(t, "import", "--format", "csv", "-")
 	cmd.Stdin = pr
 	var stdout, stderr strings.Builder
@@ -181,7 +174,7 @@ func TestStoppedImportCanBeRepeated(t *testing.T) {
 		humanize.Comma(int64(20_000-count)), humanize.Comma(int64(count))); !strings.HasPrefix(out, want) {
 		t.Errorf("the second import says %q, want %q", out, want)
 	}
-	if r.do(t, "export") != string(readFile(t, file)) {
+	if r.do(t, "export") != plants {
 		t.Error("the export differs from the file that was imported in two parts")
 	}
 }
@@ -196,35 +189,26 @@ func TestBadRowsDoNotFailOthers(t *testing.T) {
 		every := test.every
 		t.Run(name, func(t *testing.T) {
 			r := serve(t, "plantstore.db")
-			taken, file := filepath.Join(t.TempDir(), "taken.csv"), filepath.Join(t.TempDir(), "plants.csv")
-			var before, want strings.Builder
-			before.WriteString("id,name,tag\n")
-			want.WriteString("id,name,tag\n")
-			for id := 1; id <= 1000; id++ {
-				line := fmt.Sprintf("%d,plant,\n", id)
-				if id%every == 0 {
-					line = fmt.Sprintf("%d,another,\n", id)
-					before.WriteString(line)
-				}
-				want.WriteString(line)
+			file, want := plantsCSV(1000, "plant"), plantsCSV(1000, "plant")
+			taken := "id,name,tag\n"
+			for id := every; id <= 1000; id += every {
+				line := fmt.Sprintf("%d,another,\n", id)
+				taken += line
+				want = strings.Replace(want, fmt.Sprintf("\n%d,plant,\n", id), "\n"+line, 1)
 			}
-			if err := os.WriteFile(taken, []byte(before.String()), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			r.do(t, "import", taken)
-			writePlants(t, file, 1000)
+			r.do(t, "import", written(t, "taken.csv", taken))
 			var requests atomic.Int64
 			proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
 				requests.Add(1)
 				forward.ServeHTTP(w, req)
 			})
-			cmd := r.with(proxy, r.token).command(t, "import", file)
+			cmd := r.with(proxy, r.token).command(t, "import", written(t, "plants.csv", file))
 			out, err := cmd.Output()
 			bad := int64(1000 / every)
 			if says := fmt.Sprintf("%d new, 0 already there, %s refused, in ", 1000-bad, humanize.Comma(bad)); err == nil || !strings.HasPrefix(string(out), says) {
 				t.Errorf("import says %q, %v, want %q", out, err, says)
 			}
-			if got := r.do(t, "export"); got != want.String() {
+			if got := r.do(t, "export"); got != want {
 				t.Error("not all good rows are stored")
 			}
 			if requests.Load() > int64(test.requests) {
@@ -234,33 +218,85 @@ func TestBadRowsDoNotFailOthers(t *testing.T) {
 	}
 }
 
+// Refused rows are reported and written in the order of the file, also if the
+// responses come in another order.
+func TestRejectsAreInOrder(t *testing.T) {
+	t.Parallel()
+	r := serve(t, "plantstore.db")
+	dir := t.TempDir()
+	var taken, file, want strings.Builder
+	taken.WriteString("id,name,tag\n")
+	file.WriteString("id,name,tag\n")
+	want.WriteString("line,reason,id,name,tag\n")
+	for id := 1; id <= 3000; id++ {
+		row, reason := fmt.Sprintf("%d,plant,", id), ""
+		switch id % 250 {
+		case 0:
+			fmt.Fprintf(&taken, "%d,another,\n", id)
+			reason = fmt.Sprintf("another plant has the id %d", id)
+		case 100:
+			row, reason = ",plant,", "id is missing"
+		}
+		fmt.Fprintln(&file, row)
+		if reason != "" {
+			fmt.Fprintf(&want, "%d,%s,%s\n", id+1, reason, row)
+		}
+	}
+	writeFiles(t, dir, map[string]string{"taken.csv": taken.String(), "plants.csv": file.String()})
+	r.do(t, "import", filepath.Join(dir, "taken.csv"))
+	var requests, ended atomic.Int64
+	later := make(chan struct{})
+	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
+		if requests.Add(1) == 1 { // delay the first batch
+			select {
+			case <-later:
+			case <-time.After(wait.Limit):
+				t.Error("no other request was sent while the first waits")
+			}
+		}
+		forward.ServeHTTP(w, req)
+		if ended.Add(1) == 10 {
+			close(later)
+		}
+	})
+	rejects := filepath.Join(dir, "rejects.csv")
+	cmd := r.with(proxy, r.token).command(t, "import", filepath.Join(dir, "plants.csv"), "--rejects", rejects)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Run(); cmd.ProcessState.ExitCode() != 2 {
+		t.Errorf("import ends with %v, want exit status 2\n%s", err, &stderr)
+	}
+	if got, err := os.ReadFile(rejects); err != nil || string(got) != want.String() {
+		t.Errorf("the file of refused rows, %v (-want +got):\n%s", err, cmp.Diff(want.String(), string(got)))
+	}
+	var lines []int
+	for _, m := range regexp.MustCompile(`(?m)^line (\d+): `).FindAllStringSubmatch(stderr.String(), -1) {
+		line, _ := strconv.Atoi(m[1])
+		lines = append(lines, line)
+	}
+	if len(lines) != 24 || !slices.IsSorted(lines) {
+		t.Errorf("stderr names the lines %v, want 24 in order", lines)
+	}
+}
+
 // No request is larger than a service accepts, for any plants.
 func TestBatchesAreBounded(t *testing.T) {
 	t.Parallel()
-	r := serve(t, "plantstore.db")
-	var requests, refused atomic.Int64
-	proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
-		requests.Add(1)
-		if req.ContentLength < 0 || req.ContentLength > 1<<20 {
-			refused.Add(1)
-		}
-		forward.ServeHTTP(w, req)
-	})
 	for name, test := range map[string]struct{ plants, size, requests int }{
 		"small ones": {2500, 10, 3}, "large ones": {3000, 1000, 6},
 	} {
 		t.Run(name, func(t *testing.T) {
-			requests.Store(0)
-			var file strings.Builder
-			file.WriteString("id,name\n")
-			for i := range test.plants {
-				fmt.Fprintf(&file, "%d,%s\n", test.size*10_000+i, strings.Repeat("x", test.size))
-			}
-			name := filepath.Join(t.TempDir(), "plants.csv")
-			if err := os.WriteFile(name, []byte(file.String()), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			r.with(proxy, r.token).do(t, "import", name)
+			r := serve(t, "plantstore.db")
+			var requests, refused atomic.Int64
+			proxy := startProxy(t, r.url, func(w http.ResponseWriter, req *http.Request, forward http.Handler) {
+				requests.Add(1)
+				if req.ContentLength < 0 || req.ContentLength > 1<<20 {
+					refused.Add(1)
+				}
+				forward.ServeHTTP(w, req)
+			})
+			name := strings.Repeat("x", test.size)
+			r.with(proxy, r.token).do(t, "import", written(t, "plants.csv", plantsCSV(test.plants, name)))
 			if requests.Load() != int64(test.requests) || refused.Load() != 0 {
 				t.Errorf("%d requests, %d of them too large, want %d", requests.Load(), refused.Load(), test.requests)
 			}
@@ -281,24 +317,20 @@ func startProxy(t *testing.T, target string, handle func(http.ResponseWriter, *h
 	return proxy.URL
 }
 
-// writePlants writes a file in the format of export.
-func writePlants(t *testing.T, name string, plants int) {
-	t.Helper()
-	var file bytes.Buffer
+// plantsCSV returns a file in the format of export.
+func plantsCSV(n int, name string) string {
+	var file strings.Builder
 	file.WriteString("id,name,tag\n")
-	for id := 1; id <= plants; id++ {
-		fmt.Fprintf(&file, "%d,plant,\n", id)
+	for id := 1; id <= n; id++ {
+		fmt.Fprintf(&file, "%d,%s,\n", id, name)
 	}
-	if err := os.WriteFile(name, file.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	return file.String()
 }
 
-func readFile(t *testing.T, name string) []byte {
+// written writes a file to a new folder, and returns its path.
+func written(t *testing.T, name, text string) string {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	dir := t.TempDir()
+	writeFiles(t, dir, map[string]string{name: text})
+	return filepath.Join(dir, name)
 }

@@ -1,43 +1,78 @@
 package cli
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/pgtest"
 )
 
 // A read-only service is ready, answers reads, refuses writes, and stores nothing,
-// not even when its tokens were last used.
+// not even when its tokens were last used. It changes no byte of a database file and of
+// its log, whatever state they are in, and reads the plants that only the log has.
 func TestServeReadOnly(t *testing.T) {
 	t.Parallel()
-	for name, store := range engines(t) {
+	for name, end := range map[string]syscall.Signal{ // of the service that has written the store
+		"sqlite after SIGKILL": syscall.SIGKILL, "sqlite after SIGTERM": syscall.SIGTERM,
+		"sqlite restored": syscall.SIGTERM, "postgres": syscall.SIGTERM,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
+			store, sums := filepath.Join(dir, "plants.db"), sums
+			if name == "postgres" {
+				store, sums = pgtest.DSN(t), func(*testing.T, string) (of [2][sha256.Size]byte) { return of }
+			}
 			r := watched(t, dir, store)
-			stored := output(t, "token", "create", "--name", "client", "--store", store)
+			token := output(t, "token", "create", "--name", "client", "--store", store)
 			r.want(t, http.StatusOK, http.MethodPost, "/plants", `{"id":1,"name":"n"}`)
-			r.end(t, syscall.SIGTERM)
+			if end == syscall.SIGKILL {
+				r.kill()
+			} else {
+				r.end(t, end)
+			}
+			if name == "sqlite restored" {
+				restored := filepath.Join(dir, "restored.db")
+				output(t, "restore", "--store", restored, store)
+				store = restored
+			}
+			before := sums(t, store)
+			if end == syscall.SIGKILL && before[1] == sha256.Sum256(nil) {
+				t.Fatal("the log is empty, so the test does not show that it is read")
+			}
 
 			r = watched(t, dir, store, "--read-only")
-			r.token = stored
+			r.token = token
 			r.wantReady(t, "")
+			for _, path := range []string{"/plants/1", "/plants", "/changes", "/plants?limit=1"} {
+				r.want(t, http.StatusOK, http.MethodGet, path, "")
+			}
 			status, header := r.call(t, http.MethodPost, "/plants", `{"id":2,"name":"n"}`)
 			if status != http.StatusServiceUnavailable || header.Get("Retry-After") != "5" {
 				t.Errorf("a create has the status %d and Retry-After %q, want 503 and 5", status, header.Get("Retry-After"))
 			}
-			r.want(t, http.StatusOK, http.MethodGet, "/plants/1", "")
+			r.want(t, http.StatusServiceUnavailable, http.MethodDelete, "/plants/1", "")
 			r.wantReady(t, "")
-			if status, body := r.page(t, "/writez"); status != http.StatusServiceUnavailable || body != "writes fail: the service is read-only\n" {
-				t.Errorf("/writez is %d %q, want that the service is read-only", status, body)
-			}
-			if _, scrape := r.page(t, "/metrics"); strings.Contains(scrape, "plantstore_writes_available") {
+			r.wantHealth(t, "/writez", "", "writes fail: the service is read-only\n")
+			if _, ok := r.metrics(t)["plantstore_writes_available"]; ok {
 				t.Error("a read-only service has the metric of the alert for writes that fail")
 			}
+			if sums(t, store) != before {
+				t.Error("while the service runs, the database or its log is not what it was")
+			}
 			r.end(t, syscall.SIGTERM) // writes the last uses of a service that is not read-only
+			if sums(t, store) != before {
+				t.Error("after the service the database or its log is not what it was")
+			}
 			if !strings.Contains(r.stderr.String(), `"msg":"read-only: writes get 503"`) {
 				t.Errorf("the log does not say that the service is read-only:\n%s", &r.stderr)
 			}
@@ -47,9 +82,44 @@ func TestServeReadOnly(t *testing.T) {
 			var all []struct {
 				LastUsedAt *time.Time `json:"last_used_at"`
 			}
-			if err := json.Unmarshal([]byte(output(t, "token", "list", "--json", "--store", store)), &all); err != nil || len(all) != 1 || all[0].LastUsedAt != nil {
+			err := json.Unmarshal([]byte(output(t, "token", "list", "--json", "--store", store)), &all)
+			if err != nil || len(all) != 1 || all[0].LastUsedAt != nil {
 				t.Errorf("the tokens are %+v, %v, want one that was never used", all, err)
 			}
 		})
+	}
+}
+
+// sums returns the checksums of a database and of its log. A log that does not exist is
+// an empty one.
+func sums(t *testing.T, store string) (of [2][sha256.Size]byte) {
+	t.Helper()
+	for i, path := range []string{store, store + "-wal"} {
+		data, err := os.ReadFile(path)
+		if err != nil && (i == 0 || !errors.Is(err, fs.ErrNotExist)) {
+			t.Fatal(err)
+		}
+		of[i] = sha256.Sum256(data)
+	}
+	return of
+}
+
+// A read-only service says why it cannot use a store.
+func TestServeReadOnlyRefuses(t *testing.T) {
+	t.Parallel()
+	old := filepath.Join(t.TempDir(), "old.db")
+	if err := os.WriteFile(old, []byte(readme(t, "internal/store/sqlite/testdata/released/001.db")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := sums(t, old)
+	for store, want := range map[string]string{
+		old: "this store has schema 1 and this program needs schema 5; neither copy nor serve --read-only changes it: " +
+			"run plantstore migrate on it first",
+		old + ".none": "does not exist, and serve --read-only creates no store: check the path",
+	} {
+		fails(t, want, "serve", "--addr", "127.0.0.1:0", "--read-only", "--store", store)
+	}
+	if sums(t, old) != before {
+		t.Error("the store was changed")
 	}
 }

@@ -49,7 +49,7 @@ func TestServiceManagerIsNotified(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer r.kill()
+			t.Cleanup(r.kill)
 			m.expect(t, "READY=1")
 			r.end(t, syscall.SIGTERM)
 			m.expect(t, "STOPPING=1")
