@@ -15,7 +15,8 @@ func changesCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "changes",
 		Usage: "print what changes in a running service",
-		Description: "Prints a line of JSON for each plant that has changed, with its present state. A line without plant\n" +
+		Description: "Prints a line of JSON for each plant that has changed, with its present state. A line without " +
+			"plant\n" +
 			"says that the plant does not exist. Without --after, all plants come first: a copy that begins empty\n" +
 			"and applies every line has exactly the plants of the service. The token in PLANTSTORE_TOKEN or\n" +
 			"--token-file needs the scope read.\n\n" +
@@ -36,9 +37,6 @@ func changesCommand(sys system) *cli.Command {
 			},
 		}, serverFlags()...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if cmd.Args().Present() {
-				return fmt.Errorf("changes takes no argument, got %q", cmd.Args().First())
-			}
 			after := cmd.String("after")
 			if cmd.IsSet("after") && after == "" {
 				return errors.New("--after is empty: leave it out to begin with all plants and an empty copy")
@@ -74,7 +72,8 @@ func tellWaits(sys system, service *transfer.Service) (stop func()) {
 				return
 			case <-tick.C:
 				if wait := service.Waiting(); wait != nil {
-					fmt.Fprintf(sys.stderr, "waiting for the service for %v: %v\n", time.Since(wait.Since).Round(time.Second), wait.Reason)
+					fmt.Fprintf(sys.stderr, "waiting for the service for %v: %v\n",
+						time.Since(wait.Since).Round(time.Second), wait.Reason)
 				}
 			}
 		}

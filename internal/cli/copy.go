@@ -20,7 +20,8 @@ func copyCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "copy",
 		Usage: "copy plants and tokens from one store to another, of any kind",
-		Description: "Plants keep their ETags and times, tokens stay valid. The target must be new or empty. It cannot be\n" +
+		Description: "Plants keep their ETags and times, tokens stay valid. The target must be new or empty. It " +
+			"cannot be\n" +
 			"used before the copy is complete and checked. A copy that was stopped or failed continues when you\n" +
 			"run the same command again.\n\n" +
 			"The copy fails if the source changes meanwhile, so first restart its servers with serve --read-only:\n\n" +
@@ -39,9 +40,6 @@ func copyCommand(sys system) *cli.Command {
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			from, to := cmd.String("from"), cmd.String("to")
-			if cmd.Args().Present() {
-				return fmt.Errorf("copy takes no argument, got %q (add --from STORE and --to STORE)", cmd.Args().First())
-			}
 			if err := checkCopied(from, to); err != nil {
 				return err
 			}
@@ -125,8 +123,8 @@ func copyBetween(ctx context.Context, sys system, from, to string) (err error) {
 	case ctx.Err() != nil:
 		return statusError{errors.New("copy: stopped: run the same command again to complete it"), statusStopped}
 	case errors.Is(err, transfer.ErrChanged):
-		return fmt.Errorf("copy: %w: stop all writes to --from (restart its servers with serve --read-only, and do not use plantstore token), "+
-			"then run the same command again", err)
+		return fmt.Errorf("copy: %w: stop all writes to --from (restart its servers with serve --read-only, "+
+			"and do not use plantstore token), then run the same command again", err)
 	case errors.Is(err, store.ErrSuperseded):
 		return fmt.Errorf("copy: %w", err)
 	default:
@@ -136,8 +134,9 @@ func copyBetween(ctx context.Context, sys system, from, to string) (err error) {
 	if copied.Plants+copied.Tokens == 0 {
 		empty = ", which is empty,"
 	}
-	fmt.Fprintf(sys.stdout, "copied %s %s and %s %s from %s%s to %s", comma(copied.Plants), english.PluralWord(copied.Plants, "plant", ""),
-		comma(copied.Tokens), english.PluralWord(copied.Tokens, "token", ""), open.Redacted(from), empty, open.Redacted(to))
+	count := func(n int, noun string) string { return comma(n) + " " + english.PluralWord(n, noun, "") }
+	fmt.Fprintf(sys.stdout, "copied %s and %s from %s%s to %s",
+		count(copied.Plants, "plant"), count(copied.Tokens, "token"), open.Redacted(from), empty, open.Redacted(to))
 	if copied.Kept > 0 {
 		fmt.Fprintf(sys.stdout, " (%s by an earlier run)", comma(copied.Kept))
 	}

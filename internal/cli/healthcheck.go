@@ -21,7 +21,8 @@ func healthcheckCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "healthcheck",
 		Usage: "check whether the service on this machine is healthy",
-		Description: "For containers without a shell or curl. The exit status is 0 if the service is healthy; otherwise it\n" +
+		Description: "For containers without a shell or curl. The exit status is 0 if the service is healthy; " +
+			"otherwise it\n" +
 			"is 1, and stderr has the reason. The settings are those of serve: with an admin listener it checks\n" +
 			"that the service is ready, and with --writes that writes work, too; otherwise that it responds.\n\n" +
 			"   HEALTHCHECK CMD [\"/plantstore\", \"healthcheck\"]",
@@ -29,12 +30,10 @@ func healthcheckCommand(sys system) *cli.Command {
 			addrFlag("check the service at `HOST:PORT`, if it has no admin listener"),
 			adminFlag("check the admin listener at `HOST:PORT`, or off if there is none"),
 			&cli.BoolFlag{Name: "writes", Usage: "check that writes work, too; needs an admin listener"},
-			textFlag("tls-cert", "", "use TLS for --addr if serve has a certificate in `FILE`; any certificate is accepted"),
+			textFlag("tls-cert", "", "use TLS for --addr if serve has a certificate in `FILE`; any certificate is "+
+				"accepted"),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if cmd.Args().Present() {
-				return errors.New("healthcheck takes no argument")
-			}
 			ctx, cancel := context.WithTimeout(ctx, healthTime)
 			defer cancel()
 			said := "responding"
@@ -87,7 +86,8 @@ func checkResponds(ctx context.Context, addr string, withTLS bool) error {
 	switch resp.StatusCode {
 	case http.StatusNoContent, http.StatusServiceUnavailable: // a busy service is healthy
 	default:
-		return fmt.Errorf("%s responded with %s, which is not a response of plantstore: check --addr", addr, resp.Status)
+		return fmt.Errorf("%s responded with %s, which is not a response of plantstore: check --addr",
+			addr, resp.Status)
 	}
 	return nil
 }

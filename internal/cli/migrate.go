@@ -26,22 +26,22 @@ func migrateCommand(sys system) *cli.Command {
 		Flags: []cli.Flag{
 			storeFlag("create or update the schema of `STORE`"),
 			&cli.BoolFlag{
-				Name:  "changes",
-				Usage: "let clients follow the changes of the store; servers of releases without changes cannot write afterwards",
+				Name: "changes",
+				Usage: "let clients follow the changes of the store; servers of releases without changes cannot " +
+					"write afterwards",
 			},
 			&cli.BoolFlag{
-				Name:  "shorten-texts",
-				Usage: "shorten the names and tags of an earlier release that are too long for this one, and print their plants",
+				Name: "shorten-texts",
+				Usage: "shorten the names and tags of an earlier release that are too long for this one, and print " +
+					"their plants",
 			},
 			&cli.BoolFlag{
-				Name:  "distribute",
-				Usage: "spread the plants over the workers of a PostgreSQL database with the extension Citus; clients cannot follow changes afterwards",
+				Name: "distribute",
+				Usage: "spread the plants over the workers of a PostgreSQL database with the extension Citus; " +
+					"clients cannot follow changes afterwards",
 			},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if cmd.Args().Present() {
-				return fmt.Errorf("migrate takes no argument, got %q (add --store STORE)", cmd.Args().First())
-			}
 			name := cmd.String("store")
 			if cmd.Bool("distribute") {
 				if err := open.CheckDistribute(name); err != nil {

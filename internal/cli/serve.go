@@ -2,16 +2,23 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
 
+	"github.com/plantstore/plantstore/internal/docs"
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/oidc"
 	"github.com/plantstore/plantstore/internal/server"
 )
 
@@ -29,19 +36,22 @@ func serveCommand(sys system) *cli.Command {
 			"   plantstore serve --addr 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem",
 		Flags: append([]cli.Flag{
 			addrFlag("listen on `HOST:PORT`; port 0 takes any free port"),
-			adminFlag("serve /livez, /readyz, /writez, /metrics and /debug/pprof/ on `HOST:PORT`, or off; there is no authentication, so use a private address"),
+			adminFlag("serve /livez, /readyz, /writez, /metrics and /debug/pprof/ on `HOST:PORT`, or off; there is " +
+				"no authentication, so use a private address"),
 			storeFlag(anyStore),
-			textFlag("base-url", "", "set the `URL` of the service as clients see it, as in https://example.com/store (default: the host of each request)"),
-			textFlag("max-body", "1MiB", "refuse request bodies larger than `SIZE`, as in 64KiB or 1MiB; at least 16KiB"),
-			textFlag("tls-cert", "", "serve TLS and HTTP/2 with the certificate chain in `FILE` (PEM); a renewed file needs no restart"),
+			textFlag("base-url", "", "set the `URL` of the service as clients see it, as in "+
+				"https://example.com/store (default: the host of each request)"),
+			textFlag("max-body", "1MiB", "refuse request bodies larger than `SIZE`, as in 64KiB or 1MiB; at least "+
+				"16KiB"),
+			textFlag("tls-cert", "", "serve TLS and HTTP/2 with the certificate chain in `FILE` (PEM); a renewed "+
+				"file needs no restart"),
 			textFlag("tls-key", "", "read the private key of the certificate from `FILE` (PEM)"),
-			boolFlag("read-only", "refuse writes with 503 and store nothing, for instance while the store is copied; reads work as always"),
-			boolFlag("print-token", "print a token that is valid for 24 hours or until the service stops, and a curl command that uses it"),
+			boolFlag("read-only", "refuse writes with 503 and store nothing, for instance while the store is "+
+				"copied; reads work as always"),
+			boolFlag("print-token", "print a token that is valid for 24 hours or until the service stops, and a "+
+				"curl command that uses it"),
 		}, slices.Concat(oidcFlags(), logFlags(), limitFlags())...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if cmd.Args().Present() {
-				return fmt.Errorf("serve takes no argument, got %q", cmd.Args().First())
-			}
 			maxBody, err := parseSize(cmd.String("max-body"))
 			if err != nil {
 				return fmt.Errorf("--max-body: %w", err)
@@ -55,7 +65,8 @@ func serveCommand(sys system) *cli.Command {
 				return err
 			}
 			if name := cmd.String("store"); cmd.Bool("read-only") && missing(name) {
-				return fmt.Errorf("--store %s does not exist, and serve --read-only creates no store: check the path", name)
+				return fmt.Errorf("--store %s does not exist, and serve --read-only creates no store: check the path",
+					name)
 			}
 			build := thisBuild(sys)
 			config := server.Config{
@@ -96,8 +107,11 @@ const minBody = 16 << 10
 func changedSettings(sys system, cmd *cli.Command) (settings []any) {
 	for _, f := range cmd.Flags {
 		name := f.Names()[0]
+		if !cmd.IsSet(name) || slices.Contains([]string{"addr", "admin-addr", "store"}, name) {
+			continue
+		}
 		value, unchanged := fmt.Sprint(cmd.Value(name)), f.(cli.DocGenerationFlag).GetValue() // the default
-		if cmd.IsSet(name) && value != unchanged && strconv.Quote(value) != unchanged && !slices.Contains([]string{"addr", "admin-addr", "store"}, name) {
+		if value != unchanged && strconv.Quote(value) != unchanged {
 			settings = append(settings, slog.String(name, sys.redact(value)))
 		}
 	}
@@ -111,4 +125,161 @@ func parseSize(text string) (int64, error) {
 		return 0, fmt.Errorf("must be a size from 16KiB to 2GiB, as in 64KiB or 1MiB, got %q", text)
 	}
 	return int64(size), nil
+}
+
+// The values of --log-requests.
+const (
+	logFailed = "failed"
+	logAll    = "all"
+)
+
+func logFlags() []cli.Flag {
+	which := textFlag("log-requests", logFailed, "log `WHICH` requests: failed (5xx, cut off or slow) or all")
+	which.Validator = func(which string) error {
+		if which != logFailed && which != logAll {
+			return errors.New("must be failed or all")
+		}
+		return nil
+	}
+	return []cli.Flag{
+		which,
+		durationFlag("log-slow", time.Second, "treat a request as slow from `TIME` on, as in 250ms or 1s; 0s turns "+
+			"it off"),
+	}
+}
+
+// newLog returns a logger of text for a terminal, and of JSON lines otherwise.
+func newLog(w io.Writer) *slog.Logger {
+	if isTerminal(w) {
+		return slog.New(slog.NewTextHandler(w, nil))
+	}
+	return slog.New(slog.NewJSONHandler(w, nil))
+}
+
+// limitFlags are the flags of serve that limit what clients may do.
+func limitFlags() []cli.Flag {
+	return []cli.Flag{
+		textFlag("rate-limit", "off", "allow each token `RATE` requests, as in 100/s, 600/m or 5000/h, or off; a "+
+			"token may use them all at once and regains them evenly"),
+		textFlag("failed-auth-limit", "100/m", "allow each client address `RATE` failed authentications before the "+
+			"status is 429, or off; good tokens are always accepted"),
+		// Beyond 256 clients at the same time there are no more writes per second, only
+		// a longer queue. The default is twice as many.
+		intFlag("max-in-flight", 512, "handle at most `N` requests at the same time, others get 503; each may hold "+
+			"--max-body in memory"),
+		durationFlag("keep-changes", 7*24*time.Hour, "keep changes for `TIME`, as in 7d or 36h; a client that was "+
+			"away for longer has to begin again, so it must be longer than a client takes for all plants (about 30s "+
+			"for a million)"),
+		intFlag("max-streams", 1000, "handle at most `N` requests for changes at the same time, waiting or not, "+
+			"others get 503; each takes some 50 KiB of memory"),
+		&cli.StringSliceFlag{
+			Name: "cors-origin",
+			Usage: "let web pages of `ORIGIN` read responses, as in https://plants.example.com, or * for any; may " +
+				"be repeated",
+			Sources: environment("cors-origin"),
+		},
+	}
+}
+
+// setLimits sets the fields of config that limitFlags are for.
+func setLimits(config *server.Config, cmd *cli.Command) (err error) {
+	if config.HTTP.RateLimit, err = parseRate(cmd.String("rate-limit")); err != nil {
+		return fmt.Errorf("--rate-limit: %w", err)
+	}
+	if config.HTTP.FailedAuth, err = parseRate(cmd.String("failed-auth-limit")); err != nil {
+		return fmt.Errorf("--failed-auth-limit: %w", err)
+	}
+	config.HTTP.MaxInFlight, config.HTTP.MaxStreams = cmd.Int("max-in-flight"), cmd.Int("max-streams")
+	if config.KeepChanges = cmd.Duration("keep-changes"); config.KeepChanges < time.Minute {
+		return fmt.Errorf("--keep-changes: must be at least 1m, got %v", config.KeepChanges)
+	}
+	config.HTTP.CORSOrigins = cmd.StringSlice("cors-origin")
+	for _, origin := range config.HTTP.CORSOrigins {
+		if err := checkOrigin(origin); err != nil {
+			return fmt.Errorf("--cors-origin: %w", err)
+		}
+	}
+	return nil
+}
+
+// parseRate parses a rate: 100/s is a hundred per second, off and 0 are no limit.
+func parseRate(text string) (httpapi.Rate, error) {
+	if text == "off" || text == "0" {
+		return httpapi.Rate{}, nil
+	}
+	number, unit, _ := strings.Cut(text, "/")
+	per, ok := map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
+	limit, err := strconv.ParseUint(number, 10, 31)
+	if err != nil || !ok || limit == 0 || per/time.Duration(limit) < time.Microsecond {
+		return httpapi.Rate{}, fmt.Errorf("must be a rate, as in 100/s, 600/m or 5000/h (at most a million per "+
+			"second), or off, got %q", text)
+	}
+	return httpapi.Rate{Limit: int(limit), Per: per}, nil
+}
+
+// checkOrigin returns an error unless text has the form that browsers send in
+// Origin (RFC 6454, section 6.2). Any other text would never match.
+func checkOrigin(text string) error {
+	if text == "*" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme+"://"+u.Host != text || strings.ToLower(text) != text ||
+		strings.Contains(text, "*") {
+		return fmt.Errorf("must be * or an origin without a path, as in https://plants.example.com, with the port "+
+			"if it is not the default, got %q", text)
+	}
+	return nil
+}
+
+// oidcFlags are the flags of serve for an identity provider.
+func oidcFlags() []cli.Flag {
+	return []cli.Flag{
+		textFlag("oidc-issuer", "", "accept the JWT access tokens of the identity provider at `URL`, too; needs "+
+			"--oidc-audience"),
+		textFlag("oidc-audience", "", "refuse tokens of the provider without `AUDIENCE` in their claim aud"),
+		textFlag("oidc-scope-claim", "", "take the scopes from the claim `NAME` (default: scope, scp or "+
+			"permissions, the first that a token has)"),
+		textFlag("oidc-scope-prefix", "", "take the scopes to begin with `PREFIX`, as in plants: for plants:read "+
+			"and plants:write"),
+		boolFlag("oidc-require-at-jwt", "refuse tokens of the provider whose type is not at+jwt (RFC 9068)"),
+		durationFlag("oidc-max-lifetime", oidc.DefaultMaxLifetime, "refuse tokens of the provider that are valid "+
+			"for longer than `TIME`: token revoke does not reach them"),
+	}
+}
+
+// oidcConfig returns the settings of oidcFlags; the zero Config without a provider.
+func oidcConfig(cmd *cli.Command) (oidc.Config, error) {
+	config := oidc.Config{
+		Issuer:       cmd.String("oidc-issuer"),
+		Audience:     cmd.String("oidc-audience"),
+		ScopeClaim:   cmd.String("oidc-scope-claim"),
+		ScopePrefix:  cmd.String("oidc-scope-prefix"),
+		RequireATJWT: cmd.Bool("oidc-require-at-jwt"),
+		MaxLifetime:  cmd.Duration("oidc-max-lifetime"),
+	}
+	if config.Issuer != "" {
+		return config, nil
+	}
+	for _, flag := range oidcFlags() {
+		if name := flag.Names()[0]; cmd.IsSet(name) && name != "oidc-issuer" {
+			return oidc.Config{}, fmt.Errorf("--%s needs --oidc-issuer URL", name)
+		}
+	}
+	return oidc.Config{}, nil
+}
+
+// parseBaseURL parses the value of --base-url; it returns nil if that is empty.
+func parseBaseURL(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
+	}
+	u, err := docs.ParseBaseURL(text)
+	if err != nil {
+		if strings.Contains(text, "@") {
+			return nil, fmt.Errorf("--base-url: %w", err) // text may contain a password
+		}
+		return nil, fmt.Errorf("--base-url %s: %w", text, err)
+	}
+	return u, nil
 }

@@ -25,7 +25,8 @@ func (m *mistakes) hook(cmd *cli.Command) error {
 		for _, sub := range cmd.Commands {
 			names = append(names, sub.Names()...)
 		}
-		m.unknownCommand = fmt.Errorf("unknown command %q%s (%s --help lists the commands)", name, didYouMean("", name, names), cmd.FullName())
+		m.unknownCommand = fmt.Errorf("unknown command %q%s (%s --help lists the commands)",
+			name, didYouMean("", name, names), cmd.FullName())
 	}
 	cmd.OnUsageError = func(_ context.Context, cmd *cli.Command, err error, _ bool) error {
 		hint := ""
@@ -45,12 +46,24 @@ func (m *mistakes) hook(cmd *cli.Command) error {
 			cmd.Before = m.warn
 		}
 	}
+	if cmd.ArgsUsage == "" && len(cmd.Commands) == 0 {
+		action := cmd.Action
+		cmd.Action = func(ctx context.Context, cmd *cli.Command) error {
+			if !cmd.Args().Present() {
+				return action(ctx, cmd)
+			}
+			return fmt.Errorf("%s takes no argument, got %q: check for a missing flag or quote before it "+
+				"(%s --help lists the flags)",
+				strings.TrimPrefix(cmd.FullName(), "plantstore "), cmd.Args().First(), cmd.FullName())
+		}
+	}
 	return nil
 }
 
 // ofOthers matches variables that Kubernetes and Docker set for a service that is
 // called plantstore, as in PLANTSTORE_PORT=tcp://10.0.0.1:80, and those of our tests.
-var ofOthers = regexp.MustCompile(`^PLANTSTORE_(TEST_|(.*_)?(SERVICE_HOST=|SERVICE_PORT(_.*)?=|PORT=[a-z]+://|PORT_[0-9]+_))`)
+var ofOthers = regexp.MustCompile(
+	`^PLANTSTORE_(TEST_|(.*_)?(SERVICE_HOST=|SERVICE_PORT(_.*)?=|PORT=[a-z]+://|PORT_[0-9]+_))`)
 
 // warn logs each variable of the environment that could be meant for this program but
 // is not known.

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -65,9 +64,6 @@ func versionCommand(sys system) *cli.Command {
 			boolFlag("json", "print a JSON object"),
 		},
 		Action: func(_ context.Context, cmd *cli.Command) error {
-			if cmd.Args().Present() {
-				return errors.New("version takes no argument")
-			}
 			if cmd.Bool("json") {
 				enc := json.NewEncoder(sys.stdout)
 				enc.SetIndent("", "  ")
