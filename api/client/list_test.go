@@ -81,28 +81,6 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// Pages end early at 4 MiB, and only Link says whether more plants follow.
-func TestAllLargePlants(t *testing.T) {
-	t.Parallel()
-	ctx, server := t.Context(), clienttest.New(t)
-	c := server.Client()
-	name := strings.Repeat("\x01", 1000) // six times as long in JSON
-	const plants = 1200
-	for from := int64(0); from < plants; from += 120 {
-		batch := make([]client.Plant, 120)
-		for i := range batch {
-			batch[i] = client.Plant{ID: from + int64(i), Name: name}
-		}
-		if _, err := c.CreateAll(ctx, batch); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := ids(c.All(ctx))
-	if len(got) != plants || err != nil {
-		t.Errorf("All has %d plants, %v, want %d", len(got), err, plants)
-	}
-}
-
 // A link leads to the next page of this service, whatever its host and path are.
 func TestLinks(t *testing.T) {
 	t.Parallel()

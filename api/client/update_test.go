@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -156,28 +155,4 @@ func TestUpdateUnknown(t *testing.T) {
 	_, err = c.Update(ctx, 1, func(p *client.Plant) error { server.Fail(1, clienttest.Unavailable); return addOne(p) })
 	wantError(t, err, client.ErrOutcomeUnknown)
 	wantError(t, err, context.Canceled)
-}
-
-// No update of several clients is lost.
-func TestUpdateTogether(t *testing.T) {
-	t.Parallel()
-	server := clienttest.New(t)
-	c := server.Client(client.WithAttempts(100))
-	if err := c.Create(t.Context(), client.Plant{ID: 1, Name: "0"}); err != nil {
-		t.Fatal(err)
-	}
-	const clients, updates = 8, 5
-	var group sync.WaitGroup
-	for range clients {
-		group.Go(func() {
-			for range updates {
-				if _, err := c.Update(t.Context(), 1, addOne); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	group.Wait()
-	got, err := c.Get(t.Context(), 1)
-	wantPlant(t, got, err, fmt.Sprint(clients*updates), nil)
 }

@@ -319,11 +319,11 @@ func TestCopiesAreEqual(t *testing.T) {
 					last = true
 				default:
 				}
-				wait := wait.Limit
+				timeout := wait.Limit
 				if last {
-					wait = 0
+					timeout = 0
 				}
-				page, err := f.Next(t.Context(), after, limit, wait, s.Changes)
+				page, err := f.Next(t.Context(), after, limit, timeout, s.Changes)
 				if err != nil {
 					t.Errorf("Next: %v", err)
 					return
