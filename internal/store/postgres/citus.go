@@ -36,7 +36,8 @@ func isSharded(ctx context.Context, conn *pgx.Conn) (sharded bool, err error) {
 	if err != nil || !sharded {
 		return false, err
 	}
-	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid IN (to_regclass('plants'), to_regclass($1)))`,
+	err = conn.QueryRow(ctx, `
+		SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid IN (to_regclass('plants'), to_regclass($1)))`,
 		"plants"+hiddenSuffix).Scan(&sharded)
 	return sharded, err
 }
@@ -44,7 +45,8 @@ func isSharded(ctx context.Context, conn *pgx.Conn) (sharded bool, err error) {
 // checkWorkers is checkDurable for the workers that respond.
 func checkWorkers(ctx context.Context, conn *pgx.Conn) error {
 	var worker string
-	err := conn.QueryRow(ctx, `SELECT format('%s:%s', nodename, nodeport) FROM run_command_on_workers('SHOW synchronous_commit')
+	err := conn.QueryRow(ctx, `
+		SELECT format('%s:%s', nodename, nodeport) FROM run_command_on_workers('SHOW synchronous_commit')
 		WHERE success AND result = 'off' LIMIT 1`).Scan(&worker)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
@@ -63,7 +65,8 @@ var errPrepared = errors.New("transactions are still prepared on a worker, or a 
 // commits it, after citus.recover_2pc_interval. No snapshot has this part.
 func waitForPrepared(ctx context.Context, conn *pgx.Conn) error {
 	const prepared = `SELECT EXISTS (SELECT FROM run_command_on_workers(
-		'SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()') WHERE NOT success OR result <> '0')`
+		'SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()')
+		WHERE NOT success OR result <> '0')`
 	limited, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	for wait := newBackoff(); ; {
@@ -82,7 +85,8 @@ func waitForPrepared(ctx context.Context, conn *pgx.Conn) error {
 
 // ErrNoCitus means that a database cannot be distributed.
 var ErrNoCitus = errors.New("the database does not have the extension citus: " +
-	"install Citus on every server, add the workers with citus_add_node, and run CREATE EXTENSION citus in the database of each")
+	"install Citus on every server, add the workers with citus_add_node, " +
+	"and run CREATE EXTENSION citus in the database of each")
 
 // Distribute shards the tables over the workers of a database with the extension
 // Citus. A store that was opened before cannot write afterwards, and has no feed of
@@ -110,7 +114,8 @@ func Distribute(ctx context.Context, dsn string) (err error) {
 // shard shards the tables of an open store in a transaction.
 func shard(ctx context.Context, tx pgx.Tx) error {
 	var installed bool
-	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')`).Scan(&installed); err != nil {
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')`).Scan(&installed)
+	if err != nil {
 		return err
 	}
 	if !installed {
@@ -150,13 +155,16 @@ func (s *Store) fateOf(err error) fate {
 }
 
 // errSharded is why a sharded store has no feed of changes.
-var errSharded = plant.NoChangesError{Reason: "its plants are spread over several servers, which have no common order of commits"}
+var errSharded = plant.NoChangesError{
+	Reason: "its plants are spread over several servers, which have no common order of commits",
+}
 
 var (
 	plantMembers = plantColumns.without("id")
 	lockOne      = selectPlant + ` FOR UPDATE`
-	updateOne    = `UPDATE plants SET ` + plantMembers.each("NAME = $NUMBER", ", ") + ` WHERE id = ` + plantMembers.next(1)
-	deleteOne    = `DELETE FROM plants WHERE id = $1`
+	updateOne    = `UPDATE plants SET ` + plantMembers.each("NAME = $NUMBER", ", ") + `
+		WHERE id = ` + plantMembers.next(1)
+	deleteOne = `DELETE FROM plants WHERE id = $1`
 )
 
 // updateArgs returns the arguments of updateOne.

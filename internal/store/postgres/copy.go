@@ -131,7 +131,8 @@ func checkSource(ctx context.Context, conn *pgx.Conn) error {
 	have, err := number(ctx, conn, versionRow, "")
 	switch {
 	case code(err) == undefinedTable, errors.Is(err, pgx.ErrNoRows), err == nil && have == 0:
-		return fmt.Errorf("database %s has no tables of plantstore: check the name of the database", conn.Config().Database)
+		return fmt.Errorf("database %s has no tables of plantstore: check the name of the database",
+			conn.Config().Database)
 	case err != nil:
 		return err
 	case have < len(schema):

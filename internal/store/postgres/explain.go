@@ -84,14 +84,16 @@ func explain(err error, config *pgx.ConnConfig) error {
 	_, otherAuthority := errors.AsType[x509.UnknownAuthorityError](err)
 	switch {
 	case otherName:
-		return fmt.Errorf("the certificate of %s is for another name: write the name in the certificate as the host in --store, "+
+		return fmt.Errorf("the certificate of %s is for another name: "+
+			"write the name in the certificate as the host in --store, "+
 			"or write sslmode=verify-ca to accept any name: %w", hosts, err)
 	case otherAuthority:
 		return fmt.Errorf("the certificate of %s is signed by an authority that this machine does not trust: "+
-			"write sslrootcert=FILE in --store, with the file that has the certificate of the authority: %w", hosts, err)
+			"write sslrootcert=FILE in --store, "+
+			"with the file that has the certificate of the authority: %w", hosts, err)
 	case noConnection && strings.Contains(err.Error(), refusedTLS):
-		return fmt.Errorf("%s does not support TLS, and sslmode in --store requires it: set ssl = on in postgresql.conf, "+
-			"or write sslmode=disable if you trust the network: %w", hosts, err)
+		return fmt.Errorf("%s does not support TLS, and sslmode in --store requires it: "+
+			"set ssl = on in postgresql.conf, or write sslmode=disable if you trust the network: %w", hosts, err)
 	case noConnection && (code(err) == undefinedObject || code(err) == protocolViolation):
 		return fmt.Errorf("%s does not know a parameter in --store: correct its name or remove it: %w", hosts, err)
 	case isPooled(err):
@@ -106,13 +108,16 @@ func explain(err error, config *pgx.ConnConfig) error {
 	case noSuchDatabase:
 		return fmt.Errorf("%s has no database %s: create it with createdb %[2]s: %w", hosts, config.Database, err)
 	case lockNotAvailable:
-		return fmt.Errorf("another program has locked tables in database %s, for instance another plantstore copy or pg_dump: "+
-			"wait until it ends, then try again: %w", config.Database, err)
+		return fmt.Errorf("another program has locked tables in database %s, "+
+			"for instance another plantstore copy or pg_dump: wait until it ends, then try again: %w",
+			config.Database, err)
 	case duplicateTable:
-		return fmt.Errorf("database %s has tables of another program: give plantstore a database of its own: %w", config.Database, err)
+		return fmt.Errorf("database %s has tables of another program: give plantstore a database of its own: %w",
+			config.Database, err)
 	}
 	if _, ok := errors.AsType[noPrimary](err); ok || noConnection || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("no PostgreSQL server that accepts writes responds at %s: start it, or check the hosts in --store: %w", hosts, err)
+		return fmt.Errorf("no PostgreSQL server that accepts writes responds at %s: "+
+			"start it, or check the hosts in --store: %w", hosts, err)
 	}
 	return err
 }
@@ -125,15 +130,19 @@ func explainPrivileges(err error, config *pgx.ConnConfig) error {
 	switch {
 	case lacking || code(err) == notAllowed && !old:
 		return fmt.Errorf("user %s may not use the tables in database %s: as their owner run "+
-			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO %[1]s: %[3]w", config.User, config.Database, err)
+			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO %[1]s: %[3]w",
+			config.User, config.Database, err)
 	case code(err) != notAllowed:
 		return nil
 	case schema.have == schema.need:
-		return fmt.Errorf("user %s does not own the tables in database %s: run plantstore copy as their owner: %w", config.User, config.Database, err)
+		return fmt.Errorf("user %s does not own the tables in database %s: run plantstore copy as their owner: %w",
+			config.User, config.Database, err)
 	case schema.have == 0:
-		return fmt.Errorf("database %s has no tables of plantstore, and user %s may not create them: run plantstore migrate as a user that may, "+
-			"or run GRANT USAGE, CREATE ON SCHEMA public TO %[2]s: %[3]w", config.Database, config.User, err)
+		return fmt.Errorf("database %s has no tables of plantstore, and user %s may not create them: "+
+			"run plantstore migrate as a user that may, or run GRANT USAGE, CREATE ON SCHEMA public TO %[2]s: %[3]w",
+			config.Database, config.User, err)
 	}
 	return fmt.Errorf("database %s has schema %d, this program needs schema %d, and user %s may not change it: "+
-		"run plantstore migrate as the owner of the tables: %w", config.Database, schema.have, schema.need, config.User, err)
+		"run plantstore migrate as the owner of the tables: %w",
+		config.Database, schema.have, schema.need, config.User, err)
 }

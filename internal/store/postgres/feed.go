@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -52,7 +51,9 @@ const (
 	lockFeed = `SELECT id FROM feed WHERE id = 1 FOR UPDATE`
 
 	// newEpoch begins an epoch with the random number $1.
-	newEpoch = `INSERT INTO epochs (number, id, began) SELECT coalesce(max(number), 0) + 1, $1, ` + lastPosition + ` FROM epochs`
+	newEpoch = `
+		INSERT INTO epochs (number, id, began)
+		SELECT coalesce(max(number), 0) + 1, $1, ` + lastPosition + ` FROM epochs`
 
 	// renewEpochs makes all positions invalid: the plants were replaced without rows in
 	// changes. $1 is a random number.
@@ -62,7 +63,8 @@ const (
 	// of the next $2 transactions that is not older than $1.
 	selectOldest = `
 		SELECT forgotten, ` + lastPosition + `, (
-			SELECT position FROM changes WHERE position > forgotten AND position <= forgotten + $2 AND at >= $1 ORDER BY position LIMIT 1)
+			SELECT position FROM changes
+			WHERE position > forgotten AND position <= forgotten + $2 AND at >= $1 ORDER BY position LIMIT 1)
 		FROM feed WHERE id = 1`
 
 	// forgetEpochs deletes the epochs whose positions have all been forgotten.
@@ -77,7 +79,9 @@ const (
 var selectChanges = `
 	SELECT position, n, total, changed, plants.id IS NOT NULL, ` + plantColumns.each("plants.NAME", ", ") + ` FROM (
 		SELECT position, n, total, changed
-		FROM (SELECT position, ids, cardinality(ids) AS total FROM changes WHERE position > $1 ORDER BY position LIMIT $3) AS later
+		FROM (
+			SELECT position, ids, cardinality(ids) AS total FROM changes WHERE position > $1 ORDER BY position LIMIT $3
+		) AS later
 		CROSS JOIN unnest(ids) WITH ORDINALITY AS each_id (changed, n)
 		WHERE position - 1 > $1 OR n > $2 ORDER BY position, n LIMIT $3
 	) AS page LEFT JOIN plants ON plants.id = changed
@@ -92,7 +96,9 @@ func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (
 	return s.changes(ctx, after, limit)
 }
 
-func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
+func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (
+	changes []plant.Change, next plant.Position, err error,
+) {
 	if s.sharded {
 		return nil, plant.Position{}, errSharded
 	}
@@ -166,7 +172,8 @@ func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (
 }
 
 var errNoFeed = plant.NoChangesError{
-	Reason: "an earlier release created the database: once every server of that release has stopped, run plantstore migrate --changes",
+	Reason: "an earlier release created the database: once every server of that release has stopped, " +
+		"run plantstore migrate --changes",
 }
 
 // scanChanges reads the rows of selectChanges.
@@ -175,7 +182,8 @@ func scanChanges(rows pgx.Rows, state *store.FeedState) (changes []plant.Change,
 	var position, id int64
 	var n, total int
 	var found bool
-	_, err = pgx.ForEachRow(rows, append([]any{&position, &n, &total, &id, &found}, plantColumns.targets(&row)...), func() error {
+	targets := append([]any{&position, &n, &total, &id, &found}, plantColumns.targets(&row)...)
+	_, err = pgx.ForEachRow(rows, targets, func() error {
 		c := plant.Change{Position: state.After(position, n, total), ID: id}
 		if found {
 			c.Plant = new(row.Stored())
@@ -269,14 +277,12 @@ func (s *Store) beginOnServer(ctx context.Context, conn *pgx.Conn) error {
 // serverStart returns when the server of a connection was started, in microseconds since
 // 1970, or 0 if the server does not tell it.
 func serverStart(ctx context.Context, conn *pgx.Conn) (int64, error) {
-	at, err := readText(ctx, conn.PgConn(), `SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::BIGINT`)
+	const query = `SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::BIGINT`
+	at, err := readNumber(ctx, conn.PgConn(), query)
 	if err != nil && !conn.IsClosed() {
 		return 0, nil
 	}
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseInt(at, 10, 64)
+	return at, err
 }
 
 // forgetRows is the number of rows that ForgetChanges deletes at once.
@@ -291,7 +297,8 @@ func (s *Store) ForgetChanges(ctx context.Context, before time.Time) error {
 		var forgotten, last, upto int64
 		err := s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			var kept *int64
-			if err := conn.QueryRow(ctx, selectOldest, before.UnixMicro(), int64(forgetRows)).Scan(&forgotten, &last, &kept); err != nil {
+			row := conn.QueryRow(ctx, selectOldest, before.UnixMicro(), int64(forgetRows))
+			if err := row.Scan(&forgotten, &last, &kept); err != nil {
 				return err
 			}
 			upto = forgotten + forgetRows // positions have no gaps
@@ -304,10 +311,11 @@ func (s *Store) ForgetChanges(ctx context.Context, before time.Time) error {
 				return err
 			}
 			// A reader must know that changes were forgotten before they are deleted.
-			if _, err := conn.Exec(ctx, `UPDATE feed SET forgotten = $1 WHERE id = 1 AND forgotten < $1`, upto); err != nil {
+			_, err := conn.Exec(ctx, `UPDATE feed SET forgotten = $1 WHERE id = 1 AND forgotten < $1`, upto)
+			if err != nil {
 				return err
 			}
-			_, err := conn.Exec(ctx, `DELETE FROM changes WHERE position <= $1`, upto)
+			_, err = conn.Exec(ctx, `DELETE FROM changes WHERE position <= $1`, upto)
 			return err
 		})
 		if err != nil || upto <= forgotten {

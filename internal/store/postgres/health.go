@@ -36,7 +36,8 @@ func (s *Store) Ready(ctx context.Context) error {
 		return fmt.Errorf("postgres: %w", err)
 	}
 	if have < len(schema) {
-		return fmt.Errorf("postgres: schema %d of the database is older than this program, which needs schema %d", have, len(schema))
+		return fmt.Errorf("postgres: schema %d of the database is older than this program, which needs schema %d",
+			have, len(schema))
 	}
 	return nil
 }
@@ -94,7 +95,8 @@ func (s *Store) Metrics() []prometheus.Collector {
 		gauge("connections", connections, "idle", (*pgxpool.Stat).IdleConns),
 		gauge("connections", connections, "constructing", (*pgxpool.Stat).ConstructingConns),
 		gauge("connections_max", "Maximum number of connections to PostgreSQL.", "", (*pgxpool.Stat).MaxConns),
-		counter("acquires_total", "Connections acquired from the pool.", func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }),
+		counter("acquires_total", "Connections acquired from the pool.",
+			func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }),
 		counter("wait_seconds_total", "Seconds spent waiting for a connection while none was idle.",
 			func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() }))
 }

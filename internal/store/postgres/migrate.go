@@ -134,7 +134,9 @@ func shortenTexts(ctx context.Context, tx pgx.Tx, have int, shorten func(plant.P
 }
 
 // setNumber sets a number of plantstore_schema.
-const setNumber = `INSERT INTO plantstore_schema (id, version) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET version = $2`
+const setNumber = `
+	INSERT INTO plantstore_schema (id, version) VALUES ($1, $2)
+	ON CONFLICT (id) DO UPDATE SET version = $2`
 
 // raiseNumber sets a number of plantstore_schema unless it is higher.
 const raiseNumber = `
@@ -202,8 +204,8 @@ func checkOldest(ctx context.Context, conn *pgx.Conn, have int) error {
 		needs, err = have, nil
 	}
 	if err == nil && len(schema) < needs {
-		err = fmt.Errorf("a newer plantstore has migrated the database to schema %d, which needs a program that knows schema %d; this one knows %d: "+
-			"use a newer plantstore", have, needs, len(schema))
+		err = fmt.Errorf("a newer plantstore has migrated the database to schema %d, "+
+			"which needs a program that knows schema %d; this one knows %d: use a newer plantstore", have, needs, len(schema))
 	}
 	return err
 }

@@ -1,14 +1,53 @@
 // Package postgres stores plants and tokens in PostgreSQL. Any number of
 // `plantstore serve` processes on any number of machines can share a database.
 //
-// The columns of each table are declared once, in package store; the
-// statements are made from them. Writes that wait at the same time share a
-// transaction ([groupcommit.Queue]); each process has one committer. After a
-// failure that may be temporary (a serialization failure, a failover, a restart),
-// a call is retried for up to eight seconds; see [Store.transact].
+// # Writes
 //
-// The SQL is limited to what PostgreSQL, YugabyteDB and CockroachDB share: no
-// triggers, sequences, advisory locks or PL/pgSQL.
+// Writes that wait at the same time share a transaction ([groupcommit.Queue]); each
+// process has one committer. It locks and reads the plants, lets package store decide the
+// writes, and stores the effect: two round trips. Creates try one first (writes.go). The
+// statements are made from the columns, which package store declares once (columns.go,
+// plants.go, tokens.go).
+//
+// # Fates and marks
+//
+// A transaction that ends with an error has one of three fates (errors.go): it failed, it
+// may be tried again, or its outcome is unknown, because the connection was lost during
+// the commit. Therefore every transaction inserts a mark, a row with a random number, into
+// the table marks. After a lost connection the program looks for the mark. If the mark is
+// there, the transaction was committed. If not, the program inserts the mark itself, and
+// the transaction can never commit. So nothing is done twice. Calls are retried for up to
+// eight seconds (transact.go).
+//
+// # Positions and epochs
+//
+// A transaction that changes plants draws the next position and adds a row with their IDs
+// to the table changes. It holds the lock of the table feed until its commit, so the order
+// of positions is the order of commits. A standby that becomes the primary may lack the
+// last transactions, and draws their positions again. Therefore an epoch begins with every
+// new primary: positions of an earlier epoch that are beyond its start are not valid.
+// A position is returned to a client only after a synchronous standby has it (feed.go).
+//
+// # Servers
+//
+// With several hosts in the URL, each server is asked again and again. The primary is the
+// one that accepts writes and has the highest timeline, and connections go to it alone
+// (servers.go).
+//
+// # Shards
+//
+// With the extension Citus the plants are spread over several servers. Such a store has
+// statements of its own and no feed of changes (citus.go).
+//
+// # Schema and copies
+//
+// The schema is made by migrations, and an old and a new program can share it (migrate.go).
+// While a copy fills a database, its tables have other names (target.go); a copy reads a
+// snapshot (copy.go). Errors of opening a store say what to do (explain.go). Operators see
+// health.go.
+//
+// The SQL is limited to what PostgreSQL, YugabyteDB and CockroachDB share: no triggers,
+// sequences, advisory locks or PL/pgSQL.
 package postgres
 
 import (
@@ -66,7 +105,9 @@ type Store struct {
 
 	committed store.Signal              // a transaction has changed plants
 	confirmed atomic.Pointer[confirmed] // see confirm
-	started   atomic.Int64              // when the server started on which this program has last begun an epoch; 0: it has not, or the server does not tell
+	// When the server started on which this program has last begun an epoch. 0: it has not,
+	// or the server does not tell.
+	started atomic.Int64
 
 	failure store.WriteFailure
 	lastErr atomic.Pointer[error] // of the last attempt of a transaction; nil if it succeeded
@@ -127,7 +168,9 @@ func openConfig(ctx context.Context, config *pgxpool.Config, shorten func(plant.
 
 // connect returns a Store after prepare has returned nil. It retries for up to startTime
 // while the server is starting or becoming the primary.
-func connect(ctx context.Context, config *pgxpool.Config, prepare func(context.Context, *pgx.Conn) error) (*Store, error) {
+func connect(
+	ctx context.Context, config *pgxpool.Config, prepare func(context.Context, *pgx.Conn) error,
+) (*Store, error) {
 	servers := newServers(config)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -213,7 +256,8 @@ func prepareSession(ctx context.Context, conn *pgx.Conn) error {
 	defer cancel()
 	_, err := conn.Exec(ctx, `SELECT set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false),
 		set_config('idle_in_transaction_session_timeout', '5s', false),
-		set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false), set_config('tcp_keepalives_count', '3', false)`)
+		set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false),
+		set_config('tcp_keepalives_count', '3', false)`)
 	if code(err) != "" {
 		return nil // not PostgreSQL, but compatible with it
 	}
@@ -235,7 +279,8 @@ func checkDurable(ctx context.Context, conn *pgx.Conn) error {
 }
 
 func notDurable(server string) error {
-	return errors.New("synchronous_commit is off, so a crash of " + server + " would lose acknowledged writes: set it to on")
+	return errors.New("synchronous_commit is off, so a crash of " + server +
+		" would lose acknowledged writes: set it to on")
 }
 
 // Schema implements [store.Store].

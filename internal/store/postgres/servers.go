@@ -64,7 +64,8 @@ type server struct {
 func newServers(config *pgxpool.Config) *servers {
 	c := config.ConnConfig
 	s := &servers{validate: c.ValidateConnect, conns: map[*pooledConn]*server{}}
-	for _, f := range append([]*pgconn.FallbackConfig{{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}}, c.Fallbacks...) {
+	first := &pgconn.FallbackConfig{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}
+	for _, f := range append([]*pgconn.FallbackConfig{first}, c.Fallbacks...) {
 		address := net.JoinHostPort(f.Host, fmt.Sprint(f.Port))
 		if n := len(s.all); n > 0 && s.all[n-1].address == address { // the same one without TLS
 			s.all[n-1].config.Fallbacks = append(s.all[n-1].config.Fallbacks, f)
@@ -132,34 +133,28 @@ func (v *server) ask(ctx context.Context, validate pgconn.ValidateConnectFunc) (
 	if err := validate(limited, v.conn); err != nil {
 		return 0, err
 	}
-	timeline, v.unknown = readTimeline(limited, v.conn)
+	timeline, v.unknown = readNumber(limited, v.conn, selectTimeline)
 	if v.conn.IsClosed() {
 		return 0, v.unknown
 	}
 	return timeline, nil
 }
 
-// readTimeline returns the timeline of a primary: the first part of the name of its
-// WAL file, in hexadecimal. That of pg_control_checkpoint() is the one of the last
-// checkpoint; a server that was promoted completes the next one minutes later.
-func readTimeline(ctx context.Context, conn *pgconn.PgConn) (int64, error) {
-	timeline, err := readText(ctx, conn, `SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)`)
+// selectTimeline reads the timeline of a primary: the first part of the name of its WAL
+// file, in hexadecimal. That of pg_control_checkpoint() is the one of the last checkpoint;
+// a server that was promoted completes the next one minutes later.
+const selectTimeline = `SELECT ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::BIT(32)::BIGINT`
+
+// readNumber returns the number that a query returns. It prepares no statement.
+func readNumber(ctx context.Context, conn *pgconn.PgConn, query string) (int64, error) {
+	results, err := conn.Exec(ctx, query).ReadAll()
 	if err != nil {
 		return 0, err
 	}
-	return strconv.ParseInt(timeline, 16, 64)
-}
-
-// readText returns the one value that a query returns. It prepares no statement.
-func readText(ctx context.Context, conn *pgconn.PgConn, query string) (string, error) {
-	results, err := conn.Exec(ctx, query).ReadAll()
-	if err != nil {
-		return "", err
-	}
 	if len(results) != 1 || len(results[0].Rows) != 1 {
-		return "", fmt.Errorf("the server responded to %s with no row", query)
+		return 0, fmt.Errorf("the server responded to %s with no row", query)
 	}
-	return string(results[0].Rows[0][0]), nil
+	return strconv.ParseInt(string(results[0].Rows[0][0]), 10, 64)
 }
 
 func (v *server) disconnect() {
@@ -301,7 +296,8 @@ func (s *servers) report(v *server) {
 		err, level = v.unknown, slog.LevelWarn
 		message = "database server does not tell its timeline, so a primary that was replaced is not noticed"
 		if code(err) == notAllowed {
-			message += ": GRANT EXECUTE ON FUNCTION pg_current_wal_lsn(), pg_walfile_name(pg_lsn) TO the role in --store"
+			message += ": GRANT EXECUTE ON FUNCTION pg_current_wal_lsn(), pg_walfile_name(pg_lsn) " +
+				"TO the role in --store"
 		}
 	}
 	if message == v.logged {

@@ -71,7 +71,9 @@ func OpenTarget(ctx context.Context, dsn string, source []int64) (*Target, error
 		return nil, err
 	}
 	t := &Target{id: rand.Int32()}
-	t.store, err = connect(ctx, config, func(ctx context.Context, conn *pgx.Conn) error { return t.begin(ctx, conn, source) })
+	t.store, err = connect(ctx, config, func(ctx context.Context, conn *pgx.Conn) error {
+		return t.begin(ctx, conn, source)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +93,8 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) erro
 	// READ COMMITTED, because ALTER TABLE waits for transactions that write, and
 	// the check must see what they have written.
 	return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1, true)`, fmt.Sprint(lockTime.Milliseconds())); err != nil {
+		_, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1, true)`, fmt.Sprint(lockTime.Milliseconds()))
+		if err != nil {
 			return err
 		}
 		if _, err := number(ctx, conn, versionRow, ` FOR UPDATE`); err != nil {
@@ -99,36 +102,32 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) erro
 		}
 		// write locks copyRow before it locks a table, so this must, too, or two copies
 		// wait for each other.
-		switch _, err := number(ctx, conn, copyRow, ` FOR UPDATE`); {
-		case err == nil: // a copy is not complete
-			if err := show(ctx, tx); err != nil {
-				return err
-			}
-			if err := apply(ctx, tx, nil); err != nil { // an earlier release may have begun the copy
-				return schemaError{found, len(schema), err}
-			}
-			if err := hide(ctx, tx); err != nil {
-				return err
-			}
-		case !errors.Is(err, pgx.ErrNoRows):
+		_, err = number(ctx, conn, copyRow, ` FOR UPDATE`)
+		first := errors.Is(err, pgx.ErrNoRows) // else another copy is not complete
+		if err != nil && !first {
 			return err
-		default:
-			if err := hide(ctx, tx); err != nil {
-				return schemaError{len(schema), len(schema), err}
-			}
-			used := false
-			err := tx.QueryRow(ctx, toHidden.Replace(`SELECT EXISTS (SELECT 1 FROM plants) OR EXISTS (SELECT 1 FROM tokens)`)).Scan(&used)
-			if err == nil && used {
-				err = store.ErrNotEmpty
-			}
-			if err != nil {
-				return err
-			}
+		}
+		if err := show(ctx, tx); err != nil {
+			return err
+		}
+		if err := apply(ctx, tx, nil); err != nil { // an earlier release may have begun the other copy
+			return schemaError{found, len(schema), err}
+		}
+		if err := hide(ctx, tx); err != nil {
+			return schemaError{len(schema), len(schema), err}
 		}
 		if err := remember(ctx, tx, source); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, setNumber, copyRow, t.id)
+		used := false
+		const query = `SELECT EXISTS (SELECT 1 FROM plants) OR EXISTS (SELECT 1 FROM tokens)`
+		if err := tx.QueryRow(ctx, toHidden.Replace(query)).Scan(&used); err != nil {
+			return err
+		}
+		if first && used {
+			return store.ErrNotEmpty
+		}
+		_, err = tx.Exec(ctx, setNumber, copyRow, t.id)
 		return err
 	})
 }
@@ -142,7 +141,8 @@ func remember(ctx context.Context, tx pgx.Tx, source []int64) error {
 	case err == nil && !slices.Contains(source, begun):
 		return store.ErrOtherSource
 	case errors.Is(err, pgx.ErrNoRows) && len(source) > 0:
-		_, err = tx.Exec(ctx, `INSERT INTO epochs (number, id, began) VALUES ($1, $2, 0)`, store.SourceNumber, source[0])
+		_, err = tx.Exec(ctx, `INSERT INTO epochs (number, id, began) VALUES ($1, $2, 0)`,
+			store.SourceNumber, source[0])
 		return err
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil

@@ -18,7 +18,8 @@ var (
 
 	selectTokens = `SELECT ` + tokenColumns.names() + ` FROM tokens ORDER BY created_at, id`
 
-	updateToken = `UPDATE tokens SET ` + tokenColumns.without("id", "created_at", "last_used_at").each("NAME = new.NAME", ", ") + `
+	updateToken = `UPDATE tokens SET ` +
+		tokenColumns.without("id", "created_at", "last_used_at").each("NAME = new.NAME", ", ") + `
 		FROM ` + tokenColumns.unnest() + ` WHERE tokens.id = new.id`
 )
 
