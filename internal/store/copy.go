@@ -43,8 +43,8 @@ type Source interface {
 // OldSchema returns the error of opening a store that must not be changed and has fewer
 // migrations than this program knows.
 func OldSchema(have, need int) error {
-	return fmt.Errorf("this store has schema %d and this program needs schema %d; neither copy nor serve --read-only changes it: "+
-		"run plantstore migrate on it first", have, need)
+	return fmt.Errorf("this store has schema %d and this program needs schema %d; "+
+		"neither copy nor serve --read-only changes it: run plantstore migrate on it first", have, need)
 }
 
 // Target is a store that a copy fills. Until Finish has returned, no other program

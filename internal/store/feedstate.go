@@ -64,7 +64,9 @@ func (s FeedState) After(at int64, n, total int) plant.Position {
 
 // Walked returns a page of the walk as changes, and the position after it. More says
 // whether more plants follow.
-func (s FeedState) Walked(from plant.Position, plants []plant.Plant, more bool) (changes []plant.Change, next plant.Position) {
+func (s FeedState) Walked(
+	from plant.Position, plants []plant.Plant, more bool,
+) (changes []plant.Change, next plant.Position) {
 	next = from
 	for i := range plants {
 		next.Walk = &plants[i].ID

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 )
 
 // copyStep is the number of pages that are copied between two calls of progress.
@@ -28,7 +27,8 @@ func Copy(ctx context.Context, from, to string, progress func(done, total int64)
 
 // ErrMayBeMixed means that a store is copied, but was found to be damaged before: the copy
 // is a valid file, and may have old plants beside new ones.
-var ErrMayBeMixed = errors.New("the store was found to be damaged: the copy may have old plants beside new ones; compare before you use it")
+var ErrMayBeMixed = errors.New("the store was found to be damaged: " +
+	"the copy may have old plants beside new ones; compare before you use it")
 
 // Backup is [Copy], and also stores the time of the backup, which a service shows
 // in its metrics. If replace is set, it replaces the file to; if it fails, that
@@ -57,7 +57,10 @@ func Backup(ctx context.Context, from, to string, replace bool, progress func(do
 
 // copyTo copies to a temporary file in the directory of to, which becomes the file to once
 // it is complete.
-func copyTo(ctx context.Context, from, to string, replace bool, change func(*sqlite.Conn) error, progress func(done, total int64)) error {
+func copyTo(
+	ctx context.Context, from, to string, replace bool,
+	change func(*sqlite.Conn) error, progress func(done, total int64),
+) error {
 	if err := checkTarget(from, to, replace); err != nil {
 		return fmt.Errorf("write %s: %w", to, err)
 	}
@@ -90,43 +93,29 @@ func copyTo(ctx context.Context, from, to string, replace bool, change func(*sql
 	return nil
 }
 
+var errExists = errors.New("this file exists; give another path, " +
+	"or move the file with its -wal and -shm files to another directory")
+
 // checkTarget returns an error if a copy of the file from must not be written to
 // path.
 func checkTarget(from, path string, replace bool) error {
-	if !replace {
-		return checkAbsent(path)
-	}
 	if err := checkPath(path); err != nil {
 		return err
 	}
-	info, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	source, _ := os.Stat(from)
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	}
-	if err != nil {
+	case err != nil:
 		return err
-	}
-	if !info.Mode().IsRegular() {
+	case !replace:
+		return errExists
+	case !info.Mode().IsRegular():
 		return errors.New("this is not a regular file; give another path")
-	}
-	if store, err := os.Stat(from); err == nil && os.SameFile(store, info) {
+	case os.SameFile(source, info):
 		return errors.New("this is the store itself; give another path")
 	}
 	return checkAlone(path)
-}
-
-var errExists = errors.New("this file exists; give another path, or move the file with its -wal and -shm files to another directory")
-
-// checkAbsent returns an error if a new file must not be created at path, or if one is
-// there.
-func checkAbsent(path string) error {
-	if err := checkPath(path); err != nil {
-		return err
-	}
-	if _, err := os.Lstat(path); err == nil {
-		return errExists
-	}
-	return nil
 }
 
 // logSuffixes are the suffixes of the files that SQLite has beside a database while it
@@ -138,7 +127,8 @@ var logSuffixes = [...]string{"-wal", "-shm", "-journal", damagedSuffix}
 func checkAlone(path string) error {
 	for _, suffix := range logSuffixes {
 		if _, err := os.Lstat(path + suffix); err == nil {
-			return fmt.Errorf("%s belongs to an old store; move it to the directory of that store, or to another one", path+suffix)
+			return fmt.Errorf("%s belongs to an old store; "+
+				"move it to the directory of that store, or to another one", path+suffix)
 		}
 	}
 	return nil
@@ -195,9 +185,10 @@ func copyPages(ctx context.Context, source *sqlite.Conn, name string, progress f
 	return nil
 }
 
-// verify checks a copy, after it has called change unless that is nil. It opens the file again, so that it does not read from the
-// cache of the connection that wrote it. It also switches the copy from WAL mode
-// to DELETE, so that a program that opens the copy creates no -wal file beside it.
+// verify checks a copy, after it has called change unless that is nil. It opens the file
+// again, so that it does not read from the cache of the connection that wrote it. It also
+// switches the copy from WAL mode to DELETE, so that a program that opens the copy creates
+// no -wal file beside it.
 func verify(ctx context.Context, name string, change func(*sqlite.Conn) error) (err error) {
 	conn, err := openCopy(name)
 	if err != nil {
@@ -226,24 +217,25 @@ func openCopy(name string) (*sqlite.Conn, error) {
 
 // checkIntegrity returns an error if the file is damaged.
 func checkIntegrity(conn *sqlite.Conn) error {
-	return sqlitex.ExecuteTransient(conn, "PRAGMA integrity_check(1)", &sqlitex.ExecOptions{
-		ResultFunc: func(stmt *sqlite.Stmt) error {
-			if text := stmt.ColumnText(0); text != "ok" {
-				return fmt.Errorf("the file is damaged: %s", text)
-			}
-			return nil
-		},
-	})
+	result, err := text(conn, "PRAGMA integrity_check(1)")
+	if err == nil && result != "ok" {
+		err = fmt.Errorf("the file is damaged: %s", result)
+	}
+	return err
 }
 
 // publish renames the temporary file, durably. It overwrites an existing file
 // only if replace is set.
 func publish(temporary, name string, replace bool) error {
-	var err error
-	if replace {
-		err = os.Rename(temporary, name)
-	} else {
-		err = linkOrRename(temporary, name)
+	rename := os.Rename
+	if !replace {
+		rename = os.Link // a rename would overwrite a file that was created in the meantime
+	}
+	err := rename(temporary, name)
+	if err != nil && !replace && !errors.Is(err, fs.ErrExist) { // some file systems do not support links
+		if err = checkTarget("", name, false); err == nil {
+			err = os.Rename(temporary, name)
+		}
 	}
 	if err != nil || runtime.GOOS == "windows" { // Windows cannot sync a directory
 		return err
@@ -253,20 +245,6 @@ func publish(temporary, name string, replace bool) error {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
-}
-
-// linkOrRename renames a file and does not overwrite an existing one.
-func linkOrRename(temporary, name string) error {
-	// A rename would overwrite a file that was created in the meantime; a link
-	// fails. Some file systems do not support links.
-	err := os.Link(temporary, name)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		if err := checkAbsent(name); err != nil {
-			return err
-		}
-		err = os.Rename(temporary, name)
-	}
-	return err
 }
 
 // markSuffix is the suffix of an empty file beside the store whose modification

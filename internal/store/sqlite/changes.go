@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -27,8 +25,6 @@ const lastPosition = "coalesce((SELECT max(position) FROM changes), 0)"
 const firstPosition = "coalesce((SELECT min(position) FROM changes), 1)"
 
 const (
-	insertChangesQuery = "INSERT INTO changes (ids, at) VALUES (?, ?)"
-
 	// newEpochQuery begins an epoch.
 	newEpochQuery = "INSERT INTO epochs (id, began) SELECT random(), " + lastPosition
 
@@ -39,7 +35,8 @@ const (
 	// feedStateQuery reads a [store.FeedState]. It returns no row if the store has no feed.
 	feedStateQuery = `
 		SELECT newest.id, ` + lastPosition + `, ` + firstPosition + ` - 1, given.number,
-			coalesce((SELECT began FROM epochs WHERE number > given.number ORDER BY number LIMIT 1), ` + lastPosition + `)
+			coalesce((SELECT began FROM epochs WHERE number > given.number ORDER BY number LIMIT 1),
+				` + lastPosition + `)
 		FROM (SELECT id FROM epochs ORDER BY number DESC LIMIT 1) AS newest
 		LEFT JOIN epochs AS given ON given.id = ?`
 
@@ -48,11 +45,13 @@ const (
 	// the row with the highest position, so that SQLite draws no position twice.
 	forgetQuery = `
 		DELETE FROM changes WHERE position < min(` + lastPosition + `, coalesce(
-			(SELECT position FROM changes WHERE position < ` + firstPosition + ` + ?2 AND at >= ?1 ORDER BY position LIMIT 1),
+			(SELECT position FROM changes
+				WHERE position < ` + firstPosition + ` + ?2 AND at >= ?1 ORDER BY position LIMIT 1),
 			` + firstPosition + ` + ?2))`
 
 	// forgetEpochsQuery deletes the epochs whose positions have all been forgotten.
-	forgetEpochsQuery = "DELETE FROM epochs WHERE number < (SELECT max(number) FROM epochs WHERE began < " + firstPosition + " - 1)"
+	forgetEpochsQuery = "DELETE FROM epochs WHERE number < " +
+		"(SELECT max(number) FROM epochs WHERE began < " + firstPosition + " - 1)"
 )
 
 // changesQuery reads the plants that have changed after a position: the first parameter
@@ -61,33 +60,14 @@ const (
 // fixes the order of the tables, so that the rows come in the order of positions
 // without sorting, and no plant is read for a change that is left out.
 var changesQuery = `
-	SELECT changes.position, json_each.key + 1, json_array_length(changes.ids), json_each.value, plants.id IS NOT NULL, ` +
-	plantColumns.names("plants.") + `
+	SELECT changes.position, json_each.key + 1, json_array_length(changes.ids), json_each.value,
+		plants.id IS NOT NULL, ` + plantColumns.names("plants.") + `
 	FROM changes CROSS JOIN json_each(changes.ids) LEFT JOIN plants ON plants.id = json_each.value
 	WHERE changes.position > ?1 AND (changes.position - 1 > ?1 OR json_each.key >= ?2)
 	ORDER BY changes.position LIMIT ?3`
 
 // feedSchema is the first schema with the tables of the feed.
 const feedSchema = 4
-
-// storeChanges adds the row of a transaction that changes the plants with these IDs.
-func storeChanges(conn *sqlite.Conn, ids []int64) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	return execute(conn, insertChangesQuery, jsonOf(ids), time.Now().UnixMicro())
-}
-
-// jsonOf returns IDs, of which there is at least one, as a JSON array. encoding/json
-// takes three times as long, and would add 1 % to a create.
-func jsonOf(ids []int64) string {
-	text := []byte{'['}
-	for _, id := range ids {
-		text = append(strconv.AppendInt(text, id, 10), ',')
-	}
-	text[len(text)-1] = ']'
-	return string(text)
-}
 
 // Changed implements [plant.Feed].
 func (s *Store) Changed() <-chan struct{} { return s.committed.Wait() }
@@ -98,7 +78,9 @@ func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (
 	return s.changes(ctx, after, limit)
 }
 
-func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
+func (s *Store) changes(
+	ctx context.Context, after *plant.Position, limit int,
+) (changes []plant.Change, next plant.Position, err error) {
 	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
 		return inTransaction(conn, "BEGIN", func() error {
 			state, err := feedState(conn, after)
@@ -129,14 +111,14 @@ func feedState(conn *sqlite.Conn, after *plant.Position) (state store.FeedState,
 	if after != nil {
 		epoch = after.Epoch
 	}
-	err = sqlitex.Execute(conn, feedStateQuery, &sqlitex.ExecOptions{Args: []any{epoch}, ResultFunc: func(stmt *sqlite.Stmt) error {
+	err = query(conn, feedStateQuery, func(stmt *sqlite.Stmt) error {
 		state = store.FeedState{
 			Epoch: stmt.ColumnInt64(0), Last: stmt.ColumnInt64(1), Forgotten: stmt.ColumnInt64(2),
 			Known: !stmt.ColumnIsNull(3), End: stmt.ColumnInt64(4),
 		}
 		found = nil
 		return nil
-	}})
+	}, epoch)
 	if err = cmp.Or(err, found); err == nil && after != nil {
 		err = state.Check(*after)
 	}
@@ -144,11 +126,14 @@ func feedState(conn *sqlite.Conn, after *plant.Position) (state store.FeedState,
 }
 
 var errNoFeed error = plant.NoChangesError{
-	Reason: "an earlier release created it: stop every server, run plantstore migrate --changes, and start the servers again",
+	Reason: "an earlier release created it: " +
+		"stop every server, run plantstore migrate --changes, and start the servers again",
 }
 
 // changesAfter reads a page of changes that is not part of a walk.
-func changesAfter(conn *sqlite.Conn, state store.FeedState, from plant.Position, limit int) (changes []plant.Change, next plant.Position, err error) {
+func changesAfter(
+	conn *sqlite.Conn, state store.FeedState, from plant.Position, limit int,
+) (changes []plant.Change, next plant.Position, err error) {
 	read := func(stmt *sqlite.Stmt) error {
 		c := plant.Change{
 			Position: state.After(stmt.ColumnInt64(0), stmt.ColumnInt(1), stmt.ColumnInt(2)),
@@ -164,7 +149,7 @@ func changesAfter(conn *sqlite.Conn, state store.FeedState, from plant.Position,
 		changes = append(changes, c)
 		return nil
 	}
-	err = sqlitex.Execute(conn, changesQuery, &sqlitex.ExecOptions{Args: []any{from.At, from.Index, limit}, ResultFunc: read})
+	err = query(conn, changesQuery, read, from.At, from.Index, limit)
 	if len(changes) < limit {
 		return changes, state.From(nil), err // after the last transaction
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 )
 
 const (
@@ -76,10 +75,10 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) {
 // checkpoint makes a checkpoint in a mode of SQLite. It returns whether a reader or writer
 // kept it from finishing, and the number of pages in the log.
 func checkpoint(conn *sqlite.Conn, mode string) (busy bool, pages int, err error) {
-	err = sqlitex.Execute(conn, "PRAGMA wal_checkpoint("+mode+")", &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+	err = query(conn, "PRAGMA wal_checkpoint("+mode+")", func(stmt *sqlite.Stmt) error {
 		busy, pages = stmt.ColumnInt(0) != 0, stmt.ColumnInt(1)
 		return nil
-	}})
+	})
 	return busy, pages, err
 }
 
@@ -121,8 +120,8 @@ func (x *walIndex) pageSize() int64 {
 // same reports whether SQLite has written neither x nor other in between.
 func (x *walIndex) same(other *walIndex) bool {
 	const copies, marks = 48, 100 // two copies of a header, then marks of readers and locks
-	return [copies]byte(x[:copies]) == [copies]byte(x[copies:]) && [marks]byte(x[:marks]) == [marks]byte(other[:marks]) &&
-		x.number(128) == other.number(128)
+	return [copies]byte(x[:copies]) == [copies]byte(x[copies:]) &&
+		[marks]byte(x[:marks]) == [marks]byte(other[:marks]) && x.number(128) == other.number(128)
 }
 
 // witness is a page of the database that the log does not have, so that no checkpoint

@@ -20,7 +20,9 @@ type fileID struct {
 // creates per second. See "multigrain timestamps" in the documentation of the kernel.
 func identify(path string) (fileID, int64, error) {
 	var info unix.Statx_t
-	err := ignoringEINTR(func() error { return unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_SIZE, &info) })
+	err := ignoringEINTR(func() error {
+		return unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_SIZE, &info)
+	})
 	if err == unix.ENOSYS || err == unix.EPERM { // before Linux 4.11, or in a container whose filter does not know it
 		var info unix.Stat_t
 		if err = ignoringEINTR(func() error { return unix.Stat(path, &info) }); err == nil {

@@ -37,7 +37,10 @@ const checkInterval = time.Second
 // Every other change of the size is wrong. So is one of the first bytes, which tell a
 // backup from a store in use. Other changes that keep the size are not noticed.
 type openFiles struct {
-	target               string                // the path of the database without symbolic links; SQLite has its other files beside it
+	// target is the path of the database without symbolic links. SQLite has its other
+	// files beside it.
+	target string
+
 	opened               []openFile            // fewer than three if there is no log
 	changed              atomic.Pointer[error] // nil unless a fault was found that only a restart can end
 	database, wal, index *openFile             // of opened; nil unless contents are compared
@@ -134,7 +137,8 @@ func (f *openFiles) hide() {
 			continue
 		}
 		if err := os.Chmod(file.path, info.Mode().Perm()&0o700); err != nil {
-			f.log.Warn("other users may read the store: its permissions cannot be changed; run chmod 600 as the owner of the file",
+			f.log.Warn("other users may read the store: its permissions cannot be changed; "+
+				"run chmod 600 as the owner of the file",
 				"mode", info.Mode().String(), "err", err)
 			continue
 		}
@@ -165,7 +169,10 @@ func (f *openFiles) present() (sizes [3]int64, missing *fault) {
 				next = "restart the service"
 			}
 			gone := cause == errReplaced || errors.Is(cause, fs.ErrNotExist) // and not a disk that fails
-			return sizes, &fault{path: file.path, what: "was moved, removed or replaced", next: fmt.Sprintf("%s (%v)", next, cause), moved: i < 2 || !gone}
+			return sizes, &fault{
+				path: file.path, what: "was moved, removed or replaced",
+				next: fmt.Sprintf("%s (%v)", next, cause), moved: i < 2 || !gone,
+			}
 		}
 		sizes[i] = size
 	}
@@ -286,7 +293,10 @@ func (f *openFiles) judge(x *walIndex, size, logSize int64, header, head [32]byt
 	case head != [32]byte{}: // the next start would use what it has
 		return &fault{path: f.wal.path, what: "was overwritten or cut short", damaged: true}
 	}
-	return &fault{path: f.wal.path, what: "was truncated", next: "the writes in it are lost: restart the service to use what the database has"}
+	return &fault{
+		path: f.wal.path, what: "was truncated",
+		next: "the writes in it are lost: restart the service to use what the database has",
+	}
 }
 
 // damagedSuffix is the suffix of a file beside the store that says why no program may
@@ -317,7 +327,8 @@ func checkDamage(path string) error {
 	if err != nil {
 		return fmt.Errorf("the store may be damaged, and why cannot be read: %w", err)
 	}
-	return fmt.Errorf("%s; move %s* to another directory, and restore a backup (plantstore restore)", strings.TrimSpace(string(text)), path)
+	return fmt.Errorf("%s; move %s* to another directory, and restore a backup (plantstore restore)",
+		strings.TrimSpace(string(text)), path)
 }
 
 // note records and logs the first error of SQLite that reports a damaged file.

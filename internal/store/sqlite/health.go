@@ -92,7 +92,8 @@ func (s *Store) Metrics() []prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "plantstore_sqlite_" + name, Help: help}, value)
 	}
 	return append(all,
-		gauge("bytes", "Size of the database in bytes, without its write-ahead log.", func() float64 { return size(database) }),
+		gauge("bytes", "Size of the database in bytes, without its write-ahead log.",
+			func() float64 { return size(database) }),
 		gauge("wal_bytes", "Size of the write-ahead log in bytes.", func() float64 { return size(log) }),
 		gauge("last_backup_timestamp_seconds", "Time of the last backup in seconds since 1970, or 0 without a backup.",
 			func() float64 { return lastBackup(s.files.target) }))

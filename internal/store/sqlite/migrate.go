@@ -161,21 +161,3 @@ func checkCurrent(conn *sqlite.Conn) error {
 	}
 	return err
 }
-
-// number returns the number that a statement reads.
-func number(conn *sqlite.Conn, statement string) (int64, error) {
-	stmt, err := conn.Prepare(statement)
-	if err != nil {
-		return 0, err
-	}
-	return sqlitex.ResultInt64(stmt)
-}
-
-// numbers returns the numbers in the first column of the rows of a statement.
-func numbers(conn *sqlite.Conn, statement string, args ...any) (all []int64, err error) {
-	err = sqlitex.Execute(conn, statement, &sqlitex.ExecOptions{Args: args, ResultFunc: func(stmt *sqlite.Stmt) error {
-		all = append(all, stmt.ColumnInt64(0))
-		return nil
-	}})
-	return all, err
-}

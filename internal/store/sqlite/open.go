@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -155,7 +154,8 @@ func checkPath(path string) error {
 	}
 	for _, suffix := range append(logSuffixes[:], markSuffix) {
 		if strings.HasSuffix(path, suffix) {
-			return fmt.Errorf("a file with this name belongs to the store %s; give another path", strings.TrimSuffix(path, suffix))
+			return fmt.Errorf("a file with this name belongs to the store %s; give another path",
+				strings.TrimSuffix(path, suffix))
 		}
 	}
 	dir := filepath.Dir(path)
@@ -173,8 +173,8 @@ func checkPath(path string) error {
 }
 
 // adviceDamaged says what to do about a damaged store.
-const adviceDamaged = "the file is damaged; stop the service, move the file and its -wal and -shm files to another directory, " +
-	"and restore a backup (plantstore restore)"
+const adviceDamaged = "the file is damaged; stop the service, " +
+	"move the file and its -wal and -shm files to another directory, and restore a backup (plantstore restore)"
 
 // advise adds to an error of SQLite what to do about it.
 func advise(err error) error {
@@ -300,11 +300,7 @@ func checkDurable(conn *sqlite.Conn) error {
 	if synchronous != full {
 		return fmt.Errorf("synchronous is %d, want %d (FULL)", synchronous, full)
 	}
-	stmt, err := conn.Prepare("PRAGMA journal_mode")
-	if err != nil {
-		return err
-	}
-	mode, err := sqlitex.ResultText(stmt)
+	mode, err := text(conn, "PRAGMA journal_mode")
 	if err == nil && mode != "wal" {
 		err = fmt.Errorf("journal_mode is %q, want wal; use a local file system, not a network file system", mode)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
-	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
 
 var plantColumns = columns[store.PlantRow](store.PlantColumns)
@@ -20,9 +19,10 @@ var (
 	updatePlantQuery = plantColumns.update("plants")
 	selectPlants     = "SELECT " + plantColumns.names("") + " FROM plants WHERE "
 	getPlantQuery    = selectPlants + "id = ?"
-	getPlantsQuery   = "SELECT " + plantColumns.names("plants.") + " FROM json_each(?) CROSS JOIN plants ON plants.id = json_each.value"
-	listAllQuery     = selectPlants + "id >= ?2 ORDER BY id LIMIT ?1"
-	listTaggedQuery  = selectPlants + "id >= ?2 AND tag = ?3 ORDER BY id LIMIT ?1"
+	getPlantsQuery   = "SELECT " + plantColumns.names("plants.") +
+		" FROM json_each(?) CROSS JOIN plants ON plants.id = json_each.value"
+	listAllQuery    = selectPlants + "id >= ?2 ORDER BY id LIMIT ?1"
+	listTaggedQuery = selectPlants + "id >= ?2 AND tag = ?3 ORDER BY id LIMIT ?1"
 )
 
 // Get implements [plant.Store].
@@ -43,46 +43,6 @@ func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant
 		return err
 	})
 	return plants, more, err
-}
-
-// apply implements [store.Apply].
-func (s *Store) apply(ctx context.Context, c store.Change) error {
-	defer s.durations.Since(time.Now(), c.Operation)
-	return s.do(ctx, write{Change: c})
-}
-
-// readGroup reads the plants that a group of writes may change.
-func readGroup(conn *sqlite.Conn, calls []*groupcommit.Call[write]) (*store.Group, error) {
-	var ids []int64
-	for _, c := range calls {
-		ids = append(ids, c.Work.IDs...)
-	}
-	group := store.NewGroup(ids)
-	if len(ids) == 0 {
-		return group, nil
-	}
-	found := func(row *store.PlantRow) { group.Found(row.Stored()) }
-	return group, plantColumns.query(conn, getPlantsQuery, found, jsonOf(group.IDs()))
-}
-
-// writePlants writes the effect of a group.
-func writePlants(conn *sqlite.Conn, effect store.Effect) error {
-	for i := range effect.Insert {
-		if err := plantColumns.write(conn, insertPlantQuery, &effect.Insert[i]); err != nil {
-			return err
-		}
-	}
-	for i := range effect.Update {
-		if err := plantColumns.write(conn, updatePlantQuery, &effect.Update[i]); err != nil {
-			return err
-		}
-	}
-	for _, id := range effect.Remove {
-		if err := deletePlant(conn, id); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // insertPlant stores a plant in the transaction of the connection.

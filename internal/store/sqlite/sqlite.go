@@ -5,11 +5,10 @@
 // one writer at a time, so writes wait in a queue; those that queue while a
 // commit runs share the next transaction (commit.go and the package
 // groupcommit). Reads do not wait for writes, because the file is in WAL mode;
-// checkpoint.go keeps the write-ahead log short. plants.go and tokens.go have
-// the statements, which are built from one list of columns per table
-// (columns.go). changes.go has the feed of changes. migrate.go updates the schema,
-// files.go notices what other programs do to the
-// files, backup.go copies them, and copy.go copies the plants and tokens.
+// checkpoint.go keeps the write-ahead log short. Statements are built from one list of
+// columns per table (columns.go). plants.go, tokens.go and changes.go read. migrate.go
+// updates the schema. files.go notices what other programs do to the files, backup.go
+// copies them, and copy.go copies the plants and tokens.
 package sqlite
 
 import (
@@ -109,23 +108,6 @@ func (s *Store) readMany(ctx context.Context, fn func(*sqlite.Conn) error) error
 		}
 		return err
 	})
-}
-
-// write runs fn in a transaction, which other writes may share, and returns once
-// the transaction is durable. If fn fails, its changes are rolled back. The end
-// of ctx does not stop a write that has begun.
-//
-// fn may run twice; the changes of the first run are rolled back before. So fn
-// must assign the variables that it captures, not add to them.
-func (s *Store) write(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	return s.do(ctx, write{run: fn})
-}
-
-// do runs a write in a group.
-func (s *Store) do(ctx context.Context, w write) error {
-	err := translate(s.writes.Do(ctx, w))
-	s.files.note(err)
-	return s.failure.Note(err)
 }
 
 // with runs fn with a connection from a pool.
