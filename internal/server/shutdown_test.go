@@ -1,10 +1,7 @@
 package server
 
 import (
-	"context"
-	"errors"
 	"io"
-	"net"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -58,16 +55,7 @@ func TestRequestAfterALateResponse(t *testing.T) {
 		s := newGracefulShutdown(server)
 		listener := make(pipes, 1)
 		go func() { _ = server.Serve(listener) }()
-		dialled := false
-		client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-			if dialled {
-				return nil, errors.New("the connection was closed")
-			}
-			dialled = true
-			ours, theirs := net.Pipe()
-			listener <- theirs
-			return ours, nil
-		}}}
+		client := listener.client(&http.Transport{})
 		defer client.CloseIdleConnections()
 		resp, err := client.Get("http://server/late")
 		if err != nil {
@@ -108,21 +96,15 @@ func TestStopEndsHTTP2(t *testing.T) {
 		var protocols http.Protocols
 		protocols.SetUnencryptedHTTP2(true)
 		end := make(chan struct{})
-		server := &http.Server{Protocols: &protocols, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_ = http.NewResponseController(w).Flush()
 			<-end
-		})}
+		})
+		server := &http.Server{Protocols: &protocols, Handler: handler}
 		s := newGracefulShutdown(server)
 		conns := make(pipes)
 		go server.Serve(conns)
-		client := http.Client{Transport: &http.Transport{
-			Protocols: &protocols,
-			DialContext: func(context.Context, string, string) (net.Conn, error) {
-				ours, theirs := net.Pipe()
-				conns <- theirs
-				return ours, nil
-			},
-		}}
+		client := conns.client(&http.Transport{Protocols: &protocols})
 		resp, err := client.Get("http://plants/")
 		if err != nil || resp.ProtoMajor != 2 {
 			t.Fatalf("the response is %v, %v", resp, err)

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/binary"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -14,7 +16,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/testing/wait"
+	"github.com/plantstore/plantstore/internal/token"
 )
 
 // pipes is a listener whose connections are pipes, so that a server and its
@@ -33,33 +40,74 @@ func (p pipes) Close() error { close(p); return nil }
 
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// The timeouts and sizes of the server are exactly those of the manual.
+// client returns a client that opens one connection, and no second one.
+func (p pipes) client(transport *http.Transport) *http.Client {
+	dialled := false
+	transport.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		if dialled {
+			return nil, errors.New("the connection was closed")
+		}
+		dialled = true
+		ours, theirs := net.Pipe()
+		p <- theirs
+		return ours, nil
+	}
+	return &http.Client{Transport: transport}
+}
+
+// newHandler returns the handler of an empty store in memory.
+func newHandler(t *testing.T) http.Handler {
+	t.Helper()
+	store, err := open.Open(t.Context(), "sqlite::memory:")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens, err := token.NewVerifier(store, "a-static-token-of-ours")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(tokens.Close(), store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	handler, err := httpapi.New(httpapi.Options{
+		Plants: store, Tokens: tokens, MaxBody: 1 << 20,
+		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return handler
+}
+
+// The timeouts and sizes of the server are exactly those of the manual. A client that
+// takes too long loses its connection.
 func TestServerLimits(t *testing.T) {
-	const head = "POST / HTTP/1.1\r\nHost: x\r\n"
-	large := func(n int) string { return head + "X-Large: " + strings.Repeat("x", n) + "\r\n\r\n" }
+	const (
+		options = "OPTIONS /plants HTTP/1.1\r\nHost: x\r\n"
+		create  = "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a-static-token-of-ours\r\n" +
+			"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+	)
+	large := func(n int) string { return options + "X-Large: " + strings.Repeat("x", n) + "\r\n\r\n" }
 	for name, c := range map[string]struct {
-		sent   string
-		reads  bool
-		after  time.Duration // the connection is closed
-		status string
+		sent  string
+		reads bool
+		after time.Duration // the connection is closed
+		want  string        // in the response; empty: no response
 	}{
 		"nothing is sent":          {"", true, 10 * time.Second, ""},
-		"a header that never ends": {head + "X-Slow: x", true, 10 * time.Second, ""},
-		"a body that never ends":   {head + "Content-Length: 2\r\n\r\nx", true, 30 * time.Second, "400"},
-		"no second request":        {head + "\r\n", true, 2 * time.Minute, "204"},
-		"nothing is read":          {head + "\r\n", false, time.Minute, ""},
-		"30 KiB of headers":        {large(30 << 10), true, 2 * time.Minute, "204"},
-		"40 KiB of headers":        {large(40 << 10), true, 500 * time.Millisecond, "431"}, // which net/http waits before it closes
+		"a header that never ends": {options + "X-Slow: x", true, 10 * time.Second, ""},
+		"a body that never ends":   {create, true, 30 * time.Second, `"error":40007`},
+		"no second request":        {options + "\r\n", true, 2 * time.Minute, "204 No Content"},
+		"nothing is read":          {options + "\r\n", false, time.Minute, ""},
+		"30 KiB of headers":        {large(30 << 10), true, 2 * time.Minute, "204 No Content"},
+		// net/http waits for half a second before it closes.
+		"40 KiB of headers": {large(40 << 10), true, 500 * time.Millisecond, " 431 "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server := newServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if _, err := io.Copy(io.Discard, r.Body); err != nil {
-						w.WriteHeader(http.StatusBadRequest)
-						return
-					}
-					w.WriteHeader(http.StatusNoContent)
-				}), slog.New(slog.DiscardHandler))
+				server := newServer(newHandler(t), slog.New(slog.DiscardHandler))
 				closed := make(chan time.Duration, 1)
 				began := time.Now()
 				server.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -92,8 +140,8 @@ func TestServerLimits(t *testing.T) {
 				if !c.reads {
 					return
 				}
-				if got := <-response; (c.status == "") != (got == "") || !strings.HasPrefix(strings.TrimPrefix(got, "HTTP/1.1 "), c.status) {
-					t.Errorf("the response is %.60q, want the status %q", got, c.status)
+				if got := <-response; (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+					t.Errorf("the response is %.600q, want %q", got, c.want)
 				}
 			})
 		})
@@ -108,14 +156,16 @@ func TestServerLimitsStreams(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
-	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}})
+	config := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}
+	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	// The preface of a client (RFC 9113, section 3.4), and no settings.
-	if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
+	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+	if _, err := io.WriteString(conn, preface); err != nil {
 		t.Fatal(err)
 	}
 	var header [9]byte
