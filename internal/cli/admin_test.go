@@ -100,6 +100,7 @@ func TestMetricsEndpoint(t *testing.T) {
 			r.call(t, "POST", "/plants", `{"id":1,"name":"n"}`)
 			r.call(t, "POST", "/plants", `{"id":1,"name":"m"}`)
 			r.call(t, "GET", "/plants/1", "")
+			r.call(t, "GET", "/changes", "")
 			r.call(t, "GET", "/nowhere", "")
 			const some = -1
 			got := r.metrics(t)
@@ -109,6 +110,7 @@ func TestMetricsEndpoint(t *testing.T) {
 				`plantstore_http_request_duration_seconds_count{operation="getPlant",status="200"}`:    1,
 				`plantstore_http_request_duration_seconds_count{operation="none",status="404"}`:        1,
 				`plantstore_http_requests_in_flight`:                                                   0,
+				`plantstore_http_streams_total{operation="listChanges",status="200"}`:                  1,
 				`plantstore_http_failures_total{error="40010"}`:                                        1,
 				`plantstore_http_failures_total{error="40400"}`:                                        1,
 				`plantstore_http_failures_total{error="50300"}`:                                        0,
@@ -123,12 +125,12 @@ func TestMetricsEndpoint(t *testing.T) {
 					t.Errorf("%s is %v, want %v", series, value, want)
 				}
 			}
-			// Three requests have a token. On a slow machine half a second passes between
+			// Four requests have a token. On a slow machine half a second passes between
 			// two of them, and then the store is asked again.
 			read, miss, hit := got[`plantstore_store_duration_seconds_count{operation="token"}`],
 				got[`plantstore_token_cache_lookups_total{result="miss"}`], got[`plantstore_token_cache_lookups_total{result="hit"}`]
-			if miss < 1 || read != miss || hit != 3-miss {
-				t.Errorf("the store was asked for %v tokens, with %v misses and %v hits, want together 3 and at least 1 miss", read, miss, hit)
+			if miss < 1 || read != miss || hit != 4-miss {
+				t.Errorf("the store was asked for %v tokens, with %v misses and %v hits, want together 4 and at least 1 miss", read, miss, hit)
 			}
 			_, scrape := r.page(t, "/metrics")
 			own := map[string]string{

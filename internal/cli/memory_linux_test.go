@@ -38,11 +38,10 @@ func tryMemory(t *testing.T, clients int, store string) {
 		large = 1<<20 - 100 // so that a body is as large as it may be
 	)
 	r := serve(t, store)
-	peak := r.watchMemory(t)
 	client := &http.Client{Timeout: wait.Limit, Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
 	defer client.CloseIdleConnections()
 	filler := strings.Repeat("x", large)
-	for i, c := range []struct {
+	for _, c := range []struct {
 		method, path, body string
 		want               int
 	}{
@@ -65,18 +64,12 @@ func tryMemory(t *testing.T, clients int, store string) {
 				default:
 					body = largestPlants(1000*id, large)
 				}
-				if err := r.insist(client, c.method, path, body, c.want); err != nil {
-					t.Errorf("request %d: %v", i, err)
-				}
+				r.insist(t, client, c.method, path, body, c.want)
 			})
 		}
 		wg.Wait()
 	}
-	most := peak.Load()
-	t.Logf("figures: %d clients with bodies of 1 MiB: at most %d MiB of memory", clients, most>>20)
-	if most > bound || most == 0 {
-		t.Errorf("the program took %d MiB of memory, want at most %d", most>>20, bound>>20)
-	}
+	r.wantMemory(t, bound, fmt.Sprint(clients, " clients with bodies of 1 MiB"))
 }
 
 // largestPlants returns the body of a batch of at most size bytes.
@@ -100,9 +93,7 @@ func TestMemoryOfChanges(t *testing.T) {
 	r := serve(t, "plantstore.db")
 	after := r.present(t)
 	r.createLargest(t)
-	peak := r.watchMemory(t)
 	for _, path := range []string{"/changes?limit=1000&after=", "/changes:stream?after="} {
-		peak.Store(0)
 		var wg sync.WaitGroup
 		for range clients {
 			wg.Go(func() {
@@ -111,12 +102,8 @@ func TestMemoryOfChanges(t *testing.T) {
 				}
 			})
 		}
-		wg.Wait()                                     // all pages are being written, or refused
-		most := max(peak.Load(), r.memory("RssAnon")) // a quick run may end before the first look
-		t.Logf("figures: %d clients that do not read %.15s: at most %d MiB of memory", clients, path, most>>20)
-		if most > bound || most == 0 {
-			t.Errorf("%s: the program took %d MiB of memory, want at most %d", path, most>>20, bound>>20)
-		}
+		wg.Wait() // all pages are being written, or refused
+		r.wantMemory(t, bound, fmt.Sprintf("%d clients that do not read %.15s", clients, path))
 	}
 }
 
@@ -132,9 +119,7 @@ func (r *running) createLargest(t *testing.T) {
 		for i := range plants {
 			plants[i] = fmt.Sprintf(`{"id":%d,%s}`, id+i, texts)
 		}
-		if err := r.insist(http.DefaultClient, http.MethodPost, "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`, 200); err != nil {
-			t.Fatal(err)
-		}
+		r.insist(t, http.DefaultClient, http.MethodPost, "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`, 200)
 	}
 }
 
@@ -152,7 +137,6 @@ func TestMemoryOfLists(t *testing.T) {
 	}
 	r := serve(t, "plantstore.db")
 	r.createLargest(t)
-	peak := r.watchMemory(t)
 	ctx, end := context.WithCancel(t.Context())
 	var clients, responses sync.WaitGroup
 	defer clients.Wait()
@@ -206,12 +190,8 @@ func TestMemoryOfLists(t *testing.T) {
 		}
 	}
 	slices.Sort(took)
-	most := peak.Load()
-	t.Logf("figures: %d clients that read large lists slowly: at most %d MiB of memory; another list takes %v, 9 of 10 %v, at most %v",
-		slow, most>>20, took[len(took)/2], took[len(took)*9/10], took[len(took)-1])
-	if most > bound || most == 0 {
-		t.Errorf("the program took %d MiB of memory, want at most %d", most>>20, bound>>20)
-	}
+	t.Logf("figures: another list takes %v, 9 of 10 %v, at most %v", took[len(took)/2], took[len(took)*9/10], took[len(took)-1])
+	r.wantMemory(t, bound, fmt.Sprint(slow, " clients that read large lists slowly"))
 	if late := took[len(took)*9/10]; long && late > time.Second {
 		t.Errorf("one of ten lists takes longer than %v, want less than a second", late)
 	}
@@ -223,9 +203,7 @@ func TestMemoryOfLists(t *testing.T) {
 		t.Errorf("only %d clients have had a large list, want at least %d: there is room for them in maxUnread", n, want)
 	}
 	began = time.Now()
-	if err := r.insist(http.DefaultClient, http.MethodGet, "/plants?limit=1000", "", 200); err != nil {
-		t.Error(err)
-	}
+	r.insist(t, http.DefaultClient, http.MethodGet, "/plants?limit=1000", "", 200)
 	t.Logf("figures: then a large list takes %v", time.Since(began))
 }
 
@@ -249,35 +227,25 @@ func (r *running) request(ctx context.Context, path string) (conn net.Conn, stat
 
 // insist repeats a request while the service is unavailable, and expects the
 // given status after that.
-func (r *running) insist(client *http.Client, method, path, body string, want int) error {
+func (r *running) insist(t *testing.T, client *http.Client, method, path, body string, want int) {
+	t.Helper()
 	for end := time.Now().Add(2 * wait.Limit); ; time.Sleep(time.Second) {
 		resp, _, err := r.send(client, method, path, body)
-		switch {
-		case err != nil:
-			return err
-		case resp.StatusCode == want:
-			return nil
-		case resp.StatusCode != http.StatusServiceUnavailable || time.Now().After(end):
-			return fmt.Errorf("%s %s: %s", method, path, resp.Status)
+		if err != nil || resp.StatusCode != http.StatusServiceUnavailable || time.Now().After(end) {
+			if err != nil || resp.StatusCode != want {
+				t.Errorf("%s %s = %+v, %v, want %d", method, path, resp, err, want)
+			}
+			return
 		}
 	}
 }
 
-// watchMemory records the most memory of its own that the program has used so far.
-func (r *running) watchMemory(t *testing.T) *atomic.Int64 {
-	var peak atomic.Int64
-	done := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for tick := time.Tick(10 * time.Millisecond); ; {
-			peak.Store(max(peak.Load(), r.memory("RssAnon")))
-			select {
-			case <-tick:
-			case <-done:
-				return
-			}
-		}
-	})
-	t.Cleanup(func() { close(done); wg.Wait() })
-	return &peak
+// wantMemory fails if the program has ever used more memory.
+func (r *running) wantMemory(t *testing.T, bound int64, what string) {
+	t.Helper()
+	most := r.memory("VmHWM")
+	t.Logf("figures: %s: at most %d MiB of memory", what, most>>20)
+	if most > bound || most == 0 {
+		t.Errorf("%s: the program took %d MiB of memory, want at most %d", what, most>>20, bound>>20)
+	}
 }

@@ -282,8 +282,8 @@ func (r *running) kill() {
 	_ = r.wait()
 }
 
-// memory returns how much memory the program uses, in bytes. The kinds are VmRSS, and
-// RssAnon without the pages of files, which the kernel can reclaim.
+// memory returns how much memory the program uses (VmRSS), or has used at most (VmHWM),
+// in bytes.
 func (r *running) memory(kind string) (bytes int64) {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
 	if m := regexp.MustCompile(kind + `:\s+(\d+) kB`).FindSubmatch(text); m != nil {
