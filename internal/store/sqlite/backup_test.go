@@ -59,9 +59,7 @@ func TestCopyWhileWriting(t *testing.T) {
 	})
 	stop()
 	all.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if steps < 4 || written.Load() < 4 {
 		t.Errorf("%d steps and %d writes during the copy, want at least 4 of both", steps, written.Load())
 	}
@@ -100,13 +98,9 @@ func TestCopyFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			s, err := Open(t.Context(), filepath.Join(folder, "from"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			fill(t, s, 0, 1<<20)
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Close())
 			ctx := t.Context()
 			if c.prepare != nil {
 				c.prepare(t, folder)
@@ -157,14 +151,10 @@ func TestBackupReplaces(t *testing.T) {
 		t.Errorf("before the first backup its time is %v, want 0", at)
 	}
 	link := filepath.Join(folder, "link")
-	if err := os.Symlink(from, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(from, link))
 	garbage("to")(t, folder)
 	before, err := os.ReadFile(to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		from string
@@ -189,9 +179,7 @@ func TestBackupReplaces(t *testing.T) {
 	}
 	began := time.Now().Truncate(time.Millisecond)
 	for range 2 {
-		if err := Backup(t.Context(), link, to, true, ignore); err != nil {
-			t.Fatal(err)
-		}
+		must(t, Backup(t.Context(), link, to, true, ignore))
 	}
 	wantFiles(t, folder, "from", "from-last-backup", "from-shm", "from-wal", "link", "other-wal", "to")
 	at := metricstest.Of(t, s.Metrics())["plantstore_sqlite_last_backup_timestamp_seconds"]
@@ -204,26 +192,20 @@ func TestBackupReplaces(t *testing.T) {
 func garbage(name string) func(*testing.T, string) {
 	return func(t *testing.T, folder string) {
 		text := strings.Repeat("This is not a database. ", 100)
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 }
 
 func truncate(size int64) func(*testing.T, string) {
 	return func(t *testing.T, folder string) {
-		if err := os.Truncate(filepath.Join(folder, "from"), size); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Truncate(filepath.Join(folder, "from"), size))
 	}
 }
 
 // damage overwrites a page in the middle.
 func damage(t *testing.T, folder string) {
 	f, err := os.OpenFile(filepath.Join(folder, "from"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	if _, err := f.WriteAt(make([]byte, 4096), 50<<12); err != nil {
 		t.Fatal(err)
@@ -233,13 +215,9 @@ func damage(t *testing.T, folder string) {
 func alter(statement string) func(*testing.T, string) {
 	return func(t *testing.T, folder string) {
 		conn, err := sqlite.OpenConn(filepath.Join(folder, "from"), sqlite.OpenReadWrite)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer conn.Close()
-		if err := executeAll(conn, statement); err != nil {
-			t.Fatal(err)
-		}
+		must(t, executeAll(conn, statement))
 	}
 }
 
@@ -252,9 +230,7 @@ func cancelled(ctx context.Context) context.Context {
 func files(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}

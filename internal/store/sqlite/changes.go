@@ -56,9 +56,9 @@ const (
 
 // changesQuery reads the plants that have changed after a position: the first parameter
 // is a transaction, the second how many changes of the next one to leave out, the third the
-// maximum number of changes. CROSS JOIN
-// fixes the order of the tables, so that the rows come in the order of positions
-// without sorting, and no plant is read for a change that is left out.
+// maximum number of changes. CROSS JOIN fixes the order of the tables, so that the rows
+// come in the order of positions without sorting, and no plant is read for a change that
+// is left out.
 var changesQuery = `
 	SELECT changes.position, json_each.key + 1, json_array_length(changes.ids), json_each.value,
 		plants.id IS NOT NULL, ` + plantColumns.names("plants.") + `

@@ -20,24 +20,16 @@ import (
 // has run, and that fails while a program of that release may be running.
 func TestFeedOfAnEarlierRelease(t *testing.T) {
 	left, err := os.ReadFile(filepath.Join("testdata", "released", "003.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	path := filepath.Join(t.TempDir(), "plants.db")
-	if err := os.WriteFile(path, left, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, left, 0o600))
 	shortened, err := OpenShortening(t.Context(), path, func(plant.Plant) {})
 	if err == nil {
 		err = shortened.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantNoFeed := func() {
 		t.Helper()
 		_, _, err := s.Changes(t.Context(), nil, 10)
@@ -47,23 +39,17 @@ func TestFeedOfAnEarlierRelease(t *testing.T) {
 	}
 	wantNoFeed()
 	err = errors.Join(s.Create(t.Context(), plant.Plant{ID: 123_456}), s.BeginEpoch(t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantNoFeed()
 	if err := EnableChanges(t.Context(), path); err == nil || !strings.Contains(err.Error(), "another program has locked the file; stop it") {
 		t.Errorf("EnableChanges while the file is open = %v", err)
 	}
 	wantNoFeed()
-	if err := errors.Join(s.Close(), EnableChanges(t.Context(), path)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(s.Close(), EnableChanges(t.Context(), path)))
 	s = openStore(t, path)
 	f := &storetest.Follower{Store: s, Limit: 7}
 	f.Drain(t)
-	if err := s.Create(t.Context(), plant.Plant{ID: 123_457}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Create(t.Context(), plant.Plant{ID: 123_457}))
 	if all := f.Drain(t); len(all) != 1 {
 		t.Errorf("after a create the feed has %d changes, want 1", len(all))
 	}
@@ -81,14 +67,10 @@ func TestFileCopiedBack(t *testing.T) {
 		begin bool // else the new file has a new epoch already
 	}{
 		"by hand": {func(t *testing.T, backup, path string) {
-			if err := os.Rename(backup, path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(backup, path))
 		}, true},
 		"by restore": {func(t *testing.T, backup, path string) {
-			if err := Copy(t.Context(), backup, path, ignore); err != nil {
-				t.Fatal(err)
-			}
+			must(t, Copy(t.Context(), backup, path, ignore))
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -96,20 +78,14 @@ func TestFileCopiedBack(t *testing.T) {
 			storetest.Restored(t, storetest.Restore{
 				Open: func(t *testing.T) store.Store {
 					s, err := Open(t.Context(), path)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					return s
 				},
 				Backup: func(t *testing.T) {
-					if err := Backup(t.Context(), path, backup, false, ignore); err != nil {
-						t.Fatal(err)
-					}
+					must(t, Backup(t.Context(), path, backup, false, ignore))
 				},
 				Restore: func(t *testing.T) {
-					if err := os.Remove(path); err != nil {
-						t.Fatal(err)
-					}
+					must(t, os.Remove(path))
 					c.back(t, backup, path)
 				},
 				Begins: !c.begin,
@@ -126,9 +102,7 @@ func TestForgottenEpochs(t *testing.T) {
 				ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt(0); return nil },
 			})
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return n
 	})
 }

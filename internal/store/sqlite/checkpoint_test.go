@@ -74,9 +74,7 @@ func fillDuringReads(t *testing.T) (longest int64, slowest time.Duration) {
 	for i := range int64(12) {
 		fill(t, s, i<<20, 1<<20)
 		info, err := os.Stat(path + "-wal")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		longest = max(longest, info.Size())
 	}
 	close(done)
@@ -91,13 +89,9 @@ func TestWritesDuringLongRead(t *testing.T) {
 	s := openStore(t, path)
 	fill(t, s, 0, 1<<20)
 	other, err := openConn(path, forReaders, sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer other.Close()
-	if err := execute(other, "BEGIN"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, execute(other, "BEGIN"))
 	before := countPlants(t, other)
 	fill(t, s, 1<<20, 18<<20)
 	if after := countPlants(t, other); after != before {
@@ -106,9 +100,7 @@ func TestWritesDuringLongRead(t *testing.T) {
 	if waits := s.log.waits; waits < 2 || waits > 4 {
 		t.Errorf("%d checkpoints waited for the read, want 2 to 4", waits)
 	}
-	if err := execute(other, "COMMIT"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, execute(other, "COMMIT"))
 	fill(t, s, 2<<20, 20<<20)
 	writer := wait.For(t, "the writer", s.writer)
 	defer func() { s.writer <- writer }()
@@ -150,9 +142,7 @@ func fill(t *testing.T, s *Store, after int64, size int) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }
 
@@ -164,8 +154,6 @@ func countPlants(t *testing.T, conn *sqlite.Conn) (n int64) {
 			return nil
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }

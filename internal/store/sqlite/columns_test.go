@@ -28,9 +28,7 @@ func TestColumns(t *testing.T) {
 				return nil
 			},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		listed := strings.Split(list, ", ")
 		if listed[0] != key {
 			t.Errorf("the first column of %s in the list is %s, want the primary key %s", table, listed[0], key)

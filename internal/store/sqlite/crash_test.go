@@ -109,9 +109,7 @@ func TestCrash(t *testing.T) {
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
-		if err := s.BeginEpoch(t.Context()); err != nil { // as a server does at its start
-			t.Fatal(err)
-		}
+		must(t, s.BeginEpoch(t.Context())) // as a server does at its start
 		follower.Store = s
 		follower.Drain(t)
 		follower.WantCopy(t)
@@ -128,9 +126,7 @@ func TestCrash(t *testing.T) {
 				t.Fatalf("round %d: batch %d was acknowledged but is not stored", round, batch)
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 		sum += len(acknowledged)
 	}
 	t.Logf("%d rounds, %d checks of an acknowledged batch of %d plants", rounds, sum, crashBatch)
@@ -144,9 +140,7 @@ func TestCrash(t *testing.T) {
 func follow(t *testing.T, path string, f *storetest.Follower) (stop func()) {
 	t.Helper()
 	s, err := Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f.Store = s
 	done := make(chan struct{})
 	var following sync.WaitGroup
@@ -184,12 +178,8 @@ func killed(t *testing.T, path string, fromFirst bool) (acknowledged []int64) {
 	cmd.Env = append(os.Environ(), crashStore+"="+path)
 	cmd.Stderr = os.Stderr
 	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	moment := rand.N(300 * time.Millisecond)
 	wait := moment
 	if fromFirst {
@@ -199,9 +189,7 @@ func killed(t *testing.T, path string, fromFirst bool) (acknowledged []int64) {
 	defer kill.Stop()
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
 		batch, err := strconv.ParseInt(lines.Text(), 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if acknowledged = append(acknowledged, batch); fromFirst && len(acknowledged) == 1 {
 			kill.Reset(moment)
 		}

@@ -103,16 +103,10 @@ func TestFailedCommit(t *testing.T) {
 
 func otherWriter(t *testing.T, _ *Store, path string) (remove func()) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := execute(conn, "BEGIN EXCLUSIVE"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, execute(conn, "BEGIN EXCLUSIVE"))
 	return func() {
-		if err := conn.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, conn.Close())
 	}
 }
 
@@ -120,9 +114,7 @@ func fullDatabase(t *testing.T, s *Store, _ string) (remove func()) {
 	set := func(statement string) {
 		conn := wait.For(t, "the writer", s.writer)
 		defer func() { s.writer <- conn }()
-		if err := executeAll(conn, statement); err != nil {
-			t.Fatal(err)
-		}
+		must(t, executeAll(conn, statement))
 	}
 	set("PRAGMA max_page_count = 1") // SQLite raises it to the present number of pages
 	return func() { set("PRAGMA max_page_count = 1073741823") }
@@ -144,12 +136,8 @@ func TestOpenErrorAdvice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "plants.db")
 			s, err := Open(t.Context(), path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, s.Close())
 			c.prepare(t, path)
 			s, err = Open(t.Context(), path)
 			if err == nil {
@@ -166,17 +154,11 @@ func TestOpenErrorAdvice(t *testing.T) {
 // fullDisk limits the size of every file to the present size of the log.
 func fullDisk(t *testing.T, _ *Store, path string) (remove func()) {
 	info, err := os.Stat(path + "-wal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var before syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
 	set := func(limit syscall.Rlimit) {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
 	}
 	set(syscall.Rlimit{Cur: uint64(info.Size()), Max: before.Max})
 	remove = func() { set(before) }
@@ -187,9 +169,7 @@ func fullDisk(t *testing.T, _ *Store, path string) (remove func()) {
 // readOnly makes the file read-only for this thread until the test ends. Root can
 // write any file, so it does so as another user.
 func readOnly(t *testing.T, path string) {
-	if err := os.Chmod(path, 0o444); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(path, 0o444))
 	if os.Getuid() == 0 {
 		asAnotherUser(t, path)
 	}
@@ -199,22 +179,16 @@ func readOnly(t *testing.T, path string) {
 // ends. That user can reach the directory of the file at path.
 func asAnotherUser(t *testing.T, path string) {
 	for folder := filepath.Dir(path); len(folder) > len(os.TempDir()); folder = filepath.Dir(folder) {
-		if err := os.Chmod(folder, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(folder, 0o755))
 	}
 	runtime.LockOSThread() // never unlocked: the thread ends with the test
-	if err := syscall.Setfsuid(65534); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Setfsuid(65534))
 	t.Cleanup(func() { _ = syscall.Setfsuid(0) })
 }
 
 func damageSchema(t *testing.T, path string) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	if _, err := f.WriteAt([]byte(strings.Repeat("\xff", 200)), 100); err != nil {
 		t.Fatal(err)
@@ -224,14 +198,8 @@ func damageSchema(t *testing.T, path string) {
 // lock locks the file exclusively.
 func lock(t *testing.T, path string) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { conn.Close() })
-	if err := executeAll(conn, "PRAGMA locking_mode = EXCLUSIVE"); err != nil {
-		t.Fatal(err)
-	}
-	if err := execute(conn, "BEGIN EXCLUSIVE"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, executeAll(conn, "PRAGMA locking_mode = EXCLUSIVE"))
+	must(t, execute(conn, "BEGIN EXCLUSIVE"))
 }

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -28,12 +28,8 @@ func TestFileMode(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "plants.db")
 	s := openStore(t, path)
-	if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := Copy(t.Context(), path, filepath.Join(folder, "copy.db"), ignore); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+	must(t, Copy(t.Context(), path, filepath.Join(folder, "copy.db"), ignore))
 	openStore(t, filepath.Join(folder, "copy.db"))
 	names := files(t, folder)
 	if len(names) != 6 {
@@ -63,9 +59,7 @@ func TestWatchHidesFiles(t *testing.T) {
 	}
 	expose := func() {
 		for _, name := range all {
-			if err := os.Chmod(name, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Chmod(name, 0o644))
 		}
 	}
 	var log bytes.Buffer
@@ -103,9 +97,7 @@ func TestMovedFile(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(path, data, 0o600)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}},
 		"the log is moved":    {"-wal", func(*testing.T, string) {}},
 		"the log is removed":  {"-wal", func(t *testing.T, path string) { os.Remove(path + ".moved") }},
@@ -114,18 +106,12 @@ func TestMovedFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			target := filepath.Join(t.TempDir(), "plants.db")
 			path := filepath.Join(t.TempDir(), "link.db") // SQLite keeps the log beside the target
-			if err := os.Symlink(target, path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Symlink(target, path))
 			s := openStore(t, path)
 			var log bytes.Buffer
 			s.files.log = slog.New(slog.NewTextHandler(&log, nil))
-			if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Rename(target+c.suffix, target+c.suffix+".moved"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+			must(t, os.Rename(target+c.suffix, target+c.suffix+".moved"))
 			c.move(t, target+c.suffix)
 			for id := range int64(3) {
 				err := s.Create(t.Context(), plant.Plant{ID: 10 + id})
@@ -165,9 +151,7 @@ func TestWatchLogsRemovedFile(t *testing.T) {
 	s := openStore(t, path)
 	lines := make(lines, 10)
 	s.Watch(slog.New(slog.NewTextHandler(lines, nil)))
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path))
 	line := wait.For(t, "a line in the log after the file was removed", lines)
 	if !strings.Contains(line, "level=ERROR") || !strings.Contains(line, path) {
 		t.Errorf("the log has %q, want an error with the path %s", line, path)
@@ -204,13 +188,9 @@ func TestDamagedFile(t *testing.T) {
 			folder := t.TempDir()
 			path := filepath.Join(folder, "from")
 			s, err := Open(t.Context(), path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			fill(t, s, 0, 1<<20)
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Close())
 			c.damage(t, folder)
 			s = openStore(t, path)
 			var log bytes.Buffer
@@ -244,17 +224,11 @@ func damageTable(name string) func(*testing.T, string) {
 	return func(t *testing.T, folder string) {
 		path := filepath.Join(folder, "from")
 		conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		page, err := number(conn, "SELECT rootpage FROM sqlite_schema WHERE name = '"+name+"'")
-		if err := errors.Join(err, conn.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err, conn.Close()))
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer f.Close()
 		if _, err := f.WriteAt(make([]byte, 4096), (page-1)<<12); err != nil {
 			t.Fatal(err)

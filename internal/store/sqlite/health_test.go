@@ -27,19 +27,13 @@ func TestReady(t *testing.T) {
 	conn.SetBusyTimeout(time.Millisecond)
 	s.writer <- conn
 	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer other.Close()
-	if err := execute(other, "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, execute(other, "BEGIN IMMEDIATE"))
 	if err := s.Ready(t.Context()); !errors.Is(err, plant.ErrUnavailable) {
 		t.Errorf("Ready while another program writes = %v, want %v", err, plant.ErrUnavailable)
 	}
-	if err := execute(other, "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, execute(other, "ROLLBACK"))
 	if err := s.Ready(t.Context()); err != nil {
 		t.Errorf("Ready after that = %v", err)
 	}
@@ -50,9 +44,7 @@ func TestReadySchema(t *testing.T) {
 	conn := wait.For(t, "the writer", s.writer)
 	err := execute(conn, "PRAGMA user_version = 1")
 	s.writer <- conn
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "the file has schema 1, this program needs") {
 		t.Errorf("Ready with an old schema = %v", err)
 	}
@@ -62,9 +54,7 @@ func TestMetrics(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	for name, want := range map[string]bool{path: true, Memory: false} {
 		s := openStore(t, name)
-		if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
 		got := metricstest.Of(t, s.Metrics())
 		if n := got["plantstore_store_group_size_count"]; n != 1 {
 			t.Errorf("%s: number of groups = %v, want 1", name, n)

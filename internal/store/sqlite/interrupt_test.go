@@ -32,9 +32,7 @@ func TestReadIsInterrupted(t *testing.T) {
 					t.Fatalf("the read returned %v, want %v", err, context.DeadlineExceeded)
 				}
 			}
-			if err := s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
 			for range 2 * readers { // a transaction that is still open would not see the plant
 				if plants, _, err := s.List(t.Context(), plant.Page{Limit: 1}); err != nil || len(plants) != 1 {
 					t.Fatalf("List = %v, %v, want the plant", plants, err)

@@ -16,13 +16,9 @@ import (
 func TestOpenReadOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path) // stays open, so that the log has the plant
-	if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
 	r, err := OpenReadOnly(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -52,15 +48,9 @@ func TestOpenReadOnlyInReadOnlyDirectory(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "plants.db")
 	s, err := Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(folder, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, s.Close())
+	must(t, os.Chmod(folder, 0o555))
 	t.Cleanup(func() { _ = os.Chmod(folder, 0o755) })
 	readOnly(t, path)
 	s, err = OpenReadOnly(path)

@@ -30,9 +30,7 @@ func TestUpgradeFromReleasedSchemas(t *testing.T) {
 	}
 	storetest.EachReleased(t, len(schema), ".db", func(t *testing.T, left, found []byte) {
 		path := filepath.Join(t.TempDir(), "plants.db")
-		if err := os.WriteFile(path, left, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, left, 0o600))
 		storetest.Released(t, func(shorten func(plant.Plant)) (store.Store, error) {
 			return OpenShortening(t.Context(), path, shorten)
 		}, found)
@@ -45,11 +43,7 @@ func writeRelease(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	store, err := Open(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := storetest.Release(t, store)
-	if err := errors.Join(store.Close(), os.WriteFile(file+".json", found, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(store.Close(), os.WriteFile(file+".json", found, 0o644)))
 }

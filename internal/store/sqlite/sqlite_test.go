@@ -55,25 +55,17 @@ func TestUpdatedAt(t *testing.T) {
 			return sqlitex.Execute(conn, `UPDATE plants SET created_at = created_at + ?1, updated_at = updated_at + ?1`,
 				&sqlitex.ExecOptions{Args: []any{by.Microseconds()}})
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	})
 }
 
 func TestReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a file?with=odd&name%20#.db")
 	store, err := Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := plant.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
-	if err := store.Create(t.Context(), want); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.Create(t.Context(), want))
+	must(t, store.Close())
 	got, err := openStore(t, path).Get(t.Context(), 1)
 	if err != nil || !got.Same(want) {
 		t.Errorf("after reopening Get(1) = %v, %v, want %v", got, err, want)
@@ -90,13 +82,9 @@ func TestDurableSettings(t *testing.T) {
 	}
 	for _, statement := range []string{"PRAGMA synchronous = NORMAL", "PRAGMA journal_mode = DELETE"} {
 		other, err := openWriter(filepath.Join(t.TempDir(), "plants.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer other.Close()
-		if err := sqlitex.ExecuteTransient(other, statement, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, sqlitex.ExecuteTransient(other, statement, nil))
 		if err := checkDurable(other); err == nil {
 			t.Errorf("after %s checkDurable = nil, want an error", statement)
 		}
@@ -149,15 +137,9 @@ func TestOpenRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "plants.db")
 			conn, err := sqlite.OpenConn(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := sqlitex.ExecuteScript(conn, c.script, nil); err != nil {
-				t.Fatal(err)
-			}
-			if err := conn.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, sqlitex.ExecuteScript(conn, c.script, nil))
+			must(t, conn.Close())
 			store, err := Open(t.Context(), path)
 			if err == nil {
 				store.Close()
@@ -174,17 +156,13 @@ func TestOpenRefuses(t *testing.T) {
 func TestLogWithoutStoreIsKept(t *testing.T) {
 	store, moved := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, store)
-	if err := s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
 	copyFile := func(suffix string) {
 		text, err := os.ReadFile(store + suffix)
 		if err == nil {
 			err = os.WriteFile(moved+suffix, text, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	copyFile("-wal") // as after a crash, without the file
 	_, err := Open(t.Context(), moved)
@@ -209,12 +187,18 @@ func TestNamesOfOtherFiles(t *testing.T) {
 	}
 }
 
-func openStore(t testing.TB, path string) *Store {
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
 	t.Helper()
-	store, err := Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func openStore(t testing.TB, path string) *Store {
+	t.Helper()
+	store, err := Open(t.Context(), path)
+	must(t, err)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
 			t.Error(err)

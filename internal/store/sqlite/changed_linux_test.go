@@ -28,15 +28,11 @@ func TestChangedFile(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(path, data, 0o600) // into the same file, as cp does
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	truncate := func(t *testing.T, path string, size int64) {
 		t.Helper()
-		if err := os.Truncate(path, size); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Truncate(path, size))
 	}
 	for name, c := range map[string]struct {
 		change  func(t *testing.T, path, backup string)
@@ -46,9 +42,7 @@ func TestChangedFile(t *testing.T) {
 		"the database is overwritten": {func(t *testing.T, path, backup string) { overwrite(t, path, backup) }, "plants.db was overwritten or truncated", true},
 		"the database is overwritten by a backup of its size": {func(t *testing.T, path, backup string) {
 			info, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			truncate(t, backup, info.Size())
 			overwrite(t, path, backup)
 		}, "plants.db was overwritten or truncated", true},
@@ -64,9 +58,7 @@ func TestChangedFile(t *testing.T) {
 				folder := t.TempDir()
 				path, backup := filepath.Join(folder, "plants.db"), filepath.Join(folder, "backup")
 				s, err := Open(t.Context(), path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				closed := false
 				t.Cleanup(func() {
 					if !closed {
@@ -78,9 +70,7 @@ func TestChangedFile(t *testing.T) {
 				if s.log.due != checkpointPages {
 					t.Fatal("there was no checkpoint")
 				}
-				if err := Copy(t.Context(), path, backup, ignore); err != nil {
-					t.Fatal(err)
-				}
+				must(t, Copy(t.Context(), path, backup, ignore))
 				fill(t, s, 1<<20, 100<<10)
 				var log bytes.Buffer
 				s.files.log = slog.New(slog.NewTextHandler(&log, nil))
@@ -153,9 +143,7 @@ func TestRestoreBesideRecordOfDamage(t *testing.T) {
 	folder := t.TempDir()
 	openStore(t, filepath.Join(folder, "from"))
 	path := filepath.Join(folder, "plants.db")
-	if err := os.WriteFile(path+damagedSuffix, []byte("plants.db was truncated\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path+damagedSuffix, []byte("plants.db was truncated\n"), 0o600))
 	err := Copy(t.Context(), filepath.Join(folder, "from"), path, ignore)
 	if err == nil || !strings.Contains(err.Error(), "plants.db was truncated; move "+path+"* to another directory") {
 		t.Errorf("Copy = %v, want that the files of the old store are moved first", err)
@@ -167,9 +155,7 @@ func TestOtherProgramsChangeNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer other.Close()
 	other.SetBusyTimeout(busyTimeout)
 	done := make(chan struct{})
@@ -217,22 +203,14 @@ func TestOtherProgramVacuums(t *testing.T) {
 	s := openStore(t, path)
 	fill(t, s, 0, 400<<10)
 	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer other.Close()
 	for _, statement := range []string{"PRAGMA wal_checkpoint(PASSIVE)", "DELETE FROM plants WHERE id > 10"} {
-		if err := execute(other, statement); err != nil {
-			t.Fatal(err)
-		}
+		must(t, execute(other, statement))
 	}
-	if err := s.files.check(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.files.check())
 	for _, statement := range []string{"VACUUM", "PRAGMA wal_checkpoint(PASSIVE)"} {
-		if err := execute(other, statement); err != nil {
-			t.Fatal(err)
-		}
+		must(t, execute(other, statement))
 	}
 	fill(t, s, 1<<20, 50<<10)
 	if _, err := s.Get(t.Context(), 1); err != nil {
@@ -249,9 +227,7 @@ func TestContentsThatCannotBeRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
-			if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
 			file(&s.files).Close()
 			if err := s.files.check(); err != nil {
 				t.Errorf("check = %v, want nil", err)
@@ -295,19 +271,11 @@ func TestBackupOfDamagedStore(t *testing.T) {
 	path, backup := filepath.Join(dir, "plants.db"), filepath.Join(dir, "backup.db")
 	s := openStore(t, path)
 	progress := func(int64, int64) {}
-	if err := Backup(t.Context(), path, backup, false, progress); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Backup(t.Context(), path, backup, false, progress))
 	before, err := os.ReadFile(backup)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path+damagedSuffix, []byte("plants.db was truncated\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+	must(t, os.WriteFile(path+damagedSuffix, []byte("plants.db was truncated\n"), 0o600))
 	if err := Backup(t.Context(), path, backup, true, progress); err == nil || !strings.Contains(err.Error(), "was truncated") {
 		t.Errorf("Backup that replaces = %v, want the damage", err)
 	}
@@ -317,12 +285,8 @@ func TestBackupOfDamagedStore(t *testing.T) {
 	if err := Backup(t.Context(), path, filepath.Join(dir, "rescued.db"), false, progress); err != ErrMayBeMixed {
 		t.Errorf("Backup = %v, want %v", err, ErrMayBeMixed)
 	}
-	if err := os.Remove(path + damagedSuffix); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(path+damagedSuffix, path+damagedSuffix); err != nil { // cannot be read, by root neither
-		t.Fatal(err)
-	}
+	must(t, os.Remove(path+damagedSuffix))
+	must(t, os.Symlink(path+damagedSuffix, path+damagedSuffix)) // cannot be read, by root neither
 	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "may be damaged") {
 		t.Errorf("Open beside a record that cannot be read = %v", err)
 	}
@@ -337,14 +301,10 @@ func TestTruncatedDuringCheckpoint(t *testing.T) {
 	conn := wait.For(t, "the writer", s.writer)
 	_, _, err := checkpoint(conn, "RESTART")
 	s.writer <- conn
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	before := size(path)
 	for id := range int64(300) { // SQLite makes the database longer only if the log is long
-		if err := s.Create(t.Context(), plant.Plant{ID: 1<<20 + id}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Create(t.Context(), plant.Plant{ID: 1<<20 + id}))
 	}
 
 	read := s.reads.begin() // the checkpoint waits for it
@@ -353,9 +313,7 @@ func TestTruncatedDuringCheckpoint(t *testing.T) {
 	created := make(chan error, 1)
 	go func() { created <- s.Create(t.Context(), plant.Plant{ID: 1 << 30}) }()
 	wait.Until(t, "there is a checkpoint", func() bool { return s.reads.phase.Load() != phase })
-	if err := os.Truncate(path, 8192); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(path, 8192))
 	read.Add(-1)
 	if err := wait.For(t, "the write of the checkpoint", created); err != nil {
 		t.Errorf("Create before the change = %v", err)
