@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"time"
@@ -17,9 +18,9 @@ type Position string
 
 // A Change is a plant that has changed.
 type Change struct {
-	Position Position // after this change
-	ID       int64
-	Plant    *Plant // its present state; nil: the plant does not exist
+	Position Position `json:"position"` // after this change
+	ID       int64    `json:"id"`
+	Plant    *Plant   `json:"plant,omitempty"` // its present state; nil: the plant does not exist
 }
 
 // Changes returns what has changed after a position, and waits for more. An empty
@@ -44,37 +45,37 @@ func (c *Client) changes(ctx context.Context, after Position, wait int32) iter.S
 	return func(yield func(Change, error) bool) {
 		for responded := false; ; responded = true {
 			page, err := c.changesPage(ctx, after, wait, responded && wait > 0)
-			if err == nil && len(page.Changes) > 0 && Position(page.Position) == after { // or a broken service has the loop run for ever
+			if err == nil && len(page.Changes) > 0 && page.Position == after { // a broken service: do not loop for ever
 				err = fmt.Errorf("plantstore: list changes: the position after %q is the same", after)
 			}
 			if err != nil {
 				yield(Change{}, err)
 				return
 			}
-			for i := range page.Changes {
-				if !yield(changed(&page.Changes[i]), nil) {
+			for _, change := range page.Changes {
+				if !yield(change, nil) {
 					return
 				}
 			}
-			last := page.More != nil && !*page.More || len(page.Changes) == 0
-			if last && wait == 0 {
+			if last := page.More != nil && !*page.More || len(page.Changes) == 0; last && wait == 0 {
 				return
 			}
-			after = Position(page.Position)
+			after = page.Position
 		}
 	}
 }
 
 // changesPage is a page of changes.
 type changesPage struct {
-	Changes  []plantapi.Change `json:"changes"`
-	Position string            `json:"position"`
-	More     *bool             `json:"more"` // nil: the service is of an earlier release
+	Changes  []Change `json:"changes"`
+	Position Position `json:"position"`
+	More     *bool    `json:"more"` // nil: the service is of an earlier release
 }
 
 // changesPage reads the page after a position. If patient is set, it is requested
 // until there is a response that is final.
-func (c *Client) changesPage(ctx context.Context, after Position, wait int32, patient bool) (page changesPage, err error) {
+func (c *Client) changesPage(ctx context.Context, after Position, wait int32, patient bool) (changesPage, error) {
+	var page changesPage
 	params := plantapi.ListChangesParams{Limit: new(int32(1000))}
 	if after != "" {
 		params.After = (*string)(&after)
@@ -82,10 +83,10 @@ func (c *Client) changesPage(ctx context.Context, after Position, wait int32, pa
 	if wait > 0 {
 		params.Wait = &wait
 	}
-	_, _, err = c.do(ctx, request{
+	_, _, err := c.do(ctx, request{
 		op: "list changes", safe: true, patient: patient, accept: []int{http.StatusOK},
-		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
-			return c.api.ListChanges(ctx, &params, edit...)
+		build: func(io.Reader) (*http.Request, error) {
+			return plantclient.NewListChangesRequest(c.server, &params)
 		},
 		decode: func(body []byte) bool {
 			return json.Unmarshal(body, &page) == nil && page.Position != "" && page.Changes != nil
@@ -102,12 +103,4 @@ func waitWithin(timeout time.Duration) int32 {
 		return most
 	}
 	return max(1, int32(timeout/2/time.Second))
-}
-
-func changed(c *plantapi.Change) Change {
-	change := Change{Position: Position(c.Position), ID: c.ID}
-	if c.Plant != nil {
-		change.Plant = new(stored(*c.Plant))
-	}
-	return change
 }

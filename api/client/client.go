@@ -27,19 +27,19 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
-
-	"github.com/plantstore/plantstore/gen/plantclient"
 )
 
 // A Client sends requests to one service. It is safe for concurrent use.
 type Client struct {
-	api         *plantclient.Client
+	server      string // its URL, with a slash at the end
 	http        *http.Client
 	token       func(context.Context) (string, error)
 	userAgent   string
@@ -107,7 +107,7 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	case u.User != nil, u.RawQuery != "", u.Fragment != "":
 		return nil, fmt.Errorf("plantstore: base URL %q must have no user, query or fragment", u.Redacted())
 	}
-	c := &Client{userAgent: "plantstore-go", attempts: 10}
+	c := &Client{server: strings.TrimSuffix(baseURL, "/") + "/", userAgent: "plantstore-go", attempts: 10}
 	for _, opt := range opts {
 		opt(c)
 	}
@@ -117,17 +117,15 @@ func New(baseURL string, opts ...Option) (*Client, error) {
 	if c.attempts < 1 {
 		return nil, errors.New("plantstore: the number of attempts must be at least 1")
 	}
-	h := http.Client{Transport: defaultTransport(), Timeout: time.Minute}
-	if c.http != nil {
-		h = *c.http // the one of the program is not changed
-	}
+	// A copy, because the client of the program is not changed.
+	h := *cmp.Or(c.http, &http.Client{Transport: defaultTransport(), Timeout: time.Minute})
 	if h.Transport == nil {
 		h.Transport = http.DefaultTransport
 	}
 	c.wait = waitWithin(h.Timeout)
 	h.Transport = finalRedirects{h.Transport} // a redirect can turn a POST into a GET, and lead to another host
-	c.api, err = plantclient.NewClient(baseURL, plantclient.WithHTTPClient(&h))
-	return c, err
+	c.http = &h
+	return c, nil
 }
 
 // defaultTransport is [http.DefaultTransport] with more idle connections: it

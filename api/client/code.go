@@ -29,7 +29,7 @@ const (
 	ErrTooManyRequests      Code = 42900 // too many requests; RetryAfter says how long to wait
 	ErrInternal             Code = 50000 // an error in the service
 	ErrUnavailable          Code = 50300 // the service is not available; a change may have been stored or not
-	ErrNoChanges            Code = 50301 // the store of the service keeps no changes; the message says what the operator can do
+	ErrNoChanges            Code = 50301 // the store of the service keeps no changes; the message says why
 )
 
 var codeText = map[Code]string{

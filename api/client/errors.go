@@ -1,15 +1,15 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
 // ErrOutcomeUnknown means that a change may have been stored or not: its response
@@ -73,17 +73,15 @@ func newError(resp *http.Response, body []byte) *Error {
 		RequestID:  resp.Header.Get("X-Request-Id"),
 		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
 	}
-	var own plantapi.Error
+	var own struct {
+		Error     Code
+		Message   string
+		Details   []Detail
+		RequestID string `json:"request_id"`
+	}
 	if json.Unmarshal(body, &own) == nil && int(own.Error)/100 == e.Status && own.Message != "" {
-		e.Code, e.Message = Code(own.Error), own.Message
-		if own.Details != nil {
-			for _, d := range *own.Details {
-				e.Details = append(e.Details, Detail{In: string(d.In), Pointer: d.Pointer, Message: d.Message})
-			}
-		}
-		if own.RequestID != nil {
-			e.RequestID = *own.RequestID
-		}
+		e.Code, e.Message, e.Details = own.Error, own.Message, own.Details
+		e.RequestID = cmp.Or(own.RequestID, e.RequestID)
 		return e
 	}
 	e.Message = string(body[:min(len(body), maxMessage)])
@@ -98,12 +96,10 @@ func newError(resp *http.Response, body []byte) *Error {
 func retryAfter(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(min(seconds, uint64(maxDuration/time.Second))) * time.Second
+		return time.Duration(min(seconds, math.MaxInt64/uint64(time.Second))) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {
 		return max(0, at.Sub(now))
 	}
 	return 0
 }
-
-const maxDuration = 1<<63 - 1

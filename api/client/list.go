@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -52,10 +53,10 @@ func (c *Client) All(ctx context.Context, opts ...ListOption) iter.Seq2[Plant, e
 				yield(Plant{}, err)
 				return
 			}
-			for i := range page {
-				p := stored(page[i])
-				if last != nil && p.ID <= *last { // or a broken service has the loop run for ever
-					yield(Plant{}, fmt.Errorf("plantstore: list plants: plant %d is listed after plant %d", p.ID, *last))
+			for i, p := range page {
+				if last != nil && p.ID <= *last { // a broken service: do not loop for ever
+					err := fmt.Errorf("plantstore: list plants: plant %d is listed after plant %d", p.ID, *last)
+					yield(Plant{}, err)
 					return
 				}
 				if !yield(p, nil) {
@@ -77,18 +78,18 @@ func (c *Client) All(ctx context.Context, opts ...ListOption) iter.Seq2[Plant, e
 
 // page reads the page of a query, or the first one if query is empty, and returns
 // the query of the next page. It is empty for the last one.
-func (c *Client) page(ctx context.Context, params listParams, query string) (page plantapi.StoredPlants, next string, err error) {
-	r := request{
+func (c *Client) page(ctx context.Context, params listParams, query string) (page []Plant, next string, err error) {
+	resp, _, err := c.do(ctx, request{
 		op: "list plants", safe: true, accept: []int{http.StatusOK},
-		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
-			return c.api.ListPlants(ctx, &params, edit...)
+		build: func(io.Reader) (*http.Request, error) {
+			req, err := plantclient.NewListPlantsRequest(c.server, &params)
+			if err == nil && query != "" {
+				req.URL.RawQuery = query
+			}
+			return req, err
 		},
 		decode: func(body []byte) bool { return json.Unmarshal(body, &page) == nil && page != nil },
-	}
-	if query != "" {
-		r.edit = func(req *http.Request) { req.URL.RawQuery = query }
-	}
-	resp, _, err := c.do(ctx, r)
+	})
 	if err != nil {
 		return nil, "", err
 	}
@@ -98,35 +99,22 @@ func (c *Client) page(ctx context.Context, params listParams, query string) (pag
 	return page, next, nil
 }
 
-var (
-	link = regexp.MustCompile(`<([^<>]*)>([^<]*)`)                          // RFC 8288, section 3
-	rel  = regexp.MustCompile(`(?i)^[^,]*;\s*rel\s*=\s*("[^"]*"|[^\s;,]+)`) // of one link
-)
+// nextLink matches a link to the next page (RFC 8288, section 3). Its relation is a word,
+// or one of several in quotes.
+var nextLink = regexp.MustCompile(`(?i)<([^<>]*)>[^<,]*;\s*rel\s*=\s*` +
+	`(?:next\s*(?:[;,]|$)|"(?:[^"]*\s)?next(?:\s[^"]*)?")`)
 
 // nextQuery returns the query of the link to the next page, or an empty one. The
 // host and the path are those of the client, wherever the link leads: a service
 // behind a proxy may not know them, and no other host gets the token.
 func nextQuery(links []string) (string, error) {
-	for _, m := range link.FindAllStringSubmatch(strings.Join(links, ","), -1) {
-		r := rel.FindStringSubmatch(m[2])
-		if r == nil || !hasNext(r[1]) {
-			continue
-		}
-		u, err := url.Parse(m[1])
-		if err != nil || u.RawQuery == "" {
-			return "", fmt.Errorf("the link to the next page is %q", m[1])
-		}
-		return u.RawQuery, nil
+	m := nextLink.FindStringSubmatch(strings.Join(links, ","))
+	if m == nil {
+		return "", nil
 	}
-	return "", nil
-}
-
-// hasNext reports whether the value of a rel parameter, a list of words, has next.
-func hasNext(rel string) bool {
-	for word := range strings.FieldsSeq(strings.Trim(rel, `"`)) {
-		if strings.EqualFold(word, "next") {
-			return true
-		}
+	u, err := url.Parse(m[1])
+	if err != nil || u.RawQuery == "" {
+		return "", fmt.Errorf("the link to the next page is %q", m[1])
 	}
-	return false
+	return u.RawQuery, nil
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -14,14 +15,14 @@ import (
 
 // A Plant is what the service stores under an id.
 type Plant struct {
-	ID   int64
-	Name string
-	Tag  *string // nil: the plant has no tag
+	ID   int64   `json:"id"`
+	Name string  `json:"name"`
+	Tag  *string `json:"tag,omitempty"` // nil: the plant has no tag
 
 	// The service sets these. Create, CreateAll and Put do not send them.
-	ETag      ETag
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	ETag      ETag      `json:"etag"`
+	CreatedAt time.Time `json:"created_at"`
+	UpdatedAt time.Time `json:"updated_at"`
 }
 
 // An ETag is the version of a plant, without the quotes of HTTP. It is never used
@@ -84,7 +85,7 @@ func (p Plant) change(q Plant) (patch Patch) {
 	if q.Name != p.Name {
 		patch.Name = &q.Name
 	}
-	if !sameText(q.Tag, p.Tag) {
+	if !reflect.DeepEqual(q.Tag, p.Tag) {
 		patch.Tag, patch.RemoveTag = q.Tag, q.Tag == nil
 	}
 	return patch
@@ -108,9 +109,15 @@ func (p Plant) newPlant() (plantapi.NewPlant, error) {
 	return plantapi.NewPlant{ID: p.ID, Name: p.Name, Tag: p.Tag}, checkTexts(&p.Name, p.Tag)
 }
 
-// stored makes a Plant of a response.
-func stored(p plantapi.StoredPlant) Plant {
-	return Plant{ID: p.ID, Name: p.Name, Tag: p.Tag, ETag: ETag(p.ETag), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
+// newPlants is the body of a request that creates plants.
+func newPlants(plants []Plant) (body plantapi.NewPlants, err error) {
+	body.Plants = make([]plantapi.NewPlant, len(plants))
+	for i, p := range plants {
+		if body.Plants[i], err = p.newPlant(); err != nil {
+			return body, fmt.Errorf("plant %d: %w", p.ID, err)
+		}
+	}
+	return body, nil
 }
 
 // checkTexts refuses what JSON cannot carry: encoding/json would replace it, and
@@ -122,8 +129,4 @@ func checkTexts(texts ...*string) error {
 		}
 	}
 	return nil
-}
-
-func sameText(a, b *string) bool {
-	return a == b || a != nil && b != nil && *a == *b
 }

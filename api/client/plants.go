@@ -1,13 +1,12 @@
 package client
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
 )
 
@@ -15,16 +14,12 @@ import (
 // the same plant is a success. Create never overwrites a plant, and it is safe to
 // repeat.
 func (c *Client) Create(ctx context.Context, p Plant) error {
-	op := fmt.Sprintf("create plant %d", p.ID)
-	body, err := encode(p.newPlant())
-	if err != nil {
-		return fmt.Errorf("plantstore: %s: %w", op, err)
-	}
 	var created struct{ Name *string }
-	_, _, err = c.do(ctx, request{
-		op: op, change: true, safe: true, accept: []int{http.StatusOK},
-		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
-			return c.api.CreatePlantWithBody(ctx, "application/json", bytes.NewReader(body), edit...)
+	_, _, err := c.do(ctx, request{
+		op: fmt.Sprintf("create plant %d", p.ID), change: true, safe: true, accept: []int{http.StatusOK},
+		body: func() (any, error) { return p.newPlant() },
+		build: func(body io.Reader) (*http.Request, error) {
+			return plantclient.NewCreatePlantRequestWithBody(c.server, "application/json", body)
 		},
 		decode: func(body []byte) bool { return json.Unmarshal(body, &created) == nil && created.Name != nil },
 	})
@@ -40,28 +35,20 @@ type Created struct {
 
 // CreateAll stores 1 to 1000 plants: all of them or none. Each is handled as by
 // [Client.Create], and it is safe to repeat.
-func (c *Client) CreateAll(ctx context.Context, plants []Plant) (_ Created, err error) {
-	op := fmt.Sprintf("create %d plants", len(plants))
-	all := plantapi.NewPlants{Plants: make([]plantapi.NewPlant, len(plants))}
-	for i, p := range plants {
-		if all.Plants[i], err = p.newPlant(); err != nil {
-			return Created{}, fmt.Errorf("plantstore: %s: plant %d: %w", op, p.ID, err)
-		}
-	}
-	body, err := encode(all, nil)
-	if err != nil {
-		return Created{}, fmt.Errorf("plantstore: %s: %w", op, err)
-	}
+func (c *Client) CreateAll(ctx context.Context, plants []Plant) (Created, error) {
 	var batch struct {
 		Plants  []struct{}
 		Created *int // services of an early release do not send it
 	}
 	_, lost, err := c.do(ctx, request{
-		op: op, change: true, safe: true, accept: []int{http.StatusOK},
-		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
-			return c.api.CreatePlantsWithBody(ctx, "application/json", bytes.NewReader(body), edit...)
+		op: fmt.Sprintf("create %d plants", len(plants)), change: true, safe: true, accept: []int{http.StatusOK},
+		body: func() (any, error) { return newPlants(plants) },
+		build: func(body io.Reader) (*http.Request, error) {
+			return plantclient.NewCreatePlantsRequestWithBody(c.server, "application/json", body)
 		},
-		decode: func(body []byte) bool { return json.Unmarshal(body, &batch) == nil && len(batch.Plants) == len(plants) },
+		decode: func(body []byte) bool {
+			return json.Unmarshal(body, &batch) == nil && len(batch.Plants) == len(plants)
+		},
 	})
 	switch {
 	case err != nil:
@@ -76,80 +63,57 @@ func (c *Client) CreateAll(ctx context.Context, plants []Plant) (_ Created, err 
 
 // Get returns a plant, or [ErrNoSuchPlant].
 func (c *Client) Get(ctx context.Context, id int64, conditions ...Condition) (Plant, error) {
-	p, status, err := c.one(ctx, request{
+	return c.one(ctx, request{
 		op: fmt.Sprintf("get plant %d", id), safe: true, accept: []int{http.StatusOK, http.StatusNotModified},
-		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
-			return c.api.GetPlant(ctx, id, nil, edit...)
-		},
-	}, conditions, "If-None-Match")
-	if status == http.StatusNotModified {
-		return Plant{}, fmt.Errorf("plantstore: get plant %d: %w", id, ErrNotModified)
-	}
-	return p, err
+		conditions: conditions, allowed: []string{"If-None-Match"},
+		build: func(io.Reader) (*http.Request, error) { return plantclient.NewGetPlantRequest(c.server, id, nil) },
+	})
 }
 
 // Put stores the content of p under p.ID, in place of the plant there or
 // as a new one. It is not repeated if it may have been carried out: see
 // [ErrOutcomeUnknown].
 func (c *Client) Put(ctx context.Context, p Plant, conditions ...Condition) (Plant, error) {
-	id, op := p.ID, fmt.Sprintf("put plant %d", p.ID)
-	body, err := encode(p.content())
-	if err != nil {
-		return Plant{}, fmt.Errorf("plantstore: %s: %w", op, err)
-	}
-	p, _, err = c.one(ctx, request{
-		op: op, change: true, accept: []int{http.StatusOK, http.StatusCreated},
-		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
-			return c.api.PutPlantWithBody(ctx, id, nil, "application/json", bytes.NewReader(body), edit...)
+	return c.one(ctx, request{
+		op: fmt.Sprintf("put plant %d", p.ID), change: true, accept: []int{http.StatusOK, http.StatusCreated},
+		conditions: conditions, allowed: []string{"If-Match", "If-None-Match"},
+		body: func() (any, error) { return p.content() },
+		build: func(body io.Reader) (*http.Request, error) {
+			return plantclient.NewPutPlantRequestWithBody(c.server, p.ID, nil, "application/json", body)
 		},
-	}, conditions, "If-Match", "If-None-Match")
-	return p, err
+	})
 }
 
 // Patch changes some members of a plant and returns the plant, or
 // [ErrNoSuchPlant]. It is not repeated if it may have been carried out: see
 // [ErrOutcomeUnknown].
 func (c *Client) Patch(ctx context.Context, id int64, patch Patch, conditions ...Condition) (Plant, error) {
-	op := fmt.Sprintf("patch plant %d", id)
-	body, err := encode(patch.body())
-	if err != nil {
-		return Plant{}, fmt.Errorf("plantstore: %s: %w", op, err)
-	}
-	p, _, err := c.one(ctx, request{
-		op: op, change: true, accept: []int{http.StatusOK},
-		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
-			return c.api.PatchPlantWithBody(ctx, id, nil, "application/merge-patch+json", bytes.NewReader(body), edit...)
+	return c.one(ctx, request{
+		op: fmt.Sprintf("patch plant %d", id), change: true, accept: []int{http.StatusOK},
+		conditions: conditions, allowed: []string{"If-Match"},
+		body: func() (any, error) { return patch.body() },
+		build: func(body io.Reader) (*http.Request, error) {
+			return plantclient.NewPatchPlantRequestWithBody(c.server, id, nil, "application/merge-patch+json", body)
 		},
-	}, conditions, "If-Match")
-	return p, err
+	})
 }
 
 // Delete removes a plant. If there is none, the error is [ErrNoSuchPlant]. It is
 // not repeated if it may have been carried out: see [ErrOutcomeUnknown].
 func (c *Client) Delete(ctx context.Context, id int64, conditions ...Condition) error {
-	r := request{
+	_, _, err := c.do(ctx, request{
 		op: fmt.Sprintf("delete plant %d", id), change: true, accept: []int{http.StatusNoContent},
-		send: func(ctx context.Context, edit ...plantclient.RequestEditorFn) (*http.Response, error) {
-			return c.api.DeletePlant(ctx, id, nil, edit...)
-		},
-	}
-	err := r.setConditions(conditions, "If-Match")
-	if err == nil {
-		_, _, err = c.do(ctx, r)
-	}
+		conditions: conditions, allowed: []string{"If-Match"},
+		build: func(io.Reader) (*http.Request, error) { return plantclient.NewDeletePlantRequest(c.server, id, nil) },
+	})
 	return err
 }
 
-// one sends a request whose success is a stored plant, or a status without a body.
-func (c *Client) one(ctx context.Context, r request, conditions []Condition, allowed ...string) (Plant, int, error) {
-	if err := r.setConditions(conditions, allowed...); err != nil {
-		return Plant{}, 0, err
-	}
-	var p plantapi.StoredPlant
+// one sends a request whose success is a stored plant.
+func (c *Client) one(ctx context.Context, r request) (p Plant, err error) {
 	r.decode = func(body []byte) bool { return json.Unmarshal(body, &p) == nil && p.ETag != "" }
-	resp, _, err := c.do(ctx, r)
-	if err != nil {
-		return Plant{}, 0, err
+	if _, _, err := c.do(ctx, r); err != nil {
+		return Plant{}, err
 	}
-	return stored(p), resp.StatusCode, nil
+	return p, nil
 }

@@ -1,32 +1,28 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/plantstore/plantstore/gen/plantclient"
 )
 
-const (
-	// maxBody is how much of a success is read. A page holds 4 MiB of names and
-	// tags, and one plant more; escaped they can be six times as long.
-	maxBody = 64 << 20
-	// maxErrorBody is how much of another response is read.
-	maxErrorBody = 1 << 20
-	// maxRetryAfter is the longest pause that the client makes because a response
-	// asks for it. After that the program decides.
-	maxRetryAfter = time.Minute
-)
+// maxBody is how much of a response is read. A page has 1000 plants of at most 1,256
+// characters, each of which takes at most 12 bytes if it is escaped.
+const maxBody = 32 << 20
+
+// maxRetryAfter is the longest pause that the client makes because a response
+// asks for it. After that the program decides.
+const maxRetryAfter = time.Minute
 
 // Backoff is the default of [WithBackoff]. The pause is random, up to 100 ms after
 // the first attempt and twice as much after each further one, up to 5 seconds.
@@ -60,28 +56,47 @@ type request struct {
 	change  bool   // it changes plants
 	safe    bool   // it can be repeated without a further effect
 	patient bool   // its attempts are not limited
-	send    func(context.Context, ...plantclient.RequestEditorFn) (*http.Response, error)
-	accept  []int               // the statuses of a success
-	decode  func([]byte) bool   // takes the body of a success and reports whether it is one; nil: there is none
-	header  map[string]string   // its conditions
-	edit    func(*http.Request) // the last change to the request; nil: none
+
+	conditions []Condition
+	allowed    []string            // the headers of the conditions that the operation has: the service ignores others
+	body       func() (any, error) // nil: none
+	build      func(body io.Reader) (*http.Request, error)
+
+	accept []int             // the statuses of a success
+	decode func([]byte) bool // takes the body of a success and reports whether it is one; nil: there is none
 }
 
-// setConditions sets the headers of conditions, which must be among those that
-// the operation has: the service ignores others.
-func (r *request) setConditions(conditions []Condition, allowed ...string) error {
-	r.header = map[string]string{}
-	for _, c := range conditions {
-		if !slices.Contains(allowed, c.header) {
-			return fmt.Errorf("plantstore: %s: the operation has no condition %s", r.op, c.header)
+// new makes the HTTP request of an attempt. Unlike [json.Marshal] it does not escape <, >
+// and &, so that a batch is not several times as large, and then larger than the service
+// allows.
+func (r request) new() (*http.Request, error) {
+	var text bytes.Buffer
+	if r.body != nil {
+		body, err := r.body()
+		if err != nil {
+			return nil, err
+		}
+		enc := json.NewEncoder(&text)
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(body); err != nil {
+			return nil, err
+		}
+	}
+	req, err := r.build(&text)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range r.conditions {
+		if !slices.Contains(r.allowed, c.header) {
+			return nil, fmt.Errorf("the operation has no condition %s", c.header)
 		}
 		value, err := c.value()
 		if err != nil {
-			return fmt.Errorf("plantstore: %s: %s: %w", r.op, c.header, err)
+			return nil, fmt.Errorf("%s: %w", c.header, err)
 		}
-		r.header[c.header] = value
+		req.Header.Set(c.header, value)
 	}
-	return nil
+	return req, nil
 }
 
 // do sends a request until there is a response that is final. It returns a
@@ -90,46 +105,45 @@ func (r *request) setConditions(conditions []Condition, allowed ...string) error
 func (c *Client) do(ctx context.Context, r request) (resp *http.Response, lost bool, err error) {
 	for attempt := 1; ; attempt++ {
 		var o outcome
-		resp, o, err = c.once(ctx, r)
-		if err == nil {
+		if resp, o, err = c.once(ctx, r); err == nil {
 			return resp, lost, nil
 		}
 		lost = lost || o == unknown || o == garbled
 		again := o == refused || r.safe && (o == cut || o == unknown)
-		if !again || attempt >= c.attempts && !r.patient {
-			break
+		if again && (attempt < c.attempts || r.patient) {
+			err = c.pause(ctx, attempt, err)
 		}
-		if again, err = c.pause(ctx, attempt, err); !again {
+		if err != nil {
 			break
 		}
 	}
 	// After a lost attempt, of all failures only a taken id says what is stored.
 	if r.change && lost && !errors.Is(err, ErrIDTaken) {
-		return nil, lost, fmt.Errorf("plantstore: %s: %w: %w", r.op, ErrOutcomeUnknown, err)
+		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
 	return nil, lost, fmt.Errorf("plantstore: %s: %w", r.op, err)
 }
 
-// pause waits before the next attempt and reports whether there is to be one. If
-// not, it returns cause, with the error of the context if that has ended.
-func (c *Client) pause(ctx context.Context, attempt int, cause error) (again bool, err error) {
+// pause waits before the next attempt. If there is to be none, it returns cause, with the
+// error of the context if that has ended.
+func (c *Client) pause(ctx context.Context, attempt int, cause error) error {
 	if ctx.Err() != nil {
-		return false, ended(ctx, cause)
+		return ended(ctx, cause)
 	}
 	wait := c.backoff(ctx, attempt, cause)
 	if wait < 0 {
-		return false, cause
+		return cause
 	}
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return false, cause // it says more than the deadline would
+		return cause // it says more than the deadline would
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false, ended(ctx, cause)
+		return ended(ctx, cause)
 	case <-timer.C:
-		return true, nil
+		return nil
 	}
 }
 
@@ -146,34 +160,29 @@ func (c *Client) once(ctx context.Context, r request) (*http.Response, outcome, 
 	if ctx.Err() != nil {
 		return nil, failed, context.Cause(ctx)
 	}
-	token := ""
+	req, err := r.new()
+	if err != nil {
+		return nil, failed, err
+	}
+	req.Header.Set("User-Agent", c.userAgent)
 	if c.token != nil {
-		var err error
-		if token, err = c.token(ctx); err != nil {
+		token, err := c.token(ctx)
+		if err != nil {
 			return nil, failed, fmt.Errorf("token: %w", err)
 		}
 		if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
 			return nil, failed, errors.New("the token has characters that no token has")
 		}
-	}
-	resp, err := r.send(ctx, func(ctx context.Context, req *http.Request) error {
 		if token != "" {
 			req.Header.Set("Authorization", "Bearer "+token)
 		}
-		req.Header.Set("User-Agent", c.userAgent)
-		if c.traceparent != nil {
-			if value := c.traceparent(ctx); value != "" {
-				req.Header.Set("Traceparent", value)
-			}
+	}
+	if c.traceparent != nil {
+		if value := c.traceparent(ctx); value != "" {
+			req.Header.Set("Traceparent", value)
 		}
-		for name, value := range r.header {
-			req.Header.Set(name, value)
-		}
-		if r.edit != nil {
-			r.edit(req)
-		}
-		return nil
-	})
+	}
+	resp, err := c.http.Do(req.WithContext(ctx))
 	if err != nil {
 		return nil, outcomeOf(err), err
 	}
@@ -184,9 +193,6 @@ func (c *Client) once(ctx context.Context, r request) (*http.Response, outcome, 
 
 // outcomeOf says what is known after an error in place of a response.
 func outcomeOf(err error) outcome {
-	if _, ok := errors.AsType[*url.Error](err); !ok {
-		return failed // there was no request yet
-	}
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return failed
 	}
@@ -201,38 +207,34 @@ func outcomeOf(err error) outcome {
 
 // read reads a response.
 func (r request) read(resp *http.Response) (outcome, error) {
-	success := slices.Contains(r.accept, resp.StatusCode)
-	limit := int64(maxErrorBody)
-	if success {
-		limit = maxBody
-	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
-	if !success {
-		e := newError(resp, body)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxBody+1))
+	if slices.Contains(r.accept, resp.StatusCode) {
 		switch {
-		case e.Status == http.StatusTooManyRequests:
-			return refused, e
-		case e.Status/100 == 2:
-			return garbled, e
-		case e.Status == http.StatusNotImplemented, e.Status == http.StatusHTTPVersionNotSupported:
-			return failed, e // another server than the service
-		case e.Status/100 == 5 && e.Code != ErrInternal && e.Code != ErrNoChanges:
-			return unknown, e
 		case err != nil:
-			return cut, e
+			return unknown, fmt.Errorf("the response is cut short: %w: %w", err, newError(resp, body))
+		case len(body) > maxBody:
+			return garbled, fmt.Errorf("the response is larger than %d MiB: %w", maxBody>>20, newError(resp, body))
+		case resp.StatusCode == http.StatusNotModified:
+			return failed, ErrNotModified
+		case r.decode != nil && !r.decode(body):
+			return garbled, newError(resp, body) // not from the service
 		}
+		return 0, nil
+	}
+	switch e := newError(resp, body); {
+	case e.Status/100 == 2:
+		return garbled, e
+	case e.Status == http.StatusNotImplemented, e.Status == http.StatusHTTPVersionNotSupported:
+		return failed, e // another server than the service
+	case e.Status/100 == 5 && e.Code != ErrInternal && e.Code != ErrNoChanges:
+		return unknown, e
+	case e.Status == http.StatusTooManyRequests:
+		return refused, e
+	case err != nil:
+		return cut, e
+	default:
 		return failed, e
 	}
-	switch {
-	case err != nil:
-		return unknown, fmt.Errorf("the response is cut short: %w: %w", err, newError(resp, body))
-	case len(body) > maxBody:
-		return garbled, fmt.Errorf("the response is larger than %d MiB: %w", maxBody>>20, newError(resp, body))
-	case resp.StatusCode == http.StatusNotModified || r.decode == nil: // there is no body
-	case !r.decode(body):
-		return garbled, newError(resp, body) // not from the service
-	}
-	return 0, nil
 }
 
 // finalRedirects hides the Location of a redirect from the HTTP client, which

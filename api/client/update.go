@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 )
 
 // Update reads a plant, calls change, and writes what has changed if the plant
@@ -30,19 +29,14 @@ func (c *Client) Update(ctx context.Context, id int64, change func(*Plant) error
 			return old, nil
 		}
 		p, err := c.write(ctx, old, want)
-		if !isStale(err) || attempt >= c.attempts {
+		stale := errors.Is(err, ErrPreconditionFailed) && !errors.Is(err, ErrOutcomeUnknown)
+		if !stale || attempt >= c.attempts {
 			return p, err
 		}
-		if again, err := c.pause(ctx, attempt, err); !again {
+		if err := c.pause(ctx, attempt, err); err != nil {
 			return Plant{}, err
 		}
 	}
-}
-
-// isStale reports whether a write was refused because the plant has another version.
-func isStale(err error) bool {
-	e, ok := errors.AsType[*Error](err)
-	return ok && e.Status == http.StatusPreconditionFailed && !errors.Is(err, ErrOutcomeUnknown)
 }
 
 // write changes old to want, if the plant still has the version of old.
@@ -60,8 +54,7 @@ func (c *Client) write(ctx context.Context, old, want Plant) (Plant, error) {
 		case readErr == nil && now.change(want) == (Patch{}):
 			return now, nil
 		case readErr == nil && now.ETag == old.ETag && errors.Is(err, ErrOutcomeUnknown) && attempt < c.attempts:
-			var again bool
-			if again, err = c.pause(ctx, attempt, err); again {
+			if err = c.pause(ctx, attempt, err); err == nil {
 				continue
 			}
 		case readErr != nil:
