@@ -212,22 +212,19 @@ func TestOpenKeepsPasswords(t *testing.T) {
 
 // pair is two stores on one database. Calls alternate between them.
 type pair struct {
+	store.Writer
 	servers [2]*Store
 	turn    atomic.Int64
 }
 
 func openPair(t *testing.T) *pair {
 	dsn := pgtest.DSN(t)
-	return &pair{servers: [2]*Store{open(t, dsn), open(t, dsn)}}
+	p := &pair{servers: [2]*Store{open(t, dsn), open(t, dsn)}}
+	p.Apply = func(ctx context.Context, c store.Change) error { return p.next().Apply(ctx, c) }
+	return p
 }
 
 func (p *pair) next() *Store { return p.servers[p.turn.Add(1)%2] }
-
-func (p *pair) Create(ctx context.Context, c plant.Plant) error { return p.next().Create(ctx, c) }
-
-func (p *pair) CreateAll(ctx context.Context, plants []plant.Plant) (int, error) {
-	return p.next().CreateAll(ctx, plants)
-}
 
 func (p *pair) Get(ctx context.Context, id int64) (plant.Plant, error) { return p.next().Get(ctx, id) }
 
@@ -240,18 +237,6 @@ func (p *pair) Changes(ctx context.Context, after *plant.Position, limit int) ([
 }
 
 func (p *pair) Changed() <-chan struct{} { return p.next().Changed() }
-
-func (p *pair) Put(ctx context.Context, c plant.Plant, condition plant.Precondition) (plant.Plant, bool, error) {
-	return p.next().Put(ctx, c, condition)
-}
-
-func (p *pair) Patch(ctx context.Context, id int64, change plant.Patch, condition plant.Precondition) (plant.Plant, error) {
-	return p.next().Patch(ctx, id, change, condition)
-}
-
-func (p *pair) Delete(ctx context.Context, id int64, condition plant.Precondition) error {
-	return p.next().Delete(ctx, id, condition)
-}
 
 func (p *pair) CreateToken(ctx context.Context, t token.Token) error {
 	return p.next().CreateToken(ctx, t)

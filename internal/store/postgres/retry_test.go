@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -89,6 +90,28 @@ func TestRefusedWriteDoesNotFailOthers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Creates are first decided as if no plant were stored. No error is left of that if one is
+// stored, even if the group does not insert it.
+func TestCreatesBesideStoredPlants(t *testing.T) {
+	s := open(t, pgtest.DSN(t))
+	if err := s.Create(t.Context(), plant.Plant{ID: 2, Name: "stored"}); err != nil {
+		t.Fatal(err)
+	}
+	writes := writesOf(func(w store.Writer) {
+		_ = w.Create(t.Context(), plant.Plant{ID: 1, Name: "n"})
+		_, _ = w.CreateAll(t.Context(), []plant.Plant{{ID: 1, Name: "another"}, {ID: 2, Name: "another"}})
+	})
+	s.runAll(writes)
+	if taken, _ := errors.AsType[plant.ExistsError](writes[1].err); !slices.Equal(taken.Indexes, []int{0, 1}) {
+		t.Errorf("CreateAll = %v, want that both plants are taken", writes[1].err)
+	}
+	for id, want := range map[int64]string{1: "n", 2: "stored"} {
+		if p, err := s.Get(t.Context(), id); err != nil || p.Name != want {
+			t.Errorf("Get(%d) = %+v, %v, want the name %q", id, p, err, want)
+		}
 	}
 }
 
