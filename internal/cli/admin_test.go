@@ -193,7 +193,10 @@ func TestReadyOnSQLite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	for _, c := range []struct{ statement, reason string }{{"BEGIN IMMEDIATE", "the store does not respond in time"}, {"ROLLBACK", ""}} {
+	for _, c := range []struct{ statement, reason string }{
+		{"BEGIN IMMEDIATE", "the store does not respond in time"},
+		{"ROLLBACK", ""},
+	} {
 		if err := sqlitex.ExecuteTransient(conn, c.statement, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -95,7 +95,10 @@ func trusting(t *testing.T, certFile string) *http.Transport {
 func TestReadmeTLS(t *testing.T) {
 	t.Parallel()
 	r, dir := launchTLS(t, "127.0.0.1")
-	client := &http.Client{Timeout: wait.Limit, Transport: plantcontract.Plants().Transport(t, trusting(t, filepath.Join(dir, "cert.pem")))}
+	client := &http.Client{
+		Timeout:   wait.Limit,
+		Transport: plantcontract.Plants().Transport(t, trusting(t, filepath.Join(dir, "cert.pem"))),
+	}
 	typeCommands(t, curls(readme(t, "api/README.md")), r, client, "HTTP/2.0")
 	for _, body := range []string{"", strings.Repeat("n", 2<<20)} {
 		resp, _, err := r.send(client, http.MethodPost, "/plants", body)
@@ -158,7 +161,10 @@ func TestPrintedCurlTLS(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			resp, err := (&http.Client{Timeout: wait.Limit, Transport: plantcontract.Plants().Transport(t, transport)}).Do(req)
+			resp, err := (&http.Client{
+				Timeout:   wait.Limit,
+				Transport: plantcontract.Plants().Transport(t, transport),
+			}).Do(req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +182,8 @@ func TestCertificateRenewal(t *testing.T) {
 	r, dir := launchTLS(t, "127.0.0.1")
 	shown := func() []byte {
 		t.Helper()
-		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: wait.Limit}, "tcp", strings.TrimPrefix(r.url, "https://"), &tls.Config{InsecureSkipVerify: true})
+		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: wait.Limit}, "tcp",
+			strings.TrimPrefix(r.url, "https://"), &tls.Config{InsecureSkipVerify: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -113,7 +113,8 @@ func tryStreams(b *testing.B) {
 					plants = append(plants, fmt.Sprintf(`{"id":%d,"name":"at %d"}`, last, time.Now().UnixNano()))
 				}
 				body := `{"plants":[` + strings.Join(plants, ",") + `]}`
-				if resp, _, err := r.send(client, http.MethodPost, "/plants:batch", body); err == nil && resp.StatusCode == http.StatusOK {
+				if resp, _, err := r.send(client, http.MethodPost, "/plants:batch", body); err == nil &&
+					resp.StatusCode == http.StatusOK {
 					created.Add(plantsInRequest)
 				}
 			}
@@ -185,7 +186,8 @@ func (r *running) observe(d time.Duration) string {
 		wg.Go(func() {
 			for n := 0; time.Now().Before(end); n++ {
 				began := time.Now()
-				resp, _, err := r.send(client, http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":"Ficus lyrata"}`, -1-n*clients-i))
+				resp, _, err := r.send(client, http.MethodPost, "/plants",
+					fmt.Sprintf(`{"id":%d,"name":"Ficus lyrata"}`, -1-n*clients-i))
 				mu.Lock()
 				if took = append(took, time.Since(began)); err != nil || resp.StatusCode != http.StatusOK {
 					failed++
@@ -196,5 +198,6 @@ func (r *running) observe(d time.Duration) string {
 	}
 	wg.Wait()
 	slices.Sort(took)
-	return fmt.Sprintf("%.0f, %v, %v, %v, %d", float64(len(took))/d.Seconds(), took[len(took)/2], took[len(took)*99/100], took[len(took)-1], failed)
+	return fmt.Sprintf("%.0f, %v, %v, %v, %d", float64(len(took))/d.Seconds(), took[len(took)/2],
+		took[len(took)*99/100], took[len(took)-1], failed)
 }

@@ -121,7 +121,8 @@ func (b *batches) writeOne(server int) {
 	first := b.last - 1
 	b.last -= batchSize
 	b.mu.Unlock()
-	status := b.load.send(server, new([2]gap), "POST", "/plants:batch", batchOf(first-batchSize+1, batchSize, "of a batch"), 200)
+	status := b.load.send(server, new([2]gap), "POST", "/plants:batch",
+		batchOf(first-batchSize+1, batchSize, "of a batch"), 200)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.all = append(b.all, batch{first, status == 200})

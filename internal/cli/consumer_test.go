@@ -75,7 +75,8 @@ func testClientProgram(t *testing.T, dir string, code []string) {
 
 	r := serve(t, "sqlite::memory:")
 	for id := range 3 {
-		r.want(t, http.StatusCreated, http.MethodPut, fmt.Sprint("/plants/", 10+id), `{"name":"Ficus elastica","tag":"Moraceae"}`)
+		r.want(t, http.StatusCreated, http.MethodPut, fmt.Sprint("/plants/", 10+id),
+			`{"name":"Ficus elastica","tag":"Moraceae"}`)
 	}
 	run := func(token, want string) {
 		t.Helper()

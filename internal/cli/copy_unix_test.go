@@ -82,7 +82,8 @@ func wantCompleted(t *testing.T, from, to string, n int64) (output string) {
 // wantIncomplete fails if a server can be started on the target.
 func wantIncomplete(t *testing.T, store string) {
 	t.Helper()
-	fails(t, "this store is an incomplete copy; run the same plantstore copy again to complete it", "serve", "--addr", "127.0.0.1:0", "--store", store)
+	fails(t, "this store is an incomplete copy; run the same plantstore copy again to complete it", "serve", "--addr",
+		"127.0.0.1:0", "--store", store)
 }
 
 // copyTarget is an empty store that a test copies to.

@@ -160,7 +160,8 @@ func (m *mortal) httpClient() *http.Client {
 // client returns a client that tries each request until the service responds.
 func (m *mortal) client(t *testing.T) *client.Client {
 	t.Helper()
-	c, err := client.New(crashURL, client.WithToken(ours), client.WithHTTPClient(m.httpClient()), client.WithAttempts(1_000_000),
+	c, err := client.New(crashURL, client.WithToken(ours), client.WithHTTPClient(m.httpClient()),
+		client.WithAttempts(1_000_000),
 		client.WithBackoff(func(context.Context, int, error) time.Duration { return 5 * time.Millisecond }))
 	if err != nil {
 		t.Fatal(err)

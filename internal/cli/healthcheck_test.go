@@ -21,7 +21,8 @@ func TestHealthcheckReady(t *testing.T) {
 	t.Parallel()
 	r, m, conn := halfSent(t, "--admin-addr", "127.0.0.1:0")
 	healthcheck := func() string {
-		out, _ := newCommand(t, "plantstore", "healthcheck", "--admin-addr", strings.TrimPrefix(r.adminURL, "http://")).CombinedOutput()
+		out, _ := newCommand(t, "plantstore", "healthcheck", "--admin-addr",
+			strings.TrimPrefix(r.adminURL, "http://")).CombinedOutput()
 		return string(out)
 	}
 	wait.Until(t, "healthcheck says what /readyz says", func() bool { return healthcheck() == "ready\n" })
@@ -30,7 +31,8 @@ func TestHealthcheckReady(t *testing.T) {
 	}
 	m.expect(t, "STOPPING=1")
 	r.wantReady(t, "stopping")
-	if out := healthcheck(); !strings.HasPrefix(out, "plantstore: healthcheck: /readyz responded with 503 Service Unavailable: stopping") {
+	if out := healthcheck(); !strings.HasPrefix(out,
+		"plantstore: healthcheck: /readyz responded with 503 Service Unavailable: stopping") {
 		t.Errorf("healthcheck of a service that stops says %q, want that it drains", out)
 	}
 	if status, _ := r.page(t, "/livez"); status != http.StatusOK {

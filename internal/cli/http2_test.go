@@ -28,7 +28,8 @@ func TestStopHTTP2(t *testing.T) {
 		clients.Go(func() {
 			for {
 				id := created.next()
-				resp, body, err := r.send(web, http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":%q}`, id, plantName(id)))
+				resp, body, err := r.send(web, http.MethodPost, "/plants",
+					fmt.Sprintf(`{"id":%d,"name":%q}`, id, plantName(id)))
 				if errors.Is(err, syscall.ECONNREFUSED) {
 					return
 				}

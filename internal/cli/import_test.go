@@ -50,7 +50,8 @@ func TestExportImportExport(t *testing.T) {
 		t.Run(format, func(t *testing.T) {
 			exported := first.do(t, "export", "--format", format)
 			second := serve(t, "plantstore.db")
-			if out := second.do(t, "import", written(t, "plants."+format, exported)); !strings.HasPrefix(out, "10 new, 0 already there, 0 refused, in ") {
+			if out := second.do(t, "import", written(t, "plants."+format, exported)); !strings.HasPrefix(out,
+				"10 new, 0 already there, 0 refused, in ") {
 				t.Errorf("import says %s", out)
 			}
 			if again := second.do(t, "export", "--format", format); again != exported || len(exported) < 7000 {

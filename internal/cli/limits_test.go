@@ -59,7 +59,8 @@ func TestMaxBody(t *testing.T) {
 		{16 << 10, "200 OK"},
 		{16<<10 + 1, `"error":40006,"message":"body is larger than the limit of 16384 bytes"`},
 	} {
-		resp, body, err := r.send(plantcontract.Plants().Client(t), http.MethodPost, "/plants", longest+strings.Repeat(" ", c.bytes-len(longest)))
+		resp, body, err := r.send(plantcontract.Plants().Client(t), http.MethodPost, "/plants",
+			longest+strings.Repeat(" ", c.bytes-len(longest)))
 		if err != nil {
 			t.Fatal(err)
 		}

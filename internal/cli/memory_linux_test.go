@@ -119,7 +119,8 @@ func (r *running) createLargest(t *testing.T) {
 		for i := range plants {
 			plants[i] = fmt.Sprintf(`{"id":%d,%s}`, id+i, texts)
 		}
-		r.insist(t, http.DefaultClient, http.MethodPost, "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`, 200)
+		r.insist(t, http.DefaultClient, http.MethodPost, "/plants:batch",
+			`{"plants":[`+strings.Join(plants, ",")+`]}`, 200)
 	}
 }
 
@@ -190,7 +191,8 @@ func TestMemoryOfLists(t *testing.T) {
 		}
 	}
 	slices.Sort(took)
-	t.Logf("figures: another list takes %v, 9 of 10 %v, at most %v", took[len(took)/2], took[len(took)*9/10], took[len(took)-1])
+	t.Logf("figures: another list takes %v, 9 of 10 %v, at most %v", took[len(took)/2], took[len(took)*9/10],
+		took[len(took)-1])
 	r.wantMemory(t, bound, fmt.Sprint(slow, " clients that read large lists slowly"))
 	if late := took[len(took)*9/10]; long && late > time.Second {
 		t.Errorf("one of ten lists takes longer than %v, want less than a second", late)

@@ -45,9 +45,11 @@ func TestIdentityProviderSettings(t *testing.T) {
 		{nil, [6]int{200, 200, 200, 401, 401, 403}},
 		{[]string{"--oidc-scope-claim", "roles", "--oidc-scope-prefix", "plants:", "--oidc-require-at-jwt", "--oidc-max-lifetime", "2h"}, [6]int{200, 401, 403, 200, 401, 403}},
 	} {
-		r := serve(t, "sqlite::memory:", append(c.args, "--oidc-issuer", p.Issuer, "--oidc-audience", oidctest.Audience)...)
+		r := serve(t, "sqlite::memory:", append(c.args, "--oidc-issuer", p.Issuer, "--oidc-audience",
+			oidctest.Audience)...)
 		for i, text := range tokens {
-			if got, _ := r.with(r.url, text).call(t, http.MethodPost, "/plants", `{"id":1,"name":"n"}`); got != c.want[i] {
+			if got, _ := r.with(r.url, text).call(t, http.MethodPost, "/plants",
+				`{"id":1,"name":"n"}`); got != c.want[i] {
 				t.Errorf("with %q the token %d gets %d, want %d", c.args, i, got, c.want[i])
 			}
 		}

@@ -108,7 +108,8 @@ func sums(t *testing.T, store string) (of [2][sha256.Size]byte) {
 func TestServeReadOnlyRefuses(t *testing.T) {
 	t.Parallel()
 	old := filepath.Join(t.TempDir(), "old.db")
-	if err := os.WriteFile(old, []byte(readme(t, "internal/store/sqlite/testdata/released/001.db")), 0o600); err != nil {
+	if err := os.WriteFile(old, []byte(readme(t, "internal/store/sqlite/testdata/released/001.db")),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	before := sums(t, old)

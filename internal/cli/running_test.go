@@ -172,7 +172,8 @@ const ours = "a-static-token-of-ours"
 // oneOf starts one of the services on a store. All of them accept one token.
 func oneOf(t testing.TB, store string, args ...string) *running {
 	t.Helper()
-	r, err := launch(t.TempDir(), []string{"PLANTSTORE_TOKEN=" + ours}, append([]string{"--addr", "127.0.0.1:0", "--store", store}, args...)...)
+	r, err := launch(t.TempDir(), []string{"PLANTSTORE_TOKEN=" + ours},
+		append([]string{"--addr", "127.0.0.1:0", "--store", store}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

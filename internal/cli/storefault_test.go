@@ -33,7 +33,8 @@ func TestStoreMoved(t *testing.T) {
 				t.Fatal(err)
 			}
 			for id := range 5 {
-				r.want(t, http.StatusServiceUnavailable, "POST", "/plants", fmt.Sprintf(`{"id":1%d,"name":"after"}`, id))
+				r.want(t, http.StatusServiceUnavailable, "POST", "/plants",
+					fmt.Sprintf(`{"id":1%d,"name":"after"}`, id))
 			}
 			if body := r.wantReady(t, "the store fails: sqlite: "); !strings.Contains(body, "was moved, removed or replaced") {
 				t.Errorf("/readyz says %s", body)

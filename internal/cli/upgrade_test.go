@@ -40,7 +40,8 @@ func TestRollingUpgrade(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := buildReleaseBefore(t)
-	reader := strings.TrimSpace(finish(t, newCommand(t, before, "token", "create", "--name", "n", "--scope", "read", "--store", dsn)))
+	reader := strings.TrimSpace(finish(t, newCommand(t, before, "token", "create", "--name", "n", "--scope", "read",
+		"--store", dsn)))
 
 	r := &rotation{}
 	oldOne := r.add(t, before, dsn, http.DefaultClient)
@@ -149,7 +150,8 @@ type rotation struct {
 
 func (r *rotation) add(t *testing.T, program, dsn string, web *http.Client) *member {
 	t.Helper()
-	started, err := launchProgram(program, t.TempDir(), []string{"PLANTSTORE_TOKEN=" + ours, "PLANTSTORE_STORE=" + dsn}, "--addr", "127.0.0.1:0")
+	started, err := launchProgram(program, t.TempDir(),
+		[]string{"PLANTSTORE_TOKEN=" + ours, "PLANTSTORE_STORE=" + dsn}, "--addr", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
