@@ -2,8 +2,11 @@ package token
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,44 +14,55 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
 )
 
-// onlyOne is a store with one token. This test cannot use a real store, because
-// the stores import this package and the size of the cache is not exported.
-type onlyOne struct {
+// slowStore has the given tokens. It counts lookups, and the maximum at the same time.
+// These tests cannot use a real store, because the stores import this package and the
+// size of the cache is not exported.
+type slowStore struct {
 	Store
-	id      string
-	lookups int
+	tokens             map[string]Token
+	delay              time.Duration
+	asked, now, atOnce atomic.Int64
 }
 
-func (s *onlyOne) Token(_ context.Context, id string) (Token, error) {
-	s.lookups++
-	if id != s.id {
-		return Token{}, ErrNotFound
+func (s *slowStore) Token(ctx context.Context, id string) (Token, error) {
+	s.asked.Add(1)
+	s.atOnce.Store(max(s.atOnce.Load(), s.now.Add(1)))
+	defer s.now.Add(-1)
+	select {
+	case <-time.After(s.delay):
+	case <-ctx.Done():
+		return Token{}, ErrUnavailable
 	}
-	return Token{ID: id}, nil
+	if t, ok := s.tokens[id]; ok {
+		return t, nil
+	}
+	return Token{}, ErrNotFound
 }
+
+func (*slowStore) TouchTokens(context.Context, map[string]time.Time) error { return nil }
 
 // A flood of unknown IDs takes a bounded amount of memory and does not evict the
 // tokens that exist.
 func TestFloodOfUnknownTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &onlyOne{id: "the one"}
+		store := &slowStore{tokens: map[string]Token{"the one": {}}}
 		c := newLookups(store)
 		look := func(id string) {
 			if _, err := c.token(t.Context(), id, time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		look(store.id)
+		look("the one")
 		for i := range 20 * maxMissing {
 			look(fmt.Sprint("unknown ", i))
 		}
 		if got := c.missing.Len(); got > 2*maxMissing {
 			t.Errorf("the cache has %d unknown ids, want at most %d", got, 2*maxMissing)
 		}
-		asked := store.lookups
-		look(store.id)
+		asked := store.asked.Load()
+		look("the one")
 		look(fmt.Sprint("unknown ", 20*maxMissing-1))
-		if store.lookups != asked {
+		if store.asked.Load() != asked {
 			t.Error("after the flood the cache lacks a token that exists, or the latest unknown one")
 		}
 		time.Sleep(CacheTTL)
@@ -63,7 +77,7 @@ func TestFloodOfUnknownTokens(t *testing.T) {
 
 func TestCacheMetrics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &onlyOne{id: "the one"}
+		store := &slowStore{tokens: map[string]Token{"the one": {}}}
 		c := newLookups(store)
 		for _, id := range []string{"the one", "the one", "another", "the one", "another"} {
 			if _, err := c.token(t.Context(), id, time.Now()); err != nil {
@@ -73,11 +87,78 @@ func TestCacheMetrics(t *testing.T) {
 		got := metricstest.Of(t, c.metrics())
 		want := map[string]float64{
 			`plantstore_token_cache_lookups_total{result="hit"}`:  3,
-			`plantstore_token_cache_lookups_total{result="miss"}`: float64(store.lookups),
+			`plantstore_token_cache_lookups_total{result="miss"}`: float64(store.asked.Load()),
 			"plantstore_token_cache_entries":                      2,
 		}
-		if store.lookups != 2 || !maps.Equal(got, want) {
+		if store.asked.Load() != 2 || !maps.Equal(got, want) {
 			t.Errorf("the metrics are %v, want %v", got, want)
+		}
+	})
+}
+
+// Unknown tokens are looked up in order, and at most four at the same time. A valid
+// token that is not cached waits for its turn; one that is in use does not wait.
+func TestLookupsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inUse, inUseText := New("in use", []Scope{Read}, time.Hour)
+		fresh, freshText := New("fresh", []Scope{Read}, time.Hour)
+		store := &slowStore{tokens: map[string]Token{inUse.ID: inUse, fresh.ID: fresh}, delay: time.Second}
+		v, err := NewVerifier(store, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		if _, err := v.Verify(t.Context(), inUseText); err != nil {
+			t.Fatal(err)
+		}
+		store.atOnce.Store(0)
+
+		var wg sync.WaitGroup
+		verify := func(what, text string, want error, takes time.Duration) {
+			wg.Go(func() {
+				began := time.Now()
+				if _, err := v.Verify(t.Context(), text); !errors.Is(err, want) {
+					t.Errorf("%s: %v, want %v", what, err, want)
+				}
+				if took := time.Since(began); took != takes {
+					t.Errorf("%s took %v, want %v", what, took, takes)
+				}
+			})
+			synctest.Wait() // so that the lookups queue in this order
+		}
+		const most = 4 // as cmd/plantstore/README.md says
+		for i := range 2 * most {
+			_, unknown := New("unknown", nil, 0)
+			verify(fmt.Sprint("unknown ", i), unknown, ErrInvalid, time.Duration(1+i/most)*time.Second)
+		}
+		verify("a valid token behind them", freshText, nil, 3*time.Second)
+		verify("a valid token in use", inUseText, nil, time.Second)
+		verify("no token", "pst_nonsense", ErrInvalid, 0)
+		if got := store.atOnce.Load(); got != most+1 {
+			t.Errorf("%d lookups at the same time, want %d, and one for the token in use", got, most)
+		}
+		wg.Wait()
+		if got, want := store.asked.Load(), int64(2*most+3); got != want {
+			t.Errorf("the store had %d lookups, want %d", got, want)
+		}
+	})
+}
+
+// The wait for a turn is bounded by lookupTime, as the lookup itself is.
+func TestLookupTimesOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v, err := NewVerifier(&slowStore{}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		if !v.lookups.slots.TryAcquire(maxLookups) {
+			t.Fatal("lookups are in progress")
+		}
+		_, text := New("n", nil, 0)
+		began := time.Now()
+		if _, err := v.Verify(t.Context(), text); !errors.Is(err, ErrUnavailable) || time.Since(began) != lookupTime {
+			t.Errorf("Verify = %v after %v, want ErrUnavailable after %v", err, time.Since(began), lookupTime)
 		}
 	})
 }

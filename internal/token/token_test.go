@@ -12,7 +12,8 @@ func TestTokenText(t *testing.T) {
 	for range 1000 {
 		stored, text := New("n", nil, 0)
 		id, secret, ok := parse(text)
-		if !ok || id != stored.ID || len(text) != textLen || !strings.HasPrefix(text, "pst_") || !b64Token.MatchString(text) {
+		if !ok || id != stored.ID || len(text) != textLen ||
+			!strings.HasPrefix(text, "pst_") || !b64Token.MatchString(text) {
 			t.Fatalf("parse(%q) = %q, %v", text, id, ok)
 		}
 		if seen[id] || seen[secret] {
@@ -63,7 +64,8 @@ func TestRotate(t *testing.T) {
 			if !ok || id != stored.ID || newSecret == oldSecret {
 				t.Fatalf("Rotate gave a text with id %q, ok %v", id, ok)
 			}
-			for at, want := range map[time.Duration]bool{0: c.worksUntil > 0, c.worksUntil - 1: c.worksUntil > 0, c.worksUntil: false} {
+			works := c.worksUntil > 0
+			for at, want := range map[time.Duration]bool{0: works, c.worksUntil - 1: works, c.worksUntil: false} {
 				if got := stored.accepts(oldSecret, made.Add(at)); got != want {
 					t.Errorf("%v after the rotation the old secret works: %v, want %v", at, got, want)
 				}
@@ -83,11 +85,11 @@ func TestRotateRefuses(t *testing.T) {
 		grace  time.Duration
 		want   error
 	}{
-		"a revoked token":                           {func(s *Token) { s.Revoke(now) }, grace, ErrNotInForce},
-		"an expired token":                          {func(s *Token) { s.ExpiresAt = now }, 0, ErrNotInForce},
-		"a third secret":                            {func(s *Token) { s.OldSecretUntil = now.Add(1) }, grace, ErrInGrace},
-		"not when the last grace is over":           {func(s *Token) { s.OldSecretUntil = now }, grace, nil},
-		"not when every older secret is to end now": {func(s *Token) { s.OldSecretUntil = now.Add(1) }, 0, nil},
+		"a revoked token":                 {func(s *Token) { s.Revoke(now) }, grace, ErrNotInForce},
+		"an expired token":                {func(s *Token) { s.ExpiresAt = now }, 0, ErrNotInForce},
+		"a third secret":                  {func(s *Token) { s.OldSecretUntil = now.Add(1) }, grace, ErrInGrace},
+		"not when the last grace is over": {func(s *Token) { s.OldSecretUntil = now }, grace, nil},
+		"not when old secrets end now":    {func(s *Token) { s.OldSecretUntil = now.Add(1) }, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stored, _ := New("n", nil, time.Hour)

@@ -14,7 +14,7 @@ import (
 func TestLastUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{Store: open(t)}
-		text := create(t, store, time.Hour)
+		text := create(t, store, nil)
 		lastUse := func() time.Time {
 			all, err := store.Tokens(t.Context())
 			if err != nil || len(all) != 1 {
@@ -81,7 +81,7 @@ func TestLastUse(t *testing.T) {
 func TestLastUseWithoutStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &watched{Store: open(t), touchErr: token.ErrUnavailable}
-		text := create(t, store, time.Hour)
+		text := create(t, store, nil)
 		v, err := token.NewVerifier(store, "")
 		if err != nil {
 			t.Fatal(err)

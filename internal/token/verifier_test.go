@@ -14,35 +14,45 @@ import (
 
 const static = "a-static-token-of-ours"
 
+// Each kind of token is accepted or refused, and a thousand requests in a second read
+// the store at most twice.
 func TestVerify(t *testing.T) {
-	store := open(t)
-	create := func(change func(*token.Token)) string {
-		stored, text := token.New("n", []token.Scope{token.Read}, time.Hour)
-		change(&stored)
-		if err := store.CreateToken(t.Context(), stored); err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	_, unknown := token.New("never stored", nil, 0)
+	instead := func(text string) func(string) string { return func(string) string { return text } }
 	for name, c := range map[string]struct {
-		text string
-		want error
+		change func(*token.Token)  // of the stored token; nil: none
+		text   func(string) string // of the request, from that of the stored token; nil: the same
+		want   error
+		reads  int64
 	}{
-		"good":         {create(func(*token.Token) {}), nil},
-		"for ever":     {create(func(s *token.Token) { s.ExpiresAt = time.Time{} }), nil},
-		"static":       {static, nil},
-		"unknown":      {unknown, token.ErrInvalid},
-		"wrong secret": {create(func(s *token.Token) { s.SecretHash[0] ^= 1 }), token.ErrInvalid},
-		"revoked":      {create(func(s *token.Token) { s.RevokedAt = time.Now() }), token.ErrInvalid},
-		"expired":      {create(func(s *token.Token) { s.ExpiresAt = time.Now() }), token.ErrInvalid},
-		"malformed":    {"pst_nonsense", token.ErrInvalid},
-		"nothing":      {"", token.ErrInvalid},
+		"good":         {reads: 2},
+		"for ever":     {change: func(s *token.Token) { s.ExpiresAt = time.Time{} }, reads: 2},
+		"wrong secret": {change: func(s *token.Token) { s.SecretHash[0] ^= 1 }, want: token.ErrInvalid, reads: 2},
+		"revoked":      {change: func(s *token.Token) { s.RevokedAt = time.Now() }, want: token.ErrInvalid, reads: 2},
+		"expired":      {change: func(s *token.Token) { s.ExpiresAt = time.Now() }, want: token.ErrInvalid, reads: 2},
+		"unknown":      {change: func(s *token.Token) { s.ID = "another" }, want: token.ErrInvalid, reads: 2},
+		"static":       {text: instead(static)},
+		"malformed":    {text: instead("pst_nonsense"), want: token.ErrInvalid},
+		"mistyped":     {text: func(text string) string { return text[:64] + "~" }, want: token.ErrInvalid},
+		"nothing":      {text: instead(""), want: token.ErrInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := verifier(t, store, static).Verify(t.Context(), c.text); !errors.Is(err, c.want) {
-				t.Errorf("Verify = %v, want %v", err, c.want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				store := &watched{Store: open(t)}
+				text := create(t, store, c.change)
+				if c.text != nil {
+					text = c.text(text)
+				}
+				v := verifier(t, store, static)
+				for range 1000 {
+					if _, err := v.Verify(t.Context(), text); !errors.Is(err, c.want) {
+						t.Fatalf("Verify = %v, want %v", err, c.want)
+					}
+					time.Sleep(time.Millisecond)
+				}
+				if got := store.lookups.Load(); got != c.reads {
+					t.Errorf("1000 verifications in a second read the store %d times, want %d", got, c.reads)
+				}
+			})
 		})
 	}
 }
@@ -77,10 +87,7 @@ func TestVerifyStoreError(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := open(t)
-		stored, text := token.New("n", nil, time.Hour)
-		if err := store.CreateToken(t.Context(), stored); err != nil {
-			t.Fatal(err)
-		}
+		text := create(t, store, nil)
 		time.Sleep(time.Hour - time.Microsecond)
 		if _, err := verifier(t, store, "").Verify(t.Context(), text); err != nil {
 			t.Errorf("just before it expires Verify = %v", err)
@@ -109,14 +116,9 @@ func TestStaticToken(t *testing.T) {
 	}
 }
 
-func (hangs) Token(ctx context.Context, _ string) (token.Token, error) {
-	<-ctx.Done()
-	return token.Token{}, ctx.Err()
-}
-
 func TestVerifyAllocations(t *testing.T) {
 	store := open(t)
-	text := create(t, store, time.Hour)
+	text := create(t, store, nil)
 	v := verifier(t, store, static)
 	for name, text := range map[string]string{"stored": text, "static": static, "malformed": "pst_nonsense"} {
 		got := testing.AllocsPerRun(1000, func() { _, _ = v.Verify(t.Context(), text) })
@@ -130,7 +132,7 @@ func TestVerifyAllocations(t *testing.T) {
 // but two a second are.
 func BenchmarkVerify(b *testing.B) {
 	store := open(b)
-	stored := create(b, store, time.Hour)
+	stored := create(b, store, nil)
 	_, unknown := token.New("n", nil, 0)
 	for _, c := range []struct{ name, text, static string }{
 		{"stored", stored, ""},
@@ -149,22 +151,13 @@ func BenchmarkVerify(b *testing.B) {
 	}
 }
 
-// create stores a token and returns its text.
-func create(t testing.TB, store token.Store, lifetime time.Duration) string {
-	t.Helper()
-	stored, text := token.New("n", []token.Scope{token.Read}, lifetime)
-	if err := store.CreateToken(t.Context(), stored); err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-// forge returns a well-formed text that has the ID of a stored token and
-// another secret.
-func forge(t testing.TB, store token.Store) string {
+// create stores a token that change has changed, if that is not nil, and returns its text.
+func create(t testing.TB, store token.Store, change func(*token.Token)) string {
 	t.Helper()
 	stored, text := token.New("n", []token.Scope{token.Read}, time.Hour)
-	stored.SecretHash[0] ^= 1
+	if change != nil {
+		change(&stored)
+	}
 	if err := store.CreateToken(t.Context(), stored); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +248,7 @@ func TestAccept(t *testing.T) {
 		unknown: "error", mine[:len(mine)-1]: "error", "pst_": "error", "pst_eyJ.e30.x": "error",
 	} {
 		got, err := v.Verify(t.Context(), text)
-		if (err != nil) != (want == "error") || err != nil && !errors.Is(err, token.ErrInvalid) || err == nil && got.ID != want {
+		if want == "error" && !errors.Is(err, token.ErrInvalid) || want != "error" && (err != nil || got.ID != want) {
 			t.Errorf("Verify(%q) = %+v, %v, want %q", text, got, err, want)
 		}
 	}
