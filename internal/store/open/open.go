@@ -68,30 +68,24 @@ func about(name string, err error) error {
 	return fmt.Errorf("--store %s: %w", Redacted(name), err)
 }
 
-// Check returns an error if a store with this name cannot be opened, whatever the name
-// leads to. It opens nothing.
+// Check returns an error if no store can have this name. It opens nothing.
 func Check(name string) error {
-	if err := check(name); err != nil {
-		return err
-	}
-	if postgres.IsDSN(name) {
-		return about(name, postgres.Check(name))
-	}
-	path, err := sqlitePath(name)
-	if err != nil {
-		return err
-	}
-	return sqlite.Check(path)
+	_, err := choose(name,
+		func(dsn string) (any, error) { return nil, postgres.Check(dsn) },
+		func(path string) (any, error) { return nil, sqlite.Check(path) })
+	return err
 }
 
 // sqlitePath returns the path in the name of a store that is not PostgreSQL.
 func sqlitePath(name string) (string, error) {
 	path, explicit := strings.CutPrefix(name, "sqlite:")
 	if IsURL(name) {
-		return "", fmt.Errorf("--store %s: unknown kind of store: give a path, sqlite:PATH, postgres://…, or sqlite::memory: (keeps nothing)", Redacted(name))
+		return "", fmt.Errorf("--store %s: unknown kind of store: "+
+			"give a path, sqlite:PATH, postgres://…, or sqlite::memory: (keeps nothing)", Redacted(name))
 	}
 	if path == "" {
-		return "", errors.New("--store is empty: give a path, sqlite:PATH, postgres://…, or sqlite::memory: (keeps nothing)")
+		return "", errors.New("--store is empty: " +
+			"give a path, sqlite:PATH, postgres://…, or sqlite::memory: (keeps nothing)")
 	}
 	if path == sqlite.Memory && !explicit {
 		path = "./" + path // a file of that name; a store in memory is sqlite::memory:
@@ -176,7 +170,8 @@ func CheckDistribute(name string) error {
 		return err
 	}
 	if !postgres.IsDSN(name) {
-		return fmt.Errorf("--store %s is not a PostgreSQL database: only one with the extension Citus can be distributed", Redacted(name))
+		return fmt.Errorf("--store %s is not a PostgreSQL database: "+
+			"only one with the extension Citus can be distributed", Redacted(name))
 	}
 	return nil
 }
@@ -193,7 +188,8 @@ func File(name string) (string, error) {
 	}
 	path := strings.TrimPrefix(name, "sqlite:")
 	if path == "" || InMemory(name) || IsURL(name) {
-		return "", fmt.Errorf("--store %s is not a SQLite file: give a path or sqlite:PATH; for PostgreSQL use pg_dump and pg_restore", Redacted(name))
+		return "", fmt.Errorf("--store %s is not a SQLite file: "+
+			"give a path or sqlite:PATH; for PostgreSQL use pg_dump and pg_restore", Redacted(name))
 	}
 	return path, nil
 }
