@@ -43,12 +43,8 @@ func TestShardedStore(t *testing.T) {
 
 func TestShardedStoreOnTwoServers(t *testing.T) {
 	pgtest.Citus(t)
-	openPair := func(t *testing.T) *pair {
-		dsn := shardedDSN(t)
-		return &pair{servers: [2]*Store{open(t, dsn), open(t, dsn)}}
-	}
-	storetest.Plants(t, func(t *testing.T) plant.Store { return openPair(t) })
-	storetest.Tokens(t, func(t *testing.T) token.Store { return openPair(t) })
+	storetest.Plants(t, func(t *testing.T) plant.Store { return openPair(t, shardedDSN(t)) })
+	storetest.Tokens(t, func(t *testing.T) token.Store { return openPair(t, shardedDSN(t)) })
 }
 
 // A sharded store is the source and the target of a copy.

@@ -59,8 +59,8 @@ func TestDurations(t *testing.T) { storetest.Durations(t, open(t, pgtest.DSN(t))
 
 // Two stores on one database keep the promises of one.
 func TestStoreOnTwoServers(t *testing.T) {
-	storetest.Plants(t, func(t *testing.T) plant.Store { return openPair(t) })
-	storetest.Tokens(t, func(t *testing.T) token.Store { return openPair(t) })
+	storetest.Plants(t, func(t *testing.T) plant.Store { return openPair(t, pgtest.DSN(t)) })
+	storetest.Tokens(t, func(t *testing.T) token.Store { return openPair(t, pgtest.DSN(t)) })
 	storetest.Changes(t, func(t *testing.T) (one, two store.Store) {
 		dsn := pgtest.DSN(t)
 		return open(t, dsn), open(t, dsn)
@@ -217,8 +217,8 @@ type pair struct {
 	turn    atomic.Int64
 }
 
-func openPair(t *testing.T) *pair {
-	dsn := pgtest.DSN(t)
+func openPair(t *testing.T, dsn string) *pair {
+	t.Helper()
 	p := &pair{servers: [2]*Store{open(t, dsn), open(t, dsn)}}
 	p.Apply = func(ctx context.Context, c store.Change) error { return p.next().Apply(ctx, c) }
 	return p
