@@ -110,7 +110,7 @@ func TestCrash(t *testing.T) {
 		plants = listAll(t, m.r.url, ours)
 		for _, f := range followers {
 			f.wantCopy(t, plants)
-			f.wantGone(t, n+1)
+			f.wantGone(t, int64(n+1))
 		}
 	}
 }

@@ -32,12 +32,13 @@ type follower struct {
 	pause  time.Duration // then
 	again  *atomic.Bool  // if it is true then, begin again after every fifth time; nil: never
 
+	gone atomic.Int64 // how often its position was not valid any more
+
 	mu       sync.Mutex
 	position client.Position // after the last change; empty: from the beginning
 	copy     map[int64]client.Plant
 	names    map[int64]int // the highest one of each plant
 	begun    int           // how often it began
-	gone     int           // how often its position was not valid any more
 	got      int           // changes
 }
 
@@ -47,14 +48,6 @@ func (f *follower) begin() {
 	defer f.mu.Unlock()
 	f.position, f.copy, f.names = "", map[int64]client.Plant{}, map[int64]int{}
 	f.begun++
-}
-
-// beginAgain is begin after the service has said that the position is not valid.
-func (f *follower) beginAgain() {
-	f.begin()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.gone++
 }
 
 // run follows the service until ctx ends.
@@ -68,7 +61,8 @@ func (f *follower) run(ctx context.Context, m *mortal) {
 		err := connect()
 		switch {
 		case errors.Is(err, client.ErrPositionGone):
-			f.beginAgain()
+			f.begin()
+			f.gone.Add(1)
 		case err != nil && ctx.Err() == nil:
 			f.t.Errorf("a client that %s: %v", f.name, err)
 			return
@@ -221,11 +215,9 @@ func (f *follower) wantCopy(t *testing.T, want map[int64]client.Plant) {
 }
 
 // wantGone fails unless the position was not valid for the given number of times.
-func (f *follower) wantGone(t *testing.T, want int) {
+func (f *follower) wantGone(t *testing.T, want int64) {
 	t.Helper()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.gone != want {
-		t.Errorf("the position of a client that %s was not valid %d times, want %d", f.name, f.gone, want)
+	if got := f.gone.Load(); got != want {
+		t.Errorf("the position of a client that %s was not valid %d times, want %d", f.name, got, want)
 	}
 }
