@@ -9,7 +9,7 @@
 //   - The chi router finds the operation. If there is none, the fallback responds
 //     to OPTIONS, or with 404 or 405.
 //   - validate checks credentials and scope, the limit on rate, the parameters, the limit
-//     on requests in flight, then the body. The body is decoded once.
+//     on requests in flight, then the body. The body is read once.
 //   - The generated code binds parameters and body to a typed request.
 //   - A method of server calls the store and returns a typed response.
 //

@@ -33,8 +33,7 @@ type decoder struct {
 // decode decodes exactly one JSON value (RFC 8259) and refuses what parsers
 // disagree about: duplicate names, invalid UTF-8, lone surrogates, trailing
 // bytes. Objects become map[string]any, arrays []any. A number is an int64 if
-// it is written as an integer that fits, else [inexact]. The value shares no memory
-// with the text.
+// it is written as an integer that fits, else [inexact].
 func (d *decoder) decode(text []byte) (any, error) {
 	d.input = *bytes.NewBuffer(text)
 	d.tokens.Reset(&d.input)
