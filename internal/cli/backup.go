@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"time"
+	"sync/atomic"
 
 	"github.com/dustin/go-humanize"
-	"github.com/schollz/progressbar/v3"
 	"github.com/urfave/cli/v3"
 
 	"github.com/plantstore/plantstore/internal/store/open"
@@ -21,12 +19,14 @@ func backupCommand(sys system) *cli.Command {
 		Name:      "backup",
 		Usage:     "copy the store to a file, also while the service runs",
 		ArgsUsage: "FILE",
-		Description: "The copy is a consistent snapshot, and its integrity is checked. If the command fails, there is no\n" +
+		Description: "The copy is a consistent snapshot, and its integrity is checked. If the command fails, " +
+			"there is no\n" +
 			"FILE. FILE must not exist, unless --replace is given. The service is not blocked.\n\n" +
 			"   plantstore backup --store plantstore.db monday.db",
 		Flags: []cli.Flag{
 			storeFlag("copy the plants and tokens of `STORE`"),
-			boolFlag("replace", "replace FILE after the new backup has been checked; FILE is unchanged if the backup fails"),
+			boolFlag("replace", "replace FILE after the new backup has been checked; FILE is unchanged if the "+
+				"backup fails"),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			file, err := oneFile(cmd)
@@ -51,20 +51,26 @@ func backupCommand(sys system) *cli.Command {
 // oneFile returns the only argument of a command.
 func oneFile(cmd *cli.Command) (string, error) {
 	if cmd.Args().Len() != 1 || cmd.Args().First() == "" {
-		return "", fmt.Errorf("%s takes one FILE, got %d arguments (%s --help shows an example)", cmd.Name, cmd.Args().Len(), cmd.FullName())
+		return "", fmt.Errorf("%s takes one FILE, got %d arguments (%s --help shows an example)",
+			cmd.Name, cmd.Args().Len(), cmd.FullName())
 	}
 	return cmd.Args().First(), nil
 }
 
-// copyStore copies a store file with run. It shows a progress bar on a
-// terminal, and prints the result.
+// copyStore copies a store file with run. It shows the progress on a terminal, and
+// prints the result.
 func copyStore(sys system, from, to, what string, run func(progress func(done, total int64)) error) error {
-	bar := newBar(sys.stderr, what)
-	err := run(func(done, total int64) {
-		bar.ChangeMax64(total)
-		_ = bar.Set64(done)
+	var line atomic.Value // string
+	reports := startReports(sys.stderr, isTerminal(sys.stderr), func() string {
+		text, _ := line.Load().(string)
+		return text
 	})
-	_ = bar.Exit()
+	err := run(func(done, total int64) {
+		if isTerminal(sys.stderr) {
+			line.Store(fmt.Sprintf("%s: %s of %s", what, humanize.IBytes(uint64(done)), humanize.IBytes(uint64(total))))
+		}
+	})
+	reports.finish()
 	if err == sqlite.ErrMayBeMixed {
 		fmt.Fprintf(sys.stderr, "%s: %v\n", what, err)
 		err = nil
@@ -76,18 +82,7 @@ func copyStore(sys system, from, to, what string, run func(progress func(done, t
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	fmt.Fprintf(sys.stdout, "%s of %s is in %s, %s, checked\n", what, open.Redacted(from), open.Redacted(to), humanize.IBytes(uint64(info.Size())))
+	fmt.Fprintf(sys.stdout, "%s of %s is in %s, %s, checked\n",
+		what, open.Redacted(from), open.Redacted(to), humanize.IBytes(uint64(info.Size())))
 	return nil
-}
-
-// newBar returns a progress bar in bytes, which is shown on a terminal only.
-func newBar(w io.Writer, what string) *progressbar.ProgressBar {
-	return progressbar.NewOptions64(1,
-		progressbar.OptionSetWriter(w),
-		progressbar.OptionSetVisibility(isTerminal(w)),
-		progressbar.OptionSetDescription(what),
-		progressbar.OptionShowBytes(true),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionClearOnFinish(),
-	)
 }

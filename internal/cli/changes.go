@@ -45,7 +45,14 @@ func changesCommand(sys system) *cli.Command {
 			if err != nil {
 				return err
 			}
-			defer tellWaits(sys, service)()
+			reports := startReports(sys.stderr, false, func() string {
+				if wait := service.Waiting(); wait != nil {
+					return fmt.Sprintf("waiting for the service for %v: %v",
+						time.Since(wait.Since).Round(time.Second), wait.Reason)
+				}
+				return ""
+			})
+			defer reports.finish()
 			err = transfer.WriteChanges(ctx, service, after, cmd.Bool("follow"), sys.stdout)
 			switch {
 			case err != nil && ctx.Err() != nil:
@@ -55,31 +62,5 @@ func changesCommand(sys system) *cli.Command {
 			}
 			return nil
 		},
-	}
-}
-
-// tellWaits prints every few seconds that the service is not available, until the
-// function that it returns is called.
-func tellWaits(sys system, service *transfer.Service) (stop func()) {
-	done, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		tick := time.NewTicker(lineEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				if wait := service.Waiting(); wait != nil {
-					fmt.Fprintf(sys.stderr, "waiting for the service for %v: %v\n",
-						time.Since(wait.Since).Round(time.Second), wait.Reason)
-				}
-			}
-		}
-	}()
-	return func() {
-		close(done)
-		<-stopped
 	}
 }

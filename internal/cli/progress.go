@@ -1,93 +1,109 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"io"
-	"strings"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
-	"github.com/schollz/progressbar/v3"
+	"github.com/mattn/go-isatty"
 
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
 const (
-	barEvery  = 200 * time.Millisecond
-	lineEvery = 5 * time.Second
+	redrawEvery = 200 * time.Millisecond
+	lineEvery   = 5 * time.Second
 )
 
-// progress reports how far a long command has come: a bar on a terminal, a line
-// every few seconds otherwise. A copy counts plants where import counts bytes.
+// reports prints a text again and again while a command works: in one line of a terminal
+// that changes, or a new line every few seconds.
+type reports struct {
+	out   io.Writer
+	stop  chan struct{}
+	ended chan struct{}
+
+	mu    sync.Mutex // for width and out
+	width int        // of the text in the line that changes
+}
+
+// startReports starts reports of text, which is left out while it is empty. Call finish
+// to end them.
+func startReports(out io.Writer, inPlace bool, text func() string) *reports {
+	r := &reports{out: out, stop: make(chan struct{}), ended: make(chan struct{})}
+	every := lineEvery
+	if inPlace {
+		every = redrawEvery
+	}
+	go func() {
+		defer close(r.ended)
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-r.stop:
+				return
+			case <-ticker.C:
+				if line := text(); line != "" {
+					r.print(line, !inPlace)
+				}
+			}
+		}
+	}()
+	return r
+}
+
+// print prints a line in place of the one that changes. If keep is true, it stays.
+func (r *reports) print(line string, keep bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.width > 0 {
+		fmt.Fprintf(r.out, "\r%*s\r", r.width, "")
+	}
+	r.width = 0
+	if keep {
+		line += "\n"
+	} else {
+		r.width = utf8.RuneCountInString(line)
+	}
+	fmt.Fprint(r.out, line)
+}
+
+// say prints a line that stays.
+func (r *reports) say(line string) { r.print(line, true) }
+
+// finish ends the reports.
+func (r *reports) finish() {
+	close(r.stop)
+	<-r.ended
+	r.print("", false)
+}
+
+// progress reports how far import, export or copy has come. A copy counts plants where
+// import counts bytes.
 type progress struct {
-	out     io.Writer
-	bar     *progressbar.ProgressBar // nil: lines
+	*reports
+	inPlace bool
 	started time.Time
 	service *transfer.Service
-	stop    context.CancelFunc
-	stopped chan struct{}
 
 	phase           atomic.Value // string, of a copy
 	plants, refused atomic.Int64
 	bytes           atomic.Int64 // read so far
 	total           atomic.Int64 // of bytes; 0: unknown
-
-	mu sync.Mutex // for out
 }
 
 // startProgress starts the reports; finish ends them. The total is in bytes; 0 if
 // it is unknown.
 func startProgress(out io.Writer, total int64, service *transfer.Service) *progress {
-	ctx, cancel := context.WithCancel(context.Background())
-	p := &progress{out: out, started: time.Now(), service: service, stop: cancel, stopped: make(chan struct{})}
+	p := &progress{inPlace: isTerminal(out), started: time.Now(), service: service}
 	p.total.Store(total)
-	every := lineEvery
-	if isTerminal(out) {
-		every = barEvery
-		length := total
-		if length == 0 {
-			length = -1 // a spinner
-		}
-		p.bar = progressbar.NewOptions64(length,
-			progressbar.OptionSetWriter(out),
-			progressbar.OptionSetWidth(20),
-			progressbar.OptionThrottle(0), // the ticker below does that
-			progressbar.OptionClearOnFinish(),
-			progressbar.OptionSetSpinnerChangeInterval(0),
-		)
-	}
-	go func() {
-		defer close(p.stopped)
-		ticker := time.NewTicker(every)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				p.tell()
-			}
-		}
-	}()
+	p.reports = startReports(out, p.inPlace, p.line)
 	return p
-}
-
-// tell reports the progress once.
-func (p *progress) tell() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.bar == nil {
-		fmt.Fprintln(p.out, p.line())
-		return
-	}
-	p.bar.Describe(p.counts())
-	if total := p.total.Load(); total > 0 {
-		p.bar.ChangeMax64(total)
-	}
-	_ = p.bar.Set64(p.bytes.Load())
 }
 
 // counts returns the number of plants and their rate.
@@ -110,10 +126,13 @@ func (p *progress) counts() string {
 	return fmt.Sprintf("%s, %s a second", text, humanize.Comma(int64(float64(plants)/p.elapsed().Seconds())))
 }
 
-// line returns counts, and what a bar would show.
+// line returns counts, and what is left or what the command waits for. A line of a
+// terminal that changes must be short, so it has no reason.
 func (p *progress) line() string {
-	if wait := p.service.Waiting(); wait != nil {
+	if wait := p.service.Waiting(); wait != nil && !p.inPlace {
 		return fmt.Sprintf("%s: %v", p.counts(), wait.Reason)
+	} else if wait != nil {
+		return p.counts()
 	}
 	done, total := p.bytes.Load(), p.total.Load()
 	if total == 0 || done == 0 {
@@ -126,28 +145,14 @@ func (p *progress) line() string {
 
 func (p *progress) elapsed() time.Duration { return max(time.Since(p.started), time.Millisecond) }
 
-// say prints a line above the bar.
-func (p *progress) say(line string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.bar != nil {
-		_ = p.bar.Clear() // tell draws it again
-	}
-	fmt.Fprintln(p.out, strings.TrimSuffix(line, "\n"))
-}
-
-// finish removes the bar and ends the reports.
-func (p *progress) finish() {
-	p.stop()
-	<-p.stopped
-	if p.bar != nil {
-		_ = p.bar.Clear()
-		_ = p.bar.Exit()
-	}
-}
-
 // Write counts the bytes that are copied to p.
 func (p *progress) Write(b []byte) (int, error) {
 	p.bytes.Add(int64(len(b)))
 	return len(b), nil
+}
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && isatty.IsTerminal(f.Fd())
 }

@@ -39,6 +39,27 @@ func TestProgressInLines(t *testing.T) {
 	})
 }
 
+// On a terminal the line changes in its place, and other lines stay above it.
+func TestProgressInPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out strings.Builder
+		texts := []string{"9", "10 plants"}
+		r := startReports(&out, true, func() string {
+			text := texts[len(texts)-1]
+			texts = texts[:len(texts)-1]
+			return text
+		})
+		time.Sleep(redrawEvery + time.Millisecond)
+		r.say("line 7")
+		time.Sleep(redrawEvery)
+		r.finish()
+		const erase9, erase1 = "\r         \r", "\r \r"
+		if want := "10 plants" + erase9 + "line 7\n" + "9" + erase1; out.String() != want {
+			t.Errorf("the output is %q, want %q", &out, want)
+		}
+	})
+}
+
 // A copy says which of its phases runs. Its size is unknown, as that of a pipe is, so the
 // lines have no percentage.
 func TestProgressOfPhases(t *testing.T) {
