@@ -73,6 +73,7 @@ func TestBatch(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
 	s.post(`{"id":500,"name":"there","tag":"t"}`)
+	s.post(`{"id":5000,"name":"there"}`)
 	batch := func(n int, change func(plants []plantapi.NewPlant)) string {
 		plants := make([]plantapi.NewPlant, n)
 		for i := range plants {
@@ -99,12 +100,17 @@ func TestBatch(t *testing.T) {
 		"one without name":  {`{"plants":[{"id":1,"name":"n"},{"id":2}]}`, plantapi.CodeInvalidBody, "/plants/1/name"},
 		"an id twice":       {batch(20, func(p []plantapi.NewPlant) { p[17] = p[3] }), plantapi.CodeIDTaken, "/plants/17/id"},
 		"an id taken":       {batch(20, func(p []plantapi.NewPlant) { p[17].ID = 500 }), plantapi.CodeIDTaken, "/plants/17/id"},
+		"two ids taken":     {batch(20, func(p []plantapi.NewPlant) { p[4].ID, p[17].ID = 5000, 500 }), plantapi.CodeIDTaken, "/plants/4/id /plants/17/id"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := s.with(t)
 			e := s.call(http.MethodPost, "/plants:batch", c.body).wantError(t, c.code)
-			if e.Details == nil || len(*e.Details) != 1 || (*e.Details)[0].Pointer != c.where {
-				t.Errorf("details are %v, want %s alone", e.Details, c.where)
+			var where []string
+			for _, d := range *e.Details {
+				where = append(where, d.Pointer)
+			}
+			if got := strings.Join(where, " "); got != c.where {
+				t.Errorf("details are for %s, want %s", got, c.where)
 			}
 			for _, id := range []int64{0, 1, 2, 3, 16} {
 				s.wantNone(id)
