@@ -123,7 +123,8 @@ func TestLinks(t *testing.T) {
 				}
 			})+"/garden")
 			got, err := ids(plants.All(t.Context()))
-			if fmt.Sprint(got) != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			if fmt.Sprint(got) != c.want || (err == nil) != (c.err == "") ||
+				err != nil && !strings.Contains(err.Error(), c.err) {
 				t.Errorf("All is %v, %v, want %s and %q", got, err, c.want, c.err)
 			}
 		})

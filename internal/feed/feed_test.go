@@ -122,7 +122,8 @@ func TestNextWaits(t *testing.T) {
 	}
 	got = goNext(t, f, t.Context(), &after)
 	f.Stop()
-	if r := wait.For(t, "the end of a wait after Stop", got); r.err != nil || len(r.page.Changes) > 0 || r.page.Next != after {
+	if r := wait.For(t, "the end of a wait after Stop", got); r.err != nil || len(r.page.Changes) > 0 ||
+		r.page.Next != after {
 		t.Errorf("Next = %+v, %v, want no changes and the position %+v", r.page, r.err, after)
 	}
 	create(t, s, 3)
@@ -334,7 +335,8 @@ func TestCopiesAreEqual(t *testing.T) {
 				}
 				for _, c := range page.Changes {
 					if before, found := copies[i][c.ID]; found && c.Plant.UpdatedAt.Before(before.UpdatedAt) {
-						t.Errorf("a client with the limit %d got plant %d as of %v after that of %v", limit, c.ID, c.Plant.UpdatedAt, before.UpdatedAt)
+						t.Errorf("a client with the limit %d got plant %d as of %v after that of %v", limit, c.ID,
+							c.Plant.UpdatedAt, before.UpdatedAt)
 						return
 					}
 					copies[i][c.ID] = *c.Plant

@@ -84,7 +84,8 @@ func TestTokensAreNotExposed(t *testing.T) {
 					handler.ServeHTTP(w, r)
 					for _, secret := range []string{text[16:50], staticToken} {
 						if strings.Contains(fmt.Sprint(w.Result().Header, w.Body), secret) {
-							t.Errorf("%s: the response to POST %s with %s contains the token: %d %v %s", name, target, authorization, w.Code, w.Result().Header, w.Body)
+							t.Errorf("%s: the response to POST %s with %s contains the token: %d %v %s", name, target,
+								authorization, w.Code, w.Result().Header, w.Body)
 						}
 					}
 				}

@@ -125,7 +125,8 @@ func TestBatch(t *testing.T) {
 	for _, created := range []int32{999, 0} {
 		var got plantapi.Plants
 		a := s.call(http.MethodPost, "/plants:batch", whole).wantStatus(t, http.StatusOK)
-		if err := json.Unmarshal([]byte(a.body), &got); err != nil || len(got.Plants) != 1000 || got.Plants[999].Name != "plant 999" {
+		if err := json.Unmarshal([]byte(a.body), &got); err != nil || len(got.Plants) != 1000 ||
+			got.Plants[999].Name != "plant 999" {
 			t.Fatalf("got %d plants, %v", len(got.Plants), err)
 		}
 		if got.Created != created {

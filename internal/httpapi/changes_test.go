@@ -102,7 +102,8 @@ func TestStreamsHaveALimitOfTheirOwn(t *testing.T) {
 	s, log, registry := observed(t, nil, func(o *httpapi.Options) { o.MaxStreams, o.MaxInFlight, o.LogSlow = 2, 1, time.Nanosecond })
 	first, second := s.follow(""), s.follow("")
 	for _, path := range []string{"/changes", "/changes:stream"} {
-		if a := s.call(http.MethodGet, path, ""); a.wantError(t, plantapi.CodeUnavailable).Error == 0 || a.Header.Get("Retry-After") == "" {
+		if a := s.call(http.MethodGet, path, ""); a.wantError(t, plantapi.CodeUnavailable).Error == 0 ||
+			a.Header.Get("Retry-After") == "" {
 			t.Errorf("%s has no Retry-After", path)
 		}
 	}

@@ -243,7 +243,8 @@ func TestMemberOrder(t *testing.T) {
 				name := document.Components.Schemas[schema].Properties.Content[i].Value
 				at := strings.Index(text, `"`+name+`":`)
 				if at >= 0 && at < last {
-					t.Errorf("%s %s: in %s, %s is not where the document has it: %s", c.method, c.path, schema, name, body)
+					t.Errorf("%s %s: in %s, %s is not where the document has it: %s", c.method, c.path, schema, name,
+						body)
 				}
 				last = max(at, last)
 			}

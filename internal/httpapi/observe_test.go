@@ -103,7 +103,8 @@ func TestClientDisconnectsDuringResponse(t *testing.T) {
 	}
 	resp.Body.Close()
 	wait.Until(t, "the log has a response that is not read", func() bool { return log.String() != "" })
-	if l := log.lines(t); len(l) != 1 || l[0].Level != "WARN" || l[0].Msg != "response cut short" || l[0].Status != 499 {
+	if l := log.lines(t); len(l) != 1 || l[0].Level != "WARN" || l[0].Msg != "response cut short" ||
+		l[0].Status != 499 {
 		t.Errorf("logged %+v", l)
 	}
 	wantCounts(t, registry, map[string]float64{"listPlants 499": 1})
@@ -185,7 +186,8 @@ func TestRequestLog(t *testing.T) {
 			{Method: "GET", Path: "/plants", Operation: "listPlants", Status: 401, Error: 40100},
 		}
 		for i, l := range got {
-			if l.Level != "INFO" || l.Bytes == 0 || l.RequestID == "" || len(l.TraceID) != 32 || len(l.SpanID) != 16 || !strings.HasPrefix(l.Remote, "127.0.0.1:") || l.Seconds <= 0 {
+			if l.Level != "INFO" || l.Bytes == 0 || l.RequestID == "" || len(l.TraceID) != 32 || len(l.SpanID) != 16 ||
+				!strings.HasPrefix(l.Remote, "127.0.0.1:") || l.Seconds <= 0 {
 				t.Errorf("logged %+v", l)
 			}
 			l.Level, l.Msg, l.Bytes, l.RequestID, l.TraceID, l.SpanID, l.Remote, l.Seconds = "", "", 0, "", "", "", "", 0

@@ -155,7 +155,9 @@ func TestForgedTokens(t *testing.T) {
 		}
 		lines := log.lines(t)
 		l := lines[len(lines)-1]
-		if reason, ok := strings.CutPrefix(l.Err, "credentials not valid: "); !ok || reason == "" || l.Msg != "token refused" || l.Level != "WARN" || l.Error != 40101 || l.Token != "" || l.TraceID == "" || len(l.Err) > 400 {
+		if reason, ok := strings.CutPrefix(l.Err, "credentials not valid: "); !ok || reason == "" ||
+			l.Msg != "token refused" || l.Level != "WARN" || l.Error != 40101 || l.Token != "" || l.TraceID == "" ||
+			len(l.Err) > 400 {
 			t.Errorf("%s: logged %+v", name, l)
 		} else {
 			t.Logf("%s: %s", name, reason)

@@ -177,7 +177,8 @@ func TestPublicPlantStore(t *testing.T) {
 	for id := 1; id <= 3; id++ {
 		a := s.post(fmt.Sprintf(`{"id":%d,"name":"Ficus","tag":"Moraceae"}`, id)).wantStatus(t, http.StatusOK)
 		var plant map[string]any
-		if err := json.Unmarshal([]byte(a.body), &plant); err != nil || len(plant) != 2 || plant["name"] != "Ficus" || plant["tag"] != "Moraceae" {
+		if err := json.Unmarshal([]byte(a.body), &plant); err != nil || len(plant) != 2 || plant["name"] != "Ficus" ||
+			plant["tag"] != "Moraceae" {
 			t.Errorf("created %v, %v", plant, err)
 		}
 	}

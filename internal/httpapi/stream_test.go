@@ -268,8 +268,10 @@ func TestHeartbeat(t *testing.T) {
 				defer resp.Body.Close()
 				for _, want := range []time.Duration{0, 15 * time.Second, 15 * time.Second, 15 * time.Second, 15 * time.Second} { // the timeouts of the server are shorter
 					began, comment := time.Now(), make([]byte, 3)
-					if _, err := io.ReadFull(resp.Body, comment); err != nil || string(comment) != ":\n\n" || time.Since(began) != want {
-						t.Fatalf("after %v the stream has %q, %v, want a comment after %v", time.Since(began), comment, err, want)
+					if _, err := io.ReadFull(resp.Body, comment); err != nil || string(comment) != ":\n\n" ||
+						time.Since(began) != want {
+						t.Fatalf("after %v the stream has %q, %v, want a comment after %v", time.Since(began), comment,
+							err, want)
 					}
 				}
 			})

@@ -37,8 +37,10 @@ func TestStreamEndsWithinAnEvent(t *testing.T) {
 				defer resp.Body.Close()
 				time.Sleep(1100 * time.Millisecond) // the token has expired, and the stream waits for its client
 				body, err := io.ReadAll(resp.Body)
-				if err != nil || !strings.HasPrefix(string(body), "id: ") || strings.Contains(string(body), "\n\n") || strings.Contains(string(body), "event") {
-					t.Errorf("the stream has %d bytes from %.40q to %q, %v, want a part of an event", len(body), body, body[max(0, len(body)-200):], err)
+				if err != nil || !strings.HasPrefix(string(body), "id: ") || strings.Contains(string(body), "\n\n") ||
+					strings.Contains(string(body), "event") {
+					t.Errorf("the stream has %d bytes from %.40q to %q, %v, want a part of an event", len(body), body,
+						body[max(0, len(body)-200):], err)
 				}
 			})
 		})
@@ -67,7 +69,8 @@ func TestStreamThatIsCutOffIsLogged(t *testing.T) {
 					if disconnects && len(lines) == 0 {
 						return
 					}
-					if disconnects || len(lines) != 1 || lines[0].Msg != "response cut short" || lines[0].Status != 499 || lines[0].Operation != "streamChanges" {
+					if disconnects || len(lines) != 1 || lines[0].Msg != "response cut short" ||
+						lines[0].Status != 499 || lines[0].Operation != "streamChanges" {
 						t.Errorf("logged %+v", lines)
 					}
 				})
@@ -103,7 +106,8 @@ func TestStreamEndsWithItsStore(t *testing.T) {
 			s := newService(t, withLog(log), wrapPlants(func(real plant.Store) plant.Store { return failingFeed{real, cause} }))
 			s.post(`{"id":1,"name":"n"}`)
 			s.follow("").want("stored 1", fmt.Sprint("end ", code), "EOF") // which comes after the log
-			if lines := log.lines(t); len(lines) != 1 || lines[0].Operation != "streamChanges" || !strings.Contains(lines[0].Err, "eels") {
+			if lines := log.lines(t); len(lines) != 1 || lines[0].Operation != "streamChanges" ||
+				!strings.Contains(lines[0].Err, "eels") {
 				t.Errorf("logged %+v, want the cause", lines)
 			}
 		})

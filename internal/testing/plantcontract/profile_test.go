@@ -71,7 +71,8 @@ func TestErrorCodesAreGenerated(t *testing.T) {
 	}
 	for code := int32(10000); code < 60000; code++ {
 		if known := plantapi.ErrorCode(code).Valid(); known != listed[code] {
-			t.Errorf("%d: the document lists it: %v, generated code has it: %v; run make generate", code, listed[code], known)
+			t.Errorf("%d: the document lists it: %v, generated code has it: %v; run make generate", code, listed[code],
+				known)
 		}
 	}
 }
