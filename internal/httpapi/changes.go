@@ -138,7 +138,8 @@ var errStopping = fail(plantapi.CodeUnavailable, "the service is stopping, conne
 // waiting returns the context of a request that waits for changes. It has no
 // deadline, and ends when there is no reason to wait any longer: the client has
 // disconnected, the token is not accepted any more, the service stops, or the
-// method is HEAD. The given context is that of net/http. [context.Cause] is a failure if the client should know why.
+// method is HEAD. The given context is that of net/http. [context.Cause] is a failure if
+// the client should know why.
 func (v validator) waiting(
 	ctx context.Context, w http.ResponseWriter, r *http.Request,
 ) (context.Context, context.CancelFunc) {
