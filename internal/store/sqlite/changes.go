@@ -214,3 +214,11 @@ func EnableChanges(ctx context.Context, path string) (err error) {
 	}
 	return nil
 }
+
+// storeChanges adds the row of a transaction that changes the plants with these IDs.
+func storeChanges(conn *sqlite.Conn, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return execute(conn, "INSERT INTO changes (ids, at) VALUES (?, ?)", jsonOf(ids), time.Now().UnixMicro())
+}

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"strconv"
+	"slices"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -52,9 +52,9 @@ func (s *Store) commit(calls []*groupcommit.Call[write]) {
 	defer func() { s.writer <- conn }()
 	err := s.files.checkLog()
 	if err == nil {
-		err = s.transact(conn, calls)
-		if changed := s.files.check(); changed != nil { // it may also be why the transaction has failed
-			err = changed
+		err = s.transact(conn, calls, !allNew(calls))
+		if fault := s.files.check(); fault != nil { // it may also be why the transaction has failed
+			err = fault
 		}
 	}
 	if err != nil {
@@ -71,17 +71,20 @@ func (s *Store) commit(calls []*groupcommit.Call[write]) {
 // transact runs a group of writes in one transaction. It returns an error only if the
 // transaction was rolled back.
 //
-// A change of plants that is refused changes nothing: all of them are decided before the
-// first row is written. If a write fails in another way, for example because it panics,
+// A change of plants that is refused changes nothing: all changes are decided before the
+// first plant is written. If a write fails in another way, for example because it panics,
 // the transaction is rolled back and each write runs in a transaction of its own.
-// Savepoints would be needed otherwise, which cost a third of an insert.
-func (s *Store) transact(conn *sqlite.Conn, calls []*groupcommit.Call[write]) error {
+// Running them again replaces savepoints, which cost a third of an insert.
+//
+// read says whether it reads the plants before it decides. If it does not, it decides as
+// if none were stored, and begins again with reading when a row cannot be inserted.
+func (s *Store) transact(conn *sqlite.Conn, calls []*groupcommit.Call[write], read bool) error {
 	var changed []int64
 	var failed error // of a write, and not of the transaction
 	// IMMEDIATE takes the write lock now. A transaction that reads first and
 	// writes later fails if another program has written in between.
 	err := inTransaction(conn, "BEGIN IMMEDIATE", func() error {
-		group, err := readGroup(conn, calls)
+		group, err := newGroup(conn, calls, read)
 		if err != nil {
 			return err
 		}
@@ -100,11 +103,14 @@ func (s *Store) transact(conn *sqlite.Conn, calls []*groupcommit.Call[write]) er
 	if err == nil && len(changed) > 0 {
 		s.committed.Send()
 	}
-	if failed == nil || len(calls) == 1 {
+	switch {
+	case failed != nil && !read:
+		return s.transact(conn, calls, true)
+	case failed == nil || len(calls) == 1:
 		return err
 	}
 	for i, c := range calls {
-		if err := s.transact(conn, calls[i:i+1]); err != nil {
+		if err := s.transact(conn, calls[i:i+1], true); err != nil {
 			c.Err = err
 		}
 	}
@@ -129,55 +135,22 @@ func attempt(conn *sqlite.Conn, group *store.Group, c *groupcommit.Call[write]) 
 	return refused, failed
 }
 
-// readGroup reads the plants that a group of writes may change.
-func readGroup(conn *sqlite.Conn, calls []*groupcommit.Call[write]) (*store.Group, error) {
+// allNew reports whether the plants of all writes are probably not stored.
+func allNew(calls []*groupcommit.Call[write]) bool {
+	return !slices.ContainsFunc(calls, func(c *groupcommit.Call[write]) bool { return !c.Work.New })
+}
+
+// newGroup returns a group of writes. If read is set, it reads the plants that they may
+// change.
+func newGroup(conn *sqlite.Conn, calls []*groupcommit.Call[write], read bool) (*store.Group, error) {
 	var ids []int64
 	for _, c := range calls {
 		ids = append(ids, c.Work.IDs...)
 	}
 	group := store.NewGroup(ids)
-	if len(ids) == 0 {
+	if len(ids) == 0 || !read {
 		return group, nil
 	}
 	found := func(row *store.PlantRow) { group.Found(row.Stored()) }
 	return group, plantColumns.query(conn, getPlantsQuery, found, jsonOf(group.IDs()))
-}
-
-// writePlants writes the effect of a group.
-func writePlants(conn *sqlite.Conn, effect store.Effect) error {
-	for i := range effect.Insert {
-		if err := plantColumns.write(conn, insertPlantQuery, &effect.Insert[i]); err != nil {
-			return err
-		}
-	}
-	for i := range effect.Update {
-		if err := plantColumns.write(conn, updatePlantQuery, &effect.Update[i]); err != nil {
-			return err
-		}
-	}
-	for _, id := range effect.Remove {
-		if err := deletePlant(conn, id); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// storeChanges adds the row of a transaction that changes the plants with these IDs.
-func storeChanges(conn *sqlite.Conn, ids []int64) error {
-	if len(ids) == 0 {
-		return nil
-	}
-	return execute(conn, "INSERT INTO changes (ids, at) VALUES (?, ?)", jsonOf(ids), time.Now().UnixMicro())
-}
-
-// jsonOf returns IDs, of which there is at least one, as a JSON array. encoding/json
-// takes three times as long, and would add 1 % to a create.
-func jsonOf(ids []int64) string {
-	text := append(make([]byte, 0, 21*len(ids)+1), '[')
-	for _, id := range ids {
-		text = append(strconv.AppendInt(text, id, 10), ',')
-	}
-	text[len(text)-1] = ']'
-	return string(text)
 }

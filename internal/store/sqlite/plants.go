@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"strconv"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -79,4 +80,35 @@ func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more 
 		return plants[:page.Limit], true, err
 	}
 	return plants, false, err
+}
+
+// writePlants writes the effect of a group.
+func writePlants(conn *sqlite.Conn, effect store.Effect) error {
+	for i := range effect.Insert {
+		if err := plantColumns.write(conn, insertPlantQuery, &effect.Insert[i]); err != nil {
+			return err
+		}
+	}
+	for i := range effect.Update {
+		if err := plantColumns.write(conn, updatePlantQuery, &effect.Update[i]); err != nil {
+			return err
+		}
+	}
+	for _, id := range effect.Remove {
+		if err := deletePlant(conn, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jsonOf returns IDs, of which there is at least one, as a JSON array. encoding/json
+// takes three times as long, and would add 1 % to a create.
+func jsonOf(ids []int64) string {
+	text := append(make([]byte, 0, 21*len(ids)+1), '[')
+	for _, id := range ids {
+		text = append(strconv.AppendInt(text, id, 10), ',')
+	}
+	text[len(text)-1] = ']'
+	return string(text)
 }
