@@ -8,8 +8,8 @@
 //   - cors adds the CORS headers, if there are origins to allow.
 //   - The chi router finds the operation. If there is none, the fallback responds
 //     to OPTIONS, or with 404 or 405.
-//   - validate checks credentials and scope, the limit on rate, the parameters, the limit
-//     on requests in flight, then the body. The body is read once.
+//   - validate checks credentials and scope, the limits on rate and capacity, the
+//     parameters, then the body. The body is read once.
 //   - The generated code binds parameters and body to a typed request.
 //   - A method of server calls the store and returns a typed response.
 //
@@ -105,7 +105,7 @@ func New(opts Options) (http.Handler, error) {
 		rateLimit:  limit.NewRates[string](opts.RateLimit, 0),
 		readOnly:   opts.ReadOnly,
 		stopping:   opts.Changes.Stopped(),
-		inFlight:   limit.NewSlots("requests in flight (--max-in-flight)", opts.MaxInFlight, 0),
+		admitted:   limit.NewSlots("requests in flight (--max-in-flight)", opts.MaxInFlight, 0),
 		streams:    limit.NewSlots("requests that wait for changes (--max-streams)", opts.MaxStreams, 0),
 		lists:      newLists(),
 	}

@@ -13,7 +13,7 @@ import (
 // request it is nil: what a request does not release is lost until the next start.
 func HeldBy(h http.Handler) (held error) {
 	v := h.(handler).validator
-	for what, slots := range map[string]*limit.Slots{"requests in flight": v.inFlight, "streams": v.streams} {
+	for what, slots := range map[string]*limit.Slots{"requests in flight": v.admitted, "streams": v.streams} {
 		if !slots.TryAcquire(slots.N) {
 			held = errors.Join(held, errors.New(what))
 		}
@@ -22,6 +22,13 @@ func HeldBy(h http.Handler) (held error) {
 		held = errors.Join(held, errors.New("permits of lists"))
 	}
 	return held
+}
+
+// FillSlots takes the slots of all requests except those that wait for changes.
+func FillSlots(h http.Handler) (release func()) {
+	slots := h.(handler).admitted
+	slots.TryAcquire(slots.N)
+	return func() { slots.Release(slots.N) }
 }
 
 // takeAll reports whether no request holds a permit, or room for a list. If so, it

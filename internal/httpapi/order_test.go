@@ -22,6 +22,9 @@ func TestOrderOfRefusals(t *testing.T) {
 	limited.call(http.MethodGet, "/plants", "").wantStatus(t, http.StatusOK)
 	text := newToken(t, s.store, token.Read)
 	limited.call(http.MethodGet, "/plants", "", header("Authorization", "Bearer "+text)).wantStatus(t, http.StatusOK)
+	defer httpapi.FillSlots(limited.handler)()
+	full := newService(t, withStore(s.store))
+	defer httpapi.FillSlots(full.handler)()
 	s.post(`{"id":1,"name":"n"}`).wantStatus(t, http.StatusOK)
 
 	// mend is one step: what it changes in the request, and the error from then on.
@@ -30,7 +33,8 @@ func TestOrderOfRefusals(t *testing.T) {
 		header             [2]string
 		want               plantapi.ErrorCode
 
-		tooOften bool // the token has used its limit
+		tooOften bool // the token has used its limit, and there is no capacity
+		full     bool // there is no capacity
 	}
 	for name, steps := range map[string][]mend{
 		"put": {
@@ -40,6 +44,7 @@ func TestOrderOfRefusals(t *testing.T) {
 			{header: [2]string{"Authorization", "Bearer x"}, want: plantapi.CodeBadCredentials},
 			{header: [2]string{"Authorization", "Bearer " + text}, want: plantapi.CodeInsufficientScope, tooOften: true},
 			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeTooManyRequests, tooOften: true},
+			{want: plantapi.CodeUnavailable, full: true},
 			{want: plantapi.CodeInvalidParameter},
 			{path: "/plants/1", body: "none", want: plantapi.CodeMissingBody},
 			{body: filled(maxBody + 1), want: plantapi.CodeUnsupportedMediaType},
@@ -60,6 +65,7 @@ func TestOrderOfRefusals(t *testing.T) {
 			{method: "DELETE", path: "/plants/x", want: plantapi.CodeNoCredentials},
 			{header: [2]string{"Authorization", "Bearer " + text}, want: plantapi.CodeInsufficientScope, tooOften: true},
 			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeTooManyRequests, tooOften: true},
+			{want: plantapi.CodeUnavailable, full: true},
 			{want: plantapi.CodeInvalidParameter},
 			{header: [2]string{"If-Match", `"another"`}, path: "/plants/2", want: plantapi.CodeNoSuchPlant},
 			{path: "/plants/1", want: plantapi.CodePreconditionFailed},
@@ -67,13 +73,14 @@ func TestOrderOfRefusals(t *testing.T) {
 		"create": {
 			{method: "POST", path: "/plants", body: `{"id":"1","name":"m",}`, header: [2]string{"Content-Type", "application/json"}, want: plantapi.CodeNoCredentials},
 			{header: [2]string{"Authorization", "Bearer " + staticToken}, want: plantapi.CodeTooManyRequests, tooOften: true},
+			{want: plantapi.CodeUnavailable, full: true},
 			{want: plantapi.CodeMalformedBody},
 			{body: `{"id":"1","name":"m"}`, want: plantapi.CodeInvalidBody},
 			{body: `{"id":1,"name":"m"}`, want: plantapi.CodeIDTaken},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, limited := s.with(t), limited.with(t)
+			s, limited, full := s.with(t), limited.with(t), full.with(t)
 			var now mend
 			headers := http.Header{}
 			for _, step := range steps {
@@ -96,6 +103,9 @@ func TestOrderOfRefusals(t *testing.T) {
 				to := s
 				if step.tooOften {
 					to = limited
+				}
+				if step.full {
+					to = full
 				}
 				to.send(now.method, now.path, body, func(r *http.Request) { r.Header = headers.Clone() }).wantError(t, step.want)
 			}

@@ -28,12 +28,12 @@ type validator struct {
 	readOnly   bool
 	stopping   <-chan struct{}
 
-	// Each request in flight may hold a body, so the memory for bodies is bounded by their
-	// number times the largest body. A request beyond it is refused at once, because waiting
-	// in a longer queue helps no client. Only authorized requests count, from before their
-	// body is read until their response is written. Requests that wait for changes hold
-	// little, for a long time; they have slots of their own.
-	inFlight, streams *limit.Slots
+	// An admitted request may hold a body, so the slots bound the memory for bodies. A request
+	// without a slot is refused at once, because a queue would only delay its refusal. A slot
+	// is taken after the authorization, before the body is read, and is free again when the
+	// response is written. Requests that wait for changes hold little, for a long time; they
+	// have slots of their own.
+	admitted, streams *limit.Slots
 	lists             *lists
 }
 
@@ -82,10 +82,10 @@ func documented(method string) string {
 // written. It is shorter than the drain of a shutdown.
 const requestDeadline = 20 * time.Second
 
-// withDeadline returns a context that ends at the deadline of a request. A client ends
-// it earlier only if it resets the HTTP/2 stream of a read. With HTTP/1, net/http also
-// cancels the context of a client that closes its sending half of the connection and
-// still reads.
+// withDeadline returns a context that ends at the deadline of a request. A write never
+// ends with its client. A read ends earlier only if the client resets its HTTP/2 stream:
+// with HTTP/1, net/http also cancels the context of a client that closes its sending half
+// of the connection and still reads.
 func withDeadline(r *http.Request, op *operation) (context.Context, context.CancelFunc) {
 	ctx := r.Context()
 	if r.ProtoMajor < 2 || op.scope != token.Read {
@@ -94,9 +94,9 @@ func withDeadline(r *http.Request, op *operation) (context.Context, context.Canc
 	return context.WithTimeout(ctx, requestDeadline)
 }
 
-// admit checks the credentials, the limits and the parameters, in the order that the
-// document gives. Nothing of the body is read before the request is admitted, so
-// clients without a token cost no memory. An admitted request is in flight.
+// admit checks the credentials, the limits on rate and capacity, and the parameters, in
+// the order of the document. Nothing of the body is read before the request is admitted,
+// so clients without a token cost no memory. An admitted request has a slot.
 func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Request, op *operation) error {
 	t, err := v.authenticate(ctx, w.Header(), r)
 	if err != nil {
@@ -116,10 +116,8 @@ func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if v.readOnly && op.scope == token.Write {
 		return errReadOnly
 	}
-	if err := checkParameters(r, op); err != nil {
-		return err
-	}
-	rec, slots := recorderOf(w), v.inFlight
+	wrong := checkParameters(r, op) // returned after the capacity, which depends on the parameter limit
+	rec, slots := recorderOf(w), v.admitted
 	if op.returnsList {
 		n := op.pageSize.normal
 		if text := r.Form.Get("limit"); text != "" {
@@ -133,7 +131,7 @@ func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Req
 		slots = v.streams
 	}
 	rec.slot, err = slots.Take(ctx)
-	return err
+	return cmp.Or(err, wrong)
 }
 
 // challenge begins every WWW-Authenticate header (RFC 6750, section 3).
