@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -74,19 +72,12 @@ func TestTokensAreNotExposed(t *testing.T) {
 	} {
 		for _, tokens := range []token.Store{store, faultyTokens{store, errors.New("tokens are down")}} {
 			s := newService(t, offline, withStore(store), withPlants(plants), withTokens(tokens), withLog(&log))
-			handler := plantcontract.Plants().Handler(t, s.handler)
 			for _, target := range []string{"/plants", "/plants?access_token=" + text, "/plants/" + text, "/" + text} {
 				for _, authorization := range []string{"Bearer " + text, "Bearer " + text[:64], "Basic " + text, "Bearer " + staticToken} {
-					r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, target, strings.NewReader(`{"id":1,"name":"n"}`))
-					r.Header.Set("Content-Type", "application/json")
-					r.Header.Set("Authorization", authorization)
-					w := httptest.NewRecorder()
-					handler.ServeHTTP(w, r)
-					for _, secret := range []string{text[16:50], staticToken} {
-						if strings.Contains(fmt.Sprint(w.Result().Header, w.Body), secret) {
-							t.Errorf("%s: the response to POST %s with %s contains the token: %d %v %s", name, target,
-								authorization, w.Code, w.Result().Header, w.Body)
-						}
+					a := s.call(http.MethodPost, target, `{"id":1,"name":"n"}`, header("Authorization", authorization))
+					got := fmt.Sprint(a.Status, a.Header, a.body)
+					if strings.Contains(got, text[16:50]) || strings.Contains(got, staticToken) {
+						t.Errorf("%s: the response to POST %s with %s has the token: %s", name, target, authorization, got)
 					}
 				}
 			}
@@ -116,21 +107,16 @@ func (untouchable) Close() error { return nil }
 // wrong with the credentials.
 func TestBodyIsNotReadBeforeAuthorization(t *testing.T) {
 	store := openStore(t)
-	handler := plantcontract.Plants().Handler(t, newService(t, offline, withStore(store)).handler)
+	s := newService(t, offline, withStore(store))
 	for authorization, want := range map[string]plantapi.ErrorCode{
 		"":                plantapi.CodeNoCredentials,
 		"Bearer nonsense": plantapi.CodeBadCredentials,
 		"Bearer " + newToken(t, store, token.Read): plantapi.CodeInsufficientScope,
 	} {
 		for _, length := range []int64{-1, 5, 1 << 40} {
-			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/plants", untouchable{t})
-			r.ContentLength = length
-			if authorization != "" {
-				r.Header.Set("Authorization", authorization)
-			}
-			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, r)
-			response{w.Result(), w.Body.String()}.wantError(t, want)
+			s.post("", header("Authorization", authorization), func(r *http.Request) {
+				r.Body, r.ContentLength = untouchable{t}, length
+			}).wantError(t, want)
 		}
 	}
 }
@@ -144,16 +130,13 @@ func TestNoContinueBeforeAuthentication(t *testing.T) {
 // If the store of tokens fails, the response is a 5xx and not 401.
 func TestTokenStoreDown(t *testing.T) {
 	store := openStore(t)
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/plants", untouchable{t})
-	_, text := token.New("n", nil, 0)
-	r.Header.Set("Authorization", "Bearer "+text)
 	for err, want := range map[error]plantapi.ErrorCode{
 		token.ErrUnavailable:        plantapi.CodeUnavailable,
 		errors.New("a bug of ours"): plantapi.CodeInternal,
 	} {
 		s := newService(t, offline, withStore(store), withTokens(faultyTokens{store, err}))
-		w := httptest.NewRecorder()
-		plantcontract.Plants().Handler(t, s.handler).ServeHTTP(w, r)
-		response{w.Result(), w.Body.String()}.wantError(t, want)
+		s.post("", header("Authorization", "Bearer "+unknownToken()), func(r *http.Request) {
+			r.Body, r.ContentLength = untouchable{t}, -1
+		}).wantError(t, want)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"runtime"
 	"strings"
@@ -32,38 +30,11 @@ func (s *service) changes(query string) (page plantapi.Changes) {
 	return page
 }
 
-// When the service stops, a request that waits gets what there is.
-func TestStopEndsWait(t *testing.T) {
-	t.Parallel()
-	s := newService(t)
-	after := s.changes("").Position
-	time.AfterFunc(100*time.Millisecond, s.feed.Stop)
-	if page := s.changes("wait=30&after=" + after); len(page.Changes) != 0 || page.Position == "" {
-		t.Errorf("the page is %+v", page)
-	}
-	s.changes("wait=30&after=" + after) // and one that comes later does not wait
-}
-
 // A client that closes its sending half, as a client with a body of a fixed length
 // may, gets the response at once.
 func TestHalfClosedClientGetsPage(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
-	began := time.Now()
-	fmt.Fprintf(conn, "GET /changes?wait=30 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", staticToken)
-	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(conn)
-	if err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 200 ") || time.Since(began) > 29*time.Second {
-		t.Errorf("after %v got %.300q, %v", time.Since(began), text, err)
-	}
+	newService(t).speak(rawGet("/changes?wait=30"), true).wantStatus(t, http.StatusOK) // within the deadline of speak
 }
 
 // A refused position holds no permit of a list: others can list plants afterwards.

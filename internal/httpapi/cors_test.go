@@ -3,13 +3,11 @@ package httpapi_test
 import (
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/httpapi"
-	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
 // corsHeaders returns the headers of a response that concern other origins.
@@ -69,26 +67,20 @@ func TestCORS(t *testing.T) {
 		{[]string{page}, "OPTIONS", "/nowhere", page, true, 404, []string{hers, vary}},
 	} {
 		t.Run(fmt.Sprint(c.origins, " ", c.method, " ", c.path, " ", c.origin), func(t *testing.T) {
-			handler := plantcontract.Plants().Handler(t, newService(t, offline, withStore(store), withPlants(broken),
-				withOptions(func(o *httpapi.Options) { o.CORSOrigins = c.origins })).handler)
-			r := httptest.NewRequestWithContext(t.Context(), c.method, c.path, strings.NewReader(`{"id":1,"name":"n"}`))
-			r.Header = http.Header{"Content-Type": {"application/json"}}
-			if c.origin != "" {
-				r.Header.Set("Origin", c.origin)
-			}
-			if c.preflight {
-				r.Header.Set("Access-Control-Request-Method", "POST")
-				r.Header.Set("Access-Control-Request-Headers", "authorization,content-type")
-			} else {
-				r.Header.Set("Authorization", "Bearer "+staticToken)
-			}
-			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, r)
-			if w.Code != c.status {
-				t.Errorf("got %d, want %d", w.Code, c.status)
-			}
+			s := newService(t, offline, withStore(store), withPlants(broken),
+				withOptions(func(o *httpapi.Options) { o.CORSOrigins = c.origins }))
+			a := s.call(c.method, c.path, `{"id":1,"name":"n"}`, func(r *http.Request) {
+				if c.origin != "" {
+					r.Header.Set("Origin", c.origin)
+				}
+				if c.preflight {
+					r.Header.Set("Access-Control-Request-Method", "POST")
+					r.Header.Set("Access-Control-Request-Headers", "authorization,content-type")
+					r.Header.Del("Authorization")
+				}
+			}).wantStatus(t, c.status)
 			slices.Sort(c.want)
-			if got, want := corsHeaders(w.Result().Header), strings.Join(c.want, "\n"); got != want {
+			if got, want := corsHeaders(a.Header), strings.Join(c.want, "\n"); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
@@ -98,11 +90,8 @@ func TestCORS(t *testing.T) {
 // A page may also read a 401; without the headers it learns only that something failed.
 func TestCORSOf401(t *testing.T) {
 	s := newService(t, offline, withOptions(func(o *httpapi.Options) { o.CORSOrigins = []string{"*"} }))
-	handler := plantcontract.Plants().Handler(t, s.handler)
-	r := httptest.NewRequestWithContext(t.Context(), "GET", "/plants", nil)
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, r)
-	if w.Code != http.StatusUnauthorized || w.Header().Get("Access-Control-Allow-Origin") != "*" || w.Header().Get("Access-Control-Allow-Credentials") != "" {
-		t.Errorf("got %d %v", w.Code, w.Header())
+	a := s.send("GET", "/plants", "").wantStatus(t, http.StatusUnauthorized)
+	if a.Header.Get("Access-Control-Allow-Origin") != "*" || a.Header.Get("Access-Control-Allow-Credentials") != "" {
+		t.Errorf("got %v", a.Header)
 	}
 }

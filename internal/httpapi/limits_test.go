@@ -204,25 +204,21 @@ func TestCapacityOfEveryOperation(t *testing.T) {
 func TestCapacityIsReleased(t *testing.T) {
 	store := openStore(t)
 	faulty := faultyPlants{store, func() error { panic("a bug of ours") }}
-	c := addressOf(t, newService(t, offline, withStore(store), withPlants(faulty),
-		withOptions(func(o *httpapi.Options) { o.MaxInFlight = 1 })).handler)
+	s := newService(t, offline, withStore(store), withPlants(faulty),
+		withOptions(func(o *httpapi.Options) { o.MaxInFlight = 1 }))
 	for range 3 {
-		c.send("GET", "/plants/x", staticToken).wantError(t, plantapi.CodeInvalidParameter)
-		r := httptest.NewRequestWithContext(t.Context(), "POST", "/plants", strings.NewReader(`{"id":1,"name":"n"}`))
-		r.Header = http.Header{"Authorization": {"Bearer " + staticToken}, "Content-Type": {"application/json"}}
-		w := httptest.NewRecorder()
-		c.handler.ServeHTTP(w, r)
-		response{w.Result(), w.Body.String()}.wantError(t, plantapi.CodeInternal)
+		s.call("GET", "/plants/x", "").wantError(t, plantapi.CodeInvalidParameter)
+		s.post(`{"id":1,"name":"n"}`).wantError(t, plantapi.CodeInternal)
 	}
 }
 
 func TestFailedAuthLimitPerAddress(t *testing.T) {
 	store := openStore(t)
-	handler := newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
+	s := newService(t, offline, withStore(store), withOptions(func(o *httpapi.Options) {
 		o.FailedAuth = httpapi.Rate{Limit: 3, Per: time.Hour}
-	})).handler
+	}))
 	used, unused := newToken(t, store, token.Read), newToken(t, store, token.Read)
-	bad := addressOf(t, handler)
+	bad := addressOf(t, s.handler)
 	bad.send("GET", "/plants", used).wantStatus(t, http.StatusOK)
 	for _, text := range []string{"nonsense", unknownToken(), used[:64]} {
 		bad.send("GET", "/plants", text).wantError(t, plantapi.CodeBadCredentials)
@@ -245,11 +241,8 @@ func TestFailedAuthLimitPerAddress(t *testing.T) {
 			t.Error("the response to a valid token has the headers of a rate limit")
 		}
 	}
-	r := httptest.NewRequestWithContext(t.Context(), "GET", "/plants", nil)
-	r.RemoteAddr = bad.addr
-	w := httptest.NewRecorder()
-	bad.handler.ServeHTTP(w, r)
-	response{w.Result(), w.Body.String()}.wantError(t, plantapi.CodeNoCredentials)
+	s.send("GET", "/plants", "", func(r *http.Request) { r.RemoteAddr = bad.addr }).
+		wantError(t, plantapi.CodeNoCredentials)
 
 	// Other addresses have limits of their own; an IPv6 address is its /64.
 	for addr, want := range map[string]plantapi.ErrorCode{

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -131,14 +130,11 @@ func TestRequestDeadline(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodDelete} {
 		t.Run(method, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				handler := newService(t, offline, withPlants(stuckPlants{}), withTokens(noTokens{})).handler
+				s, began := newService(t, offline, withPlants(stuckPlants{}), withTokens(noTokens{})), time.Now()
 				ctx, hangUp := context.WithCancel(t.Context())
 				time.AfterFunc(time.Second, hangUp)
-				r := httptest.NewRequestWithContext(ctx, method, "/plants/1", nil)
-				r.Header.Set("Authorization", "Bearer "+staticToken)
-				w, began := httptest.NewRecorder(), time.Now()
-				handler.ServeHTTP(w, r)
-				response{w.Result(), w.Body.String()}.wantError(t, plantapi.CodeUnavailable)
+				s.call(method, "/plants/1", "", func(r *http.Request) { *r = *r.WithContext(ctx) }).
+					wantError(t, plantapi.CodeUnavailable)
 				if took := time.Since(began); took != 20*time.Second {
 					t.Errorf("took %v, want 20 seconds", took)
 				}

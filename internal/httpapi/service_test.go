@@ -57,7 +57,7 @@ type config struct {
 
 type option func(*config)
 
-// offline leaves the server out: only the handler of the service is used.
+// offline leaves the server out: requests go to the handler of the service.
 func offline(c *config) { c.offline = true }
 
 func withStore(store store.Store) option { return func(c *config) { c.store = store } }
@@ -248,9 +248,19 @@ func (s *service) call(method, path, body string, changes ...func(*http.Request)
 	return s.send(method, path, body, append(defaults, changes...)...)
 }
 
-// send sends a request after the given changes.
+// send sends a request after the given changes. If the service is offline, it passes the
+// request to the handler.
 func (s *service) send(method, path, body string, changes ...func(*http.Request)) response {
 	s.t.Helper()
+	if s.url == "" {
+		r := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
+		for _, change := range changes {
+			change(r)
+		}
+		w := httptest.NewRecorder()
+		plantcontract.Plants().Handler(s.t, s.handler).ServeHTTP(w, r)
+		return response{w.Result(), w.Body.String()}
+	}
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
 		s.t.Fatal(err)
