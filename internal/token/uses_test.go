@@ -27,9 +27,8 @@ func TestLastUse(t *testing.T) {
 		var written []time.Time
 		for range 300 {
 			for _, v := range []*token.Verifier{first, second} {
-				if _, err := v.Verify(t.Context(), text); err != nil {
-					t.Fatal(err)
-				}
+				_, err := v.Verify(t.Context(), text)
+				must(t, err)
 			}
 			time.Sleep(time.Second)
 			synctest.Wait()
@@ -49,16 +48,13 @@ func TestLastUse(t *testing.T) {
 		}
 
 		time.Sleep(time.Hour / 2)
-		if _, err := second.Verify(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
+		_, err := second.Verify(t.Context(), text)
+		must(t, err)
 		want := time.Now()
 		if lastUse().Equal(want) {
 			t.Error("the last use was written on the time of the request")
 		}
-		if err := second.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, second.Close())
 		if took := time.Since(want); took != 0 {
 			t.Errorf("Close took %v, want it to write at once", took)
 		}
@@ -83,9 +79,7 @@ func TestLastUseWithoutStore(t *testing.T) {
 		store := &watched{Store: open(t), touchErr: token.ErrUnavailable}
 		text := create(t, store, nil)
 		v, err := token.NewVerifier(store, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		use := func() {
 			if _, err := v.Verify(t.Context(), text); err != nil {
 				t.Errorf("Verify = %v", err)

@@ -88,9 +88,7 @@ func TestVerifyDuringSlowLookup(t *testing.T) {
 			t.Fatal(all, err)
 		}
 		revoke := func(stored *token.Token) error { stored.Revoke(time.Now()); return nil }
-		if err := store.UpdateToken(t.Context(), all[0].ID, revoke); err != nil {
-			t.Fatal(err)
-		}
+		must(t, store.UpdateToken(t.Context(), all[0].ID, revoke))
 		if _, err := v.Verify(t.Context(), text); !errors.Is(err, token.ErrInvalid) {
 			t.Errorf("after the revocation Verify = %v, want %v", err, token.ErrInvalid)
 		}
@@ -170,9 +168,7 @@ func TestTokenChangesTakeEffect(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					store := open(t)
 					stored, text := token.New("n", []token.Scope{token.Read}, time.Hour)
-					if err := store.CreateToken(t.Context(), stored); err != nil {
-						t.Fatal(err)
-					}
+					must(t, store.CreateToken(t.Context(), stored))
 					var changed atomic.Pointer[time.Time]
 					var wg sync.WaitGroup
 					for node := range 3 {
@@ -196,9 +192,7 @@ func TestTokenChangesTakeEffect(t *testing.T) {
 					time.Sleep(1234 * time.Millisecond)
 					update := func(s *token.Token) error { change(s); return nil }
 					err := store.UpdateToken(t.Context(), stored.ID, update)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					changed.Store(new(time.Now()))
 					wg.Wait()
 				})
@@ -215,9 +209,7 @@ func TestNewTokenTakesEffect(t *testing.T) {
 		if _, err := v.Verify(t.Context(), text); !errors.Is(err, token.ErrInvalid) {
 			t.Fatalf("Verify before the token exists = %v", err)
 		}
-		if err := store.CreateToken(t.Context(), stored); err != nil {
-			t.Fatal(err)
-		}
+		must(t, store.CreateToken(t.Context(), stored))
 		time.Sleep(500 * time.Millisecond)
 		if _, err := v.Verify(t.Context(), text); err != nil {
 			t.Errorf("half a second after it was made Verify = %v", err)
@@ -230,17 +222,13 @@ func TestRotationGracePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := open(t)
 		stored, before := token.New("n", nil, 24*time.Hour)
-		if err := store.CreateToken(t.Context(), stored); err != nil {
-			t.Fatal(err)
-		}
+		must(t, store.CreateToken(t.Context(), stored))
 		var after string
 		err := store.UpdateToken(t.Context(), stored.ID, func(s *token.Token) (err error) {
 			after, err = s.Rotate(time.Now(), time.Hour)
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		v := verifier(t, store, "")
 		for _, c := range []struct {
 			wait time.Duration
