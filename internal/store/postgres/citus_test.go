@@ -28,9 +28,7 @@ import (
 func shardedDSN(t testing.TB) string {
 	t.Helper()
 	dsn := pgtest.Citus(t)
-	if err := Distribute(t.Context(), dsn); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Distribute(t.Context(), dsn))
 	return dsn
 }
 
@@ -70,9 +68,8 @@ func TestShardedStoreShowsPartsOfBatches(t *testing.T) {
 func TestShardedStoreHasNoFeed(t *testing.T) {
 	dsn := shardedDSN(t)
 	s := open(t, dsn)
-	if _, err := s.CreateAll(t.Context(), []plant.Plant{{ID: 1}, {ID: 2}}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.CreateAll(t.Context(), []plant.Plant{{ID: 1}, {ID: 2}})
+	must(t, err)
 	if _, _, err := s.Changes(t.Context(), nil, 1); !errors.Is(err, errSharded) {
 		t.Errorf("Changes = %v, want %v", err, errSharded)
 	}
@@ -82,9 +79,8 @@ func TestShardedStoreHasNoFeed(t *testing.T) {
 	if err := errors.Join(s.BeginEpoch(t.Context()), s.ForgetChanges(t.Context(), time.Now())); err != nil {
 		t.Error(err)
 	}
-	var rows int
-	if err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM changes`).Scan(&rows); err != nil || rows != 0 {
-		t.Errorf("%d rows of changes are stored, %v, want none", rows, err)
+	if rows := value[int](t, s.pool, `SELECT count(*) FROM changes`); rows != 0 {
+		t.Errorf("%d rows of changes are stored, want none", rows)
 	}
 }
 
@@ -97,28 +93,17 @@ func TestDistribute(t *testing.T) {
 	for id := range int64(1000) {
 		plants = append(plants, plant.Plant{ID: id, Name: fmt.Sprint("plant ", id)})
 	}
-	if _, err := before.CreateAll(t.Context(), plants); err != nil {
-		t.Fatal(err)
-	}
-	if err := before.CreateToken(t.Context(), newToken); err != nil {
-		t.Fatal(err)
-	}
+	_, err := before.CreateAll(t.Context(), plants)
+	must(t, err)
+	must(t, before.CreateToken(t.Context(), newToken))
 	stored, _, err := before.List(t.Context(), plant.Page{Limit: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, position, err := before.Changes(t.Context(), nil, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// As in a store of the first release, whose programs leave it out.
-	if _, err := before.pool.Exec(t.Context(), `ALTER TABLE marks ALTER COLUMN feeds DROP NOT NULL`); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, before.pool, `ALTER TABLE marks ALTER COLUMN feeds DROP NOT NULL`)
 	for range 2 {
-		if err := Distribute(t.Context(), dsn); err != nil {
-			t.Fatal(err)
-		}
+		must(t, Distribute(t.Context(), dsn))
 	}
 	s := open(t, dsn)
 	var local int
@@ -175,26 +160,18 @@ func TestDistributeWithoutCitus(t *testing.T) {
 // statement with several IDs only theirs.
 func TestShardsOfStatements(t *testing.T) {
 	config, err := parse(shardedDSN(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sent := &statements{args: map[string][]any{}, about: regexp.MustCompile(`(FROM|UPDATE|INTO) (plants|marks)\b`)}
 	config.ConnConfig.Tracer = sent
 	s, err := openConfig(t.Context(), config, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
-	if err := s.Create(t.Context(), plant.Plant{ID: 0, Name: "n"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.CreateAll(t.Context(), []plant.Plant{{ID: 0, Name: "n"}, {ID: 1}, {ID: 2}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Create(t.Context(), plant.Plant{ID: 0, Name: "n"}))
+	_, err = s.CreateAll(t.Context(), []plant.Plant{{ID: 0, Name: "n"}, {ID: 1}, {ID: 2}})
+	must(t, err)
 	usePlants(t, s)
-	if _, err := s.settle(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
+	_, err = s.settle(t.Context(), 1)
+	must(t, err)
 	var all int
 	const countShards = `SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = 'plants'::REGCLASS`
 	if err := s.pool.QueryRow(t.Context(), countShards).Scan(&all); err != nil || all < 4 {
@@ -230,24 +207,16 @@ func TestShardedTarget(t *testing.T) {
 	s := open(t, dsn)
 	for _, name := range []string{"first", "again"} {
 		target, err := OpenTarget(t.Context(), dsn, []int64{7})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		copied := store.PlantRow{Plant: plant.Plant{ID: 1, Name: name, CreatedAt: time.UnixMicro(1), UpdatedAt: time.UnixMicro(2)}, Version: 3}
 		tok, _ := token.New(name, []token.Scope{token.Read}, time.Hour)
-		if err := target.Replace(t.Context(), []int64{1}, []plant.Plant{copied.Stored()}); err != nil {
-			t.Fatal(err)
-		}
-		if err := target.ReplaceTokens(t.Context(), []token.Token{tok}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, target.Replace(t.Context(), []int64{1}, []plant.Plant{copied.Stored()}))
+		must(t, target.ReplaceTokens(t.Context(), []token.Token{tok}))
 		if _, err := s.Get(t.Context(), 1); !errors.Is(err, plant.ErrUnavailable) {
 			t.Errorf("Get while a copy runs = %v, want %v", err, plant.ErrUnavailable)
 		}
 		if name == "again" {
-			if err := target.Finish(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, target.Finish(t.Context()))
 		}
 		target.Close()
 	}
@@ -261,14 +230,10 @@ func connectToWorker(t *testing.T, s *Store) *pgx.Conn {
 	t.Helper()
 	config := s.pool.Config().ConnConfig.Copy()
 	err := s.pool.QueryRow(t.Context(), `SELECT nodename, nodeport FROM pg_dist_node WHERE groupid <> 0 ORDER BY groupid LIMIT 1`).Scan(&config.Host, &config.Port)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config.Fallbacks = nil
 	conn, err := pgx.ConnectConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
 	return conn
 }
@@ -278,18 +243,14 @@ func connectToWorker(t *testing.T, s *Store) *pgx.Conn {
 func TestShardedSnapshotWaitsForPrepared(t *testing.T) {
 	dsn := shardedDSN(t)
 	worker := connectToWorker(t, open(t, dsn))
-	if _, err := worker.Exec(t.Context(), `BEGIN; CREATE TABLE prepared_for_test (); PREPARE TRANSACTION 'test'`); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, worker, `BEGIN; CREATE TABLE prepared_for_test (); PREPARE TRANSACTION 'test'`)
 	end := sync.OnceValue(func() error {
 		_, err := worker.Exec(context.WithoutCancel(t.Context()), `ROLLBACK PREPARED 'test'`)
 		return err
 	})
 	defer end()
 	source, err := OpenSource(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer source.Close()
 	read := make(chan error, 1)
 	go func() { read <- source.Snapshot(t.Context(), func(store.Snapshot) error { return nil }) }()
@@ -298,9 +259,7 @@ func TestShardedSnapshotWaitsForPrepared(t *testing.T) {
 		t.Fatalf("the snapshot did not wait: %v", err)
 	case <-time.After(500 * time.Millisecond):
 	}
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, end())
 	if err := wait.For(t, "the snapshot", read); err != nil {
 		t.Error(err)
 	}
@@ -313,9 +272,8 @@ func TestShardedStoreWithoutDurability(t *testing.T) {
 	set := func(setting string) {
 		t.Helper()
 		for _, statement := range []string{`ALTER SYSTEM ` + setting, `SELECT pg_reload_conf()`} {
-			if _, err := worker.Exec(context.WithoutCancel(t.Context()), statement); err != nil {
-				t.Fatal(err)
-			}
+			_, err := worker.Exec(context.WithoutCancel(t.Context()), statement)
+			must(t, err)
 		}
 	}
 	set(`SET synchronous_commit = off`)
@@ -324,13 +282,7 @@ func TestShardedStoreWithoutDurability(t *testing.T) {
 		err := worker.QueryRow(t.Context(), `SELECT current_setting('synchronous_commit') = 'off'`).Scan(&off)
 		return err == nil && off
 	})
-	s, err := Open(t.Context(), dsn)
-	if err == nil {
-		s.Close()
-	}
-	if err == nil || !strings.Contains(err.Error(), "synchronous_commit is off, so a crash of worker 127.0.0.1:") {
-		t.Errorf("Open = %v", err)
-	}
+	wantRefused(t, dsn, "synchronous_commit is off, so a crash of worker 127.0.0.1:")
 }
 
 // The coordinator of a sharded store reports an error although the transaction may have

@@ -18,9 +18,7 @@ import (
 func TestDrillUnconfirmedChange(t *testing.T) {
 	server := pgtest.NewServer(t)
 	store := open(t, pgtest.URL(server))
-	if err := store.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
 	f := &storetest.Follower{Store: store, Limit: 10}
 	f.Drain(t)
 
@@ -44,9 +42,7 @@ func TestDrillUnconfirmedChange(t *testing.T) {
 		query(t, server, `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`, new(int))
 		select {
 		case err := <-committed:
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return true
 		default:
 			return false
@@ -77,9 +73,7 @@ func TestDrillAsynchronousStandby(t *testing.T) {
 	var stores []*Store
 	for range 2 {
 		s := open(t, pgtest.URL(primary, standbys[0], standbys[1]))
-		if err := s.BeginEpoch(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.BeginEpoch(t.Context()))
 		stores = append(stores, s)
 	}
 	id := int64(0)
@@ -130,30 +124,23 @@ func TestDrillAsynchronousStandby(t *testing.T) {
 func TestPositionsAreConfirmedAgain(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	writer, reader := open(t, dsn), open(t, dsn)
-	if err := writer.BeginEpoch(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writer.BeginEpoch(t.Context()))
 	for id := range int64(10) {
 		create(t, writer, id)
 	}
 	confirmations := func() int {
 		t.Helper()
 		before := len(reader.discarded)
-		if _, _, err := reader.Changes(t.Context(), nil, 100); err != nil {
-			t.Fatal(err)
-		}
+		_, _, err := reader.Changes(t.Context(), nil, 100)
+		must(t, err)
 		return len(reader.discarded) - before
 	}
 	if first, second := confirmations(), confirmations(); first != 1 || second != 0 {
 		t.Fatalf("the first read made %d confirmations, the second one %d, want 1 and 0", first, second)
 	}
 	// What an asynchronous standby lacks.
-	if _, err := pgtest.Connect(t, dsn).Exec(t.Context(), `DELETE FROM changes WHERE position > 5; DELETE FROM plants WHERE id >= 5`); err != nil {
-		t.Fatal(err)
-	}
-	if err := writer.BeginEpoch(t.Context()); err != nil { // as beginOnServer does
-		t.Fatal(err)
-	}
+	execute(t, pgtest.Connect(t, dsn), `DELETE FROM changes WHERE position > 5; DELETE FROM plants WHERE id >= 5`)
+	must(t, writer.BeginEpoch(t.Context())) // as beginOnServer does
 	create(t, writer, 20)
 	if n := confirmations(); n != 1 {
 		t.Errorf("the other server was read with %d confirmations, want 1", n)

@@ -112,22 +112,14 @@ type load struct {
 func startLoad(t *testing.T, dsn string) *load {
 	t.Helper()
 	store := open(t, dsn)
-	if err := store.BeginEpoch(t.Context()); err != nil { // as a server does
-		t.Fatal(err)
-	}
+	must(t, store.BeginEpoch(t.Context())) // as a server does
 	stored, text := token.New("load", []token.Scope{token.Read, token.Write}, time.Hour)
-	if err := store.CreateToken(t.Context(), stored); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.CreateToken(t.Context(), stored))
 	verifier, err := token.NewVerifier(store, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = verifier.Close() })
 	handler, err := httpapi.New(httpapi.Options{Plants: store, Tokens: verifier, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := httptest.NewServer(plantcontract.Plants().Handler(t, handler))
 	t.Cleanup(server.Close)
 	l := &load{t: t, dsn: dsn, done: make(chan struct{}), follower: &storetest.Follower{Store: open(t, dsn), Limit: 1000}}
@@ -262,16 +254,12 @@ func query(t *testing.T, server *pgtest.Server, statement string, into ...any) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, strings.Replace(pgtest.URL(server), "read-write", "any", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close(ctx)
 	if len(into) == 0 {
 		_, err = conn.Exec(ctx, statement)
 	} else {
 		err = conn.QueryRow(ctx, statement).Scan(into...)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

@@ -19,17 +19,13 @@ import (
 func TestFeedOfAnEarlierRelease(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	dump, err := os.ReadFile(storetest.ReleasedFile(1, ".sql"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	restore(t, dsn, dump)
 	shortened, err := OpenShortening(t.Context(), dsn, func(plant.Plant) {})
 	if err == nil {
 		err = shortened.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, two := open(t, dsn), open(t, dsn)
 	old := pgtest.Connect(t, dsn) // the marks of a transaction of an earlier release, and of its settle
 	oldWrites := func(id int64) []error {
@@ -47,9 +43,7 @@ func TestFeedOfAnEarlierRelease(t *testing.T) {
 	}
 	wantNoFeed()
 	err = errors.Join(s.Create(t.Context(), plant.Plant{ID: 123_456}), s.BeginEpoch(t.Context()), errors.Join(oldWrites(1)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantNoFeed()
 	// A transaction of the earlier release is in progress. It commits before the feed begins.
 	writing := pgtest.Connect(t, dsn)
@@ -57,40 +51,26 @@ func TestFeedOfAnEarlierRelease(t *testing.T) {
 		BEGIN;
 		INSERT INTO marks (id, done, at) VALUES (3, true, 3);
 		INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (123458, 'late', 0, 0, 0)`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	enabled := make(chan error, 1)
 	go func() { enabled <- EnableChanges(t.Context(), dsn) }()
 	wait.Until(t, "EnableChanges waits for a lock", func() (waits bool) {
 		err := old.QueryRow(t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'marks'::REGCLASS AND NOT granted)`).Scan(&waits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return waits
 	})
-	if _, err := writing.Exec(t.Context(), `COMMIT`); err != nil {
-		t.Fatal(err)
-	}
-	if err := wait.For(t, "EnableChanges to return", enabled); err != nil {
-		t.Fatal(err)
-	}
-	if err := EnableChanges(t.Context(), dsn); err != nil { // there is nothing to do
-		t.Fatal(err)
-	}
+	execute(t, writing, `COMMIT`)
+	must(t, wait.For(t, "EnableChanges to return", enabled))
+	must(t, EnableChanges(t.Context(), dsn))       // there is nothing to do
 	f := &storetest.Follower{Store: two, Limit: 7} // two was open all the time
 	f.Drain(t)
-	if err := s.Create(t.Context(), plant.Plant{ID: 123_457}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Create(t.Context(), plant.Plant{ID: 123_457}))
 	if all := f.Drain(t); len(all) != 1 {
 		t.Errorf("after a create the feed has %d changes, want 1", len(all))
 	}
 	f.WantCopy(t)
 	stored, _ := token.New("n", []token.Scope{token.Read}, 0)
-	if err := s.CreateToken(t.Context(), stored); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.CreateToken(t.Context(), stored))
 	for _, err := range oldWrites(10) {
 		if code(err) != "23502" {
 			t.Errorf("a write of an earlier release = %v, want SQLSTATE 23502", err)
@@ -109,18 +89,14 @@ func TestRestoredBackup(t *testing.T) {
 	each := func(statements string) func(t *testing.T) {
 		return func(t *testing.T) {
 			for _, table := range []string{"plants", "changes", "feed", "epochs"} {
-				if _, err := conn.PgConn().Exec(t.Context(), strings.ReplaceAll(statements, "TABLE", table)).ReadAll(); err != nil {
-					t.Fatal(err)
-				}
+				execute(t, conn, strings.ReplaceAll(statements, "TABLE", table))
 			}
 		}
 	}
 	storetest.Restored(t, storetest.Restore{
 		Open: func(t *testing.T) store.Store {
 			s, err := Open(t.Context(), dsn)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return s
 		},
 		Backup:  each(`SELECT * INTO backup_of_TABLE FROM TABLE`),
@@ -131,9 +107,7 @@ func TestRestoredBackup(t *testing.T) {
 func TestForgottenEpochs(t *testing.T) {
 	s := open(t, pgtest.DSN(t))
 	storetest.ForgottenEpochs(t, s, func(t *testing.T) (n int) {
-		if err := s.pool.QueryRow(t.Context(), `SELECT count(*) FROM epochs`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM epochs`).Scan(&n))
 		return n
 	})
 }

@@ -25,15 +25,12 @@ func TestReady(t *testing.T) {
 	if err := ready(); err != nil {
 		t.Fatalf("Ready = %v", err)
 	}
-	execute := func(statement string) {
+	onIts := func(statement string) { // on the connection of the store
 		t.Helper()
-		err := s.on(t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
+		must(t, s.on(t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
 			_, err := conn.Exec(ctx, statement)
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 
 	p.stop()
@@ -46,7 +43,7 @@ func TestReady(t *testing.T) {
 	}
 
 	// A connection to a server that became a standby, and then one to the primary.
-	execute(`SET default_transaction_read_only = on`)
+	onIts(`SET default_transaction_read_only = on`)
 	if err := ready(); err == nil || !strings.Contains(err.Error(), "read only") {
 		t.Errorf("Ready with a read-only server = %v", err)
 	}
@@ -54,15 +51,15 @@ func TestReady(t *testing.T) {
 		t.Errorf("Ready with a new connection = %v", err)
 	}
 
-	execute(`UPDATE plantstore_schema SET version = 0`)
+	onIts(`UPDATE plantstore_schema SET version = 0`)
 	if err := ready(); err == nil || !strings.Contains(err.Error(), "schema 0 of the database is older than this program") {
 		t.Errorf("Ready with an old schema = %v", err)
 	}
-	execute(`UPDATE plantstore_schema SET version = 99`) // a rolling upgrade
+	onIts(`UPDATE plantstore_schema SET version = 99`) // a rolling upgrade
 	if err := ready(); err != nil {
 		t.Errorf("Ready with a newer schema = %v", err)
 	}
-	execute(`DROP TABLE plantstore_schema`)
+	onIts(`DROP TABLE plantstore_schema`)
 	if err := ready(); err == nil {
 		t.Error("Ready = nil without tables")
 	}
@@ -70,9 +67,7 @@ func TestReady(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	s := open(t, pgtest.DSN(t))
-	if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
 	got := metricstest.Of(t, s.Metrics())
 	connections := 0.0
 	for _, state := range []string{"acquired", "idle", "constructing"} {
@@ -92,27 +87,19 @@ func TestWriteFailure(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	s := open(t, dsn)
 	other := pgtest.Connect(t, dsn)
-	execute := func(statement string) {
-		t.Helper()
-		if _, err := other.Exec(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
 	soon := func() context.Context {
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		t.Cleanup(cancel)
 		return ctx
 	}
-	if err := s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
 	if err := s.Create(t.Context(), plant.Plant{ID: 1, Name: "other"}); !errors.Is(err, plant.ErrExists) {
 		t.Fatal(err)
 	}
 	if err := s.WriteFailure(); err != nil {
 		t.Errorf("after an ID that is taken WriteFailure = %v, want nil", err)
 	}
-	execute(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full'; END $$;
+	execute(t, other, `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full'; END $$;
 		CREATE TRIGGER full_disk BEFORE INSERT ON plants EXECUTE FUNCTION full_disk()`)
 	if err := s.Create(soon(), plant.Plant{ID: 2, Name: "n"}); !errors.Is(err, plant.ErrUnavailable) {
 		t.Fatalf("Create on a full disk = %v, want %v", err, plant.ErrUnavailable)
@@ -125,7 +112,7 @@ func TestWriteFailure(t *testing.T) {
 			t.Errorf("TryWrite = %v, want %v", err, plant.ErrUnavailable)
 		}
 	}
-	execute(`DROP TRIGGER full_disk ON plants`)
+	execute(t, other, `DROP TRIGGER full_disk ON plants`)
 	if err := s.TryWrite(t.Context()); err != nil {
 		t.Errorf("after the fault TryWrite = %v", err)
 	}

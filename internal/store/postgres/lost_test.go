@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -32,6 +33,13 @@ func TestLostConnection(t *testing.T) {
 
 // lostConnection is TestLostConnection in databases whose URLs newDSN returns.
 func lostConnection(t *testing.T, newDSN func(t *testing.T) string) {
+	// What a server says before it closes a connection (pg_terminate_backend, a shutdown, a
+	// crash of another session). It does not tell whether a commit in progress succeeded.
+	fatal, err := (&pgproto3.ErrorResponse{
+		Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01",
+		Message: "terminating connection due to administrator command",
+	}).Encode(nil)
+	must(t, err)
 	base := plant.Plant{ID: 1, Name: "base"}
 	p := plant.Plant{ID: 2, Name: "n", Tag: new("t")}
 	for name, c := range map[string]struct {
@@ -94,18 +102,13 @@ func lostConnection(t *testing.T, newDSN func(t *testing.T) string) {
 			t.Run(name+", "+lost.name, func(t *testing.T) {
 				dsn := newDSN(t)
 				other := open(t, dsn)
-				if err := other.Create(t.Context(), base); err != nil {
-					t.Fatal(err)
-				}
+				must(t, other.Create(t.Context(), base))
 				before, err := other.Get(t.Context(), 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				proxy := newProxy(t, dsn)
 				store := open(t, proxy.dsn)
-				if _, err := store.Get(t.Context(), 1); err != nil { // there is a connection
-					t.Fatal(err)
-				}
+				_, err = store.Get(t.Context(), 1) // there is a connection
+				must(t, err)
 				proxy.cutCommit(lost.responded, lost.says, func() {})
 				if err := c.write(t.Context(), store, before.ETag); err != nil {
 					t.Errorf("the write = %v, want nil", err)
@@ -114,9 +117,7 @@ func lostConnection(t *testing.T, newDSN func(t *testing.T) string) {
 					t.Error("the write was acknowledged and is not stored")
 				}
 				var rows, want int // in the feed of changes: of the base plant and of the write
-				if err := pgtest.Connect(t, dsn).QueryRow(t.Context(), `SELECT count(*) FROM changes`).Scan(&rows); err != nil {
-					t.Fatal(err)
-				}
+				must(t, pgtest.Connect(t, dsn).QueryRow(t.Context(), `SELECT count(*) FROM changes`).Scan(&rows))
 				switch {
 				case other.sharded:
 				case name == "new token":
@@ -176,12 +177,8 @@ func TestCommitOfUnknownOutcome(t *testing.T) {
 	conn := pgtest.Connect(t, dsn)
 	for _, end := range []string{"COMMIT", "ROLLBACK"} {
 		id := time.Now().UnixNano()
-		if _, err := conn.Exec(t.Context(), "BEGIN"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := conn.Exec(t.Context(), mark, id, id/1000, true); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, conn, "BEGIN")
+		execute(t, conn, mark, id, id/1000, true)
 		settled := make(chan bool, 1)
 		go func() {
 			ctx, cancel := context.WithTimeout(t.Context(), callTime)
@@ -193,9 +190,7 @@ func TestCommitOfUnknownOutcome(t *testing.T) {
 			settled <- done
 		}()
 		waitUntilBlocked(t, conn) // so settle has not returned yet
-		if _, err := conn.Exec(t.Context(), end); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, conn, end)
 		if done := wait.For(t, "settle to return after "+end, settled); done != (end == "COMMIT") {
 			t.Errorf("after %s settle = done %v", end, done)
 		}
@@ -214,9 +209,7 @@ func waitUntilBlocked(t *testing.T, conn *pgx.Conn) {
 	wait.Until(t, "another session waits for a lock of this one", func() bool {
 		var blocked bool
 		const query = `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid)))`
-		if err := conn.QueryRow(t.Context(), query).Scan(&blocked); err != nil {
-			t.Fatal(err)
-		}
+		must(t, conn.QueryRow(t.Context(), query).Scan(&blocked))
 		return blocked
 	})
 }
@@ -291,9 +284,7 @@ func TestDeadlineOfAWrite(t *testing.T) {
 func TestRoundTrips(t *testing.T) {
 	proxy := newProxy(t, pgtest.DSN(t))
 	s := open(t, proxy.dsn)
-	if err := s.Create(t.Context(), plant.Plant{ID: 0}); err != nil { // there is a connection
-		t.Fatal(err)
-	}
+	must(t, s.Create(t.Context(), plant.Plant{ID: 0})) // there is a connection
 	for name, c := range map[string]struct {
 		send func(w store.Writer)
 		want int
@@ -327,9 +318,7 @@ func TestHostThatDoesNotRespond(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	proxy := newProxy(t, dsn)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer silent.Close()
 	store := open(t, strings.Replace(proxy.dsn, proxy.address, silent.Addr().String()+","+proxy.address, 1))
 	if err := store.Create(t.Context(), plant.Plant{ID: 1}); err != nil {

@@ -15,9 +15,7 @@ import (
 func TestMarksAreDeleted(t *testing.T) {
 	store := open(t, pgtest.DSN(t))
 	for id := range int64(3 * maxDiscarded) {
-		if err := store.Create(t.Context(), plant.Plant{ID: id}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, store.Create(t.Context(), plant.Plant{ID: id}))
 	}
 	if n := len(marks(t, store)); n > maxDiscarded {
 		t.Errorf("after %d transactions there are %d marks, want at most 64", 3*maxDiscarded, n)
@@ -31,9 +29,7 @@ func TestMarksOfKilledProcessesAreDeleted(t *testing.T) {
 	old, recent := time.Now().Add(-markLife-time.Minute).UnixMicro(), time.Now().Add(-markLife+time.Minute).UnixMicro()
 	_, err := store.pool.Exec(t.Context(), `INSERT INTO marks (id, done, at, feeds)
 		VALUES (1, true, $1, true), (2, false, $1, true), (3, true, $2, true), (4, false, $2, true)`, old, recent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	open(t, dsn)
 	if got := marks(t, store); !slices.Equal(got, []int64{3, 4}) {
 		t.Errorf("after a start the marks are %v, want 3 and 4", got)
@@ -49,12 +45,8 @@ func TestMarksOfKilledProcessesAreDeleted(t *testing.T) {
 func marks(t *testing.T, s *Store) []int64 {
 	t.Helper()
 	rows, err := s.pool.Query(t.Context(), `SELECT id FROM marks ORDER BY id`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return ids
 }

@@ -57,15 +57,11 @@ func (s *statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEnd
 // is small; those with a tag use the index of tags.
 func TestQueryPlansUseIndexes(t *testing.T) {
 	config, err := parse(pgtest.DSN(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sent := &statements{about: aboutPlants, args: map[string][]any{}}
 	config.ConnConfig.Tracer = sent
 	store, err := openConfig(t.Context(), config, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer store.Close()
 
 	for _, size := range []int{1, 2000} {
@@ -74,12 +70,9 @@ func TestQueryPlansUseIndexes(t *testing.T) {
 			for id := range size {
 				plants = append(plants, plant.Plant{ID: int64(id), Name: "n", Tag: new(fmt.Sprint("tag ", id%100))})
 			}
-			if _, err := store.CreateAll(t.Context(), plants); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := store.pool.Exec(t.Context(), `ANALYZE plants`); err != nil {
-				t.Fatal(err)
-			}
+			_, err := store.CreateAll(t.Context(), plants)
+			must(t, err)
+			execute(t, store.pool, `ANALYZE plants`)
 			doEverything(t, store)
 			for _, query := range slices.Sorted(maps.Keys(sent.args)) {
 				plan := explainPlan(t, store, query, sent.args[query])
@@ -108,9 +101,7 @@ func doEverything(t *testing.T, s *Store) {
 	usePlants(t, s)
 	_, next, walkErr := s.Changes(ctx, nil, 10_000)
 	_, _, feedErr := s.Changes(ctx, &next, 10)
-	if err := errors.Join(walkErr, feedErr, s.BeginEpoch(ctx), s.ForgetChanges(ctx, time.Now().Add(time.Hour))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(walkErr, feedErr, s.BeginEpoch(ctx), s.ForgetChanges(ctx, time.Now().Add(time.Hour))))
 }
 
 // usePlants makes a store send each of its statements about plants. It has plant 0.
@@ -125,9 +116,7 @@ func usePlants(t *testing.T, s *Store) {
 		_, _, listErr := s.List(ctx, page)
 		err = errors.Join(err, listErr)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := s.Create(ctx, plant.Plant{ID: 0, Name: "another"}); !errors.Is(err, plant.ErrExists) {
 		t.Fatalf("Create of a taken id = %v, want %v", err, plant.ErrExists)
 	}
@@ -137,9 +126,7 @@ func usePlants(t *testing.T, s *Store) {
 func explainPlan(t *testing.T, s *Store, query string, args []any) string {
 	t.Helper()
 	rows, err := s.pool.Query(t.Context(), `EXPLAIN `+query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		t.Fatalf("EXPLAIN %s: %v", query, err)

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
@@ -33,18 +36,57 @@ func TestUpdatedAt(t *testing.T) {
 	s := open(t, pgtest.DSN(t))
 	storetest.UpdatedAt(t, s, func(t *testing.T, by time.Duration) {
 		_, err := s.pool.Exec(t.Context(), `UPDATE plants SET created_at = created_at + $1, updated_at = updated_at + $1`, by.Microseconds())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	})
+}
+
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// database is a connection, a pool or a transaction.
+type database interface {
+	Exec(ctx context.Context, statements string, args ...any) (pgconn.CommandTag, error)
+	QueryRow(ctx context.Context, query string, args ...any) pgx.Row
+}
+
+// execute runs statements, also several if there are no arguments.
+func execute(t testing.TB, db database, statements string, args ...any) {
+	t.Helper()
+	if _, err := db.Exec(t.Context(), statements, args...); err != nil {
+		t.Fatalf("%s: %v", statements, err)
+	}
+}
+
+// value returns the only value of the row that a query returns.
+func value[T any](t testing.TB, db database, query string, args ...any) (v T) {
+	t.Helper()
+	if err := db.QueryRow(t.Context(), query, args...).Scan(&v); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return v
+}
+
+// wantRefused fails unless Open returns an error with a text.
+func wantRefused(t *testing.T, dsn, want string) {
+	t.Helper()
+	s, err := Open(t.Context(), dsn)
+	if err == nil {
+		s.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("Open = %v, want it to say %q", err, want)
+	}
 }
 
 func open(t testing.TB, dsn string) *Store {
 	t.Helper()
 	store, err := Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		closed := make(chan error, 1)
 		go func() { closed <- store.Close() }()
@@ -72,24 +114,17 @@ func TestTokenRevokedOnAnotherServer(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	here, there := open(t, dsn), open(t, dsn)
 	stored, text := token.New("n", []token.Scope{token.Read}, time.Hour)
-	if err := here.CreateToken(t.Context(), stored); err != nil {
-		t.Fatal(err)
-	}
+	must(t, here.CreateToken(t.Context(), stored))
 	verifier, err := token.NewVerifier(there, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer verifier.Close()
-	if _, err := verifier.Verify(t.Context(), text); err != nil {
-		t.Fatal(err)
-	}
+	_, err = verifier.Verify(t.Context(), text)
+	must(t, err)
 	err = here.UpdateToken(t.Context(), stored.ID, func(stored *token.Token) error {
 		stored.Revoke(time.Now())
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for revoked := time.Now(); err == nil; time.Sleep(10 * time.Millisecond) {
 		asked := time.Now()
 		_, err = verifier.Verify(t.Context(), text)
@@ -145,20 +180,11 @@ func TestOpenRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dsn := pgtest.DSN(t)
 			conn := pgtest.Connect(t, dsn)
-			if _, err := conn.PgConn().Exec(t.Context(), c.script).ReadAll(); err != nil {
-				t.Fatal(err)
-			}
+			execute(t, conn, c.script)
 			if c.option != "" {
 				dsn += "&options=" + url.QueryEscape(c.option)
 			}
-			store, err := Open(t.Context(), dsn)
-			if err == nil {
-				store.Close()
-				t.Fatal("Open = nil, want an error")
-			}
-			if !strings.Contains(err.Error(), c.want) {
-				t.Errorf("Open = %q, want it to say %q", err, c.want)
-			}
+			wantRefused(t, dsn, c.want)
 		})
 	}
 }
@@ -168,21 +194,15 @@ func TestOpenNewerSchema(t *testing.T) {
 	openNewer := func(t *testing.T) *Store {
 		dsn := pgtest.DSN(t)
 		store, err := Open(t.Context(), dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := store.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, store.Close())
 		conn := pgtest.Connect(t, dsn)
 		const next = `
 			ALTER TABLE plants ADD COLUMN watered_at BIGINT;
 			ALTER TABLE tokens ADD COLUMN colour BYTEA NOT NULL DEFAULT '';
 			CREATE TABLE gardens (id BIGINT PRIMARY KEY);
 			UPDATE plantstore_schema SET version = version + 1 WHERE id = 1`
-		if _, err := conn.PgConn().Exec(t.Context(), next).ReadAll(); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, conn, next)
 		return open(t, dsn)
 	}
 	storetest.Plants(t, func(t *testing.T) plant.Store { return openNewer(t) })

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgproto3"
 )
 
 // proxy is a TCP proxy between a store and its database.
@@ -39,9 +38,7 @@ type proxy struct {
 func newProxy(t *testing.T, dsn string) *proxy {
 	t.Helper()
 	config, err := pgx.ParseConfig(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := &proxy{t: t, conns: map[net.Conn]bool{}, address: "127.0.0.1:0"}
 	p.network, p.to = "tcp", net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
 	if _, err := os.Stat(config.Host); err == nil {
@@ -50,9 +47,7 @@ func newProxy(t *testing.T, dsn string) *proxy {
 	p.start()
 	t.Cleanup(p.stop)
 	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	query := u.Query()
 	query.Del("host")
 	query.Set("sslmode", "disable")
@@ -100,21 +95,6 @@ func (p *proxy) stop() {
 	for c := range p.conns {
 		c.Close()
 	}
-}
-
-// fatal is the message of a server before it closes a connection
-// (pg_terminate_backend, a shutdown, a crash of another session). It does not tell
-// whether a commit in progress succeeded.
-var fatal = must((&pgproto3.ErrorResponse{
-	Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01",
-	Message: "terminating connection due to administrator command",
-}).Encode(nil))
-
-func must(message []byte, err error) []byte {
-	if err != nil {
-		panic(err)
-	}
-	return message
 }
 
 // cutCommit closes the next connection that commits: after the response of the

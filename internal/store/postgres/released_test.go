@@ -51,9 +51,7 @@ func wantSource(t *testing.T, dsn string, present int) {
 	conn := pgtest.Connect(t, dsn)
 	schema := func() int {
 		n, err := number(t.Context(), conn, versionRow, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return n
 	}
 	have := schema()
@@ -76,17 +74,13 @@ func restore(t *testing.T, dsn string, dump []byte) {
 	t.Helper()
 	conn := pgtest.Connect(t, dsn)
 	dump = bytes.ReplaceAll(dump, []byte(schemaName), []byte(schemaOf(t, dsn)))
-	if _, err := conn.PgConn().Exec(t.Context(), string(dump)).ReadAll(); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, conn, string(dump))
 }
 
 func schemaOf(t *testing.T, dsn string) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return u.Query().Get("search_path")
 }
 
@@ -102,11 +96,7 @@ func writeRelease(t *testing.T, file string) {
 	cmd := exec.CommandContext(t.Context(), "pg_dump", "--no-owner", "--no-privileges", "--inserts", "--schema", schemaOf(t, dsn), u.String())
 	cmd.Stderr = os.Stderr
 	dump, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dump = notSQL.ReplaceAll(bytes.ReplaceAll(dump, []byte(schemaOf(t, dsn)), []byte(schemaName)), nil)
-	if err := errors.Join(os.WriteFile(file, dump, 0o644), os.WriteFile(file+".json", found, 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(file, dump, 0o644), os.WriteFile(file+".json", found, 0o644)))
 }

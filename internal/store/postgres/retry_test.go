@@ -41,19 +41,13 @@ func TestPlantCreatedDuringWrite(t *testing.T) {
 			store := open(t, dsn)
 			conn := pgtest.Connect(t, dsn)
 			tx, err := conn.Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			const insert = `INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (1, 'first', 1, 1, 1)`
-			if _, err := tx.Exec(t.Context(), insert); err != nil {
-				t.Fatal(err)
-			}
+			execute(t, tx, insert)
 			ended := make(chan error, 1)
 			go func() { ended <- c.write(store) }()
 			waitUntilBlocked(t, conn)
-			if err := tx.Commit(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tx.Commit(t.Context()))
 			if err := wait.For(t, "the end of the write", ended); !errors.Is(err, c.want) {
 				t.Errorf("the write = %v, want %v", err, c.want)
 			}
@@ -71,9 +65,7 @@ func TestRefusedWriteDoesNotFailOthers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, pgtest.DSN(t))
-			if _, err := s.pool.Exec(t.Context(), `ALTER TABLE plants ADD CHECK (id <> 2)`); err != nil {
-				t.Fatal(err)
-			}
+			execute(t, s.pool, `ALTER TABLE plants ADD CHECK (id <> 2)`)
 			writes := writesOf(func(w store.Writer) {
 				for id := range int64(3) {
 					kind(w, id+1)
@@ -97,9 +89,7 @@ func TestRefusedWriteDoesNotFailOthers(t *testing.T) {
 // stored, even if the group does not insert it.
 func TestCreatesBesideStoredPlants(t *testing.T) {
 	s := open(t, pgtest.DSN(t))
-	if err := s.Create(t.Context(), plant.Plant{ID: 2, Name: "stored"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Create(t.Context(), plant.Plant{ID: 2, Name: "stored"}))
 	writes := writesOf(func(w store.Writer) {
 		_ = w.Create(t.Context(), plant.Plant{ID: 1, Name: "n"})
 		_, _ = w.CreateAll(t.Context(), []plant.Plant{{ID: 1, Name: "another"}, {ID: 2, Name: "another"}})

@@ -75,9 +75,7 @@ func TestDrillSilentPrimary(t *testing.T) {
 	var conns []*pgxpool.Conn
 	for range store.pool.Config().MaxConns {
 		conn, err := store.pool.Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		conns = append(conns, conn)
 	}
 	for _, conn := range conns {
@@ -127,13 +125,9 @@ func TestDrillTimelineNotTold(t *testing.T) {
 func TestSeveralPoolers(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	first, err := url.Parse(pgtest.Pooler(t, dsn, 20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	second, err := url.Parse(pgtest.Pooler(t, dsn, 20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	both := *first
 	both.Host += "," + second.Host
 	store, log := openLogged(t, both.String()+"&default_query_exec_mode=exec")

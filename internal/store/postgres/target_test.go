@@ -17,9 +17,7 @@ func TestTargetIsLocked(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	s := open(t, dsn)
 	conn := pgtest.Connect(t, dsn)
-	if _, err := conn.Exec(t.Context(), `BEGIN; LOCK TABLE marks IN ACCESS SHARE MODE`); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, conn, `BEGIN; LOCK TABLE marks IN ACCESS SHARE MODE`)
 	target, err := OpenTarget(t.Context(), dsn, nil)
 	if err == nil {
 		target.Close()
