@@ -17,12 +17,18 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-func openStore(t *testing.T, path string) *sqlite.Store {
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func openStore(t *testing.T, path string) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), path)
+	must(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -40,9 +46,7 @@ func newFeed(t *testing.T, changes plant.Feed) *Feed {
 func create(t *testing.T, s plant.Store, ids ...int64) {
 	t.Helper()
 	for _, id := range ids {
-		if err := s.Create(t.Context(), plant.Plant{ID: id, Name: "n"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Create(t.Context(), plant.Plant{ID: id, Name: "n"}))
 	}
 }
 
@@ -353,9 +357,7 @@ func TestCopiesAreEqual(t *testing.T) {
 	}
 	writers.Wait()
 	plants, _, err := s.List(t.Context(), plant.Page{Limit: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	close(done)
 	create(t, s, 1000) // ends the waits
 	clients.Wait()

@@ -32,18 +32,15 @@ func createAll(t *testing.T, s plant.Store, ids ...int64) {
 	for _, id := range ids {
 		plants = append(plants, plant.Plant{ID: id, Name: "old"})
 	}
-	if _, err := s.CreateAll(t.Context(), plants); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.CreateAll(t.Context(), plants)
+	must(t, err)
 }
 
 // last returns the position after limit changes, as a client has it that reads the store.
 func last(t *testing.T, s plant.Feed, after *plant.Position, limit int) plant.Position {
 	t.Helper()
 	_, next, err := s.Changes(t.Context(), after, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return next
 }
 
@@ -64,9 +61,7 @@ func TestClientOfAStoreBeforeItsRestore(t *testing.T) {
 	s := openStore(t, path)
 	create(t, s, 1)
 	before := last(t, s, nil, 10)
-	if err := sqlite.Copy(t.Context(), path, backup, func(int64, int64) {}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sqlite.Copy(t.Context(), path, backup, func(int64, int64) {}))
 	createAll(t, s, 10, 11)
 	restored := openStore(t, backup)
 	f := poll(t, restored, last(t, restored, &before, 10), 20, 21)
@@ -85,9 +80,8 @@ func TestClientAheadOfThePoller(t *testing.T) {
 	before := last(t, s, nil, 10)
 	f := poll(t, s, before, 1, 2)
 	s.err.Store(&plant.ErrUnavailable) // the poller stays where it is
-	if _, _, err := s.Put(t.Context(), plant.Plant{ID: 2, Name: "new"}, plant.Precondition{}); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err := s.Put(t.Context(), plant.Plant{ID: 2, Name: "new"}, plant.Precondition{})
+	must(t, err)
 	for limit := 1; limit <= 2; limit++ { // within the page of the poller, and at its end
 		ahead := last(t, s.Store, &before, limit)
 		page, err := f.Next(t.Context(), &ahead, 1, time.Millisecond, s.Store.Changes)

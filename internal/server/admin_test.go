@@ -93,9 +93,7 @@ func TestAdminPages(t *testing.T) {
 		"/debug/pprof/trace?seconds=0.1": "",
 	} {
 		resp, err := http.Get(server.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != http.StatusOK || len(body) == 0 || !strings.Contains(string(body), want) {

@@ -16,9 +16,7 @@ func TestKeepChanges(t *testing.T) {
 	const age = 10 * time.Minute
 	synctest.Test(t, func(t *testing.T) {
 		s, err := sqlite.Open(t.Context(), sqlite.Memory)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -29,9 +27,7 @@ func TestKeepChanges(t *testing.T) {
 			if err == nil {
 				err = s.Create(t.Context(), plant.Plant{ID: id})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return next
 		}
 		defer keepChanges(t.Context(), slog.New(slog.DiscardHandler), s, age)()

@@ -15,27 +15,19 @@ import (
 // queue, also if the program paused until the deadline had passed.
 func TestRetire(t *testing.T) {
 	l, err := listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.TCPListener.Close()
 	const queued = 5
 	for range queued {
 		client, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer client.Close()
 	}
-	if err := l.retire(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.retire())
 	if conn, err := net.DialTimeout("tcp", l.Addr().String(), wait.Limit); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("a new connection is %v, %v, want refused", conn, err)
 	}
-	if err := l.SetDeadline(time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.SetDeadline(time.Now()))
 	for n := range queued {
 		conn, err := l.Accept()
 		if err != nil {
@@ -54,20 +46,14 @@ func TestRetire(t *testing.T) {
 // The kernel buffers little of a response that the client does not read.
 func TestUnreadBytesOfAConnection(t *testing.T) {
 	l, err := listen(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.TCPListener.Close()
 	client, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer client.Close()
 	_ = l.SetDeadline(time.Now().Add(wait.Limit))
 	conn, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	_ = conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
 	if n, err := conn.Write(make([]byte, 16<<20)); err == nil || n > 1<<20 {

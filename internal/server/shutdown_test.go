@@ -58,9 +58,7 @@ func TestRequestAfterALateResponse(t *testing.T) {
 		client := listener.client(&http.Transport{})
 		defer client.CloseIdleConnections()
 		resp, err := client.Get("http://server/late")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.begin()
 		stopped := make(chan error, 1)
 		go func() {
@@ -69,9 +67,8 @@ func TestRequestAfterALateResponse(t *testing.T) {
 		}()
 		time.Sleep(2 * idleGrace)
 		close(late)
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-			t.Fatal(err)
-		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		must(t, err)
 		resp.Body.Close()
 		time.Sleep(idleGrace / 2)
 		resp, err = client.Get("http://server/next")

@@ -55,17 +55,21 @@ func (p pipes) client(transport *http.Transport) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
+// must ends the test if there is an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // newHandler returns the handler of an empty store in memory.
 func newHandler(t *testing.T) http.Handler {
 	t.Helper()
 	store, err := open.Open(t.Context(), "sqlite::memory:")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tokens, err := token.NewVerifier(store, "a-static-token-of-ours")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := errors.Join(tokens.Close(), store.Close()); err != nil {
 			t.Error(err)
@@ -75,9 +79,7 @@ func newHandler(t *testing.T) http.Handler {
 		Plants: store, Tokens: tokens, MaxBody: 1 << 20,
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return handler
 }
 
@@ -158,24 +160,20 @@ func TestServerLimitsStreams(t *testing.T) {
 	defer server.Close()
 	config := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}
 	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	// The preface of a client (RFC 9113, section 3.4), and no settings.
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
-	if _, err := io.WriteString(conn, preface); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.WriteString(conn, preface)
+	must(t, err)
 	var header [9]byte
 	if _, err := io.ReadFull(conn, header[:]); err != nil || header[3] != 4 {
 		t.Fatalf("the first frame of the server is %x, %v, want SETTINGS", header, err)
 	}
 	settings := make([]byte, int(header[1])<<8|int(header[2]))
-	if _, err := io.ReadFull(conn, settings); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.ReadFull(conn, settings)
+	must(t, err)
 	for s := range slices.Chunk(settings, 6) {
 		if binary.BigEndian.Uint16(s) == 3 { // SETTINGS_MAX_CONCURRENT_STREAMS
 			if n := binary.BigEndian.Uint32(s[2:]); n != 16 {

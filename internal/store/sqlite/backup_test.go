@@ -207,9 +207,8 @@ func damage(t *testing.T, folder string) {
 	f, err := os.OpenFile(filepath.Join(folder, "from"), os.O_RDWR, 0)
 	must(t, err)
 	defer f.Close()
-	if _, err := f.WriteAt(make([]byte, 4096), 50<<12); err != nil {
-		t.Fatal(err)
-	}
+	_, err = f.WriteAt(make([]byte, 4096), 50<<12)
+	must(t, err)
 }
 
 func alter(statement string) func(*testing.T, string) {

@@ -190,9 +190,8 @@ func damageSchema(t *testing.T, path string) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	must(t, err)
 	defer f.Close()
-	if _, err := f.WriteAt([]byte(strings.Repeat("\xff", 200)), 100); err != nil {
-		t.Fatal(err)
-	}
+	_, err = f.WriteAt([]byte(strings.Repeat("\xff", 200)), 100)
+	must(t, err)
 }
 
 // lock locks the file exclusively.

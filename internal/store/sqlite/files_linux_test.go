@@ -230,8 +230,7 @@ func damageTable(name string) func(*testing.T, string) {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		must(t, err)
 		defer f.Close()
-		if _, err := f.WriteAt(make([]byte, 4096), (page-1)<<12); err != nil {
-			t.Fatal(err)
-		}
+		_, err = f.WriteAt(make([]byte, 4096), (page-1)<<12)
+		must(t, err)
 	}
 }

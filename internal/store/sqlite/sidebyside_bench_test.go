@@ -61,9 +61,7 @@ func atStore(b *testing.B, table *storebench.Table) {
 					}
 					return nil
 				})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
 				bare.checkpointIfDue(conn)
 			}
 			return n
@@ -126,9 +124,8 @@ func withManyPlants(b *testing.B, table *storebench.Table) {
 	gets := func(s *Store, plants int64) storebench.Measure {
 		return storebench.Clocked(func() (n int) {
 			for began := time.Now(); time.Since(began) < storebench.Time; n++ {
-				if _, err := s.Get(b.Context(), rand.Int64N(plants)); err != nil {
-					b.Fatal(err)
-				}
+				_, err := s.Get(b.Context(), rand.Int64N(plants))
+				must(b, err)
 			}
 			return n
 		})
@@ -157,8 +154,6 @@ func insertMany(b *testing.B, s *Store, n int64) {
 			}
 			return nil
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 	}
 }
