@@ -8,6 +8,7 @@
 package docs
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -24,29 +25,23 @@ import (
 // double quotes. The handlers replace it with baseURL or, if baseURL is nil, with
 // the address that the request was sent to.
 func Handlers(text []byte, baseURL *url.URL) (map[string]http.Handler, error) {
-	asYAML, err := newDocument("application/yaml", text, baseURL)
-	if err != nil {
-		return nil, err
+	if bytes.Count(text, []byte(`"`+documented+`"`)) != 1 {
+		return nil, fmt.Errorf("the document must have %q exactly once, as the default of base_url", documented)
 	}
 	handlers := map[string]http.Handler{
 		"/":             redirect("docs", http.StatusTemporaryRedirect),
-		"/docs":         lazy(newPage),
 		"/docs/":        redirect("../docs", http.StatusPermanentRedirect),
-		"/openapi.yaml": asYAML,
+		"/openapi.yaml": serveDocument("application/yaml", text, baseURL),
 		"/openapi.json": lazy(func() http.Handler {
 			asJSON, err := toJSON(text)
 			if err != nil {
-				panic(err) // a test reads the document
+				panic(err) // the document is embedded, so this cannot fail at run time
 			}
-			document, err := newDocument("application/json", asJSON, baseURL)
-			if err != nil {
-				panic(err)
-			}
-			return document
+			return serveDocument("application/json", asJSON, baseURL)
 		}),
 	}
-	for _, a := range assets {
-		handlers["/docs/"+a.name] = lazy(a.handler)
+	for path, f := range files {
+		handlers[path] = lazy(f.handler)
 	}
 	return handlers, nil
 }

@@ -15,36 +15,24 @@ import (
 // default of its variable base_url. The service replaces it with its own.
 const documented = "http://127.0.0.1:8080"
 
-// document serves the OpenAPI document in one format, YAML or JSON. Its text is
-// in two parts, before and after the address of the service. Nothing is cached
+// serveDocument serves the OpenAPI document in one format, YAML or JSON. Nothing is cached
 // for an address, so requests with invented hosts need no memory.
-type document struct {
-	mediaType     string
-	before, after string
-	digest        string   // of both parts
-	baseURL       *url.URL // if nil, the address that the request was sent to
-}
-
-func newDocument(mediaType string, text []byte, baseURL *url.URL) (*document, error) {
-	before, after, found := strings.Cut(string(text), `"`+documented+`"`)
-	if !found || strings.Contains(after, `"`+documented+`"`) {
-		return nil, fmt.Errorf("the document must have %q exactly once, as the default of base_url", documented)
-	}
-	return &document{mediaType, before, after, digest(before, after), baseURL}, nil
-}
-
-func (d *document) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// Caches may store the document, but must revalidate it before each use.
-	w.Header().Set("Cache-Control", "no-cache")
-	var address string
-	if d.baseURL != nil {
-		address = d.baseURL.String()
-	} else {
-		w.Header().Set("Vary", "Host") // some caches ignore the host when they look up a response
-		address = requestURL(r)
-	}
-	// The address needs no escaping: ParseBaseURL or requestURL has checked it.
-	send(w, r, d.mediaType, digest(d.digest, address), d.before+`"`+address+`"`+d.after)
+func serveDocument(mediaType string, text []byte, baseURL *url.URL) http.Handler {
+	before, after, _ := strings.Cut(string(text), `"`+documented+`"`)
+	version := digest(before, after)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Caches may store the document, but must revalidate it before each use.
+		w.Header().Set("Cache-Control", "no-cache")
+		var address string
+		if baseURL != nil {
+			address = baseURL.String()
+		} else {
+			w.Header().Set("Vary", "Host") // some caches ignore the host when they look up a response
+			address = requestURL(r)
+		}
+		// The address needs no escaping: ParseBaseURL or requestURL has checked it.
+		send(w, r, mediaType, digest(version, address), before+`"`+address+`"`+after)
+	})
 }
 
 // toJSON converts a document from YAML to JSON. It keeps the order of the members,
