@@ -21,7 +21,7 @@ type certificate struct {
 
 	mu      sync.Mutex
 	current *tls.Certificate
-	read    [2]os.FileInfo // of the files, before they were read
+	read    string // the stamp of the files before they were read
 }
 
 // openCertificate reads the certificate. It returns nil if neither file is
@@ -36,18 +36,11 @@ func openCertificate(certFile, keyFile string, log *slog.Logger) (*certificate, 
 		return nil, errors.New("--tls-cert needs its key: add --tls-key FILE, or leave both out")
 	}
 	c := &certificate{certFile: certFile, keyFile: keyFile, log: log}
+	c.read = c.stamp()
 	if err := c.load(); err != nil {
 		return nil, err
 	}
 	return c, nil
-}
-
-// config returns the TLS configuration of a server: TLS 1.2 or later.
-func (c *certificate) config() *tls.Config {
-	return &tls.Config{
-		MinVersion:     tls.VersionTLS12,
-		GetCertificate: c.get,
-	}
 }
 
 // get returns the certificate for a handshake. Looking for changed files takes
@@ -55,7 +48,8 @@ func (c *certificate) config() *tls.Config {
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.changed() {
+	if stamp := c.stamp(); stamp != "" && stamp != c.read {
+		c.read = stamp
 		// Perhaps only one of the two files has been written so far.
 		if err := c.load(); err != nil {
 			c.log.Warn("changed certificate cannot be used, keeping the old one", "err", err)
@@ -77,34 +71,28 @@ func (c *certificate) metrics() prometheus.Collector {
 	})
 }
 
-// changed reports whether the files differ from those that were read last. A
-// missing file does not count: it is being replaced.
-func (c *certificate) changed() bool {
-	changed := false
-	for i, name := range []string{c.certFile, c.keyFile} {
+// stamp identifies the contents of the files. It is empty while one is missing, because
+// it is being replaced.
+func (c *certificate) stamp() (stamp string) {
+	for _, name := range []string{c.certFile, c.keyFile} {
 		info, err := os.Stat(name)
 		if err != nil {
-			return false
+			return ""
 		}
-		read := c.read[i]
-		changed = changed || !os.SameFile(read, info) ||
-			!read.ModTime().Equal(info.ModTime()) || read.Size() != info.Size()
+		stamp += fmt.Sprintln(info.ModTime().UnixNano(), info.Size())
 	}
-	return changed
+	return stamp
 }
 
 // load reads the files. On an error it keeps the current certificate.
 func (c *certificate) load() error {
 	var texts [2][]byte
 	for i, file := range []struct{ flag, name string }{{"--tls-cert", c.certFile}, {"--tls-key", c.keyFile}} {
-		info, err := os.Stat(file.name)
-		if err == nil {
-			texts[i], err = os.ReadFile(file.name)
-		}
+		text, err := os.ReadFile(file.name)
 		if err != nil {
 			return fmt.Errorf("%s: %w: give a PEM file that this user may read", file.flag, err)
 		}
-		c.read[i] = info
+		texts[i] = text
 	}
 	pair, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {

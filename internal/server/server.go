@@ -9,6 +9,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -239,12 +240,13 @@ func limitMemory(config Config) {
 	}
 }
 
-// serveOn serves a listener, with TLS if there is a certificate.
+// serveOn serves a listener, with TLS (1.2 or later, the default of Go) if there is a
+// certificate.
 func serveOn(server *http.Server, l net.Listener, cert *certificate) error {
 	if cert == nil {
 		return server.Serve(l)
 	}
-	server.TLSConfig = cert.config()
+	server.TLSConfig = &tls.Config{GetCertificate: cert.get}
 	return server.ServeTLS(l, "", "")
 }
 
