@@ -1,4 +1,4 @@
-// Package cache bounds how much of what was used lately is kept in memory.
+// Package cache has a map of bounded size that keeps the values set most recently.
 package cache
 
 import "time"

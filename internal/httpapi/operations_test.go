@@ -35,6 +35,7 @@ func TestLoadOperationsRefuses(t *testing.T) {
 		"a scope that is unknown":     {"x-required-scope: write", "x-required-scope: admin", `"admin" is not a scope`},
 		"no scope":                    {"      x-required-scope: write\n", "", `"" is not a scope`},
 		"an operation left open":      {"x-required-scope: write", "x-required-scope: write\n      security: []", "security of its own"},
+		"a required header":           {"in: header\n", "in: header\n          required: true\n", `in "header" with required true`},
 		"an unknown media type":       {"application/json:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", "text/csv:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", `"text/csv" is not implemented`},
 		"a list without a default":    {"            default: 100\n", "", "without a default"},
 		"a list without a maximum":    {"      description: Plants in the order of their ids.\n      maxItems: 1000\n", "      description: Plants in the order of their ids.\n", "without maxItems"},

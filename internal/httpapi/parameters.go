@@ -39,8 +39,8 @@ func loadParameter(p *openapi3.Parameter) (parameter, error) {
 	if loaded.in == plantapi.InHeader {
 		loaded.header = http.CanonicalHeaderKey(p.Name)
 	}
-	if !loaded.in.Valid() {
-		return loaded, fmt.Errorf("parameter %s: in %q is not implemented", p.Name, p.In)
+	if !loaded.in.Valid() || loaded.required && loaded.in == plantapi.InHeader {
+		return loaded, fmt.Errorf("parameter %s: in %q with required %t is not implemented", p.Name, p.In, p.Required)
 	}
 	if !loaded.schema.Type.Is("integer") && !loaded.schema.Type.Is("string") {
 		return loaded, fmt.Errorf("parameter %s: type %v is not implemented, need integer or string",

@@ -170,8 +170,8 @@ func (l *requestLog) endSecond() {
 	}
 }
 
-// outageEnd is how long no request must have failed before the store counts as
-// available again. On a full disk a small write may succeed between two others.
+// outageEnd is the time without a failure after which the store counts as available
+// again. On a full disk a small write may succeed between two others that fail.
 const outageEnd = time.Second
 
 // outage logs when the store becomes unavailable for reads or for writes, and when

@@ -19,7 +19,7 @@ var ErrPrecondition = errors.New("the precondition does not hold: read the plant
 // later.
 var ErrUnavailable = errors.New("plant store not available")
 
-// ErrDiskFull is the cause of an [ErrUnavailable].
+// ErrDiskFull is the cause of an [ErrUnavailable] when the disk is full.
 var ErrDiskFull = errors.New("the disk is full; free some space, then try again")
 
 // ExistsError is [ErrExists] for a list of plants.

@@ -8,9 +8,10 @@ import (
 // Store stores plants. Its methods may be called from several goroutines at the
 // same time.
 //
-// A write returns once it is durable. A write that fails changes nothing. Every
-// method may also return [ErrUnavailable]; any error that is not documented here
-// is an internal error. A read sees every write that returned before the read
+// A write returns once it is durable. Every method may also return
+// [ErrUnavailable]; any error that is not documented here is an internal error. A
+// write that fails changes nothing, except that after these two it may have been
+// stored. A read sees every write that returned before the read
 // began.
 type Store interface {
 	Feed

@@ -111,8 +111,9 @@ func (w Writer) Patch(
 	})
 }
 
-// replace stores what next makes of a plant, unless that is the same, and returns it. next
-// is called before the precondition is checked.
+// replace stores what next makes of a plant, unless that is the same, and returns it. It
+// calls next before it checks the precondition, because a plant that does not exist is
+// [plant.ErrNotFound], whatever the precondition.
 func (w Writer) replace(ctx context.Context, operation string, id int64, condition plant.Precondition,
 	next func(*plant.Plant) (plant.Plant, error),
 ) (plant.Plant, error) {

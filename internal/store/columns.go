@@ -20,7 +20,7 @@ type Column[Row any] struct {
 
 // PlantRow is a row of the table plants.
 type PlantRow struct {
-	plant.Plant       // without its ETag
+	plant.Plant       // its ETag is not used; see Stored
 	Version     int64 // random bits, new for every write
 }
 

@@ -195,10 +195,10 @@ func scanChanges(rows pgx.Rows, state *store.FeedState) (changes []plant.Change,
 }
 
 // confirm returns once every transaction up to a position, which the connection has
-// read, will survive a failover to a synchronous standby. The primary shows a
-// transaction whose wait for the standby was cancelled before any standby has it. So
-// confirm commits a write of its own on the same server, which waits for the standby
-// to have everything before it. The mark of this write has the given id.
+// read, will survive a failover to a synchronous standby. PostgreSQL can cancel the wait
+// of a transaction for the standby. Readers then see the transaction although no standby
+// has it. So confirm commits a write of its own on the same server, which waits until the
+// standby has everything before it. The mark of this write has the given id.
 func (s *Store) confirm(ctx context.Context, conn *pgx.Conn, epoch, last, id int64) error {
 	if _, err := conn.Exec(ctx, mark, id, time.Now().UnixMicro(), true); err != nil {
 		return err

@@ -24,8 +24,9 @@ var (
 
 	insertPlants = `INSERT INTO plants (` + plantColumns.names() + `) SELECT * FROM ` + plantColumns.unnest()
 
-	// createPlants inserts plants and a mark if none of the given IDs is stored. Before it
-	// inserts the mark, it locks the feed of changes: count needs all of created.
+	// createPlants inserts plants and a mark if none of the given IDs is stored. It locks the
+	// feed of changes after the plants and before the mark, because PostgreSQL can count the
+	// rows of created only after all inserts.
 	createPlants = `
 		WITH created AS (` + insertPlants + ` WHERE NOT EXISTS (
 			SELECT 1 FROM plants WHERE id = ANY(` + plantColumns.next(1) + `)) RETURNING id),

@@ -32,8 +32,8 @@ const sweepMarks = `DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE at
 const mark = `INSERT INTO marks (id, done, at, feeds) VALUES ($1, true, $2, $3)`
 
 // transact calls attempt, which runs a whole transaction that inserts the given
-// mark, until one is committed. An error that is not unavailable means that none
-// was committed.
+// mark, until an attempt commits. After any error except [plant.ErrUnavailable],
+// nothing was committed.
 //
 // If the connection is lost, the transaction may have been committed, or may be
 // committed a moment later. [Store.settle] finds out.
@@ -59,6 +59,7 @@ func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, 
 				return unavailable(settleErr)
 			case done:
 				s.discard(id)
+				s.lastErr.Store(nil)
 				return nil
 			}
 		}
@@ -73,8 +74,9 @@ func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, 
 // insert fails. If the transaction is still running, this insert waits for it.
 //
 // If the mark is there, settle updates it. With synchronous replication, its
-// commit therefore waits until a standby has the transaction too: the primary
-// shows a transaction whose wait was cancelled before any standby has it.
+// commit therefore waits until a standby has the transaction, too. PostgreSQL can
+// cancel the wait of the transaction itself. Readers then see the transaction
+// although no standby has it.
 func (s *Store) settle(ctx context.Context, id int64) (done bool, err error) {
 	err = s.retry(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, `

@@ -162,7 +162,7 @@ func (g *group) begin() {
 // decide decides the writes, and returns what becomes of the plants.
 func (g *group) decide() (all store.Effect) {
 	for _, w := range g.writes {
-		w.err = g.plants.Decide(w.Change)
+		w.err = groupcommit.Try(func() error { return g.plants.Decide(w.Change) })
 	}
 	all, g.changed = g.plants.Effect()
 	return all

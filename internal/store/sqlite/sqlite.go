@@ -6,8 +6,9 @@
 // commit runs share the next transaction (commit.go and the package
 // groupcommit). Reads do not wait for writes, because the file is in WAL mode;
 // checkpoint.go keeps the write-ahead log short. Statements are built from one list of
-// columns per table (columns.go). plants.go, tokens.go and changes.go read. migrate.go
-// updates the schema. files.go notices what other programs do to the files, backup.go
+// columns per table (columns.go). plants.go, tokens.go and changes.go have the statements
+// of their tables. open.go opens the connections, migrate.go updates the schema, and
+// operators see health.go. files.go notices what other programs do to the files, backup.go
 // copies them, and copy.go copies the plants and tokens.
 package sqlite
 
