@@ -149,7 +149,7 @@ func openCopied(path string) (*sqlite.Conn, error) {
 	// writer in WAL mode. VACUUM INTO keeps a snapshot as well, but reports no
 	// progress and takes twice as long.
 	if err = execute(conn, "BEGIN"); err == nil {
-		err = checkOurs(conn)
+		_, err = checkOurs(conn)
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
@@ -199,7 +199,7 @@ func verify(ctx context.Context, name string, change func(*sqlite.Conn) error) (
 	if err := execute(conn, "PRAGMA journal_mode = DELETE"); err != nil {
 		return err
 	}
-	if err := checkOurs(conn); err != nil {
+	if _, err := checkOurs(conn); err != nil {
 		return err
 	}
 	if change != nil {

@@ -65,9 +65,9 @@ func TestChangedFile(t *testing.T) {
 						s.Close()
 					}
 				})
-				s.log.due = 50
+				s.checkpointAt = 50
 				fill(t, s, 0, 400<<10) // there is a checkpoint
-				if s.log.due != checkpointPages {
+				if s.checkpointAt != checkpointPages {
 					t.Fatal("there was no checkpoint")
 				}
 				must(t, Copy(t.Context(), path, backup, ignore))
@@ -309,7 +309,7 @@ func TestTruncatedDuringCheckpoint(t *testing.T) {
 
 	read := s.reads.begin() // the checkpoint waits for it
 	phase := s.reads.phase.Load()
-	s.log.due = 1
+	s.checkpointAt = 1
 	created := make(chan error, 1)
 	go func() { created <- s.Create(t.Context(), plant.Plant{ID: 1 << 30}) }()
 	wait.Until(t, "there is a checkpoint", func() bool { return s.reads.phase.Load() != phase })

@@ -27,12 +27,6 @@ const (
 	otherProgramWait = 10 * time.Millisecond
 )
 
-// walLog is the length of the write-ahead log at which the next checkpoint is made.
-type walLog struct {
-	due   int // in pages; 0 in memory
-	waits int // number of checkpoints that another program has kept from finishing
-}
-
 // checkpointIfDue makes a checkpoint if the log has become long. By default SQLite resets
 // the log only if no read uses it at the time of a commit. Under constant load there is
 // always a read, so the log would grow without limit and every commit would make a
@@ -41,10 +35,10 @@ type walLog struct {
 // An error here fails no write, because the writes are durable in the log. The next
 // checkpoint tries again.
 func (s *Store) checkpointIfDue(conn *sqlite.Conn) {
-	if s.log.due == 0 {
+	if s.checkpointAt == 0 {
 		return
 	}
-	if _, pages, err := checkpoint(conn, "NOOP"); err != nil || pages < s.log.due {
+	if _, pages, err := checkpoint(conn, "NOOP"); err != nil || pages < s.checkpointAt {
 		return
 	}
 	witness := s.files.witness()
@@ -63,13 +57,12 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) {
 	s.reads.drain(drainWait)
 	busy, pages, err := checkpoint(conn, "RESTART")
 	if err == nil && !busy {
-		s.log.due = checkpointPages
+		s.checkpointAt = checkpointPages
 		return
 	}
 	// Another program reads the log. Trying again at every commit would delay
 	// each of them.
-	s.log.due = 2 * max(pages, s.log.due)
-	s.log.waits++
+	s.checkpointAt = 2 * max(pages, s.checkpointAt)
 }
 
 // checkpoint makes a checkpoint in a mode of SQLite. It returns whether a reader or writer

@@ -92,15 +92,8 @@ var forgetSourceQuery = fmt.Sprint("DELETE FROM epochs WHERE number = ", store.S
 
 // OpenTarget opens the file at path as the target of a copy of the source with the given
 // epochs, newest first. It creates the file if it does not exist.
-func OpenTarget(ctx context.Context, path string, source []int64) (*Target, error) {
-	t, err := openTarget(ctx, path, source)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, advise(err))
-	}
-	return t, nil
-}
-
-func openTarget(ctx context.Context, path string, source []int64) (*Target, error) {
+func OpenTarget(ctx context.Context, path string, source []int64) (t *Target, err error) {
+	defer describeOpen(path, &err)
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
@@ -110,7 +103,7 @@ func openTarget(ctx context.Context, path string, source []int64) (*Target, erro
 	if err != nil {
 		return nil, err
 	}
-	t := &Target{snapshot{conn}, path}
+	t = &Target{snapshot{conn}, path}
 	if err := t.begin(ctx, source); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}

@@ -1,7 +1,8 @@
 package sqlite
 
 import (
-	"io/fs"
+	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,29 +21,18 @@ type fileID struct {
 // creates per second. See "multigrain timestamps" in the documentation of the kernel.
 func identify(path string) (fileID, int64, error) {
 	var info unix.Statx_t
-	err := ignoringEINTR(func() error {
-		return unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_SIZE, &info)
-	})
-	if err == unix.ENOSYS || err == unix.EPERM { // before Linux 4.11, or in a container whose filter does not know it
-		var info unix.Stat_t
-		if err = ignoringEINTR(func() error { return unix.Stat(path, &info) }); err == nil {
-			return fileID{unix.Major(uint64(info.Dev)), unix.Minor(uint64(info.Dev)), info.Ino}, info.Size, nil
-		}
+	err := unix.Statx(unix.AT_FDCWD, path, 0, unix.STATX_INO|unix.STATX_SIZE, &info)
+	if err == nil {
+		return fileID{info.Dev_major, info.Dev_minor, info.Ino}, int64(info.Size), nil
 	}
+	// A signal may interrupt the call on a network file system, and a kernel before 4.11, or
+	// the filter of a container, may not know it. Package os handles both.
+	other, err := os.Stat(path)
 	if err != nil {
-		return fileID{}, 0, &fs.PathError{Op: "stat", Path: path, Err: err}
+		return fileID{}, 0, err
 	}
-	return fileID{info.Dev_major, info.Dev_minor, info.Ino}, int64(info.Size), nil
-}
-
-// ignoringEINTR repeats a call that a signal interrupts, as package os does. That happens
-// with FUSE and network file systems.
-func ignoringEINTR(call func() error) error {
-	for {
-		if err := call(); err != unix.EINTR {
-			return err
-		}
-	}
+	stat := other.Sys().(*syscall.Stat_t)
+	return fileID{unix.Major(uint64(stat.Dev)), unix.Minor(uint64(stat.Dev)), stat.Ino}, stat.Size, nil
 }
 
 func (f fileID) same(other fileID) bool { return f == other }

@@ -360,7 +360,7 @@ func (s *Store) Watch(log *slog.Logger) {
 	s.files.log = log
 	s.files.mu.Unlock()
 	s.files.hide()
-	if s.log.due > 0 {
+	if s.checkpointAt > 0 {
 		// A crash may have interrupted a checkpoint. Until it is complete, its
 		// changes cannot be told from those of other programs.
 		conn := <-s.writer

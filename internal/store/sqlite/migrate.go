@@ -128,14 +128,13 @@ func checkID(conn *sqlite.Conn, want int32) error {
 	return errors.New("this is not a store of plantstore; give the path of another file")
 }
 
-// checkOurs returns an error unless the file is a store of this release or an
-// older one.
-func checkOurs(conn *sqlite.Conn) error {
-	err := checkID(conn, applicationID)
-	if err == nil {
-		_, err = checkKnown(conn)
+// checkOurs returns the number of migrations, and an error unless the file is a store of
+// this release or an older one.
+func checkOurs(conn *sqlite.Conn) (have int, err error) {
+	if err := checkID(conn, applicationID); err != nil {
+		return 0, err
 	}
-	return err
+	return checkKnown(conn)
 }
 
 // checkKnown returns the number of migrations, and an error if a newer program has
@@ -152,12 +151,9 @@ func checkKnown(conn *sqlite.Conn) (int, error) {
 // checkCurrent returns an error unless the file is a store with the schema of this
 // program.
 func checkCurrent(conn *sqlite.Conn) error {
-	if err := checkOurs(conn); err != nil {
-		return err
-	}
-	have, err := number(conn, "PRAGMA user_version")
-	if err == nil && int(have) < len(schema) {
-		err = store.OldSchema(int(have), len(schema))
+	have, err := checkOurs(conn)
+	if err == nil && have < len(schema) {
+		err = store.OldSchema(have, len(schema))
 	}
 	return err
 }

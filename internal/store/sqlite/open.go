@@ -35,15 +35,8 @@ func Open(ctx context.Context, path string) (*Store, error) { return OpenShorten
 // OpenShortening is Open for a store of an earlier release. Names and tags that are too
 // long lose their last characters, and it calls shorten with each of these plants as it
 // was. Open refuses such a store.
-func OpenShortening(ctx context.Context, path string, shorten func(plant.Plant)) (*Store, error) {
-	s, err := open(ctx, path, shorten)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, advise(err))
-	}
-	return s, nil
-}
-
-func open(ctx context.Context, path string, shorten func(plant.Plant)) (*Store, error) {
+func OpenShortening(ctx context.Context, path string, shorten func(plant.Plant)) (s *Store, err error) {
+	defer describeOpen(path, &err)
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
@@ -57,12 +50,12 @@ func open(ctx context.Context, path string, shorten func(plant.Plant)) (*Store, 
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	s := newStore(path, conn, found)
+	s = newStore(path, conn, found)
 	if path == Memory {
 		s.readers = s.writer // a database in memory has only one connection
 		return s, nil
 	}
-	s.log.due = checkpointPages
+	s.checkpointAt = checkpointPages
 	return s, s.openReaders(sqlite.OpenReadWrite)
 }
 
@@ -82,10 +75,15 @@ func OpenReadOnly(path string) (*Store, error) {
 // fails. Unlike OpenReadOnly, it leaves no log beside a store that no program uses.
 func OpenSource(path string) (*Store, error) {
 	s, err := openExisting(path, forReaders, sqlite.OpenReadWrite)
-	if err != nil {
-		return nil, fmt.Errorf("open %s: %w", path, advise(err))
+	describeOpen(path, &err)
+	return s, err
+}
+
+// describeOpen adds to an error of opening a store its path and what to do about it.
+func describeOpen(path string, err *error) {
+	if *err != nil {
+		*err = fmt.Errorf("open %s: %w", path, advise(*err))
 	}
-	return s, nil
 }
 
 func openExisting(path string, pragmas []string, mode sqlite.OpenFlags) (*Store, error) {
@@ -137,10 +135,9 @@ func (s *Store) openReaders(mode sqlite.OpenFlags) error {
 // Check returns an error if there cannot be a store at path: it is a directory, or in
 // none that exists.
 func Check(path string) error {
-	if err := checkPath(path); err != nil {
-		return fmt.Errorf("open %s: %w", path, err)
-	}
-	return nil
+	err := checkPath(path)
+	describeOpen(path, &err)
+	return err
 }
 
 // checkPath returns an error that explains a wrong path. SQLite only reports

@@ -43,10 +43,12 @@ type Store struct {
 	writer  chan *sqlite.Conn // one connection
 	readers chan *sqlite.Conn // of a store in memory: the same channel as writer
 
-	log     walLog // used with the writer only
-	reads   reads
-	files   openFiles
-	failure store.WriteFailure
+	// The length of the write-ahead log, in pages, at which the next checkpoint is made; 0 in
+	// memory. Used with the writer only.
+	checkpointAt int
+	reads        reads
+	files        openFiles
+	failure      store.WriteFailure
 
 	committed store.Signal // a transaction has changed plants
 
