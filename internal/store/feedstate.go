@@ -15,59 +15,24 @@ type FeedState struct {
 	End   int64
 }
 
-// Check returns [plant.ErrPosition] if the position of a client is not valid.
-func (s FeedState) Check(p plant.Position) error {
+// Page returns the changes after a position, and the position after them, or
+// [plant.ErrPosition]. An engine reads in one snapshot with s the plants of a walk, with more
+// if others follow them, or the changes after a position that is not of a walk.
+func (s FeedState) Page(
+	after *plant.Position, plants []plant.Plant, more bool, changes []plant.Change,
+) ([]plant.Change, plant.Position, error) {
+	next := plant.Position{Epoch: s.Epoch, At: s.Last, Seen: s.Last} // after the last transaction
 	switch {
-	case !s.Known, p.Seen > s.End: // another store, or an earlier state of this one
-	case p.At > p.Seen, p.Index > 0 && p.At == p.Seen, p.Index < 0, p.Index > 0 && p.Walk != nil: // not one of ours
-	case p.At < s.Forgotten:
-	default:
-		return nil
-	}
-	return plant.ErrPosition
-}
-
-// CheckNext returns [plant.ErrPosition] if the changes after a position do not begin
-// inside of the transaction that the position names: it has fewer changes.
-func (s FeedState) CheckNext(p plant.Position, changes []plant.Change) error {
-	if p.Index == 0 {
-		return nil
-	}
-	if len(changes) > 0 {
-		switch next := changes[0].Position; {
-		case next.At == p.At && next.Index == p.Index+1, next.At == p.At+1 && next.Index == 0:
-			return nil
+	case after != nil && !s.allows(*after, changes):
+		return nil, next, plant.ErrPosition
+	case after != nil && after.Walk == nil:
+		if len(changes) > 0 {
+			next = changes[len(changes)-1].Position
 		}
+		return changes, next, nil
+	case after != nil:
+		next.At, next.Walk = after.At, after.Walk
 	}
-	return plant.ErrPosition
-}
-
-// From returns the position after which a page begins. After is the position of the
-// client. It is nil if the feed begins with a walk.
-func (s FeedState) From(after *plant.Position) plant.Position {
-	if after == nil {
-		return plant.Position{Epoch: s.Epoch, At: s.Last, Seen: s.Last}
-	}
-	from := *after
-	from.Epoch, from.Seen = s.Epoch, s.Last
-	return from
-}
-
-// After returns the position after n of the changes of the transaction at. It has
-// total changes.
-func (s FeedState) After(at int64, n, total int) plant.Position {
-	if n == total {
-		return plant.Position{Epoch: s.Epoch, At: at, Seen: s.Last}
-	}
-	return plant.Position{Epoch: s.Epoch, At: at - 1, Index: n, Seen: s.Last} // positions have no gaps
-}
-
-// Walked returns a page of the walk as changes, and the position after it. More says
-// whether more plants follow.
-func (s FeedState) Walked(
-	from plant.Position, plants []plant.Plant, more bool,
-) (changes []plant.Change, next plant.Position) {
-	next = from
 	for i := range plants {
 		next.Walk = &plants[i].ID
 		changes = append(changes, plant.Change{Position: next, ID: plants[i].ID, Plant: &plants[i]})
@@ -78,5 +43,32 @@ func (s FeedState) Walked(
 			changes[len(changes)-1].Position = next
 		}
 	}
-	return changes, next
+	return changes, next, nil
+}
+
+// allows reports whether the position of a client is valid. The changes are those after it.
+func (s FeedState) allows(p plant.Position, changes []plant.Change) bool {
+	switch {
+	case !s.Known, p.Seen > s.End: // another store, or an earlier state of this one
+		return false
+	case p.At > p.Seen, p.Index > 0 && p.At == p.Seen, p.Index < 0, p.Index > 0 && p.Walk != nil: // not one of ours
+		return false
+	case p.At < s.Forgotten:
+		return false
+	case p.Index == 0:
+		return true
+	case len(changes) == 0:
+		return false
+	}
+	next := changes[0].Position // must be inside of the transaction, or right after it
+	return next.At == p.At && next.Index == p.Index+1 || next.At == p.At+1 && next.Index == 0
+}
+
+// After returns the position after n of the changes of the transaction at. It has
+// total changes.
+func (s FeedState) After(at int64, n, total int) plant.Position {
+	if n == total {
+		return plant.Position{Epoch: s.Epoch, At: at, Seen: s.Last}
+	}
+	return plant.Position{Epoch: s.Epoch, At: at - 1, Index: n, Seen: s.Last} // positions have no gaps
 }

@@ -66,11 +66,8 @@ type snapshot struct {
 	of   func(query string) string // returns a statement for the tables of the snapshot
 }
 
-func (s snapshot) Count(ctx context.Context) (n int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, stepTime)
-	defer cancel()
-	err = s.conn.QueryRow(ctx, s.of(`SELECT count(*) FROM plants`)).Scan(&n)
-	return n, stepError(err)
+func (s snapshot) Count(ctx context.Context) (int64, error) {
+	return s.number(ctx, s.of(`SELECT count(*) FROM plants`))
 }
 
 func (s snapshot) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
@@ -97,10 +94,14 @@ func (s snapshot) Epochs(ctx context.Context) ([]int64, error) {
 	return epochs, stepError(err)
 }
 
-func (s snapshot) LastChange(ctx context.Context) (n int64, err error) {
+func (s snapshot) LastChange(ctx context.Context) (int64, error) {
+	return s.number(ctx, `SELECT `+lastPosition)
+}
+
+func (s snapshot) number(ctx context.Context, query string) (n int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	err = s.conn.QueryRow(ctx, `SELECT `+lastPosition).Scan(&n)
+	err = s.conn.QueryRow(ctx, query).Scan(&n)
 	return n, stepError(err)
 }
 

@@ -138,23 +138,9 @@ func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (
 		if err := conn.SendBatch(ctx, &b).Close(); err != nil {
 			return err
 		}
-		if after != nil {
-			err := state.Check(*after)
-			if err == nil && !walk {
-				err = state.CheckNext(*after, changes)
-			}
-			if err != nil {
-				return permanent{err}
-			}
-		}
-		next = state.From(after)
-		switch {
-		case walk:
-			changes, next = state.Walked(next, plants, more)
-		case len(changes) == 0:
-			next = state.From(nil) // after the last transaction
-		default:
-			next = changes[len(changes)-1].Position
+		var err error
+		if changes, next, err = state.Page(after, plants, more, changes); err != nil {
+			return permanent{err}
 		}
 		if !before.has(state.Epoch, state.Last) {
 			marked = int64(rand.Uint64())

@@ -81,31 +81,36 @@ func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) (
 func (s *Store) changes(
 	ctx context.Context, after *plant.Position, limit int,
 ) (changes []plant.Change, next plant.Position, err error) {
+	walk := after == nil || after.Walk != nil
 	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
 		return inTransaction(conn, "BEGIN", func() error {
 			state, err := feedState(conn, after)
 			if err != nil {
 				return err
 			}
-			next = state.From(after)
-			if after == nil || after.Walk != nil {
-				plants, more, err := listPlants(conn, plant.Page{After: next.Walk, Limit: limit})
-				changes, next = state.Walked(next, plants, more)
-				return err
+			var plants []plant.Plant
+			more := false
+			switch {
+			case !walk:
+				changes, err = changesAfter(conn, state, *after, limit)
+			case after == nil:
+				plants, more, err = listPlants(conn, plant.Page{Limit: limit})
+			default:
+				plants, more, err = listPlants(conn, plant.Page{After: after.Walk, Limit: limit})
 			}
-			if changes, next, err = changesAfter(conn, state, next, limit); err == nil {
-				err = state.CheckNext(*after, changes)
+			if err == nil {
+				changes, next, err = state.Page(after, plants, more, changes)
 			}
 			return err
 		})
 	})
-	if err == nil && len(changes) == 0 && (after == nil || after.Walk != nil) {
+	if err == nil && walk && len(changes) == 0 {
 		return s.changes(ctx, &next, limit) // the walk has ended
 	}
 	return changes, next, err
 }
 
-// feedState reads the state of the feed and checks the position.
+// feedState reads the state of the feed for a position.
 func feedState(conn *sqlite.Conn, after *plant.Position) (state store.FeedState, err error) {
 	epoch, found := int64(0), errNoFeed
 	if after != nil {
@@ -119,10 +124,7 @@ func feedState(conn *sqlite.Conn, after *plant.Position) (state store.FeedState,
 		found = nil
 		return nil
 	}, epoch)
-	if err = cmp.Or(err, found); err == nil && after != nil {
-		err = state.Check(*after)
-	}
-	return state, err
+	return state, cmp.Or(err, found)
 }
 
 var errNoFeed error = plant.NoChangesError{
@@ -133,7 +135,7 @@ var errNoFeed error = plant.NoChangesError{
 // changesAfter reads a page of changes that is not part of a walk.
 func changesAfter(
 	conn *sqlite.Conn, state store.FeedState, from plant.Position, limit int,
-) (changes []plant.Change, next plant.Position, err error) {
+) (changes []plant.Change, err error) {
 	read := func(stmt *sqlite.Stmt) error {
 		c := plant.Change{
 			Position: state.After(stmt.ColumnInt64(0), stmt.ColumnInt(1), stmt.ColumnInt(2)),
@@ -150,10 +152,7 @@ func changesAfter(
 		return nil
 	}
 	err = query(conn, changesQuery, read, from.At, from.Index, limit)
-	if len(changes) < limit {
-		return changes, state.From(nil), err // after the last transaction
-	}
-	return changes, changes[limit-1].Position, err
+	return changes, err
 }
 
 // BeginEpoch implements [store.Store].
