@@ -8,29 +8,24 @@ import (
 // The help of every command has an example.
 func TestHelpHasExamples(t *testing.T) {
 	t.Parallel()
+	checked := 0
 	var check func(path ...string)
 	check = func(path ...string) {
 		help := output(t, append(path, "--help")...)
-		if !strings.Contains(help, "\n      ") || !strings.Contains(help, "plantstore "+path[0]) {
+		if len(path) > 0 && (!strings.Contains(help, "\n      ") || !strings.Contains(help, "plantstore "+path[0])) {
 			t.Errorf("the help of plantstore %s has no example:\n%s", strings.Join(path, " "), help)
 		}
+		checked++
 		_, commands, _ := strings.Cut(help, "\nCOMMANDS:\n")
 		commands, _, _ = strings.Cut(commands, "\n\n")
 		for line := range strings.Lines(commands) {
-			if path[0] != "completion" { // its commands have no flags
-				check(append(path, strings.Fields(line)[0])...)
+			if len(path) == 0 || path[0] != "completion" { // its commands have no flags
+				check(append(path, strings.TrimSuffix(strings.Fields(line)[0], ","))...)
 			}
 		}
 	}
-	help := output(t, "--help")
-	_, commands, _ := strings.Cut(help, "\nCOMMANDS:\n")
-	commands, _, _ = strings.Cut(commands, "\n\n")
-	names := 0
-	for line := range strings.Lines(commands) {
-		names++
-		check(strings.TrimSuffix(strings.Fields(line)[0], ","))
-	}
-	if names < 10 {
-		t.Errorf("plantstore --help lists %d commands, want all of them:\n%s", names, help)
+	check()
+	if checked <= 10 { // the program itself is one of them
+		t.Errorf("plantstore has %d commands, want all of them", checked)
 	}
 }

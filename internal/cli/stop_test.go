@@ -198,14 +198,24 @@ func (c creator) use(conn net.Conn) error {
 }
 
 // A request of which half has been sent when the program is told to stop gets
-// its response after the other half.
+// its response after the other half. Until then the program is alive and not ready, and its
+// admin listener says so.
 func TestStopWaitsForRequest(t *testing.T) {
 	t.Parallel()
-	r, m, conn := halfSent(t)
+	r, m, conn := halfSent(t, "--admin-addr", "127.0.0.1:0")
+	wait.Until(t, "healthcheck says what /readyz says", func() bool { return r.healthcheck(t) == "ready\n" })
 	if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	m.expect(t, "STOPPING=1")
+	r.wantReady(t, "stopping")
+	if out := r.healthcheck(t); !strings.HasPrefix(out,
+		"plantstore: healthcheck: /readyz responded with 503 Service Unavailable: stopping") {
+		t.Errorf("healthcheck of a service that stops says %q, want that it drains", out)
+	}
+	if status, _ := r.page(t, "/livez"); status != http.StatusOK {
+		t.Errorf("/livez has the status %d during a shutdown", status)
+	}
 	time.Sleep(2 * time.Second) // as a slow client takes
 	if _, err := io.WriteString(conn, "2}"); err != nil {
 		t.Fatal(err)
@@ -221,6 +231,10 @@ func TestStopWaitsForRequest(t *testing.T) {
 	}
 	if err := r.wait(); err != nil {
 		t.Errorf("plantstore serve ended with %v\n%s", err, &r.stderr)
+	}
+	if resp, err := http.Get(r.adminURL + "/livez"); err == nil {
+		resp.Body.Close()
+		t.Error("the admin listener is open after the program has ended")
 	}
 	// The log has the longest drain, as the manual states it.
 	if log := r.stderr.String(); !strings.Contains(log, `"drain":"25s"`) {

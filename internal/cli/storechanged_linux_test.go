@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -81,7 +80,7 @@ func testStoreChanged(t *testing.T, change, file, reason string, next nextStart)
 			before++
 		}
 	}
-	t.Logf("figures: %s: %d plants acknowledged before, %d of %d requests after", change, before-backedUp, after, l.later(changed))
+	t.Logf("figures: %s: %d plants acknowledged before, %d after", change, before-backedUp, after)
 	if after > 0 {
 		t.Errorf("%d plants were acknowledged whose requests began after %s", after, change)
 	}
@@ -155,80 +154,41 @@ type load struct {
 
 	mu           sync.Mutex
 	acknowledged map[int64]time.Time // when the requests began
-	began        []time.Time         // every request
 }
 
 // create creates n plants in one request.
 func (l *load) create(n int64) {
 	end := l.last.Add(n)
-	var plants []string
-	for id := end - n + 1; id <= end; id++ {
-		plants = append(plants, fmt.Sprintf(`{"id":%d,"name":%q}`, id, loadName))
-	}
-	path, body := "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`
+	path, body := "/plants:batch", batchOf(end-n+1, n, loadName)
 	if n == 1 {
-		path, body = "/plants", plants[0]
+		path, body = "/plants", fmt.Sprintf(`{"id":%d,"name":%q}`, end, loadName)
 	}
-	req, err := http.NewRequestWithContext(l.t.Context(), http.MethodPost, l.r.url+path, strings.NewReader(body))
-	if err != nil {
-		l.t.Error(err)
-		return
-	}
-	req.Header.Set("Authorization", "Bearer "+l.r.token)
-	req.Header.Set("Content-Type", "application/json")
 	began := time.Now()
-	resp, err := http.DefaultClient.Do(req)
+	resp, _, err := l.r.send(http.DefaultClient, http.MethodPost, path, body)
 	if err != nil {
-		l.t.Errorf("the service does not respond: %v", err)
-		return
-	}
-	_, err = io.Copy(io.Discard, resp.Body)
-	resp.Body.Close()
-	if err != nil {
-		l.t.Errorf("the service does not send its response: %v", err)
+		l.t.Errorf("the service does not send a response: %v", err)
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.began = append(l.began, began)
 	for id := end - n + 1; id <= end && resp.StatusCode == http.StatusOK; id++ {
 		l.acknowledged[id] = began
 	}
 }
 
-// later returns the number of requests that began after a time.
-func (l *load) later(than time.Time) (n int) {
-	for _, began := range l.began {
-		if began.After(than) {
-			n++
-		}
-	}
-	return n
-}
-
 // start creates plants from several clients until the returned function is called.
 func (l *load) start() (stop func()) {
-	done := make(chan struct{})
+	var stopped atomic.Bool
 	var running sync.WaitGroup
-	for n := range 5 {
+	for _, n := range []int64{200, 1, 1, 1, 1} {
 		running.Go(func() {
-			for !l.t.Failed() {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				if n == 0 {
-					l.create(200)
-				} else {
-					l.create(1)
-				}
-				time.Sleep(time.Millisecond)
+			for ; !stopped.Load() && !l.t.Failed(); time.Sleep(time.Millisecond) {
+				l.create(n)
 			}
 		})
 	}
 	return func() {
-		close(done)
+		stopped.Store(true)
 		running.Wait()
 	}
 }
