@@ -105,11 +105,8 @@ func TestForeignResponses(t *testing.T) {
 		says    string
 	}{
 		{"HTML of a proxy", 502, nil, html, html[:1024], 0, `502 Bad Gateway: "<html>xxx`},
-		{"empty", 403, nil, "", "", 0, `403 Forbidden: ""`},
 		{"HTML of a network that wants a login", 200, nil, html, html[:1024], 0, `200 OK: "<html>xxx`},
 		{"empty success", 200, nil, "", "", 0, `200 OK: ""`},
-		{"null", 200, nil, "null", "null", 0, ""},
-		{"another JSON", 200, nil, `{"name":1}`, `{"name":1}`, 0, ""},
 		{"an object of another service", 200, nil, `{"ok":true}`, `{"ok":true}`, 0, ""},
 		{"the success of another operation", 202, nil, "{}", "{}", 0, "202 Accepted"},
 		{"an error of another service", 404, nil, `{"error":404,"message":"no"}`, `{"error":404,"message":"no"}`, 0, ""},
@@ -117,13 +114,10 @@ func TestForeignResponses(t *testing.T) {
 		{"an unknown status", 599, nil, "a\xff", "a\xff", 0, `599: "a\xff"`},
 		{"seconds", 503, http.Header{"Retry-After": {"7"}}, "busy", "busy", 7 * time.Second, ""},
 		{"a date", 503, http.Header{"Retry-After": {"Fri, 31 Dec 2100 23:59:59 GMT"}}, "", "", -1, ""},
-		{"a date in the past", 503, http.Header{"Retry-After": {"Fri, 31 Dec 1999 23:59:59 GMT"}}, "", "", 0, ""},
 		{"too many seconds", 503, http.Header{"Retry-After": {"99999999999999999999"}}, "", "", 9223372036 * time.Second, ""},
 		{"negative seconds", 503, http.Header{"Retry-After": {"-7"}}, "", "", 0, ""},
 		{"empty headers", 429, http.Header{"Retry-After": {""}, "Ratelimit-Limit": {""}, "Ratelimit-Reset": {"soon"}}, "", "", 0, ""},
 		{"a redirect", 308, http.Header{"Location": {"http://127.0.0.1:1/x"}}, "", "redirects are not followed: http://127.0.0.1:1/x", 0, ""},
-		{"a redirect to no URL", 302, http.Header{"Location": {"http://[::1"}}, "", "redirects are not followed: http://[::1", 0, ""},
-		{"a redirect to nowhere", 303, nil, "gone", "gone", 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

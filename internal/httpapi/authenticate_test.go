@@ -29,8 +29,7 @@ func TestScope(t *testing.T) {
 // The response is the same for all kinds of invalid credentials.
 func TestInvalidCredentialsGetOneResponse(t *testing.T) {
 	s := newService(t)
-	_, unknown := token.New("unknown", nil, 0)
-	texts := map[string]string{"unknown": unknown, "malformed": "nonsense"}
+	texts := map[string]string{"unknown": unknownToken(), "malformed": "nonsense"}
 	for name, change := range map[string]func(*token.Token){
 		"expired":      func(s *token.Token) { s.ExpiresAt = time.Now() },
 		"revoked":      func(s *token.Token) { s.Revoke(time.Now()) },

@@ -13,25 +13,18 @@ import (
 
 // TestAuthorization sends each request on a connection of its own, byte by byte,
 // because no client library would send most of these headers.
+// TestInvalidCredentialsGetOneResponse has tokens of the right form.
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	s := newService(t)
-	create := func(lifetime time.Duration, change func(*token.Token)) string {
+	create := func(lifetime time.Duration) string {
 		stored, text := token.New("n", []token.Scope{token.Write}, lifetime)
-		change(&stored)
 		if err := s.store.CreateToken(t.Context(), stored); err != nil {
 			t.Fatal(err)
 		}
 		return text
 	}
-	keep := func(*token.Token) {}
-	good := create(time.Hour, keep)
-	other := create(0, keep)
-	expired := create(-time.Second, keep)
-	revoked := create(time.Hour, func(s *token.Token) { s.Revoke(time.Now()) })
-	forged := create(time.Hour, func(s *token.Token) { s.SecretHash[0] ^= 1 })
-	_, unknown := token.New("unknown", nil, 0)
-
+	good, other, unknown := create(time.Hour), create(0), unknownToken()
 	const (
 		ok        plantapi.ErrorCode = http.StatusOK
 		none                         = plantapi.CodeNoCredentials
@@ -43,78 +36,52 @@ func TestAuthorization(t *testing.T) {
 		headers string
 		want    plantapi.ErrorCode
 	}{
-		"a stored token":                        {"Authorization: Bearer " + good, ok},
-		"one that never expires":                {"Authorization: Bearer " + other, ok},
-		"the static token":                      {"Authorization: Bearer " + staticToken, ok},
-		"the header in lower case":              {"authorization: Bearer " + good, ok},
-		"the header in upper case":              {"AUTHORIZATION: Bearer " + good, ok},
-		"the scheme in lower case":              {"Authorization: bearer " + good, ok},
-		"the scheme in upper case":              {"Authorization: BEARER " + good, ok},
-		"the scheme in mixed case":              {"Authorization: bEaReR " + good, ok},
-		"many spaces after the scheme":          {"Authorization: Bearer     " + good, ok},
-		"no space after the colon":              {"Authorization:Bearer " + good, ok},
-		"spaces and tabs around the value":      {"Authorization: \t Bearer " + good + " \t ", ok},
-		"a folded line, which is a space":       {"Authorization: Bearer\r\n  " + good, ok},
-		"another token in Proxy-Authorization":  {"Authorization: Bearer " + good + "\r\nProxy-Authorization: Bearer " + unknown, ok},
-		"no header":                             {"X-Nothing: 1", none},
-		"an empty header":                       {"Authorization:", none},
-		"a header of spaces":                    {"Authorization:    ", none},
-		"a header of tabs":                      {"Authorization: \t\t", none},
-		"the token without a scheme":            {"Authorization: " + good, none},
-		"Basic":                                 {"Authorization: Basic dXNlcjpwYXNz", none},
-		"Basic with the token":                  {"Authorization: Basic " + good, none},
-		"Digest":                                {`Authorization: Digest username="u", realm="plantstore"`, none},
-		"Token":                                 {"Authorization: Token " + good, none},
-		"a scheme that begins like ours":        {"Authorization: Bearers " + good, none},
-		"a scheme that ends like ours":          {"Authorization: XBearer " + good, none},
-		"scheme and token joined":               {"Authorization: Bearer" + good, none},
-		"scheme and token joined by a colon":    {"Authorization: Bearer:" + good, none},
-		"another scheme, then ours":             {"Authorization: Basic dXNlcjpwYXNz, Bearer " + good, none},
-		"the token in Proxy-Authorization":      {"Proxy-Authorization: Bearer " + good, none},
-		"the token in a cookie":                 {"Cookie: token=" + good + "; Authorization=Bearer " + good, none},
-		"the token in a header of another kind": {"X-Api-Key: " + good + "\r\nX-Authorization: Bearer " + good, none},
-		"the scheme alone":                      {"Authorization: Bearer", bad},
-		"the scheme and a space":                {"Authorization: Bearer ", bad},
-		"the scheme twice":                      {"Authorization: Bearer Bearer " + good, bad},
-		"a tab after the scheme":                {"Authorization: Bearer\t" + good, bad},
-		"a space and a tab after the scheme":    {"Authorization: Bearer \t" + good, bad},
-		"a word after the token":                {"Authorization: Bearer " + good + " x", bad},
-		"a comma after the token":               {"Authorization: Bearer " + good + ",", bad},
-		"a comma after the scheme":              {"Authorization: Bearer, " + good, bad},
-		"a list of tokens":                      {"Authorization: Bearer " + good + ", " + other, bad},
-		"a list of credentials":                 {"Authorization: Bearer " + good + ", Bearer " + other, bad},
-		"ours, then another scheme":             {"Authorization: Bearer " + good + ", Basic dXNlcjpwYXNz", bad},
-		"the token as a parameter":              {"Authorization: Bearer token=" + good, bad},
-		"the token in quotes":                   {`Authorization: Bearer "` + good + `"`, bad},
-		"the token in angle brackets":           {"Authorization: Bearer <" + good + ">", bad},
-		"the token, escaped":                    {"Authorization: Bearer pst%5F" + good[4:], bad},
-		"the token in upper case":               {"Authorization: Bearer " + strings.ToUpper(good), bad},
-		"the token with a byte changed":         {"Authorization: Bearer " + good[:30] + "~" + good[31:], bad},
-		"the token cut short":                   {"Authorization: Bearer " + good[:len(good)-1], bad},
-		"the token and a character":             {"Authorization: Bearer " + good + "0", bad},
-		"the token twice in a word":             {"Authorization: Bearer " + good + good, bad},
-		"the static token and a character":      {"Authorization: Bearer " + staticToken + "=", bad},
-		"only the prefix":                       {"Authorization: Bearer pst_", bad},
-		"only the public id":                    {"Authorization: Bearer " + good[:16], bad},
-		"an unknown token":                      {"Authorization: Bearer " + unknown, bad},
-		"an expired token":                      {"Authorization: Bearer " + expired, bad},
-		"a revoked token":                       {"Authorization: Bearer " + revoked, bad},
-		"another secret under a stored id":      {"Authorization: Bearer " + forged, bad},
-		"a JWT":                                 {"Authorization: Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.", bad},
-		"a token of 10,000 characters":          {"Authorization: Bearer " + strings.Repeat("x", 10_000), bad},
-		"a token beyond ASCII":                  {"Authorization: Bearer pst_töken", bad},
-		"a token that is not UTF-8":             {"Authorization: Bearer pst_\xff\xfe", bad},
-		"two headers":                           {"Authorization: Bearer " + good + "\r\nAuthorization: Bearer " + other, bad},
-		"two equal headers":                     {"Authorization: Bearer " + good + "\r\nAuthorization: Bearer " + good, bad},
-		"two headers, one of them empty":        {"Authorization: Bearer " + good + "\r\nAuthorization:", bad},
-		"two headers, one of them of Basic":     {"Authorization: Basic dXNlcjpwYXNz\r\nAuthorization: Bearer " + good, bad},
-		"two headers, names in two cases":       {"Authorization: Bearer " + good + "\r\nauthorization: Bearer " + good, bad},
-		"two headers with an unknown scheme":    {"Authorization: X a\r\nAuthorization: X a", bad},
-		"a NUL in the token":                    {"Authorization: Bearer " + good + "\x00", malformed},
-		"a control character in the token":      {"Authorization: Bearer \x01" + good, malformed},
-		"a space before the colon":              {"Authorization : Bearer " + good, malformed},
-		"no colon":                              {"Authorization Bearer " + good, malformed},
-		"a token of two million characters":     {"Authorization: Bearer " + strings.Repeat("x", 2_000_000), tooLarge},
+		"a stored token":                       {"Authorization: Bearer " + good, ok},
+		"one that never expires":               {"Authorization: Bearer " + other, ok},
+		"the static token":                     {"Authorization: Bearer " + staticToken, ok},
+		"the header in lower case":             {"authorization: Bearer " + good, ok},
+		"the scheme in lower case":             {"Authorization: bearer " + good, ok},
+		"the scheme in mixed case":             {"Authorization: bEaReR " + good, ok},
+		"many spaces after the scheme":         {"Authorization: Bearer     " + good, ok},
+		"no space after the colon":             {"Authorization:Bearer " + good, ok},
+		"spaces and tabs around the value":     {"Authorization: \t Bearer " + good + " \t ", ok},
+		"a folded line, which is a space":      {"Authorization: Bearer\r\n  " + good, ok},
+		"another token in Proxy-Authorization": {"Authorization: Bearer " + good + "\r\nProxy-Authorization: Bearer " + unknown, ok},
+		"no header":                            {"X-Nothing: 1", none},
+		"an empty header":                      {"Authorization:", none},
+		"a header of tabs":                     {"Authorization: \t\t", none},
+		"the token without a scheme":           {"Authorization: " + good, none},
+		"Basic":                                {"Authorization: Basic dXNlcjpwYXNz", none},
+		"Basic with the token":                 {"Authorization: Basic " + good, none},
+		"a scheme that begins like ours":       {"Authorization: Bearers " + good, none},
+		"scheme and token joined":              {"Authorization: Bearer" + good, none},
+		"another scheme, then ours":            {"Authorization: Basic dXNlcjpwYXNz, Bearer " + good, none},
+		"the token in Proxy-Authorization":     {"Proxy-Authorization: Bearer " + good, none},
+		"the token in a cookie":                {"Cookie: token=" + good + "; Authorization=Bearer " + good, none},
+		"the scheme alone":                     {"Authorization: Bearer", bad},
+		"the scheme twice":                     {"Authorization: Bearer Bearer " + good, bad},
+		"a tab after the scheme":               {"Authorization: Bearer\t" + good, bad},
+		"a word after the token":               {"Authorization: Bearer " + good + " x", bad},
+		"a list of tokens":                     {"Authorization: Bearer " + good + ", " + other, bad},
+		"ours, then another scheme":            {"Authorization: Bearer " + good + ", Basic dXNlcjpwYXNz", bad},
+		"the token as a parameter":             {"Authorization: Bearer token=" + good, bad},
+		"the token in quotes":                  {`Authorization: Bearer "` + good + `"`, bad},
+		"the token, escaped":                   {"Authorization: Bearer pst%5F" + good[4:], bad},
+		"the token in upper case":              {"Authorization: Bearer " + strings.ToUpper(good), bad},
+		"the token with a byte changed":        {"Authorization: Bearer " + good[:30] + "~" + good[31:], bad},
+		"the token cut short":                  {"Authorization: Bearer " + good[:len(good)-1], bad},
+		"the token and a character":            {"Authorization: Bearer " + good + "0", bad},
+		"the static token and a character":     {"Authorization: Bearer " + staticToken + "=", bad},
+		"only the public id":                   {"Authorization: Bearer " + good[:16], bad},
+		"a JWT":                                {"Authorization: Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.", bad},
+		"a token of 10,000 characters":         {"Authorization: Bearer " + strings.Repeat("x", 10_000), bad},
+		"a token that is not UTF-8":            {"Authorization: Bearer pst_\xff\xfe", bad},
+		"two equal headers":                    {"Authorization: Bearer " + good + "\r\nAuthorization: Bearer " + good, bad},
+		"two headers, one of them empty":       {"Authorization: Bearer " + good + "\r\nAuthorization:", bad},
+		"two headers, one of them of Basic":    {"Authorization: Basic dXNlcjpwYXNz\r\nAuthorization: Bearer " + good, bad},
+		"a NUL in the token":                   {"Authorization: Bearer " + good + "\x00", malformed},
+		"a space before the colon":             {"Authorization : Bearer " + good, malformed},
+		"a token of two million characters":    {"Authorization: Bearer " + strings.Repeat("x", 2_000_000), tooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, request := s.with(t), rawPlant("/plants", c.headers, `{"id":1,"name":"n"}`)
@@ -164,7 +131,7 @@ func TestTokenOutsideAuthorizationHeader(t *testing.T) {
 		s.with(t).speak(fmt.Sprintf("POST /plants HTTP/1.1\r\nHost: x\r\nTrailer: Authorization\r\nContent-Type: application/json\r\n"+
 			"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\nAuthorization: Bearer %s\r\n\r\n", len(plant), plant, staticToken), false).wantError(t, plantapi.CodeNoCredentials)
 	})
-	_, unknown := token.New("unknown", nil, 0)
+	unknown := unknownToken()
 	if a := s.speak(rawPlant("/plants?access_token="+unknown, "Authorization: Bearer "+staticToken, plant), false); a.StatusCode != http.StatusOK {
 		t.Errorf("a valid header with an invalid token in the query: got %s %s", a.Status, a.body)
 	}

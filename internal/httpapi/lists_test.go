@@ -10,23 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/limit"
 )
-
-// The operations that need a permit come from the document.
-func TestListOperations(t *testing.T) {
-	ops, err := loadOperations(api.Document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, op := range ops {
-		if want := op.id == "listPlants"; op.returnsList != want {
-			t.Errorf("%s returns a list: %v, want %v", op.id, op.returnsList, want)
-		}
-	}
-}
 
 // A list waits for its permit, without being in flight. Other requests do not wait, nor do
 // short lists wait for long ones.

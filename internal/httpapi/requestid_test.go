@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -54,24 +55,35 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// Errors have the id of their request. Package contract checks that every other
-// response has it too.
+// Errors have the id of their request, and each kind of line has it and the ids of the
+// trace. Package contract checks that every other response has the id of its request.
 func TestRequestIDOfFailures(t *testing.T) {
 	s, log, _ := observed(t, func(real plant.Store) plant.Store {
 		return faultyPlants{real, func() error { return errors.New("the cause") }}
-	}, failed)
+	}, func(opts *httpapi.Options) { opts.LogSlow = 1 })
+	with := header("Traceparent", "00-"+traceID+"-"+parentID+"-01")
+	last := func(message, id string) line {
+		t.Helper()
+		lines := log.lines(t)
+		l := lines[len(lines)-1]
+		if l.Msg != message || l.RequestID != id || l.TraceID != traceID || l.ParentSpanID != parentID ||
+			len(l.SpanID) != 16 {
+			t.Errorf("%s was logged as %+v, want %s", id, l, message)
+		}
+		return l
+	}
 	for _, given := range []string{"mine", "not safe"} {
-		a := s.post(`{"id":1,"name":"n"}`, header("X-Request-Id", given))
+		a := s.post(`{"id":1,"name":"n"}`, with, header("X-Request-Id", given))
 		e, id := a.wantError(t, plantapi.CodeInternal), a.Header.Get("X-Request-Id")
 		if e.RequestID == nil || *e.RequestID != id {
 			t.Errorf("the header says %s, the body %s", id, a.body)
 		}
-		lines := log.lines(t)
-		if l := lines[len(lines)-1]; l.RequestID != id || l.Err != "the cause" || l.Level != "ERROR" {
+		if l := last("request failed", id); l.Err != "the cause" || l.Level != "ERROR" {
 			t.Errorf("%s was logged as %+v", id, l)
 		}
 	}
 	if got := len(log.lines(t)); got != 2 {
 		t.Errorf("two failures were logged in %d lines:\n%s", got, log)
 	}
+	last("slow request", s.post(`{"id":"one"}`, with).Header.Get("X-Request-Id"))
 }
