@@ -68,23 +68,6 @@ func TestImportWaitsForSlowService(t *testing.T) {
 	}
 }
 
-// An older service does not say how many plants of a batch are new.
-func TestImportIntoOlderService(t *testing.T) {
-	older := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"plants":[{"name":"Rosa"},{"name":"Ficus"}]}`))
-	}))
-	t.Cleanup(older.Close)
-	service, err := NewService(older.URL, "token")
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := Upload{Service: service, Stored: func(int) {}, Refuse: func(bad RowError) { t.Error(bad) }}
-	counts, err := u.Run(t.Context(), NewReader(strings.NewReader("id,name\n1,Rosa\n2,Ficus\n"), CSV))
-	if want := (client.Created{Unknown: 2}); counts != want || err != nil {
-		t.Errorf("Run = %+v, %v, want %+v", counts, err, want)
-	}
-}
-
 // An import waits for as long as the service limits the rate, and that time does
 // not count as failing.
 func TestImportWaitsForRateLimit(t *testing.T) {
