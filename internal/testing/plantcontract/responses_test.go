@@ -3,7 +3,9 @@ package plantcontract
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -34,6 +36,18 @@ type response struct {
 	status int
 	header http.Header
 	body   string
+}
+
+// responseOf returns the response of a handler.
+func responseOf(h http.Handler, r *http.Request) *response {
+	recorder := record(h, r)
+	return &response{recorder.Code, recorder.Header(), recorder.Body.String()}
+}
+
+func (a *response) write(w http.ResponseWriter) {
+	maps.Copy(w.Header(), a.header)
+	w.WriteHeader(a.status)
+	_, _ = io.WriteString(w, a.body)
 }
 
 func (a *response) replace(old, new string) {
@@ -146,18 +160,7 @@ func TestWrongHandlers(t *testing.T) {
 // response, and returns the faults.
 func ask(t *testing.T, handler http.Handler, name string, wrong func(*response)) *faultRecorder {
 	t.Helper()
-	broken := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		recorder := httptest.NewRecorder()
-		handler.ServeHTTP(recorder, r)
-		a := &response{recorder.Code, recorder.Header(), recorder.Body.String()}
-		a.header.Del("Content-Length")
-		wrong(a)
-		for name, values := range a.header {
-			w.Header()[name] = values
-		}
-		w.WriteHeader(a.status)
-		_, _ = w.Write([]byte(a.body))
-	})
+	broken := wrongResponse(func(_ *http.Request, a *response) { wrong(a) })(handler)
 	q := requests[name]
 	r := httptest.NewRequestWithContext(t.Context(), q.method, q.path, bytes.NewBufferString(q.body))
 	r.Header.Set("Content-Type", "application/json")
