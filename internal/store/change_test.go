@@ -3,9 +3,11 @@ package store_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -63,6 +65,51 @@ func TestDecide(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("the effect (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The changes of a transaction see the effects of those before them.
+func TestGroup(t *testing.T) {
+	old := store.NewPlantRow(plant.Plant{ID: 1, Name: "old"}, nil)
+	for name, c := range map[string]struct {
+		writes []func(store.Writer) error
+		errs   []error
+		want   store.Effect
+	}{
+		"delete and create": {
+			[]func(store.Writer) error{remove(1, plant.Precondition{}), create(plant.Plant{ID: 1, Name: "new"})},
+			[]error{nil, nil}, store.Effect{Update: []store.PlantRow{{Plant: plant.Plant{ID: 1, Name: "new"}}}},
+		},
+		"create and delete": {
+			[]func(store.Writer) error{create(plant.Plant{ID: 3, Name: "new"}), remove(3, plant.Precondition{})},
+			[]error{nil, nil}, store.Effect{},
+		},
+		"delete twice": {
+			[]func(store.Writer) error{remove(1, plant.Precondition{}), remove(1, plant.Precondition{})},
+			[]error{nil, plant.ErrNotFound}, store.Effect{Remove: []int64{1}},
+		},
+		"create twice": {
+			[]func(store.Writer) error{create(plant.Plant{ID: 3, Name: "new"}), create(plant.Plant{ID: 3, Name: "newer"})},
+			[]error{nil, plant.ErrExists}, store.Effect{Insert: []store.PlantRow{{Plant: plant.Plant{ID: 3, Name: "new"}}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			group := store.NewGroup([]int64{3, 1, 1})
+			group.Found(old.Stored())
+			for i, write := range c.writes {
+				err := write(store.Writer{Apply: func(_ context.Context, change store.Change) error { return group.Decide(change) }})
+				if !errors.Is(err, c.errs[i]) {
+					t.Errorf("the error of write %d is %v, want %v", i+1, err, c.errs[i])
+				}
+			}
+			got, changed := group.Effect()
+			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(store.PlantRow{}, "CreatedAt", "UpdatedAt", "Version")); diff != "" {
+				t.Errorf("the effect (-want +got):\n%s", diff)
+			}
+			if want := slices.Concat(ids(got.Insert), ids(got.Update), got.Remove); !slices.Equal(changed, want) {
+				t.Errorf("%v are changed, want %v", changed, want)
 			}
 		})
 	}

@@ -105,6 +105,9 @@ func TestWritesDuringLongRead(t *testing.T) {
 	fill(t, s, 2<<20, 20<<20)
 	writer := wait.For(t, "the writer", s.writer)
 	defer func() { s.writer <- writer }()
+	if ms, err := number(writer, "PRAGMA busy_timeout"); err != nil || ms != busyTimeout.Milliseconds() {
+		t.Errorf("after a checkpoint writes wait %d ms for other programs, %v, want %v", ms, err, busyTimeout)
+	}
 	_, pages, err := checkpoint(writer, "NOOP")
 	if err != nil || pages > 2*checkpointPages {
 		t.Errorf("after the read the log has %d pages, %v, want at most %d", pages, err, 2*checkpointPages)

@@ -134,6 +134,9 @@ func TestMovedFile(t *testing.T) {
 			if err := s.Ready(t.Context()); err != nil {
 				t.Errorf("after the file is back Ready = %v", err)
 			}
+			if _, err := s.Get(t.Context(), 12); !errors.Is(err, plant.ErrNotFound) {
+				t.Errorf("after the file is back Get of a plant that was refused = %v", err)
+			}
 			if err := s.Create(t.Context(), plant.Plant{ID: 2}); err != nil {
 				t.Errorf("after the file is back Create = %v", err)
 			}
