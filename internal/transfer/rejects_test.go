@@ -79,6 +79,18 @@ func TestRejects(t *testing.T) {
 	}
 }
 
+// A batch has few refused rows if they are large.
+func TestRefusedRowsAreBounded(t *testing.T) {
+	batches := make(chan *batch)
+	file := strings.Repeat(strings.Repeat("y", maxBatchBytes+1)+"\n", 3)
+	go new(Upload).read(t.Context(), NewReader(strings.NewReader(file), NDJSON), batches)
+	for b := range batches {
+		if len(b.refused) > 1 {
+			t.Errorf("a batch has %d refused rows of %d bytes", len(b.refused), b.refusedSize)
+		}
+	}
+}
+
 // rejectAll refuses every row of a file.
 func rejectAll(t *testing.T, format Format, file string) string {
 	t.Helper()

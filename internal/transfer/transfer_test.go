@@ -112,8 +112,9 @@ func TestRead(t *testing.T) {
 			},
 		},
 		"members in any order": {
-			transfer.NDJSON, "\ufeff{\"tag\":\"Rosaceae\",\"name\":\"Rosa\",\"id\":1}\r\n\n  {\"id\": 1, \"name\": \"R\\u006fsa\", \"tag\": \"Rosaceae\"}",
-			[]transfer.Row{rose(1), rose(3)},
+			transfer.NDJSON, "\ufeff{\"tag\":\"Rosaceae\",\"name\":\"Rosa\",\"id\":1}\r\n\n  {\"id\": 1, \"name\": \"R\\u006fsa\", \"tag\": \"Rosaceae\"}\n" +
+				`{"line":7,"reason":"the line is not a JSON object","row":"[1]","id":1,"name":"Rosa","tag":"Rosaceae"}`,
+			[]transfer.Row{rose(1), rose(3), rose(4)},
 			nil,
 		},
 		"null is no tag": {transfer.NDJSON, `{"id":1,"name":"Rosa","tag":null}`, []transfer.Row{{Line: 1, Plant: client.Plant{ID: 1, Name: "Rosa"}}}, nil},
@@ -235,6 +236,18 @@ func TestMemoryIsBounded(t *testing.T) {
 			t.Errorf("%s: %d rows use %d bytes of memory", format, n, grown)
 		}
 		runtime.KeepAlive(r)
+	}
+}
+
+// The commas of a row without end take no memory once the row is too large.
+func TestCommasAreBounded(t *testing.T) {
+	file := strings.NewReader("id,name\n" + strings.Repeat(",", 16<<20))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, refused := read(t, transfer.CSV, file)
+	runtime.ReadMemStats(&after)
+	if taken := after.TotalAlloc - before.TotalAlloc; len(refused) != 1 || taken > 64<<20 {
+		t.Errorf("the refused rows are %q; reading them takes %d bytes", refused, taken)
 	}
 }
 
