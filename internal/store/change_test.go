@@ -73,39 +73,45 @@ func TestDecide(t *testing.T) {
 // The changes of a transaction see the effects of those before them.
 func TestGroup(t *testing.T) {
 	old := store.NewPlantRow(plant.Plant{ID: 1, Name: "old"}, nil)
+	replaced, created := plant.Plant{ID: 1, Name: "new"}, plant.Plant{ID: 3, Name: "new"}
+	random := cmpopts.IgnoreFields(store.PlantRow{}, "CreatedAt", "UpdatedAt", "Version")
 	for name, c := range map[string]struct {
 		writes []func(store.Writer) error
 		errs   []error
 		want   store.Effect
 	}{
 		"delete and create": {
-			[]func(store.Writer) error{remove(1, plant.Precondition{}), create(plant.Plant{ID: 1, Name: "new"})},
-			[]error{nil, nil}, store.Effect{Update: []store.PlantRow{{Plant: plant.Plant{ID: 1, Name: "new"}}}},
+			[]func(store.Writer) error{remove(1, plant.Precondition{}), create(replaced)},
+			[]error{nil, nil},
+			store.Effect{Update: []store.PlantRow{{Plant: replaced}}},
 		},
 		"create and delete": {
-			[]func(store.Writer) error{create(plant.Plant{ID: 3, Name: "new"}), remove(3, plant.Precondition{})},
-			[]error{nil, nil}, store.Effect{},
+			[]func(store.Writer) error{create(created), remove(3, plant.Precondition{})},
+			[]error{nil, nil},
+			store.Effect{},
 		},
 		"delete twice": {
 			[]func(store.Writer) error{remove(1, plant.Precondition{}), remove(1, plant.Precondition{})},
-			[]error{nil, plant.ErrNotFound}, store.Effect{Remove: []int64{1}},
+			[]error{nil, plant.ErrNotFound},
+			store.Effect{Remove: []int64{1}},
 		},
 		"create twice": {
-			[]func(store.Writer) error{create(plant.Plant{ID: 3, Name: "new"}), create(plant.Plant{ID: 3, Name: "newer"})},
-			[]error{nil, plant.ErrExists}, store.Effect{Insert: []store.PlantRow{{Plant: plant.Plant{ID: 3, Name: "new"}}}},
+			[]func(store.Writer) error{create(created), create(plant.Plant{ID: 3, Name: "newer"})},
+			[]error{nil, plant.ErrExists},
+			store.Effect{Insert: []store.PlantRow{{Plant: created}}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			group := store.NewGroup([]int64{3, 1, 1})
 			group.Found(old.Stored())
 			for i, write := range c.writes {
-				err := write(store.Writer{Apply: func(_ context.Context, change store.Change) error { return group.Decide(change) }})
+				err := write(store.Writer{Apply: func(_ context.Context, c store.Change) error { return group.Decide(c) }})
 				if !errors.Is(err, c.errs[i]) {
 					t.Errorf("the error of write %d is %v, want %v", i+1, err, c.errs[i])
 				}
 			}
 			got, changed := group.Effect()
-			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(store.PlantRow{}, "CreatedAt", "UpdatedAt", "Version")); diff != "" {
+			if diff := cmp.Diff(c.want, got, random); diff != "" {
 				t.Errorf("the effect (-want +got):\n%s", diff)
 			}
 			if want := slices.Concat(ids(got.Insert), ids(got.Update), got.Remove); !slices.Equal(changed, want) {

@@ -112,7 +112,8 @@ func TestRead(t *testing.T) {
 			},
 		},
 		"members in any order": {
-			transfer.NDJSON, "\ufeff{\"tag\":\"Rosaceae\",\"name\":\"Rosa\",\"id\":1}\r\n\n  {\"id\": 1, \"name\": \"R\\u006fsa\", \"tag\": \"Rosaceae\"}\n" +
+			transfer.NDJSON, "\ufeff{\"tag\":\"Rosaceae\",\"name\":\"Rosa\",\"id\":1}\r\n\n" +
+				"  {\"id\": 1, \"name\": \"R\\u006fsa\", \"tag\": \"Rosaceae\"}\n" +
 				`{"line":7,"reason":"the line is not a JSON object","row":"[1]","id":1,"name":"Rosa","tag":"Rosaceae"}`,
 			[]transfer.Row{rose(1), rose(3), rose(4)},
 			nil,
