@@ -35,11 +35,11 @@ const (
 
 	pageLimit = 1000 // changes that the poller reads at once
 
-	// keptBytes is how much memory the pages of the poller take, with their texts,
-	// beside the newest page. They are for clients that are a little behind.
+	// keptBytes limits the memory of the pages before the newest one, with their texts. The
+	// poller keeps them for clients that are a little behind.
 	keptBytes = 32 << 20
 
-	// changeSize is about how many bytes a change takes, in memory or as text, beside
+	// changeSize is the estimated size of a change in bytes, in memory or as text, without
 	// the name and the tag of its plant.
 	changeSize = 400
 )

@@ -39,8 +39,8 @@ import (
 )
 
 // MaxHeaderBytes is the largest size of the request line and the headers of a request
-// together. The document promises 32 KiB; the rest is for a Link, which may have to
-// escape a tag that the request did not.
+// together. The document promises 32 KiB. The rest is for the URL of a Link, which
+// escapes more characters of a tag than the URL of a client must.
 const MaxHeaderBytes = 36 << 10
 
 // Rate is a [limit.Rate].
@@ -77,7 +77,7 @@ type Options struct {
 }
 
 // ofDocument returns the operations of the document. All handlers of a process share
-// them: loading takes 15 ms, and tests make hundreds of handlers.
+// them, because loading takes 15 ms.
 var ofDocument = sync.OnceValues(func() (operations, error) { return loadOperations(api.Document) })
 
 // New returns the handler of the public listener. It fails if the document
@@ -154,7 +154,8 @@ func New(opts Options) (http.Handler, error) {
 	return handler{mux, validator}, nil
 }
 
-// handler is the handler of the public listener, with what its requests hold.
+// handler is the handler of the public listener. Tests use the validator, to see that each
+// request has released its slot.
 type handler struct {
 	http.Handler
 	validator

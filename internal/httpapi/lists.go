@@ -44,9 +44,9 @@ const (
 )
 
 // lists limits the lists of plants and the pages of changes: how many are made at the
-// same time, and how much memory they take while clients read them. A request has a
-// permit, which is a slot, to make a list. It waits for the permit before it counts as in
-// flight, so it does not take the place of other requests.
+// same time, and how much memory they take while clients read them. To make a list, a
+// request needs a permit, which is a slot of short or long. It waits for the permit before
+// it takes a slot of its own, so it does not keep other requests from being admitted.
 type lists struct {
 	short, long *limit.Slots // short lists, of the default limit, do not wait for long ones
 

@@ -62,8 +62,8 @@ func isPlain(schema *openapi3.Schema) bool {
 	return reflect.DeepEqual(rest, openapi3.Schema{Type: schema.Type})
 }
 
-// checkParameters validates the parameters of a request against the document, and
-// joins the lines of a header, of which the generated code accepts only one.
+// checkParameters validates the parameters of a request against the document. It joins
+// the lines of a header, because the generated code accepts only one.
 func checkParameters(r *http.Request, op *operation) error {
 	query, details := checkQuery(r.URL.RawQuery, op)
 	r.Form = query

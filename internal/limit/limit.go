@@ -93,7 +93,7 @@ var ErrFull = errors.New("too many at the same time")
 // Slots limits how many requests do something at the same time.
 type Slots struct {
 	*semaphore.Weighted
-	N    int64 // how many slots there are
+	N    int64 // how many slots there are; exported for tests, as is Weighted
 	name string
 	wait time.Duration
 }
@@ -108,7 +108,8 @@ func NewSlots(name string, n int, wait time.Duration) *Slots {
 	return &Slots{semaphore.NewWeighted(size), size, name, wait}
 }
 
-// Slot must be released. The zero Slot is none.
+// Slot is the right of a request to do something, until it is released. The zero Slot is
+// none.
 type Slot struct{ of *Slots }
 
 // Take returns a slot, in the order of the calls. It fails with [ErrFull] if none is free

@@ -110,18 +110,18 @@ func startAdmin(stdout io.Writer, log *slog.Logger, addr string, handler http.Ha
 // service that is starting. Its methods may be called from several goroutines at the
 // same time.
 type health struct {
-	store    atomic.Pointer[checks] // nil: the service is starting
+	checks   atomic.Pointer[checks] // nil: the service is starting
 	draining atomic.Bool
 }
 
-// checks are those of the store of a service that has started.
+// checks are the checks of a store.
 type checks struct {
 	ready  func(context.Context) error
 	writes func() error // why writes fail
 }
 
 // start marks the service as ready and writable, as long as the checks return nil.
-func (h *health) start(c checks) { h.store.Store(&c) }
+func (h *health) start(c checks) { h.checks.Store(&c) }
 
 // drain marks the service as stopping. It is called before the listener closes, so
 // that load balancers stop sending requests here. The store is not checked again.
@@ -130,15 +130,15 @@ func (h *health) drain() { h.draining.Store(true) }
 // ready returns nil if the service takes requests, and otherwise the reason. It returns
 // when ctx ends, even if the store does not.
 func (h *health) ready(ctx context.Context) error {
-	store := h.store.Load()
+	checks := h.checks.Load()
 	switch {
 	case h.draining.Load():
 		return errors.New("stopping: the service finishes the requests in flight and then ends")
-	case store == nil:
+	case checks == nil:
 		return errors.New("starting")
 	}
 	checked := make(chan error, 1)
-	go func() { checked <- store.ready(ctx) }()
+	go func() { checked <- checks.ready(ctx) }()
 	var err error
 	select {
 	case err = <-checked:
@@ -160,7 +160,7 @@ func (h *health) writable(ctx context.Context) error {
 	if err := h.ready(ctx); err != nil {
 		return err
 	}
-	if err := h.store.Load().writes(); err != nil {
+	if err := h.checks.Load().writes(); err != nil {
 		return fmt.Errorf("writes fail: %w", err)
 	}
 	return nil

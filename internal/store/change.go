@@ -159,11 +159,11 @@ func (w Writer) Delete(ctx context.Context, id int64, condition plant.Preconditi
 // writes the effect of all of them afterwards.
 type Group struct {
 	ids    []int64
-	plants []fate // of ids
+	plants []outcome // of ids
 }
 
-// fate is what a transaction makes of a plant.
-type fate struct {
+// outcome is what a transaction makes of a plant.
+type outcome struct {
 	before  *plant.Plant // nil: there is none
 	written *PlantRow    // nil: the transaction has not written it
 	removed bool
@@ -174,30 +174,30 @@ type fate struct {
 func NewGroup(ids []int64) *Group {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	return &Group{ids, make([]fate, len(ids))}
+	return &Group{ids, make([]outcome, len(ids))}
 }
 
 // IDs returns the IDs of the plants in ascending order. If all programs lock plants in
 // this order, two of them rarely deadlock.
 func (g *Group) IDs() []int64 { return g.ids }
 
-func (g *Group) fate(id int64) *fate {
+func (g *Group) outcome(id int64) *outcome {
 	i, _ := slices.BinarySearch(g.ids, id)
 	return &g.plants[i]
 }
 
 // Found records that a plant is stored.
-func (g *Group) Found(p plant.Plant) { g.fate(p.ID).before = &p }
+func (g *Group) Found(p plant.Plant) { g.outcome(p.ID).before = &p }
 
 // stored returns a plant with the effects of the changes so far, or nil.
 func (g *Group) stored(id int64) *plant.Plant {
-	switch f := g.fate(id); {
-	case f.removed:
+	switch o := g.outcome(id); {
+	case o.removed:
 		return nil
-	case f.written != nil:
-		return new(f.written.Stored())
+	case o.written != nil:
+		return new(o.written.Stored())
 	default:
-		return f.before
+		return o.before
 	}
 }
 
@@ -210,12 +210,12 @@ func (g *Group) Decide(c Change) error {
 	}
 	for _, rows := range [][]PlantRow{effect.Insert, effect.Update} {
 		for i := range rows {
-			f := g.fate(rows[i].ID)
-			f.written, f.removed = &rows[i], false
+			o := g.outcome(rows[i].ID)
+			o.written, o.removed = &rows[i], false
 		}
 	}
 	for _, id := range effect.Remove {
-		g.fate(id).removed = true
+		g.outcome(id).removed = true
 	}
 	return nil
 }
@@ -224,15 +224,15 @@ func (g *Group) Decide(c Change) error {
 // ascending order.
 func (g *Group) Effect() (all Effect, changed []int64) {
 	for i, id := range g.ids {
-		switch f := g.plants[i]; {
-		case f.removed && f.before == nil, !f.removed && f.written == nil:
+		switch o := g.plants[i]; {
+		case o.removed && o.before == nil, !o.removed && o.written == nil:
 			continue
-		case f.removed:
+		case o.removed:
 			all.Remove = append(all.Remove, id)
-		case f.before == nil:
-			all.Insert = append(all.Insert, *f.written)
+		case o.before == nil:
+			all.Insert = append(all.Insert, *o.written)
 		default:
-			all.Update = append(all.Update, *f.written)
+			all.Update = append(all.Update, *o.written)
 		}
 		changed = append(changed, id)
 	}

@@ -1,5 +1,15 @@
 package postgres
 
+// The calls of a write, from the outermost to the innermost:
+//
+//	apply         waits in the queue
+//	run           splits what the queue has into transactions (committer)
+//	runAll        runs each write on its own if they fail together
+//	runTogether   ends writes whose deadline is over
+//	transact      retries, and finds out whether a lost transaction was committed
+//	try, on       take a connection
+//	group.run     creates plants in one round trip, or changes plants in two
+
 import (
 	"context"
 	"errors"
@@ -54,7 +64,7 @@ func (s *Store) apply(ctx context.Context, c store.Change) error {
 	return s.failure.Note(err)
 }
 
-// run commits the calls of the queue, in transactions of about maxGroupPlants.
+// run commits calls of the queue, in transactions of about maxGroupPlants.
 func (s *Store) run(calls []*groupcommit.Call[*write]) {
 	for len(calls) > 0 {
 		var writes []*write
@@ -74,7 +84,7 @@ func (s *Store) run(calls []*groupcommit.Call[*write]) {
 // runAll runs writes in a transaction. If that fails, each runs in a transaction of
 // its own, because one of them may be the cause.
 func (s *Store) runAll(writes []*write) {
-	err := s.runOnce(writes)
+	err := s.runTogether(writes)
 	for _, w := range writes {
 		switch {
 		case w.ended:
@@ -91,9 +101,9 @@ func (s *Store) runAll(writes []*write) {
 // errExpired ends the attempts once the deadlines of all writes are over.
 var errExpired = errors.New("deadline exceeded")
 
-// runOnce runs writes in one transaction. If it returns nil, the errors of those that
-// have not ended are their outcomes.
-func (s *Store) runOnce(writes []*write) error {
+// runTogether runs writes in one transaction, which it retries until the last deadline. If
+// it returns nil, each write has its outcome: an error if it was refused.
+func (s *Store) runTogether(writes []*write) error {
 	last := slices.MaxFunc(writes, func(a, b *write) int { return a.deadline.Compare(b.deadline) })
 	ctx, cancel := context.WithDeadline(context.Background(), last.deadline)
 	defer cancel()
@@ -150,8 +160,8 @@ func (g *group) run(ctx context.Context, conn *pgx.Conn, id int64) error {
 	return err
 }
 
-// begin forgets what is known about the plants.
-func (g *group) begin() {
+// reset forgets what is known about the plants.
+func (g *group) reset() {
 	var ids []int64
 	for _, w := range g.writes {
 		ids = append(ids, w.IDs...)
@@ -173,7 +183,7 @@ var errStored = errors.New("one of the plants is stored")
 
 // create runs the transaction as if none of the plants were stored.
 func (g *group) create(ctx context.Context, conn *pgx.Conn, id int64) error {
-	g.begin()
+	g.reset()
 	rows := g.decide().Insert
 	var marks int64
 	var b pgx.Batch
@@ -191,7 +201,7 @@ func (g *group) create(ctx context.Context, conn *pgx.Conn, id int64) error {
 
 // change reads and locks the plants, decides the writes, and stores their effect.
 func (g *group) change(ctx context.Context, conn *pgx.Conn, id int64) error {
-	g.begin()
+	g.reset()
 	found := func(rows pgx.Rows) error {
 		plants, err := scanPlants(rows)
 		for _, p := range plants {

@@ -112,7 +112,7 @@ func (s *Store) changes(
 
 // feedState reads the state of the feed for a position.
 func feedState(conn *sqlite.Conn, after *plant.Position) (state store.FeedState, err error) {
-	epoch, found := int64(0), errNoFeed
+	epoch, missing := int64(0), errNoFeed
 	if after != nil {
 		epoch = after.Epoch
 	}
@@ -121,10 +121,10 @@ func feedState(conn *sqlite.Conn, after *plant.Position) (state store.FeedState,
 			Epoch: stmt.ColumnInt64(0), Last: stmt.ColumnInt64(1), Forgotten: stmt.ColumnInt64(2),
 			Known: !stmt.ColumnIsNull(3), End: stmt.ColumnInt64(4),
 		}
-		found = nil
+		missing = nil
 		return nil
 	}, epoch)
-	return state, cmp.Or(err, found)
+	return state, cmp.Or(err, missing)
 }
 
 var errNoFeed error = plant.NoChangesError{

@@ -26,7 +26,11 @@ const checkInterval = time.Second
 
 // openFiles are the database file, its write-ahead log and the index of the log, as
 // SQLite has opened them, and what is wrong with them. The zero value is for a store in
-// memory.
+// memory. What is wrong is in one of three fields:
+//
+//	moved     a path leads to no file or to another one; ends when the file is back
+//	fatal     another program has changed a file, or removed the index; ends with a restart
+//	reported  SQLite has reported damage; the store works on, but is not ready
 //
 // SQLite continues to write to a file that was moved, removed or replaced, and reads its
 // caches if another program has overwritten or truncated one. Without a check in each
@@ -42,13 +46,13 @@ type openFiles struct {
 	target string
 
 	opened               []openFile            // fewer than three if there is no log
-	changed              atomic.Pointer[error] // nil unless a fault was found that only a restart can end
+	fatal                atomic.Pointer[error] // nil unless a fault was found that only a restart can end
 	database, wal, index *openFile             // of opened; nil unless contents are compared
 
-	mu      sync.Mutex
-	log     *slog.Logger
-	moved   error // nil if each path leads to the open file
-	damaged error // nil if no statement has reported damage
+	mu       sync.Mutex
+	log      *slog.Logger
+	moved    error // nil if each path leads to the open file
+	reported error // nil if no statement has reported damage
 
 	begins        [24]byte // of the database: these never change while it is open
 	size, walSize int64    // of the database and its log
@@ -148,7 +152,7 @@ func (f *openFiles) hide() {
 
 // whole returns the error of a fault that only a restart can end, or nil.
 func (f *openFiles) whole() error {
-	if err := f.changed.Load(); err != nil {
+	if err := f.fatal.Load(); err != nil {
 		return *err
 	}
 	return nil
@@ -211,7 +215,7 @@ func (f *openFiles) record(found *fault) error {
 		if before == nil {
 			f.log.Error("store file moved or removed", "err", err)
 		}
-	} else if f.changed.CompareAndSwap(nil, &err) {
+	} else if f.fatal.CompareAndSwap(nil, &err) {
 		f.log.Error("store file changed", "err", err)
 	}
 	return err
@@ -339,8 +343,8 @@ func (f *openFiles) note(err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.damaged == nil {
-		f.damaged = err
+	if f.reported == nil {
+		f.reported = err
 		f.log.Error("store damaged", "err", err)
 	}
 }
@@ -349,7 +353,7 @@ func (f *openFiles) note(err error) {
 func (f *openFiles) damage() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.damaged
+	return f.reported
 }
 
 // Watch keeps other users from reading the files of the store, and starts to log when

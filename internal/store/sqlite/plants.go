@@ -58,9 +58,9 @@ func deletePlant(conn *sqlite.Conn, id int64) error {
 
 // getPlant returns the plant with the given ID, or [plant.ErrNotFound].
 func getPlant(conn *sqlite.Conn, id int64) (p plant.Plant, err error) {
-	found := plant.ErrNotFound
-	err = plantColumns.query(conn, getPlantQuery, func(row *store.PlantRow) { p, found = row.Stored(), nil }, id)
-	return p, cmp.Or(err, found)
+	missing := plant.ErrNotFound
+	err = plantColumns.query(conn, getPlantQuery, func(row *store.PlantRow) { p, missing = row.Stored(), nil }, id)
+	return p, cmp.Or(err, missing)
 }
 
 func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more bool, err error) {

@@ -88,7 +88,7 @@ func (s *Store) TouchTokens(ctx context.Context, used map[string]time.Time) erro
 
 // getToken returns the token with the given ID, or [token.ErrNotFound].
 func getToken(conn *sqlite.Conn, id string) (t token.Token, err error) {
-	found := token.ErrNotFound
-	err = tokenColumns.query(conn, getTokenQuery, func(row *token.Token) { t, found = *row, nil }, id)
-	return t, cmp.Or(err, found)
+	missing := token.ErrNotFound
+	err = tokenColumns.query(conn, getTokenQuery, func(row *token.Token) { t, missing = *row, nil }, id)
+	return t, cmp.Or(err, missing)
 }
