@@ -52,81 +52,75 @@ func newQueue[W any](t *testing.T, limit int, run func([]*groupcommit.Call[W])) 
 	return q
 }
 
+// together makes calls of Do that arrive one after the other while another group runs.
+func (e *engine) together(t *testing.T, q *groupcommit.Queue[job], calls ...func()) {
+	t.Helper()
+	release := make(chan struct{})
+	before := e.before
+	e.before = func([]string) { <-release; e.before = before }
+	var wg sync.WaitGroup
+	first := func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) }
+	for _, call := range append([]func(){first}, calls...) {
+		wg.Go(call)
+		synctest.Wait() // so that they arrive in this order
+	}
+	close(release)
+	wg.Wait()
+}
+
+func (e *engine) wantGroups(t *testing.T, want ...[]string) {
+	t.Helper()
+	if !slices.EqualFunc(e.groups, want, slices.Equal) {
+		t.Errorf("groups were %q, want %q", e.groups, want)
+	}
+}
+
 // Calls that arrive while a group runs share the next one, in order of arrival
 // and up to the limit. Each returns its own error.
 func TestWaitingCallsShareTheNextGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		e := engine{before: func(names []string) {
-			if names[0] == "first" {
-				<-release
-			}
-		}}
+		var e engine
 		q := newQueue(t, 3, e.run)
 		errTaken := errors.New("taken")
-		var wg sync.WaitGroup
-		wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
-		synctest.Wait()
-		for _, name := range []string{"a", "b", "c", "d"} {
-			want := map[string]error{"b": errTaken}[name]
-			wg.Go(func() {
-				wantErr(t, name, q.Do(t.Context(), job{name, func() error { return want }}), want)
-			})
-			synctest.Wait() // so that they arrive in this order
+		call := func(name string, want error) func() {
+			return func() { wantErr(t, name, q.Do(t.Context(), job{name, func() error { return want }}), want) }
 		}
-		close(release)
-		wg.Wait()
-		want := [][]string{{"first"}, {"a", "b", "c"}, {"d"}}
-		if !slices.EqualFunc(e.groups, want, slices.Equal) {
-			t.Errorf("groups were %q, want %q", e.groups, want)
-		}
+		e.together(t, q, call("a", nil), call("b", errTaken), call("c", nil), call("d", nil))
+		e.wantGroups(t, []string{"first"}, []string{"a", "b", "c"}, []string{"d"})
 	})
 }
 
-// Goroutines that call Do in a loop continue to share groups. On one processor the
-// committer could run before the goroutines that it has just woken.
-func TestGroupsDoNotCollapse(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	const clients, each = 64, 100
-	groups := 0
-	q := newQueue(t, 1024, func([]*groupcommit.Call[int]) {
-		groups++
-		runtime.Gosched() // as a commit does that waits for the disk
-	})
-	var wg sync.WaitGroup
-	for c := range clients {
-		wg.Go(func() {
-			for range each {
-				if err := q.Do(t.Context(), c); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	waitFor(t, &wg)
-	if mean := clients * each / groups; mean < clients*3/4 {
-		t.Errorf("mean size of a group = %d works, want at least %d of %d", mean, clients*3/4, clients)
-	}
-}
-
-// Simultaneous calls share a group, also on one processor, where a commit that
-// waits for the disk keeps other goroutines from running.
-func TestSimultaneousCallsShareAGroup(t *testing.T) {
+// Goroutines share groups on one processor, too. There the committer could run before the
+// goroutines that it has just woken, and a commit that waits for the disk keeps others from
+// running.
+func TestGroupsOnOneProcessor(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const clients = 64
-	groups := 0
-	q := newQueue(t, 1024, func([]*groupcommit.Call[int]) { groups++ })
-	var wg sync.WaitGroup
-	for c := range clients {
-		wg.Go(func() {
-			if err := q.Do(t.Context(), c); err != nil {
-				t.Error(err)
+	for name, c := range map[string]struct {
+		each, most int // calls of a client, groups
+		commit     func()
+	}{
+		"calls in a loop":    {100, 100 * 4 / 3, runtime.Gosched}, // as a commit does that waits for the disk
+		"simultaneous calls": {1, 4, func() {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			groups := 0
+			q := newQueue(t, 1024, func([]*groupcommit.Call[int]) { groups++; c.commit() })
+			var wg sync.WaitGroup
+			for client := range clients {
+				wg.Go(func() {
+					for range c.each {
+						wantErr(t, "a call", q.Do(t.Context(), client), nil)
+					}
+				})
+			}
+			returned := make(chan struct{})
+			go func() { wg.Wait(); close(returned) }()
+			wait.For(t, "all calls of Do to return", returned)
+			if groups > c.most {
+				t.Errorf("%d clients with %d calls each made %d groups, want at most %d", clients, c.each, groups, c.most)
 			}
 		})
-	}
-	waitFor(t, &wg)
-	if groups > 4 {
-		t.Errorf("%d simultaneous calls made %d groups, want at most 4", clients, groups)
 	}
 }
 
@@ -166,10 +160,7 @@ func TestCanceledContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		wantErr(t, "a call with a cancelled context", q.Do(ctx, job{name: "late"}), context.Canceled)
-		want := [][]string{{"alone"}, {"first", "second"}}
-		if !slices.EqualFunc(e.groups, want, slices.Equal) {
-			t.Errorf("groups were %q, want %q", e.groups, want)
-		}
+		e.wantGroups(t, []string{"alone"}, []string{"first", "second"})
 	})
 }
 
@@ -205,68 +196,40 @@ func TestExpired(t *testing.T) {
 		if took := time.Since(began); took != 11*time.Second {
 			t.Errorf("took %v, want 11s", took)
 		}
-		want := [][]string{{"runs"}, {"next", "with it"}}
-		if !slices.EqualFunc(e.groups, want, slices.Equal) {
-			t.Errorf("groups were %q, want %q", e.groups, want)
-		}
+		e.wantGroups(t, []string{"runs"}, []string{"next", "with it"})
 	})
 }
 
 // If the engine panics, every call of the group fails with the panic.
 func TestEnginePanicReachesEveryCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		e := engine{before: func(names []string) {
-			if names[0] != "first" {
-				panic("engine")
-			}
-			<-release
-		}}
+		e := engine{before: func([]string) { panic("engine") }}
 		q := newQueue(t, 8, e.run)
-		var wg sync.WaitGroup
-		wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
-		synctest.Wait()
-		for _, name := range []string{"one", "two", "three"} {
-			wg.Go(func() { wantPanic(t, "engine", q.Do(t.Context(), job{name: name})) })
-			synctest.Wait() // so that they share the second group, in this order
+		call := func(name string) func() {
+			return func() { wantPanic(t, "engine", q.Do(t.Context(), job{name: name})) }
 		}
-		close(release)
-		wg.Wait()
-		if want := [][]string{{"first"}, {"one", "two", "three"}}; !slices.EqualFunc(e.groups, want, slices.Equal) {
-			t.Errorf("groups were %q, want %q", e.groups, want)
-		}
+		e.together(t, q, call("one"), call("two"), call("three"))
+		e.wantGroups(t, []string{"first"}, []string{"one", "two", "three"})
 	})
 }
 
 // A panic of a work is the error of this work only, with the stack of the work.
 func TestPanicReachesItsCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
 		e := engine{before: func(names []string) {
-			switch names[0] {
-			case "first":
-				<-release
-			case "broken engine":
+			if names[0] == "broken engine" {
 				panic("engine")
 			}
 		}}
 		q := newQueue(t, 8, e.run)
-		var wg sync.WaitGroup
-		wg.Go(func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) })
-		synctest.Wait()
-		wg.Go(func() { wantErr(t, "other", q.Do(t.Context(), job{name: "other"}), nil) })
-		synctest.Wait()
-		wg.Go(func() {
-			wantPanic(t, "work", q.Do(t.Context(), job{"panics", func() error { panic("work") }}))
-		})
-		synctest.Wait()
-		close(release)
-		wg.Wait()
-		if len(e.groups) != 2 || len(e.groups[1]) != 2 {
-			t.Fatalf("groups were %q, want two in the second", e.groups)
+		panics := func(value string) func() {
+			return func() { wantPanic(t, value, q.Do(t.Context(), job{"panics", func() error { panic(value) }})) }
 		}
+		other := func() { wantErr(t, "other", q.Do(t.Context(), job{name: "other"}), nil) }
+		e.together(t, q, other, panics("work"))
+		e.wantGroups(t, []string{"first"}, []string{"other", "panics"})
 
-		wantPanic(t, "alone", q.Do(t.Context(), job{"panics", func() error { panic("alone") }}))
+		panics("alone")()
 		wantPanic(t, "engine", q.Do(t.Context(), job{name: "broken engine"}))
 		wantErr(t, "the next one", q.Do(t.Context(), job{name: "next"}), nil)
 	})
@@ -297,15 +260,6 @@ func TestCloseWaitsForCalls(t *testing.T) {
 			t.Errorf("groups were %q, want both calls", e.groups)
 		}
 	})
-}
-
-// waitFor waits for goroutines. Tests that use synctest do not need it: there a
-// deadlock fails the test.
-func waitFor(t *testing.T, clients *sync.WaitGroup) {
-	t.Helper()
-	returned := make(chan struct{})
-	go func() { clients.Wait(); close(returned) }()
-	wait.For(t, "all calls of Do to return", returned)
 }
 
 func wantErr(t *testing.T, what string, got, want error) {
