@@ -76,13 +76,9 @@ func TestExpiry(t *testing.T) {
 		store := open(t)
 		text := create(t, store, nil)
 		time.Sleep(time.Hour - time.Microsecond)
-		if _, err := verifier(t, store, "").Verify(t.Context(), text); err != nil {
-			t.Errorf("just before it expires Verify = %v", err)
-		}
+		wantVerify(t, verifier(t, store, ""), text, nil)
 		time.Sleep(time.Microsecond)
-		if _, err := verifier(t, store, "").Verify(t.Context(), text); !errors.Is(err, token.ErrInvalid) {
-			t.Errorf("once expired Verify = %v, want %v", err, token.ErrInvalid)
-		}
+		wantVerify(t, verifier(t, store, ""), text, token.ErrInvalid)
 	})
 }
 
@@ -134,6 +130,15 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// wantVerify verifies the text of a token, and fails the test unless the error is the
+// given one, or nil.
+func wantVerify(t *testing.T, v *token.Verifier, text string, want error) {
+	t.Helper()
+	if _, err := v.Verify(t.Context(), text); !errors.Is(err, want) {
+		t.Errorf("Verify = %v, want %v", err, want)
+	}
+}
+
 func open(t testing.TB) *sqlite.Store {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), sqlite.Memory)
@@ -171,16 +176,12 @@ func TestTemporaryToken(t *testing.T) {
 		if mistyped == text {
 			mistyped = text[:len(text)-1] + "1"
 		}
-		if _, err := v.Verify(t.Context(), mistyped); !errors.Is(err, token.ErrInvalid) {
-			t.Errorf("Verify of a mistyped token = %v", err)
-		}
+		wantVerify(t, v, mistyped, token.ErrInvalid)
 		if stored, err := store.Tokens(t.Context()); err != nil || len(stored) != 0 {
 			t.Errorf("the store has the tokens %v, %v", stored, err)
 		}
 		time.Sleep(time.Hour)
-		if _, err := v.Verify(t.Context(), text); !errors.Is(err, token.ErrInvalid) {
-			t.Errorf("Verify after an hour = %v", err)
-		}
+		wantVerify(t, v, text, token.ErrInvalid)
 	})
 }
 
