@@ -60,9 +60,7 @@ func TestWrongArgumentsFailAtOnce(t *testing.T) {
 				if err != nil && !strings.HasPrefix(err.Error(), "postgres: ") {
 					t.Errorf("transact = %q, want the prefix %q", err, "postgres: ")
 				}
-				if err := store.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
-					t.Errorf("then Create = %v", err)
-				}
+				wantErr(t, "then Create", store.Create(t.Context(), plant.Plant{ID: 1}), nil)
 			})
 		}
 	}

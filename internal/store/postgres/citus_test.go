@@ -70,12 +70,9 @@ func TestShardedStoreHasNoFeed(t *testing.T) {
 	s := open(t, dsn)
 	_, err := s.CreateAll(t.Context(), []plant.Plant{{ID: 1}, {ID: 2}})
 	must(t, err)
-	if _, _, err := s.Changes(t.Context(), nil, 1); !errors.Is(err, errSharded) {
-		t.Errorf("Changes = %v, want %v", err, errSharded)
-	}
-	if err := EnableChanges(t.Context(), dsn); !errors.Is(err, errSharded) {
-		t.Errorf("EnableChanges = %v, want %v", err, errSharded)
-	}
+	_, _, err = s.Changes(t.Context(), nil, 1)
+	wantErr(t, "Changes", err, errSharded)
+	wantErr(t, "EnableChanges", EnableChanges(t.Context(), dsn), errSharded)
 	if err := errors.Join(s.BeginEpoch(t.Context()), s.ForgetChanges(t.Context(), time.Now())); err != nil {
 		t.Error(err)
 	}
@@ -151,9 +148,7 @@ func TestDistribute(t *testing.T) {
 
 // Distribute needs the extension.
 func TestDistributeWithoutCitus(t *testing.T) {
-	if err := Distribute(t.Context(), pgtest.DSN(t)); !errors.Is(err, ErrNoCitus) {
-		t.Errorf("Distribute = %v, want %v", err, ErrNoCitus)
-	}
+	wantErr(t, "Distribute", Distribute(t.Context(), pgtest.DSN(t)), ErrNoCitus)
 }
 
 // Every statement about one plant or one mark uses one shard. A page uses all, and a
@@ -212,9 +207,8 @@ func TestShardedTarget(t *testing.T) {
 		tok, _ := token.New(name, []token.Scope{token.Read}, time.Hour)
 		must(t, target.Replace(t.Context(), []int64{1}, []plant.Plant{copied.Stored()}))
 		must(t, target.ReplaceTokens(t.Context(), []token.Token{tok}))
-		if _, err := s.Get(t.Context(), 1); !errors.Is(err, plant.ErrUnavailable) {
-			t.Errorf("Get while a copy runs = %v, want %v", err, plant.ErrUnavailable)
-		}
+		_, err = s.Get(t.Context(), 1)
+		wantErr(t, "Get while a copy runs", err, plant.ErrUnavailable)
 		if name == "again" {
 			must(t, target.Finish(t.Context()))
 		}

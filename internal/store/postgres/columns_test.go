@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,58 +13,33 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// A column without a migration, or a migration without a column, fails here
-// without a server.
+// A table or a column without a migration, or a migration without one of them, fails here.
 func TestColumnsMatchMigrations(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	s := open(t, dsn)
+	names := func(query string, args ...any) []string {
+		return value[[]string](t, s.pool, `SELECT array_agg(x ORDER BY x) FROM (`+query+`) AS found (x)`, args...)
+	}
+	want := slices.Sorted(slices.Values(append(slices.Clone(tables), "plantstore_schema")))
+	const tablesOf = `SELECT table_name::TEXT FROM information_schema.tables WHERE table_schema = $1`
+	if diff := cmp.Diff(want, names(tablesOf, schemaOf(t, dsn))); diff != "" {
+		t.Errorf("the tables that checkPrivileges checks (-) and those of the migrations (+) differ:\n%s", diff)
+	}
+	const columnsOf = `SELECT column_name || ' ' || upper(data_type) FROM information_schema.columns
+		WHERE table_schema = $1 AND table_name = $2`
 	for table, declared := range map[string]string{
 		"plants": plantColumns.each("NAME TYPE", "\n"),
 		"tokens": tokenColumns.each("NAME TYPE", "\n"),
 	} {
-		migrated, listed := migratedColumns(t, table), strings.Split(declared, "\n")
-		slices.Sort(migrated)
-		slices.Sort(listed)
-		if diff := cmp.Diff(migrated, listed); diff != "" {
-			t.Errorf("the migrations of table %s (-) and its list of columns (+) differ:\n%s", table, diff)
+		want := slices.Sorted(slices.Values(strings.Split(declared, "\n")))
+		if diff := cmp.Diff(want, names(columnsOf, schemaOf(t, dsn), table)); diff != "" {
+			t.Errorf("the list of columns of %s (-) and its migrations (+) differ:\n%s", table, diff)
 		}
 	}
-}
-
-var (
-	comment     = regexp.MustCompile(`--.*`)
-	createTable = regexp.MustCompile(`(?s)CREATE TABLE (\w+) \((.*?)\n\);`)
-	addColumn   = regexp.MustCompile(`ALTER TABLE (\w+) ADD COLUMN (\w+ \w+)`)
-	dropColumn  = regexp.MustCompile(`ALTER TABLE (\w+) DROP COLUMN (\w+)`)
-	nameAndType = regexp.MustCompile(`^\w+ +\w+`)
-)
-
-// migratedColumns returns the names and the types of the columns that the
-// migrations give a table.
-func migratedColumns(t *testing.T, table string) (list []string) {
-	t.Helper()
-	for _, text := range schema {
-		text = comment.ReplaceAllString(text, "")
-		for _, m := range createTable.FindAllStringSubmatch(text, -1) {
-			for line := range strings.Lines(m[2]) {
-				if column := nameAndType.FindString(strings.TrimSpace(line)); m[1] == table && column != "" {
-					list = append(list, strings.Join(strings.Fields(column), " "))
-				}
-			}
-		}
-		for _, m := range addColumn.FindAllStringSubmatch(text, -1) {
-			if m[1] == table {
-				list = append(list, m[2])
-			}
-		}
-		for _, m := range dropColumn.FindAllStringSubmatch(text, -1) {
-			if m[1] == table {
-				list = slices.DeleteFunc(list, func(column string) bool { return strings.HasPrefix(column, m[2]+" ") })
-			}
-		}
-	}
-	return list
 }
 
 // Every member of a plant and of a token has a column that keeps its value; a

@@ -38,27 +38,21 @@ func TestReady(t *testing.T) {
 		t.Error("Ready = nil while the server is stopped")
 	}
 	p.start()
-	if err := ready(); err != nil {
-		t.Errorf("Ready after the server is started again = %v", err)
-	}
+	wantErr(t, "Ready after the server is started again", ready(), nil)
 
 	// A connection to a server that became a standby, and then one to the primary.
 	onIts(`SET default_transaction_read_only = on`)
 	if err := ready(); err == nil || !strings.Contains(err.Error(), "read only") {
 		t.Errorf("Ready with a read-only server = %v", err)
 	}
-	if err := ready(); err != nil {
-		t.Errorf("Ready with a new connection = %v", err)
-	}
+	wantErr(t, "Ready with a new connection", ready(), nil)
 
 	onIts(`UPDATE plantstore_schema SET version = 0`)
 	if err := ready(); err == nil || !strings.Contains(err.Error(), "schema 0 of the database is older than this program") {
 		t.Errorf("Ready with an old schema = %v", err)
 	}
 	onIts(`UPDATE plantstore_schema SET version = 99`) // a rolling upgrade
-	if err := ready(); err != nil {
-		t.Errorf("Ready with a newer schema = %v", err)
-	}
+	wantErr(t, "Ready with a newer schema", ready(), nil)
 	onIts(`DROP TABLE plantstore_schema`)
 	if err := ready(); err == nil {
 		t.Error("Ready = nil without tables")
@@ -96,9 +90,7 @@ func TestWriteFailure(t *testing.T) {
 	if err := s.Create(t.Context(), plant.Plant{ID: 1, Name: "other"}); !errors.Is(err, plant.ErrExists) {
 		t.Fatal(err)
 	}
-	if err := s.WriteFailure(); err != nil {
-		t.Errorf("after an ID that is taken WriteFailure = %v, want nil", err)
-	}
+	wantErr(t, "after an ID that is taken WriteFailure", s.WriteFailure(), nil)
 	execute(t, other, `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full'; END $$;
 		CREATE TRIGGER full_disk BEFORE INSERT ON plants EXECUTE FUNCTION full_disk()`)
 	if err := s.Create(soon(), plant.Plant{ID: 2, Name: "n"}); !errors.Is(err, plant.ErrUnavailable) {
@@ -108,15 +100,9 @@ func TestWriteFailure(t *testing.T) {
 		if err := s.WriteFailure(); !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, plant.ErrDiskFull) {
 			t.Errorf("WriteFailure = %v, want %v", err, plant.ErrDiskFull)
 		}
-		if err := s.TryWrite(soon()); !errors.Is(err, plant.ErrUnavailable) {
-			t.Errorf("TryWrite = %v, want %v", err, plant.ErrUnavailable)
-		}
+		wantErr(t, "TryWrite", s.TryWrite(soon()), plant.ErrUnavailable)
 	}
 	execute(t, other, `DROP TRIGGER full_disk ON plants`)
-	if err := s.TryWrite(t.Context()); err != nil {
-		t.Errorf("after the fault TryWrite = %v", err)
-	}
-	if err := s.WriteFailure(); err != nil {
-		t.Errorf("after the fault WriteFailure = %v", err)
-	}
+	wantErr(t, "after the fault TryWrite", s.TryWrite(t.Context()), nil)
+	wantErr(t, "after the fault WriteFailure", s.WriteFailure(), nil)
 }

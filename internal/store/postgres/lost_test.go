@@ -110,9 +110,7 @@ func lostConnection(t *testing.T, newDSN func(t *testing.T) string) {
 				_, err = store.Get(t.Context(), 1) // there is a connection
 				must(t, err)
 				proxy.cutCommit(lost.responded, lost.says, func() {})
-				if err := c.write(t.Context(), store, before.ETag); err != nil {
-					t.Errorf("the write = %v, want nil", err)
-				}
+				wantErr(t, "the write", c.write(t.Context(), store, before.ETag), nil)
 				if !c.carried(t.Context(), other) {
 					t.Error("the write was acknowledged and is not stored")
 				}
@@ -157,9 +155,7 @@ func lostConnection(t *testing.T, newDSN func(t *testing.T) string) {
 				after, afterErr = other.Get(context.Background(), 2)
 				close(changed)
 			})
-			if err := store.Create(t.Context(), p); err != nil {
-				t.Errorf("Create = %v, want nil", err)
-			}
+			wantErr(t, "Create", store.Create(t.Context(), p), nil)
 			wait.For(t, "the cut of the connection at the commit of the create", changed)
 			got, err := other.Get(t.Context(), 2)
 			if got.ETag != after.ETag || !errors.Is(err, afterErr) {
@@ -238,9 +234,7 @@ func TestUnavailable(t *testing.T) {
 	}
 	wg.Wait()
 	proxy.start()
-	if err := store.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
-		t.Errorf("Create = %v after the database was back", err)
-	}
+	wantErr(t, "after the database was back Create", store.Create(t.Context(), plant.Plant{ID: 1}), nil)
 }
 
 // A write returns at its deadline, even if other writes of its transaction are
@@ -260,9 +254,7 @@ func TestDeadlineOfAWrite(t *testing.T) {
 	first := create(1, 2*time.Second) // the others are queued meanwhile
 	wait.Until(t, "the first write runs", func() bool { return groups() == 1 })
 	short, long := create(2, 4*time.Second), create(3, callTime)
-	if err := wait.For(t, "the end of the first write", first); !errors.Is(err, plant.ErrUnavailable) {
-		t.Errorf("the first write = %v, want %v", err, plant.ErrUnavailable)
-	}
+	wantErr(t, "the first write", wait.For(t, "the end of the first write", first), plant.ErrUnavailable)
 	wait.Until(t, "the others run", func() bool { return groups() == 2 })
 	err := wait.For(t, "the end of the write with a short deadline", short)
 	if !errors.Is(err, plant.ErrUnavailable) || !strings.Contains(err.Error(), "connect") {
@@ -274,9 +266,7 @@ func TestDeadlineOfAWrite(t *testing.T) {
 	default:
 	}
 	proxy.start()
-	if err := wait.For(t, "the end of the write with a long deadline", long); err != nil {
-		t.Errorf("the write with a long deadline = %v after the database was back", err)
-	}
+	wantErr(t, "the write with a long deadline", wait.For(t, "the end of that write", long), nil)
 }
 
 // A transaction of creates takes one round trip, however many they are. One that reads
@@ -336,14 +326,12 @@ func TestFrozenServerCostsNoConnection(t *testing.T) {
 	var reads sync.WaitGroup
 	for range 2 {
 		reads.Go(func() {
-			if _, err := s.Get(t.Context(), 1); !errors.Is(err, plant.ErrUnavailable) {
-				t.Errorf("while the server is frozen Get = %v, want %v", err, plant.ErrUnavailable)
-			}
+			_, err := s.Get(t.Context(), 1)
+			wantErr(t, "while the server is frozen Get", err, plant.ErrUnavailable)
 		})
 	}
 	reads.Wait()
 	proxy.swallow("")
-	if _, err := s.Get(t.Context(), 1); !errors.Is(err, plant.ErrNotFound) {
-		t.Errorf("afterwards Get = %v, want %v", err, plant.ErrNotFound)
-	}
+	_, err := s.Get(t.Context(), 1)
+	wantErr(t, "afterwards Get", err, plant.ErrNotFound)
 }

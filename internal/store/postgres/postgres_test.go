@@ -48,6 +48,14 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// wantErr fails the test unless a call has returned the error that it should, or nil.
+func wantErr(t testing.TB, what string, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Errorf("%s = %v, want %v", what, got, want)
+	}
+}
+
 // database is a connection, a pool or a transaction.
 type database interface {
 	Exec(ctx context.Context, statements string, args ...any) (pgconn.CommandTag, error)

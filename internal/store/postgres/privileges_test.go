@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,20 +71,6 @@ func TestLeastPrivilegeOfAnOldStore(t *testing.T) {
 	owned := open(t, r.owner)
 	if found, now := owned.Schema(); found != now {
 		t.Errorf("Schema = %d, %d, want the same", found, now)
-	}
-}
-
-// checkPrivileges checks every table of the migrations, except the one with the
-// schema, which the user reads first.
-func TestTables(t *testing.T) {
-	var created []string
-	for _, text := range schema {
-		for _, m := range regexp.MustCompile(`CREATE TABLE (\w+)`).FindAllStringSubmatch(text, -1) {
-			created = append(created, m[1])
-		}
-	}
-	if !slices.Equal(created, tables) {
-		t.Errorf("the migrations create %q, and tables is %q", created, tables)
 	}
 }
 

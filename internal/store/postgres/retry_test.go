@@ -48,9 +48,7 @@ func TestPlantCreatedDuringWrite(t *testing.T) {
 			go func() { ended <- c.write(store) }()
 			waitUntilBlocked(t, conn)
 			must(t, tx.Commit(t.Context()))
-			if err := wait.For(t, "the end of the write", ended); !errors.Is(err, c.want) {
-				t.Errorf("the write = %v, want %v", err, c.want)
-			}
+			wantErr(t, "the write", wait.For(t, "the end of the write", ended), c.want)
 		})
 	}
 }

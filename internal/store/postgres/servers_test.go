@@ -33,18 +33,15 @@ func TestDrillReplacedPrimary(t *testing.T) {
 	waiting := make(chan error, 1)
 	go func() { waiting <- store.Create(t.Context(), plant.Plant{ID: 2}) }()
 	stopWaitingForStandby(t, standby)
-	if err := wait.For(t, "the end of the write that waits for the standby", waiting); err != nil {
-		t.Errorf("the write that waits for the standby = %v", err)
-	}
+	wantErr(t, "the write that waits for the standby", wait.For(t, "the end of that write", waiting), nil)
 	if n := count(t, standby, 2); n != 1 {
 		t.Errorf("the new primary has %d plants 2, want 1", n)
 	}
 
 	other := open(t, pgtest.URL(old, standby))
 	create(t, other, 3)
-	if _, err := store.Get(t.Context(), 3); err != nil {
-		t.Errorf("Get of a plant that another server has acknowledged = %v", err)
-	}
+	_, err := store.Get(t.Context(), 3)
+	wantErr(t, "Get of a plant that another server has acknowledged", err, nil)
 	create(t, store, 4)
 	for _, id := range []int64{1, 2, 3, 4} {
 		if n := count(t, standby, id); n != 1 {
@@ -86,9 +83,8 @@ func TestDrillSilentPrimary(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if _, err := store.Get(t.Context(), 1); err != nil {
-				t.Errorf("Get = %v", err)
-			}
+			_, err := store.Get(t.Context(), 1)
+			wantErr(t, "Get", err, nil)
 		})
 	}
 	standby.Promote()

@@ -26,9 +26,7 @@ func TestTargetIsLocked(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("OpenTarget = %v, want %q", err, want)
 	}
-	if err := s.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
-		t.Errorf("Create after the target was refused = %v", err)
-	}
+	wantErr(t, "Create after the target was refused", s.Create(t.Context(), plant.Plant{ID: 1}), nil)
 }
 
 func TestCopyTarget(t *testing.T) {

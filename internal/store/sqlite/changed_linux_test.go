@@ -84,12 +84,9 @@ func TestChangedFile(t *testing.T) {
 						t.Errorf("Create = %v, want %q", err, c.want)
 					}
 				}
-				if _, err := s.Get(t.Context(), 1); !errors.Is(err, plant.ErrUnavailable) {
-					t.Errorf("Get = %v, want %v", err, plant.ErrUnavailable)
-				}
-				if err := s.Snapshot(t.Context(), nil); !errors.Is(err, plant.ErrUnavailable) {
-					t.Errorf("Snapshot = %v, want %v", err, plant.ErrUnavailable)
-				}
+				_, err = s.Get(t.Context(), 1)
+				wantErr(t, "Get", err, plant.ErrUnavailable)
+				wantErr(t, "Snapshot", s.Snapshot(t.Context(), nil), plant.ErrUnavailable)
 				if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
 					t.Errorf("Ready = %v, want %q", err, c.want)
 				}
@@ -97,9 +94,7 @@ func TestChangedFile(t *testing.T) {
 					t.Errorf("the log has the change %d times, want once:\n%s", n, &log)
 				}
 				before := contentOf(t, path)
-				if err := s.Close(); err != nil {
-					t.Errorf("Close = %v", err)
-				}
+				wantErr(t, "Close", s.Close(), nil)
 				closed = true
 				if contentOf(t, path) != before {
 					t.Error("Close has written to the database or its log")
@@ -229,9 +224,7 @@ func TestContentsThatCannotBeRead(t *testing.T) {
 			s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 			must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
 			file(&s.files).Close()
-			if err := s.files.check(); err != nil {
-				t.Errorf("check = %v, want nil", err)
-			}
+			wantErr(t, "check", s.files.check(), nil)
 		})
 	}
 }
@@ -315,9 +308,7 @@ func TestTruncatedDuringCheckpoint(t *testing.T) {
 	wait.Until(t, "there is a checkpoint", func() bool { return s.reads.phase.Load() != phase })
 	must(t, os.Truncate(path, 8192))
 	read.Add(-1)
-	if err := wait.For(t, "the write of the checkpoint", created); err != nil {
-		t.Errorf("Create before the change = %v", err)
-	}
+	wantErr(t, "Create before the change", wait.For(t, "the write of the checkpoint", created), nil)
 	if size(path) < before {
 		t.Fatalf("the database has %v bytes, before it had %v: there was no checkpoint", size(path), before)
 	}

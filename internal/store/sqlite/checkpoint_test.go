@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,9 +127,8 @@ func TestReadersDoNotWait(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Get(t.Context(), 1); !errors.Is(err, plant.ErrNotFound) {
-		t.Errorf("after DELETE: Get(1) = %v, want %v", err, plant.ErrNotFound)
-	}
+	_, err = s.Get(t.Context(), 1)
+	wantErr(t, "after DELETE: Get(1)", err, plant.ErrNotFound)
 }
 
 // fill stores size bytes of plants of one kilobyte each, 100 in each write.

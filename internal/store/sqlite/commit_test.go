@@ -84,6 +84,8 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 		"a write that changes a row of another write": then(executes(`UPDATE plants SET name = 'changed'`), fail),
 		"a statement that violates a constraint":      executes(`INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (10, NULL, 0, 0, 0)`),
 		"the same after a change":                     then(insert(10), executes(`INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (11, NULL, 0, 0, 0)`).run),
+		"a transaction that it ends":                  executes("ROLLBACK"),
+		"a transaction that SQLite rolls back":        then(insert(10), executes(`INSERT OR ROLLBACK INTO plants VALUES (11, NULL, NULL, 0, 0, 0)`).run),
 		"a panic":                                     {run: func(*sqlite.Conn) error { panic("oh") }},
 		"a panic after a change":                      then(insert(10), func(*sqlite.Conn) error { panic("oh") }),
 		"a panic in the middle of an UPDATE":          then(insert(10), leaveOpen),
@@ -140,25 +142,6 @@ func TestCreatesBesideStoredPlants(t *testing.T) {
 		}
 		return err
 	}))
-}
-
-// SQLite itself may roll back a transaction. The write in which it does so fails, and
-// the others of the group succeed.
-func TestTransactionRolledBackBySQLite(t *testing.T) {
-	insert := executes(`INSERT INTO plants (id, name, version, created_at, updated_at) SELECT 1 + count(*), 'n', 0, 0, 0 FROM plants`)
-	for _, early := range []string{"ROLLBACK", "INSERT OR ROLLBACK INTO plants VALUES (1, 'n', NULL, 0, 0, 0)"} {
-		s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
-		for i, err := range inOneGroup(s, []write{insert, executes(early), insert}) {
-			if failed := err != nil; failed != (i == 1) {
-				t.Errorf("write %d of a group with %s = %v", i, early, err)
-			}
-		}
-		wantIDs(t, s, 1, 2)
-		if errs := inOneGroup(s, []write{insert, insert}); errs[0] != nil || errs[1] != nil {
-			t.Errorf("the next group = %v, want no errors", errs)
-		}
-		wantIDs(t, s, 1, 2, 3, 4)
-	}
 }
 
 func executes(statement string) write {

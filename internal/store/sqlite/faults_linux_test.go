@@ -59,19 +59,15 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 			if try, failure := s.TryWrite(t.Context()), s.WriteFailure(); !errors.Is(try, plant.ErrUnavailable) || failure == nil {
 				t.Errorf("during the fault TryWrite = %v and WriteFailure = %v, want %v", try, failure, plant.ErrUnavailable)
 			}
-			if _, err := s.Get(t.Context(), 1); err != nil {
-				t.Errorf("during the fault Get(1) = %v", err)
-			}
+			_, err = s.Get(t.Context(), 1)
+			wantErr(t, "during the fault Get(1)", err, nil)
 			remove()
-			if err := s.Create(t.Context(), plant.Plant{ID: 7, Name: "n"}); err != nil {
-				t.Errorf("after the fault Create = %v", err)
-			}
+			wantErr(t, "after the fault Create", s.Create(t.Context(), plant.Plant{ID: 7, Name: "n"}), nil)
 			if failure, try := s.WriteFailure(), s.TryWrite(t.Context()); failure == nil || try != nil || s.WriteFailure() != nil {
 				t.Errorf("after the fault WriteFailure = %v, TryWrite = %v, and then WriteFailure = %v", failure, try, s.WriteFailure())
 			}
-			if _, err := s.Get(t.Context(), 6); !errors.Is(err, plant.ErrNotFound) {
-				t.Errorf("Get of a failed create = %v, want %v", err, plant.ErrNotFound)
-			}
+			_, err = s.Get(t.Context(), 6)
+			wantErr(t, "Get of a failed create", err, plant.ErrNotFound)
 			conn := wait.For(t, "a reader", s.readers)
 			defer func() { s.readers <- conn }()
 			if err := checkIntegrity(conn); err != nil {

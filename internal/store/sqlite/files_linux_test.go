@@ -122,24 +122,18 @@ func TestMovedFile(t *testing.T) {
 			if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), c.suffix+" was moved, removed or replaced") {
 				t.Errorf("Ready = %v, want the name of the file", err)
 			}
-			if _, err := s.Get(t.Context(), 1); err != nil {
-				t.Errorf("while the file is moved Get(1) = %v", err)
-			}
+			_, err := s.Get(t.Context(), 1)
+			wantErr(t, "while the file is moved Get(1)", err, nil)
 			if n := strings.Count(log.String(), "level=ERROR"); n != 1 {
 				t.Errorf("the log has %d errors, want 1:\n%s", n, &log)
 			}
 			if err := os.Rename(target+c.suffix+".moved", target+c.suffix); err != nil {
 				return // it was removed
 			}
-			if err := s.Ready(t.Context()); err != nil {
-				t.Errorf("after the file is back Ready = %v", err)
-			}
-			if _, err := s.Get(t.Context(), 12); !errors.Is(err, plant.ErrNotFound) {
-				t.Errorf("after the file is back Get of a plant that was refused = %v", err)
-			}
-			if err := s.Create(t.Context(), plant.Plant{ID: 2}); err != nil {
-				t.Errorf("after the file is back Create = %v", err)
-			}
+			wantErr(t, "after the file is back Ready", s.Ready(t.Context()), nil)
+			_, err = s.Get(t.Context(), 12)
+			wantErr(t, "after the file is back Get of a plant that was refused", err, plant.ErrNotFound)
+			wantErr(t, "after the file is back Create", s.Create(t.Context(), plant.Plant{ID: 2}), nil)
 			if n := strings.Count(log.String(), "store file is back"); n != 1 {
 				t.Errorf("the log has %d lines about the return of the file, want 1:\n%s", n, &log)
 			}
@@ -198,9 +192,7 @@ func TestDamagedFile(t *testing.T) {
 			s = openStore(t, path)
 			var log bytes.Buffer
 			s.files.log = slog.New(slog.NewTextHandler(&log, nil))
-			if err := s.Ready(t.Context()); err != nil {
-				t.Errorf("before a statement has found the damage Ready = %v", err)
-			}
+			wantErr(t, "before a statement has found the damage Ready", s.Ready(t.Context()), nil)
 			var all sync.WaitGroup
 			for range 3 {
 				all.Go(func() {

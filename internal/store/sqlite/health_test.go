@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,9 +17,7 @@ import (
 func TestReady(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
-	if err := s.Ready(t.Context()); err != nil {
-		t.Errorf("Ready of a new store = %v", err)
-	}
+	wantErr(t, "Ready of a new store", s.Ready(t.Context()), nil)
 
 	// Another program has locked the file.
 	conn := wait.For(t, "the writer", s.writer)
@@ -30,13 +27,9 @@ func TestReady(t *testing.T) {
 	must(t, err)
 	defer other.Close()
 	must(t, execute(other, "BEGIN IMMEDIATE"))
-	if err := s.Ready(t.Context()); !errors.Is(err, plant.ErrUnavailable) {
-		t.Errorf("Ready while another program writes = %v, want %v", err, plant.ErrUnavailable)
-	}
+	wantErr(t, "Ready while another program writes", s.Ready(t.Context()), plant.ErrUnavailable)
 	must(t, execute(other, "ROLLBACK"))
-	if err := s.Ready(t.Context()); err != nil {
-		t.Errorf("Ready after that = %v", err)
-	}
+	wantErr(t, "Ready after that", s.Ready(t.Context()), nil)
 }
 
 func TestReadySchema(t *testing.T) {

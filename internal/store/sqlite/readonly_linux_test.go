@@ -24,12 +24,9 @@ func TestOpenReadOnly(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := r.Get(t.Context(), 1); err != nil {
-		t.Errorf("Get = %v", err)
-	}
-	if err := r.Ready(t.Context()); err != nil {
-		t.Errorf("Ready = %v", err)
-	}
+	_, err = r.Get(t.Context(), 1)
+	wantErr(t, "Get", err, nil)
+	wantErr(t, "Ready", r.Ready(t.Context()), nil)
 	for name, write := range map[string]func() error{
 		"Create":        func() error { return r.Create(t.Context(), plant.Plant{ID: 2}) },
 		"Delete":        func() error { return r.Delete(t.Context(), 1, plant.Precondition{}) },

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -173,9 +174,8 @@ func TestLogWithoutStoreIsKept(t *testing.T) {
 		}
 	}
 	copyFile("")
-	if _, err := openStore(t, moved).Get(t.Context(), 1); err != nil {
-		t.Errorf("after the file is back, Get = %v", err)
-	}
+	_, err = openStore(t, moved).Get(t.Context(), 1)
+	wantErr(t, "after the file is back, Get", err, nil)
 }
 
 func TestNamesOfOtherFiles(t *testing.T) {
@@ -192,6 +192,14 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// wantErr fails the test unless a call has returned the error that it should, or nil.
+func wantErr(t testing.TB, what string, got, want error) {
+	t.Helper()
+	if !errors.Is(got, want) {
+		t.Errorf("%s = %v, want %v", what, got, want)
 	}
 }
 
