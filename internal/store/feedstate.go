@@ -1,6 +1,10 @@
 package store
 
-import "github.com/plantstore/plantstore/internal/plant"
+import (
+	"sync"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
 
 // FeedState is the state of the feed of changes in a snapshot of a store. Engines
 // read it together with a page of the feed.
@@ -71,4 +75,31 @@ func (s FeedState) After(at int64, n, total int) plant.Position {
 		return plant.Position{Epoch: s.Epoch, At: at, Seen: s.Last}
 	}
 	return plant.Position{Epoch: s.Epoch, At: at - 1, Index: n, Seen: s.Last} // positions have no gaps
+}
+
+// Signal tells any number of goroutines that something has happened. The zero value
+// is ready for use.
+type Signal struct {
+	mu sync.Mutex
+	c  chan struct{} // nil: no goroutine waits
+}
+
+// Wait returns a channel that the next call of Send closes.
+func (s *Signal) Wait() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.c == nil {
+		s.c = make(chan struct{})
+	}
+	return s.c
+}
+
+// Send closes the channels of Wait.
+func (s *Signal) Send() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.c != nil {
+		close(s.c)
+		s.c = nil
+	}
 }

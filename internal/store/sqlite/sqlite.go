@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -138,4 +139,69 @@ func translate(err error) error {
 		return fmt.Errorf("sqlite: %w", store.Unavailable(fmt.Errorf("%s (%w)", adviceDamaged, err)))
 	}
 	return err
+}
+
+// inTransaction runs fn in a transaction that the statement begins. If it returns
+// nil, the transaction is durable; if it returns an error, the transaction was
+// rolled back.
+func inTransaction(conn *sqlite.Conn, begin string, fn func() error) error {
+	if err := execute(conn, begin); err != nil {
+		return err
+	}
+	err := fn()
+	if err == nil {
+		err = execute(conn, "COMMIT")
+	}
+	if err != nil && !conn.AutocommitEnabled() {
+		conn.SetInterrupt(nil) // or it would refuse this statement, too
+		err = errors.Join(err, execute(conn, "ROLLBACK"))
+	}
+	return err
+}
+
+// execute runs a statement without rows. The statement stays prepared.
+func execute(conn *sqlite.Conn, statement string, args ...any) error {
+	return sqlitex.Execute(conn, statement, &sqlitex.ExecOptions{Args: args})
+}
+
+// query calls fn with each row of a statement.
+func query(conn *sqlite.Conn, statement string, fn func(*sqlite.Stmt) error, args ...any) error {
+	return sqlitex.Execute(conn, statement, &sqlitex.ExecOptions{Args: args, ResultFunc: fn})
+}
+
+// executeAll runs statements one after the other, outside of a transaction.
+func executeAll(conn *sqlite.Conn, statements ...string) error {
+	for _, statement := range statements {
+		if err := sqlitex.ExecuteTransient(conn, statement, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// number returns the number that a statement reads.
+func number(conn *sqlite.Conn, statement string) (int64, error) {
+	stmt, err := conn.Prepare(statement)
+	if err != nil {
+		return 0, err
+	}
+	return sqlitex.ResultInt64(stmt)
+}
+
+// text returns the text that a statement reads.
+func text(conn *sqlite.Conn, statement string) (string, error) {
+	stmt, err := conn.Prepare(statement)
+	if err != nil {
+		return "", err
+	}
+	return sqlitex.ResultText(stmt)
+}
+
+// numbers returns the numbers in the first column of the rows of a statement.
+func numbers(conn *sqlite.Conn, statement string, args ...any) (all []int64, err error) {
+	err = query(conn, statement, func(stmt *sqlite.Stmt) error {
+		all = append(all, stmt.ColumnInt64(0))
+		return nil
+	}, args...)
+	return all, err
 }
