@@ -54,13 +54,7 @@ func changesCommand(sys system) *cli.Command {
 			})
 			defer reports.finish()
 			err = transfer.WriteChanges(ctx, service, after, cmd.Bool("follow"), sys.stdout)
-			switch {
-			case err != nil && ctx.Err() != nil:
-				return statusError{fmt.Errorf("changes: stopped"), statusStopped}
-			case err != nil:
-				return withStatus(fmt.Errorf("changes: %w", err))
-			}
-			return nil
+			return withStatus(ctx, "changes", "", err)
 		},
 	}
 }

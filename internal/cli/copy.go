@@ -119,16 +119,14 @@ func copyBetween(ctx context.Context, sys system, from, to string) (err error) {
 	})
 	progress.finish()
 	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		return statusError{errors.New("copy: stopped: run the same command again to complete it"), statusStopped}
 	case errors.Is(err, transfer.ErrChanged):
-		return fmt.Errorf("copy: %w: stop all writes to --from (restart its servers with serve --read-only, "+
+		err = fmt.Errorf("%w: stop all writes to --from (restart its servers with serve --read-only, "+
 			"and do not use plantstore token), then run the same command again", err)
-	case errors.Is(err, store.ErrSuperseded):
-		return fmt.Errorf("copy: %w", err)
-	default:
-		return fmt.Errorf("copy: %w: remove the cause, then run the same command again to complete the copy", err)
+	case err != nil && !errors.Is(err, store.ErrSuperseded):
+		err = fmt.Errorf("%w: remove the cause, then run the same command again to complete the copy", err)
+	}
+	if err != nil {
+		return withStatus(ctx, "copy", ": run the same command again to complete it", err)
 	}
 	empty := ""
 	if copied.Plants+copied.Tokens == 0 {

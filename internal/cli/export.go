@@ -58,12 +58,8 @@ func exportFile(ctx context.Context, sys system, service *transfer.Service, name
 	err = transfer.Download(ctx, service, transfer.NewWriter(io.MultiWriter(out, progress), format),
 		func(plants int) { progress.plants.Add(int64(plants)) })
 	progress.finish()
-	err = keep(err)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return statusError{errors.New("export: stopped before it was complete: run it again"), statusStopped}
-	case err != nil:
-		return withStatus(fmt.Errorf("export: %w", err))
+	if err := keep(err); err != nil {
+		return withStatus(ctx, "export", " before it was complete: run it again", err)
 	}
 	fmt.Fprintf(sys.stderr, "%s plants in %v\n", humanize.Comma(progress.plants.Load()), progress.elapsed().Round(time.Millisecond))
 	return nil

@@ -115,16 +115,11 @@ func importFile(ctx context.Context, sys system, service *transfer.Service, name
 		fmt.Fprintf(sys.stdout, ", %s new or already there", comma(counts.Unknown))
 	}
 	fmt.Fprintf(sys.stdout, ", in %v\n", progress.elapsed().Round(time.Millisecond))
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return statusError{errors.New("import: stopped: run it again to complete it; no plant is stored twice"), statusStopped}
-	case err != nil:
-		return withStatus(fmt.Errorf("import: %w", err))
-	case refused > 0:
-		return statusError{fmt.Errorf("import: %s of %s rows were refused: correct them and run it again; no plant is stored twice",
-			humanize.Comma(refused), humanize.Comma(stored+refused)), statusRefused}
+	if err == nil && refused > 0 {
+		return statusError{fmt.Errorf("import: %s of %s rows were refused: correct them and run it again; "+
+			"no plant is stored twice", humanize.Comma(refused), humanize.Comma(stored+refused)), statusRefused}
 	}
-	return nil
+	return withStatus(ctx, "import", ": run it again to complete it; no plant is stored twice", err)
 }
 
 func comma(n int) string { return humanize.Comma(int64(n)) }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/url"
@@ -41,8 +42,16 @@ func dial(sys system, cmd *cli.Command) (*transfer.Service, error) {
 	return transfer.NewService(address, token)
 }
 
-// withStatus adds the exit status to an error of a transfer.
-func withStatus(err error) error {
+// withStatus returns the error of a command with its exit status. If ctx has ended, the
+// error says what to do after a stop.
+func withStatus(ctx context.Context, command, stopped string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return statusError{fmt.Errorf("%s: stopped%s", command, stopped), statusStopped}
+	}
+	err = fmt.Errorf("%s: %w", command, err)
 	if _, ok := errors.AsType[transfer.TokenError](err); ok {
 		return statusError{err, statusToken}
 	}

@@ -87,42 +87,33 @@ func (m *mistakes) warn(ctx context.Context, _ *cli.Command) (context.Context, e
 // empty if none is near: the library suggests the nearest one however far it is, as in
 // --print-token for -prot.
 func didYouMean(prefix, name string, known []string) string {
-	const minPart = 3 // letters of a name that is the beginning of another
-	nearest, least := "", len(name)/3+1
-	for _, k := range known {
-		edits := editsBetween(name, k)
-		if min(len(name), len(k)) >= minPart && (strings.HasPrefix(k, name) || strings.HasPrefix(name, k)) {
-			edits = 0
-		}
-		if edits < least {
-			nearest, least = k, edits
-		}
-	}
-	if nearest == "" {
-		return ""
-	}
-	return fmt.Sprintf(": did you mean %s%s?", prefix, nearest)
-}
-
-// editsBetween returns how many letters have to be inserted, removed, replaced, or
-// swapped with the next one to make b of a.
-func editsBetween(a, b string) int {
-	edits := make([][]int, len(a)+1) // between the first i letters of a and the first j of b
-	for i := range edits {
-		edits[i] = make([]int, len(b)+1)
-		for j := range edits[i] {
-			switch {
-			case i == 0 || j == 0:
-				edits[i][j] = i + j
-			case a[i-1] == b[j-1]:
-				edits[i][j] = edits[i-1][j-1]
-			default:
-				edits[i][j] = 1 + min(edits[i-1][j], edits[i][j-1], edits[i-1][j-1])
-				if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-					edits[i][j] = min(edits[i][j], 1+edits[i-2][j-2])
-				}
+	const (
+		minPart  = 3 // letters of a name that is the beginning of another
+		maxEdits = 3
+	)
+	for edits := range min(len(name)/3, maxEdits) + 1 {
+		for _, k := range known {
+			isPart := min(len(name), len(k)) >= minPart && (strings.HasPrefix(k, name) || strings.HasPrefix(name, k))
+			if isPart || isNear(name, k, edits) {
+				return fmt.Sprintf(": did you mean %s%s?", prefix, k)
 			}
 		}
 	}
-	return edits[len(a)][len(b)]
+	return ""
+}
+
+// isNear reports whether at most so many letters have to be inserted, removed, replaced,
+// or swapped with the next one to make b of a.
+func isNear(a, b string, edits int) bool {
+	switch {
+	case a == "" || b == "":
+		return len(a)+len(b) <= edits
+	case a[0] == b[0]:
+		return isNear(a[1:], b[1:], edits)
+	case edits == 0:
+		return false
+	}
+	edits--
+	return isNear(a[1:], b, edits) || isNear(a, b[1:], edits) || isNear(a[1:], b[1:], edits) ||
+		len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && isNear(a[2:], b[2:], edits)
 }

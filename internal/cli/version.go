@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,27 +25,19 @@ type build struct {
 // with go install the build information has it.
 func thisBuild(sys system) build {
 	b := build{Version: sys.version, Commit: "unknown", Go: runtime.Version(), SQLite: sqlite.EngineVersion}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
-	if b.Version == "" {
-		b.Version = info.Main.Version
+	if info, ok := debug.ReadBuildInfo(); ok {
+		b.Version = cmp.Or(b.Version, info.Main.Version)
+		for _, setting := range info.Settings {
+			switch {
+			case setting.Key == "vcs.revision":
+				b.Commit = setting.Value
+			case setting.Key == "vcs.modified" && setting.Value == "true": // it comes after the revision
+				b.Commit += "+"
+			}
+		}
 	}
 	if b.Version == "" || b.Version == "(devel)" {
 		b.Version = "devel"
-	}
-	modified := false
-	for _, setting := range info.Settings {
-		switch setting.Key {
-		case "vcs.revision":
-			b.Commit = setting.Value
-		case "vcs.modified":
-			modified = setting.Value == "true"
-		}
-	}
-	if modified {
-		b.Commit += "+"
 	}
 	return b
 }
