@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/urfave/cli/v3"
 
@@ -26,15 +25,9 @@ func changesCommand(sys system) *cli.Command {
 			"130 after Ctrl-C, and 1 for any other failure.\n\n" +
 			"   PLANTSTORE_TOKEN=pst_… plantstore changes --follow",
 		Flags: append([]cli.Flag{
-			&cli.BoolFlag{
-				Name:    "follow",
-				Aliases: []string{"f"},
-				Usage:   "wait for more changes until Ctrl-C, also while the service restarts",
-			},
-			&cli.StringFlag{
-				Name:  "after",
-				Usage: "print only what has changed after `POSITION`",
-			},
+			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "wait for more changes until Ctrl-C, also " +
+				"while the service restarts"},
+			&cli.StringFlag{Name: "after", Usage: "print only what has changed after `POSITION`"},
 		}, serverFlags()...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			after := cmd.String("after")
@@ -47,8 +40,7 @@ func changesCommand(sys system) *cli.Command {
 			}
 			reports := startReports(sys.stderr, false, func() string {
 				if wait := service.Waiting(); wait != nil {
-					return fmt.Sprintf("waiting for the service for %v: %v",
-						time.Since(wait.Since).Round(time.Second), wait.Reason)
+					return fmt.Sprintf("%v: %v", wait, wait.Reason)
 				}
 				return ""
 			})

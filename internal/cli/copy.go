@@ -27,16 +27,8 @@ func copyCommand(sys system) *cli.Command {
 			"The copy fails if the source changes meanwhile, so first restart its servers with serve --read-only:\n\n" +
 			"   plantstore copy --from plantstore.db --to postgres://…",
 		Flags: []cli.Flag{
-			&cli.StringFlag{
-				Name:    "from",
-				Usage:   "copy from `STORE`: a path, sqlite:PATH, or postgres://…",
-				Sources: cli.EnvVars("PLANTSTORE_FROM"),
-			},
-			&cli.StringFlag{
-				Name:    "to",
-				Usage:   "copy to `STORE`: a path, sqlite:PATH, or postgres://…; it must be new or empty",
-				Sources: cli.EnvVars("PLANTSTORE_TO"),
-			},
+			textFlag("from", "", "copy from `STORE`: a path, sqlite:PATH, or postgres://…"),
+			textFlag("to", "", "copy to `STORE`: a path, sqlite:PATH, or postgres://…; it must be new or empty"),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			from, to := cmd.String("from"), cmd.String("to")

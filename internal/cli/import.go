@@ -86,25 +86,20 @@ func importFile(ctx context.Context, sys system, service *transfer.Service, name
 		return err
 	}
 	defer in.Close()
-	list, err := createRejects(rejects, in)
-	if err != nil {
-		return err
-	}
-	if list != nil {
+	u := transfer.Upload{Service: service}
+	if rejects != "" {
+		var list *os.File
+		if list, err = createRejects(rejects, in); err != nil {
+			return err
+		}
 		defer func() { err = errors.Join(err, list.Close()) }()
-	}
-
-	progress := startProgress(sys.stderr, size, service)
-	u := transfer.Upload{
-		Service: service,
-		Stored:  func(plants int) { progress.plants.Add(int64(plants)) },
-		Refuse: func(bad transfer.RowError) {
-			progress.refused.Add(1)
-			progress.say(bad.Error())
-		},
-	}
-	if list != nil {
 		u.Rejects = list
+	}
+	progress := startProgress(sys.stderr, size, service)
+	u.Stored = func(plants int) { progress.plants.Add(int64(plants)) }
+	u.Refuse = func(bad transfer.RowError) {
+		progress.refused.Add(1)
+		progress.say(bad.Error())
 	}
 	counts, err := u.Run(ctx, transfer.NewReader(io.TeeReader(in, progress), format))
 	progress.finish()
@@ -149,11 +144,8 @@ func openInput(sys system, name string) (io.ReadCloser, int64, error) {
 	return file, info.Size(), nil
 }
 
-// createRejects creates the file of refused rows; it returns nil if name is empty.
+// createRejects creates the file of refused rows.
 func createRejects(name string, in io.Reader) (*os.File, error) {
-	if name == "" {
-		return nil, nil
-	}
 	if input, ok := in.(*os.File); ok {
 		a, errA := os.Stat(name)
 		b, errB := input.Stat()

@@ -25,21 +25,12 @@ func migrateCommand(sys system) *cli.Command {
 			"its workers. Stop every server of the store first. The store has no changes afterwards.",
 		Flags: []cli.Flag{
 			storeFlag("create or update the schema of `STORE`"),
-			&cli.BoolFlag{
-				Name: "changes",
-				Usage: "let clients follow the changes of the store; servers of releases without changes cannot " +
-					"write afterwards",
-			},
-			&cli.BoolFlag{
-				Name: "shorten-texts",
-				Usage: "shorten the names and tags of an earlier release that are too long for this one, and print " +
-					"their plants",
-			},
-			&cli.BoolFlag{
-				Name: "distribute",
-				Usage: "spread the plants over the workers of a PostgreSQL database with the extension Citus; " +
-					"clients cannot follow changes afterwards",
-			},
+			&cli.BoolFlag{Name: "changes", Usage: "let clients follow the changes of the store; servers of releases " +
+				"without changes cannot write afterwards"},
+			&cli.BoolFlag{Name: "shorten-texts", Usage: "shorten the names and tags of an earlier release that are " +
+				"too long for this one, and print their plants"},
+			&cli.BoolFlag{Name: "distribute", Usage: "spread the plants over the workers of a PostgreSQL database " +
+				"with the extension Citus; clients cannot follow changes afterwards"},
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			name := cmd.String("store")

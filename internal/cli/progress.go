@@ -23,9 +23,9 @@ const (
 // reports prints a text again and again while a command works: in one line of a terminal
 // that changes, or a new line every few seconds.
 type reports struct {
-	out   io.Writer
-	stop  chan struct{}
-	ended chan struct{}
+	out     io.Writer
+	stop    chan struct{}
+	running sync.WaitGroup
 
 	mu    sync.Mutex // for width and out
 	width int        // of the text in the line that changes
@@ -34,26 +34,24 @@ type reports struct {
 // startReports starts reports of text, which is left out while it is empty. Call finish
 // to end them.
 func startReports(out io.Writer, inPlace bool, text func() string) *reports {
-	r := &reports{out: out, stop: make(chan struct{}), ended: make(chan struct{})}
+	r := &reports{out: out, stop: make(chan struct{})}
 	every := lineEvery
 	if inPlace {
 		every = redrawEvery
 	}
-	go func() {
-		defer close(r.ended)
-		ticker := time.NewTicker(every)
-		defer ticker.Stop()
+	tick := time.Tick(every)
+	r.running.Go(func() {
 		for {
 			select {
 			case <-r.stop:
 				return
-			case <-ticker.C:
+			case <-tick:
 				if line := text(); line != "" {
 					r.print(line, !inPlace)
 				}
 			}
 		}
-	}()
+	})
 	return r
 }
 
@@ -79,7 +77,7 @@ func (r *reports) say(line string) { r.print(line, true) }
 // finish ends the reports.
 func (r *reports) finish() {
 	close(r.stop)
-	<-r.ended
+	r.running.Wait()
 	r.print("", false)
 }
 
@@ -106,8 +104,9 @@ func startProgress(out io.Writer, total int64, service *transfer.Service) *progr
 	return p
 }
 
-// counts returns the number of plants and their rate.
-func (p *progress) counts() string {
+// line returns how many plants there are, and what is left or what the command waits for.
+// A line of a terminal that changes must be short, so it has no reason.
+func (p *progress) line() string {
 	plants := p.plants.Load()
 	text := humanize.Comma(plants) + " plants"
 	if phase, ok := p.phase.Load().(string); ok {
@@ -117,30 +116,20 @@ func (p *progress) counts() string {
 		text += ", " + humanize.Comma(refused) + " refused"
 	}
 	if wait := p.service.Waiting(); wait != nil {
-		text += fmt.Sprintf(", waiting for the service for %v", time.Since(wait.Since).Round(time.Second))
-		if wait.Most > 0 {
-			text += fmt.Sprintf(" (at most %v)", wait.Most)
+		text += ", " + wait.String()
+		if !p.inPlace {
+			text += ": " + wait.Reason.Error()
 		}
 		return text
 	}
-	return fmt.Sprintf("%s, %s a second", text, humanize.Comma(int64(float64(plants)/p.elapsed().Seconds())))
-}
-
-// line returns counts, and what is left or what the command waits for. A line of a
-// terminal that changes must be short, so it has no reason.
-func (p *progress) line() string {
-	if wait := p.service.Waiting(); wait != nil && !p.inPlace {
-		return fmt.Sprintf("%s: %v", p.counts(), wait.Reason)
-	} else if wait != nil {
-		return p.counts()
-	}
+	text += fmt.Sprintf(", %s a second", humanize.Comma(int64(float64(plants)/p.elapsed().Seconds())))
 	done, total := p.bytes.Load(), p.total.Load()
 	if total == 0 || done == 0 {
-		return p.counts()
+		return text
 	}
 	part := min(float64(done)/float64(total), 1)
 	left := time.Duration(float64(p.elapsed()) * (1 - part) / part)
-	return fmt.Sprintf("%s, %.0f%%, %v left", p.counts(), 100*part, left.Round(time.Second))
+	return fmt.Sprintf("%s, %.0f%%, %v left", text, 100*part, left.Round(time.Second))
 }
 
 func (p *progress) elapsed() time.Duration { return max(time.Since(p.started), time.Millisecond) }

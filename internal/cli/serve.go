@@ -56,9 +56,14 @@ func serveCommand(sys system) *cli.Command {
 			if err != nil {
 				return fmt.Errorf("--max-body: %w", err)
 			}
-			baseURL, err := parseBaseURL(cmd.String("base-url"))
-			if err != nil {
-				return err
+			var baseURL *url.URL
+			if text := cmd.String("base-url"); text != "" {
+				if baseURL, err = docs.ParseBaseURL(text); err != nil {
+					if strings.Contains(text, "@") {
+						text = "…" // it may contain a password
+					}
+					return fmt.Errorf("--base-url %s: %w", text, err)
+				}
 			}
 			identityProvider, err := oidcConfig(cmd)
 			if err != nil {
@@ -267,19 +272,4 @@ func oidcConfig(cmd *cli.Command) (oidc.Config, error) {
 		}
 	}
 	return oidc.Config{}, nil
-}
-
-// parseBaseURL parses the value of --base-url; it returns nil if that is empty.
-func parseBaseURL(text string) (*url.URL, error) {
-	if text == "" {
-		return nil, nil
-	}
-	u, err := docs.ParseBaseURL(text)
-	if err != nil {
-		if strings.Contains(text, "@") {
-			return nil, fmt.Errorf("--base-url: %w", err) // text may contain a password
-		}
-		return nil, fmt.Errorf("--base-url %s: %w", text, err)
-	}
-	return u, nil
 }

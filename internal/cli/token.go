@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -234,14 +235,12 @@ func tokenRotateCommand(sys system) *cli.Command {
 			textFlag("expires", "", "let the new token expire after `TIME` from now, as in 90d or 1y, or never "+
 				"(default: when the old one does)"),
 		},
-		Action: func(ctx context.Context, cmd *cli.Command) (err error) {
+		Action: func(ctx context.Context, cmd *cli.Command) error {
 			grace := cmd.Duration("grace")
 			renew := cmd.String("expires") != ""
-			var lifetime time.Duration
-			if renew {
-				if lifetime, err = parseLifetime(cmd.String("expires")); err != nil {
-					return err
-				}
+			lifetime, err := parseLifetime(cmp.Or(cmd.String("expires"), "never"))
+			if err != nil {
+				return err
 			}
 			var text string
 			rotated, err := updateToken(ctx, cmd, func(t *token.Token) (err error) {

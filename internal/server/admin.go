@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
+	_ "net/http/pprof"
 	"net/netip"
 	"strings"
 	"sync/atomic"
@@ -37,14 +37,7 @@ func newAdmin(health *health, registry *prometheus.Registry) http.Handler {
 	mux.HandleFunc("GET /readyz", respond("ready", health.ready))
 	mux.HandleFunc("GET /writez", respond("writable", health.writable))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	// net/http/pprof also registers itself in the default mux, which no
-	// listener of ours serves.
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("POST /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	mux.Handle("/debug/pprof/", http.DefaultServeMux) // net/http/pprof registers itself there
 	return mux
 }
 

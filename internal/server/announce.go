@@ -6,10 +6,10 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/token"
@@ -87,11 +87,12 @@ func adviseToken(ctx context.Context, log *slog.Logger, tokens token.Store, stor
 	return nil
 }
 
+// unquoted matches a word that needs no quotes in a shell.
+var unquoted = regexp.MustCompile(`^[\w./:-]+$`)
+
 // shellQuote quotes a word for a shell if it needs quotes.
 func shellQuote(word string) string {
-	if !strings.ContainsFunc(word, func(r rune) bool {
-		return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:", r)
-	}) {
+	if unquoted.MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

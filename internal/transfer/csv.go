@@ -241,31 +241,20 @@ func (c *csvReader) appendReject(dst []byte, bad RowError) []byte {
 }
 
 // csvWriter writes CSV with LF, and quotes only the fields that need it.
-type csvWriter struct {
-	out   *bufio.Writer
-	begun bool
-}
+type csvWriter struct{ *bufio.Writer }
 
 // A bufio.Writer keeps its first error, so only the last write is checked.
 
-func (c *csvWriter) Write(p client.Plant) error {
-	c.begin()
+func (c csvWriter) Write(p client.Plant) error {
 	for i, m := range members {
 		if i > 0 {
-			_ = c.out.WriteByte(',')
+			_ = c.WriteByte(',')
 		}
 		value, present := m.get(&p)
 		// An absent member is an empty field; an empty one that could be absent is "".
-		_, _ = c.out.WriteString(quoteField(value, m.isOptional() && present && value == ""))
+		_, _ = c.WriteString(quoteField(value, m.isOptional() && present && value == ""))
 	}
-	return c.out.WriteByte('\n')
-}
-
-func (c *csvWriter) begin() {
-	if !c.begun {
-		_, _ = c.out.WriteString(header + "\n")
-		c.begun = true
-	}
+	return c.WriteByte('\n')
 }
 
 // quoteField returns text as a field: in quotes if it needs them or if quote is
@@ -275,9 +264,4 @@ func quoteField(text string, quote bool) string {
 		return text
 	}
 	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
-}
-
-func (c *csvWriter) Flush() error {
-	c.begin()
-	return c.out.Flush()
 }

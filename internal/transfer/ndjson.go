@@ -161,17 +161,15 @@ func (n *ndjsonReader) appendReject(dst []byte, bad RowError) []byte {
 
 // ndjsonWriter writes NDJSON.
 type ndjsonWriter struct {
-	out *bufio.Writer
+	*bufio.Writer
 	buf []byte
 }
 
 func (n *ndjsonWriter) Write(p client.Plant) error {
 	n.buf = append(appendJSON(n.buf[:0], &p), '\n')
-	_, err := n.out.Write(n.buf)
+	_, err := n.Writer.Write(n.buf)
 	return err
 }
-
-func (n *ndjsonWriter) Flush() error { return n.out.Flush() }
 
 // appendJSON appends a plant as JSON. The strings of the plant must be valid UTF-8.
 func appendJSON(dst []byte, p *client.Plant) []byte {

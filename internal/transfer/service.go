@@ -46,8 +46,6 @@ type Service struct {
 // TokenError means that the service does not accept the token.
 type TokenError struct{ error }
 
-func (e TokenError) Unwrap() error { return e.error }
-
 // UnavailableError means that the service cannot be reached, or was not
 // available for too long.
 type UnavailableError struct{ error }
@@ -57,14 +55,21 @@ func (e UnavailableError) Unwrap() error { return e.error }
 // PositionError means that a position of the changes is not valid any more.
 type PositionError struct{ error }
 
-func (e PositionError) Unwrap() error { return e.error }
-
 // Wait describes a wait for the service: requests are sent again until it is
 // available.
 type Wait struct {
 	Since  time.Time
 	Most   time.Duration // when the requests are given up; 0: never
 	Reason error
+}
+
+// String says for how long the command waits, and how long it does at most.
+func (w *Wait) String() string {
+	text := fmt.Sprintf("waiting for the service for %v", time.Since(w.Since).Round(time.Second))
+	if w.Most > 0 {
+		text += fmt.Sprintf(" (at most %v)", w.Most)
+	}
+	return text
 }
 
 // NewService returns the service at address, which gets token. It sends nothing

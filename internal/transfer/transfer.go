@@ -106,9 +106,10 @@ type Writer interface {
 func NewWriter(w io.Writer, f Format) Writer {
 	out := bufio.NewWriterSize(w, 64<<10)
 	if f == CSV {
-		return &csvWriter{out: out}
+		_, _ = out.WriteString(header + "\n")
+		return csvWriter{out}
 	}
-	return &ndjsonWriter{out: out}
+	return &ndjsonWriter{Writer: out}
 }
 
 // The additional columns, or members, of a file of refused rows.
