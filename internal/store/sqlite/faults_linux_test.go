@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -128,6 +129,8 @@ func TestOpenErrorAdvice(t *testing.T) {
 		"a damaged file":   {damageSchema, "restore a backup"},
 		"a read-only file": {readOnly, "give this user write permission"},
 		"a locked file":    {lock, "another program has locked the file; stop it"},
+		"a newer schema":   {set("user_version", len(schema)+1), "use a newer plantstore"},
+		"another program":  {set("application_id", 42), "this is not a store of plantstore"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "plants.db")
@@ -144,6 +147,15 @@ func TestOpenErrorAdvice(t *testing.T) {
 				t.Errorf("Open = %q, want the path of the file and %q", err, c.want)
 			}
 		})
+	}
+}
+
+// set sets a pragma of a file.
+func set(pragma string, to int) func(t *testing.T, path string) {
+	return func(t *testing.T, path string) {
+		conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+		must(t, err)
+		must(t, errors.Join(executeAll(conn, fmt.Sprintf("PRAGMA %s = %d", pragma, to)), conn.Close()))
 	}
 }
 

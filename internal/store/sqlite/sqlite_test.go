@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,32 +123,6 @@ func TestListPlan(t *testing.T) {
 		if err != nil || len(steps) != 1 || steps[0] != want {
 			t.Errorf("plan of %s = %q, %v, want %q", query, steps, err, want)
 		}
-	}
-}
-
-func TestOpenRefuses(t *testing.T) {
-	for name, c := range map[string]struct {
-		script string
-		want   string
-	}{
-		"a schema newer than the program": {fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID, len(schema)+1), "use a newer plantstore"},
-		"another program's database":      {`PRAGMA application_id = 42; CREATE TABLE t (x)`, "this is not a store of plantstore"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "plants.db")
-			conn, err := sqlite.OpenConn(path)
-			must(t, err)
-			must(t, sqlitex.ExecuteScript(conn, c.script, nil))
-			must(t, conn.Close())
-			store, err := Open(t.Context(), path)
-			if err == nil {
-				store.Close()
-				t.Fatal("Open = nil, want an error")
-			}
-			if !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
-				t.Errorf("Open = %q, want the path of the file and %q", err, c.want)
-			}
-		})
 	}
 }
 
