@@ -3,7 +3,7 @@ package cache
 
 import "time"
 
-// Cache is a map that drops what was not set lately. It has two generations: values
+// Cache is a map that drops the values that were not set lately. It has two generations: values
 // are set in the young one; when that is full or too old, it becomes the old one, and
 // the values of the former old one are dropped. So it takes at most twice MaxSize,
 // needs no goroutine, and a value stays for at least MaxAge unless others take its

@@ -20,7 +20,7 @@ import (
 const eventStreamType = "text/event-stream"
 
 const (
-	// heartbeat is how long a stream sends nothing before it sends a comment, so that
+	// heartbeat is the time without an event after which a stream sends a comment, so that
 	// proxies and clients know that it is open. The document has the number.
 	heartbeat = 15 * time.Second
 

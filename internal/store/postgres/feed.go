@@ -73,9 +73,9 @@ const (
 			SELECT max(number) FROM epochs WHERE began < (SELECT forgotten FROM feed WHERE id = 1))`
 )
 
-// selectChanges reads at most $3 changes after the position $1 without the first $2. The
-// limits inside keep it from reading a plant for a change that is left out, and a long
-// array more than once.
+// selectChanges reads at most $3 changes after the position $1, without the first $2. The
+// limits inside avoid two costs: reading the plant of a change that is not returned, and
+// reading a long array more than once.
 var selectChanges = `
 	SELECT position, n, total, changed, plants.id IS NOT NULL, ` + plantColumns.each("plants.NAME", ", ") + ` FROM (
 		SELECT position, n, total, changed

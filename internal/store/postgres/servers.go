@@ -16,16 +16,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// askInterval is how long each server is left alone between two questions.
+// askInterval is the time between two questions to a server.
 const askInterval = 200 * time.Millisecond
 
 // servers are the servers of a URL with several hosts. The primary among them is
 // the server that accepts writes and has the highest timeline: each promotion of a
 // standby raises it.
 //
-// That a server accepts writes does not make it the primary. If the program that
-// manages it hangs, it continues after another server was promoted. It lacks what is
-// written to the new primary, and what is written to it is lost.
+// A server that accepts writes is not always the primary. If the program that manages
+// it hangs, the server continues after another one was promoted. It lacks the writes of
+// the new primary, and its own new writes are lost.
 //
 // So every server is asked again and again. Connections are made to the primary only,
 // and those to a server with a lower timeline are closed, also while they are in
