@@ -13,62 +13,6 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-func TestPatch(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		patch string
-		want  plant.Plant
-	}{
-		"nothing":                {`{}`, plant.Plant{ID: 1, Name: "name", Tag: new("tag")}},
-		"absent keeps":           {`{"name":"other"}`, plant.Plant{ID: 1, Name: "other", Tag: new("tag")}},
-		"null removes":           {`{"tag":null}`, plant.Plant{ID: 1, Name: "name"}},
-		"empty is a value":       {`{"tag":""}`, plant.Plant{ID: 1, Name: "name", Tag: new("")}},
-		"everything":             {`{"name":"","tag":"\u0000 <&>\u2028🌵"}`, plant.Plant{ID: 1, Tag: new("\x00 <&>\u2028🌵")}},
-		"null where there is no": {`{"tag":null,"name":"name"}`, plant.Plant{ID: 1, Name: "name"}},
-		"unknown is ignored":     {`{"id":2,"Name":"x","a~/\"b":"y"}`, plant.Plant{ID: 1, Name: "name", Tag: new("tag")}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newService(t)
-			s.post(`{"id":1,"name":"name","tag":"tag"}`).wantStatus(t, http.StatusOK)
-			for range 2 { // a patch of this kind may be repeated
-				a := s.call(http.MethodPatch, "/plants/1", c.patch).wantStatus(t, http.StatusOK)
-				p := a.plant(t)
-				if got := (plant.Plant{ID: p.ID, Name: p.Name, Tag: p.Tag}); !got.Same(c.want) {
-					t.Errorf("got %s, want %+v", a.body, c.want)
-				}
-				if got := a.Header.Get("ETag"); got != `"`+p.ETag+`"` {
-					t.Errorf("ETag is %s, but the plant has %s", got, p.ETag)
-				}
-			}
-			s.wantPlant(c.want)
-		})
-	}
-}
-
-func TestPut(t *testing.T) {
-	s := newService(t)
-	created := s.call(http.MethodPut, "/plants/-1", `{"name":"a","tag":"","id":7}`, header("If-None-Match", "*")).wantStatus(t, http.StatusCreated)
-	if got := created.Header.Get("Location"); got != "/plants/-1" {
-		t.Errorf("Location is %q", got)
-	}
-	s.wantPlant(plant.Plant{ID: -1, Name: "a", Tag: new("")})
-	s.wantNone(7)
-	s.call(http.MethodPut, "/plants/-1", `{"name":"b"}`, header("If-None-Match", "*")).wantError(t, plantapi.CodePreconditionFailed)
-	s.call(http.MethodPut, "/plants/2", `{"name":"b"}`, header("If-Match", "*")).wantError(t, plantapi.CodePreconditionFailed)
-	s.wantNone(2)
-
-	replaced := s.call(http.MethodPut, "/plants/-1", `{"name":"b"}`, header("If-Match", `"`+created.plant(t).ETag+`"`)).wantStatus(t, http.StatusOK)
-	for _, a := range []response{created, replaced} {
-		if got := a.Header.Values("ETag"); len(got) > 0 {
-			t.Errorf("PUT: got ETag %q, want none: the stored plant is not what was sent", got)
-		}
-	}
-	if c, r := created.plant(t), replaced.plant(t); c.ETag == r.ETag || !c.CreatedAt.Equal(r.CreatedAt) {
-		t.Errorf("created %+v, replaced %+v: want another version with the same created_at", c, r)
-	}
-	s.wantPlant(plant.Plant{ID: -1, Name: "b"})
-}
-
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	s := newService(t)

@@ -8,13 +8,11 @@ import (
 	"net/http"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
-	yaml "github.com/oasdiff/yaml3"
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantapi"
@@ -205,52 +203,5 @@ func fill(t *testing.T, v reflect.Value, version int) {
 		}
 	default:
 		t.Fatalf("fill does not implement %v", v.Type())
-	}
-}
-
-// Every response has its members in the order of the document.
-func TestMemberOrder(t *testing.T) {
-	var document struct {
-		Components struct {
-			Schemas map[string]struct {
-				Properties yaml.Node
-			}
-		}
-	}
-	if err := yaml.Unmarshal(api.Document, &document); err != nil {
-		t.Fatal(err)
-	}
-	s := newService(t)
-	for _, c := range []struct{ method, path, body, schema, within string }{
-		{http.MethodPost, "/plants", `{"id":1,"name":"n","tag":"t"}`, "Plant", ""},
-		{http.MethodPost, "/plants:batch", `{"plants":[{"id":2,"name":"n","tag":"t"}]}`, "Plants", "Plant"},
-		{http.MethodPut, "/plants/3", `{"name":"n","tag":"t"}`, "StoredPlant", ""}, // 201
-		{http.MethodPut, "/plants/3", `{"name":"m","tag":"t"}`, "StoredPlant", ""}, // 200
-		{http.MethodPatch, "/plants/3", `{"name":"o"}`, "StoredPlant", ""},
-		{http.MethodGet, "/plants/3", "", "StoredPlant", ""},
-		{http.MethodGet, "/plants?limit=1", "", "", "StoredPlant"},
-		{http.MethodGet, "/plants/4", "", "Error", ""},
-		{http.MethodPost, "/plants", `{}`, "Error", "ErrorDetail"},
-	} {
-		body := s.call(c.method, c.path, c.body).body
-		_, inArray, _ := strings.Cut(body, "[")
-		for schema, text := range map[string]string{c.schema: body, c.within: inArray} {
-			if schema == "" {
-				continue
-			}
-			last := -1
-			for i := 0; i < len(document.Components.Schemas[schema].Properties.Content); i += 2 {
-				name := document.Components.Schemas[schema].Properties.Content[i].Value
-				at := strings.Index(text, `"`+name+`":`)
-				if at >= 0 && at < last {
-					t.Errorf("%s %s: in %s, %s is not where the document has it: %s", c.method, c.path, schema, name,
-						body)
-				}
-				last = max(at, last)
-			}
-			if last < 0 {
-				t.Errorf("%s %s: the response has no %s: %s", c.method, c.path, schema, body)
-			}
-		}
 	}
 }
