@@ -113,14 +113,17 @@ func NewSlots(name string, n int, wait time.Duration) *Slots {
 type Slot struct{ of *Slots }
 
 // Take returns a slot, in the order of the calls. It fails with [ErrFull] if none is free
-// in time.
+// in time, and with the error of ctx if that ends first.
 func (s *Slots) Take(ctx context.Context) (Slot, error) {
 	if s.TryAcquire(1) {
 		return Slot{s}, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.wait)
+	limited, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
-	if err := s.Acquire(ctx, 1); err != nil {
+	switch err := s.Acquire(limited, 1); {
+	case ctx.Err() != nil && err != nil:
+		return Slot{}, ctx.Err()
+	case err != nil:
 		return Slot{}, fmt.Errorf("%w: the limit of %s is %d", ErrFull, s.name, s.N)
 	}
 	return Slot{s}, nil
