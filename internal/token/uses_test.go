@@ -61,6 +61,7 @@ func TestLastUse(t *testing.T) {
 		}
 		time.Sleep(token.TouchInterval)
 		wantVerify(t, second, text, nil)
+		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if got := lastUse(); !got.Equal(want.Truncate(time.Microsecond)) {
 			t.Errorf("a use after Close was written: %v", got)

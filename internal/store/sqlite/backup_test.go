@@ -152,7 +152,9 @@ func TestBackupReplaces(t *testing.T) {
 	}
 	link := filepath.Join(folder, "link")
 	must(t, os.Symlink(from, link))
-	garbage("to")(t, folder)
+	for _, name := range []string{"to", "used", "used-wal"} {
+		garbage(name)(t, folder)
+	}
 	before, err := os.ReadFile(to)
 	must(t, err)
 	for name, c := range map[string]struct {
@@ -166,6 +168,7 @@ func TestBackupReplaces(t *testing.T) {
 		"the store":      {t.Context(), link, from, "this is the store itself"},
 		"a link":         {t.Context(), from, link, "not a regular file"},
 		"another store":  {t.Context(), from, filepath.Join(folder, "other"), "other-wal belongs to an old store"},
+		"a store in use": {t.Context(), from, filepath.Join(folder, "used"), "used-wal belongs to an old store"},
 		"a folder":       {t.Context(), from, folder, "this is a directory"},
 		"no such folder": {t.Context(), from, filepath.Join(folder, "none", "to"), "create it first"},
 	} {
@@ -181,7 +184,8 @@ func TestBackupReplaces(t *testing.T) {
 	for range 2 {
 		must(t, Backup(t.Context(), link, to, true, ignore))
 	}
-	wantFiles(t, folder, "from", "from-last-backup", "from-shm", "from-wal", "link", "other-wal", "to")
+	wantFiles(t, folder,
+		"from", "from-last-backup", "from-shm", "from-wal", "link", "other-wal", "to", "used", "used-wal")
 	at := metricstest.Of(t, s.Metrics())["plantstore_sqlite_last_backup_timestamp_seconds"]
 	if seconds := float64(began.UnixMilli()) / 1e3; at < seconds || at > seconds+60 {
 		t.Errorf("time of the backup = %f, want %f or a little more", at, seconds)

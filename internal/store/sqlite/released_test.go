@@ -5,7 +5,10 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -35,6 +38,18 @@ func TestUpgradeFromReleasedSchemas(t *testing.T) {
 			return OpenShortening(t.Context(), path, shorten)
 		}, found)
 	})
+}
+
+// The plants that are read to be shortened are those with a long name or a long tag.
+func TestMaybeLong(t *testing.T) {
+	conn, err := openConn(Memory, nil, sqlite.OpenReadWrite)
+	must(t, err)
+	defer conn.Close()
+	must(t, executeAll(conn, "CREATE TABLE plants (id, name, tag)",
+		"INSERT INTO plants VALUES (1, 'four', NULL), (2, 'three', 'two'), (3, '', 'six'), (4, '', 'tö')"))
+	if ids, err := numbers(conn, maybeLongQuery, 4, 2); err != nil || !slices.Equal(ids, []int64{2, 3, 4}) {
+		t.Errorf("the plants %v, %v may have long texts, want 2, 3 and 4", ids, err)
+	}
 }
 
 func writeRelease(t *testing.T, file string) {
