@@ -53,7 +53,8 @@ func restoreCommand(sys system) *cli.Command {
 		Name:      "restore",
 		Usage:     "create a store from a backup",
 		ArgsUsage: "FILE",
-		Description: "This is the way back to a backup: never copy one over the store, least of all while the service runs.\n\n" +
+		Description: "This is the way back to a backup: never copy one over the store, least of all while the " +
+			"service runs.\n\n" +
 			"Copies FILE to the store that --store names, which must not exist, and checks the copy. FILE is not\n" +
 			"changed. To go back to a backup, first stop the service and move the old store away, together with\n" +
 			"its -wal and -shm files.\n\n" +

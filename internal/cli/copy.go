@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/urfave/cli/v3"
@@ -130,6 +129,6 @@ func copyBetween(ctx context.Context, sys system, from, to string) (err error) {
 	if copied.Kept > 0 {
 		fmt.Fprintf(sys.stdout, " (%s by an earlier run)", comma(copied.Kept))
 	}
-	fmt.Fprintf(sys.stdout, " in %v, checked: sha256:%s\n", progress.elapsed().Round(time.Millisecond), copied.Checksum)
+	fmt.Fprintf(sys.stdout, " in %v, checked: sha256:%s\n", progress.elapsed(), copied.Checksum)
 	return nil
 }

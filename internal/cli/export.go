@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
@@ -19,7 +18,8 @@ func exportCommand(sys system) *cli.Command {
 		Name:      "export",
 		Usage:     "export all plants of a running service to a file",
 		ArgsUsage: "[FILE]",
-		Description: "Without FILE, or with -, the plants go to stdout, as CSV unless --format is given. They are sorted\n" +
+		Description: "Without FILE, or with -, the plants go to stdout, as CSV unless --format is given. They are " +
+			"sorted\n" +
 			"by id, and plantstore import reads them back byte for byte. The token in PLANTSTORE_TOKEN or\n" +
 			"--token-file needs the scope read.\n\n" +
 			"FILE is created, or replaced, when the export is complete.\n\n" +
@@ -61,7 +61,7 @@ func exportFile(ctx context.Context, sys system, service *transfer.Service, name
 	if err := keep(err); err != nil {
 		return withStatus(ctx, "export", " before it was complete: run it again", err)
 	}
-	fmt.Fprintf(sys.stderr, "%s plants in %v\n", humanize.Comma(progress.plants.Load()), progress.elapsed().Round(time.Millisecond))
+	fmt.Fprintf(sys.stderr, "%s plants in %v\n", humanize.Comma(progress.plants.Load()), progress.elapsed())
 	return nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"time"
 
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
@@ -20,7 +19,8 @@ func importCommand(sys system) *cli.Command {
 		Name:      "import",
 		Usage:     "import plants from a file into a running service",
 		ArgsUsage: "FILE",
-		Description: "FILE is CSV or NDJSON; - is stdin. CSV begins with a line of column names: id, name and optionally\n" +
+		Description: "FILE is CSV or NDJSON; - is stdin. CSV begins with a line of column names: id, name and " +
+			"optionally\n" +
 			"tag, in any order. An empty field is no tag, and \"\" is an empty tag. NDJSON has one JSON object per\n" +
 			"line. The token in PLANTSTORE_TOKEN or --token-file needs the scope write.\n\n" +
 			"A row that cannot be stored is reported with its line and the reason; the other rows are stored.\n" +
@@ -33,7 +33,8 @@ func importCommand(sys system) *cli.Command {
 			"   PLANTSTORE_TOKEN=pst_… plantstore import species.csv",
 		Flags: append([]cli.Flag{
 			formatFlag("read"),
-			textFlag("rejects", "", "write the refused rows to `FILE`, with line and reason, in the format of the imported file"),
+			textFlag("rejects", "", "write the refused rows to `FILE`, with line and reason, in the format of the "+
+				"imported file"),
 		}, serverFlags()...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.NArg() != 1 || cmd.Args().First() == "" {
@@ -80,7 +81,9 @@ func chooseFormat(flag, file string, otherwise transfer.Format) (transfer.Format
 }
 
 // importFile imports a file and prints the result.
-func importFile(ctx context.Context, sys system, service *transfer.Service, name string, format transfer.Format, rejects string) (err error) {
+func importFile(
+	ctx context.Context, sys system, service *transfer.Service, name string, format transfer.Format, rejects string,
+) (err error) {
 	in, size, err := openInput(sys, name)
 	if err != nil {
 		return err
@@ -105,11 +108,12 @@ func importFile(ctx context.Context, sys system, service *transfer.Service, name
 	progress.finish()
 
 	stored, refused := progress.plants.Load(), progress.refused.Load()
-	fmt.Fprintf(sys.stdout, "%s new, %s already there, %s refused", comma(counts.New), comma(counts.Existing), humanize.Comma(refused))
+	fmt.Fprintf(sys.stdout, "%s new, %s already there, %s refused",
+		comma(counts.New), comma(counts.Existing), humanize.Comma(refused))
 	if counts.Unknown > 0 {
 		fmt.Fprintf(sys.stdout, ", %s new or already there", comma(counts.Unknown))
 	}
-	fmt.Fprintf(sys.stdout, ", in %v\n", progress.elapsed().Round(time.Millisecond))
+	fmt.Fprintf(sys.stdout, ", in %v\n", progress.elapsed())
 	if err == nil && refused > 0 {
 		return statusError{fmt.Errorf("import: %s of %s rows were refused: correct them and run it again; "+
 			"no plant is stored twice", humanize.Comma(refused), humanize.Comma(stored+refused)), statusRefused}

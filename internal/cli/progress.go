@@ -132,7 +132,9 @@ func (p *progress) line() string {
 	return fmt.Sprintf("%s, %.0f%%, %v left", text, 100*part, left.Round(time.Second))
 }
 
-func (p *progress) elapsed() time.Duration { return max(time.Since(p.started), time.Millisecond) }
+func (p *progress) elapsed() time.Duration {
+	return max(time.Since(p.started).Round(time.Millisecond), time.Millisecond)
+}
 
 // Write counts the bytes that are copied to p.
 func (p *progress) Write(b []byte) (int, error) {

@@ -30,14 +30,16 @@ func dial(sys system, cmd *cli.Command) (*transfer.Service, error) {
 		return nil, fmt.Errorf("--server: must be a URL, as in http://127.0.0.1:8080, got %q", address)
 	}
 	if u.User != nil {
-		return nil, errors.New("--server: must not contain a user or a password: put a token into PLANTSTORE_TOKEN or --token-file")
+		return nil, errors.New("--server: must not contain a user or a password: put a token into " +
+			"PLANTSTORE_TOKEN or --token-file")
 	}
 	token, err := findToken(sys, cmd.String("token-file"))
 	if err != nil {
 		return nil, err
 	}
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400) // the heap is small, so that an export would spend 40 % of its CPU in garbage collections
+		// The heap is small, so that an export would spend 40 % of its CPU in garbage collections.
+		debug.SetGCPercent(400)
 	}
 	return transfer.NewService(address, token)
 }
@@ -79,9 +81,11 @@ func findToken(sys system, file string) (string, error) {
 	case token == "" && file != "":
 		return "", fmt.Errorf("--token-file: %s is empty: write a token into it", file)
 	case token == "":
-		return "", errors.New("the token is missing: set PLANTSTORE_TOKEN, or write the token into a file and add --token-file FILE; plantstore token create creates one")
+		return "", errors.New("the token is missing: set PLANTSTORE_TOKEN, or write the token into a file and " +
+			"add --token-file FILE; plantstore token create creates one")
 	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return "", errors.New("the token contains a space or a character that is not printable ASCII: check PLANTSTORE_TOKEN or --token-file")
+		return "", errors.New("the token contains a space or a character that is not printable ASCII: " +
+			"check PLANTSTORE_TOKEN or --token-file")
 	}
 	return token, nil
 }

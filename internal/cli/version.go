@@ -50,7 +50,8 @@ func versionCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "print the version of this program",
-		Description: "Prints the version, the commit, and the versions of Go and SQLite. A + after the commit means that\n" +
+		Description: "Prints the version, the commit, and the versions of Go and SQLite. A + after the commit " +
+			"means that\n" +
 			"files were changed.\n\n" +
 			"   plantstore version --json",
 		Flags: []cli.Flag{

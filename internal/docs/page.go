@@ -35,14 +35,16 @@ var (
 var files = map[string]file{
 	"/docs":                                  {mediaType: "text/html; charset=utf-8", content: index},
 	"/docs/docs.css":                         {mediaType: "text/css; charset=utf-8", content: ownStyles},
-	"/docs/docs.js":                          {mediaType: "text/javascript; charset=utf-8", content: script},
+	"/docs/docs.js":                          {mediaType: javascript, content: script},
 	"/docs/favicon.svg":                      {mediaType: "image/svg+xml", content: favicon},
-	"/docs/swagger-ui-bundle.js":             {mediaType: "text/javascript; charset=utf-8", content: bundle, gzipped: true},
+	"/docs/swagger-ui-bundle.js":             {mediaType: javascript, content: bundle, gzipped: true},
 	"/docs/swagger-ui-bundle.js.LICENSE.txt": {mediaType: "text/plain; charset=utf-8", content: bundleLicenses},
 	"/docs/swagger-ui.css":                   {mediaType: "text/css; charset=utf-8", content: styles, gzipped: true},
 	"/docs/swagger-ui.LICENSE.txt":           {mediaType: "text/plain; charset=utf-8", content: license},
 	"/docs/swagger-ui.NOTICE.txt":            {mediaType: "text/plain; charset=utf-8", content: notice},
 }
+
+const javascript = "text/javascript; charset=utf-8"
 
 type file struct {
 	mediaType string
