@@ -267,6 +267,8 @@ func TestDeadlineOfAWrite(t *testing.T) {
 	}
 	proxy.start()
 	wantErr(t, "the write with a long deadline", wait.For(t, "the end of that write", long), nil)
+	_, err = store.Get(t.Context(), 2)
+	wantErr(t, "a read of the plant with a short deadline", err, plant.ErrNotFound)
 }
 
 // A transaction of creates takes one round trip, however many they are. One that reads
