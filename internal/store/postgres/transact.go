@@ -182,7 +182,7 @@ func (s *Store) discard(id int64) {
 	s.deleteMarks(discarded)
 }
 
-// deleteMarks deletes marks. A sweep deletes what this leaves, a day later.
+// deleteMarks deletes marks. The next store that is opened a day later deletes what this leaves.
 func (s *Store) deleteMarks(ids []int64) {
 	if len(ids) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
