@@ -10,7 +10,6 @@ import (
 	"mime"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -132,7 +131,7 @@ func (op *operation) bodySchema(h http.Header) (*openapi3.Schema, error) {
 	}
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	schema, ok := op.bodies[mediaType]
-	if err != nil || !ok || len(h["Content-Type"]) > 1 {
+	if err != nil || !ok {
 		want := slices.Sorted(maps.Keys(op.bodies))
 		return nil, unsupported(fmt.Sprintf("Content-Type must be %s, got %s: with curl, add -H 'Content-Type: %s'",
 			strings.Join(want, " or "), shorten(cmp.Or(contentType, "none")), want[0]))
@@ -201,14 +200,6 @@ func detail(err error) plantapi.ErrorDetail {
 		d.Message = fmt.Sprintf("must have at most %d characters", *e.Schema.MaxLength)
 	case "pattern":
 		d.Message = "does not match the pattern"
-	case "properties": // kin-openapi points at the object and names the member in its message
-		if _, name, ok := strings.Cut(e.Reason, "property "); ok {
-			if name, err := strconv.QuotedPrefix(name); err == nil {
-				member, _ := strconv.Unquote(name)
-				d.Pointer += pointerTo(member)
-			}
-		}
-		d.Message = "is not known"
 	default:
 		if e.Reason != "" {
 			d.Message = e.Reason
@@ -218,18 +209,15 @@ func detail(err error) plantapi.ErrorDetail {
 }
 
 func mustBe(schema *openapi3.Schema, value any) string {
-	types := schema.Type.Slice()
+	want := strings.Join(schema.Type.Slice(), " or ")
 	_, isInexact := value.(inexact)
 	switch {
-	case len(types) != 1:
-		return "has the wrong type"
-	case types[0] == "integer" && isInexact:
+	case want == "integer" && isInexact:
 		return fmt.Sprintf("must be an integer of %s bits, without fraction or exponent", bits(schema))
-	case slices.Contains([]string{"array", "integer", "object"}, types[0]):
-		return "must be an " + types[0]
-	default:
-		return "must be a " + types[0]
+	case strings.ContainsAny(want[:1], "aio"):
+		return "must be an " + want
 	}
+	return "must be a " + want
 }
 
 func bits(schema *openapi3.Schema) string {
