@@ -104,12 +104,12 @@ func Source(ctx context.Context, name string) (store.Source, error) {
 // Same reports whether two names describe the same store, in another spelling, by a
 // link, or by another host of a database. An error is about other.
 func Same(ctx context.Context, one, other string) (bool, error) {
-	if postgres.IsDSN(one) && postgres.IsDSN(other) {
+	if postgres.IsDSN(one) != postgres.IsDSN(other) {
+		return false, nil
+	}
+	if postgres.IsDSN(one) {
 		same, err := postgres.Same(ctx, one, other)
 		return same, about(other, err)
-	}
-	if postgres.IsDSN(one) || postgres.IsDSN(other) {
-		return false, nil
 	}
 	first, err := sqlitePath(one)
 	if err != nil {
@@ -119,12 +119,9 @@ func Same(ctx context.Context, one, other string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	info, err := os.Stat(first)
-	if err != nil {
-		return false, nil
-	}
-	with, err := os.Stat(second)
-	return err == nil && os.SameFile(info, with), nil
+	info, _ := os.Stat(first) // a file that does not exist is no other file
+	with, _ := os.Stat(second)
+	return os.SameFile(info, with), nil
 }
 
 // Target opens the store that name describes as the target of a copy of the source
@@ -140,26 +137,16 @@ func Target(ctx context.Context, name string, source []int64) (store.Target, err
 // created. Programs of that release cannot write to it afterwards. It does nothing if
 // the store has the feed.
 func EnableChanges(ctx context.Context, name string) error {
-	if err := check(name); err != nil {
-		return err
-	}
-	if postgres.IsDSN(name) {
-		return about(name, postgres.EnableChanges(ctx, name))
-	}
-	path, err := File(name)
-	if err != nil {
-		return err
-	}
-	return sqlite.EnableChanges(ctx, path)
+	_, err := choose(name,
+		func(dsn string) (any, error) { return nil, postgres.EnableChanges(ctx, dsn) },
+		func(path string) (any, error) { return nil, sqlite.EnableChanges(ctx, path) })
+	return err
 }
 
 // Distribute spreads the plants of a PostgreSQL database that has the extension Citus
 // over its workers. It does nothing if they are spread already, and completes what
-// was interrupted.
+// was interrupted. Call [CheckDistribute] first.
 func Distribute(ctx context.Context, name string) error {
-	if err := CheckDistribute(name); err != nil {
-		return err
-	}
 	return about(name, postgres.Distribute(ctx, name))
 }
 

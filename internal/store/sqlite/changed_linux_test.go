@@ -39,18 +39,36 @@ func TestChangedFile(t *testing.T) {
 		want    string
 		refused bool
 	}{
-		"the database is overwritten": {func(t *testing.T, path, backup string) { overwrite(t, path, backup) }, "plants.db was overwritten or truncated", true},
+		"the database is overwritten": {
+			func(t *testing.T, path, backup string) { overwrite(t, path, backup) },
+			"plants.db was overwritten or truncated", true,
+		},
 		"the database is overwritten by a backup of its size": {func(t *testing.T, path, backup string) {
 			info, err := os.Stat(path)
 			must(t, err)
 			truncate(t, backup, info.Size())
 			overwrite(t, path, backup)
 		}, "plants.db was overwritten or truncated", true},
-		"the database is truncated": {func(t *testing.T, path, _ string) { truncate(t, path, 8192) }, "plants.db was overwritten or truncated", true},
-		"the database is emptied":   {func(t *testing.T, path, _ string) { truncate(t, path, 0) }, "plants.db was overwritten or truncated", true},
-		"the log is emptied":        {func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 0) }, "plants.db-wal was truncated while it was open; the writes in it are lost", false},
-		"the log is cut short":      {func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 4200) }, "plants.db-wal was overwritten or cut short", true},
-		"the index is removed":      {func(_ *testing.T, path, _ string) { os.Remove(path + "-shm") }, "plants.db-shm was moved, removed or replaced", false},
+		"the database is truncated": {
+			func(t *testing.T, path, _ string) { truncate(t, path, 8192) },
+			"plants.db was overwritten or truncated", true,
+		},
+		"the database is emptied": {
+			func(t *testing.T, path, _ string) { truncate(t, path, 0) },
+			"plants.db was overwritten or truncated", true,
+		},
+		"the log is emptied": {
+			func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 0) },
+			"plants.db-wal was truncated while it was open; the writes in it are lost", false,
+		},
+		"the log is cut short": {
+			func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 4200) },
+			"plants.db-wal was overwritten or cut short", true,
+		},
+		"the index is removed": {
+			func(_ *testing.T, path, _ string) { os.Remove(path + "-shm") },
+			"plants.db-shm was moved, removed or replaced", false,
+		},
 	} {
 		for _, when := range []string{"before a write", "while nothing is written"} {
 			t.Run(name+" "+when, func(t *testing.T) {
@@ -111,7 +129,8 @@ func TestChangedFile(t *testing.T) {
 					"OpenReadOnly": func() error { _, err := OpenReadOnly(path); return err },
 					"OpenSource":   func() error { _, err := OpenSource(path); return err },
 				} {
-					if err := open(); err == nil || !strings.Contains(err.Error(), "move "+path+"* to another directory") {
+					err := open()
+					if err == nil || !strings.Contains(err.Error(), "move "+path+"* to another directory") {
 						t.Errorf("%s = %v, want the next step", name, err)
 					}
 				}
@@ -180,7 +199,8 @@ func TestOtherProgramsChangeNothing(t *testing.T) {
 	for round := range int64(12) {
 		fill(t, s, round<<20, 200<<10)
 		run("PRAGMA wal_checkpoint(" + []string{"PASSIVE", "FULL", "RESTART", "TRUNCATE"}[round%4] + ")")
-		run("INSERT INTO changes (ids, at) SELECT '[]', 0 FROM plants LIMIT 500") // this connection makes checkpoints by itself
+		// this connection makes checkpoints by itself
+		run("INSERT INTO changes (ids, at) SELECT '[]', 0 FROM plants LIMIT 500")
 		if round%4 == 3 {
 			run("DELETE FROM plants WHERE id % 3 <> 0")
 			run("VACUUM")
@@ -251,8 +271,10 @@ func TestContentsDuringCheckpoint(t *testing.T) {
 		{0, 0, 100, true}, {0, 50, 10, true}, {0, 50, 60, true}, {50, 50, 90, true}, // a checkpoint
 		{50, 50, 89, false}, // nothing explains it
 	} {
-		if found := f.judge(index(step.copied, step.attempted), step.pages*page, 0, header, head); (found == nil) != step.fine {
-			t.Errorf("with %d of %d frames copied, %d pages are a fault: %+v, want none: %v", step.copied, step.attempted, step.pages, found, step.fine)
+		found := f.judge(index(step.copied, step.attempted), step.pages*page, 0, header, head)
+		if (found == nil) != step.fine {
+			t.Errorf("with %d of %d frames copied, %d pages are a fault: %+v, want none: %v",
+				step.copied, step.attempted, step.pages, found, step.fine)
 		}
 	}
 }
@@ -269,7 +291,8 @@ func TestBackupOfDamagedStore(t *testing.T) {
 	must(t, err)
 	must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
 	must(t, os.WriteFile(path+damagedSuffix, []byte("plants.db was truncated\n"), 0o600))
-	if err := Backup(t.Context(), path, backup, true, progress); err == nil || !strings.Contains(err.Error(), "was truncated") {
+	err = Backup(t.Context(), path, backup, true, progress)
+	if err == nil || !strings.Contains(err.Error(), "was truncated") {
 		t.Errorf("Backup that replaces = %v, want the damage", err)
 	}
 	if after, err := os.ReadFile(backup); err != nil || !bytes.Equal(before, after) {
@@ -295,7 +318,12 @@ func TestTruncatedDuringCheckpoint(t *testing.T) {
 	_, _, err := checkpoint(conn, "RESTART")
 	s.writer <- conn
 	must(t, err)
-	before := size(path)
+	size := func() int64 {
+		_, bytes, err := identify(path)
+		must(t, err)
+		return bytes
+	}
+	before := size()
 	for id := range int64(300) { // SQLite makes the database longer only if the log is long
 		must(t, s.Create(t.Context(), plant.Plant{ID: 1<<20 + id}))
 	}
@@ -309,8 +337,8 @@ func TestTruncatedDuringCheckpoint(t *testing.T) {
 	must(t, os.Truncate(path, 8192))
 	read.Add(-1)
 	wantErr(t, "Create before the change", wait.For(t, "the write of the checkpoint", created), nil)
-	if size(path) < before {
-		t.Fatalf("the database has %v bytes, before it had %v: there was no checkpoint", size(path), before)
+	if size() < before {
+		t.Fatalf("the database has %d bytes, before it had %d: there was no checkpoint", size(), before)
 	}
 	err = s.Create(t.Context(), plant.Plant{ID: 1<<30 + 1})
 	if err == nil || !strings.Contains(err.Error(), "plants.db was overwritten or truncated") {

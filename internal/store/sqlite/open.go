@@ -289,17 +289,11 @@ func openWriter(path string, first ...string) (conn *sqlite.Conn, err error) {
 // checkDurable returns an error unless SQLite has applied the settings that make
 // writes durable. SQLite reports no error for a pragma that it cannot apply.
 func checkDurable(conn *sqlite.Conn) error {
-	const full = 2
-	synchronous, err := number(conn, "PRAGMA synchronous")
-	if err != nil {
-		return err
-	}
-	if synchronous != full {
-		return fmt.Errorf("synchronous is %d, want %d (FULL)", synchronous, full)
-	}
-	mode, err := text(conn, "PRAGMA journal_mode")
-	if err == nil && mode != "wal" {
-		err = fmt.Errorf("journal_mode is %q, want wal; use a local file system, not a network file system", mode)
+	const want = "wal, 2" // 2 is FULL
+	have, err := text(conn, "SELECT journal_mode || ', ' || synchronous FROM pragma_journal_mode, pragma_synchronous")
+	if err == nil && have != want {
+		err = fmt.Errorf("journal_mode and synchronous are %s, want %s; "+
+			"use a local file system, not a network file system", have, want)
 	}
 	return err
 }
