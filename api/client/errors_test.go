@@ -42,7 +42,7 @@ func TestCodes(t *testing.T) {
 	if len(want) == 0 {
 		t.Fatal("the document has no ErrorCode")
 	}
-	sentinels := constants(t, "code.go", "Err")
+	sentinels := constants(t, "errors.go", "Err")
 	for name, code := range sentinels {
 		if !want[code] {
 			t.Errorf("%s is %d, which the document does not have", "Err"+name, code)
@@ -50,7 +50,7 @@ func TestCodes(t *testing.T) {
 	}
 	for name, code := range constants(t, "../../gen/plantapi/plantapi.gen.go", "Code") {
 		if sentinels[name] != code {
-			t.Errorf("Err%s is %d, want %d: add it to code.go", name, sentinels[name], code)
+			t.Errorf("Err%s is %d, want %d: add it to errors.go", name, sentinels[name], code)
 		}
 		delete(want, code)
 	}
