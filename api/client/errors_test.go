@@ -118,6 +118,7 @@ func TestForeignResponses(t *testing.T) {
 		{"negative seconds", 503, http.Header{"Retry-After": {"-7"}}, "", "", 0, ""},
 		{"empty headers", 429, http.Header{"Retry-After": {""}, "Ratelimit-Limit": {""}, "Ratelimit-Reset": {"soon"}}, "", "", 0, ""},
 		{"a redirect", 308, http.Header{"Location": {"http://127.0.0.1:1/x"}}, "", "redirects are not followed: http://127.0.0.1:1/x", 0, ""},
+		{"a redirect to no URL", 302, http.Header{"Location": {"http://[::1"}}, "", "redirects are not followed: http://[::1", 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

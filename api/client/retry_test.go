@@ -51,6 +51,8 @@ func TestRetries(t *testing.T) {
 		{"503 without changes", respond(503, `{"error":50301,"message":"no changes"}`), false, false, false},
 		{"502 of a proxy", respond(502, "<html>"), false, true, true},
 		{"500 of a proxy", respond(500, "<html>"), false, true, true},
+		{"501 of another server", respond(501, "<html>"), false, false, false},
+		{"429 of a proxy", respond(429, "slow down"), true, true, false},
 		{"500", respond(500, `{"error":50000,"message":"internal error"}`), false, false, false},
 		{"401", respond(401, `{"error":40101,"message":"wrong"}`), false, false, false},
 		{"307", func(w http.ResponseWriter, r *http.Request) {
