@@ -29,11 +29,7 @@ func backupCommand(sys system) *cli.Command {
 				"backup fails"),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			file, err := oneFile(cmd)
-			if err != nil {
-				return err
-			}
-			path, err := open.File(cmd.String("store"))
+			file, path, err := fileAndStore(cmd)
 			if err != nil {
 				return err
 			}
@@ -61,11 +57,7 @@ func restoreCommand(sys system) *cli.Command {
 			"   plantstore restore --store plantstore.db monday.db",
 		Flags: []cli.Flag{storeFlag("create `STORE` with the plants and tokens of FILE")},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
-			file, err := oneFile(cmd)
-			if err != nil {
-				return err
-			}
-			path, err := open.File(cmd.String("store"))
+			file, path, err := fileAndStore(cmd)
 			if err != nil {
 				return err
 			}
@@ -76,13 +68,14 @@ func restoreCommand(sys system) *cli.Command {
 	}
 }
 
-// oneFile returns the only argument of a command.
-func oneFile(cmd *cli.Command) (string, error) {
+// fileAndStore returns the only argument of a command, and the path of its store.
+func fileAndStore(cmd *cli.Command) (file, store string, err error) {
 	if cmd.Args().Len() != 1 || cmd.Args().First() == "" {
-		return "", fmt.Errorf("%s takes one FILE, got %d arguments (%s --help shows an example)",
+		return "", "", fmt.Errorf("%s takes one FILE, got %d arguments (%s --help shows an example)",
 			cmd.Name, cmd.Args().Len(), cmd.FullName())
 	}
-	return cmd.Args().First(), nil
+	store, err = open.File(cmd.String("store"))
+	return cmd.Args().First(), store, err
 }
 
 // copyStore copies a store file with run. It shows the progress on a terminal, and
