@@ -105,6 +105,36 @@ func (e ErrorDetailIn) Valid() bool {
 	}
 }
 
+// Defines values for PlantChangedType.
+const (
+	TypePlantChanged PlantChangedType = "plant.changed"
+)
+
+// Valid indicates whether the value is a known member of the PlantChangedType enum.
+func (e PlantChangedType) Valid() bool {
+	switch e {
+	case TypePlantChanged:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PlantDeletedType.
+const (
+	TypePlantDeleted PlantDeletedType = "plant.deleted"
+)
+
+// Valid indicates whether the value is a known member of the PlantDeletedType enum.
+func (e PlantDeletedType) Valid() bool {
+	switch e {
+	case TypePlantDeleted:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Scope.
 const (
 	ScopeRead  Scope = "read"
@@ -123,11 +153,47 @@ func (e Scope) Valid() bool {
 	}
 }
 
+// Defines values for ListChangesParamsFrom.
+const (
+	FromNow   ListChangesParamsFrom = "now"
+	FromStart ListChangesParamsFrom = "start"
+)
+
+// Valid indicates whether the value is a known member of the ListChangesParamsFrom enum.
+func (e ListChangesParamsFrom) Valid() bool {
+	switch e {
+	case FromNow:
+		return true
+	case FromStart:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListPlantsParamsOrder.
+const (
+	OrderID   ListPlantsParamsOrder = "id"
+	OrderName ListPlantsParamsOrder = "name"
+)
+
+// Valid indicates whether the value is a known member of the ListPlantsParamsOrder enum.
+func (e ListPlantsParamsOrder) Valid() bool {
+	switch e {
+	case OrderID:
+		return true
+	case OrderName:
+		return true
+	default:
+		return false
+	}
+}
+
 // Change A plant that has changed, with its present state.
 //
 // Example: {"id":3,"plant":{"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"},"position":"AD7PTT2aDqEdAAAAAAAAACkAAAAAAAAAKgAAAAAAAAAA9p-F"}
 type Change struct {
-	// ID Identification number of the plant
+	// ID Identification number of the plant; JavaScript rounds numbers beyond 2^53
 	//
 	// Example: 3
 	ID int64 `json:"id"`
@@ -163,6 +229,31 @@ type Changes struct {
 	Position string `json:"position"`
 }
 
+// Count A number of plants.
+//
+// Example: {"count":12,"more":false}
+type Count struct {
+	// Count The number of plants, but at most 100,000.
+	//
+	// Example: 12
+	Count int32 `json:"count"`
+
+	// More Whether there are more plants than `count`.
+	//
+	// Example: false
+	More bool `json:"more"`
+}
+
+// DeletedPlant A plant that does not exist any more.
+//
+// Example: {"id":6}
+type DeletedPlant struct {
+	// ID Identification number of the plant; JavaScript rounds numbers beyond 2^53
+	//
+	// Example: 6
+	ID int64 `json:"id"`
+}
+
 // Error The reason why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
@@ -170,7 +261,7 @@ type Error struct {
 	// Details The faults of the request, if `error` is 40002, 40003 or 40010.
 	Details *[]ErrorDetail `json:"details,omitempty"`
 
-	// Error Numeric error value, one of `ErrorCode`
+	// Error Numeric error value. The schema `ErrorCode` has all values and their meanings.
 	//
 	// Example: 40002
 	Error int32 `json:"error"`
@@ -208,7 +299,7 @@ type Error struct {
 // | 41200 | the condition in `If-Match` or `If-None-Match` is not met |
 // | 42900 | too many requests; `Retry-After` gives the seconds to wait |
 // | 50000 | internal error |
-// | 50300 | the service is not available: it is starting, stopping, over capacity or read-only, or its store or identity provider is down; `Retry-After` gives the seconds to wait |
+// | 50300 | the service is not available: it is starting, stopping, over capacity or read-only, its store or identity provider is down, or its names are not indexed; `Retry-After` gives the seconds to wait |
 // | 50301 | the store keeps no changes, until the operator does what the message says |
 //
 // Example: 40002
@@ -244,7 +335,7 @@ type ErrorDetailIn string
 //
 // Example: {"id":1,"name":"Ficus lyrata","tag":"Moraceae"}
 type NewPlant struct {
-	// ID Identification number of the plant
+	// ID Identification number of the plant; JavaScript rounds numbers beyond 2^53
 	//
 	// Example: 1
 	ID int64 `json:"id"`
@@ -282,6 +373,59 @@ type Plant struct {
 	// Example: Moraceae
 	Tag *string `json:"tag,omitempty"`
 }
+
+// PlantChanged The body of a webhook: a plant was created or changed. Which of the two is not known, because the changes of the
+// service tell only the present state of a plant.
+//
+// Example: {"data":{"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"},"timestamp":"2026-11-20T09:00:00.000001Z","type":"plant.changed"}
+type PlantChanged struct {
+	// Data A plant with its id, version and times.
+	//
+	// Example: {"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}
+	Data StoredPlant `json:"data"`
+
+	// Timestamp The `updated_at` of the plant.
+	//
+	// Example: 2026-11-20T09:00:00.000001Z
+	Timestamp time.Time `json:"timestamp"`
+
+	// Type What has happened.
+	//
+	// Example: plant.changed
+	Type PlantChangedType `json:"type"`
+}
+
+// PlantChangedType What has happened.
+//
+// Example: plant.changed
+type PlantChangedType string
+
+// PlantDeleted The body of a webhook: a plant does not exist any more.
+//
+// Example: {"data":{"id":6},"timestamp":"2026-11-20T09:00:00.000001Z","type":"plant.deleted"}
+type PlantDeleted struct {
+	// Data A plant that does not exist any more.
+	//
+	// Example: {"id":6}
+	Data DeletedPlant `json:"data"`
+
+	// Timestamp The time when `plantstore webhook` read the change, because the service does not keep the time of a deletion.
+	// It is the same in each attempt to deliver the webhook, until `plantstore webhook` is started again.
+	//
+	//
+	// Example: 2026-11-20T09:00:00.000001Z
+	Timestamp time.Time `json:"timestamp"`
+
+	// Type What has happened.
+	//
+	// Example: plant.deleted
+	Type PlantDeletedType `json:"type"`
+}
+
+// PlantDeletedType What has happened.
+//
+// Example: plant.deleted
+type PlantDeletedType string
 
 // PlantPatch The members of a plant to change. The plant keeps the members that are absent.
 //
@@ -337,7 +481,7 @@ type StoredPlant struct {
 	// Example: 0d5d3v4tjg00bqk9h2m6s8v1p4
 	ETag string `json:"etag"`
 
-	// ID Identification number of the plant
+	// ID Identification number of the plant; JavaScript rounds numbers beyond 2^53
 	//
 	// Example: 3
 	ID int64 `json:"id"`
@@ -358,10 +502,15 @@ type StoredPlant struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// StoredPlants Plants in the order of their ids.
+// StoredPlants Plants in the order of their ids or of their names.
 //
 // Example: [{"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}]
 type StoredPlants = []StoredPlant
+
+// Tags Tags in the order of their code points, each once.
+//
+// Example: ["Araceae","Moraceae"]
+type Tags = []string
 
 // AfterPosition Example: AD7PTT2aDqEdAAAAAAAAACgAAAAAAAAAKgAAAAAAAAAAUFTG
 type AfterPosition = string
@@ -372,10 +521,21 @@ type IfMatch = string
 // IfNoneMatch defines model for IfNoneMatch.
 type IfNoneMatch = string
 
+// NamePrefix defines model for NamePrefix.
+type NamePrefix = string
+
+// Tag defines model for Tag.
+type Tag = string
+
 // BadParameter The reason why a request failed.
 //
 // Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
 type BadParameter = Error
+
+// BadQuery The reason why a request failed.
+//
+// Example: {"details":[{"in":"body","message":"is required","pointer":"/name"}],"error":40002,"message":"body does not match the schema: /name is required"}
+type BadQuery = Error
 
 // ChangesUnavailable The reason why a request failed.
 //
@@ -431,10 +591,17 @@ type ListChangesParams struct {
 	// with all plants. Positions have 48 characters; those of earlier releases are shorter, and get 410.
 	After *AfterPosition `form:"after,omitempty" json:"after,omitempty"`
 
+	// From Where the changes begin without `after`: `start` with all plants, `now` with what changes after this request.
+	// With `after` it has no effect, so a client can repeat it in each request.
+	From *ListChangesParamsFrom `form:"from,omitempty" json:"from,omitempty"`
+
 	// Wait The number of seconds to wait for a change if there is none yet. The connection stays busy for this time, so
 	// the client must have a longer timeout.
 	Wait *int32 `form:"wait,omitempty" json:"wait,omitempty"`
 }
+
+// ListChangesParamsFrom defines parameters for ListChanges.
+type ListChangesParamsFrom string
 
 // StreamChangesParams defines parameters for StreamChanges.
 type StreamChangesParams struct {
@@ -456,8 +623,20 @@ type ListPlantsParams struct {
 	After *int64 `form:"after,omitempty" json:"after,omitempty"`
 
 	// Tag Returns only plants with exactly this tag.
-	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
+	Tag *Tag `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// NamePrefix Returns only plants whose name begins with this text, ignoring case. See "The order of names".
+	NamePrefix *NamePrefix `form:"name_prefix,omitempty" json:"name_prefix,omitempty"`
+
+	// Order The order of the plants. Without it, `name_prefix` and `cursor` choose the order of names.
+	Order *ListPlantsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// Cursor Continues a list in the order of names. Its value is opaque: take it from the `Link` header of the page before.
+	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
+
+// ListPlantsParamsOrder defines parameters for ListPlants.
+type ListPlantsParamsOrder string
 
 // DeletePlantParams defines parameters for DeletePlant.
 type DeletePlantParams struct {
@@ -492,6 +671,27 @@ type PutPlantParams struct {
 	// IfNoneMatch The service handles the request only if the plant has none of these versions (RFC 9110, section 13.1.2). The
 	// value is a comma-separated list of entity tags in double quotes, or `*` for any version.
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// CountPlantsParams defines parameters for CountPlants.
+type CountPlantsParams struct {
+	// Tag Returns only plants with exactly this tag.
+	Tag *Tag `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// NamePrefix Returns only plants whose name begins with this text, ignoring case. See "The order of names".
+	NamePrefix *NamePrefix `form:"name_prefix,omitempty" json:"name_prefix,omitempty"`
+}
+
+// ListTagsParams defines parameters for ListTags.
+type ListTagsParams struct {
+	// Limit The maximum number of tags in a page. A value over 1000 is treated as 1000.
+	Limit *int32 `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After Returns only tags that come after this one. For the next page, send the last tag of this page.
+	After *string `form:"after,omitempty" json:"after,omitempty"`
+
+	// Prefix Returns only tags that begin with exactly this text.
+	Prefix *string `form:"prefix,omitempty" json:"prefix,omitempty"`
 }
 
 // CreatePlantJSONRequestBody defines body for CreatePlant for application/json ContentType.

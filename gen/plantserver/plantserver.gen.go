@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -30,21 +31,78 @@ func AppendJSON(b []byte, v any) []byte {
 		return appendChange(b, v)
 	case *Changes:
 		return appendChanges(b, v)
+	case *Count:
+		return appendCount(b, v)
+	case *DeletedPlant:
+		return appendDeletedPlant(b, v)
 	case *Error:
 		return appendError(b, v)
 	case *ErrorDetail:
 		return appendErrorDetail(b, v)
 	case *Plant:
 		return appendPlant(b, v)
+	case *PlantChanged:
+		return appendPlantChanged(b, v)
+	case *PlantDeleted:
+		return appendPlantDeleted(b, v)
 	case *Plants:
 		return appendPlants(b, v)
 	case *StoredPlant:
 		return appendStoredPlant(b, v)
 	case *StoredPlants:
 		return appendArray(b, appendStoredPlant, v)
+	case *Tags:
+		return appendArray(b, appendString, v)
 	default:
 		panic(fmt.Sprintf("no schema %T", v))
 	}
+}
+
+// ReadJSON decodes a body into the schema that v points at. If the body has a method
+// Value, that returns the decoded body, which matches the schema.
+func ReadJSON(body io.Reader, v any) error {
+	if decoded, ok := body.(interface{ Value() any }); ok {
+		switch v := v.(type) {
+		case *NewPlant:
+			*v = bindNewPlant(decoded.Value())
+			return nil
+		case *NewPlants:
+			*v = bindNewPlants(decoded.Value())
+			return nil
+		}
+	}
+	return jsonv2.UnmarshalRead(body, v)
+}
+
+func bindNewPlant(value any) (v NewPlant) {
+	object := value.(map[string]any)
+	if value, ok := object["id"]; ok {
+		v.ID = value.(int64)
+	}
+	if value, ok := object["name"]; ok {
+		v.Name = value.(string)
+	}
+	if value, ok := object["tag"]; ok {
+		v.Tag = new(value.(string))
+	}
+	return v
+}
+
+func bindNewPlants(value any) (v NewPlants) {
+	object := value.(map[string]any)
+	if value, ok := object["plants"]; ok {
+		v.Plants = bindArray(value, bindNewPlant)
+	}
+	return v
+}
+
+func bindArray[T any](value any, bind func(any) T) []T {
+	values := value.([]any)
+	items := make([]T, len(values))
+	for i, value := range values {
+		items[i] = bind(value)
+	}
+	return items
 }
 
 func appendChange(b []byte, v *Change) []byte {
@@ -68,6 +126,22 @@ func appendChanges(b []byte, v *Changes) []byte {
 	b = appendString(b, &v.Position)
 	b = append(b, `,"more":`...)
 	b = appendBool(b, &v.More)
+	return enclosed(b, start, '{', '}')
+}
+
+func appendCount(b []byte, v *Count) []byte {
+	start := len(b)
+	b = append(b, `,"count":`...)
+	b = appendInt(b, &v.Count)
+	b = append(b, `,"more":`...)
+	b = appendBool(b, &v.More)
+	return enclosed(b, start, '{', '}')
+}
+
+func appendDeletedPlant(b []byte, v *DeletedPlant) []byte {
+	start := len(b)
+	b = append(b, `,"id":`...)
+	b = appendInt(b, &v.ID)
 	return enclosed(b, start, '{', '}')
 }
 
@@ -107,6 +181,28 @@ func appendPlant(b []byte, v *Plant) []byte {
 		b = append(b, `,"tag":`...)
 		b = appendString(b, v.Tag)
 	}
+	return enclosed(b, start, '{', '}')
+}
+
+func appendPlantChanged(b []byte, v *PlantChanged) []byte {
+	start := len(b)
+	b = append(b, `,"type":`...)
+	b = appendString(b, &v.Type)
+	b = append(b, `,"timestamp":`...)
+	b = appendTime(b, &v.Timestamp)
+	b = append(b, `,"data":`...)
+	b = appendStoredPlant(b, &v.Data)
+	return enclosed(b, start, '{', '}')
+}
+
+func appendPlantDeleted(b []byte, v *PlantDeleted) []byte {
+	start := len(b)
+	b = append(b, `,"type":`...)
+	b = appendString(b, &v.Type)
+	b = append(b, `,"timestamp":`...)
+	b = appendTime(b, &v.Timestamp)
+	b = append(b, `,"data":`...)
+	b = appendDeletedPlant(b, &v.Data)
 	return enclosed(b, start, '{', '}')
 }
 
@@ -213,6 +309,12 @@ type ServerInterface interface {
 	// CreatePlants Create many plants
 	// (POST /plants:batch)
 	CreatePlants(w http.ResponseWriter, r *http.Request)
+	// CountPlants Count plants
+	// (GET /plants:count)
+	CountPlants(w http.ResponseWriter, r *http.Request, params CountPlantsParams)
+	// ListTags List tags
+	// (GET /tags)
+	ListTags(w http.ResponseWriter, r *http.Request, params ListTagsParams)
 }
 
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
@@ -273,6 +375,18 @@ func (_ Unimplemented) CreatePlants(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// CountPlants Count plants
+// (GET /plants:count)
+func (_ Unimplemented) CountPlants(w http.ResponseWriter, r *http.Request, params CountPlantsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListTags List tags
+// (GET /tags)
+func (_ Unimplemented) ListTags(w http.ResponseWriter, r *http.Request, params ListTagsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // ServerInterfaceWrapper converts contexts to parameters.
 type ServerInterfaceWrapper struct {
 	Handler            ServerInterface
@@ -313,6 +427,19 @@ func (siw *ServerInterfaceWrapper) ListChanges(w http.ResponseWriter, r *http.Re
 			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
 		} else {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "from" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
 		}
 		return
 	}
@@ -439,6 +566,45 @@ func (siw *ServerInterfaceWrapper) ListPlants(w http.ResponseWriter, r *http.Req
 			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tag"})
 		} else {
 			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tag", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "name_prefix" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "name_prefix", r.URL.Query(), &params.NamePrefix, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "name_prefix"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name_prefix", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "order" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", r.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "order"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "order", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "cursor" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
 		}
 		return
 	}
@@ -701,6 +867,111 @@ func (siw *ServerInterfaceWrapper) CreatePlants(w http.ResponseWriter, r *http.R
 	handler.ServeHTTP(w, r)
 }
 
+// CountPlants operation middleware
+func (siw *ServerInterfaceWrapper) CountPlants(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CountPlantsParams
+
+	// ------------- Optional query parameter "tag" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", r.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tag"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tag", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "name_prefix" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "name_prefix", r.URL.Query(), &params.NamePrefix, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "name_prefix"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name_prefix", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CountPlants(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListTags operation middleware
+func (siw *ServerInterfaceWrapper) ListTags(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListTagsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "prefix" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "prefix", r.URL.Query(), &params.Prefix, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "prefix"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "prefix", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListTags(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 type UnescapedCookieParamError struct {
 	ParamName string
 	Err       error
@@ -841,11 +1112,19 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/plants:batch", wrapper.CreatePlants)
 	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/plants:count", wrapper.CountPlants)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/tags", wrapper.ListTags)
+	})
 
 	return r
 }
 
 type BadParameterJSONResponse Error
+
+type BadQueryJSONResponse Error
 
 type ChangesUnavailableResponseHeaders struct {
 	RetryAfter *int32
@@ -1066,10 +1345,10 @@ func (response ListPlants200JSONResponse) VisitListPlantsResponse(w http.Respons
 	return WriteJSON(w, 200, &response.Body)
 }
 
-type ListPlants400JSONResponse Error
+type ListPlants400JSONResponse struct{ BadQueryJSONResponse }
 
 func (response ListPlants400JSONResponse) VisitListPlantsResponse(w http.ResponseWriter) error {
-	return WriteJSON(w, 400, (*Error)(&response))
+	return WriteJSON(w, 400, (*Error)(&response.BadQueryJSONResponse))
 }
 
 type ListPlants401JSONResponse struct{ UnauthorizedJSONResponse }
@@ -1551,6 +1830,140 @@ func (response CreatePlants503JSONResponse) VisitCreatePlantsResponse(w http.Res
 	return WriteJSON(w, 503, &response.Body)
 }
 
+type CountPlantsRequestObject struct {
+	Params CountPlantsParams
+}
+
+type CountPlantsResponseObject interface {
+	VisitCountPlantsResponse(w http.ResponseWriter) error
+}
+
+type CountPlants200ResponseHeaders struct {
+	CacheControl string
+}
+
+type CountPlants200JSONResponse struct {
+	Body    Count
+	Headers CountPlants200ResponseHeaders
+}
+
+func (response CountPlants200JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
+	w.Header().Set("Cache-Control", response.Headers.CacheControl)
+	return WriteJSON(w, 200, &response.Body)
+}
+
+type CountPlants400JSONResponse struct{ BadQueryJSONResponse }
+
+func (response CountPlants400JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
+	return WriteJSON(w, 400, (*Error)(&response.BadQueryJSONResponse))
+}
+
+type CountPlants401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response CountPlants401JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 401, &response.Body)
+}
+
+type CountPlants403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response CountPlants403JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 403, &response.Body)
+}
+
+type CountPlants429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response CountPlants429JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
+	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
+	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
+	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	return WriteJSON(w, 429, &response.Body)
+}
+
+type CountPlants500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response CountPlants500JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
+	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+}
+
+type CountPlants503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response CountPlants503JSONResponse) VisitCountPlantsResponse(w http.ResponseWriter) error {
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	return WriteJSON(w, 503, &response.Body)
+}
+
+type ListTagsRequestObject struct {
+	Params ListTagsParams
+}
+
+type ListTagsResponseObject interface {
+	VisitListTagsResponse(w http.ResponseWriter) error
+}
+
+type ListTags200ResponseHeaders struct {
+	CacheControl string
+	Link         *string
+}
+
+type ListTags200JSONResponse struct {
+	Body    Tags
+	Headers ListTags200ResponseHeaders
+}
+
+func (response ListTags200JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
+	w.Header().Set("Cache-Control", response.Headers.CacheControl)
+	if value := response.Headers.Link; value != nil {
+		w.Header().Set("Link", *value)
+	}
+	return WriteJSON(w, 200, &response.Body)
+}
+
+type ListTags400JSONResponse struct{ BadQueryJSONResponse }
+
+func (response ListTags400JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
+	return WriteJSON(w, 400, (*Error)(&response.BadQueryJSONResponse))
+}
+
+type ListTags401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response ListTags401JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 401, &response.Body)
+}
+
+type ListTags403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response ListTags403JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 403, &response.Body)
+}
+
+type ListTags429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response ListTags429JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
+	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
+	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
+	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	return WriteJSON(w, 429, &response.Body)
+}
+
+type ListTags500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response ListTags500JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
+	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+}
+
+type ListTags503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListTags503JSONResponse) VisitListTagsResponse(w http.ResponseWriter) error {
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	return WriteJSON(w, 503, &response.Body)
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 
@@ -1589,6 +2002,14 @@ type StrictServerInterface interface {
 	// CreatePlants Create many plants
 	// (POST /plants:batch)
 	CreatePlants(ctx context.Context, request CreatePlantsRequestObject) (CreatePlantsResponseObject, error)
+
+	// CountPlants Count plants
+	// (GET /plants:count)
+	CountPlants(ctx context.Context, request CountPlantsRequestObject) (CountPlantsResponseObject, error)
+
+	// ListTags List tags
+	// (GET /tags)
+	ListTags(ctx context.Context, request ListTagsRequestObject) (ListTagsResponseObject, error)
 }
 
 var jsonType = []string{"application/json"}
@@ -1622,6 +2043,9 @@ func WriteJSON(w http.ResponseWriter, status int, body any) error {
 
 // StrictHTTPServerOptions has the functions that a strict handler calls.
 type StrictHTTPServerOptions struct {
+	// Context returns the context for the method of the strict interface. Nil: that of
+	// the request.
+	Context func(w http.ResponseWriter, r *http.Request) context.Context
 	// RequestErrorHandlerFunc responds to a request whose body cannot be decoded.
 	// Nil: 400 with the error.
 	RequestErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
@@ -1637,6 +2061,9 @@ func NewStrictHandler(ssi StrictServerInterface) ServerInterface {
 
 // NewStrictHandlerWithOptions returns handlers that call ssi.
 func NewStrictHandlerWithOptions(ssi StrictServerInterface, options StrictHTTPServerOptions) ServerInterface {
+	if options.Context == nil {
+		options.Context = func(_ http.ResponseWriter, r *http.Request) context.Context { return r.Context() }
+	}
 	if options.RequestErrorHandlerFunc == nil {
 		options.RequestErrorHandlerFunc = func(w http.ResponseWriter, _ *http.Request, err error) {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -1659,7 +2086,7 @@ type strictHandler struct {
 func (sh *strictHandler) ListChanges(w http.ResponseWriter, r *http.Request, params ListChangesParams) {
 	var request ListChangesRequestObject
 	request.Params = params
-	response, err := sh.ssi.ListChanges(r.Context(), request)
+	response, err := sh.ssi.ListChanges(sh.options.Context(w, r), request)
 	if err == nil && response == nil {
 		err = errors.New("ListChanges returned no response")
 	}
@@ -1675,7 +2102,7 @@ func (sh *strictHandler) ListChanges(w http.ResponseWriter, r *http.Request, par
 func (sh *strictHandler) StreamChanges(w http.ResponseWriter, r *http.Request, params StreamChangesParams) {
 	var request StreamChangesRequestObject
 	request.Params = params
-	response, err := sh.ssi.StreamChanges(r.Context(), request)
+	response, err := sh.ssi.StreamChanges(sh.options.Context(w, r), request)
 	if err == nil && response == nil {
 		err = errors.New("StreamChanges returned no response")
 	}
@@ -1691,7 +2118,7 @@ func (sh *strictHandler) StreamChanges(w http.ResponseWriter, r *http.Request, p
 func (sh *strictHandler) ListPlants(w http.ResponseWriter, r *http.Request, params ListPlantsParams) {
 	var request ListPlantsRequestObject
 	request.Params = params
-	response, err := sh.ssi.ListPlants(r.Context(), request)
+	response, err := sh.ssi.ListPlants(sh.options.Context(w, r), request)
 	if err == nil && response == nil {
 		err = errors.New("ListPlants returned no response")
 	}
@@ -1707,11 +2134,11 @@ func (sh *strictHandler) ListPlants(w http.ResponseWriter, r *http.Request, para
 func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantRequestObject
 	request.Body = new(CreatePlantJSONRequestBody)
-	if err := jsonv2.UnmarshalRead(r.Body, request.Body); err != nil {
+	if err := ReadJSON(r.Body, request.Body); err != nil {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.CreatePlant(r.Context(), request)
+	response, err := sh.ssi.CreatePlant(sh.options.Context(w, r), request)
 	if err == nil && response == nil {
 		err = errors.New("CreatePlant returned no response")
 	}
@@ -1728,7 +2155,7 @@ func (sh *strictHandler) DeletePlant(w http.ResponseWriter, r *http.Request, id 
 	var request DeletePlantRequestObject
 	request.ID = id
 	request.Params = params
-	response, err := sh.ssi.DeletePlant(r.Context(), request)
+	response, err := sh.ssi.DeletePlant(sh.options.Context(w, r), request)
 	if err == nil && response == nil {
 		err = errors.New("DeletePlant returned no response")
 	}
@@ -1745,7 +2172,7 @@ func (sh *strictHandler) GetPlant(w http.ResponseWriter, r *http.Request, id int
 	var request GetPlantRequestObject
 	request.ID = id
 	request.Params = params
-	response, err := sh.ssi.GetPlant(r.Context(), request)
+	response, err := sh.ssi.GetPlant(sh.options.Context(w, r), request)
 	if err == nil && response == nil {
 		err = errors.New("GetPlant returned no response")
 	}
@@ -1763,11 +2190,11 @@ func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id i
 	request.ID = id
 	request.Params = params
 	request.Body = new(PatchPlantApplicationMergePatchPlusJSONRequestBody)
-	if err := jsonv2.UnmarshalRead(r.Body, request.Body); err != nil {
+	if err := ReadJSON(r.Body, request.Body); err != nil {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.PatchPlant(r.Context(), request)
+	response, err := sh.ssi.PatchPlant(sh.options.Context(w, r), request)
 	if err == nil && response == nil {
 		err = errors.New("PatchPlant returned no response")
 	}
@@ -1785,11 +2212,11 @@ func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int
 	request.ID = id
 	request.Params = params
 	request.Body = new(PutPlantJSONRequestBody)
-	if err := jsonv2.UnmarshalRead(r.Body, request.Body); err != nil {
+	if err := ReadJSON(r.Body, request.Body); err != nil {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.PutPlant(r.Context(), request)
+	response, err := sh.ssi.PutPlant(sh.options.Context(w, r), request)
 	if err == nil && response == nil {
 		err = errors.New("PutPlant returned no response")
 	}
@@ -1805,16 +2232,48 @@ func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int
 func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantsRequestObject
 	request.Body = new(CreatePlantsJSONRequestBody)
-	if err := jsonv2.UnmarshalRead(r.Body, request.Body); err != nil {
+	if err := ReadJSON(r.Body, request.Body); err != nil {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.CreatePlants(r.Context(), request)
+	response, err := sh.ssi.CreatePlants(sh.options.Context(w, r), request)
 	if err == nil && response == nil {
 		err = errors.New("CreatePlants returned no response")
 	}
 	if err == nil {
 		err = response.VisitCreatePlantsResponse(w)
+	}
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	}
+}
+
+// CountPlants calls the method of the strict interface and writes its response.
+func (sh *strictHandler) CountPlants(w http.ResponseWriter, r *http.Request, params CountPlantsParams) {
+	var request CountPlantsRequestObject
+	request.Params = params
+	response, err := sh.ssi.CountPlants(sh.options.Context(w, r), request)
+	if err == nil && response == nil {
+		err = errors.New("CountPlants returned no response")
+	}
+	if err == nil {
+		err = response.VisitCountPlantsResponse(w)
+	}
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	}
+}
+
+// ListTags calls the method of the strict interface and writes its response.
+func (sh *strictHandler) ListTags(w http.ResponseWriter, r *http.Request, params ListTagsParams) {
+	var request ListTagsRequestObject
+	request.Params = params
+	response, err := sh.ssi.ListTags(sh.options.Context(w, r), request)
+	if err == nil && response == nil {
+		err = errors.New("ListTags returned no response")
+	}
+	if err == nil {
+		err = response.VisitListTagsResponse(w)
 	}
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
