@@ -1,0 +1,103 @@
+// Package atomicfile writes files that a crash or a power cut cannot leave incomplete: the
+// file is the old one, or none, until it is the whole new one.
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// Record is called after each step that decides what a power cut leaves: "sync" of a
+// file, "rename" to a name, "link" to a name, "remove", and "sync" of a folder. Only tests
+// set it, before they write files.
+var Record = func(step, path, to string) {}
+
+// File is a new file. It has a temporary name, in the same folder, until [File.Publish].
+// (The package renameio does not sync the folder, so a power cut could undo its rename.)
+type File struct {
+	*os.File
+	name string
+}
+
+// Create creates a file that is to have the given name. The caller calls Publish or Discard.
+func Create(name string, mode fs.FileMode) (*File, error) {
+	temporary := filepath.Join(filepath.Dir(name), fmt.Sprintf(".%s.%d", filepath.Base(name), rand.Uint64()))
+	file, err := os.OpenFile(temporary, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		failed.Path = name
+	}
+	return &File{file, name}, err
+}
+
+// Publish gives the file its name, durably. An existing file is replaced, or is
+// [fs.ErrExist] if replace is not set. If Publish fails, the file is discarded.
+func (f *File) Publish(replace bool) error {
+	defer f.Discard()
+	if err := record(f.Sync(), "sync", f.Name(), ""); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := f.rename(replace); err != nil {
+		return err
+	}
+	return SyncFolder(f.name)
+}
+
+// SyncFolder makes durable that the folder of a file has it by its present name.
+func SyncFolder(name string) error {
+	if runtime.GOOS == "windows" { // it cannot
+		return nil
+	}
+	folder, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
+	}
+	return errors.Join(record(folder.Sync(), "sync", folder.Name(), ""), folder.Close())
+}
+
+func (f *File) rename(replace bool) error {
+	if !replace { // a rename would overwrite a file that was created in the meantime
+		err := record(os.Link(f.Name(), f.name), "link", f.Name(), f.name)
+		if err == nil || errors.Is(err, fs.ErrExist) {
+			f.Discard()
+			return err
+		}
+		if _, err := os.Lstat(f.name); err == nil { // some file systems do not support links
+			return &fs.PathError{Op: "create", Path: f.name, Err: fs.ErrExist}
+		}
+	}
+	return record(os.Rename(f.Name(), f.name), "rename", f.Name(), f.name)
+}
+
+// Discard closes and removes the file, unless it was published.
+func (f *File) Discard() {
+	f.Close()
+	_ = record(os.Remove(f.Name()), "remove", f.Name(), "")
+}
+
+func record(err error, step, path, to string) error {
+	if err == nil {
+		Record(step, path, to)
+	}
+	return err
+}
+
+// Write writes a file, durably. It replaces an existing one.
+func Write(name string, content []byte, mode fs.FileMode) error {
+	f, err := Create(name, mode)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(content); err != nil {
+		f.Discard()
+		return err
+	}
+	return f.Publish(true)
+}
