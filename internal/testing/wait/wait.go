@@ -2,6 +2,8 @@
 package wait
 
 import (
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -30,5 +32,23 @@ func Until(t testing.TB, what string, holds func() bool) {
 		if time.Now().After(end) {
 			t.Fatalf("waited %v until %s", Limit, what)
 		}
+	}
+}
+
+// Repeat calls a function again and again while the test goes on, in n goroutines, with
+// the number of each. One ends when the function returns false, all of them when stop is
+// called, which waits for the last calls.
+func Repeat(n int, do func(i int) (again bool)) (stop func()) {
+	var stopped atomic.Bool
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() {
+			for !stopped.Load() && do(i) {
+			}
+		})
+	}
+	return func() {
+		stopped.Store(true)
+		running.Wait()
 	}
 }
