@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -31,9 +32,18 @@ type Store interface {
 	// Get returns the plant with the given ID, or [ErrNotFound].
 	Get(ctx context.Context, id int64) (Plant, error)
 
-	// List returns a page of plants in ascending order of ID, and whether more
-	// plants follow. The cost does not depend on the position of the page.
+	// List returns a page of plants in ascending order of ID, or in the order of names,
+	// and whether more plants follow. It reads one plant more than the page has.
+	// If the names are not indexed, the order of names is [ErrNoNames].
 	List(ctx context.Context, page Page) (plants []Plant, more bool, err error)
+
+	// Count returns the number of plants that a page selects, from the first one on, and
+	// whether there are more than its Limit, at which Count stops.
+	Count(ctx context.Context, page Page) (n int, more bool, err error)
+
+	// Tags returns a page of the tags that plants have, each once and in ascending order,
+	// and whether more tags follow. The cost does not depend on the number of plants.
+	Tags(ctx context.Context, page TagPage) (tags []string, more bool, err error)
 
 	// Put creates or replaces the plant with the ID of p. It returns the stored
 	// plant and whether it was created. If the precondition does not hold, it
@@ -58,6 +68,29 @@ type Page struct {
 	After *int64  // only IDs greater than this; nil: all IDs
 	Tag   *string // only plants with exactly this tag; nil: all plants
 	Limit int     // maximum number of plants, at least 1
+
+	// ByName selects plants in the order of names. Then After and Tag must be nil.
+	ByName *ByName
+}
+
+const minID, maxID = math.MinInt64, math.MaxInt64
+
+// From returns the smallest ID that a page can have, and how many plants to read: one more
+// than the page has, which shows that more follow.
+func (p Page) From() (from int64, limit int) {
+	switch {
+	case p.After == nil:
+		return minID, p.Limit + 1
+	case *p.After == maxID:
+		return maxID, 0 // no ID is greater
+	default:
+		return *p.After + 1, p.Limit + 1
+	}
+}
+
+// Cut returns the items of a page, of which one more was read if more follow.
+func Cut[T any](items []T, limit int) (page []T, more bool) {
+	return items[:min(len(items), limit)], len(items) > limit
 }
 
 // Precondition is a condition on the stored version of a plant (RFC 9110,

@@ -1,0 +1,90 @@
+package plant
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// keyCharacters is the largest number of characters in a key. The document allows 50 for
+// the beginning of a name, and NFC makes at most three of one.
+const keyCharacters = 3 * 50
+
+// NameKey returns the key of a name: the order of names is that of the bytes of their
+// keys. The key of the beginning of a name is the beginning of its key, unless a
+// combining character follows.
+//
+// A key is the name in NFC, with each character replaced by the smallest one that differs
+// from it only in case (simple case folding), without what follows the first 150
+// characters. It has at most 600 bytes. Full case folding (cases.Fold) would make "ss" of
+// "ß", and it leaves NFC for some characters.
+func NameKey(name string) string {
+	key := []rune(norm.NFC.String(name))
+	key = key[:min(len(key), keyCharacters)]
+	for i, r := range key {
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			key[i] = min(key[i], other)
+		}
+	}
+	return string(key)
+}
+
+// NameKeyVersion identifies what [NameKey] does. Keys of different versions cannot be
+// compared: a new version of Unicode adds characters, with their cases and their NFC.
+var NameKeyVersion, _ = strconv.ParseInt(strings.ReplaceAll(unicode.Version, ".", ""), 10, 64)
+
+// ErrNoNames is the cause of an [ErrUnavailable] when the names of the plants are not
+// indexed, or by another version of [NameKey].
+var ErrNoNames = errors.New("the store has no order of names: run plantstore migrate --names")
+
+// ByName selects plants in the order of their names, and of their IDs if the keys of
+// their names are equal.
+type ByName struct {
+	Prefix string     // the beginning of the keys of their names; empty: all plants
+	After  *NamePlace // only the plants after this place; nil: all plants
+}
+
+// NamePlace is a place in the order of names: that of a plant, which need not exist.
+type NamePlace struct {
+	Key string
+	ID  int64
+}
+
+// Range returns the places of the plants: from the first one on, until before the key of
+// the second one.
+func (b ByName) Range() (from NamePlace, until string) {
+	from, until = NamePlace{b.Prefix, minID}, b.Prefix+lastByte
+	if after := b.After; after != nil && after.Key >= b.Prefix {
+		from = NamePlace{after.Key, after.ID + 1}
+		if after.ID == maxID {
+			from = NamePlace{next(after.Key), minID}
+		}
+	}
+	from.Key = min(from.Key, until) // a client can send the cursor of another list
+	return from, until
+}
+
+// TagPage selects tags in the order of their bytes, which is that of their code points.
+type TagPage struct {
+	Prefix string  // only tags that begin with it
+	After  *string // only tags after this one; nil: all tags
+	Limit  int     // maximum number of tags, at least 1
+}
+
+// Range returns the smallest tag that a page can have, and the one before which it ends.
+func (p TagPage) Range() (from, until string) {
+	from = p.Prefix
+	if p.After != nil {
+		from = max(from, next(*p.After))
+	}
+	return from, p.Prefix + lastByte
+}
+
+// lastByte is greater than every byte of a text in UTF-8.
+const lastByte = "\xff"
+
+// next returns the smallest text that is greater.
+func next(text string) string { return text + "\x00" }
