@@ -7,10 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/atomicfile"
 )
 
 // copyStep is the number of pages that are copied between two calls of progress.
@@ -22,7 +23,8 @@ const copyStep = 256
 // progress from time to time, with sizes in bytes. A new epoch begins in the new
 // file; see [plant.Position].
 func Copy(ctx context.Context, from, to string, progress func(done, total int64)) error {
-	return copyTo(ctx, from, to, false, beginEpoch, progress)
+	change := func(conn *sqlite.Conn) error { return errors.Join(beginEpoch(conn), dropLitestream(conn)) }
+	return copyTo(ctx, from, to, false, change, progress)
 }
 
 // ErrMayBeMixed means that a store is copied, but was found to be damaged before: the copy
@@ -70,24 +72,21 @@ func copyTo(
 	}
 	defer source.Close()
 
-	file, err := os.CreateTemp(filepath.Dir(to), "."+filepath.Base(to)+".*")
+	file, err := atomicfile.Create(to, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() {
-		os.Remove(file.Name())
+		file.Discard()
 		os.Remove(file.Name() + "-journal")
 	}()
 	if err := copyPages(ctx, source, file.Name(), progress); err != nil {
-		return errors.Join(fmt.Errorf("copy %s to %s: %w", from, to, advise(err)), file.Close())
+		return fmt.Errorf("copy %s to %s: %w", from, to, advise(err))
 	}
 	if err := verify(ctx, file.Name(), change); err != nil {
-		return errors.Join(fmt.Errorf("check the copy of %s: %w", from, advise(err)), file.Close())
+		return fmt.Errorf("check the copy of %s: %w", from, advise(err))
 	}
-	if err := errors.Join(file.Sync(), file.Close()); err != nil {
-		return err
-	}
-	if err := publish(file.Name(), to, replace); err != nil {
+	if err := file.Publish(replace); err != nil {
 		return fmt.Errorf("write %s: %w", to, err)
 	}
 	return nil
@@ -224,29 +223,6 @@ func checkIntegrity(conn *sqlite.Conn) error {
 	return err
 }
 
-// publish renames the temporary file, durably. It overwrites an existing file
-// only if replace is set.
-func publish(temporary, name string, replace bool) error {
-	rename := os.Rename
-	if !replace {
-		rename = os.Link // a rename would overwrite a file that was created in the meantime
-	}
-	err := rename(temporary, name)
-	if err != nil && !replace && !errors.Is(err, fs.ErrExist) { // some file systems do not support links
-		if err = checkTarget("", name, false); err == nil {
-			err = os.Rename(temporary, name)
-		}
-	}
-	if err != nil || runtime.GOOS == "windows" { // Windows cannot sync a directory
-		return err
-	}
-	dir, err := os.Open(filepath.Dir(name))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}
-
 // markSuffix is the suffix of an empty file beside the store whose modification
 // time is the time of the last backup. If the time were stored in a row, a backup
 // would have to wait for the write lock.
@@ -258,8 +234,13 @@ func markBackup(path string, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(target+markSuffix, nil, 0o600); err != nil {
+	file, err := atomicfile.Create(target+markSuffix, 0o600)
+	if err != nil {
 		return err
 	}
-	return os.Chtimes(target+markSuffix, at, at)
+	if err := os.Chtimes(file.Name(), at, at); err != nil {
+		file.Discard()
+		return err
+	}
+	return file.Publish(true)
 }

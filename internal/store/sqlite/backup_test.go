@@ -17,7 +17,9 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 func ignore(_, _ int64) {}
@@ -39,9 +41,7 @@ func TestCopyWhileWriting(t *testing.T) {
 				err2 := insertPlant(conn, plant.Plant{ID: first + 1, Name: "n"})
 				return errors.Join(err1, err2)
 			})
-			if err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, err)
 			written.Add(1)
 		}
 	})
@@ -59,7 +59,7 @@ func TestCopyWhileWriting(t *testing.T) {
 	})
 	stop()
 	all.Wait()
-	must(t, err)
+	must.NoError(t, err)
 	if steps < 4 || written.Load() < 4 {
 		t.Errorf("%d steps and %d writes during the copy, want at least 4 of both", steps, written.Load())
 	}
@@ -98,9 +98,9 @@ func TestCopyFails(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			s, err := Open(t.Context(), filepath.Join(folder, "from"))
-			must(t, err)
+			must.NoError(t, err)
 			fill(t, s, 0, 1<<20)
-			must(t, s.Close())
+			must.NoError(t, s.Close())
 			ctx := t.Context()
 			if c.prepare != nil {
 				c.prepare(t, folder)
@@ -110,9 +110,7 @@ func TestCopyFails(t *testing.T) {
 			}
 			before := files(t, folder)
 			err = Copy(ctx, filepath.Join(folder, "from"), filepath.Join(folder, "to"), ignore)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("Copy = %v, want %q", err, c.want)
-			}
+			expect.Message(t, "Copy", err, c.want)
 			wantFiles(t, folder, before...)
 		})
 	}
@@ -126,15 +124,9 @@ func TestCopyDoesNotOverwrite(t *testing.T) {
 	const other = "written by another program"
 	var once sync.Once
 	err := Copy(t.Context(), from, to, func(_, _ int64) {
-		once.Do(func() {
-			if err := os.WriteFile(to, []byte(other), 0o600); err != nil {
-				t.Error(err)
-			}
-		})
+		once.Do(func() { expect.NoError(t, os.WriteFile(to, []byte(other), 0o600)) })
 	})
-	if !errors.Is(err, fs.ErrExist) {
-		t.Errorf("Copy = %v, want %v", err, fs.ErrExist)
-	}
+	expect.Error(t, "Copy", err, fs.ErrExist)
 	if got, err := os.ReadFile(to); err != nil || string(got) != other {
 		t.Errorf("the file holds %d bytes, %v, want what the other program wrote", len(got), err)
 	}
@@ -151,12 +143,12 @@ func TestBackupReplaces(t *testing.T) {
 		t.Errorf("before the first backup its time is %v, want 0", at)
 	}
 	link := filepath.Join(folder, "link")
-	must(t, os.Symlink(from, link))
+	must.NoError(t, os.Symlink(from, link))
 	for _, name := range []string{"to", "used", "used-wal"} {
 		garbage(name)(t, folder)
 	}
 	before, err := os.ReadFile(to)
-	must(t, err)
+	must.NoError(t, err)
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		from string
@@ -173,16 +165,14 @@ func TestBackupReplaces(t *testing.T) {
 		"no such folder": {t.Context(), from, filepath.Join(folder, "none", "to"), "create it first"},
 	} {
 		garbage("other-wal")(t, folder)
-		if err := Backup(c.ctx, c.from, c.to, true, ignore); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: Backup = %v, want %q", name, err, c.want)
-		}
+		expect.Message(t, name+": Backup", Backup(c.ctx, c.from, c.to, true, ignore), c.want)
 	}
 	if after, err := os.ReadFile(to); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("a failed backup changed the file: %v", err)
 	}
 	began := time.Now().Truncate(time.Millisecond)
 	for range 2 {
-		must(t, Backup(t.Context(), link, to, true, ignore))
+		must.NoError(t, Backup(t.Context(), link, to, true, ignore))
 	}
 	wantFiles(t, folder,
 		"from", "from-last-backup", "from-shm", "from-wal", "link", "other-wal", "to", "used", "used-wal")
@@ -196,31 +186,31 @@ func TestBackupReplaces(t *testing.T) {
 func garbage(name string) func(*testing.T, string) {
 	return func(t *testing.T, folder string) {
 		text := strings.Repeat("This is not a database. ", 100)
-		must(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
+		must.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 }
 
 func truncate(size int64) func(*testing.T, string) {
 	return func(t *testing.T, folder string) {
-		must(t, os.Truncate(filepath.Join(folder, "from"), size))
+		must.NoError(t, os.Truncate(filepath.Join(folder, "from"), size))
 	}
 }
 
 // damage overwrites a page in the middle.
 func damage(t *testing.T, folder string) {
 	f, err := os.OpenFile(filepath.Join(folder, "from"), os.O_RDWR, 0)
-	must(t, err)
+	must.NoError(t, err)
 	defer f.Close()
 	_, err = f.WriteAt(make([]byte, 4096), 50<<12)
-	must(t, err)
+	must.NoError(t, err)
 }
 
 func alter(statement string) func(*testing.T, string) {
 	return func(t *testing.T, folder string) {
 		conn, err := sqlite.OpenConn(filepath.Join(folder, "from"), sqlite.OpenReadWrite)
-		must(t, err)
+		must.NoError(t, err)
 		defer conn.Close()
-		must(t, executeAll(conn, statement))
+		must.NoError(t, executeAll(conn, statement))
 	}
 }
 
@@ -233,7 +223,7 @@ func cancelled(ctx context.Context) context.Context {
 func files(t *testing.T, folder string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)
-	must(t, err)
+	must.NoError(t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}

@@ -9,12 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -28,11 +29,11 @@ func TestChangedFile(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(path, data, 0o600) // into the same file, as cp does
 		}
-		must(t, err)
+		must.NoError(t, err)
 	}
 	truncate := func(t *testing.T, path string, size int64) {
 		t.Helper()
-		must(t, os.Truncate(path, size))
+		must.NoError(t, os.Truncate(path, size))
 	}
 	for name, c := range map[string]struct {
 		change  func(t *testing.T, path, backup string)
@@ -45,7 +46,7 @@ func TestChangedFile(t *testing.T) {
 		},
 		"the database is overwritten by a backup of its size": {func(t *testing.T, path, backup string) {
 			info, err := os.Stat(path)
-			must(t, err)
+			must.NoError(t, err)
 			truncate(t, backup, info.Size())
 			overwrite(t, path, backup)
 		}, "plants.db was overwritten or truncated", true},
@@ -76,7 +77,7 @@ func TestChangedFile(t *testing.T) {
 				folder := t.TempDir()
 				path, backup := filepath.Join(folder, "plants.db"), filepath.Join(folder, "backup")
 				s, err := Open(t.Context(), path)
-				must(t, err)
+				must.NoError(t, err)
 				closed := false
 				t.Cleanup(func() {
 					if !closed {
@@ -88,7 +89,7 @@ func TestChangedFile(t *testing.T) {
 				if s.checkpointAt != checkpointPages {
 					t.Fatal("there was no checkpoint")
 				}
-				must(t, Copy(t.Context(), path, backup, ignore))
+				must.NoError(t, Copy(t.Context(), path, backup, ignore))
 				fill(t, s, 1<<20, 100<<10)
 				var log bytes.Buffer
 				s.files.log = slog.New(slog.NewTextHandler(&log, nil))
@@ -103,16 +104,14 @@ func TestChangedFile(t *testing.T) {
 					}
 				}
 				_, err = s.Get(t.Context(), 1)
-				wantErr(t, "Get", err, plant.ErrUnavailable)
-				wantErr(t, "Snapshot", s.Snapshot(t.Context(), nil), plant.ErrUnavailable)
-				if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("Ready = %v, want %q", err, c.want)
-				}
+				expect.Error(t, "Get", err, plant.ErrUnavailable)
+				expect.Error(t, "Snapshot", s.Snapshot(t.Context(), nil), plant.ErrUnavailable)
+				expect.Message(t, "Ready", s.Ready(t.Context()), c.want)
 				if n := strings.Count(log.String(), "store file changed"); n != 1 {
 					t.Errorf("the log has the change %d times, want once:\n%s", n, &log)
 				}
 				before := contentOf(t, path)
-				wantErr(t, "Close", s.Close(), nil)
+				expect.Error(t, "Close", s.Close(), nil)
 				closed = true
 				if contentOf(t, path) != before {
 					t.Error("Close has written to the database or its log")
@@ -130,9 +129,7 @@ func TestChangedFile(t *testing.T) {
 					"OpenSource":   func() error { _, err := OpenSource(path); return err },
 				} {
 					err := open()
-					if err == nil || !strings.Contains(err.Error(), "move "+path+"* to another directory") {
-						t.Errorf("%s = %v, want the next step", name, err)
-					}
+					expect.Message(t, name, err, "move "+path+"* to another directory")
 				}
 			})
 		}
@@ -157,11 +154,9 @@ func TestRestoreBesideRecordOfDamage(t *testing.T) {
 	folder := t.TempDir()
 	openStore(t, filepath.Join(folder, "from"))
 	path := filepath.Join(folder, "plants.db")
-	must(t, os.WriteFile(path+damagedSuffix, []byte("plants.db was truncated\n"), 0o600))
+	must.NoError(t, os.WriteFile(path+damagedSuffix, []byte("plants.db was truncated\n"), 0o600))
 	err := Copy(t.Context(), filepath.Join(folder, "from"), path, ignore)
-	if err == nil || !strings.Contains(err.Error(), "plants.db was truncated; move "+path+"* to another directory") {
-		t.Errorf("Copy = %v, want that the files of the old store are moved first", err)
-	}
+	expect.Message(t, "Copy", err, "plants.db was truncated; move "+path+"* to another directory")
 }
 
 // Checkpoints and writes of other programs are no changes of a file, whenever they happen.
@@ -169,27 +164,14 @@ func TestOtherProgramsChangeNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	must(t, err)
+	must.NoError(t, err)
 	defer other.Close()
 	other.SetBusyTimeout(busyTimeout)
-	done := make(chan struct{})
-	var checking sync.WaitGroup
-	checking.Go(func() {
-		for n := 0; ; n++ {
-			select {
-			case <-done:
-				t.Logf("figures: %d checks", n)
-				return
-			default:
-			}
-			if err := s.files.check(); err != nil {
-				t.Errorf("check = %v", err)
-				return
-			}
-		}
-	})
-	defer checking.Wait()
-	defer close(done)
+	defer wait.Repeat(1, func(int) bool {
+		err := s.files.check()
+		expect.Error(t, "check", err, nil)
+		return err == nil
+	})()
 	run := func(statement string) {
 		t.Helper()
 		if err := execute(other, statement); err != nil && sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
@@ -206,9 +188,7 @@ func TestOtherProgramsChangeNothing(t *testing.T) {
 			run("VACUUM")
 		}
 	}
-	if err := s.Create(t.Context(), plant.Plant{ID: 1 << 40}); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1 << 40}))
 }
 
 // A database that VACUUM of another program has made shorter grows again with the next
@@ -218,14 +198,14 @@ func TestOtherProgramVacuums(t *testing.T) {
 	s := openStore(t, path)
 	fill(t, s, 0, 400<<10)
 	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	must(t, err)
+	must.NoError(t, err)
 	defer other.Close()
 	for _, statement := range []string{"PRAGMA wal_checkpoint(PASSIVE)", "DELETE FROM plants WHERE id > 10"} {
-		must(t, execute(other, statement))
+		must.NoError(t, execute(other, statement))
 	}
-	must(t, s.files.check())
+	must.NoError(t, s.files.check())
 	for _, statement := range []string{"VACUUM", "PRAGMA wal_checkpoint(PASSIVE)"} {
-		must(t, execute(other, statement))
+		must.NoError(t, execute(other, statement))
 	}
 	fill(t, s, 1<<20, 50<<10)
 	if _, err := s.Get(t.Context(), 1); err != nil {
@@ -242,9 +222,9 @@ func TestContentsThatCannotBeRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
-			must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+			must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
 			file(&s.files).Close()
-			wantErr(t, "check", s.files.check(), nil)
+			expect.Error(t, "check", s.files.check(), nil)
 		})
 	}
 }
@@ -286,26 +266,23 @@ func TestBackupOfDamagedStore(t *testing.T) {
 	path, backup := filepath.Join(dir, "plants.db"), filepath.Join(dir, "backup.db")
 	s := openStore(t, path)
 	progress := func(int64, int64) {}
-	must(t, Backup(t.Context(), path, backup, false, progress))
+	must.NoError(t, Backup(t.Context(), path, backup, false, progress))
 	before, err := os.ReadFile(backup)
-	must(t, err)
-	must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
-	must(t, os.WriteFile(path+damagedSuffix, []byte("plants.db was truncated\n"), 0o600))
+	must.NoError(t, err)
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+	must.NoError(t, os.WriteFile(path+damagedSuffix, []byte("plants.db was truncated\n"), 0o600))
 	err = Backup(t.Context(), path, backup, true, progress)
-	if err == nil || !strings.Contains(err.Error(), "was truncated") {
-		t.Errorf("Backup that replaces = %v, want the damage", err)
-	}
+	expect.Message(t, "Backup that replaces", err, "was truncated")
 	if after, err := os.ReadFile(backup); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the backup was replaced, %v", err)
 	}
 	if err := Backup(t.Context(), path, filepath.Join(dir, "rescued.db"), false, progress); err != ErrMayBeMixed {
 		t.Errorf("Backup = %v, want %v", err, ErrMayBeMixed)
 	}
-	must(t, os.Remove(path+damagedSuffix))
-	must(t, os.Symlink(path+damagedSuffix, path+damagedSuffix)) // cannot be read, by root neither
-	if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "may be damaged") {
-		t.Errorf("Open beside a record that cannot be read = %v", err)
-	}
+	must.NoError(t, os.Remove(path+damagedSuffix))
+	must.NoError(t, os.Symlink(path+damagedSuffix, path+damagedSuffix)) // cannot be read, by root neither
+	_, err = Open(t.Context(), path)
+	expect.Message(t, "Open beside a record that cannot be read", err, "may be damaged")
 }
 
 // A database that is truncated while a checkpoint runs has its size again afterwards. The
@@ -315,17 +292,17 @@ func TestTruncatedDuringCheckpoint(t *testing.T) {
 	s := openStore(t, path)
 	fill(t, s, 0, 400<<10)
 	conn := wait.For(t, "the writer", s.writer)
-	_, _, err := checkpoint(conn, "RESTART")
+	_, _, _, err := checkpoint(conn, "RESTART")
 	s.writer <- conn
-	must(t, err)
+	must.NoError(t, err)
 	size := func() int64 {
 		_, bytes, err := identify(path)
-		must(t, err)
+		must.NoError(t, err)
 		return bytes
 	}
 	before := size()
 	for id := range int64(300) { // SQLite makes the database longer only if the log is long
-		must(t, s.Create(t.Context(), plant.Plant{ID: 1<<20 + id}))
+		must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1<<20 + id}))
 	}
 
 	read := s.reads.begin() // the checkpoint waits for it
@@ -334,14 +311,12 @@ func TestTruncatedDuringCheckpoint(t *testing.T) {
 	created := make(chan error, 1)
 	go func() { created <- s.Create(t.Context(), plant.Plant{ID: 1 << 30}) }()
 	wait.Until(t, "there is a checkpoint", func() bool { return s.reads.phase.Load() != phase })
-	must(t, os.Truncate(path, 8192))
+	must.NoError(t, os.Truncate(path, 8192))
 	read.Add(-1)
-	wantErr(t, "Create before the change", wait.For(t, "the write of the checkpoint", created), nil)
+	expect.Error(t, "Create before the change", wait.For(t, "the write of the checkpoint", created), nil)
 	if size() < before {
 		t.Fatalf("the database has %d bytes, before it had %d: there was no checkpoint", size(), before)
 	}
 	err = s.Create(t.Context(), plant.Plant{ID: 1<<30 + 1})
-	if err == nil || !strings.Contains(err.Error(), "plants.db was overwritten or truncated") {
-		t.Errorf("Create = %v, want what has changed", err)
-	}
+	expect.Message(t, "Create", err, "plants.db was overwritten or truncated")
 }

@@ -3,8 +3,6 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -194,24 +192,9 @@ func (s *Store) ForgetChanges(ctx context.Context, before time.Time) error {
 // EnableChanges gives the feed of changes to the store in the file at path, which an
 // earlier release created. It fails if another program has the file open: that may
 // be a program that does not know the feed.
-func EnableChanges(ctx context.Context, path string) (err error) {
-	conn, err := openWriter(path)
-	if err == nil {
-		defer func() { err = errors.Join(err, conn.Close()) }()
-		_, err = migrate(ctx, conn, applicationID, nil)
-	}
-	if err != nil {
-		return fmt.Errorf("open %s: %w", path, advise(err))
-	}
-	if epochs, err := number(conn, "SELECT count(*) FROM epochs"); err != nil || epochs > 0 {
-		return err // there is nothing to do
-	}
-	// SQLite leaves WAL mode only if no other connection is open. Programs of earlier
-	// releases refuse to open the file from now on, because migrate has changed it.
-	if err := executeAll(conn, "PRAGMA journal_mode = DELETE", newEpochQuery); err != nil {
-		return fmt.Errorf("enable the feed of changes of %s: %w", path, advise(err))
-	}
-	return nil
+func EnableChanges(ctx context.Context, path string) error {
+	return upgrade(ctx, path, "enable the feed of changes of", "SELECT count(*) FROM epochs",
+		func(conn *sqlite.Conn) error { return execute(conn, newEpochQuery) })
 }
 
 // storeChanges adds the row of a transaction that changes the plants with these IDs.

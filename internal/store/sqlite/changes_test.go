@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -13,6 +12,8 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
 )
 
@@ -20,41 +21,27 @@ import (
 // has run, and that fails while a program of that release may be running.
 func TestFeedOfAnEarlierRelease(t *testing.T) {
 	left, err := os.ReadFile(filepath.Join("testdata", "released", "003.db"))
-	must(t, err)
+	must.NoError(t, err)
 	path := filepath.Join(t.TempDir(), "plants.db")
-	must(t, os.WriteFile(path, left, 0o600))
+	must.NoError(t, os.WriteFile(path, left, 0o600))
 	shortened, err := OpenShortening(t.Context(), path, func(plant.Plant) {})
 	if err == nil {
 		err = shortened.Close()
 	}
-	must(t, err)
+	must.NoError(t, err)
 	s, err := Open(t.Context(), path)
-	must(t, err)
-	wantNoFeed := func() {
-		t.Helper()
-		_, _, err := s.Changes(t.Context(), nil, 10)
-		if e, ok := errors.AsType[plant.NoChangesError](err); !ok || !strings.Contains(e.Reason, "plantstore migrate --changes") {
-			t.Errorf("Changes = %v, want a NoChangesError with plantstore migrate --changes", err)
-		}
-	}
-	wantNoFeed()
+	must.NoError(t, err)
+	storetest.WantNoFeed(t, s)
 	err = errors.Join(s.Create(t.Context(), plant.Plant{ID: 123_456}), s.BeginEpoch(t.Context()))
-	must(t, err)
-	wantNoFeed()
-	if err := EnableChanges(t.Context(), path); err == nil || !strings.Contains(err.Error(), "another program has locked the file; stop it") {
-		t.Errorf("EnableChanges while the file is open = %v", err)
-	}
-	wantNoFeed()
-	must(t, errors.Join(s.Close(), EnableChanges(t.Context(), path)))
+	must.NoError(t, err)
+	storetest.WantNoFeed(t, s)
+	expect.Message(t, "EnableChanges while the file is open", EnableChanges(t.Context(), path), "another program has locked the file; stop it")
+	storetest.WantNoFeed(t, s)
+	must.NoError(t, errors.Join(s.Close(), EnableChanges(t.Context(), path)))
 	s = openStore(t, path)
 	f := &storetest.Follower{Store: s, Limit: 7}
-	f.Drain(t)
-	must(t, s.Create(t.Context(), plant.Plant{ID: 123_457}))
-	if all := f.Drain(t); len(all) != 1 {
-		t.Errorf("after a create the feed has %d changes, want 1", len(all))
-	}
-	f.WantCopy(t)
-	wantErr(t, "EnableChanges again, while the file is open", EnableChanges(t.Context(), path), nil) // there is nothing to do
+	f.WantFeed(t)
+	expect.Error(t, "EnableChanges again, while the file is open", EnableChanges(t.Context(), path), nil) // there is nothing to do
 }
 
 // If a file is replaced by an older copy of itself, every follower ends up with an
@@ -65,10 +52,10 @@ func TestFileCopiedBack(t *testing.T) {
 		begin bool // else the new file has a new epoch already
 	}{
 		"by hand": {func(t *testing.T, backup, path string) {
-			must(t, os.Rename(backup, path))
+			must.NoError(t, os.Rename(backup, path))
 		}, true},
 		"by restore": {func(t *testing.T, backup, path string) {
-			must(t, Copy(t.Context(), backup, path, ignore))
+			must.NoError(t, Copy(t.Context(), backup, path, ignore))
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -76,14 +63,14 @@ func TestFileCopiedBack(t *testing.T) {
 			storetest.Restored(t, storetest.Restore{
 				Open: func(t *testing.T) store.Store {
 					s, err := Open(t.Context(), path)
-					must(t, err)
+					must.NoError(t, err)
 					return s
 				},
 				Backup: func(t *testing.T) {
-					must(t, Backup(t.Context(), path, backup, false, ignore))
+					must.NoError(t, Backup(t.Context(), path, backup, false, ignore))
 				},
 				Restore: func(t *testing.T) {
-					must(t, os.Remove(path))
+					must.NoError(t, os.Remove(path))
 					c.back(t, backup, path)
 				},
 				Begins: !c.begin,
@@ -100,7 +87,7 @@ func TestForgottenEpochs(t *testing.T) {
 				ResultFunc: func(stmt *sqlite.Stmt) error { n = stmt.ColumnInt(0); return nil },
 			})
 		})
-		must(t, err)
+		must.NoError(t, err)
 		return n
 	})
 }
@@ -120,9 +107,7 @@ func TestNewStoreHasFeed(t *testing.T) {
 				if _, _, err := s.Changes(t.Context(), nil, 1); err != nil {
 					t.Error(err)
 				}
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
+				expect.NoError(t, s.Close())
 			})
 		}
 		wg.Wait()

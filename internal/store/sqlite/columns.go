@@ -65,6 +65,12 @@ func (c columns[Row]) query(conn *sqlite.Conn, statement string, fn func(*Row), 
 	}, args...)
 }
 
+// one returns the only row of a query, or the error none if there is no row.
+func (c columns[Row]) one(conn *sqlite.Conn, statement string, none error, args ...any) (only Row, err error) {
+	err = c.query(conn, statement, func(row *Row) { only, none = *row, nil }, args...)
+	return only, cmp.Or(err, none)
+}
+
 // scan reads the columns of names, which begin at column first. It sets every field
 // that has a column.
 func (c columns[Row]) scan(stmt *sqlite.Stmt, first int, row *Row) error {
@@ -133,8 +139,6 @@ func scanValue(stmt *sqlite.Stmt, col int, field any) error {
 			return fmt.Errorf("a hash has %d bytes, want %d", n, len(v))
 		}
 		stmt.ColumnBytes(col, v[:])
-	default:
-		panic(fmt.Sprintf("sqlite: no column has the type %T", field))
 	}
 	return nil
 }

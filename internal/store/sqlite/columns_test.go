@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -16,7 +17,7 @@ func TestColumns(t *testing.T) {
 	s := openStore(t, Memory)
 	conn := wait.For(t, "the writer", s.writer)
 	defer func() { s.writer <- conn }()
-	for table, list := range map[string]string{"plants": plantColumns.names(""), "tokens": tokenColumns.names("")} {
+	for table, list := range map[string]string{"plants": writtenColumns.names(""), "tokens": tokenColumns.names("")} {
 		var schema []string
 		var key string
 		err := sqlitex.Execute(conn, "PRAGMA table_info("+table+")", &sqlitex.ExecOptions{
@@ -28,7 +29,7 @@ func TestColumns(t *testing.T) {
 				return nil
 			},
 		})
-		must(t, err)
+		must.NoError(t, err)
 		listed := strings.Split(list, ", ")
 		if listed[0] != key {
 			t.Errorf("the first column of %s in the list is %s, want the primary key %s", table, listed[0], key)

@@ -41,7 +41,7 @@ func (s *Store) write(ctx context.Context, fn func(*sqlite.Conn) error) error {
 
 // do runs a write in a group.
 func (s *Store) do(ctx context.Context, w write) error {
-	err := translate(s.writes.Do(ctx, w))
+	err := translate(s.writes.Do(ctx, w, nil))
 	s.files.note(err)
 	return s.failure.Note(err)
 }
@@ -52,7 +52,8 @@ func (s *Store) commit(calls []*groupcommit.Call[write]) {
 	defer func() { s.writer <- conn }()
 	err := s.files.checkLog()
 	if err == nil {
-		err = s.transact(conn, calls, !allNew(calls))
+		mayBeStored := func(c *groupcommit.Call[write]) bool { return !c.Work.New }
+		err = s.transact(conn, calls, slices.ContainsFunc(calls, mayBeStored))
 		if fault := s.files.check(); fault != nil { // it may also be why the transaction has failed
 			err = fault
 		}
@@ -133,11 +134,6 @@ func attempt(conn *sqlite.Conn, group *store.Group, c *groupcommit.Call[write]) 
 		failed = errors.New("a write has ended the transaction of its group")
 	}
 	return refused, failed
-}
-
-// allNew reports whether the plants of all writes are probably not stored.
-func allNew(calls []*groupcommit.Call[write]) bool {
-	return !slices.ContainsFunc(calls, func(c *groupcommit.Call[write]) bool { return !c.Work.New })
 }
 
 // newGroup returns a group of writes. If read is set, it reads the plants that they may

@@ -13,6 +13,7 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -119,23 +120,23 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 // decided again, with what is stored.
 func TestCreatesBesideStoredPlants(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
-	must(t, s.Create(t.Context(), plant.Plant{ID: 2, Name: "stored"}))
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 2, Name: "stored"}))
 	var writes []write
 	w := store.Writer{Apply: func(_ context.Context, c store.Change) error {
 		writes = append(writes, write{Change: c})
 		return nil
 	}}
 	for _, p := range []plant.Plant{{ID: 1, Name: "n"}, {ID: 2, Name: "another"}, {ID: 2, Name: "stored"}, {ID: 4, Name: "n"}} {
-		must(t, w.Create(t.Context(), p))
+		must.NoError(t, w.Create(t.Context(), p))
 	}
 	_, err := w.CreateAll(t.Context(), []plant.Plant{{ID: 1, Name: "another"}, {ID: 3, Name: "n"}})
-	must(t, err)
+	must.NoError(t, err)
 	errs := inOneGroup(s, writes)
 	if errs[0] != nil || !errors.Is(errs[1], plant.ErrExists) || errs[2] != nil || errs[3] != nil || !errors.Is(errs[4], plant.ErrExists) {
 		t.Errorf("the group = %v, want that only the second and the last are taken", errs)
 	}
 	wantIDs(t, s, 1, 4)
-	must(t, s.read(t.Context(), func(conn *sqlite.Conn) error {
+	must.NoError(t, s.read(t.Context(), func(conn *sqlite.Conn) error {
 		transactions, err := sqlitex.ResultInt64(conn.Prep("SELECT count(*) FROM changes"))
 		if transactions != 2 {
 			t.Errorf("the plants were stored in %d transactions, want 2", transactions)

@@ -20,26 +20,19 @@ func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) e
 		return err
 	}
 	var failed error // of read, which may use other stores, too
-	err := with(ctx, s.readers, func(conn *sqlite.Conn) (err error) {
-		failed, err = readSnapshot(ctx, conn, read)
-		return err
+	err := with(ctx, s.readers, func(conn *sqlite.Conn) error {
+		if err := execute(conn, "BEGIN"); err != nil {
+			return err
+		}
+		snapshot := snapshot{conn}
+		_, err := snapshot.Epochs(ctx) // the first read decides what the transaction sees
+		if err == nil {
+			failed = read(snapshot)
+		}
+		return errors.Join(err, execute(conn, "ROLLBACK"))
 	})
 	s.files.note(err)
 	return errors.Join(failed, err)
-}
-
-// readSnapshot calls read in a transaction. It returns the error of read and that of
-// the transaction.
-func readSnapshot(ctx context.Context, conn *sqlite.Conn, read func(store.Snapshot) error) (failed, err error) {
-	if err := execute(conn, "BEGIN"); err != nil {
-		return nil, err
-	}
-	snapshot := snapshot{conn}
-	_, err = snapshot.Epochs(ctx) // the first read decides what the transaction sees
-	if err == nil {
-		failed = read(snapshot)
-	}
-	return failed, errors.Join(err, execute(conn, "ROLLBACK"))
 }
 
 // snapshot implements [store.Snapshot] on a connection.
@@ -164,23 +157,11 @@ func (t *Target) mark(id int32) error {
 
 // Replace implements [store.Target].
 func (t *Target) Replace(ctx context.Context, remove []int64, plants []plant.Plant) error {
-	return t.write(ctx, func() error {
-		for _, id := range remove {
-			if err := deletePlant(t.conn, id); err != nil {
-				return err
-			}
-		}
-		for _, p := range plants {
-			row, err := store.RowOf(p)
-			if err == nil {
-				err = plantColumns.write(t.conn, insertPlantQuery, &row)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	rows, err := store.RowsOf(plants)
+	if err != nil {
+		return err
+	}
+	return t.write(ctx, func() error { return writePlants(t.conn, store.Effect{Insert: rows, Remove: remove}) })
 }
 
 // ReplaceTokens implements [store.Target].
@@ -190,7 +171,7 @@ func (t *Target) ReplaceTokens(ctx context.Context, tokens []token.Token) error 
 			return err
 		}
 		for _, each := range tokens {
-			if err := insertToken(t.conn, each); err != nil {
+			if err := tokenColumns.write(t.conn, insertTokenQuery, &each); err != nil {
 				return err
 			}
 		}

@@ -19,8 +19,11 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/storebench"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // crashStore is an environment variable. If it is set, the test binary is the
@@ -52,18 +55,11 @@ const crashBatch = 8
 // A follower of the changes continues after each crash, and in odd rounds also reads
 // while the program writes. Its copy must be equal to the list.
 //
-// This tests a crash of the program. It does not test a power failure, which also
-// loses the cache of the operating system; for that each commit calls fsync
-// (synchronous=FULL, see checkDurable).
+// This tests a crash of the program. The package powercut tests a power cut, which also
+// loses the cache of the operating system.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	rounds := 4
-	if text := os.Getenv("PLANTSTORE_TEST_CRASH_ROUNDS"); text != "" {
-		var err error
-		if rounds, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	rounds := must.Number(t, "PLANTSTORE_TEST_CRASH_ROUNDS", 4)
 	var path string
 	sum := 0
 	var acknowledged map[int64]bool // batches
@@ -109,7 +105,7 @@ func TestCrash(t *testing.T) {
 		if err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
-		must(t, s.BeginEpoch(t.Context())) // as a server does at its start
+		must.NoError(t, s.BeginEpoch(t.Context())) // as a server does at its start
 		follower.Store = s
 		follower.Drain(t)
 		follower.WantCopy(t)
@@ -126,7 +122,7 @@ func TestCrash(t *testing.T) {
 				t.Fatalf("round %d: batch %d was acknowledged but is not stored", round, batch)
 			}
 		}
-		must(t, s.Close())
+		must.NoError(t, s.Close())
 		sum += len(acknowledged)
 	}
 	t.Logf("%d rounds, %d checks of an acknowledged batch of %d plants", rounds, sum, crashBatch)
@@ -140,29 +136,16 @@ func TestCrash(t *testing.T) {
 func follow(t *testing.T, path string, f *storetest.Follower) (stop func()) {
 	t.Helper()
 	s, err := Open(t.Context(), path)
-	must(t, err)
+	must.NoError(t, err)
 	f.Store = s
-	done := make(chan struct{})
-	var following sync.WaitGroup
-	following.Go(func() {
-		for {
-			select {
-			case <-done:
-				return
-			default:
-			}
-			if _, err := f.Next(t); err != nil {
-				t.Errorf("Changes = %v", err)
-				return
-			}
-		}
+	end := wait.Repeat(1, func(int) bool {
+		_, err := f.Next(t)
+		expect.Error(t, "Changes", err, nil)
+		return err == nil
 	})
 	return func() {
-		close(done)
-		following.Wait()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		end()
+		expect.NoError(t, s.Close())
 	}
 }
 
@@ -178,8 +161,8 @@ func killed(t *testing.T, path string, fromFirst bool) (acknowledged []int64) {
 	cmd.Env = append(os.Environ(), crashStore+"="+path)
 	cmd.Stderr = os.Stderr
 	pipe, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	must.NoError(t, err)
+	must.NoError(t, cmd.Start())
 	moment := rand.N(300 * time.Millisecond)
 	wait := moment
 	if fromFirst {
@@ -189,7 +172,7 @@ func killed(t *testing.T, path string, fromFirst bool) (acknowledged []int64) {
 	defer kill.Stop()
 	for lines := bufio.NewScanner(pipe); lines.Scan(); {
 		batch, err := strconv.ParseInt(lines.Text(), 10, 64)
-		must(t, err)
+		must.NoError(t, err)
 		if acknowledged = append(acknowledged, batch); fromFirst && len(acknowledged) == 1 {
 			kill.Reset(moment)
 		}

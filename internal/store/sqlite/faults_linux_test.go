@@ -15,6 +15,8 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -61,19 +63,17 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 				t.Errorf("during the fault TryWrite = %v and WriteFailure = %v, want %v", try, failure, plant.ErrUnavailable)
 			}
 			_, err = s.Get(t.Context(), 1)
-			wantErr(t, "during the fault Get(1)", err, nil)
+			expect.Error(t, "during the fault Get(1)", err, nil)
 			remove()
-			wantErr(t, "after the fault Create", s.Create(t.Context(), plant.Plant{ID: 7, Name: "n"}), nil)
+			expect.Error(t, "after the fault Create", s.Create(t.Context(), plant.Plant{ID: 7, Name: "n"}), nil)
 			if failure, try := s.WriteFailure(), s.TryWrite(t.Context()); failure == nil || try != nil || s.WriteFailure() != nil {
 				t.Errorf("after the fault WriteFailure = %v, TryWrite = %v, and then WriteFailure = %v", failure, try, s.WriteFailure())
 			}
 			_, err = s.Get(t.Context(), 6)
-			wantErr(t, "Get of a failed create", err, plant.ErrNotFound)
+			expect.Error(t, "Get of a failed create", err, plant.ErrNotFound)
 			conn := wait.For(t, "a reader", s.readers)
 			defer func() { s.readers <- conn }()
-			if err := checkIntegrity(conn); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, checkIntegrity(conn))
 		})
 	}
 }
@@ -100,18 +100,16 @@ func TestFailedCommit(t *testing.T) {
 
 func otherWriter(t *testing.T, _ *Store, path string) (remove func()) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	must(t, err)
-	must(t, execute(conn, "BEGIN EXCLUSIVE"))
-	return func() {
-		must(t, conn.Close())
-	}
+	must.NoError(t, err)
+	must.NoError(t, execute(conn, "BEGIN EXCLUSIVE"))
+	return func() { must.NoError(t, conn.Close()) }
 }
 
 func fullDatabase(t *testing.T, s *Store, _ string) (remove func()) {
 	set := func(statement string) {
 		conn := wait.For(t, "the writer", s.writer)
 		defer func() { s.writer <- conn }()
-		must(t, executeAll(conn, statement))
+		must.NoError(t, executeAll(conn, statement))
 	}
 	set("PRAGMA max_page_count = 1") // SQLite raises it to the present number of pages
 	return func() { set("PRAGMA max_page_count = 1073741823") }
@@ -135,8 +133,8 @@ func TestOpenErrorAdvice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "plants.db")
 			s, err := Open(t.Context(), path)
-			must(t, err)
-			must(t, s.Close())
+			must.NoError(t, err)
+			must.NoError(t, s.Close())
 			c.prepare(t, path)
 			s, err = Open(t.Context(), path)
 			if err == nil {
@@ -154,19 +152,19 @@ func TestOpenErrorAdvice(t *testing.T) {
 func set(pragma string, to int) func(t *testing.T, path string) {
 	return func(t *testing.T, path string) {
 		conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-		must(t, err)
-		must(t, errors.Join(executeAll(conn, fmt.Sprintf("PRAGMA %s = %d", pragma, to)), conn.Close()))
+		must.NoError(t, err)
+		must.NoError(t, errors.Join(executeAll(conn, fmt.Sprintf("PRAGMA %s = %d", pragma, to)), conn.Close()))
 	}
 }
 
 // fullDisk limits the size of every file to the present size of the log.
 func fullDisk(t *testing.T, _ *Store, path string) (remove func()) {
 	info, err := os.Stat(path + "-wal")
-	must(t, err)
+	must.NoError(t, err)
 	var before syscall.Rlimit
-	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
+	must.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
 	set := func(limit syscall.Rlimit) {
-		must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
+		must.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
 	}
 	set(syscall.Rlimit{Cur: uint64(info.Size()), Max: before.Max})
 	remove = func() { set(before) }
@@ -177,7 +175,7 @@ func fullDisk(t *testing.T, _ *Store, path string) (remove func()) {
 // readOnly makes the file read-only for this thread until the test ends. Root can
 // write any file, so it does so as another user.
 func readOnly(t *testing.T, path string) {
-	must(t, os.Chmod(path, 0o444))
+	must.NoError(t, os.Chmod(path, 0o444))
 	if os.Getuid() == 0 {
 		asAnotherUser(t, path)
 	}
@@ -187,26 +185,26 @@ func readOnly(t *testing.T, path string) {
 // ends. That user can reach the directory of the file at path.
 func asAnotherUser(t *testing.T, path string) {
 	for folder := filepath.Dir(path); len(folder) > len(os.TempDir()); folder = filepath.Dir(folder) {
-		must(t, os.Chmod(folder, 0o755))
+		must.NoError(t, os.Chmod(folder, 0o755))
 	}
 	runtime.LockOSThread() // never unlocked: the thread ends with the test
-	must(t, syscall.Setfsuid(65534))
+	must.NoError(t, syscall.Setfsuid(65534))
 	t.Cleanup(func() { _ = syscall.Setfsuid(0) })
 }
 
 func damageSchema(t *testing.T, path string) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	must(t, err)
+	must.NoError(t, err)
 	defer f.Close()
 	_, err = f.WriteAt([]byte(strings.Repeat("\xff", 200)), 100)
-	must(t, err)
+	must.NoError(t, err)
 }
 
 // lock locks the file exclusively.
 func lock(t *testing.T, path string) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	must(t, err)
+	must.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
-	must(t, executeAll(conn, "PRAGMA locking_mode = EXCLUSIVE"))
-	must(t, execute(conn, "BEGIN EXCLUSIVE"))
+	must.NoError(t, executeAll(conn, "PRAGMA locking_mode = EXCLUSIVE"))
+	must.NoError(t, execute(conn, "BEGIN EXCLUSIVE"))
 }

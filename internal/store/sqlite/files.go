@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -18,6 +19,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/plantstore/plantstore/internal/atomicfile"
 	"github.com/plantstore/plantstore/internal/store"
 )
 
@@ -57,6 +59,8 @@ type openFiles struct {
 	begins        [24]byte // of the database: these never change while it is open
 	size, walSize int64    // of the database and its log
 	last          checkpointed
+
+	pages atomic.Int64 // in the log at the last check; the maximum if contents are not compared
 }
 
 // openFile is a file and what SQLite has opened at its path. The locks of a process end
@@ -83,14 +87,18 @@ type fault struct {
 
 // createFile creates the database file before SQLite opens it, readable only by
 // its owner because it contains hashes of tokens. SQLite gives the -wal and -shm
-// files the same mode. Errors are ignored: SQLite reports them when it opens the
-// file.
+// files the same mode. The folder is synced, or a power cut could leave a -journal file
+// alone, and the next start would refuse it. Errors are ignored: SQLite reports them when
+// it opens the file.
 func createFile(path string) {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return // opening and closing it would release the locks of other connections
 	}
 	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err == nil {
 		f.Close()
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			_ = atomicfile.SyncFolder(target)
+		}
 	}
 }
 
@@ -110,6 +118,7 @@ func (f *openFiles) open(path string) error {
 		}
 		f.opened = append(f.opened, openFile{path: path, id: id})
 	}
+	f.pages.Store(math.MaxInt64)
 	if len(f.opened) < 3 || runtime.GOOS == "windows" { // Windows does not let SQLite remove files that are open here
 		return nil
 	}
@@ -276,6 +285,7 @@ func (f *openFile) begin(first []byte) error {
 func (f *openFiles) judge(x *walIndex, size, logSize int64, header, head [32]byte) *fault {
 	pageSize := x.pageSize()
 	frames, copied, attempted := x.number(16), x.number(96), x.number(128)
+	f.pages.Store(frames)
 	salts := [8]byte(x[32:40])
 	last := checkpointed{salts, copied}
 	running := attempted > copied
@@ -313,7 +323,7 @@ const damagedSuffix = "-damaged"
 func (f *openFiles) recordDamage(found *fault) (next string) {
 	next = "stop the service, move " + f.target + "* to another directory, and restore a backup (plantstore restore)"
 	text := fmt.Sprintf("%s %s at %s while it was open", found.path, found.what, time.Now().UTC().Format(time.RFC3339))
-	if err := os.WriteFile(f.target+damagedSuffix, []byte(text+"\n"), 0o600); err != nil {
+	if err := atomicfile.Write(f.target+damagedSuffix, []byte(text+"\n"), 0o600); err != nil {
 		next += fmt.Sprintf("; the next start may not notice the damage (%v)", err)
 	}
 	return next
@@ -368,7 +378,7 @@ func (s *Store) Watch(log *slog.Logger) {
 		// A crash may have interrupted a checkpoint. Until it is complete, its
 		// changes cannot be told from those of other programs.
 		conn := <-s.writer
-		_, _, _ = checkpoint(conn, "PASSIVE")
+		_, _, _, _ = checkpoint(conn, "PASSIVE")
 		s.writer <- conn
 	}
 	s.watch.Go(func() {

@@ -17,6 +17,8 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -28,8 +30,8 @@ func TestFileMode(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "plants.db")
 	s := openStore(t, path)
-	must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
-	must(t, Copy(t.Context(), path, filepath.Join(folder, "copy.db"), ignore))
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+	must.NoError(t, Copy(t.Context(), path, filepath.Join(folder, "copy.db"), ignore))
 	openStore(t, filepath.Join(folder, "copy.db"))
 	names := files(t, folder)
 	if len(names) != 6 {
@@ -59,7 +61,7 @@ func TestWatchHidesFiles(t *testing.T) {
 	}
 	expose := func() {
 		for _, name := range all {
-			must(t, os.Chmod(name, 0o644))
+			must.NoError(t, os.Chmod(name, 0o644))
 		}
 	}
 	var log bytes.Buffer
@@ -97,7 +99,7 @@ func TestMovedFile(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(path, data, 0o600)
 			}
-			must(t, err)
+			must.NoError(t, err)
 		}},
 		"the log is moved":    {"-wal", func(*testing.T, string) {}},
 		"the log is removed":  {"-wal", func(t *testing.T, path string) { os.Remove(path + ".moved") }},
@@ -106,12 +108,12 @@ func TestMovedFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			target := filepath.Join(t.TempDir(), "plants.db")
 			path := filepath.Join(t.TempDir(), "link.db") // SQLite keeps the log beside the target
-			must(t, os.Symlink(target, path))
+			must.NoError(t, os.Symlink(target, path))
 			s := openStore(t, path)
 			var log bytes.Buffer
 			s.files.log = slog.New(slog.NewTextHandler(&log, nil))
-			must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
-			must(t, os.Rename(target+c.suffix, target+c.suffix+".moved"))
+			must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+			must.NoError(t, os.Rename(target+c.suffix, target+c.suffix+".moved"))
 			c.move(t, target+c.suffix)
 			for id := range int64(3) {
 				err := s.Create(t.Context(), plant.Plant{ID: 10 + id})
@@ -119,21 +121,19 @@ func TestMovedFile(t *testing.T) {
 					t.Errorf("Create = %v, want %v", err, plant.ErrUnavailable)
 				}
 			}
-			if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), c.suffix+" was moved, removed or replaced") {
-				t.Errorf("Ready = %v, want the name of the file", err)
-			}
+			expect.Message(t, "Ready", s.Ready(t.Context()), c.suffix+" was moved, removed or replaced")
 			_, err := s.Get(t.Context(), 1)
-			wantErr(t, "while the file is moved Get(1)", err, nil)
+			expect.Error(t, "while the file is moved Get(1)", err, nil)
 			if n := strings.Count(log.String(), "level=ERROR"); n != 1 {
 				t.Errorf("the log has %d errors, want 1:\n%s", n, &log)
 			}
 			if err := os.Rename(target+c.suffix+".moved", target+c.suffix); err != nil {
 				return // it was removed
 			}
-			wantErr(t, "after the file is back Ready", s.Ready(t.Context()), nil)
+			expect.Error(t, "after the file is back Ready", s.Ready(t.Context()), nil)
 			_, err = s.Get(t.Context(), 12)
-			wantErr(t, "after the file is back Get of a plant that was refused", err, plant.ErrNotFound)
-			wantErr(t, "after the file is back Create", s.Create(t.Context(), plant.Plant{ID: 2}), nil)
+			expect.Error(t, "after the file is back Get of a plant that was refused", err, plant.ErrNotFound)
+			expect.Error(t, "after the file is back Create", s.Create(t.Context(), plant.Plant{ID: 2}), nil)
 			if n := strings.Count(log.String(), "store file is back"); n != 1 {
 				t.Errorf("the log has %d lines about the return of the file, want 1:\n%s", n, &log)
 			}
@@ -148,7 +148,7 @@ func TestWatchLogsRemovedFile(t *testing.T) {
 	s := openStore(t, path)
 	lines := make(lines, 10)
 	s.Watch(slog.New(slog.NewTextHandler(lines, nil)))
-	must(t, os.Remove(path))
+	must.NoError(t, os.Remove(path))
 	line := wait.For(t, "a line in the log after the file was removed", lines)
 	if !strings.Contains(line, "level=ERROR") || !strings.Contains(line, path) {
 		t.Errorf("the log has %q, want an error with the path %s", line, path)
@@ -185,14 +185,14 @@ func TestDamagedFile(t *testing.T) {
 			folder := t.TempDir()
 			path := filepath.Join(folder, "from")
 			s, err := Open(t.Context(), path)
-			must(t, err)
+			must.NoError(t, err)
 			fill(t, s, 0, 1<<20)
-			must(t, s.Close())
+			must.NoError(t, s.Close())
 			c.damage(t, folder)
 			s = openStore(t, path)
 			var log bytes.Buffer
 			s.files.log = slog.New(slog.NewTextHandler(&log, nil))
-			wantErr(t, "before a statement has found the damage Ready", s.Ready(t.Context()), nil)
+			expect.Error(t, "before a statement has found the damage Ready", s.Ready(t.Context()), nil)
 			var all sync.WaitGroup
 			for range 3 {
 				all.Go(func() {
@@ -203,9 +203,7 @@ func TestDamagedFile(t *testing.T) {
 			}
 			all.Wait()
 			for range 3 {
-				if err := s.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), adviceDamaged) {
-					t.Errorf("Ready = %v, want the advice", err)
-				}
+				expect.Message(t, "Ready", s.Ready(t.Context()), adviceDamaged)
 			}
 			if n := strings.Count(log.String(), "store damaged"); n != 1 || !strings.Contains(log.String(), adviceDamaged) {
 				t.Errorf("the log has %d lines about the damage, want 1 with the advice:\n%s", n, &log)
@@ -219,13 +217,13 @@ func damageTable(name string) func(*testing.T, string) {
 	return func(t *testing.T, folder string) {
 		path := filepath.Join(folder, "from")
 		conn, err := sqlite.OpenConn(path, sqlite.OpenReadOnly)
-		must(t, err)
+		must.NoError(t, err)
 		page, err := number(conn, "SELECT rootpage FROM sqlite_schema WHERE name = '"+name+"'")
-		must(t, errors.Join(err, conn.Close()))
+		must.NoError(t, errors.Join(err, conn.Close()))
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		must(t, err)
+		must.NoError(t, err)
 		defer f.Close()
 		_, err = f.WriteAt(make([]byte, 4096), (page-1)<<12)
-		must(t, err)
+		must.NoError(t, err)
 	}
 }

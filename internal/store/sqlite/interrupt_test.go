@@ -11,6 +11,7 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // The end of a context interrupts a read, also one that returns no row for a long time.
@@ -32,7 +33,7 @@ func TestReadIsInterrupted(t *testing.T) {
 					t.Fatalf("the read returned %v, want %v", err, context.DeadlineExceeded)
 				}
 			}
-			must(t, s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
+			must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
 			for range 2 * readers { // a transaction that is still open would not see the plant
 				if plants, _, err := s.List(t.Context(), plant.Page{Limit: 1}); err != nil || len(plants) != 1 {
 					t.Fatalf("List = %v, %v, want the plant", plants, err)

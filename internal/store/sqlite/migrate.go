@@ -61,22 +61,19 @@ func migrate(ctx context.Context, conn *sqlite.Conn, id int32, shorten func(plan
 // create gives a new file the whole schema and the feed of changes: no program of an
 // earlier release can have it open. It takes one transaction, so that neither a crash
 // nor a second process that opens the file meanwhile leaves a store without the feed.
-func create(conn *sqlite.Conn, id int32) (err error) {
-	end, err := sqlitex.ImmediateTransaction(conn)
-	if err != nil {
-		return err
-	}
-	defer end(&err)
-	have, err := number(conn, "PRAGMA user_version")
-	if err != nil || have > 0 {
-		return err // another process was faster
-	}
-	script := slices.Concat(schema, []string{
-		newEpochQuery,
-		fmt.Sprintf("PRAGMA application_id = %d", id),
-		fmt.Sprintf("PRAGMA user_version = %d", len(schema)),
+func create(conn *sqlite.Conn, id int32) error {
+	return inTransaction(conn, "BEGIN IMMEDIATE", func() error {
+		have, err := number(conn, "PRAGMA user_version")
+		if err != nil || have > 0 {
+			return err // another process was faster
+		}
+		script := slices.Concat(schema, []string{
+			newEpochQuery, nameIndexQuery, namedQuery,
+			fmt.Sprintf("PRAGMA application_id = %d", id),
+			fmt.Sprintf("PRAGMA user_version = %d", len(schema)),
+		})
+		return sqlitex.ExecuteScript(conn, strings.Join(script, ";\n"), nil)
 	})
-	return sqlitex.ExecuteScript(conn, strings.Join(script, ";\n"), nil)
 }
 
 // boundedSchema is the first schema in which the lengths of texts have a limit.
@@ -92,10 +89,15 @@ func shortenTexts(conn *sqlite.Conn, found int, shorten func(plant.Plant)) error
 	if err != nil || len(ids) == 0 {
 		return err
 	}
+	first := plantColumns[:store.FirstColumns] // the others may not have been made yet
 	return inTransaction(conn, "BEGIN IMMEDIATE", func() error {
 		long, err := store.ShortenTexts(ids, shorten,
-			func(id int64) (plant.Plant, error) { return getPlant(conn, id) },
-			func(row store.PlantRow) error { return plantColumns.write(conn, updatePlantQuery, &row) })
+			func(id int64) (plant.Plant, error) {
+				query := "SELECT " + first.names("") + " FROM plants WHERE id = ?"
+				row, err := first.one(conn, query, plant.ErrNotFound, id)
+				return row.Stored(), err
+			},
+			func(row store.PlantRow) error { return first.write(conn, first.update("plants"), &row) })
 		if err != nil || found < feedSchema {
 			return err
 		}
@@ -103,15 +105,40 @@ func shortenTexts(conn *sqlite.Conn, found int, shorten func(plant.Plant)) error
 	})
 }
 
+// upgrade migrates the store in the file at path and calls fn, if the query done reads
+// 0. It fails if another program has the file open: that may be a program of an earlier
+// release. Such programs refuse to open the file from now on.
+func upgrade(ctx context.Context, path, what, done string, fn func(*sqlite.Conn) error) (err error) {
+	conn, err := openWriter(path)
+	if err == nil {
+		defer func() { err = errors.Join(err, conn.Close()) }()
+		_, err = migrate(ctx, conn, applicationID, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("open %s: %w", path, advise(err))
+	}
+	if have, err := number(conn, done); err != nil || have != 0 {
+		return err
+	}
+	// SQLite leaves WAL mode only if no other connection is open.
+	if err = executeAll(conn, "PRAGMA journal_mode = DELETE"); err == nil {
+		err = fn(conn)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", what, path, advise(err))
+	}
+	return nil
+}
+
 // checkFree returns an error if the file is the database of another program, or has
 // another application ID than want.
 func checkFree(conn *sqlite.Conn, want int32) error {
 	// This comes first: another program may make a store of an empty file meanwhile.
-	changes, err := number(conn, "PRAGMA schema_version")
+	taken, err := number(conn, takenQuery)
 	if err != nil {
 		return err
 	}
-	if id, err := number(conn, "PRAGMA application_id"); err != nil || id == 0 && changes == 0 {
+	if id, err := number(conn, "PRAGMA application_id"); err != nil || id == 0 && taken == 0 {
 		return err // an empty file
 	}
 	return checkID(conn, want)

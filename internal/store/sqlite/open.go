@@ -40,13 +40,20 @@ func OpenShortening(ctx context.Context, path string, shorten func(plant.Plant))
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
+	unused := unused(path)
 	conn, err := openWriter(path)
 	if err != nil {
 		return nil, err
 	}
-	// This also fails if the file is read-only. SQLite opens such a file without an
-	// error.
-	found, err := migrate(ctx, conn, applicationID, shorten)
+	found := 0
+	if unused {
+		err = checkRestored(conn, path)
+	}
+	if err == nil {
+		// This also fails if the file is read-only. SQLite opens such a file without an
+		// error.
+		found, err = migrate(ctx, conn, applicationID, shorten)
+	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}

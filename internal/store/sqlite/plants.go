@@ -1,9 +1,7 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
-	"math"
 	"strconv"
 	"time"
 
@@ -13,17 +11,52 @@ import (
 	"github.com/plantstore/plantstore/internal/store"
 )
 
-var plantColumns = columns[store.PlantRow](store.PlantColumns)
+var (
+	plantColumns   = columns[store.PlantRow](store.PlantColumns)
+	writtenColumns = columns[store.PlantRow](store.WrittenColumns)
+)
 
 var (
-	insertPlantQuery = plantColumns.insert("plants")
-	updatePlantQuery = plantColumns.update("plants")
+	insertPlantQuery = writtenColumns.insert("plants")
+	updatePlantQuery = writtenColumns.update("plants")
 	selectPlants     = "SELECT " + plantColumns.names("") + " FROM plants WHERE "
 	getPlantQuery    = selectPlants + "id = ?"
 	getPlantsQuery   = "SELECT " + plantColumns.names("plants.") +
 		" FROM json_each(?) CROSS JOIN plants ON plants.id = json_each.value"
-	listAllQuery    = selectPlants + "id >= ?2 ORDER BY id LIMIT ?1"
-	listTaggedQuery = selectPlants + "id >= ?2 AND tag = ?3 ORDER BY id LIMIT ?1"
+)
+
+// A selection has the two queries of a page. The first parameter is the largest number of
+// rows; what follows in the query selects the plants.
+type selection struct{ list, count string }
+
+func newSelection(where, order string) selection {
+	return selection{
+		selectPlants + where + " ORDER BY " + order + " LIMIT ?1",
+		"SELECT count(*) FROM (SELECT 1 FROM plants WHERE " + where + " LIMIT ?1)",
+	}
+}
+
+var (
+	allPlants    = newSelection("id >= ?2", "id")
+	taggedPlants = newSelection("id >= ?2 AND tag = ?3", "id")
+
+	// SQLite does not seek with a comparison of rows such as (name_key, id) >= (?2, ?3). So the
+	// plants with the first key are selected apart from those with greater ones, and merged.
+	plantsByName = selection{
+		list: withKey + "name_key = ?2 AND id >= ?3 UNION ALL " +
+			withKey + "name_key > ?2 AND name_key < ?4 ORDER BY name_key, id LIMIT ?1",
+		count: "SELECT count(*) FROM (SELECT 1 FROM plants WHERE name_key >= ?2 AND name_key < ?4 LIMIT ?1)",
+	}
+	withKey = "SELECT " + plantColumns.names("") + ", name_key FROM plants WHERE "
+
+	// tagsQuery makes one seek for each tag.
+	tagsQuery = `
+		WITH RECURSIVE tags (tag) AS (
+			SELECT (SELECT tag FROM plants WHERE tag >= ?2 AND tag < ?3 ORDER BY tag LIMIT 1)
+			UNION ALL
+			SELECT (SELECT tag FROM plants WHERE tag > tags.tag AND tag < ?3 ORDER BY tag LIMIT 1)
+			FROM tags WHERE tags.tag IS NOT NULL LIMIT ?1
+		) SELECT tag FROM tags WHERE tag IS NOT NULL`
 )
 
 // Get implements [plant.Store].
@@ -46,56 +79,86 @@ func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant
 	return plants, more, err
 }
 
+// Count implements [plant.Store].
+func (s *Store) Count(ctx context.Context, page plant.Page) (n int, more bool, err error) {
+	defer s.durations.Since(time.Now(), "count")
+	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
+		selected, args, err := selectionOf(conn, page)
+		if err != nil {
+			return err
+		}
+		return query(conn, selected.count, func(stmt *sqlite.Stmt) error {
+			n = stmt.ColumnInt(0)
+			return nil
+		}, args...)
+	})
+	return min(n, page.Limit), n > page.Limit, err
+}
+
+// Tags implements [plant.Store].
+func (s *Store) Tags(ctx context.Context, page plant.TagPage) (tags []string, more bool, err error) {
+	defer s.durations.Since(time.Now(), "tags")
+	from, until := page.Range()
+	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
+		return query(conn, tagsQuery, func(stmt *sqlite.Stmt) error {
+			tags = append(tags, stmt.ColumnText(0))
+			return nil
+		}, page.Limit+1, from, until)
+	})
+	tags, more = plant.Cut(tags, page.Limit)
+	return tags, more, err
+}
+
 // insertPlant stores a plant in the transaction of the connection.
 func insertPlant(conn *sqlite.Conn, p plant.Plant) error {
 	row := store.NewPlantRow(p, nil)
-	return plantColumns.write(conn, insertPlantQuery, &row)
-}
-
-func deletePlant(conn *sqlite.Conn, id int64) error {
-	return execute(conn, "DELETE FROM plants WHERE id = ?", id)
+	return writtenColumns.write(conn, insertPlantQuery, &row)
 }
 
 // getPlant returns the plant with the given ID, or [plant.ErrNotFound].
-func getPlant(conn *sqlite.Conn, id int64) (p plant.Plant, err error) {
-	missing := plant.ErrNotFound
-	err = plantColumns.query(conn, getPlantQuery, func(row *store.PlantRow) { p, missing = row.Stored(), nil }, id)
-	return p, cmp.Or(err, missing)
+func getPlant(conn *sqlite.Conn, id int64) (plant.Plant, error) {
+	row, err := plantColumns.one(conn, getPlantQuery, plant.ErrNotFound, id)
+	return row.Stored(), err
 }
 
 func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more bool, err error) {
-	from := int64(math.MinInt64)
-	if page.After != nil {
-		if *page.After == math.MaxInt64 {
-			return nil, false, nil // no ID is greater
-		}
-		from = *page.After + 1
+	selected, args, err := selectionOf(conn, page)
+	if err != nil {
+		return nil, false, err
 	}
-	query, args := listAllQuery, []any{page.Limit + 1, from}
+	found := func(row *store.PlantRow) { plants = append(plants, row.Stored()) }
+	err = plantColumns.query(conn, selected.list, found, args...)
+	plants, more = plant.Cut(plants, page.Limit)
+	return plants, more, err
+}
+
+// selectionOf returns the queries of a page, and their parameters.
+func selectionOf(conn *sqlite.Conn, page plant.Page) (selected selection, args []any, err error) {
+	if page.ByName != nil {
+		from, until := page.ByName.Range()
+		return plantsByName, []any{page.Limit + 1, from.Key, from.ID, until}, checkNames(conn)
+	}
+	from, limit := page.From()
 	if page.Tag != nil {
-		query, args = listTaggedQuery, append(args, *page.Tag)
+		return taggedPlants, []any{limit, from, *page.Tag}, nil
 	}
-	err = plantColumns.query(conn, query, func(row *store.PlantRow) { plants = append(plants, row.Stored()) }, args...)
-	if len(plants) > page.Limit {
-		return plants[:page.Limit], true, err
-	}
-	return plants, false, err
+	return allPlants, []any{limit, from}, nil
 }
 
 // writePlants writes the effect of a group.
 func writePlants(conn *sqlite.Conn, effect store.Effect) error {
+	for _, id := range effect.Remove { // first: a copy can insert a plant that it removes
+		if err := execute(conn, "DELETE FROM plants WHERE id = ?", id); err != nil {
+			return err
+		}
+	}
 	for i := range effect.Insert {
-		if err := plantColumns.write(conn, insertPlantQuery, &effect.Insert[i]); err != nil {
+		if err := writtenColumns.write(conn, insertPlantQuery, &effect.Insert[i]); err != nil {
 			return err
 		}
 	}
 	for i := range effect.Update {
-		if err := plantColumns.write(conn, updatePlantQuery, &effect.Update[i]); err != nil {
-			return err
-		}
-	}
-	for _, id := range effect.Remove {
-		if err := deletePlant(conn, id); err != nil {
+		if err := writtenColumns.write(conn, updatePlantQuery, &effect.Update[i]); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
 )
 
@@ -23,6 +24,7 @@ func TestReleasedMigrations(t *testing.T) {
 		"002_plants_by_tag.sql":     "827c416904eaac1bf7f8def306095d9fefb782768d7a282bdd3cd0cdd1d5b98a",
 		"003_tokens.sql":            "86c16db42c0789b001a6175ca765693c91ec3c8cf7eec6dc8ee259c8230d4343",
 		"004_changes.sql":           "670bf92a2d2a73dbdf337c4c860cd300e9133536f7e962f84b3d1487fda34e14",
+		"005_bounded_texts.sql":     "c3119863250692b22941105671f0c400b3e0d0fe33f4d710b0208b9d6df6293a",
 	})
 }
 
@@ -33,7 +35,7 @@ func TestUpgradeFromReleasedSchemas(t *testing.T) {
 	}
 	storetest.EachReleased(t, len(schema), ".db", func(t *testing.T, left, found []byte) {
 		path := filepath.Join(t.TempDir(), "plants.db")
-		must(t, os.WriteFile(path, left, 0o600))
+		must.NoError(t, os.WriteFile(path, left, 0o600))
 		storetest.Released(t, func(shorten func(plant.Plant)) (store.Store, error) {
 			return OpenShortening(t.Context(), path, shorten)
 		}, found)
@@ -43,9 +45,9 @@ func TestUpgradeFromReleasedSchemas(t *testing.T) {
 // The plants that are read to be shortened are those with a long name or a long tag.
 func TestMaybeLong(t *testing.T) {
 	conn, err := openConn(Memory, nil, sqlite.OpenReadWrite)
-	must(t, err)
+	must.NoError(t, err)
 	defer conn.Close()
-	must(t, executeAll(conn, "CREATE TABLE plants (id, name, tag)",
+	must.NoError(t, executeAll(conn, "CREATE TABLE plants (id, name, tag)",
 		"INSERT INTO plants VALUES (1, 'four', NULL), (2, 'three', 'two'), (3, '', 'six'), (4, '', 'tö')"))
 	if ids, err := numbers(conn, maybeLongQuery, 4, 2); err != nil || !slices.Equal(ids, []int64{2, 3, 4}) {
 		t.Errorf("the plants %v, %v may have long texts, want 2, 3 and 4", ids, err)
@@ -58,7 +60,7 @@ func writeRelease(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	store, err := Open(t.Context(), file)
-	must(t, err)
+	must.NoError(t, err)
 	found := storetest.Release(t, store)
-	must(t, errors.Join(store.Close(), os.WriteFile(file+".json", found, 0o644)))
+	must.NoError(t, errors.Join(store.Close(), os.WriteFile(file+".json", found, 0o644)))
 }

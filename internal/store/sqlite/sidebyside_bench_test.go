@@ -13,6 +13,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/storebench"
 )
 
@@ -61,7 +62,7 @@ func atStore(b *testing.B, table *storebench.Table) {
 					}
 					return nil
 				})
-				must(b, err)
+				must.NoError(b, err)
 				bare.checkpointIfDue(conn)
 			}
 			return n
@@ -125,7 +126,7 @@ func withManyPlants(b *testing.B, table *storebench.Table) {
 		return storebench.Clocked(func() (n int) {
 			for began := time.Now(); time.Since(began) < storebench.Time; n++ {
 				_, err := s.Get(b.Context(), rand.Int64N(plants))
-				must(b, err)
+				must.NoError(b, err)
 			}
 			return n
 		})
@@ -154,6 +155,6 @@ func insertMany(b *testing.B, s *Store, n int64) {
 			}
 			return nil
 		})
-		must(b, err)
+		must.NoError(b, err)
 	}
 }

@@ -6,8 +6,8 @@
 // commit runs share the next transaction (commit.go and the package
 // groupcommit). Reads do not wait for writes, because the file is in WAL mode;
 // checkpoint.go keeps the write-ahead log short. Statements are built from one list of
-// columns per table (columns.go). plants.go, tokens.go and changes.go have the statements
-// of their tables. open.go opens the connections, migrate.go updates the schema, and
+// columns per table (columns.go). plants.go, names.go, tokens.go and changes.go have the
+// statements of their tables. open.go opens the connections, migrate.go updates the schema, and
 // operators see health.go. files.go notices what other programs do to the files, backup.go
 // copies them, and copy.go copies the plants and tokens.
 package sqlite
@@ -21,10 +21,8 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
-	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
-	"github.com/plantstore/plantstore/internal/token"
 )
 
 // Memory is the path of a store in memory. Close deletes it.
@@ -33,7 +31,7 @@ const Memory = ":memory:"
 // EngineVersion is the version of SQLite, for example 3.50.1.
 const EngineVersion = sqlite.Version
 
-// Store implements [plant.Store] and [token.Store] on one SQLite file.
+// Store implements [store.Store] on one SQLite file.
 type Store struct {
 	store.Writer
 	path      string
@@ -59,10 +57,7 @@ type Store struct {
 	watch  sync.WaitGroup // the goroutine of Watch
 }
 
-var (
-	_ plant.Store = (*Store)(nil)
-	_ token.Store = (*Store)(nil)
-)
+var _ store.Store = (*Store)(nil)
 
 // Close waits for running calls and closes the store. No method may be called
 // after it.

@@ -1,9 +1,10 @@
 package sqlite
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -55,17 +58,17 @@ func TestUpdatedAt(t *testing.T) {
 			return sqlitex.Execute(conn, `UPDATE plants SET created_at = created_at + ?1, updated_at = updated_at + ?1`,
 				&sqlitex.ExecOptions{Args: []any{by.Microseconds()}})
 		})
-		must(t, err)
+		must.NoError(t, err)
 	})
 }
 
 func TestReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a file?with=odd&name%20#.db")
 	store, err := Open(t.Context(), path)
-	must(t, err)
+	must.NoError(t, err)
 	want := plant.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
-	must(t, store.Create(t.Context(), want))
-	must(t, store.Close())
+	must.NoError(t, store.Create(t.Context(), want))
+	must.NoError(t, store.Close())
 	got, err := openStore(t, path).Get(t.Context(), 1)
 	if err != nil || !got.Same(want) {
 		t.Errorf("after reopening Get(1) = %v, %v, want %v", got, err, want)
@@ -77,14 +80,12 @@ func TestDurableSettings(t *testing.T) {
 	store := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	conn := wait.For(t, "the writer", store.writer)
 	defer func() { store.writer <- conn }()
-	if err := checkDurable(conn); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, checkDurable(conn))
 	for _, statement := range []string{"PRAGMA synchronous = NORMAL", "PRAGMA journal_mode = DELETE"} {
 		other, err := openWriter(filepath.Join(t.TempDir(), "plants.db"))
-		must(t, err)
+		must.NoError(t, err)
 		defer other.Close()
-		must(t, sqlitex.ExecuteTransient(other, statement, nil))
+		must.NoError(t, sqlitex.ExecuteTransient(other, statement, nil))
 		if err := checkDurable(other); err == nil {
 			t.Errorf("after %s checkDurable = nil, want an error", statement)
 		}
@@ -103,24 +104,52 @@ func TestOpenChecksDurable(t *testing.T) {
 	}
 }
 
-// Each page is a search in an index that is ordered by ID.
-func TestListPlan(t *testing.T) {
+// Each page is a search in an index, which has the order of the page: so it reads no more
+// plants than its limit, and one of each part of a MERGE. A page of tags makes one search for
+// the first row of each tag.
+func TestPlans(t *testing.T) {
 	s := openStore(t, Memory)
-	for want, query := range map[string]string{
-		"SEARCH plants USING INTEGER PRIMARY KEY (rowid>?)":           listAllQuery,
-		"SEARCH plants USING INDEX plants_by_tag (tag=? AND rowid>?)": listTaggedQuery,
+	for query, want := range map[string][]string{
+		allPlants.list: {"SEARCH plants USING INTEGER PRIMARY KEY (rowid>?)"},
+		allPlants.count: {
+			"CO-ROUTINE (subquery-1)", "SEARCH plants USING INTEGER PRIMARY KEY (rowid>?)", "SCAN (subquery-1)",
+		},
+		taggedPlants.list: {"SEARCH plants USING INDEX plants_by_tag (tag=? AND rowid>?)"},
+		taggedPlants.count: {
+			"CO-ROUTINE (subquery-1)", "SEARCH plants USING COVERING INDEX plants_by_tag (tag=? AND rowid>?)", "SCAN (subquery-1)",
+		},
+		plantsByName.list: {
+			"MERGE (UNION ALL)", "LEFT", "SEARCH plants USING INDEX plants_by_name (name_key=? AND rowid>?)",
+			"RIGHT", "SEARCH plants USING INDEX plants_by_name (name_key>? AND name_key<?)",
+		},
+		plantsByName.count: {
+			"CO-ROUTINE (subquery-1)", "SEARCH plants USING COVERING INDEX plants_by_name (name_key>? AND name_key<?)",
+			"SCAN (subquery-1)",
+		},
+		tagsQuery: {
+			"CO-ROUTINE tags",
+			"SETUP", "SCAN CONSTANT ROW",
+			"SCALAR SUBQUERY 1", "SEARCH plants USING COVERING INDEX plants_by_tag (tag>? AND tag<?)",
+			"RECURSIVE STEP", "SCAN tags",
+			"CORRELATED SCALAR SUBQUERY 3", "SEARCH plants USING COVERING INDEX plants_by_tag (tag>? AND tag<?)",
+			"SCAN tags",
+		},
 	} {
+		args := []any{1, 0, "", ""}
+		for !strings.Contains(query, fmt.Sprint("?", len(args))) {
+			args = args[1:]
+		}
 		var steps []string
 		err := s.read(t.Context(), func(conn *sqlite.Conn) error {
 			return sqlitex.Execute(conn, "EXPLAIN QUERY PLAN "+query, &sqlitex.ExecOptions{
-				Args: []any{1, 0, "tag"}[:strings.Count(query, "?")],
+				Args: args,
 				ResultFunc: func(stmt *sqlite.Stmt) error {
 					steps = append(steps, stmt.GetText("detail"))
 					return nil
 				},
 			})
 		})
-		if err != nil || len(steps) != 1 || steps[0] != want {
+		if err != nil || !slices.Equal(steps, want) {
 			t.Errorf("plan of %s = %q, %v, want %q", query, steps, err, want)
 		}
 	}
@@ -130,60 +159,37 @@ func TestListPlan(t *testing.T) {
 func TestLogWithoutStoreIsKept(t *testing.T) {
 	store, moved := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, store)
-	must(t, s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
 	copyFile := func(suffix string) {
 		text, err := os.ReadFile(store + suffix)
 		if err == nil {
 			err = os.WriteFile(moved+suffix, text, 0o600)
 		}
-		must(t, err)
+		must.NoError(t, err)
 	}
 	copyFile("-wal") // as after a crash, without the file
 	_, err := Open(t.Context(), moved)
 	_, errTarget := OpenTarget(t.Context(), moved, nil)
 	for name, err := range map[string]error{"Open": err, "OpenTarget": errTarget} {
-		if err == nil || !strings.Contains(err.Error(), moved+"-wal belongs to an old store") {
-			t.Errorf("%s = %v, want that the log belongs to an old store", name, err)
-		}
+		expect.Message(t, name, err, moved+"-wal belongs to an old store")
 	}
 	copyFile("")
 	_, err = openStore(t, moved).Get(t.Context(), 1)
-	wantErr(t, "after the file is back, Get", err, nil)
+	expect.Error(t, "after the file is back, Get", err, nil)
 }
 
 func TestNamesOfOtherFiles(t *testing.T) {
 	for _, suffix := range []string{"-wal", "-shm", "-journal", "-last-backup"} {
 		path := filepath.Join(t.TempDir(), "plants.db"+suffix)
-		if _, err := Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "belongs to the store") {
-			t.Errorf("Open(%s) = %v, want that the file belongs to a store", path, err)
-		}
-	}
-}
-
-// must ends the test if there is an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// wantErr fails the test unless a call has returned the error that it should, or nil.
-func wantErr(t testing.TB, what string, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("%s = %v, want %v", what, got, want)
+		_, err := Open(t.Context(), path)
+		expect.Message(t, "Open("+path+")", err, "belongs to the store")
 	}
 }
 
 func openStore(t testing.TB, path string) *Store {
 	t.Helper()
 	store, err := Open(t.Context(), path)
-	must(t, err)
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.NoError(t, err)
+	t.Cleanup(func() { expect.NoError(t, store.Close()) })
 	return store
 }

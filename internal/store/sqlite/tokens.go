@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -22,18 +21,14 @@ var (
 
 // CreateToken implements [token.Store].
 func (s *Store) CreateToken(ctx context.Context, t token.Token) error {
-	return s.write(ctx, func(conn *sqlite.Conn) error { return insertToken(conn, t) })
-}
-
-func insertToken(conn *sqlite.Conn, t token.Token) error {
-	return tokenColumns.write(conn, insertTokenQuery, &t)
+	return s.write(ctx, func(conn *sqlite.Conn) error { return tokenColumns.write(conn, insertTokenQuery, &t) })
 }
 
 // Token implements [token.Store].
 func (s *Store) Token(ctx context.Context, id string) (t token.Token, err error) {
 	defer s.durations.Since(time.Now(), "token")
 	err = s.read(ctx, func(conn *sqlite.Conn) error {
-		t, err = getToken(conn, id)
+		t, err = tokenColumns.one(conn, getTokenQuery, token.ErrNotFound, id)
 		return err
 	})
 	return t, err
@@ -56,7 +51,7 @@ func listTokens(conn *sqlite.Conn) (all []token.Token, err error) {
 // UpdateToken implements [token.Store].
 func (s *Store) UpdateToken(ctx context.Context, id string, change func(*token.Token) error) error {
 	return s.write(ctx, func(conn *sqlite.Conn) error {
-		t, err := getToken(conn, id)
+		t, err := tokenColumns.one(conn, getTokenQuery, token.ErrNotFound, id)
 		if err != nil {
 			return err
 		}
@@ -84,11 +79,4 @@ func (s *Store) TouchTokens(ctx context.Context, used map[string]time.Time) erro
 		}
 		return nil
 	})
-}
-
-// getToken returns the token with the given ID, or [token.ErrNotFound].
-func getToken(conn *sqlite.Conn, id string) (t token.Token, err error) {
-	missing := token.ErrNotFound
-	err = tokenColumns.query(conn, getTokenQuery, func(row *token.Token) { t, missing = *row, nil }, id)
-	return t, cmp.Or(err, missing)
 }

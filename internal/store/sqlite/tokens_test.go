@@ -9,6 +9,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -17,16 +18,16 @@ import (
 func TestTokensOfSchema1(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	old, err := sqlite.OpenConn(path)
-	must(t, err)
+	must.NoError(t, err)
 	defer old.Close()
 	schema, err := migrations.ReadFile("migrations/001_plants_and_tokens.sql")
-	must(t, err)
+	must.NoError(t, err)
 	const insert = `
 		INSERT INTO tokens (id, name, scopes, secret_hash, created_at, expires_at, revoked_at)
 		VALUES (?, 'n', 'read write', zeroblob(32), 0, NULL, NULL)`
 	script := fmt.Sprintf("%s; PRAGMA application_id = %d; PRAGMA user_version = 1", schema, applicationID)
-	must(t, sqlitex.ExecuteScript(old, script, nil))
-	must(t, sqlitex.Execute(old, insert, &sqlitex.ExecOptions{Args: []any{"before"}}))
+	must.NoError(t, sqlitex.ExecuteScript(old, script, nil))
+	must.NoError(t, sqlitex.Execute(old, insert, &sqlitex.ExecOptions{Args: []any{"before"}}))
 	store := openStore(t, path)
 	if err := sqlitex.Execute(old, insert, &sqlitex.ExecOptions{Args: []any{"after"}}); err != nil {
 		t.Fatalf("INSERT of the old program after the migration: %v", err)

@@ -1,0 +1,53 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// Litestream copies the log to object storage while a service runs. For that it has two
+// tables of its own in the file. `litestream restore` makes a file with these tables, too.
+
+const (
+	litestreamTables = "SELECT count(*) FROM sqlite_schema WHERE name GLOB '_litestream_*'"
+
+	// takenQuery reads whether a file has something other than the tables of Litestream,
+	// which may open an empty file before this program does.
+	takenQuery = "SELECT schema_version > 0 AND (SELECT count(*) = 0 OR min(name GLOB '_litestream_*') = 0 " +
+		"FROM sqlite_schema) FROM pragma_schema_version"
+)
+
+// dropLitestream removes the tables of Litestream from a copy: nothing has copied it yet.
+func dropLitestream(conn *sqlite.Conn) error {
+	return executeAll(conn, "DROP TABLE IF EXISTS _litestream_seq", "DROP TABLE IF EXISTS _litestream_lock")
+}
+
+// unused reports whether no program has used the database at path here since it was put
+// there: there is neither a log nor the directory that Litestream makes beside it.
+func unused(path string) bool {
+	info, err := os.Stat(path)
+	target, linked := filepath.EvalSymlinks(path)
+	unused := err == nil && linked == nil && info.Size() > 0
+	for _, file := range []string{path, target} {
+		for _, beside := range []string{file + "-wal", filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+"-litestream")} {
+			_, err := os.Lstat(beside)
+			unused = unused && errors.Is(err, os.ErrNotExist)
+		}
+	}
+	return unused
+}
+
+// checkRestored returns an error if the file at path, which was unused, comes from
+// Litestream and not from [Copy]: nothing has checked its content.
+func checkRestored(conn *sqlite.Conn, path string) error {
+	tables, err := number(conn, litestreamTables)
+	if err == nil && tables > 0 {
+		err = fmt.Errorf("this file comes from Litestream and was not checked; give it another name, such as "+
+			"%[1]s.replica, and run plantstore restore --store %[1]s %[1]s.replica", path)
+	}
+	return err
+}
