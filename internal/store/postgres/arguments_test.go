@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -60,7 +61,7 @@ func TestWrongArgumentsFailAtOnce(t *testing.T) {
 				if err != nil && !strings.HasPrefix(err.Error(), "postgres: ") {
 					t.Errorf("transact = %q, want the prefix %q", err, "postgres: ")
 				}
-				wantErr(t, "then Create", store.Create(t.Context(), plant.Plant{ID: 1}), nil)
+				expect.Error(t, "then Create", store.Create(t.Context(), plant.Plant{ID: 1}), nil)
 			})
 		}
 	}

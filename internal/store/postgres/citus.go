@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
@@ -24,6 +26,7 @@ import (
 //     statement of its own, which finds the shard by the ID.
 //   - INSERT … SELECT FROM unnest is not atomic when a worker crashes: of nine
 //     crashes under load, two tore acknowledged batches. INSERT … VALUES is atomic.
+//   - a recursive query is not possible, so each tag of a list is a query.
 //   - a transaction can appear on one shard before it appears on another, so there is
 //     no order of commits, and no feed of changes.
 
@@ -60,18 +63,31 @@ func checkWorkers(ctx context.Context, conn *pgx.Conn) error {
 var errPrepared = errors.New("transactions are still prepared on a worker, or a worker does not respond: " +
 	"start every worker, stop all writes, and wait for citus.recover_2pc_interval")
 
-// waitForPrepared returns once no transaction is prepared on a worker. A worker that
-// crashes can have a part of an acknowledged transaction prepared until the coordinator
-// commits it, after citus.recover_2pc_interval. No snapshot has this part.
+// noteWarning records that the coordinator has sent a warning. It acknowledges a commit of
+// which it has lost a worker between the two phases, and only warns about it.
+func noteWarning(conn *pgconn.PgConn, n *pgconn.Notice) {
+	if n.SeverityUnlocalized == "WARNING" {
+		conn.CustomData()[warning] = true
+	}
+}
+
+const warning = "plantstore.warning"
+
+// waitForPrepared returns once no transaction is prepared on a worker that was prepared
+// before the call. If a worker or its connection is lost, a part of a transaction that the
+// coordinator has acknowledged stays prepared until the coordinator commits it, after
+// citus.recover_2pc_interval. Until then, no statement sees this part.
 func waitForPrepared(ctx context.Context, conn *pgx.Conn) error {
-	const prepared = `SELECT EXISTS (SELECT FROM run_command_on_workers(
-		'SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()')
+	const prepared = `SELECT EXISTS (SELECT FROM run_command_on_workers(format(
+		'SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()
+			AND prepared < now() - %s * interval ''1 millisecond''', $1::BIGINT))
 		WHERE NOT success OR result <> '0')`
+	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	for wait := newBackoff(); ; {
 		var some bool
-		err := conn.QueryRow(limited, prepared).Scan(&some)
+		err := conn.QueryRow(limited, prepared, time.Since(began).Milliseconds()).Scan(&some)
 		switch {
 		case err == nil && !some:
 			return nil
@@ -159,17 +175,18 @@ var errSharded = plant.NoChangesError{
 	Reason: "its plants are spread over several servers, which have no common order of commits",
 }
 
+const deleteOne = `DELETE FROM plants WHERE id = $1`
+
 var (
-	plantMembers = plantColumns.without("id")
-	lockOne      = selectPlant + ` FOR UPDATE`
-	updateOne    = `UPDATE plants SET ` + plantMembers.each("NAME = $NUMBER", ", ") + `
-		WHERE id = ` + plantMembers.next(1)
-	deleteOne = `DELETE FROM plants WHERE id = $1`
+	lockOne   = selectPlant + ` FOR UPDATE`
+	updateOne = updateOf(writtenColumns)
 )
 
-// updateArgs returns the arguments of updateOne.
-func updateArgs(row store.PlantRow) []any {
-	return append(plantMembers.values([]store.PlantRow{row}), row.ID)
+// updateOf returns the statement that updates the row of one plant. Its arguments are the
+// values of the columns. It does not set the id, which Citus refuses.
+func updateOf(cs columns[store.PlantRow]) string {
+	set := strings.Split(cs.each("NAME = $NUMBER", "\n"), "\n")
+	return `UPDATE plants SET ` + strings.Join(set[1:], ", ") + ` WHERE ` + set[0]
 }
 
 // maxRows is the number of rows that a statement inserts at most.
@@ -194,12 +211,30 @@ func insertRows[R any](b *pgx.Batch, table string, cs columns[R], rows []R) {
 	}
 }
 
-// lockSharded queues the statements that lock plants in a sharded store, one after the
-// other, and call found with the rows of each.
-func lockSharded(b *pgx.Batch, ids []int64, found func(pgx.Rows) error) {
+// storedIDs finds out which plants are stored.
+const storedIDs = `SELECT id FROM plants WHERE id = ANY($1) ORDER BY id`
+
+// lockSharded begins a transaction in a sharded store, locks plants, one after the other,
+// and calls found with the rows of each. If some of them may be new, it locks only those
+// that are stored: a batch of 1,000 new plants takes 0.1 s, and 0.65 s with a lock for each.
+// If another program creates one of them meanwhile, the insert fails; see group.run.
+func lockSharded(ctx context.Context, conn *pgx.Conn, ids []int64, someNew bool, found func(pgx.Rows) error) error {
+	var b pgx.Batch
+	b.Queue(beginWrite)
+	if someNew {
+		b.Queue(storedIDs, ids).Query(func(rows pgx.Rows) (err error) {
+			ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])
+			return err
+		})
+		if err := conn.SendBatch(ctx, &b).Close(); err != nil || len(ids) == 0 {
+			return err
+		}
+		b = pgx.Batch{}
+	}
 	for _, id := range ids {
 		b.Queue(lockOne, id).Query(found)
 	}
+	return conn.SendBatch(ctx, &b).Close()
 }
 
 // writeSharded queues the statements that write plants in a sharded store.
@@ -208,7 +243,27 @@ func writeSharded(b *pgx.Batch, all store.Effect) {
 		b.Queue(deleteOne, id)
 	}
 	for _, row := range all.Update {
-		b.Queue(updateOne, updateArgs(row)...)
+		b.Queue(updateOne, writtenColumns.values([]store.PlantRow{row})...)
 	}
-	insertRows(b, "plants", plantColumns, all.Insert)
+	insertRows(b, "plants", writtenColumns, all.Insert)
+}
+
+// maxTagsSharded is the largest number of tags in a page of a sharded store. A query takes
+// some 8 ms.
+const maxTagsSharded = 100
+
+// listTagsSharded is listTags for a sharded store.
+func listTagsSharded(ctx context.Context, conn *pgx.Conn, page plant.TagPage) (tags []string, err error) {
+	const first = `SELECT tag FROM plants WHERE tag >= $1 AND tag < $2 ORDER BY tag LIMIT 1`
+	for len(tags) <= page.Limit && err == nil {
+		var tag string
+		from, until := page.Range()
+		if err = conn.QueryRow(ctx, first, []byte(from), []byte(until)).Scan(scanner{&tag}); err == nil {
+			tags, page.After = append(tags, tag), &tag
+		}
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		err = nil
+	}
+	return tags, err
 }

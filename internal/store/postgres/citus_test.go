@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,6 +19,8 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -28,7 +31,7 @@ import (
 func shardedDSN(t testing.TB) string {
 	t.Helper()
 	dsn := pgtest.Citus(t)
-	must(t, Distribute(t.Context(), dsn))
+	must.NoError(t, Distribute(t.Context(), dsn))
 	return dsn
 }
 
@@ -69,13 +72,11 @@ func TestShardedStoreHasNoFeed(t *testing.T) {
 	dsn := shardedDSN(t)
 	s := open(t, dsn)
 	_, err := s.CreateAll(t.Context(), []plant.Plant{{ID: 1}, {ID: 2}})
-	must(t, err)
+	must.NoError(t, err)
 	_, _, err = s.Changes(t.Context(), nil, 1)
-	wantErr(t, "Changes", err, errSharded)
-	wantErr(t, "EnableChanges", EnableChanges(t.Context(), dsn), errSharded)
-	if err := errors.Join(s.BeginEpoch(t.Context()), s.ForgetChanges(t.Context(), time.Now())); err != nil {
-		t.Error(err)
-	}
+	expect.Error(t, "Changes", err, errSharded)
+	expect.Error(t, "EnableChanges", EnableChanges(t.Context(), dsn), errSharded)
+	expect.NoError(t, errors.Join(s.BeginEpoch(t.Context()), s.ForgetChanges(t.Context(), time.Now())))
 	if rows := value[int](t, s.pool, `SELECT count(*) FROM changes`); rows != 0 {
 		t.Errorf("%d rows of changes are stored, want none", rows)
 	}
@@ -91,16 +92,16 @@ func TestDistribute(t *testing.T) {
 		plants = append(plants, plant.Plant{ID: id, Name: fmt.Sprint("plant ", id)})
 	}
 	_, err := before.CreateAll(t.Context(), plants)
-	must(t, err)
-	must(t, before.CreateToken(t.Context(), newToken))
+	must.NoError(t, err)
+	must.NoError(t, before.CreateToken(t.Context(), newToken))
 	stored, _, err := before.List(t.Context(), plant.Page{Limit: 1000})
-	must(t, err)
+	must.NoError(t, err)
 	_, position, err := before.Changes(t.Context(), nil, 1000)
-	must(t, err)
+	must.NoError(t, err)
 	// As in a store of the first release, whose programs leave it out.
-	execute(t, before.pool, `ALTER TABLE marks ALTER COLUMN feeds DROP NOT NULL`)
+	execute(t, before.pool, `ALTER TABLE marks ALTER COLUMN feeds DROP NOT NULL, ALTER COLUMN named DROP NOT NULL`)
 	for range 2 {
-		must(t, Distribute(t.Context(), dsn))
+		must.NoError(t, Distribute(t.Context(), dsn))
 	}
 	s := open(t, dsn)
 	var local int
@@ -121,9 +122,7 @@ func TestDistribute(t *testing.T) {
 	if _, err := s.Token(t.Context(), newToken.ID); err != nil {
 		t.Error(err)
 	}
-	if err := s.Create(t.Context(), plant.Plant{ID: 1000}); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1000}))
 	for name, write := range map[string]func() error{
 		"Create": func() error { return before.Create(t.Context(), plant.Plant{ID: 1001}) },
 		"Delete": func() error { return before.Delete(t.Context(), 1, plant.Precondition{}) },
@@ -148,25 +147,26 @@ func TestDistribute(t *testing.T) {
 
 // Distribute needs the extension.
 func TestDistributeWithoutCitus(t *testing.T) {
-	wantErr(t, "Distribute", Distribute(t.Context(), pgtest.DSN(t)), ErrNoCitus)
+	expect.Error(t, "Distribute", Distribute(t.Context(), pgtest.DSN(t)), ErrNoCitus)
 }
 
 // Every statement about one plant or one mark uses one shard. A page uses all, and a
 // statement with several IDs only theirs.
 func TestShardsOfStatements(t *testing.T) {
 	config, err := parse(shardedDSN(t))
-	must(t, err)
+	must.NoError(t, err)
 	sent := &statements{args: map[string][]any{}, about: regexp.MustCompile(`(FROM|UPDATE|INTO) (plants|marks)\b`)}
 	config.ConnConfig.Tracer = sent
 	s, err := openConfig(t.Context(), config, nil)
-	must(t, err)
+	must.NoError(t, err)
 	defer s.Close()
-	must(t, s.Create(t.Context(), plant.Plant{ID: 0, Name: "n"}))
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 0, Name: "n"}))
 	_, err = s.CreateAll(t.Context(), []plant.Plant{{ID: 0, Name: "n"}, {ID: 1}, {ID: 2}})
-	must(t, err)
+	must.NoError(t, err)
 	usePlants(t, s)
 	_, err = s.settle(t.Context(), 1)
-	must(t, err)
+	must.NoError(t, err)
+	s.deleteMarks([]int64{1, 2, 3})
 	var all int
 	const countShards = `SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = 'plants'::REGCLASS`
 	if err := s.pool.QueryRow(t.Context(), countShards).Scan(&all); err != nil || all < 4 {
@@ -196,21 +196,43 @@ func TestShardsOfStatements(t *testing.T) {
 	}
 }
 
+// A create locks only plants that are stored, because each lock is a statement of its own.
+func TestShardedCreatesLockWhatIsStored(t *testing.T) {
+	config, err := parse(shardedDSN(t))
+	must.NoError(t, err)
+	sent := &statements{args: map[string][]any{}, about: regexp.MustCompile(`FOR UPDATE`)}
+	config.ConnConfig.Tracer = sent
+	s, err := openConfig(t.Context(), config, nil)
+	must.NoError(t, err)
+	defer s.Close()
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+	_, err = s.CreateAll(t.Context(), []plant.Plant{{ID: 2}, {ID: 3}})
+	must.NoError(t, err)
+	if len(sent.args) > 0 {
+		t.Errorf("creates of new plants sent %v, want no lock", sent.args)
+	}
+	_, err = s.CreateAll(t.Context(), []plant.Plant{{ID: 2}, {ID: 4}})
+	must.NoError(t, err)
+	if got := fmt.Sprint(sent.args[lockOne]); got != "[2]" {
+		t.Errorf("a batch with the stored plant 2 and a new one locks %s last, want [2]", got)
+	}
+}
+
 // A copy can fill a sharded store, which cannot be used meanwhile.
 func TestShardedTarget(t *testing.T) {
 	dsn := shardedDSN(t)
 	s := open(t, dsn)
 	for _, name := range []string{"first", "again"} {
 		target, err := OpenTarget(t.Context(), dsn, []int64{7})
-		must(t, err)
+		must.NoError(t, err)
 		copied := store.PlantRow{Plant: plant.Plant{ID: 1, Name: name, CreatedAt: time.UnixMicro(1), UpdatedAt: time.UnixMicro(2)}, Version: 3}
 		tok, _ := token.New(name, []token.Scope{token.Read}, time.Hour)
-		must(t, target.Replace(t.Context(), []int64{1}, []plant.Plant{copied.Stored()}))
-		must(t, target.ReplaceTokens(t.Context(), []token.Token{tok}))
+		must.NoError(t, target.Replace(t.Context(), []int64{1}, []plant.Plant{copied.Stored()}))
+		must.NoError(t, target.ReplaceTokens(t.Context(), []token.Token{tok}))
 		_, err = s.Get(t.Context(), 1)
-		wantErr(t, "Get while a copy runs", err, plant.ErrUnavailable)
+		expect.Error(t, "Get while a copy runs", err, plant.ErrUnavailable)
 		if name == "again" {
-			must(t, target.Finish(t.Context()))
+			must.NoError(t, target.Finish(t.Context()))
 		}
 		target.Close()
 	}
@@ -224,10 +246,10 @@ func connectToWorker(t *testing.T, s *Store) *pgx.Conn {
 	t.Helper()
 	config := s.pool.Config().ConnConfig.Copy()
 	err := s.pool.QueryRow(t.Context(), `SELECT nodename, nodeport FROM pg_dist_node WHERE groupid <> 0 ORDER BY groupid LIMIT 1`).Scan(&config.Host, &config.Port)
-	must(t, err)
+	must.NoError(t, err)
 	config.Fallbacks = nil
 	conn, err := pgx.ConnectConfig(t.Context(), config)
-	must(t, err)
+	must.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
 	return conn
 }
@@ -244,7 +266,7 @@ func TestShardedSnapshotWaitsForPrepared(t *testing.T) {
 	})
 	defer end()
 	source, err := OpenSource(t.Context(), dsn)
-	must(t, err)
+	must.NoError(t, err)
 	defer source.Close()
 	read := make(chan error, 1)
 	go func() { read <- source.Snapshot(t.Context(), func(store.Snapshot) error { return nil }) }()
@@ -253,9 +275,48 @@ func TestShardedSnapshotWaitsForPrepared(t *testing.T) {
 		t.Fatalf("the snapshot did not wait: %v", err)
 	case <-time.After(500 * time.Millisecond):
 	}
-	must(t, end())
-	if err := wait.For(t, "the snapshot", read); err != nil {
-		t.Error(err)
+	must.NoError(t, end())
+	expect.NoError(t, wait.For(t, "the snapshot", read))
+}
+
+// A write is acknowledged after every worker has committed it, also if the coordinator
+// loses its connection to a worker before the second phase of the commit.
+func TestShardedWriteWaitsForBothPhases(t *testing.T) {
+	s := open(t, shardedDSN(t))
+	worker := connectToWorker(t, s).Config()
+	p := newProxy(t, fmt.Sprintf("postgres://%s:%d/", worker.Host, worker.Port))
+	_, port, err := net.SplitHostPort(p.address)
+	must.NoError(t, err)
+	do := func(statement string, args ...any) {
+		t.Helper()
+		_, err := s.pool.Exec(context.WithoutCancel(t.Context()), statement, args...)
+		must.NoError(t, err)
+	}
+	const move = `SELECT citus_update_node(nodeid, nodename, $2::INT) FROM pg_dist_node WHERE nodeport = $1::INT`
+	do(`ALTER SYSTEM SET citus.node_conninfo = 'sslmode=disable'`)
+	do(`SELECT pg_reload_conf()`)
+	do(move, worker.Port, port)
+	defer func() {
+		do(move, port, worker.Port)
+		do(`ALTER SYSTEM RESET citus.node_conninfo`)
+		do(`SELECT pg_reload_conf()`)
+		do(`SELECT start_metadata_sync_to_all_nodes()`) // otherwise Citus does that a minute later
+	}()
+	s.pool.Reset() // the coordinator keeps connections to workers in each session
+	var plants []plant.Plant
+	for id := range int64(20) {
+		plants = append(plants, plant.Plant{ID: id})
+	}
+	p.cutAt("COMMIT PREPARED")
+	_, err = s.CreateAll(t.Context(), plants)
+	must.NoError(t, err)
+	if p.count() != 1 {
+		t.Fatalf("%d commits were cut, want 1", p.count())
+	}
+	for _, plant := range plants {
+		if _, err := s.Get(t.Context(), plant.ID); err != nil {
+			t.Errorf("Get(%d) after an acknowledged batch = %v", plant.ID, err)
+		}
 	}
 }
 
@@ -267,7 +328,7 @@ func TestShardedStoreWithoutDurability(t *testing.T) {
 		t.Helper()
 		for _, statement := range []string{`ALTER SYSTEM ` + setting, `SELECT pg_reload_conf()`} {
 			_, err := worker.Exec(context.WithoutCancel(t.Context()), statement)
-			must(t, err)
+			must.NoError(t, err)
 		}
 	}
 	set(`SET synchronous_commit = off`)

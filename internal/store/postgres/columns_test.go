@@ -32,7 +32,7 @@ func TestColumnsMatchMigrations(t *testing.T) {
 	const columnsOf = `SELECT column_name || ' ' || upper(data_type) FROM information_schema.columns
 		WHERE table_schema = $1 AND table_name = $2`
 	for table, declared := range map[string]string{
-		"plants": plantColumns.each("NAME TYPE", "\n"),
+		"plants": writtenColumns.each("NAME TYPE", "\n"),
 		"tokens": tokenColumns.each("NAME TYPE", "\n"),
 	} {
 		want := slices.Sorted(slices.Values(strings.Split(declared, "\n")))

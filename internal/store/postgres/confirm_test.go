@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -18,7 +19,7 @@ import (
 func TestDrillUnconfirmedChange(t *testing.T) {
 	server := pgtest.NewServer(t)
 	store := open(t, pgtest.URL(server))
-	must(t, store.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
+	must.NoError(t, store.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
 	f := &storetest.Follower{Store: store, Limit: 10}
 	f.Drain(t)
 
@@ -42,7 +43,7 @@ func TestDrillUnconfirmedChange(t *testing.T) {
 		query(t, server, `SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`, new(int))
 		select {
 		case err := <-committed:
-			must(t, err)
+			must.NoError(t, err)
 			return true
 		default:
 			return false
@@ -73,7 +74,7 @@ func TestDrillAsynchronousStandby(t *testing.T) {
 	var stores []*Store
 	for range 2 {
 		s := open(t, pgtest.URL(primary, standbys[0], standbys[1]))
-		must(t, s.BeginEpoch(t.Context()))
+		must.NoError(t, s.BeginEpoch(t.Context()))
 		stores = append(stores, s)
 	}
 	id := int64(0)
@@ -124,7 +125,7 @@ func TestDrillAsynchronousStandby(t *testing.T) {
 func TestPositionsAreConfirmedAgain(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	writer, reader := open(t, dsn), open(t, dsn)
-	must(t, writer.BeginEpoch(t.Context()))
+	must.NoError(t, writer.BeginEpoch(t.Context()))
 	for id := range int64(10) {
 		create(t, writer, id)
 	}
@@ -132,7 +133,7 @@ func TestPositionsAreConfirmedAgain(t *testing.T) {
 		t.Helper()
 		before := len(reader.discarded)
 		_, _, err := reader.Changes(t.Context(), nil, 100)
-		must(t, err)
+		must.NoError(t, err)
 		return len(reader.discarded) - before
 	}
 	if first, second := confirmations(), confirmations(); first != 1 || second != 0 {
@@ -140,7 +141,7 @@ func TestPositionsAreConfirmedAgain(t *testing.T) {
 	}
 	// What an asynchronous standby lacks.
 	execute(t, pgtest.Connect(t, dsn), `DELETE FROM changes WHERE position > 5; DELETE FROM plants WHERE id >= 5`)
-	must(t, writer.BeginEpoch(t.Context())) // as beginOnServer does
+	must.NoError(t, writer.BeginEpoch(t.Context())) // as beginOnServer does
 	create(t, writer, 20)
 	if n := confirmations(); n != 1 {
 		t.Errorf("the other server was read with %d confirmations, want 1", n)

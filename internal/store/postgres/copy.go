@@ -73,8 +73,8 @@ func (s snapshot) Count(ctx context.Context) (int64, error) {
 func (s snapshot) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	query, args := selectPageOf(page)
-	rows, _ := s.conn.Query(ctx, s.of(query), args...) // scanPage returns the error
+	selected, args := selectionOf(page)
+	rows, _ := s.conn.Query(ctx, s.of(selectPlants+selected), args...) // scanPage returns the error
 	plants, more, err := scanPage(rows, page.Limit)
 	return plants, more, stepError(err)
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
@@ -112,14 +113,14 @@ type load struct {
 func startLoad(t *testing.T, dsn string) *load {
 	t.Helper()
 	store := open(t, dsn)
-	must(t, store.BeginEpoch(t.Context())) // as a server does
+	must.NoError(t, store.BeginEpoch(t.Context())) // as a server does
 	stored, text := token.New("load", []token.Scope{token.Read, token.Write}, time.Hour)
-	must(t, store.CreateToken(t.Context(), stored))
+	must.NoError(t, store.CreateToken(t.Context(), stored))
 	verifier, err := token.NewVerifier(store, "")
-	must(t, err)
+	must.NoError(t, err)
 	t.Cleanup(func() { _ = verifier.Close() })
 	handler, err := httpapi.New(httpapi.Options{Plants: store, Tokens: verifier, Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler), MaxBody: 1 << 20})
-	must(t, err)
+	must.NoError(t, err)
 	server := httptest.NewServer(plantcontract.Plants().Handler(t, handler))
 	t.Cleanup(server.Close)
 	l := &load{t: t, dsn: dsn, done: make(chan struct{}), follower: &storetest.Follower{Store: open(t, dsn), Limit: 1000}}
@@ -223,9 +224,7 @@ func (l *load) stop() (acknowledged, lost int) {
 	var have []int64
 	for page := (plant.Page{Limit: 1000}); ; {
 		plants, more, err := store.List(l.t.Context(), page)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		must.NoError(l.t, err)
 		for _, p := range plants {
 			have = append(have, p.ID)
 			if p.Name != fmt.Sprint("plant ", p.ID) {
@@ -254,12 +253,12 @@ func query(t *testing.T, server *pgtest.Server, statement string, into ...any) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, strings.Replace(pgtest.URL(server), "read-write", "any", 1))
-	must(t, err)
+	must.NoError(t, err)
 	defer conn.Close(ctx)
 	if len(into) == 0 {
 		_, err = conn.Exec(ctx, statement)
 	} else {
 		err = conn.QueryRow(ctx, statement).Scan(into...)
 	}
-	must(t, err)
+	must.NoError(t, err)
 }

@@ -135,7 +135,7 @@ func explainPrivileges(err error, config *pgx.ConnConfig) error {
 	case code(err) != notAllowed:
 		return nil
 	case schema.have == schema.need:
-		return fmt.Errorf("user %s does not own the tables in database %s: run plantstore copy as their owner: %w",
+		return fmt.Errorf("user %s does not own the tables in database %s: run this command as their owner: %w",
 			config.User, config.Database, err)
 	case schema.have == 0:
 		return fmt.Errorf("database %s has no tables of plantstore, and user %s may not create them: "+

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 )
 
@@ -44,7 +46,7 @@ func TestOpenErrorMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u, err := url.Parse(c.dsn)
-			must(t, err)
+			must.NoError(t, err)
 			query := u.Query()
 			for name, value := range c.set {
 				query.Set(name, value)
@@ -64,9 +66,9 @@ func newTLSServer(t *testing.T) (dsn, authority string) {
 	https.Close()
 	authority = filepath.Join(t.TempDir(), "authority.pem")
 	block := &pem.Block{Type: "CERTIFICATE", Bytes: https.Certificate().Raw}
-	must(t, os.WriteFile(authority, pem.EncodeToMemory(block), 0o600))
+	must.NoError(t, os.WriteFile(authority, pem.EncodeToMemory(block), 0o600))
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	must.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {
@@ -107,15 +109,11 @@ func TestPgBouncerTransactionPooling(t *testing.T) {
 		t.Fatalf("Ready = %v before a statement failed", err)
 	}
 	conn, err := store.pool.Acquire(t.Context())
-	must(t, err)
+	must.NoError(t, err)
 	err = get(store) // on another connection, for which pgbouncer uses the same session
 	conn.Release()
-	if err == nil || !strings.Contains(err.Error(), advice) {
-		t.Errorf("Get = %v, want it to say %q", err, advice)
-	}
-	if err := store.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), advice) {
-		t.Errorf("Ready = %v, want it to say %q", err, advice)
-	}
+	expect.Message(t, "Get", err, advice)
+	expect.Message(t, "Ready", store.Ready(t.Context()), advice)
 	wantRefused(t, dsn, advice)
 
 	store = open(t, dsn+"&default_query_exec_mode=exec")

@@ -123,8 +123,8 @@ func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (
 			return err
 		})
 		if walk {
-			query, args := selectPageOf(page)
-			b.Queue(query, args...).Query(func(rows pgx.Rows) (err error) {
+			selected, args := selectionOf(page)
+			b.Queue(selectPlants+selected, args...).Query(func(rows pgx.Rows) (err error) {
 				plants, more, err = scanPage(rows, limit)
 				return err
 			})
@@ -322,31 +322,18 @@ func EnableChanges(ctx context.Context, dsn string) (err error) {
 		return errSharded
 	}
 	return s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-			// Every write inserts a mark before its commit. So no write is in progress
-			// while this transaction has the table.
-			if _, err := tx.Exec(ctx, `LOCK TABLE marks IN ACCESS EXCLUSIVE MODE`); err != nil {
-				return err
-			}
-			var enabled bool
-			err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM epochs)`).Scan(&enabled)
-			if err != nil || enabled {
-				return err
-			}
-			return enableChanges(ctx, tx)
-		})
+		return pgx.BeginTxFunc(ctx, conn, readCommitted, func(tx pgx.Tx) error { return enableChanges(ctx, tx) })
 	})
 }
 
 // feedSchema is the lowest schema version whose program writes changes.
 const feedSchema = 2
 
-// enableChanges begins the first epoch, and keeps out programs that write no changes.
+// enableChanges begins the first epoch, if there is none, and keeps out programs that write no
+// changes.
 func enableChanges(ctx context.Context, tx pgx.Tx) error {
 	var b pgx.Batch
-	b.Queue(`UPDATE marks SET feeds = true WHERE feeds IS NULL`)
-	b.Queue(`ALTER TABLE marks ALTER COLUMN feeds SET NOT NULL`)
-	b.Queue(raiseNumber, oldestRow, feedSchema)
-	b.Queue(newEpoch, int64(rand.Uint64()))
+	requireMark(&b, "feeds", feedSchema)
+	b.Queue(newEpoch+` HAVING count(*) = 0`, int64(rand.Uint64()))
 	return tx.SendBatch(ctx, &b).Close()
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -19,13 +20,13 @@ import (
 func TestFeedOfAnEarlierRelease(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	dump, err := os.ReadFile(storetest.ReleasedFile(1, ".sql"))
-	must(t, err)
+	must.NoError(t, err)
 	restore(t, dsn, dump)
 	shortened, err := OpenShortening(t.Context(), dsn, func(plant.Plant) {})
 	if err == nil {
 		err = shortened.Close()
 	}
-	must(t, err)
+	must.NoError(t, err)
 	s, two := open(t, dsn), open(t, dsn)
 	old := pgtest.Connect(t, dsn) // the marks of a transaction of an earlier release, and of its settle
 	oldWrites := func(id int64) []error {
@@ -34,43 +35,40 @@ func TestFeedOfAnEarlierRelease(t *testing.T) {
 			INSERT INTO marks (id, done, at) VALUES ($1, false, $2) ON CONFLICT (id) DO UPDATE SET at = excluded.at`, id+1, id)
 		return []error{mark, settle}
 	}
-	wantNoFeed := func() {
-		t.Helper()
-		_, _, err := s.Changes(t.Context(), nil, 10)
-		if e, ok := errors.AsType[plant.NoChangesError](err); !ok || !strings.Contains(e.Reason, "plantstore migrate --changes") {
-			t.Errorf("Changes = %v, want a NoChangesError with plantstore migrate --changes", err)
-		}
-	}
-	wantNoFeed()
+	storetest.WantNoFeed(t, s)
 	err = errors.Join(s.Create(t.Context(), plant.Plant{ID: 123_456}), s.BeginEpoch(t.Context()), errors.Join(oldWrites(1)...))
-	must(t, err)
-	wantNoFeed()
+	must.NoError(t, err)
+	storetest.WantNoFeed(t, s)
 	// A transaction of the earlier release is in progress. It commits before the feed begins.
 	writing := pgtest.Connect(t, dsn)
 	_, err = writing.Exec(t.Context(), `
 		BEGIN;
 		INSERT INTO marks (id, done, at) VALUES (3, true, 3);
 		INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (123458, 'late', 0, 0, 0)`)
-	must(t, err)
-	enabled := make(chan error, 1)
-	go func() { enabled <- EnableChanges(t.Context(), dsn) }()
-	wait.Until(t, "EnableChanges waits for a lock", func() (waits bool) {
-		err := old.QueryRow(t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE relation = 'marks'::REGCLASS AND NOT granted)`).Scan(&waits)
-		must(t, err)
-		return waits
+	must.NoError(t, err)
+	enabled := make(chan error, 2)
+	for range cap(enabled) {
+		go func() { enabled <- EnableChanges(t.Context(), dsn) }()
+	}
+	wait.Until(t, "both EnableChanges wait for a lock", func() (wait bool) {
+		err := old.QueryRow(t.Context(), `SELECT count(*) = 2 FROM pg_locks WHERE relation = 'marks'::REGCLASS AND NOT granted`).Scan(&wait)
+		must.NoError(t, err)
+		return wait
 	})
 	execute(t, writing, `COMMIT`)
-	must(t, wait.For(t, "EnableChanges to return", enabled))
-	must(t, EnableChanges(t.Context(), dsn))       // there is nothing to do
-	f := &storetest.Follower{Store: two, Limit: 7} // two was open all the time
-	f.Drain(t)
-	must(t, s.Create(t.Context(), plant.Plant{ID: 123_457}))
-	if all := f.Drain(t); len(all) != 1 {
-		t.Errorf("after a create the feed has %d changes, want 1", len(all))
+	for range cap(enabled) {
+		must.NoError(t, wait.For(t, "EnableChanges to return", enabled))
 	}
-	f.WantCopy(t)
+	must.NoError(t, EnableChanges(t.Context(), dsn)) // there is nothing to do
+	var epochs int
+	must.NoError(t, old.QueryRow(t.Context(), `SELECT count(*) FROM epochs`).Scan(&epochs))
+	if epochs != 1 {
+		t.Errorf("EnableChanges has begun %d epochs, want 1", epochs)
+	}
+	f := &storetest.Follower{Store: two, Limit: 7} // two was open all the time
+	f.WantFeed(t)
 	stored, _ := token.New("n", []token.Scope{token.Read}, 0)
-	must(t, s.CreateToken(t.Context(), stored))
+	must.NoError(t, s.CreateToken(t.Context(), stored))
 	for _, err := range oldWrites(10) {
 		if code(err) != "23502" {
 			t.Errorf("a write of an earlier release = %v, want SQLSTATE 23502", err)
@@ -96,7 +94,7 @@ func TestRestoredBackup(t *testing.T) {
 	storetest.Restored(t, storetest.Restore{
 		Open: func(t *testing.T) store.Store {
 			s, err := Open(t.Context(), dsn)
-			must(t, err)
+			must.NoError(t, err)
 			return s
 		},
 		Backup:  each(`SELECT * INTO backup_of_TABLE FROM TABLE`),
@@ -107,7 +105,7 @@ func TestRestoredBackup(t *testing.T) {
 func TestForgottenEpochs(t *testing.T) {
 	s := open(t, pgtest.DSN(t))
 	storetest.ForgottenEpochs(t, s, func(t *testing.T) (n int) {
-		must(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM epochs`).Scan(&n))
+		must.NoError(t, s.pool.QueryRow(t.Context(), `SELECT count(*) FROM epochs`).Scan(&n))
 		return n
 	})
 }

@@ -62,7 +62,7 @@ func (s *Store) TryWrite(ctx context.Context) error {
 		}
 		var b pgx.Batch
 		b.Queue(beginWrite)
-		insertRows(&b, "plants", plantColumns, rows)
+		insertRows(&b, "plants", writtenColumns, rows)
 		b.Queue(`DELETE FROM plants WHERE id = ANY($1)`, ids)
 		b.Queue(`COMMIT`)
 		return conn.SendBatch(ctx, &b).Close()

@@ -3,14 +3,15 @@ package postgres
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 )
 
@@ -27,7 +28,7 @@ func TestReady(t *testing.T) {
 	}
 	onIts := func(statement string) { // on the connection of the store
 		t.Helper()
-		must(t, s.on(t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
+		must.NoError(t, s.on(t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
 			_, err := conn.Exec(ctx, statement)
 			return err
 		}))
@@ -38,21 +39,17 @@ func TestReady(t *testing.T) {
 		t.Error("Ready = nil while the server is stopped")
 	}
 	p.start()
-	wantErr(t, "Ready after the server is started again", ready(), nil)
+	expect.Error(t, "Ready after the server is started again", ready(), nil)
 
 	// A connection to a server that became a standby, and then one to the primary.
 	onIts(`SET default_transaction_read_only = on`)
-	if err := ready(); err == nil || !strings.Contains(err.Error(), "read only") {
-		t.Errorf("Ready with a read-only server = %v", err)
-	}
-	wantErr(t, "Ready with a new connection", ready(), nil)
+	expect.Message(t, "Ready with a read-only server", ready(), "read only")
+	expect.Error(t, "Ready with a new connection", ready(), nil)
 
 	onIts(`UPDATE plantstore_schema SET version = 0`)
-	if err := ready(); err == nil || !strings.Contains(err.Error(), "schema 0 of the database is older than this program") {
-		t.Errorf("Ready with an old schema = %v", err)
-	}
+	expect.Message(t, "Ready with an old schema", ready(), "schema 0 of the database is older than this program")
 	onIts(`UPDATE plantstore_schema SET version = 99`) // a rolling upgrade
-	wantErr(t, "Ready with a newer schema", ready(), nil)
+	expect.Error(t, "Ready with a newer schema", ready(), nil)
 	onIts(`DROP TABLE plantstore_schema`)
 	if err := ready(); err == nil {
 		t.Error("Ready = nil without tables")
@@ -61,7 +58,7 @@ func TestReady(t *testing.T) {
 
 func TestMetrics(t *testing.T) {
 	s := open(t, pgtest.DSN(t))
-	must(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
 	got := metricstest.Of(t, s.Metrics())
 	connections := 0.0
 	for _, state := range []string{"acquired", "idle", "constructing"} {
@@ -86,11 +83,11 @@ func TestWriteFailure(t *testing.T) {
 		t.Cleanup(cancel)
 		return ctx
 	}
-	must(t, s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
 	if err := s.Create(t.Context(), plant.Plant{ID: 1, Name: "other"}); !errors.Is(err, plant.ErrExists) {
 		t.Fatal(err)
 	}
-	wantErr(t, "after an ID that is taken WriteFailure", s.WriteFailure(), nil)
+	expect.Error(t, "after an ID that is taken WriteFailure", s.WriteFailure(), nil)
 	execute(t, other, `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full'; END $$;
 		CREATE TRIGGER full_disk BEFORE INSERT ON plants EXECUTE FUNCTION full_disk()`)
 	if err := s.Create(soon(), plant.Plant{ID: 2, Name: "n"}); !errors.Is(err, plant.ErrUnavailable) {
@@ -100,9 +97,9 @@ func TestWriteFailure(t *testing.T) {
 		if err := s.WriteFailure(); !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, plant.ErrDiskFull) {
 			t.Errorf("WriteFailure = %v, want %v", err, plant.ErrDiskFull)
 		}
-		wantErr(t, "TryWrite", s.TryWrite(soon()), plant.ErrUnavailable)
+		expect.Error(t, "TryWrite", s.TryWrite(soon()), plant.ErrUnavailable)
 	}
 	execute(t, other, `DROP TRIGGER full_disk ON plants`)
-	wantErr(t, "after the fault TryWrite", s.TryWrite(t.Context()), nil)
-	wantErr(t, "after the fault WriteFailure", s.WriteFailure(), nil)
+	expect.Error(t, "after the fault TryWrite", s.TryWrite(t.Context()), nil)
+	expect.Error(t, "after the fault WriteFailure", s.WriteFailure(), nil)
 }

@@ -15,7 +15,9 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
@@ -39,7 +41,7 @@ func lostConnection(t *testing.T, newDSN func(t *testing.T) string) {
 		Severity: "FATAL", SeverityUnlocalized: "FATAL", Code: "57P01",
 		Message: "terminating connection due to administrator command",
 	}).Encode(nil)
-	must(t, err)
+	must.NoError(t, err)
 	base := plant.Plant{ID: 1, Name: "base"}
 	p := plant.Plant{ID: 2, Name: "n", Tag: new("t")}
 	for name, c := range map[string]struct {
@@ -102,20 +104,20 @@ func lostConnection(t *testing.T, newDSN func(t *testing.T) string) {
 			t.Run(name+", "+lost.name, func(t *testing.T) {
 				dsn := newDSN(t)
 				other := open(t, dsn)
-				must(t, other.Create(t.Context(), base))
+				must.NoError(t, other.Create(t.Context(), base))
 				before, err := other.Get(t.Context(), 1)
-				must(t, err)
+				must.NoError(t, err)
 				proxy := newProxy(t, dsn)
 				store := open(t, proxy.dsn)
 				_, err = store.Get(t.Context(), 1) // there is a connection
-				must(t, err)
+				must.NoError(t, err)
 				proxy.cutCommit(lost.responded, lost.says, func() {})
-				wantErr(t, "the write", c.write(t.Context(), store, before.ETag), nil)
+				expect.Error(t, "the write", c.write(t.Context(), store, before.ETag), nil)
 				if !c.carried(t.Context(), other) {
 					t.Error("the write was acknowledged and is not stored")
 				}
 				var rows, want int // in the feed of changes: of the base plant and of the write
-				must(t, pgtest.Connect(t, dsn).QueryRow(t.Context(), `SELECT count(*) FROM changes`).Scan(&rows))
+				must.NoError(t, pgtest.Connect(t, dsn).QueryRow(t.Context(), `SELECT count(*) FROM changes`).Scan(&rows))
 				switch {
 				case other.sharded:
 				case name == "new token":
@@ -149,13 +151,11 @@ func lostConnection(t *testing.T, newDSN func(t *testing.T) string) {
 			var afterErr error
 			changed := make(chan struct{})
 			proxy.cutCommit(true, nil, func() {
-				if err := changeIt(context.Background(), other); err != nil {
-					t.Error(err)
-				}
+				expect.NoError(t, changeIt(context.Background(), other))
 				after, afterErr = other.Get(context.Background(), 2)
 				close(changed)
 			})
-			wantErr(t, "Create", store.Create(t.Context(), p), nil)
+			expect.Error(t, "Create", store.Create(t.Context(), p), nil)
 			wait.For(t, "the cut of the connection at the commit of the create", changed)
 			got, err := other.Get(t.Context(), 2)
 			if got.ETag != after.ETag || !errors.Is(err, afterErr) {
@@ -180,9 +180,7 @@ func TestCommitOfUnknownOutcome(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), callTime)
 			defer cancel()
 			done, err := store.settle(ctx, id)
-			if err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, err)
 			settled <- done
 		}()
 		waitUntilBlocked(t, conn) // so settle has not returned yet
@@ -205,7 +203,7 @@ func waitUntilBlocked(t *testing.T, conn *pgx.Conn) {
 	wait.Until(t, "another session waits for a lock of this one", func() bool {
 		var blocked bool
 		const query = `SELECT EXISTS (SELECT 1 FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid)))`
-		must(t, conn.QueryRow(t.Context(), query).Scan(&blocked))
+		must.NoError(t, conn.QueryRow(t.Context(), query).Scan(&blocked))
 		return blocked
 	})
 }
@@ -234,7 +232,7 @@ func TestUnavailable(t *testing.T) {
 	}
 	wg.Wait()
 	proxy.start()
-	wantErr(t, "after the database was back Create", store.Create(t.Context(), plant.Plant{ID: 1}), nil)
+	expect.Error(t, "after the database was back Create", store.Create(t.Context(), plant.Plant{ID: 1}), nil)
 }
 
 // A write returns at its deadline, even if other writes of its transaction are
@@ -254,7 +252,7 @@ func TestDeadlineOfAWrite(t *testing.T) {
 	first := create(1, 2*time.Second) // the others are queued meanwhile
 	wait.Until(t, "the first write runs", func() bool { return groups() == 1 })
 	short, long := create(2, 4*time.Second), create(3, callTime)
-	wantErr(t, "the first write", wait.For(t, "the end of the first write", first), plant.ErrUnavailable)
+	expect.Error(t, "the first write", wait.For(t, "the end of the first write", first), plant.ErrUnavailable)
 	wait.Until(t, "the others run", func() bool { return groups() == 2 })
 	err := wait.For(t, "the end of the write with a short deadline", short)
 	if !errors.Is(err, plant.ErrUnavailable) || !strings.Contains(err.Error(), "connect") {
@@ -266,9 +264,9 @@ func TestDeadlineOfAWrite(t *testing.T) {
 	default:
 	}
 	proxy.start()
-	wantErr(t, "the write with a long deadline", wait.For(t, "the end of that write", long), nil)
+	expect.Error(t, "the write with a long deadline", wait.For(t, "the end of that write", long), nil)
 	_, err = store.Get(t.Context(), 2)
-	wantErr(t, "a read of the plant with a short deadline", err, plant.ErrNotFound)
+	expect.Error(t, "a read of the plant with a short deadline", err, plant.ErrNotFound)
 }
 
 // A transaction of creates takes one round trip, however many they are. One that reads
@@ -276,7 +274,7 @@ func TestDeadlineOfAWrite(t *testing.T) {
 func TestRoundTrips(t *testing.T) {
 	proxy := newProxy(t, pgtest.DSN(t))
 	s := open(t, proxy.dsn)
-	must(t, s.Create(t.Context(), plant.Plant{ID: 0})) // there is a connection
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 0})) // there is a connection
 	for name, c := range map[string]struct {
 		send func(w store.Writer)
 		want int
@@ -310,12 +308,10 @@ func TestHostThatDoesNotRespond(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	proxy := newProxy(t, dsn)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	must.NoError(t, err)
 	defer silent.Close()
 	store := open(t, strings.Replace(proxy.dsn, proxy.address, silent.Addr().String()+","+proxy.address, 1))
-	if err := store.Create(t.Context(), plant.Plant{ID: 1}); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, store.Create(t.Context(), plant.Plant{ID: 1}))
 }
 
 // A server that stops responding while connections are prepared does not take their
@@ -329,11 +325,11 @@ func TestFrozenServerCostsNoConnection(t *testing.T) {
 	for range 2 {
 		reads.Go(func() {
 			_, err := s.Get(t.Context(), 1)
-			wantErr(t, "while the server is frozen Get", err, plant.ErrUnavailable)
+			expect.Error(t, "while the server is frozen Get", err, plant.ErrUnavailable)
 		})
 	}
 	reads.Wait()
 	proxy.swallow("")
 	_, err := s.Get(t.Context(), 1)
-	wantErr(t, "afterwards Get", err, plant.ErrNotFound)
+	expect.Error(t, "afterwards Get", err, plant.ErrNotFound)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestMarksAreDeleted(t *testing.T) {
 	store := open(t, pgtest.DSN(t))
 	for id := range int64(3 * maxDiscarded) {
-		must(t, store.Create(t.Context(), plant.Plant{ID: id}))
+		must.NoError(t, store.Create(t.Context(), plant.Plant{ID: id}))
 	}
 	if n := len(marks(t, store)); n > maxDiscarded {
 		t.Errorf("after %d transactions there are %d marks, want at most 64", 3*maxDiscarded, n)
@@ -27,9 +28,9 @@ func TestMarksOfKilledProcessesAreDeleted(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	store := open(t, dsn)
 	old, recent := time.Now().Add(-markLife-time.Minute).UnixMicro(), time.Now().Add(-markLife+time.Minute).UnixMicro()
-	_, err := store.pool.Exec(t.Context(), `INSERT INTO marks (id, done, at, feeds)
-		VALUES (1, true, $1, true), (2, false, $1, true), (3, true, $2, true), (4, false, $2, true)`, old, recent)
-	must(t, err)
+	_, err := store.pool.Exec(t.Context(), `INSERT INTO marks (id, done, at, feeds, named) VALUES
+		(1, true, $1, true, true), (2, false, $1, true, true), (3, true, $2, true, true), (4, false, $2, true, true)`, old, recent)
+	must.NoError(t, err)
 	open(t, dsn)
 	if got := marks(t, store); !slices.Equal(got, []int64{3, 4}) {
 		t.Errorf("after a start the marks are %v, want 3 and 4", got)
@@ -45,8 +46,8 @@ func TestMarksOfKilledProcessesAreDeleted(t *testing.T) {
 func marks(t *testing.T, s *Store) []int64 {
 	t.Helper()
 	rows, err := s.pool.Query(t.Context(), `SELECT id FROM marks ORDER BY id`)
-	must(t, err)
+	must.NoError(t, err)
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	must(t, err)
+	must.NoError(t, err)
 	return ids
 }

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,6 +36,7 @@ const (
 	versionRow = 1 // the number of migrations that were applied
 	oldestRow  = 2 // oldest, written by the program that applied the last migration
 	copyRow    = 3 // a random number, drawn by a copy that is not complete; see Target
+	namesRow   = 4 // the version of the keys of names; see namesVersion
 )
 
 // migrate applies the migrations that the database lacks, and returns the number
@@ -86,9 +88,12 @@ func apply(ctx context.Context, tx pgx.Tx, shorten func(plant.Plant)) error {
 		}
 	}
 	for i, statements := range schema[have:] {
-		// The simple protocol takes any number of statements at once.
-		if _, err := tx.Conn().PgConn().Exec(ctx, statements).ReadAll(); err != nil {
-			return fmt.Errorf("migration %d: %w", have+i+1, err)
+		// One at a time: Citus passes the whole text of a query on to the workers, which take
+		// only one statement. The simple protocol takes what follows the last one, which is none.
+		for statement := range strings.SplitSeq(statements, ";\n") {
+			if _, err := tx.Conn().PgConn().Exec(ctx, statement).ReadAll(); err != nil {
+				return fmt.Errorf("migration %d: %w", have+i+1, err)
+			}
 		}
 	}
 	if _, err := tx.Exec(ctx, setNumber, versionRow, len(schema)); err != nil {
@@ -97,7 +102,11 @@ func apply(ctx context.Context, tx pgx.Tx, shorten func(plant.Plant)) error {
 	if _, err := tx.Exec(ctx, raiseNumber, oldestRow, oldest); err != nil || have > 0 {
 		return err
 	}
-	return enableChanges(ctx, tx) // no program of an earlier release uses the database
+	// No program of an earlier release uses the database.
+	if err := enableChanges(ctx, tx); err != nil {
+		return err
+	}
+	return requireNames(ctx, tx, plant.NameKeyVersion)
 }
 
 // boundedSchema is the first schema in which the lengths of texts have a limit.
@@ -114,13 +123,15 @@ func shortenTexts(ctx context.Context, tx pgx.Tx, have int, shorten func(plant.P
 	if err != nil {
 		return err
 	}
+	first := plantColumns[:store.FirstColumns] // the next migrations make the others
 	ids, err = store.ShortenTexts(ids, shorten,
 		func(id int64) (plant.Plant, error) {
-			row, err := plantColumns.one(tx.QueryRow(ctx, selectPlant+` FOR UPDATE`, id), plant.ErrNotFound)
+			query := `SELECT ` + first.names() + ` FROM plants WHERE id = $1 FOR UPDATE`
+			row, err := first.one(tx.QueryRow(ctx, query, id), plant.ErrNotFound)
 			return row.Stored(), err
 		},
 		func(row store.PlantRow) error {
-			_, err := tx.Exec(ctx, updateOne, updateArgs(row)...)
+			_, err := tx.Exec(ctx, updateOf(first), first.values([]store.PlantRow{row})...)
 			return err
 		})
 	if err != nil || len(ids) == 0 || have < feedSchema {

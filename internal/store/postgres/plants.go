@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,8 +10,11 @@ import (
 	"github.com/plantstore/plantstore/internal/store"
 )
 
-// plantColumns are the columns of the table plants.
-var plantColumns = columns[store.PlantRow](store.PlantColumns)
+// The columns of the table plants.
+var (
+	plantColumns   = columns[store.PlantRow](store.PlantColumns)
+	writtenColumns = columns[store.PlantRow](store.WrittenColumns)
+)
 
 // The statements about plants.
 var (
@@ -22,23 +24,36 @@ var (
 
 	lockPlants = selectPlants + `id = ANY($1) ORDER BY id FOR UPDATE`
 
-	insertPlants = `INSERT INTO plants (` + plantColumns.names() + `) SELECT * FROM ` + plantColumns.unnest()
+	insertPlants = `INSERT INTO plants (` + writtenColumns.names() + `) SELECT * FROM ` + writtenColumns.unnest()
 
 	// createPlants inserts plants and a mark if none of the given IDs is stored. It locks the
 	// feed of changes after the plants and before the mark, because PostgreSQL can count the
 	// rows of created only after all inserts.
 	createPlants = `
 		WITH created AS (` + insertPlants + ` WHERE NOT EXISTS (
-			SELECT 1 FROM plants WHERE id = ANY(` + plantColumns.next(1) + `)) RETURNING id),
+			SELECT 1 FROM plants WHERE id = ANY(` + writtenColumns.next(1) + `)) RETURNING id),
 		locked AS (SELECT id FROM feed WHERE id = 1 AND (SELECT count(*) FROM created) > 0 FOR UPDATE)
-		INSERT INTO marks (id, done, at, feeds)
-		SELECT ` + plantColumns.next(2) + `, true, ` + plantColumns.next(3) + `, true FROM locked`
+		INSERT INTO marks (id, done, at, feeds, named)
+		SELECT ` + writtenColumns.next(2) + `, true, ` + writtenColumns.next(3) + `, true, true FROM locked`
 
-	updatePlants = `UPDATE plants SET ` + plantColumns.without("id").each("NAME = new.NAME", ", ") + `
-		FROM ` + plantColumns.unnest() + ` WHERE plants.id = new.id`
+	updatePlants = `UPDATE plants SET ` + writtenColumns.without("id").each("NAME = new.NAME", ", ") + `
+		FROM ` + writtenColumns.unnest() + ` WHERE plants.id = new.id`
+)
 
-	selectPage       = selectPlants + `id >= $1 ORDER BY id LIMIT $2`
-	selectPageTagged = selectPlants + `id >= $1 AND tag = $3 ORDER BY id LIMIT $2`
+// The plants of a page, as they follow selectPlants; see also countOf.
+const (
+	allPlants    = `id >= $2 ORDER BY id LIMIT $1`
+	taggedPlants = `(tag, id) >= ($3, $2) AND tag <= $3 ORDER BY tag, id LIMIT $1`
+	plantsByName = `(name_key, id) >= ($2, $3) AND name_key < $4 ORDER BY name_key, id LIMIT $1`
+
+	// selectTags makes one seek for each tag.
+	selectTags = `
+		WITH RECURSIVE tags (tag) AS (
+			SELECT (SELECT tag FROM plants WHERE tag >= $2 AND tag < $3 ORDER BY tag LIMIT 1)
+			UNION ALL
+			SELECT (SELECT tag FROM plants WHERE tag > tags.tag AND tag < $3 ORDER BY tag LIMIT 1)
+			FROM tags WHERE tags.tag IS NOT NULL
+		) SELECT tag FROM tags WHERE tag IS NOT NULL LIMIT $1`
 )
 
 // Get implements [plant.Store].
@@ -56,34 +71,83 @@ func (s *Store) Get(ctx context.Context, id int64) (p plant.Plant, err error) {
 func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
 	defer s.durations.Since(time.Now(), "list")
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		query, args := selectPageOf(page)
-		rows, _ := conn.Query(ctx, query, args...) // scanPage returns the error
-		plants, more, err = scanPage(rows, page.Limit)
+		plants, more, err = listPlants(ctx, conn, page)
 		return err
 	})
 	return plants, more, err
 }
 
-// selectPageOf returns the statement of a page and its arguments. It reads one plant
-// more than the page has, if more follow.
-func selectPageOf(page plant.Page) (query string, args []any) {
-	from, limit := int64(math.MinInt64), int64(page.Limit)+1
-	if page.After != nil && *page.After == math.MaxInt64 {
-		limit = 0 // no ID is greater
-	} else if page.After != nil {
-		from = *page.After + 1
-	}
-	if page.Tag != nil {
-		return selectPageTagged, []any{from, limit, []byte(*page.Tag)}
-	}
-	return selectPage, []any{from, limit}
+// Count implements [plant.Store].
+func (s *Store) Count(ctx context.Context, page plant.Page) (n int, more bool, err error) {
+	defer s.durations.Since(time.Now(), "count")
+	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if err := checkNames(ctx, conn, page); err != nil {
+			return err
+		}
+		selected, args := selectionOf(page)
+		return conn.QueryRow(ctx, countOf(selected), args...).Scan(&n)
+	})
+	return min(n, page.Limit), n > page.Limit, err
 }
 
-// scanPage reads the rows of selectPageOf.
+// Tags implements [plant.Store].
+func (s *Store) Tags(ctx context.Context, page plant.TagPage) (tags []string, more bool, err error) {
+	defer s.durations.Since(time.Now(), "tags")
+	read := listTags
+	if s.sharded {
+		read, page.Limit = listTagsSharded, min(page.Limit, maxTagsSharded)
+	}
+	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		tags, err = read(ctx, conn, page)
+		return err
+	})
+	tags, more = plant.Cut(tags, page.Limit)
+	return tags, more, err
+}
+
+// countOf returns the statement that counts selected plants.
+func countOf(selected string) string {
+	return `SELECT count(*) FROM (SELECT 1 FROM plants WHERE ` + selected + `) AS selected`
+}
+
+// listTags reads a page of tags, and one more if others follow.
+func listTags(ctx context.Context, conn *pgx.Conn, page plant.TagPage) ([]string, error) {
+	from, until := page.Range()
+	rows, _ := conn.Query(ctx, selectTags, page.Limit+1, []byte(from), []byte(until)) // CollectRows returns the error
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (tag string, err error) {
+		return tag, row.Scan(scanner{&tag})
+	})
+}
+
+// listPlants reads a page of plants.
+func listPlants(ctx context.Context, conn *pgx.Conn, page plant.Page) ([]plant.Plant, bool, error) {
+	if err := checkNames(ctx, conn, page); err != nil {
+		return nil, false, err
+	}
+	selected, args := selectionOf(page)
+	rows, _ := conn.Query(ctx, selectPlants+selected, args...) // scanPage returns the error
+	return scanPage(rows, page.Limit)
+}
+
+// selectionOf returns the plants of a page and their arguments. There is one plant more than
+// the page has, if more follow.
+func selectionOf(page plant.Page) (selected string, args []any) {
+	if page.ByName != nil {
+		from, until := page.ByName.Range()
+		return plantsByName, []any{page.Limit + 1, []byte(from.Key), from.ID, []byte(until)}
+	}
+	from, limit := page.From()
+	if page.Tag != nil {
+		return taggedPlants, []any{limit, from, []byte(*page.Tag)}
+	}
+	return allPlants, []any{limit, from}
+}
+
+// scanPage reads the rows of a page.
 func scanPage(rows pgx.Rows, limit int) (plants []plant.Plant, more bool, err error) {
 	plants, err = scanPlants(rows)
-	more = len(plants) > limit
-	return plants[:min(len(plants), limit)], more, err
+	plants, more = plant.Cut(plants, limit)
+	return plants, more, err
 }
 
 func scanPlants(rows pgx.Rows) (plants []plant.Plant, err error) {

@@ -69,7 +69,6 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
-	"github.com/plantstore/plantstore/internal/token"
 )
 
 const (
@@ -116,10 +115,7 @@ type Store struct {
 	discarded []int64 // marks that are no longer needed
 }
 
-var (
-	_ plant.Store = (*Store)(nil)
-	_ token.Store = (*Store)(nil)
-)
+var _ store.Store = (*Store)(nil)
 
 // IsDSN reports whether a text is the URL of a PostgreSQL database.
 func IsDSN(text string) bool {
@@ -220,6 +216,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	config.PingTimeout = pingTime
 	config.AfterConnect = prepareSession
 	c := config.ConnConfig
+	c.OnNotice = noteWarning
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, connectTime)
 	c.DialFunc = (&net.Dialer{
 		Timeout: c.ConnectTimeout,

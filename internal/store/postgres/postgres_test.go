@@ -15,6 +15,8 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -36,24 +38,8 @@ func TestUpdatedAt(t *testing.T) {
 	s := open(t, pgtest.DSN(t))
 	storetest.UpdatedAt(t, s, func(t *testing.T, by time.Duration) {
 		_, err := s.pool.Exec(t.Context(), `UPDATE plants SET created_at = created_at + $1, updated_at = updated_at + $1`, by.Microseconds())
-		must(t, err)
+		must.NoError(t, err)
 	})
-}
-
-// must ends the test if there is an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// wantErr fails the test unless a call has returned the error that it should, or nil.
-func wantErr(t testing.TB, what string, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("%s = %v, want %v", what, got, want)
-	}
 }
 
 // database is a connection, a pool or a transaction.
@@ -86,21 +72,17 @@ func wantRefused(t *testing.T, dsn, want string) {
 	if err == nil {
 		s.Close()
 	}
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("Open = %v, want it to say %q", err, want)
-	}
+	expect.Message(t, "Open", err, want)
 }
 
 func open(t testing.TB, dsn string) *Store {
 	t.Helper()
 	store, err := Open(t.Context(), dsn)
-	must(t, err)
+	must.NoError(t, err)
 	t.Cleanup(func() {
 		closed := make(chan error, 1)
 		go func() { closed <- store.Close() }()
-		if err := wait.For(t, "the store to close", closed); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, wait.For(t, "the store to close", closed))
 	})
 	return store
 }
@@ -117,34 +99,6 @@ func TestStoreOnTwoServers(t *testing.T) {
 	})
 }
 
-// A token that is revoked on one server is invalid on another within a second.
-func TestTokenRevokedOnAnotherServer(t *testing.T) {
-	dsn := pgtest.DSN(t)
-	here, there := open(t, dsn), open(t, dsn)
-	stored, text := token.New("n", []token.Scope{token.Read}, time.Hour)
-	must(t, here.CreateToken(t.Context(), stored))
-	verifier, err := token.NewVerifier(there, "")
-	must(t, err)
-	defer verifier.Close()
-	_, err = verifier.Verify(t.Context(), text)
-	must(t, err)
-	err = here.UpdateToken(t.Context(), stored.ID, func(stored *token.Token) error {
-		stored.Revoke(time.Now())
-		return nil
-	})
-	must(t, err)
-	for revoked := time.Now(); err == nil; time.Sleep(10 * time.Millisecond) {
-		asked := time.Now()
-		_, err = verifier.Verify(t.Context(), text)
-		if err == nil && asked.Sub(revoked) > time.Second {
-			t.Fatal("the token is still valid on the other server a second after it was revoked")
-		}
-	}
-	if !errors.Is(err, token.ErrInvalid) {
-		t.Errorf("Verify = %v, want %v", err, token.ErrInvalid)
-	}
-}
-
 // Stores that are opened at the same time create the schema once.
 func TestConcurrentOpen(t *testing.T) {
 	dsn := pgtest.DSN(t)
@@ -156,9 +110,7 @@ func TestConcurrentOpen(t *testing.T) {
 				t.Errorf("Open = %v", err)
 				return
 			}
-			if err := errors.Join(store.Create(t.Context(), plant.Plant{ID: i}), store.Close()); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, errors.Join(store.Create(t.Context(), plant.Plant{ID: i}), store.Close()))
 		})
 	}
 	wg.Wait()
@@ -202,8 +154,8 @@ func TestOpenNewerSchema(t *testing.T) {
 	openNewer := func(t *testing.T) *Store {
 		dsn := pgtest.DSN(t)
 		store, err := Open(t.Context(), dsn)
-		must(t, err)
-		must(t, store.Close())
+		must.NoError(t, err)
+		must.NoError(t, store.Close())
 		conn := pgtest.Connect(t, dsn)
 		const next = `
 			ALTER TABLE plants ADD COLUMN watered_at BIGINT;
@@ -258,6 +210,14 @@ func (p *pair) Get(ctx context.Context, id int64) (plant.Plant, error) { return 
 
 func (p *pair) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
 	return p.next().List(ctx, page)
+}
+
+func (p *pair) Count(ctx context.Context, page plant.Page) (int, bool, error) {
+	return p.next().Count(ctx, page)
+}
+
+func (p *pair) Tags(ctx context.Context, page plant.TagPage) ([]string, bool, error) {
+	return p.next().Tags(ctx, page)
 }
 
 func (p *pair) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {

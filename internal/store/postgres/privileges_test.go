@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -88,7 +89,7 @@ func newRoles(t *testing.T) roles {
 	schema := schemaOf(t, dsn)
 	r := roles{dsn: dsn, schema: schema, name: strings.Replace(schema, "test", "role", 1)}
 	manual, err := os.ReadFile("../../../cmd/plantstore/README.md")
-	must(t, err)
+	must.NoError(t, err)
 	for _, block := range regexp.MustCompile("(?ms)^```sql\n(.*?)^```$").FindAllSubmatch(manual, -1) {
 		text := regexp.MustCompile(`\bplantstore(_owner)?\b`).ReplaceAllString(string(block[1]), r.name+"$1")
 		r.statements = append(r.statements, strings.ReplaceAll(text, "SCHEMA public", "SCHEMA "+schema))
@@ -98,7 +99,7 @@ func newRoles(t *testing.T) roles {
 	}
 	as := func(name string) string {
 		u, err := url.Parse(dsn)
-		must(t, err)
+		must.NoError(t, err)
 		u.User = url.UserPassword(name, "SECRET")
 		return u.String()
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // proxy is a TCP proxy between a store and its database.
@@ -30,6 +32,7 @@ type proxy struct {
 	cuts        int
 	asked       bool   // the last bytes came from a client
 	swallowed   string // a connection that sends this gets no more responses
+	cutBefore   string // the next connection that sends this is closed, and the server does not get it
 	turns       int
 	received    atomic.Int64 // bytes from the server
 }
@@ -38,7 +41,7 @@ type proxy struct {
 func newProxy(t *testing.T, dsn string) *proxy {
 	t.Helper()
 	config, err := pgx.ParseConfig(dsn)
-	must(t, err)
+	must.NoError(t, err)
 	p := &proxy{t: t, conns: map[net.Conn]bool{}, address: "127.0.0.1:0"}
 	p.network, p.to = "tcp", net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
 	if _, err := os.Stat(config.Host); err == nil {
@@ -47,7 +50,7 @@ func newProxy(t *testing.T, dsn string) *proxy {
 	p.start()
 	t.Cleanup(p.stop)
 	u, err := url.Parse(dsn)
-	must(t, err)
+	must.NoError(t, err)
 	query := u.Query()
 	query.Del("host")
 	query.Set("sslmode", "disable")
@@ -63,9 +66,7 @@ func newProxy(t *testing.T, dsn string) *proxy {
 func (p *proxy) start() {
 	p.t.Helper()
 	l, err := net.Listen("tcp", p.address)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must.NoError(p.t, err)
 	p.address, p.listener = l.Addr().String(), l
 	go func() {
 		for {
@@ -112,6 +113,13 @@ func (p *proxy) swallow(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.swallowed = text
+}
+
+// cutAt closes the next connection that sends a text, before the server gets it.
+func (p *proxy) cutAt(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cutBefore = text
 }
 
 func (p *proxy) count() int {
@@ -161,7 +169,15 @@ func (p *proxy) copy(to, from net.Conn, commit func([]byte) bool, fromServer boo
 			p.cuts++
 		}
 		swallow := p.swallowed != "" && !fromServer && bytes.Contains(b[:n], []byte(p.swallowed))
+		cutNow := p.cutBefore != "" && !fromServer && bytes.Contains(b[:n], []byte(p.cutBefore))
+		if cutNow {
+			p.cutBefore = ""
+			p.cuts++
+		}
 		p.mu.Unlock()
+		if cutNow {
+			return
+		}
 		if swallow {
 			_, _ = io.Copy(io.Discard, from)
 			return

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
 )
@@ -23,6 +24,7 @@ func TestReleasedMigrations(t *testing.T) {
 	storetest.Migrations(t, migrations, map[string]string{
 		"001_plants_and_tokens.sql": "90b7e1f991aaeeed1f527c9fe6a9ab855bc2774ab1249ce3bd90271580d6528e",
 		"002_changes.sql":           "1ee7be36f5cf259a1d6849f0ddd531f26858a9d44233bdb981bf2462b5f7b083",
+		"003_plants_by_tag.sql":     "db6d20d9d6ea126d6dd2c0ea4339c88c160017fb8efe6451e5b2009235e002b7",
 	})
 }
 
@@ -51,7 +53,7 @@ func wantSource(t *testing.T, dsn string, present int) {
 	conn := pgtest.Connect(t, dsn)
 	schema := func() int {
 		n, err := number(t.Context(), conn, versionRow, "")
-		must(t, err)
+		must.NoError(t, err)
 		return n
 	}
 	have := schema()
@@ -80,7 +82,7 @@ func restore(t *testing.T, dsn string, dump []byte) {
 func schemaOf(t *testing.T, dsn string) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
-	must(t, err)
+	must.NoError(t, err)
 	return u.Query().Get("search_path")
 }
 
@@ -96,7 +98,7 @@ func writeRelease(t *testing.T, file string) {
 	cmd := exec.CommandContext(t.Context(), "pg_dump", "--no-owner", "--no-privileges", "--inserts", "--schema", schemaOf(t, dsn), u.String())
 	cmd.Stderr = os.Stderr
 	dump, err := cmd.Output()
-	must(t, err)
+	must.NoError(t, err)
 	dump = notSQL.ReplaceAll(bytes.ReplaceAll(dump, []byte(schemaOf(t, dsn)), []byte(schemaName)), nil)
-	must(t, errors.Join(os.WriteFile(file, dump, 0o644), os.WriteFile(file+".json", found, 0o644)))
+	must.NoError(t, errors.Join(os.WriteFile(file, dump, 0o644), os.WriteFile(file+".json", found, 0o644)))
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
@@ -41,14 +43,14 @@ func TestPlantCreatedDuringWrite(t *testing.T) {
 			store := open(t, dsn)
 			conn := pgtest.Connect(t, dsn)
 			tx, err := conn.Begin(t.Context())
-			must(t, err)
+			must.NoError(t, err)
 			const insert = `INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (1, 'first', 1, 1, 1)`
 			execute(t, tx, insert)
 			ended := make(chan error, 1)
 			go func() { ended <- c.write(store) }()
 			waitUntilBlocked(t, conn)
-			must(t, tx.Commit(t.Context()))
-			wantErr(t, "the write", wait.For(t, "the end of the write", ended), c.want)
+			must.NoError(t, tx.Commit(t.Context()))
+			expect.Error(t, "the write", wait.For(t, "the end of the write", ended), c.want)
 		})
 	}
 }
@@ -87,7 +89,7 @@ func TestRefusedWriteDoesNotFailOthers(t *testing.T) {
 // stored, even if the group does not insert it.
 func TestCreatesBesideStoredPlants(t *testing.T) {
 	s := open(t, pgtest.DSN(t))
-	must(t, s.Create(t.Context(), plant.Plant{ID: 2, Name: "stored"}))
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 2, Name: "stored"}))
 	writes := writesOf(func(w store.Writer) {
 		_ = w.Create(t.Context(), plant.Plant{ID: 1, Name: "n"})
 		_, _ = w.CreateAll(t.Context(), []plant.Plant{{ID: 1, Name: "another"}, {ID: 2, Name: "another"}})

@@ -15,6 +15,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
@@ -33,7 +35,7 @@ func TestDrillReplacedPrimary(t *testing.T) {
 	waiting := make(chan error, 1)
 	go func() { waiting <- store.Create(t.Context(), plant.Plant{ID: 2}) }()
 	stopWaitingForStandby(t, standby)
-	wantErr(t, "the write that waits for the standby", wait.For(t, "the end of that write", waiting), nil)
+	expect.Error(t, "the write that waits for the standby", wait.For(t, "the end of that write", waiting), nil)
 	if n := count(t, standby, 2); n != 1 {
 		t.Errorf("the new primary has %d plants 2, want 1", n)
 	}
@@ -41,7 +43,7 @@ func TestDrillReplacedPrimary(t *testing.T) {
 	other := open(t, pgtest.URL(old, standby))
 	create(t, other, 3)
 	_, err := store.Get(t.Context(), 3)
-	wantErr(t, "Get of a plant that another server has acknowledged", err, nil)
+	expect.Error(t, "Get of a plant that another server has acknowledged", err, nil)
 	create(t, store, 4)
 	for _, id := range []int64{1, 2, 3, 4} {
 		if n := count(t, standby, id); n != 1 {
@@ -72,7 +74,7 @@ func TestDrillSilentPrimary(t *testing.T) {
 	var conns []*pgxpool.Conn
 	for range store.pool.Config().MaxConns {
 		conn, err := store.pool.Acquire(t.Context())
-		must(t, err)
+		must.NoError(t, err)
 		conns = append(conns, conn)
 	}
 	for _, conn := range conns {
@@ -84,7 +86,7 @@ func TestDrillSilentPrimary(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			_, err := store.Get(t.Context(), 1)
-			wantErr(t, "Get", err, nil)
+			expect.Error(t, "Get", err, nil)
 		})
 	}
 	standby.Promote()
@@ -121,9 +123,9 @@ func TestDrillTimelineNotTold(t *testing.T) {
 func TestSeveralPoolers(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	first, err := url.Parse(pgtest.Pooler(t, dsn, 20))
-	must(t, err)
+	must.NoError(t, err)
 	second, err := url.Parse(pgtest.Pooler(t, dsn, 20))
-	must(t, err)
+	must.NoError(t, err)
 	both := *first
 	both.Host += "," + second.Host
 	store, log := openLogged(t, both.String()+"&default_query_exec_mode=exec")

@@ -92,7 +92,7 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) erro
 	}
 	// READ COMMITTED, because ALTER TABLE waits for transactions that write, and
 	// the check must see what they have written.
-	return pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+	return pgx.BeginTxFunc(ctx, conn, readCommitted, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `SELECT set_config('lock_timeout', $1, true)`, fmt.Sprint(lockTime.Milliseconds()))
 		if err != nil {
 			return err
@@ -152,12 +152,9 @@ func remember(ctx context.Context, tx pgx.Tx, source []int64) error {
 
 // Replace implements [store.Target].
 func (t *Target) Replace(ctx context.Context, remove []int64, plants []plant.Plant) error {
-	rows := make([]store.PlantRow, len(plants))
-	for i, p := range plants {
-		var err error
-		if rows[i], err = store.RowOf(p); err != nil {
-			return err
-		}
+	rows, err := store.RowsOf(plants)
+	if err != nil {
+		return err
 	}
 	return t.write(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		if len(remove) > 0 {
@@ -166,7 +163,7 @@ func (t *Target) Replace(ctx context.Context, remove []int64, plants []plant.Pla
 			}
 		}
 		var b pgx.Batch
-		insertRows(&b, "plants"+hiddenSuffix, plantColumns, rows)
+		insertRows(&b, "plants"+hiddenSuffix, writtenColumns, rows)
 		return tx.SendBatch(ctx, &b).Close()
 	})
 }
@@ -210,7 +207,7 @@ func (t *Target) Close() error {
 func (t *Target) write(ctx context.Context, fn func(context.Context, pgx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	err := pgx.BeginTxFunc(ctx, t.conn, pgx.TxOptions{IsoLevel: pgx.ReadCommitted}, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, t.conn, readCommitted, func(tx pgx.Tx) error {
 		id, err := number(ctx, t.conn, copyRow, ` FOR UPDATE`)
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && id != int(t.id) {
 			return store.ErrSuperseded

@@ -2,11 +2,11 @@ package postgres
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
 )
@@ -23,10 +23,8 @@ func TestTargetIsLocked(t *testing.T) {
 		target.Close()
 	}
 	const want = "another program has locked tables in database"
-	if err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("OpenTarget = %v, want %q", err, want)
-	}
-	wantErr(t, "Create after the target was refused", s.Create(t.Context(), plant.Plant{ID: 1}), nil)
+	expect.Message(t, "OpenTarget", err, want)
+	expect.Error(t, "Create after the target was refused", s.Create(t.Context(), plant.Plant{ID: 1}), nil)
 }
 
 func TestCopyTarget(t *testing.T) {

@@ -29,7 +29,21 @@ const sweepMarks = `DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE at
 
 // mark inserts the mark of a transaction: a random number that shows, once the
 // transaction is committed, that it was. The store has a feed if $3 is true; see shard.
-const mark = `INSERT INTO marks (id, done, at, feeds) VALUES ($1, true, $2, $3)`
+const mark = `INSERT INTO marks (id, done, at, feeds, named) VALUES ($1, true, $2, $3, true)`
+
+// readCommitted is the isolation of transactions that wait for a lock: the statements after
+// it see what was committed meanwhile.
+var readCommitted = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
+
+// requireMark queues the statements that keep programs of earlier releases from writing:
+// those that know an older schema, and leave out a column of their marks. No write is in
+// progress while the table is locked, because every write inserts a mark before its commit.
+func requireMark(b *pgx.Batch, column string, schema int) {
+	b.Queue(`LOCK TABLE marks IN ACCESS EXCLUSIVE MODE`)
+	b.Queue(`UPDATE marks SET ` + column + ` = true WHERE ` + column + ` IS NULL`)
+	b.Queue(`ALTER TABLE marks ALTER COLUMN ` + column + ` SET NOT NULL`)
+	b.Queue(raiseNumber, oldestRow, schema)
+}
 
 // transact calls attempt, which runs a whole transaction that inserts the given
 // mark, until an attempt commits. After any error except [plant.ErrUnavailable],
@@ -40,11 +54,16 @@ const mark = `INSERT INTO marks (id, done, at, feeds) VALUES ($1, true, $2, $3)`
 func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, conn *pgx.Conn, id int64) error) error {
 	for wait := newBackoff(); ; {
 		id := int64(rand.Uint64())
-		err := s.try(ctx, func(ctx context.Context, conn *pgx.Conn) error { return attempt(ctx, conn, id) })
+		warned := false
+		err := s.try(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+			notices := conn.PgConn().CustomData()
+			delete(notices, warning)
+			err := attempt(ctx, conn, id)
+			_, warned = notices[warning]
+			return err
+		})
 		if err == nil {
-			s.discard(id)
-			s.lastErr.Store(nil)
-			return nil
+			return s.committedWith(ctx, id, warned)
 		}
 		s.lastErr.Store(&err)
 		outcome := s.fateOf(err)
@@ -58,15 +77,26 @@ func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, 
 			case settleErr != nil:
 				return unavailable(settleErr)
 			case done:
-				s.discard(id)
-				s.lastErr.Store(nil)
-				return nil
+				return s.committedWith(ctx, id, true)
 			}
 		}
 		if !wait.sleep(ctx) {
 			return unavailable(err)
 		}
 	}
+}
+
+// committedWith ends a transaction that was committed with a mark. In a sharded store, parts
+// of it may not be committed yet after a warning or a lost connection.
+func (s *Store) committedWith(ctx context.Context, id int64, partly bool) error {
+	if s.sharded && partly {
+		if err := s.retry(ctx, waitForPrepared); err != nil {
+			return unavailable(err)
+		}
+	}
+	s.discard(id)
+	s.lastErr.Store(nil)
+	return nil
 }
 
 // settle reports whether the transaction with a mark was committed. If it was not,
@@ -80,7 +110,7 @@ func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, 
 func (s *Store) settle(ctx context.Context, id int64) (done bool, err error) {
 	err = s.retry(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		return conn.QueryRow(ctx, `
-			INSERT INTO marks (id, done, at, feeds) VALUES ($1, false, $2, $3)
+			INSERT INTO marks (id, done, at, feeds, named) VALUES ($1, false, $2, $3, true)
 			ON CONFLICT (id) DO UPDATE SET at = excluded.at
 			RETURNING done`, id, time.Now().UnixMicro(), !s.sharded).Scan(&done)
 	})

@@ -54,7 +54,7 @@ func (s *Store) apply(ctx context.Context, c store.Change) error {
 	if end, ok := ctx.Deadline(); ok && end.Before(w.deadline) {
 		w.deadline = end
 	}
-	err := s.writes.DoWithin(ctx, time.Until(w.deadline), w)
+	err := s.writes.Do(ctx, w, time.After(time.Until(w.deadline)))
 	if err == groupcommit.ErrExpired {
 		if last := s.lastErr.Load(); last != nil {
 			err = *last // says more
@@ -98,9 +98,6 @@ func (s *Store) runAll(writes []*write) {
 	}
 }
 
-// errExpired ends the attempts once the deadlines of all writes are over.
-var errExpired = errors.New("deadline exceeded")
-
 // runTogether runs writes in one transaction, which it retries until the last deadline. If
 // it returns nil, each write has its outcome: an error if it was refused.
 func (s *Store) runTogether(writes []*write) error {
@@ -112,14 +109,14 @@ func (s *Store) runTogether(writes []*write) error {
 		g.writes = nil
 		for _, w := range writes {
 			if !w.ended && time.Now().After(w.deadline) {
-				w.end(unavailable(errExpired)) // its client has this response already
+				w.end(unavailable(groupcommit.ErrExpired)) // its client has this response already
 			}
 			if !w.ended {
 				g.writes = append(g.writes, w)
 			}
 		}
 		if len(g.writes) == 0 {
-			return permanent{errExpired}
+			return permanent{groupcommit.ErrExpired}
 		}
 		if err := s.beginOnServer(ctx, conn); err != nil {
 			return err
@@ -188,7 +185,7 @@ func (g *group) create(ctx context.Context, conn *pgx.Conn, id int64) error {
 	var marks int64
 	var b pgx.Batch
 	b.Queue(beginWrite)
-	b.Queue(createPlants, plantColumns.args(rows, g.plants.IDs(), id, time.Now().UnixMicro())...).Exec(
+	b.Queue(createPlants, writtenColumns.args(rows, g.plants.IDs(), id, time.Now().UnixMicro())...).Exec(
 		func(tag pgconn.CommandTag) error { marks = tag.RowsAffected(); return nil })
 	b.Queue(storeCreated, g.changed, id)
 	b.Queue(`COMMIT`)
@@ -209,14 +206,7 @@ func (g *group) change(ctx context.Context, conn *pgx.Conn, id int64) error {
 		}
 		return err
 	}
-	var b pgx.Batch
-	b.Queue(beginWrite)
-	if g.sharded {
-		lockSharded(&b, g.plants.IDs(), found)
-	} else {
-		b.Queue(lockPlants, g.plants.IDs()).Query(found)
-	}
-	if err := conn.SendBatch(ctx, &b).Close(); err != nil {
+	if err := g.lock(ctx, conn, found); err != nil {
 		return err
 	}
 	all := g.decide()
@@ -224,7 +214,7 @@ func (g *group) change(ctx context.Context, conn *pgx.Conn, id int64) error {
 		_, err := conn.Exec(ctx, `ROLLBACK`)
 		return err
 	}
-	b = pgx.Batch{}
+	var b pgx.Batch
 	if g.sharded {
 		writeSharded(&b, all)
 	} else {
@@ -240,15 +230,28 @@ func (g *group) change(ctx context.Context, conn *pgx.Conn, id int64) error {
 	return conn.SendBatch(ctx, &b).Close()
 }
 
+// lock begins the transaction, locks its plants, and calls found with the rows of those that
+// are stored.
+func (g *group) lock(ctx context.Context, conn *pgx.Conn, found func(pgx.Rows) error) error {
+	if g.sharded {
+		someNew := slices.ContainsFunc(g.writes, func(w *write) bool { return w.New })
+		return lockSharded(ctx, conn, g.plants.IDs(), someNew, found)
+	}
+	var b pgx.Batch
+	b.Queue(beginWrite)
+	b.Queue(lockPlants, g.plants.IDs()).Query(found)
+	return conn.SendBatch(ctx, &b).Close()
+}
+
 // writeAll queues the statements that write plants.
 func writeAll(b *pgx.Batch, all store.Effect) {
 	if len(all.Remove) > 0 {
 		b.Queue(`DELETE FROM plants WHERE id = ANY($1)`, all.Remove)
 	}
 	if len(all.Update) > 0 {
-		b.Queue(updatePlants, plantColumns.args(all.Update)...)
+		b.Queue(updatePlants, writtenColumns.args(all.Update)...)
 	}
 	if len(all.Insert) > 0 {
-		b.Queue(insertPlants, plantColumns.args(all.Insert)...)
+		b.Queue(insertPlants, writtenColumns.args(all.Insert)...)
 	}
 }
