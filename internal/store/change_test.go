@@ -74,7 +74,7 @@ func TestDecide(t *testing.T) {
 func TestGroup(t *testing.T) {
 	old := store.NewPlantRow(plant.Plant{ID: 1, Name: "old"}, nil)
 	replaced, created := plant.Plant{ID: 1, Name: "new"}, plant.Plant{ID: 3, Name: "new"}
-	random := cmpopts.IgnoreFields(store.PlantRow{}, "CreatedAt", "UpdatedAt", "Version")
+	random := cmpopts.IgnoreFields(store.PlantRow{}, "CreatedAt", "UpdatedAt", "Version", "NameKey")
 	for name, c := range map[string]struct {
 		writes []func(store.Writer) error
 		errs   []error

@@ -2,6 +2,7 @@ package store
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/plantstore/plantstore/internal/plant"
@@ -20,8 +21,9 @@ type Column[Row any] struct {
 
 // PlantRow is a row of the table plants.
 type PlantRow struct {
-	plant.Plant       // its ETag is not used; see Stored
-	Version     int64 // random bits, new for every write
+	plant.Plant        // its ETag is not used; see Stored
+	Version     int64  // random bits, new for every write
+	NameKey     string // of its name; reads leave it empty
 }
 
 // NewPlantRow returns the row of a new version of p. It replaces current, which is
@@ -35,13 +37,20 @@ func NewPlantRow(p plant.Plant, current *plant.Plant) PlantRow {
 			p.UpdatedAt = current.UpdatedAt
 		}
 	}
-	return PlantRow{p, int64(rand.Uint64())}
+	return PlantRow{p, int64(rand.Uint64()), plant.NameKey(p.Name)}
 }
 
-// RowOf returns the row of a plant that has an ETag and times.
-func RowOf(p plant.Plant) (PlantRow, error) {
-	version, err := p.Version()
-	return PlantRow{p, version}, err
+// RowsOf returns the rows of plants that have ETags and times.
+func RowsOf(plants []plant.Plant) ([]PlantRow, error) {
+	rows := make([]PlantRow, len(plants))
+	for i, p := range plants {
+		version, err := p.Version()
+		if err != nil {
+			return nil, err
+		}
+		rows[i] = PlantRow{p, version, plant.NameKey(p.Name)}
+	}
+	return rows, nil
 }
 
 // Stored returns the plant with its ETag.
@@ -51,7 +60,9 @@ func (r *PlantRow) Stored() plant.Plant {
 	return p
 }
 
-// PlantColumns are the columns of the table plants. The first one is the primary key.
+// PlantColumns are the columns of the table plants that are read. The first one is the
+// primary key. A new one comes last, because a store whose texts must be shortened before
+// it is migrated has only [FirstColumns].
 var PlantColumns = []Column[PlantRow]{
 	{"id", func(r *PlantRow) any { return &r.ID }},
 	{"name", func(r *PlantRow) any { return &r.Name }},
@@ -60,6 +71,14 @@ var PlantColumns = []Column[PlantRow]{
 	{"created_at", func(r *PlantRow) any { return &r.CreatedAt }},
 	{"updated_at", func(r *PlantRow) any { return &r.UpdatedAt }},
 }
+
+// FirstColumns is how many columns the first migration makes.
+const FirstColumns = 6
+
+// WrittenColumns are the columns of the table plants that are written. The key of a name
+// is only compared.
+var WrittenColumns = append(slices.Clone(PlantColumns),
+	Column[PlantRow]{"name_key", func(r *PlantRow) any { return &r.NameKey }})
 
 // TokenColumns are the columns of the table tokens. The first one is the primary key.
 var TokenColumns = []Column[token.Token]{

@@ -12,16 +12,10 @@ import (
 // Migrations returns the statements of the files migrations/*.sql of an engine, in the
 // order of their names.
 func Migrations(files embed.FS) (all []string) {
-	names, err := fs.Glob(files, "migrations/*.sql") // sorted
+	names, _ := fs.Glob(files, "migrations/*.sql") // sorted
 	for _, name := range names {
-		var text []byte
-		if text, err = files.ReadFile(name); err != nil {
-			break
-		}
+		text, _ := files.ReadFile(name) // a part of the program, so there is no error
 		all = append(all, string(text))
-	}
-	if err != nil {
-		panic(err) // the files are a part of the program
 	}
 	return all
 }
@@ -54,6 +48,22 @@ func ShortenTexts(ids []int64, shorten func(plant.Plant),
 		return nil, LongTextsError{long}
 	}
 	return long, nil
+}
+
+// IndexNames calls index with one page of all plants after the other. It stores the keys of
+// their names and returns the plants. IndexNames calls progress with the number of plants so
+// far.
+func IndexNames(index func(plant.Page) ([]plant.Plant, error), progress func(plants int)) error {
+	page := plant.Page{Limit: 1000}
+	for n := 0; ; {
+		plants, err := index(page)
+		if err != nil || len(plants) == 0 {
+			return err
+		}
+		n += len(plants)
+		progress(n)
+		page.After = &plants[len(plants)-1].ID
+	}
 }
 
 // LongTextsError means that plants of an earlier release have texts that are longer than

@@ -24,11 +24,6 @@ import (
 // goroutines at the same time.
 type Store interface {
 	plant.Store
-	Administration
-}
-
-// Administration is what a store does besides storing plants.
-type Administration interface {
 	token.Store
 
 	// BeginEpoch begins an epoch of the feed of changes; see [plant.Position]. A server

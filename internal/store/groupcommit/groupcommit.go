@@ -77,18 +77,11 @@ func (q *Queue[W]) Metrics() []prometheus.Collector { return []prometheus.Collec
 // Do runs work in a group and returns its error. If ctx ends while the work is
 // queued, it is not begun and Do returns the error of ctx. Work that has begun is
 // finished even if ctx ends.
-func (q *Queue[W]) Do(ctx context.Context, work W) error { return q.do(ctx, work, nil) }
-
-// DoWithin is Do with a limit: after that time it returns [ErrExpired], even if the
-// work has begun. The works of a group share their retries, and another work of the
-// group may have a later deadline. Do would wait for that one.
-func (q *Queue[W]) DoWithin(ctx context.Context, limit time.Duration, work W) error {
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
-	return q.do(ctx, work, timer.C)
-}
-
-func (q *Queue[W]) do(ctx context.Context, work W, expired <-chan time.Time) error {
+//
+// When expired receives a value, Do returns [ErrExpired], even if the work has begun.
+// The works of a group share their retries, and another work of the group may have a
+// later deadline. With a nil channel, Do waits for that one.
+func (q *Queue[W]) Do(ctx context.Context, work W, expired <-chan time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -59,7 +60,7 @@ func (e *engine) together(t *testing.T, q *groupcommit.Queue[job], calls ...func
 	before := e.before
 	e.before = func([]string) { <-release; e.before = before }
 	var wg sync.WaitGroup
-	first := func() { wantErr(t, "first", q.Do(t.Context(), job{name: "first"}), nil) }
+	first := func() { expect.Error(t, "first", q.Do(t.Context(), job{name: "first"}, nil), nil) }
 	for _, call := range append([]func(){first}, calls...) {
 		wg.Go(call)
 		synctest.Wait() // so that they arrive in this order
@@ -83,7 +84,7 @@ func TestWaitingCallsShareTheNextGroup(t *testing.T) {
 		q := newQueue(t, 3, e.run)
 		errTaken := errors.New("taken")
 		call := func(name string, want error) func() {
-			return func() { wantErr(t, name, q.Do(t.Context(), job{name, func() error { return want }}), want) }
+			return func() { expect.Error(t, name, q.Do(t.Context(), job{name, func() error { return want }}, nil), want) }
 		}
 		e.together(t, q, call("a", nil), call("b", errTaken), call("c", nil), call("d", nil))
 		e.wantGroups(t, []string{"first"}, []string{"a", "b", "c"}, []string{"d"})
@@ -110,7 +111,7 @@ func TestGroupsOnOneProcessor(t *testing.T) {
 			for client := range clients {
 				wg.Go(func() {
 					for range c.each {
-						wantErr(t, "a call", q.Do(t.Context(), client), nil)
+						expect.Error(t, "a call", q.Do(t.Context(), client, nil), nil)
 					}
 				})
 			}
@@ -136,7 +137,7 @@ func TestCanceledContext(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan struct{})
 			wg.Go(func() {
-				wantErr(t, name, q.Do(ctx, job{name: name}), want)
+				expect.Error(t, name, q.Do(ctx, job{name: name}, nil), want)
 				close(ended)
 			})
 			synctest.Wait()
@@ -159,7 +160,7 @@ func TestCanceledContext(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		wantErr(t, "a call with a cancelled context", q.Do(ctx, job{name: "late"}), context.Canceled)
+		expect.Error(t, "a call with a cancelled context", q.Do(ctx, job{name: "late"}, nil), context.Canceled)
 		e.wantGroups(t, []string{"alone"}, []string{"first", "second"})
 	})
 }
@@ -176,7 +177,7 @@ func TestExpired(t *testing.T) {
 		within := func(name string, limit time.Duration, want error) {
 			queued := time.Now()
 			wg.Go(func() {
-				wantErr(t, name, q.DoWithin(t.Context(), limit, job{name: name}), want)
+				expect.Error(t, name, q.Do(t.Context(), job{name: name}, time.After(limit)), want)
 				if waited := time.Since(queued); waited > limit {
 					t.Errorf("%s: Do returned after %v, want at most %v", name, waited, limit)
 				}
@@ -206,7 +207,7 @@ func TestEnginePanicReachesEveryCall(t *testing.T) {
 		e := engine{before: func([]string) { panic("engine") }}
 		q := newQueue(t, 8, e.run)
 		call := func(name string) func() {
-			return func() { wantPanic(t, "engine", q.Do(t.Context(), job{name: name})) }
+			return func() { wantPanic(t, "engine", q.Do(t.Context(), job{name: name}, nil)) }
 		}
 		e.together(t, q, call("one"), call("two"), call("three"))
 		e.wantGroups(t, []string{"first"}, []string{"one", "two", "three"})
@@ -223,15 +224,15 @@ func TestPanicReachesItsCall(t *testing.T) {
 		}}
 		q := newQueue(t, 8, e.run)
 		panics := func(value string) func() {
-			return func() { wantPanic(t, value, q.Do(t.Context(), job{"panics", func() error { panic(value) }})) }
+			return func() { wantPanic(t, value, q.Do(t.Context(), job{"panics", func() error { panic(value) }}, nil)) }
 		}
-		other := func() { wantErr(t, "other", q.Do(t.Context(), job{name: "other"}), nil) }
+		other := func() { expect.Error(t, "other", q.Do(t.Context(), job{name: "other"}, nil), nil) }
 		e.together(t, q, other, panics("work"))
 		e.wantGroups(t, []string{"first"}, []string{"other", "panics"})
 
 		panics("alone")()
-		wantPanic(t, "engine", q.Do(t.Context(), job{name: "broken engine"}))
-		wantErr(t, "the next one", q.Do(t.Context(), job{name: "next"}), nil)
+		wantPanic(t, "engine", q.Do(t.Context(), job{name: "broken engine"}, nil))
+		expect.Error(t, "the next one", q.Do(t.Context(), job{name: "next"}, nil), nil)
 	})
 }
 
@@ -242,7 +243,7 @@ func TestCloseWaitsForCalls(t *testing.T) {
 		q := groupcommit.New(8, e.run)
 		var wg sync.WaitGroup
 		for _, name := range []string{"a", "b"} {
-			wg.Go(func() { wantErr(t, name, q.Do(t.Context(), job{name: name}), nil) })
+			wg.Go(func() { expect.Error(t, name, q.Do(t.Context(), job{name: name}, nil), nil) })
 			synctest.Wait()
 		}
 		closed := make(chan struct{})
@@ -253,20 +254,13 @@ func TestCloseWaitsForCalls(t *testing.T) {
 			t.Error("Close returned before the queued calls")
 		default:
 		}
-		wantErr(t, "a call after Close", q.Do(t.Context(), job{name: "late"}), groupcommit.ErrClosed)
+		expect.Error(t, "a call after Close", q.Do(t.Context(), job{name: "late"}, nil), groupcommit.ErrClosed)
 		close(release)
 		wg.Wait()
 		if len(e.groups) != 2 {
 			t.Errorf("groups were %q, want both calls", e.groups)
 		}
 	})
-}
-
-func wantErr(t *testing.T, what string, got, want error) {
-	t.Helper()
-	if !errors.Is(got, want) {
-		t.Errorf("%s: Do = %v, want %v", what, got, want)
-	}
 }
 
 func wantPanic(t *testing.T, value string, err error) {

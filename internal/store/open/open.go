@@ -36,12 +36,7 @@ func Shortening(ctx context.Context, name string, shorten func(plant.Plant)) (st
 func ReadOnly(ctx context.Context, name string) (store.Store, error) {
 	return choose(name,
 		func(dsn string) (store.Store, error) { return postgres.Open(ctx, dsn) },
-		func(path string) (store.Store, error) {
-			if path == sqlite.Memory {
-				return sqlite.Open(ctx, path)
-			}
-			return sqlite.OpenReadOnly(path)
-		})
+		func(path string) (store.Store, error) { return sqlite.OpenReadOnly(path) })
 }
 
 // choose opens the store that name describes with the function of its engine.
@@ -140,6 +135,16 @@ func EnableChanges(ctx context.Context, name string) error {
 	_, err := choose(name,
 		func(dsn string) (any, error) { return nil, postgres.EnableChanges(ctx, dsn) },
 		func(path string) (any, error) { return nil, sqlite.EnableChanges(ctx, path) })
+	return err
+}
+
+// IndexNames gives a key to every name of a store that an earlier release created, and calls
+// progress with the number of plants that have one. Programs of that release cannot write to
+// it afterwards. It does nothing if all names are indexed.
+func IndexNames(ctx context.Context, name string, progress func(plants int)) error {
+	_, err := choose(name,
+		func(dsn string) (any, error) { return nil, postgres.IndexNames(ctx, dsn, progress) },
+		func(path string) (any, error) { return nil, sqlite.IndexNames(ctx, path, progress) })
 	return err
 }
 

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -171,6 +172,7 @@ func target(t *testing.T, p Place) {
 	if err != nil || len(tagged) != 1 {
 		t.Errorf("List by tag = %d plants, %v, want 1", len(tagged), err)
 	}
+	wantNames(t, s, slices.Clone(plants), rand.New(rand.NewPCG(7, 8)))
 	must(t, "Delete with an ETag", s.Delete(timeout(t), 100, plant.Precondition{IfMatch: etags(replaced.ETag)}))
 	mustCreate(t, s, plant.Plant{ID: 100, Name: replaced.Name, Tag: replaced.Tag})
 	if mustGet(t, s, 100).ETag == replaced.ETag {

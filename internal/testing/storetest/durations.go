@@ -26,7 +26,7 @@ func Durations(t *testing.T, s store.Store) {
 			}
 		}
 		if !maps.Equal(got, want) {
-			t.Errorf("after %s the counts are %v, want %v", after, got, want)
+			t.Fatalf("after %s the counts of NewDurations (store/operators.go) are %v, want %v", after, got, want)
 		}
 	}
 	calls := map[string]func(){
@@ -34,6 +34,8 @@ func Durations(t *testing.T, s store.Store) {
 		"create_all": func() { _, _ = s.CreateAll(ctx, []plant.Plant{p}) },
 		"get":        func() { _, _ = s.Get(ctx, 1) },
 		"list":       func() { _, _, _ = s.List(ctx, plant.Page{Limit: 1}) },
+		"count":      func() { _, _, _ = s.Count(ctx, plant.Page{Limit: 1}) },
+		"tags":       func() { _, _, _ = s.Tags(ctx, plant.TagPage{Limit: 1}) },
 		"changes":    func() { _, _, _ = s.Changes(ctx, nil, 1) },
 		"put":        func() { _, _, _ = s.Put(ctx, p, some) },
 		"patch":      func() { _, _ = s.Patch(ctx, 1, plant.Patch{}, some) },

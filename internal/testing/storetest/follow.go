@@ -11,6 +11,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // followTime is how long the writers of followers write.
@@ -23,7 +24,7 @@ func followers(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 	one, two := open(t)
 	stores := []store.Store{one, two}
 	ctx := timeout(t)
-	var writers, readers sync.WaitGroup
+	var writers sync.WaitGroup
 	var written atomic.Int64
 	end := time.Now().Add(followTime)
 	for w := range 16 {
@@ -54,31 +55,22 @@ func followers(t *testing.T, open func(t *testing.T) (one, two store.Store)) {
 			}
 		})
 	}
-	done := make(chan struct{})
 	all := make([]*Follower, 8)
 	for i := range all {
-		f := &Follower{Store: stores[i%2], Limit: []int{1000, 3, 50, 1}[i/2]}
-		all[i] = f
-		readers.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				if _, err := f.Next(t); err != nil {
-					t.Errorf("Changes = %v", err)
-					return
-				}
-				if f.Limit == 50 {
-					time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond) // another schedule
-				}
-			}
-		})
+		all[i] = &Follower{Store: stores[i%2], Limit: []int{1000, 3, 50, 1}[i/2]}
 	}
+	stop := wait.Repeat(len(all), func(i int) bool {
+		if _, err := all[i].Next(t); err != nil {
+			t.Errorf("Changes = %v", err)
+			return false
+		}
+		if all[i].Limit == 50 {
+			time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond) // another schedule
+		}
+		return true
+	})
 	writers.Wait()
-	close(done)
-	readers.Wait()
+	stop()
 	if t.Failed() {
 		return
 	}

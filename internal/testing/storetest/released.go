@@ -9,7 +9,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,24 +83,38 @@ func Release(t *testing.T, store store.Store) (found []byte) {
 
 // Migrations tests that the migrations of a release were not edited: an edit would
 // not change the stores that have applied them. It compares the files with their
-// SHA-256 sums. Only the newest file may not be part of a release yet.
+// SHA-256 sums. Only the newest file may not be part of a release yet. And it tests that
+// the migrations make every column.
 func Migrations(t *testing.T, files fs.FS, sums map[string]string) {
 	t.Helper()
 	names, err := fs.Glob(files, "migrations/*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var columns, all []string
+	for _, c := range store.WrittenColumns {
+		columns = append(columns, c.Name)
+	}
+	for _, c := range store.TokenColumns {
+		columns = append(columns, c.Name)
+	}
 	for i, name := range names {
 		text, err := fs.ReadFile(files, name)
 		if err != nil {
 			t.Fatal(err)
 		}
+		all = append(all, string(text))
 		sum := fmt.Sprintf("%x", sha256.Sum256(text))
 		switch want, released := sums[path.Base(name)]; {
 		case released && sum != want:
 			t.Errorf("%s was edited, which does not change existing stores: add a migration instead", name)
 		case !released && i < len(names)-1:
 			t.Errorf("%s is part of a release: add its sum, %s, to this test", name, sum)
+		}
+	}
+	for _, column := range columns {
+		if !regexp.MustCompile(`\b` + column + `\b`).MatchString(strings.Join(all, "\n")) {
+			t.Errorf("no migration makes the column %s of store/columns.go: add a file to migrations", column)
 		}
 	}
 	for name := range sums {

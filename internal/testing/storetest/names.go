@@ -1,0 +1,309 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store"
+)
+
+func names(t *testing.T, open func(t *testing.T) plant.Store) {
+	t.Run("the order of names, counts and tags are those of a model in memory", func(t *testing.T) {
+		store, model, random := open(t), map[int64]plant.Plant{}, rand.New(rand.NewPCG(1, 2))
+		for range 300 {
+			p := plant.Plant{ID: randomID(random), Name: randomName(random)}
+			if random.IntN(3) > 0 {
+				p.Tag = new(randomName(random))
+			}
+			switch _, known := model[p.ID]; {
+			case !known:
+				mustCreate(t, store, p)
+			case random.IntN(3) == 0:
+				if err := store.Delete(timeout(t), p.ID, plant.Precondition{}); err != nil {
+					t.Fatal(err)
+				}
+				delete(model, p.ID)
+				continue
+			default:
+				if _, _, err := store.Put(timeout(t), p, plant.Precondition{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			model[p.ID] = p
+		}
+		wantNames(t, store, slices.Collect(maps.Values(model)), random)
+	})
+
+	t.Run("a plant that keeps its name is on exactly one page, while others are renamed", func(t *testing.T) {
+		store, random := open(t), rand.New(rand.NewPCG(3, 4))
+		var stay []int64
+		for id := range int64(100) {
+			mustCreate(t, store, plant.Plant{ID: id, Name: randomName(random)})
+			if id%2 == 0 {
+				stay = append(stay, id)
+			}
+		}
+		for range 5 {
+			seen := walkNames(t, store, plant.Page{ByName: &plant.ByName{}, Limit: 3}, func() {
+				id := 2*random.Int64N(50) + 1
+				if _, err := store.Patch(timeout(t), id, plant.Patch{Name: new(randomName(random))}, plant.Precondition{}); err != nil {
+					t.Fatal(err)
+				}
+			})
+			seen = slices.Sorted(slices.Values(slices.DeleteFunc(seen, func(id int64) bool { return id%2 != 0 })))
+			if diff := gocmp.Diff(stay, seen); diff != "" {
+				t.Errorf("the pages have (-want +got):\n%s", diff)
+			}
+		}
+	})
+
+	t.Run("each way to write a plant stores the key of its name", func(t *testing.T) {
+		store, none := open(t), plant.Precondition{}
+		mustCreate(t, store, plant.Plant{ID: 1, Name: "Xb"})
+		_, err := store.CreateAll(timeout(t), []plant.Plant{{ID: 2, Name: "xA"}, {ID: 3, Name: "other"}, {ID: 4, Name: "other"}})
+		if err == nil {
+			_, _, err = store.Put(timeout(t), plant.Plant{ID: 3, Name: "XC"}, none)
+		}
+		if err == nil {
+			_, err = store.Patch(timeout(t), 4, plant.Patch{Name: new("x")}, none)
+		}
+		if err == nil {
+			_, err = store.Patch(timeout(t), 1, plant.Patch{SetTag: true, Tag: new("tag")}, none)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		page := plant.Page{ByName: &plant.ByName{Prefix: plant.NameKey("X")}, Limit: 10}
+		if diff := gocmp.Diff([]int64{4, 2, 1, 3}, walkNames(t, store, page, nil)); diff != "" {
+			t.Errorf("plants with the prefix X (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Earlier is a store that an earlier release created, with plants whose names have no keys.
+type Earlier struct {
+	Open    func(t *testing.T) store.Store // the test closes it
+	Index   func(ctx context.Context, progress func(plants int)) error
+	Execute func(t *testing.T, statement string) // runs SQL that both engines know
+	// AddVersion is SQL that adds %d to the version of the keys.
+	AddVersion string
+}
+
+// IndexNames tests that a store of an earlier release refuses the order of names until its
+// names are indexed, and that this can be interrupted and repeated.
+func IndexNames(t *testing.T, e Earlier) {
+	random := rand.New(rand.NewPCG(5, 6))
+	wantIndexed := func(want bool) {
+		t.Helper()
+		s := e.Open(t)
+		defer func() { must(t, "Close", s.Close()) }()
+		all := storedPlants(t, s) // lists by id always work
+		if want {
+			wantNames(t, s, all, random)
+			return
+		}
+		byName := plant.Page{ByName: &plant.ByName{}, Limit: 1}
+		_, _, list := s.List(timeout(t), byName)
+		_, _, count := s.Count(timeout(t), byName)
+		for _, err := range []error{list, count} {
+			if !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, plant.ErrNoNames) {
+				t.Errorf("by name List or Count = %v, want %v and %v", err, plant.ErrUnavailable, plant.ErrNoNames)
+			}
+		}
+		wantCount(t, s, plant.Page{Limit: 10_000}, len(all))
+		wantTags(t, s, "", all, 100)
+	}
+	wantIndexed(false)
+	s := e.Open(t)
+	var plants []plant.Plant
+	for id := range int64(2500) {
+		plants = append(plants, plant.Plant{ID: 500_000 + id, Name: randomName(random), Tag: new(randomName(random))})
+	}
+	_, err := s.CreateAll(timeout(t), plants)
+	must(t, "CreateAll", errors.Join(err, s.Close()))
+	wantIndexed(false)
+	e.Execute(t, "UPDATE plants SET name_key = NULL WHERE id % 3 = 0")
+	e.Execute(t, "UPDATE plants SET name_key = tag WHERE id % 3 = 1") // as if renamed by an earlier release
+
+	ctx, cancel := context.WithCancel(t.Context())
+	err = e.Index(ctx, func(int) { cancel() })
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("IndexNames that is canceled = %v, want %v", err, context.Canceled)
+	}
+	wantIndexed(false)
+	last := 0
+	progress := func(n int) {
+		if n <= last || n > last+1000 {
+			t.Errorf("progress goes from %d to %d plants", last, n)
+		}
+		last = n
+	}
+	must(t, "IndexNames", e.Index(t.Context(), progress))
+	if last < len(plants) {
+		t.Errorf("the progress ends with %d plants, want more than %d", last, len(plants))
+	}
+	wantIndexed(true)
+	must(t, "IndexNames again", e.Index(t.Context(), func(int) { t.Error("IndexNames again indexes names") }))
+
+	// As after another version of Unicode, in which many plants have another key.
+	e.Execute(t, "UPDATE plants SET name_key = tag WHERE tag IS NOT NULL")
+	e.Execute(t, fmt.Sprintf(e.AddVersion, -1))
+	wantIndexed(false)
+	ctx, cancel = context.WithCancel(t.Context())
+	if err := e.Index(ctx, func(int) { cancel() }); !errors.Is(err, context.Canceled) {
+		t.Errorf("IndexNames that is canceled = %v, want %v", err, context.Canceled)
+	}
+	e.Execute(t, fmt.Sprintf(e.AddVersion, 1)) // for a program of that version, some keys are wrong now
+	wantIndexed(false)
+	must(t, "IndexNames with keys of another version", e.Index(t.Context(), func(int) {}))
+	wantIndexed(true)
+}
+
+// storedPlants returns all plants of a store.
+func storedPlants(t *testing.T, s plant.Store) (all []plant.Plant) {
+	t.Helper()
+	for page := (plant.Page{Limit: 1000}); ; page.After = &all[len(all)-1].ID {
+		plants, more, err := s.List(timeout(t), page)
+		must(t, "List", err)
+		if all = append(all, plants...); !more {
+			return all
+		}
+	}
+}
+
+// wantNames fails unless the order of names, the counts and the tags of a store are those of
+// its plants.
+func wantNames(t *testing.T, store plant.Store, all []plant.Plant, random *rand.Rand) {
+	t.Helper()
+	slices.SortFunc(all, func(a, b plant.Plant) int {
+		return cmp.Or(cmp.Compare(plant.NameKey(a.Name), plant.NameKey(b.Name)), cmp.Compare(a.ID, b.ID))
+	})
+	for _, prefix := range prefixes(all) {
+		key := plant.NameKey(prefix)
+		var want []int64
+		for _, p := range all {
+			if strings.HasPrefix(plant.NameKey(p.Name), key) {
+				want = append(want, p.ID)
+			}
+		}
+		page := plant.Page{ByName: &plant.ByName{Prefix: key}, Limit: 1 + random.IntN(20)}
+		if diff := gocmp.Diff(want, walkNames(t, store, page, nil)); diff != "" {
+			t.Errorf("plants with the prefix %q (-want +got):\n%s", prefix, diff)
+		}
+		wantCount(t, store, page, len(want))
+		wantTags(t, store, prefix, all, page.Limit)
+	}
+	wantCount(t, store, plant.Page{Limit: len(all)}, len(all))
+	wantCount(t, store, plant.Page{Limit: len(all) - 1}, len(all))
+	tag := new("")
+	wantCount(t, store, plant.Page{Tag: tag, Limit: 1000}, len(listIDs(t, store, plant.Page{Tag: tag, Limit: 1000})))
+}
+
+// randomID returns one of 200 IDs, among them the first and the last one.
+func randomID(random *rand.Rand) int64 {
+	ids := []int64{math.MinInt64, math.MinInt64 + 1, math.MaxInt64 - 1, math.MaxInt64}
+	if i := random.IntN(50); i < len(ids) {
+		return ids[i]
+	}
+	return random.Int64N(200) - 100
+}
+
+// randomName returns a short name of characters from several scripts. Many names are equal,
+// equal but for case, or the beginning of others.
+func randomName(random *rand.Rand) string {
+	characters := []string{
+		"a", "A", "b", "ß", "ẞ", "s", "ſ", "é", "e\u0301", "e", "K", "\u212a", "Ω", "ω", "Я", "я", "蘭", "🌵", "\x00", " ",
+		"%", "_", "\uffff", "\U0010ffff",
+	}
+	var name strings.Builder
+	for range random.IntN(4) {
+		name.WriteString(characters[random.IntN(len(characters))])
+	}
+	if random.IntN(20) == 0 {
+		name.WriteString(strings.Repeat("\U0010ffff", random.IntN(plant.MaxTag-20)))
+	}
+	return name.String()
+}
+
+// prefixes returns the first characters of the names of some plants, and others.
+func prefixes(plants []plant.Plant) []string {
+	all := []string{"", "\x00", "\U0010ffff", strings.Repeat("\U0010ffff", 50), "no such name"}
+	for _, p := range plants[:min(len(plants), 60)] {
+		characters := []rune(p.Name)
+		all = append(all, string(characters[:min(len(characters), 2)]))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// walkNames returns the IDs on all pages in the order of names. It calls between after each
+// page.
+func walkNames(t *testing.T, store plant.Store, page plant.Page, between func()) (ids []int64) {
+	t.Helper()
+	page.ByName = new(*page.ByName)
+	for {
+		plants, more, err := store.List(timeout(t), page)
+		if err != nil || len(plants) > page.Limit || more && len(plants) < page.Limit {
+			t.Fatalf("List(%+v) = %d plants, more %v, %v", page, len(plants), more, err)
+		}
+		for _, p := range plants {
+			ids = append(ids, p.ID)
+		}
+		if !more {
+			return ids
+		}
+		if between != nil {
+			between()
+		}
+		last := plants[len(plants)-1]
+		before, next := page.ByName.After, plant.NamePlace{Key: plant.NameKey(last.Name), ID: last.ID}
+		if before != nil && cmp.Or(cmp.Compare(next.Key, before.Key), cmp.Compare(next.ID, before.ID)) <= 0 {
+			t.Fatalf("the page after %v ends at %v", *before, next)
+		}
+		page.ByName.After = &next
+	}
+}
+
+// wantCount fails unless the store counts the plants of a page up to its limit.
+func wantCount(t *testing.T, store plant.Store, page plant.Page, want int) {
+	t.Helper()
+	n, more, err := store.Count(timeout(t), page)
+	if err != nil || n != min(want, page.Limit) || more != (want > page.Limit) {
+		t.Errorf("Count up to %d = %d, more %v, %v, want %d", page.Limit, n, more, err, want)
+	}
+}
+
+// wantTags fails unless the store lists the tags of plants that have a prefix.
+func wantTags(t *testing.T, store plant.Store, prefix string, plants []plant.Plant, limit int) {
+	t.Helper()
+	tags := map[string]bool{}
+	for _, p := range plants {
+		if p.Tag != nil && strings.HasPrefix(*p.Tag, prefix) {
+			tags[*p.Tag] = true
+		}
+	}
+	var got []string
+	for page := (plant.TagPage{Prefix: prefix, Limit: limit}); ; page.After = &got[len(got)-1] {
+		some, more, err := store.Tags(timeout(t), page)
+		if err != nil || len(some) > limit || more && len(some) < limit {
+			t.Fatalf("Tags(%+v) = %d tags, more %v, %v", page, len(some), more, err)
+		}
+		if got = append(got, some...); !more {
+			break
+		}
+	}
+	if diff := gocmp.Diff(slices.Sorted(maps.Keys(tags)), got); diff != "" {
+		t.Errorf("tags with the prefix %q (-want +got):\n%s", prefix, diff)
+	}
+}
