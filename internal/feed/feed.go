@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sort"
 	"sync"
 	"time"
 
@@ -192,12 +193,7 @@ func (f *Feed) recent(after *plant.Position, limit int) *Page {
 		return &Page{Next: f.tip, read: f.read}
 	}
 	// The first page that ends after the position.
-	i, _ := slices.BinarySearchFunc(f.pages, *after, func(p *Page, after plant.Position) int {
-		if compare(p.Next, after) <= 0 {
-			return -1
-		}
-		return 1
-	})
+	i := sort.Search(len(f.pages), func(i int) bool { return compare(f.pages[i].Next, *after) > 0 })
 	if i == len(f.pages) || compare(*after, f.pages[i].from) < 0 ||
 		after.Epoch != f.pages[i].Next.Epoch || after.Seen > f.pages[i].Next.Seen {
 		return nil
@@ -223,10 +219,7 @@ func (p *Page) after(after plant.Position, limit int) *Page {
 
 // compare compares positions that are not of a walk.
 func compare(p, q plant.Position) int {
-	if p.At != q.At {
-		return cmp.Compare(p.At, q.At)
-	}
-	return cmp.Compare(p.Index, q.Index)
+	return cmp.Or(cmp.Compare(p.At, q.At), cmp.Compare(p.Index, q.Index))
 }
 
 // startPoller starts the poller for a client that waits, and counts the client if it is
@@ -287,12 +280,10 @@ func (f *Feed) readPage() (more bool, err error) {
 		return false, err
 	}
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.tip, f.read = next, began
 	if len(changes) > 0 {
 		f.add(&Page{Changes: changes, Next: next, Shared: true, read: began, from: tip})
-	}
-	f.mu.Unlock()
-	if len(changes) > 0 {
 		f.added.Send()
 	}
 	return next.At < next.Seen, nil

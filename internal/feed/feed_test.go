@@ -14,26 +14,16 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
-
-// must ends the test if there is an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func openStore(t *testing.T, path string) *sqlite.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), path)
-	must(t, err)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.NoError(t, err)
+	t.Cleanup(func() { expect.NoError(t, s.Close()) })
 	return s
 }
 
@@ -46,7 +36,7 @@ func newFeed(t *testing.T, changes plant.Feed) *Feed {
 func create(t *testing.T, s plant.Store, ids ...int64) {
 	t.Helper()
 	for _, id := range ids {
-		must(t, s.Create(t.Context(), plant.Plant{ID: id, Name: "n"}))
+		must.NoError(t, s.Create(t.Context(), plant.Plant{ID: id, Name: "n"}))
 	}
 }
 
@@ -304,9 +294,7 @@ func TestCopiesAreEqual(t *testing.T) {
 		writers.Go(func() {
 			for time.Now().Before(end) {
 				_, _, err := s.Put(t.Context(), plant.Plant{ID: rand.Int64N(50), Name: fmt.Sprint(rand.Int())}, plant.Precondition{})
-				if err != nil {
-					t.Error(err)
-				}
+				expect.NoError(t, err)
 				time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
 			}
 		})
@@ -357,7 +345,7 @@ func TestCopiesAreEqual(t *testing.T) {
 	}
 	writers.Wait()
 	plants, _, err := s.List(t.Context(), plant.Page{Limit: 1000})
-	must(t, err)
+	must.NoError(t, err)
 	close(done)
 	create(t, s, 1000) // ends the waits
 	clients.Wait()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -33,14 +34,14 @@ func createAll(t *testing.T, s plant.Store, ids ...int64) {
 		plants = append(plants, plant.Plant{ID: id, Name: "old"})
 	}
 	_, err := s.CreateAll(t.Context(), plants)
-	must(t, err)
+	must.NoError(t, err)
 }
 
 // last returns the position after limit changes, as a client has it that reads the store.
 func last(t *testing.T, s plant.Feed, after *plant.Position, limit int) plant.Position {
 	t.Helper()
 	_, next, err := s.Changes(t.Context(), after, limit)
-	must(t, err)
+	must.NoError(t, err)
 	return next
 }
 
@@ -61,7 +62,7 @@ func TestClientOfAStoreBeforeItsRestore(t *testing.T) {
 	s := openStore(t, path)
 	create(t, s, 1)
 	before := last(t, s, nil, 10)
-	must(t, sqlite.Copy(t.Context(), path, backup, func(int64, int64) {}))
+	must.NoError(t, sqlite.Copy(t.Context(), path, backup, func(int64, int64) {}))
 	createAll(t, s, 10, 11)
 	restored := openStore(t, backup)
 	f := poll(t, restored, last(t, restored, &before, 10), 20, 21)
@@ -81,7 +82,7 @@ func TestClientAheadOfThePoller(t *testing.T) {
 	f := poll(t, s, before, 1, 2)
 	s.err.Store(&plant.ErrUnavailable) // the poller stays where it is
 	_, _, err := s.Put(t.Context(), plant.Plant{ID: 2, Name: "new"}, plant.Precondition{})
-	must(t, err)
+	must.NoError(t, err)
 	for limit := 1; limit <= 2; limit++ { // within the page of the poller, and at its end
 		ahead := last(t, s.Store, &before, limit)
 		page, err := f.Next(t.Context(), &ahead, 1, time.Millisecond, s.Store.Changes)

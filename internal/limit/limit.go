@@ -3,6 +3,7 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,10 +102,7 @@ type Slots struct {
 // NewSlots returns n slots; 0 means no limit. A request waits at most so long for one.
 // The name of the slots is in errors.
 func NewSlots(name string, n int, wait time.Duration) *Slots {
-	size := int64(n)
-	if n == 0 {
-		size = math.MaxInt64
-	}
+	size := cmp.Or(int64(n), math.MaxInt64)
 	return &Slots{semaphore.NewWeighted(size), size, name, wait}
 }
 

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // left is what the headers of a response say about a rate limit.
@@ -162,9 +165,8 @@ func TestSlots(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := s.Take(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("Take of a request that has ended = %v, want its end", err)
-		}
+		_, err = s.Take(ctx)
+		expect.Error(t, "Take of a request that has ended", err, context.Canceled)
 		time.AfterFunc(time.Second, first.Release)
 		second := take()
 		synctest.Wait()
@@ -178,9 +180,8 @@ func TestSlots(t *testing.T) {
 
 		unlimited := NewSlots("requests", 0, 0)
 		for range 1000 {
-			if _, err := unlimited.Take(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			_, err = unlimited.Take(t.Context())
+			must.NoError(t, err)
 		}
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/oidctest"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -23,7 +24,7 @@ func unsigned(t testing.TB, keyID string) string {
 	var parts []string
 	for _, part := range []any{map[string]string{"alg": "ES256", "kid": keyID}, oidctest.Claims(nil)} {
 		text, err := json.Marshal(part)
-		must(t, err)
+		must.NoError(t, err)
 		parts = append(parts, base64.RawURLEncoding.EncodeToString(text))
 	}
 	return strings.Join(parts, ".") + "." + base64.RawURLEncoding.EncodeToString(make([]byte, 64))

@@ -148,7 +148,9 @@ func (i *Issuer) verify(ctx context.Context, text string, now time.Time) (token.
 	if _, ok := header.ExtraHeaders["crit"]; ok { // the library accepts an empty list, which RFC 7515 forbids
 		return token.Token{}, refused("it has crit, and no extension is supported")
 	}
-	if typ, _ := header.ExtraHeaders[jose.HeaderType].(string); i.config.RequireATJWT && !isATJWT(typ) {
+	typ, _ := header.ExtraHeaders[jose.HeaderType].(string)
+	short := strings.TrimPrefix(strings.ToLower(typ), "application/") // RFC 9068, section 4
+	if i.config.RequireATJWT && short != "at+jwt" {
 		return token.Token{}, refused("the type is %q, not at+jwt", typ)
 	}
 	t, err := i.config.read(jws.UnsafePayloadWithoutVerification(), now)
@@ -165,11 +167,6 @@ func (i *Issuer) verify(ctx context.Context, text string, now time.Time) (token.
 		}
 	}
 	return token.Token{}, refused("the signature is wrong")
-}
-
-// isATJWT reports whether the type of a token is that of RFC 9068, section 4.
-func isATJWT(typ string) bool {
-	return strings.EqualFold(typ, "at+jwt") || strings.EqualFold(typ, "application/at+jwt")
 }
 
 // refused returns the error for a token that is not valid.

@@ -22,17 +22,10 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/plantstore/plantstore/internal/oidc"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/oidctest"
 	"github.com/plantstore/plantstore/internal/token"
 )
-
-// must ends the test if there is an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 // newIssuer returns an Issuer for the tokens of a provider.
 func newIssuer(t testing.TB, p *oidctest.Provider, changes ...func(*oidc.Config)) *oidc.Issuer {
@@ -45,7 +38,7 @@ func newIssuer(t testing.TB, p *oidctest.Provider, changes ...func(*oidc.Config)
 		change(&config)
 	}
 	issuer, err := oidc.New(config)
-	must(t, err)
+	must.NoError(t, err)
 	return issuer
 }
 
@@ -53,7 +46,7 @@ func newIssuer(t testing.TB, p *oidctest.Provider, changes ...func(*oidc.Config)
 func newKey(t testing.TB, id string) oidctest.Key {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	must.NoError(t, err)
 	return oidctest.Key{ID: id, Algorithm: jose.ES256, Private: private}
 }
 
@@ -88,7 +81,7 @@ func wantRefused(t testing.TB, issuer *oidc.Issuer, text, words string) {
 
 func TestAlgorithms(t *testing.T) {
 	private, err := rsaKey()
-	must(t, err)
+	must.NoError(t, err)
 	var keys []oidctest.Key
 	for _, a := range []jose.SignatureAlgorithm{
 		jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512,
@@ -99,11 +92,11 @@ func TestAlgorithms(t *testing.T) {
 		jose.ES256: elliptic.P256(), jose.ES384: elliptic.P384(), jose.ES512: elliptic.P521(),
 	} {
 		private, err := ecdsa.GenerateKey(curve, rand.Reader)
-		must(t, err)
+		must.NoError(t, err)
 		keys = append(keys, oidctest.Key{ID: string(a), Algorithm: a, Private: private})
 	}
 	_, edwards, err := ed25519.GenerateKey(rand.Reader)
-	must(t, err)
+	must.NoError(t, err)
 	keys = append(keys, oidctest.Key{ID: "EdDSA", Algorithm: jose.EdDSA, Private: edwards})
 	p := oidctest.New(t, keys...)
 	issuer := newIssuer(t, p)
@@ -310,16 +303,16 @@ func TestNew(t *testing.T) {
 		good = "https://a https://a/b/ https://a:8443/realms/x http://127.0.0.1:8080/ http://localhost http://[::1]:80"
 		bad  = "a http://a http://localhost.evil https:// https://u:p@a https://a?b https://a#b ftp://a HTTPS//a"
 	)
-	wantErr := func(issuer string, want bool) {
+	wantRefused := func(issuer string, want bool) {
 		_, err := oidc.New(oidc.Config{Issuer: issuer, Audience: "a", MaxLifetime: time.Hour})
 		if (err != nil) != want {
 			t.Errorf("New with the issuer %q returns %v", issuer, err)
 		}
 	}
 	for _, issuer := range strings.Fields(good) {
-		wantErr(issuer, false)
+		wantRefused(issuer, false)
 	}
 	for _, issuer := range append(strings.Fields(bad), "") {
-		wantErr(issuer, true)
+		wantRefused(issuer, true)
 	}
 }

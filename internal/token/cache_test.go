@@ -11,7 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // slowStore has the given tokens. It counts lookups, and the maximum at the same time.
@@ -48,9 +50,8 @@ func TestFloodOfUnknownTokens(t *testing.T) {
 		store := &slowStore{tokens: map[string]Token{"the one": {}}}
 		c := newLookups(store)
 		look := func(id string) {
-			if _, err := c.token(t.Context(), id, time.Now()); err != nil {
-				t.Fatal(err)
-			}
+			_, err := c.token(t.Context(), id, time.Now())
+			must.NoError(t, err)
 		}
 		look("the one")
 		for i := range 20 * maxMissing {
@@ -80,9 +81,8 @@ func TestCacheMetrics(t *testing.T) {
 		store := &slowStore{tokens: map[string]Token{"the one": {}}}
 		c := newLookups(store)
 		for _, id := range []string{"the one", "the one", "another", "the one", "another"} {
-			if _, err := c.token(t.Context(), id, time.Now()); err != nil {
-				t.Fatal(err)
-			}
+			_, err := c.token(t.Context(), id, time.Now())
+			must.NoError(t, err)
 		}
 		got := metricstest.Of(t, c.metrics())
 		want := map[string]float64{
@@ -104,22 +104,18 @@ func TestLookupsAreBounded(t *testing.T) {
 		fresh, freshText := New("fresh", []Scope{Read}, time.Hour)
 		store := &slowStore{tokens: map[string]Token{inUse.ID: inUse, fresh.ID: fresh}, delay: time.Second}
 		v, err := NewVerifier(store, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		defer v.Close()
-		if _, err := v.Verify(t.Context(), inUseText); err != nil {
-			t.Fatal(err)
-		}
+		_, err = v.Verify(t.Context(), inUseText)
+		must.NoError(t, err)
 		store.atOnce.Store(0)
 
 		var wg sync.WaitGroup
 		verify := func(what, text string, want error, takes time.Duration) {
 			wg.Go(func() {
 				began := time.Now()
-				if _, err := v.Verify(t.Context(), text); !errors.Is(err, want) {
-					t.Errorf("%s: %v, want %v", what, err, want)
-				}
+				_, err := v.Verify(t.Context(), text)
+				expect.Error(t, what, err, want)
 				if took := time.Since(began); took != takes {
 					t.Errorf("%s took %v, want %v", what, took, takes)
 				}
@@ -148,9 +144,7 @@ func TestLookupsAreBounded(t *testing.T) {
 func TestLookupTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v, err := NewVerifier(&slowStore{}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		defer v.Close()
 		if !v.lookups.slots.TryAcquire(maxLookups) {
 			t.Fatal("lookups are in progress")

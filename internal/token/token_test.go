@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 func TestTokenText(t *testing.T) {
@@ -55,9 +57,7 @@ func TestRotate(t *testing.T) {
 			stored, oldText := New("n", nil, 0)
 			stored.Renew(made, c.lifetime)
 			newText, err := stored.Rotate(made, c.grace)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			stored.Renew(made, 0) // the new secret's end is not the old one's
 			_, oldSecret, _ := parse(oldText)
 			id, newSecret, ok := parse(newText)

@@ -1,11 +1,12 @@
 package token_test
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -52,7 +53,7 @@ func TestLastUse(t *testing.T) {
 		if lastUse().Equal(want) {
 			t.Error("the last use was written on the time of the request")
 		}
-		must(t, second.Close())
+		must.NoError(t, second.Close())
 		if took := time.Since(want); took != 0 {
 			t.Errorf("Close took %v, want it to write at once", took)
 		}
@@ -76,7 +77,7 @@ func TestLastUseWithoutStore(t *testing.T) {
 		store := &watched{Store: open(t), touchErr: token.ErrUnavailable}
 		text := create(t, store, nil)
 		v, err := token.NewVerifier(store, "")
-		must(t, err)
+		must.NoError(t, err)
 		use := func() {
 			wantVerify(t, v, text, nil)
 			time.Sleep(2 * time.Second)
@@ -96,8 +97,6 @@ func TestLastUseWithoutStore(t *testing.T) {
 		store.touchErr = token.ErrUnavailable
 		time.Sleep(token.TouchInterval)
 		use()
-		if err := v.Close(); !errors.Is(err, token.ErrUnavailable) {
-			t.Errorf("Close = %v, want %v", err, token.ErrUnavailable)
-		}
+		expect.Error(t, "Close", v.Close(), token.ErrUnavailable)
 	})
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -60,7 +62,7 @@ func TestVerify(t *testing.T) {
 func TestVerifyReturnsToken(t *testing.T) {
 	store := open(t)
 	want, text := token.New("reader", []token.Scope{token.Read}, time.Hour)
-	must(t, store.CreateToken(t.Context(), want))
+	must.NoError(t, store.CreateToken(t.Context(), want))
 	got, err := verifier(t, store, static).Verify(t.Context(), text)
 	if err != nil || got.ID != want.ID || !got.Allows(token.Read) || got.Allows(token.Write) {
 		t.Errorf("Verify = %+v, %v, want the token %s, which may only read", got, err, want.ID)
@@ -118,31 +120,22 @@ func create(t testing.TB, store token.Store, change func(*token.Token)) string {
 	if change != nil {
 		change(&stored)
 	}
-	must(t, store.CreateToken(t.Context(), stored))
+	must.NoError(t, store.CreateToken(t.Context(), stored))
 	return text
-}
-
-// must ends the test if there is an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // wantVerify verifies the text of a token, and fails the test unless the error is the
 // given one, or nil.
 func wantVerify(t *testing.T, v *token.Verifier, text string, want error) {
 	t.Helper()
-	if _, err := v.Verify(t.Context(), text); !errors.Is(err, want) {
-		t.Errorf("Verify = %v, want %v", err, want)
-	}
+	_, err := v.Verify(t.Context(), text)
+	expect.Error(t, "Verify", err, want)
 }
 
 func open(t testing.TB) *sqlite.Store {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), sqlite.Memory)
-	must(t, err)
+	must.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
 	return store
 }
@@ -150,12 +143,8 @@ func open(t testing.TB) *sqlite.Store {
 func verifier(t testing.TB, store token.Store, static string) *token.Verifier {
 	t.Helper()
 	v, err := token.NewVerifier(store, static)
-	must(t, err)
-	t.Cleanup(func() {
-		if err := v.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.NoError(t, err)
+	t.Cleanup(func() { expect.NoError(t, v.Close()) })
 	return v
 }
 
@@ -165,7 +154,7 @@ func TestTemporaryToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := open(t)
 		v, err := token.NewVerifier(store, "")
-		must(t, err)
+		must.NoError(t, err)
 		defer v.Close()
 		text := v.Temporary("serve", time.Hour)
 		got, err := v.Verify(t.Context(), text)
@@ -200,7 +189,7 @@ func TestAccept(t *testing.T) {
 	store, theirs := open(t), &issuer{}
 	v := verifier(t, store, "a-static-token-of-ours")
 	stored, mine := token.New("mine", nil, time.Hour)
-	must(t, store.CreateToken(t.Context(), stored))
+	must.NoError(t, store.CreateToken(t.Context(), stored))
 	if _, err := v.Verify(t.Context(), "theirs"); err != token.ErrInvalid {
 		t.Errorf("without an issuer the error is %v", err)
 	}
