@@ -12,6 +12,7 @@ import (
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -38,9 +39,7 @@ func TestInvalidCredentialsGetOneResponse(t *testing.T) {
 	} {
 		stored, text := token.New(name, []token.Scope{token.Write}, time.Hour)
 		change(&stored)
-		if err := s.store.CreateToken(t.Context(), stored); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, s.store.CreateToken(t.Context(), stored))
 		texts[name] = text
 	}
 	first := ""

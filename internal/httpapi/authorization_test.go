@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -19,9 +20,7 @@ func TestAuthorization(t *testing.T) {
 	s := newService(t)
 	create := func(lifetime time.Duration) string {
 		stored, text := token.New("n", []token.Scope{token.Write}, lifetime)
-		if err := s.store.CreateToken(t.Context(), stored); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, s.store.CreateToken(t.Context(), stored))
 		return text
 	}
 	good, other, unknown := create(time.Hour), create(0), unknownToken()

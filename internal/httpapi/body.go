@@ -33,8 +33,8 @@ var (
 )
 
 // checkBody reads the body of a request, decodes it, and validates it against the
-// schema. The request then has the checked body, which the generated code decodes with
-// the same rules. The body must be released after the request.
+// schema. The request then has the checked body, which the generated code binds, or
+// decodes with the same rules. The body must be released after the request.
 func (v validator) checkBody(w http.ResponseWriter, r *http.Request, op *operation) (*checkedBody, error) {
 	if r.ContentLength == 0 {
 		return nil, errMissingBody
@@ -66,17 +66,21 @@ type checkedBody struct {
 	bytes.Reader
 	decoder
 	text    []byte
+	value   any              // of text
 	limited io.LimitedReader // reads text
 }
+
+// Value returns the decoded body to [plantserver.ReadJSON].
+func (b *checkedBody) Value() any { return b.value }
 
 // read reads the body of a request. A body that is larger than the limit by its
 // Content-Length is refused before it is read.
 func (b *checkedBody) read(v validator, w http.ResponseWriter, r *http.Request) error {
-	if r.ContentLength > v.maxBody {
+	if r.ContentLength > v.MaxBody {
 		w.Header().Set("Connection", "close") // so that the rest need not be read
 		return v.tooLarge()
 	}
-	b.limited = io.LimitedReader{R: r.Body, N: v.maxBody + 1}
+	b.limited = io.LimitedReader{R: r.Body, N: v.MaxBody + 1}
 	text := bytes.NewBuffer(b.text[:0])
 	text.Grow(int(max(r.ContentLength, 0)) + bytes.MinRead) // at once
 	n, err := text.ReadFrom(&b.limited)
@@ -84,7 +88,7 @@ func (b *checkedBody) read(v validator, w http.ResponseWriter, r *http.Request) 
 	switch {
 	case err != nil:
 		return errIncompleteBody
-	case n > v.maxBody:
+	case n > v.MaxBody:
 		return v.tooLarge()
 	default:
 		return nil
@@ -92,16 +96,15 @@ func (b *checkedBody) read(v validator, w http.ResponseWriter, r *http.Request) 
 }
 
 func (v validator) tooLarge() *failure {
-	return fail(plantapi.CodeBodyTooLarge, fmt.Sprintf("body is larger than the limit of %d bytes", v.maxBody))
+	return fail(plantapi.CodeBodyTooLarge, fmt.Sprintf("body is larger than the limit of %d bytes", v.MaxBody))
 }
 
 // check decodes the body and validates it against a schema.
-func (b *checkedBody) check(schema *openapi3.Schema) error {
-	value, err := b.decode(b.text)
-	if err != nil {
+func (b *checkedBody) check(schema *openapi3.Schema) (err error) {
+	if b.value, err = b.decode(b.text); err != nil {
 		return fail(plantapi.CodeMalformedBody, "body is not one well-formed JSON value: "+err.Error())
 	}
-	if details := violations(schema, value); len(details) > 0 {
+	if details := violations(schema, b.value); len(details) > 0 {
 		return invalid(plantapi.CodeInvalidBody, "body does not match the schema", details)
 	}
 	return nil
@@ -119,6 +122,7 @@ const maxPooled = 64 << 10
 // release returns the body to the pool. It must not be used after that.
 func (b *checkedBody) release() {
 	if b != nil && cap(b.text) <= maxPooled {
+		b.value = nil
 		checkedBodies.Put(b)
 	}
 }
@@ -228,28 +232,17 @@ func bits(schema *openapi3.Schema) string {
 }
 
 // pointer writes a path as a JSON Pointer (RFC 6901).
-func pointer(path []string) string {
-	var b strings.Builder
+func pointer(path []string) (text string) {
 	for _, step := range path {
-		b.WriteString("/" + pointerEscaper.Replace(step))
+		text += "/" + pointerEscaper.Replace(step)
 	}
-	return b.String()
+	return text
 }
 
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
 // maxDepth is how deep arrays and objects may be nested.
 const maxDepth = 64
-
-// The reasons why a body is not JSON. Clients see these texts.
-var (
-	errJSONEnds      = errors.New("it ends too early")
-	errJSONDeep      = fmt.Errorf("it is nested deeper than %d", maxDepth)
-	errJSONDuplicate = errors.New("a member name occurs twice in one object")
-	errJSONText      = errors.New("a string is not valid Unicode")
-	errJSONTrailing  = errors.New("something follows the value")
-	errJSONSyntax    = errors.New("syntax error")
-)
 
 // decoder decodes one JSON text after the other, with the same buffers.
 type decoder struct {
@@ -269,7 +262,7 @@ func (d *decoder) decode(text []byte) (any, error) {
 		return nil, explainJSON(err, text)
 	}
 	if _, err := d.tokens.ReadToken(); err != io.EOF {
-		return nil, fmt.Errorf("%w, at byte %d", errJSONTrailing, d.tokens.InputOffset())
+		return nil, fmt.Errorf("something follows the value, at byte %d", d.tokens.InputOffset())
 	}
 	return value, nil
 }
@@ -280,7 +273,7 @@ func (d *decoder) value() (any, error) {
 		return nil, err
 	}
 	if d.tokens.StackDepth() > maxDepth {
-		return nil, errJSONDeep
+		return nil, fmt.Errorf("it is nested deeper than %d", maxDepth)
 	}
 	switch token.Kind() {
 	case 'n':
@@ -343,24 +336,20 @@ func number(token jsontext.Token) any {
 // version of the decoder and do not quote the body.
 func explainJSON(err error, body []byte) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errJSONEnds
+		return errors.New("it ends too early")
 	}
 	syntactic, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if !ok {
-		return err // errJSONDeep
+		return err // of value
 	}
-	reason, at := errJSONSyntax, syntactic.ByteOffset
-	switch rest := body[min(at, int64(len(body))):]; {
+	reason, at := "syntax error", syntactic.ByteOffset
+	rest := body[min(at, int64(len(body))):]
+	r, size := utf8.DecodeRune(rest)
+	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
-		reason = errJSONDuplicate
-	case bytes.HasPrefix(rest, []byte(`\`)), isBadUTF8(rest):
-		reason = errJSONText
+		reason = "a member name occurs twice in one object"
+	case bytes.HasPrefix(rest, []byte(`\`)), r == utf8.RuneError && size == 1: // an escape, or a byte that is not UTF-8
+		reason = "a string is not valid Unicode"
 	}
-	return fmt.Errorf("%w, at byte %d", reason, at)
-}
-
-// isBadUTF8 reports whether b begins with a byte that is not UTF-8.
-func isBadUTF8(b []byte) bool {
-	r, size := utf8.DecodeRune(b)
-	return r == utf8.RuneError && size == 1
+	return fmt.Errorf("%s, at byte %d", reason, at)
 }

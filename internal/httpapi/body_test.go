@@ -17,6 +17,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/contract"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
@@ -276,13 +277,9 @@ func (s *service) speak(request string, halfClose bool) response {
 func (s *service) speakUnheld(request string, halfClose bool) response {
 	s.t.Helper()
 	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(s.url, "http://"), 10*time.Second)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.NoError(s.t, err)
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		s.t.Fatal(err)
-	}
+	must.NoError(s.t, conn.SetDeadline(time.Now().Add(20*time.Second)))
 	go func() { // what is too large is answered before it is read
 		_, _ = io.WriteString(conn, request)
 		if halfClose {
@@ -290,13 +287,9 @@ func (s *service) speakUnheld(request string, halfClose bool) response {
 		}
 	}()
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.NoError(s.t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.NoError(s.t, err)
 	return response{resp, string(body)}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 func TestBatch(t *testing.T) {
@@ -25,9 +26,7 @@ func TestBatch(t *testing.T) {
 		}
 		change(plants)
 		body, err := json.Marshal(plantapi.NewPlants{Plants: plants})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		return string(body)
 	}
 	nothing := func([]plantapi.NewPlant) {}

@@ -25,6 +25,9 @@ func (s *server) ListChanges(
 ) (plantserver.ListChangesResponseObject, error) {
 	began := time.Now()
 	after, err := parsePosition(plantapi.InQuery, "after", req.Params.After)
+	if err == nil {
+		after, err = s.begin(ctx, after, req.Params.From)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +58,23 @@ func (s *server) ListChanges(
 	return changesResponse{plantserver.ListChanges200JSONResponse{
 		Body:    plantapi.Changes{Changes: changes, Position: positionText(page.Next), More: !page.IsLast(began)},
 		Headers: plantserver.ListChanges200ResponseHeaders{CacheControl: cacheControl},
-	}, permit, s.changes.Stopped()}, nil
+	}, permit, s.Changes.Stopped()}, nil
+}
+
+// begin returns the position at which a request begins: that of the client, nil for all
+// plants, or that of the last change. The walk of all plants goes on with the changes after
+// that one, so its end is where a walk that has just begun ends.
+func (s *server) begin(
+	ctx context.Context, after *plant.Position, from *plantapi.ListChangesParamsFrom,
+) (*plant.Position, error) {
+	if after != nil || from == nil || *from != plantapi.FromNow {
+		return after, nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestDeadline)
+	defer cancel()
+	_, now, err := s.Plants.Changes(ctx, nil, 1)
+	now.Walk = nil
+	return &now, err
 }
 
 // next returns the next page of at most n changes, or an empty one after the wait. A page
@@ -70,13 +89,13 @@ func (s *server) next(
 		if permit, err = s.lists.enter(ctx, n > s.changesPage.normal); err != nil {
 			return nil, plant.Position{}, err
 		}
-		changes, next, err := s.plants.Changes(ctx, after, n)
+		changes, next, err := s.Plants.Changes(ctx, after, n)
 		if err != nil || len(changes) == 0 {
 			permit.Release()
 		}
 		return changes, next, err
 	}
-	page, err = s.changes.Next(ctx, after, n, wait, read)
+	page, err = s.Changes.Next(ctx, after, n, wait, read)
 	return page, permit, err
 }
 
@@ -141,16 +160,13 @@ var errStopping = fail(plantapi.CodeUnavailable, "the service is stopping, conne
 // waiting returns the context of a request that waits for changes. It has no
 // deadline, and ends when there is no reason to wait any longer: the client has
 // disconnected, the token is not accepted any more, the service stops, or the
-// method is HEAD. The given context is that of net/http. [context.Cause] is a failure if
-// the client should know why.
-func (v validator) waiting(
-	ctx context.Context, w http.ResponseWriter, r *http.Request,
-) (context.Context, context.CancelFunc) {
+// method is HEAD. [context.Cause] is a failure if the client should know why.
+func (v validator) waiting(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
 	rec, counts := recorderOf(w), v.failures.counts
 	counts.inFlight.Dec()
 	counts.streams.Inc()
 	rec.stream = true
-	ctx, end := context.WithCancelCause(ctx)
+	ctx, end := context.WithCancelCause(r.Context())
 	if r.Method == http.MethodHead {
 		end(nil)
 	}
@@ -163,7 +179,7 @@ func (v validator) waiting(
 		for ctx.Err() == nil {
 			select {
 			case <-ctx.Done():
-			case <-v.stopping:
+			case <-v.Changes.Stopped():
 				end(errStopping)
 			case <-tick.C:
 				t, err := v.verify(ctx, r)

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -21,13 +20,9 @@ import (
 )
 
 // changes requests a page of changes.
-func (s *service) changes(query string) (page plantapi.Changes) {
+func (s *service) changes(query string) plantapi.Changes {
 	s.t.Helper()
-	a := s.call(http.MethodGet, "/changes?"+query, "").wantStatus(s.t, http.StatusOK)
-	if err := json.Unmarshal([]byte(a.body), &page); err != nil {
-		s.t.Fatalf("%s: %v", a.body, err)
-	}
-	return page
+	return decode[plantapi.Changes](s.t, s.call(http.MethodGet, "/changes?"+query, "").wantStatus(s.t, http.StatusOK).body)
 }
 
 // A client that closes its sending half, as a client with a body of a fixed length
@@ -51,6 +46,30 @@ func TestRefusedPositionsHoldNoPermit(t *testing.T) {
 		}
 	}
 	s.call(http.MethodGet, "/plants", "").wantStatus(t, http.StatusOK)
+}
+
+// With from=now the changes begin after the plants that are there. A position has
+// precedence.
+func TestChangesFromNow(t *testing.T) {
+	t.Parallel()
+	s := newService(t)
+	empty := s.changes("from=now").Position
+	s.fill(3)
+	begun := s.follow("after=" + s.changes("from=now").Position)
+	page := s.changes("from=now")
+	if len(page.Changes) != 0 || page.More {
+		t.Errorf("from=now has %d changes, more %v; want none", len(page.Changes), page.More)
+	}
+	s.post(`{"id":7,"name":"Ficus"}`).wantStatus(t, http.StatusOK)
+	if got := begun.event(); got != "stored 7" {
+		t.Errorf("the first event from now on is %q, want that plant 7 is stored", got)
+	}
+	for position, want := range map[string]int{page.Position: 1, empty: 4} {
+		page := s.changes("from=now&after=" + position)
+		if len(page.Changes) != want || page.Changes[want-1].ID != 7 {
+			t.Errorf("after the position there are the changes %+v, want %d, the last one of plant 7", page.Changes, want)
+		}
+	}
 }
 
 // HEAD never waits.

@@ -12,13 +12,14 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/docs"
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
 // The documentation needs no credentials, and its paths behave like all others.
 func TestDocumentation(t *testing.T) {
 	s := newService(t)
-	for _, path := range []string{"/docs", "/docs/docs.js", "/docs/swagger-ui-bundle.js", "/openapi.yaml", "/openapi.json"} {
+	for _, path := range []string{"/", "/page/main.js", "/docs", "/docs/docs.js", "/docs/swagger-ui-bundle.js", "/openapi.yaml", "/openapi.json"} {
 		compressed := header("Accept-Encoding", "gzip")
 		got := s.send(http.MethodGet, path, "", compressed).wantStatus(t, http.StatusOK)
 		if got.Header.Get("X-Content-Type-Options") != "nosniff" {
@@ -38,12 +39,13 @@ func TestDocumentation(t *testing.T) {
 		s.send(http.MethodPost, path, "").wantError(t, plantapi.CodeMethodNotAllowed)
 		s.send("BREW", path, "").wantError(t, plantapi.CodeMethodNotAllowed)
 	}
-	wantPage(t, s.url, "/", "/docs/")
+	wantPage(t, s.url, "/docs/")
+	s = newService(t, withOptions(func(o *httpapi.Options) { o.Page = false }))
+	wantPage(t, s.url, "/")
+	s.send(http.MethodGet, "/page/main.js", "").wantError(t, plantapi.CodeNoSuchPath)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		resp, err := http.DefaultTransport.RoundTrip(httptest.NewRequest(method, s.url+"/", nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusTemporaryRedirect || resp.Header.Get("Location") != "docs" {
 			t.Errorf("%s / = %s to %q, want 307 to docs", method, resp.Status, resp.Header.Get("Location"))
@@ -59,9 +61,7 @@ func wantPage(t *testing.T, base string, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
 		resp, err := http.Get(base + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || !strings.HasPrefix(string(body), "<!doctype html>") {
@@ -93,15 +93,11 @@ func startBelow(t *testing.T, path string) *service {
 	t.Helper()
 	proxy := httptest.NewUnstartedServer(nil)
 	base, err := docs.ParseBaseURL("http://" + proxy.Listener.Addr().String() + path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	service := newService(t, offline, withOptions(func(o *httpapi.Options) { o.BaseURL = base }))
 	s := newService(t, withStore(service.store), withHandler(plantcontract.Plants().Handler(t, service.handler)))
 	behind, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	forward := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(behind) }}
 	proxy.Config.Handler = http.StripPrefix(base.Path, forward)
 	proxy.Start()

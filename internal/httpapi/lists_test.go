@@ -12,6 +12,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/limit"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // A list waits for its permit, without being in flight. Other requests do not wait, nor do
@@ -21,9 +22,8 @@ func TestListsWait(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l, n := newLists(), 2*runtime.GOMAXPROCS(0)
 			for range n {
-				if _, err := l.enter(t.Context(), long); err != nil {
-					t.Fatal(err)
-				}
+				_, err := l.enter(t.Context(), long)
+				must.NoError(t, err)
 			}
 			began := time.Now()
 			if _, err := l.enter(t.Context(), long); !errors.Is(err, limit.ErrFull) || time.Since(began) != listWait {
@@ -64,9 +64,7 @@ func TestSlowestReaderIsCutOff(t *testing.T) {
 		has := func(bytes int, page *feed.Page) (*reader, *lastDeadline) {
 			t.Helper()
 			r, w, err := reserve(page, bytes)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			return r, w
 		}
 		const third = maxUnread / 3

@@ -18,11 +18,13 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
 // Every member of a plant comes back as it was sent, whatever way it took. A member
-// that is added to the document and forgotten anywhere on the way fails here.
+// that is added to the document and forgotten anywhere on the way fails here: the first
+// failure names the file.
 func TestEveryMember(t *testing.T) {
 	s := newService(t)
 	writable, readOnly := membersOf(t)
@@ -32,10 +34,8 @@ func TestEveryMember(t *testing.T) {
 		fill(t, reflect.ValueOf(&p).Elem(), version)
 		p.ID = id
 		body, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sent[id] = decodeMembers(t, string(body))
+		must.NoError(t, err)
+		sent[id] = decode[members](t, string(body))
 		return string(body)
 	}
 	// check compares the members that a response has with those that were sent.
@@ -55,34 +55,34 @@ func TestEveryMember(t *testing.T) {
 	}
 
 	a := s.post(text(1, 1)).wantStatus(t, http.StatusOK)
-	check("create", 1, decodeMembers(t, a.body), returned)
+	check("create (httpapi/plants.go)", 1, decode[members](t, a.body), returned)
 
 	a = s.call(http.MethodPost, "/plants:batch", `{"plants":[`+text(2, 1)+`]}`).wantStatus(t, http.StatusOK)
-	var batch struct{ Plants []members }
-	if err := json.Unmarshal([]byte(a.body), &batch); err != nil || len(batch.Plants) != 1 {
+	batch := decode[struct{ Plants []members }](t, a.body)
+	if len(batch.Plants) != 1 {
 		t.Fatalf("the response to a batch is %s", a.body)
 	}
-	check("batch", 2, batch.Plants[0], returned)
+	check("batch (httpapi/plants.go)", 2, batch.Plants[0], returned)
 
 	a = s.call(http.MethodPut, "/plants/3", text(3, 1)).wantStatus(t, http.StatusCreated)
-	check("put of a new plant", 3, decodeMembers(t, a.body), writable)
+	check("put of a new plant (httpapi/plants.go)", 3, decode[members](t, a.body), writable)
 	a = s.call(http.MethodPut, "/plants/3", text(3, 2)).wantStatus(t, http.StatusOK)
-	check("put", 3, decodeMembers(t, a.body), writable)
+	check("put (httpapi/plants.go)", 3, decode[members](t, a.body), writable)
 
 	s.post(text(4, 1)).wantStatus(t, http.StatusOK)
 	a = s.call(http.MethodPatch, "/plants/4", text(4, 2)).wantStatus(t, http.StatusOK)
-	check("patch", 4, decodeMembers(t, a.body), writable)
+	check("patch (httpapi/plants.go, or Apply in plant/plant.go)", 4, decode[members](t, a.body), writable)
 
 	wantStored := func(s *service, how string) {
 		t.Helper()
-		var list []members
 		a := s.call(http.MethodGet, "/plants", "").wantStatus(t, http.StatusOK)
-		if err := json.Unmarshal([]byte(a.body), &list); err != nil || len(list) != len(sent) {
+		list := decode[[]members](t, a.body)
+		if len(list) != len(sent) {
 			t.Fatalf("%s: the list is %s", how, a.body)
 		}
 		for i, listed := range list {
 			id := int64(i + 1)
-			got := decodeMembers(t, s.call(http.MethodGet, fmt.Sprintf("/plants/%d", id), "").wantStatus(t, http.StatusOK).body)
+			got := decode[members](t, s.call(http.MethodGet, fmt.Sprintf("/plants/%d", id), "").wantStatus(t, http.StatusOK).body)
 			check(how+", get", id, got, writable)
 			for _, name := range readOnly {
 				if value := got[name]; value == nil || value == "" {
@@ -94,7 +94,7 @@ func TestEveryMember(t *testing.T) {
 			}
 		}
 	}
-	wantStored(s, "writes")
+	wantStored(s, "writes (store/columns.go)")
 
 	for _, format := range []transfer.Format{transfer.CSV, transfer.NDJSON} {
 		var file bytes.Buffer
@@ -108,10 +108,9 @@ func TestEveryMember(t *testing.T) {
 			Stored:  func(int) {},
 			Refuse:  func(bad transfer.RowError) { t.Errorf("%s: %v", format, bad) },
 		}
-		if _, err := upload.Run(t.Context(), transfer.NewReader(&file, format)); err != nil {
-			t.Fatal(err)
-		}
-		wantStored(imported, "export and import of "+string(format))
+		_, err := upload.Run(t.Context(), transfer.NewReader(&file, format))
+		must.NoError(t, err)
+		wantStored(imported, "export and import of "+string(format)+" (transfer/members.go)")
 	}
 
 	wantStored(newService(t, withStore(copyStore(t, s.store))), "copy")
@@ -125,13 +124,9 @@ func copyStore(t *testing.T, from store.Store) store.Store {
 		name = newDSN(t)
 	}
 	target, err := open.Target(t.Context(), name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	_, err = transfer.Copy(t.Context(), from, target, func(_ string, _, _ int64) {})
-	if err := errors.Join(err, target.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, errors.Join(err, target.Close()))
 	to, err := open.Open(t.Context(), name)
 	return opened(t, to, err)
 }
@@ -139,29 +134,17 @@ func copyStore(t *testing.T, from store.Store) store.Store {
 func transferService(t *testing.T, s *service) *transfer.Service {
 	t.Helper()
 	service, err := transfer.NewService(s.url, staticToken)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return service
 }
 
 type members = map[string]any
 
-func decodeMembers(t *testing.T, body string) (m members) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(body), &m); err != nil {
-		t.Fatalf("%s: %v", body, err)
-	}
-	return m
-}
-
 // membersOf returns the members of StoredPlant that clients write, and the others.
 func membersOf(t *testing.T) (writable, readOnly []string) {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	for name, member := range doc.Components.Schemas["StoredPlant"].Value.Properties {
 		if member.Value.ReadOnly {
 			readOnly = append(readOnly, name)

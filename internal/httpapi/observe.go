@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -32,7 +33,7 @@ var nosniff = []string{"nosniff"}
 func (o observer) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		rec := &responseRecorder{ResponseWriter: w, requestID: requestID(r.Header, o.log.redact)}
+		rec := &responseRecorder{ResponseWriter: w, ctx: r.Context(), requestID: requestID(r.Header, o.log.redact)}
 		w.Header().Set(requestIDHeader, rec.requestID)
 		w.Header()["X-Content-Type-Options"] = nosniff
 		o.counts.inFlight.Inc()
@@ -120,6 +121,7 @@ type responseRecorder struct {
 	status    int                // 0: the response has not begun
 	bytes     int64              // of the body, as far as it is written
 	operation *operation         // nil: none, or not found yet
+	ctx       context.Context    // of the operation; see validate
 	slot      limit.Slot         // of the requests in flight, or of the streams
 	permit    limit.Slot         // to make a list
 	lists     *lists             // of an operation: where a large response gets room

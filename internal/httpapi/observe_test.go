@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -55,11 +55,7 @@ func (l *logged) String() string {
 func (l *logged) lines(t *testing.T) (all []line) {
 	t.Helper()
 	for text := range strings.Lines(l.String()) {
-		var one line
-		if err := json.Unmarshal([]byte(text), &one); err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
-		all = append(all, one)
+		all = append(all, decode[line](t, text))
 	}
 	return all
 }
@@ -87,19 +83,14 @@ func TestClientDisconnectsDuringResponse(t *testing.T) {
 	for id := range int64(4) { // together more than the buffers of a connection hold
 		large = append(large, plant.Plant{ID: id, Name: strings.Repeat("\x01", 1<<20)})
 	}
-	if _, err := s.store.CreateAll(t.Context(), large); err != nil {
-		t.Fatal(err)
-	}
+	_, err := s.store.CreateAll(t.Context(), large)
+	must.NoError(t, err)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/plants", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	req.Header.Set("Authorization", "Bearer "+staticToken)
 	client := http.Client{Timeout: wait.Limit}
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	resp.Body.Close()
 	wait.Until(t, "the log has a response that is not read", func() bool { return log.String() != "" })
 	if l := log.lines(t); len(l) != 1 || l[0].Level != "WARN" || l[0].Msg != "response cut short" ||
@@ -203,9 +194,7 @@ func TestLogContainsNoSecret(t *testing.T) {
 		return faultyPlants{real, func() error { panic("a plant called secret-name, " + staticToken + " and " + leaked) }}
 	}, all)
 	mine, text := token.New("laptop", []token.Scope{token.Read, token.Write}, time.Hour)
-	if err := s.store.CreateToken(t.Context(), mine); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, s.store.CreateToken(t.Context(), mine))
 	with := header("Authorization", "Bearer "+text)
 	s.post(`{"id":1,"name":"secret-body"}`, with)
 	s.call(http.MethodGet, "/plants/1?token="+text, "", with)

@@ -25,6 +25,8 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/oidc"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/oidctest"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -37,18 +39,10 @@ func withIssuer(t testing.TB, p *oidctest.Provider, store token.Store, change fu
 		Issuer: oidctest.Issuer, Audience: oidctest.Audience, MaxLifetime: time.Hour,
 		Log: slog.New(slog.DiscardHandler), Transport: p,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	verifier, err := token.NewVerifier(store, staticToken)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := verifier.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.NoError(t, err)
+	t.Cleanup(func() { expect.NoError(t, verifier.Close()) })
 	verifier.Accept(issuer)
 	return withOptions(func(o *httpapi.Options) {
 		o.Tokens = verifier
@@ -62,9 +56,7 @@ func withIssuer(t testing.TB, p *oidctest.Provider, store token.Store, change fu
 func newES256(t testing.TB, id string) oidctest.Key {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return oidctest.Key{ID: id, Algorithm: jose.ES256, Private: private}
 }
 
@@ -132,9 +124,7 @@ func TestIdentityProviderDown(t *testing.T) {
 // a reason for each.
 func TestForgedTokens(t *testing.T) {
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	good := oidctest.Key{ID: "rsa", Algorithm: jose.RS256, Private: private}
 	ec, foreign := newES256(t, "ec"), newES256(t, "ec")
 	p, store, log := oidctest.New(t, good, ec), openStore(t), &logged{}
@@ -176,9 +166,7 @@ func forgeries(t *testing.T, good, ec, foreign oidctest.Key) map[string]string {
 	after := func(d time.Duration) int64 { return now.Add(d).Unix() }
 	encode := func(v any) string {
 		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		return base64.RawURLEncoding.EncodeToString(text)
 	}
 	type header = map[string]any
@@ -188,9 +176,7 @@ func forgeries(t *testing.T, good, ec, foreign oidctest.Key) map[string]string {
 		return encode(h) + "." + claims + "." + strings.Split(k.Sign(t, oidctest.Claims(nil), nil), ".")[2]
 	}
 	der, err := x509.MarshalPKIXPublicKey(good.Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 	hmac := func(a jose.SignatureAlgorithm, secret []byte) string {
 		return oidctest.Key{ID: good.ID, Algorithm: a, Private: secret}.Sign(t, oidctest.Claims(nil), nil)

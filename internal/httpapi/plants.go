@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,7 +20,7 @@ func (s *server) CreatePlant(
 	ctx context.Context, req plantserver.CreatePlantRequestObject,
 ) (plantserver.CreatePlantResponseObject, error) {
 	p := fromNewPlant(*req.Body)
-	if err := s.plants.Create(ctx, p); err != nil {
+	if err := s.Plants.Create(ctx, p); err != nil {
 		return nil, err
 	}
 	return plantserver.CreatePlant200JSONResponse{
@@ -48,7 +47,7 @@ func (s *server) CreatePlants(
 	if again != nil {
 		return nil, idTaken("is in this batch more than once", idPointers(again)...)
 	}
-	created, err := s.plants.CreateAll(ctx, plants)
+	created, err := s.Plants.CreateAll(ctx, plants)
 	if taken, ok := errors.AsType[plant.ExistsError](err); ok {
 		return nil, idTaken("belongs to another plant", idPointers(taken.Indexes)...)
 	}
@@ -71,8 +70,12 @@ func idPointers(indexes []int) []string {
 func (s *server) ListPlants(
 	ctx context.Context, req plantserver.ListPlantsRequestObject,
 ) (plantserver.ListPlantsResponseObject, error) {
-	page := plant.Page{After: req.Params.After, Tag: req.Params.Tag, Limit: s.plantsPage.of(req.Params.Limit)}
-	plants, more, err := s.plants.List(ctx, page)
+	page, err := pageOf(req.Params)
+	if err != nil {
+		return nil, err
+	}
+	page.Limit = s.plantsPage.of(req.Params.Limit)
+	plants, more, err := s.Plants.List(ctx, page)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +87,57 @@ func (s *server) ListPlants(
 		response.Body[i] = toStoredPlant(p)
 	}
 	if more {
-		response.Headers.Link = new(s.nextPage(req.Params, plants[len(plants)-1].ID))
+		last := plants[len(plants)-1]
+		if page.ByName == nil {
+			req.Params.After = &last.ID
+		} else {
+			req.Params.Cursor = new(cursorOf(last))
+		}
+		response.Headers.Link = new(s.nextPage("/plants", req.Params))
+	}
+	return response, nil
+}
+
+// maxCount is where a count stops, as in the document. PostgreSQL takes 80 ms to count a
+// million.
+const maxCount = 100_000
+
+func (s *server) CountPlants(
+	ctx context.Context, req plantserver.CountPlantsRequestObject,
+) (plantserver.CountPlantsResponseObject, error) {
+	page, err := pageOf(plantapi.ListPlantsParams{Tag: req.Params.Tag, NamePrefix: req.Params.NamePrefix})
+	if err != nil {
+		return nil, err
+	}
+	page.Limit = maxCount
+	count, more, err := s.Plants.Count(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	return plantserver.CountPlants200JSONResponse{
+		Body:    plantapi.Count{Count: int32(count), More: more},
+		Headers: plantserver.CountPlants200ResponseHeaders{CacheControl: cacheControl},
+	}, nil
+}
+
+func (s *server) ListTags(
+	ctx context.Context, req plantserver.ListTagsRequestObject,
+) (plantserver.ListTagsResponseObject, error) {
+	page := plant.TagPage{After: req.Params.After, Limit: s.tagsPage.of(req.Params.Limit)}
+	if req.Params.Prefix != nil {
+		page.Prefix = *req.Params.Prefix
+	}
+	tags, more, err := s.Plants.Tags(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	response := plantserver.ListTags200JSONResponse{
+		Body:    append(plantapi.Tags{}, tags...), // never nil, which would be null
+		Headers: plantserver.ListTags200ResponseHeaders{CacheControl: cacheControl},
+	}
+	if more {
+		req.Params.After = &tags[len(tags)-1]
+		response.Headers.Link = new(s.nextPage("/tags", req.Params))
 	}
 	return response, nil
 }
@@ -92,7 +145,7 @@ func (s *server) ListPlants(
 func (s *server) GetPlant(
 	ctx context.Context, req plantserver.GetPlantRequestObject,
 ) (plantserver.GetPlantResponseObject, error) {
-	p, err := s.plants.Get(ctx, req.ID)
+	p, err := s.Plants.Get(ctx, req.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +170,7 @@ func (s *server) PutPlant(
 		IfMatch:     ifMatch(req.Params.IfMatch),
 		IfNoneMatch: ifNoneMatch(req.Params.IfNoneMatch),
 	}
-	stored, created, err := s.plants.Put(ctx, p, condition)
+	stored, created, err := s.Plants.Put(ctx, p, condition)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +187,7 @@ func (s *server) PatchPlant(
 	ctx context.Context, req plantserver.PatchPlantRequestObject,
 ) (plantserver.PatchPlantResponseObject, error) {
 	condition := plant.Precondition{IfMatch: ifMatch(req.Params.IfMatch)}
-	stored, err := s.plants.Patch(ctx, req.ID, fromPatch(*req.Body), condition)
+	stored, err := s.Plants.Patch(ctx, req.ID, fromPatch(*req.Body), condition)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +200,7 @@ func (s *server) PatchPlant(
 func (s *server) DeletePlant(
 	ctx context.Context, req plantserver.DeletePlantRequestObject,
 ) (plantserver.DeletePlantResponseObject, error) {
-	if err := s.plants.Delete(ctx, req.ID, plant.Precondition{IfMatch: ifMatch(req.Params.IfMatch)}); err != nil {
+	if err := s.Plants.Delete(ctx, req.ID, plant.Precondition{IfMatch: ifMatch(req.Params.IfMatch)}); err != nil {
 		return nil, err
 	}
 	return plantserver.DeletePlant204Response{}, nil
@@ -185,19 +238,6 @@ func (s *server) location(id int64) string {
 	var buf [64]byte // large enough for most locations, so that only the string is allocated
 	path := append(append(buf[:0], s.basePath...), "/plants/"...)
 	return string(strconv.AppendInt(path, id, 10))
-}
-
-// nextPage returns the Link to the page after this plant, with the same limit and tag.
-func (s *server) nextPage(params plantapi.ListPlantsParams, after int64) string {
-	link := append([]byte("<"), s.basePath...)
-	link = strconv.AppendInt(append(link, "/plants?after="...), after, 10)
-	if params.Limit != nil {
-		link = strconv.AppendInt(append(link, "&limit="...), int64(*params.Limit), 10)
-	}
-	if params.Tag != nil {
-		link = append(append(link, "&tag="...), url.QueryEscape(*params.Tag)...)
-	}
-	return string(append(link, `>; rel="next"`...))
 }
 
 // ifMatch parses an If-Match header (RFC 9110, section 13.1.1), which compares

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 func TestCreatePlant(t *testing.T) {
@@ -106,9 +107,7 @@ func TestContentLength(t *testing.T) {
 // A time has six digits after the seconds, zeros too.
 func TestTimestampFormat(t *testing.T) {
 	w, second := httptest.NewRecorder(), time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	if err := plantserver.WriteJSON(w, http.StatusOK, &plantapi.StoredPlant{CreatedAt: second, UpdatedAt: second}); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, plantserver.WriteJSON(w, http.StatusOK, &plantapi.StoredPlant{CreatedAt: second, UpdatedAt: second}))
 	if got := w.Body.String(); strings.Count(got, `_at":"2026-11-20T09:00:00.000000Z"`) != 2 {
 		t.Errorf("got %s", got)
 	}

@@ -76,6 +76,7 @@ func (l *requestLog) noteStore(rec *responseRecorder) {
 		o = &l.writes
 	}
 	switch {
+	case errors.Is(rec.err, plant.ErrNoNames): // says nothing about other requests
 	case errors.Is(rec.err, plant.ErrUnavailable):
 		o.failed(l.redact(rec.err.Error()))
 	case rec.code == 0 && rec.cut == nil:

@@ -16,6 +16,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -68,9 +69,7 @@ func (s *storeLog) take() (lines []logLine) {
 	synctest.Wait()
 	for dec := json.NewDecoder(&s.text); dec.More(); {
 		var l logLine
-		if err := dec.Decode(&l); err != nil {
-			s.t.Fatal(err)
-		}
+		must.NoError(s.t, dec.Decode(&l))
 		lines = append(lines, l)
 	}
 	return lines
@@ -124,6 +123,19 @@ func TestStoreOutageIsLoggedOnce(t *testing.T) {
 		if len(got) != 1 || got[0].Msg != "store available again" || got[0].Scope != "write" ||
 			got[0].FailedRequests != perSecond*seconds || got[0].Seconds < seconds-1 || got[0].Seconds > seconds {
 			t.Errorf("logged %+v, want that %d requests failed in %d seconds", got, perSecond*seconds, seconds)
+		}
+	})
+}
+
+// A store without the order of names works: only some reads fail, until an operator indexes
+// the names.
+func TestNoNamesIsNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStoreLog(t, false)
+		s.err = fmt.Errorf("%w: %w", plant.ErrUnavailable, plant.ErrNoNames)
+		s.send(http.MethodPost) // the only requests that get the error
+		if got := s.take(); len(got) != 1 || got[0].Msg != "request failed" {
+			t.Errorf("logged %+v, want the failed request alone", got)
 		}
 	})
 }

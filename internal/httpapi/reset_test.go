@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -58,9 +59,7 @@ func TestResetStream(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
 		r, err := http.NewRequestWithContext(ctx, method, server.URL+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+staticToken)
 		r.Header.Set("Content-Type", "application/json")
 		sent := make(chan error, 1)

@@ -7,20 +7,17 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // A body of a megabyte that is wrong every three bytes costs a few allocations
 // to refuse, and not a few for each fault.
 func TestRefusalOfLargeBatchIsCheap(t *testing.T) {
 	ops, err := loadOperations(api.Document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	schema := ops[operationKey{"POST", "/plants:batch"}].bodies[jsonType]
 	value, err := new(decoder).decode([]byte(`{"plants":[` + strings.Repeat("{},", 300_000) + `{}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	details := violations(schema, value)
 	if len(details) == 0 || details[0].Pointer != "/plants" {
 		t.Errorf("details are %v, want /plants first", details)
@@ -43,9 +40,7 @@ func TestReadOnly(t *testing.T) {
 		"in a part":     {openapi3.NewAllOfSchema(made), `{"made":"now"}`},
 	} {
 		value, err := new(decoder).decode([]byte(c.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		if details := violations(c.schema, value); len(details) != 1 {
 			t.Errorf("%s: details are %v, want one", name, details)
 		}

@@ -23,6 +23,8 @@ import (
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/postgres"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/token"
@@ -91,6 +93,7 @@ func newService(t testing.TB, options ...option) *service {
 	t.Helper()
 	c := config{t: t, Options: httpapi.Options{
 		MaxBody: maxBody,
+		Page:    true,
 		Metrics: prometheus.NewRegistry(),
 		Log:     slog.New(slog.DiscardHandler),
 	}}
@@ -138,21 +141,13 @@ func newService(t testing.TB, options ...option) *service {
 func newHandler(t testing.TB, c config) http.Handler {
 	t.Helper()
 	verifier, err := token.NewVerifier(c.tokens, staticToken)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := verifier.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.NoError(t, err)
+	t.Cleanup(func() { expect.NoError(t, verifier.Close()) })
 	if c.Tokens == nil {
 		c.Tokens = verifier
 	}
 	handler, err := httpapi.New(c.Options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	t.Cleanup(func() { // after the server has closed
 		if err := httpapi.HeldBy(handler); err != nil {
 			t.Errorf("after the last request, the service holds: %v", err)
@@ -180,9 +175,7 @@ func newDSN(t testing.TB) string {
 		return pgtest.DSN(t)
 	}
 	dsn := pgtest.Citus(t)
-	if err := postgres.Distribute(t.Context(), dsn); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, postgres.Distribute(t.Context(), dsn))
 	return dsn
 }
 
@@ -200,14 +193,8 @@ func openStore(t testing.TB) store.Store {
 // opened closes a store at the end of the test. It fails if opening it failed.
 func opened(t testing.TB, store store.Store, err error) store.Store {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	must.NoError(t, err)
+	t.Cleanup(func() { expect.NoError(t, store.Close()) })
 	return store
 }
 
@@ -216,9 +203,7 @@ func (s *service) clientWith(token string) *plantclient.ClientWithResponses {
 	s.t.Helper()
 	client, err := plantclient.NewClientWithResponses(s.url,
 		plantclient.WithHTTPClient(plantcontract.Plants().Client(s.t)), plantclient.WithRequestEditorFn(bearer(token)))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.NoError(s.t, err)
 	return client
 }
 
@@ -262,21 +247,15 @@ func (s *service) send(method, path, body string, changes ...func(*http.Request)
 		return response{w.Result(), w.Body.String()}
 	}
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.NoError(s.t, err)
 	for _, change := range changes {
 		change(req)
 	}
 	resp, err := plantcontract.Plants().Client(s.t).Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.NoError(s.t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.NoError(s.t, err)
 	return response{resp, string(text)}
 }
 
@@ -287,10 +266,7 @@ func header(name, value string) func(*http.Request) {
 // wantError fails unless a is a correct Error with this code. It returns the Error.
 func (a response) wantError(t testing.TB, code plantapi.ErrorCode) plantapi.Error {
 	t.Helper()
-	var e plantapi.Error
-	if err := json.Unmarshal([]byte(a.body), &e); err != nil {
-		t.Fatalf("got %s with %.200q, want an Error", a.Status, a.body)
-	}
+	e := decode[plantapi.Error](t, a.body)
 	if e.Error != int32(code) || a.StatusCode != int(code)/100 || e.Message == "" {
 		t.Fatalf("got %s %s, want error %d", a.Status, a.body, code)
 	}
@@ -316,12 +292,18 @@ func (a response) wantStatus(t testing.TB, status int) response {
 }
 
 // plant decodes a StoredPlant.
-func (a response) plant(t testing.TB) (p plantapi.StoredPlant) {
+func (a response) plant(t testing.TB) plantapi.StoredPlant {
 	t.Helper()
-	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
-		t.Fatalf("got %s %.300s, want a plant", a.Status, a.body)
+	return decode[plantapi.StoredPlant](t, a.body)
+}
+
+// decode decodes JSON.
+func decode[T any](t testing.TB, text string) (v T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("got %.300q, want a %T: %v", text, v, err)
 	}
-	return p
+	return v
 }
 
 // wantPlant fails unless the store has exactly this plant.

@@ -18,6 +18,7 @@ import (
 	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -87,9 +88,7 @@ func servePipesTo(t *testing.T, plants plant.Store, tokens token.Store, text str
 		}}
 		t.Cleanup(client.CloseIdleConnections)
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x"+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+text)
 		return client.RoundTrip(r)
 	}
@@ -103,9 +102,7 @@ func TestSlowReaderIsServed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				resp, err := serveLists(t, http2)(2)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, err)
 				defer resp.Body.Close()
 				var n int64
 				for began := time.Now(); err == nil; time.Sleep(time.Until(began.Add(time.Duration(n) * time.Second / 50_000))) {
@@ -128,17 +125,13 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		var unread []*http.Response
 		for range 2*runtime.GOMAXPROCS(0) + 1 { // more than lists has permits
 			resp, err := list(2)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			defer resp.Body.Close()
 			unread = append(unread, resp)
 		}
 		began := time.Now()
 		other, err := list(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		defer other.Body.Close()
 		if took := time.Since(began); other.StatusCode != http.StatusOK || took != 0 {
 			t.Errorf("another list: got %s after %v, want 200 at once", other.Status, took)
@@ -164,9 +157,7 @@ func TestNoMemoryForLargeResponses(t *testing.T) {
 	s.call(http.MethodPost, "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`).wantStatus(t, http.StatusOK)
 	for _, reads := range []bool{true, false} {
 		leave, err := httpapi.FillUnread(s.handler, reads)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		for _, path := range []string{"/plants", "/changes"} {
 			s.call(http.MethodGet, path+"?limit=100", "").wantStatus(t, http.StatusOK)
 			a := s.call(http.MethodGet, path+"?limit=300", "")
@@ -208,14 +199,10 @@ func TestClientThatDoesNotReadGivesWay(t *testing.T) {
 				server.StartTLS()
 				t.Cleanup(server.Close)
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, err)
 				r.Header.Set("Authorization", "Bearer "+staticToken)
 				resp, err := server.Client().Do(r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, err)
 				defer resp.Body.Close()
 				wait.Until(t, "there is memory for large responses", func() bool {
 					leave, err := httpapi.FillUnread(s.handler, false)

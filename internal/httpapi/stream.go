@@ -103,7 +103,7 @@ func (s *stream) run() error {
 		}
 		if len(page.Changes) == 0 {
 			select {
-			case <-s.server.changes.Stopped():
+			case <-s.server.Changes.Stopped():
 				<-s.ctx.Done() // at once; see validator.waiting
 			default:
 			}
@@ -120,7 +120,7 @@ func (s *stream) text(page *feed.Page) (text []byte, to *reader, err error) {
 	case len(page.Changes) == 0:
 		return []byte(":\n\n"), nil, nil // a comment
 	case page.Shared:
-		if text = s.server.changes.Text(page, encodeEvents); len(text) > smallResponse {
+		if text = s.server.Changes.Text(page, encodeEvents); len(text) > smallResponse {
 			to, err = lists.reserve(s.rec, page, page.Size()+cap(text))
 		}
 		return text, to, err
@@ -168,9 +168,7 @@ func (s *stream) send(page *feed.Page) error {
 func (s *stream) write(text []byte) bool {
 	_, err := s.rec.Write(text)
 	if err == nil {
-		if err = s.control.Flush(); errors.Is(err, http.ErrNotSupported) {
-			err = nil // this writer does not buffer
-		}
+		err = s.control.Flush()
 		s.rec.cut = err
 	}
 	return err == nil

@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
@@ -32,17 +32,13 @@ type follower struct {
 func (s *service) follow(query string, changes ...func(*http.Request)) *follower {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+"/changes:stream?"+query, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.NoError(s.t, err)
 	req.Header.Set("Authorization", "Bearer "+staticToken)
 	for _, change := range changes {
 		change(req)
 	}
 	resp, err := plantcontract.Plants().Client(s.t).Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.NoError(s.t, err)
 	s.t.Cleanup(func() { resp.Body.Close() })
 	if resp.StatusCode != http.StatusOK {
 		s.t.Fatalf("the stream is %s", resp.Status)
@@ -70,14 +66,11 @@ func (f *follower) event() string {
 		if !ok {
 			continue
 		}
-		var c struct {
+		c := decode[struct {
 			ID    int64
 			Plant *struct{}
 			Error int
-		}
-		if err := json.Unmarshal([]byte(data), &c); err != nil {
-			f.t.Fatalf("the data %s: %v", data, err)
-		}
+		}](f.t, data)
 		switch {
 		case kind != "":
 			return fmt.Sprint(kind, " ", c.Error)
@@ -170,17 +163,13 @@ func TestStreamEndsWithToken(t *testing.T) {
 			t.Parallel()
 			s := newService(t)
 			mine, text := token.New("laptop", []token.Scope{token.Read}, time.Hour)
-			if err := s.store.CreateToken(t.Context(), mine); err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, s.store.CreateToken(t.Context(), mine))
 			with := header("Authorization", "Bearer "+text)
 			f := s.follow("", with)
 			waiting := make(chan response, 1)
 			after := s.changes("").Position
 			go func() { waiting <- s.call(http.MethodGet, "/changes?wait=30&after="+after, "", with) }()
-			if err := s.store.UpdateToken(t.Context(), mine.ID, func(t *token.Token) error { c.change(t); return nil }); err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, s.store.UpdateToken(t.Context(), mine.ID, func(t *token.Token) error { c.change(t); return nil }))
 			f.want(fmt.Sprint("end ", c.want), "EOF")
 			wait.For(t, "the response to a request whose token is "+name, waiting).wantError(t, c.want)
 		})
@@ -222,15 +211,11 @@ func tryTokenEnd(t *testing.T, http2, reads bool, how string, after time.Duratio
 	store, err := sqlite.Open(t.Context(), sqlite.Memory)
 	tokens := &hangingTokens{Store: opened(t, store, err)}
 	mine, text := token.New("laptop", []token.Scope{token.Read}, map[bool]time.Duration{true: time.Hour, false: after}[how == "revoked"])
-	if err := tokens.CreateToken(t.Context(), mine); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, tokens.CreateToken(t.Context(), mine))
 	get, ended := servePipesTo(t, &oneChange{}, tokens, text, http2)
 	over := time.Now().Add(after)
 	resp, err := get("/changes:stream")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	defer resp.Body.Close()
 	events := make(chan string, 1)
 	if reads {
@@ -243,9 +228,7 @@ func tryTokenEnd(t *testing.T, http2, reads bool, how string, after time.Duratio
 	tokens.hang.Store(how == "expired while the store does not respond")
 	time.Sleep(time.Until(over))
 	if how == "revoked" {
-		if err := tokens.UpdateToken(t.Context(), mine.ID, func(t *token.Token) error { t.Revoke(time.Now()); return nil }); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, tokens.UpdateToken(t.Context(), mine.ID, func(t *token.Token) error { t.Revoke(time.Now()); return nil }))
 	}
 	if late := wait.For(t, "the end of the stream", ended).Sub(over); late < 0 || late > time.Second {
 		t.Errorf("the stream ended %v after its token", late)
@@ -264,9 +247,7 @@ func TestHeartbeat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				resp, err := servePipes(t, &oneChange{}, http2)("/changes:stream?after=" + positionOfOne)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, err)
 				defer resp.Body.Close()
 				for _, want := range []time.Duration{0, 15 * time.Second, 15 * time.Second, 15 * time.Second, 15 * time.Second} { // the timeouts of the server are shorter
 					began, comment := time.Now(), make([]byte, 3)
@@ -292,14 +273,10 @@ func TestStreamEndsOverHTTP2(t *testing.T) {
 	t.Cleanup(server.Close)
 	for range 500 { // without the wait, some of the first hundred end the process
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodHead, server.URL+"/changes:stream", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+staticToken)
 		resp, err := server.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
 			t.Fatalf("got %s %d", resp.Proto, resp.StatusCode)
@@ -314,18 +291,14 @@ func TestStreamThatIsNotRead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				get := servePipes(t, &oneChange{}, http2)
 				resp, err := get("/changes:stream")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, err)
 				defer resp.Body.Close()
 				time.Sleep(11 * time.Second)
 				if n, err := io.Copy(io.Discard, resp.Body); err == nil || n > 5<<20 { // an HTTP/2 client buffers 4 MiB
 					t.Errorf("read %d bytes after 11 seconds, %v, want a connection that was cut off", n, err)
 				}
 				again, err := get("/changes:stream")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, err)
 				defer again.Body.Close()
 				event, err := bufio.NewReaderSize(again.Body, 1<<20).ReadString('}')
 				if err != nil || len(event) < 6<<20 {

@@ -13,6 +13,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -26,14 +27,10 @@ func TestStreamEndsWithinAnEvent(t *testing.T) {
 				store, err := sqlite.Open(t.Context(), sqlite.Memory)
 				tokens := opened(t, store, err)
 				mine, text := token.New("laptop", []token.Scope{token.Read}, time.Second)
-				if err := tokens.CreateToken(t.Context(), mine); err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, tokens.CreateToken(t.Context(), mine))
 				get, _ := servePipesTo(t, &oneChange{}, tokens, text, http2)
 				resp, err := get("/changes:stream")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, err)
 				defer resp.Body.Close()
 				time.Sleep(1100 * time.Millisecond) // the token has expired, and the stream waits for its client
 				body, err := io.ReadAll(resp.Body)
@@ -56,9 +53,7 @@ func TestStreamThatIsCutOffIsLogged(t *testing.T) {
 					log := &logged{}
 					get, ended := servePipesTo(t, &oneChange{}, noTokens{}, staticToken, http2, withLog(log))
 					resp, err := get("/changes:stream")
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.NoError(t, err)
 					defer resp.Body.Close()
 					if disconnects {
 						resp.Body.Close()

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -76,9 +77,7 @@ func TestTraceContext(t *testing.T) {
 // A traceparent that is a token is not logged.
 func TestTraceContextContainsNoSecret(t *testing.T) {
 	verifier, err := token.NewVerifier(nil, traceID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	s, log, _ := observed(t, nil, func(opts *httpapi.Options) { opts.LogAll, opts.Tokens = true, verifier })
 	s.call(http.MethodGet, "/plants", "", header("Traceparent", "00-"+traceID+"-"+parentID+"-01"))
 	if l := log.lines(t)[0]; strings.Contains(log.String(), traceID) || len(l.TraceID) != 32 {
