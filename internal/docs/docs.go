@@ -9,6 +9,7 @@ package docs
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -33,7 +34,7 @@ func Handlers(text []byte, baseURL *url.URL) (map[string]http.Handler, error) {
 		"/":             redirect("docs", http.StatusTemporaryRedirect),
 		"/docs/":        redirect("../docs", http.StatusPermanentRedirect),
 		"/openapi.yaml": serveDocument("application/yaml", text, baseURL),
-		"/openapi.json": lazy(func() http.Handler {
+		"/openapi.json": Lazy(func() http.Handler {
 			asJSON, err := toJSON(text)
 			if err != nil {
 				panic(err) // the document is embedded, so this cannot fail at run time
@@ -42,14 +43,14 @@ func Handlers(text []byte, baseURL *url.URL) (map[string]http.Handler, error) {
 		}),
 	}
 	for path, f := range files {
-		handlers[path] = lazy(f.handler)
+		handlers[path] = Lazy(f.Handler)
 	}
 	return handlers, nil
 }
 
-// lazy returns a handler that newHandler creates at the first request. A service
+// Lazy returns a handler that newHandler creates at the first request. A service
 // whose documentation is not requested starts faster and needs less memory.
-func lazy(newHandler func() http.Handler) http.Handler {
+func Lazy(newHandler func() http.Handler) http.Handler {
 	handler := sync.OnceValue(newHandler)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) })
 }
@@ -79,11 +80,8 @@ func send(w http.ResponseWriter, r *http.Request, mediaType, etag, content strin
 
 // digest returns a hash of the parts, to be used as an ETag.
 func digest(parts ...string) string {
-	hash := sha256.New()
-	for _, part := range parts {
-		fmt.Fprintf(hash, "%d:%s", len(part), part)
-	}
-	return base64.RawURLEncoding.EncodeToString(hash.Sum(nil)[:16])
+	hash := sha256.Sum256([]byte(strings.Join(parts, "\x00"))) // no part has this character
+	return base64.RawURLEncoding.EncodeToString(hash[:16])
 }
 
 // The files of Swagger UI, as internal/tools/swagger-ui unpacks them, and those that the
@@ -113,44 +111,46 @@ var (
 
 // files are all files of the page, by path. The licences must be distributed together
 // with Swagger UI.
-var files = map[string]file{
-	"/docs":                                  {mediaType: "text/html; charset=utf-8", content: index},
-	"/docs/docs.css":                         {mediaType: "text/css; charset=utf-8", content: ownStyles},
-	"/docs/docs.js":                          {mediaType: javascript, content: script},
-	"/docs/favicon.svg":                      {mediaType: "image/svg+xml", content: favicon},
-	"/docs/swagger-ui-bundle.js":             {mediaType: javascript, content: bundle, gzipped: true},
-	"/docs/swagger-ui-bundle.js.LICENSE.txt": {mediaType: "text/plain; charset=utf-8", content: bundleLicenses},
-	"/docs/swagger-ui.css":                   {mediaType: "text/css; charset=utf-8", content: styles, gzipped: true},
-	"/docs/swagger-ui.LICENSE.txt":           {mediaType: "text/plain; charset=utf-8", content: license},
-	"/docs/swagger-ui.NOTICE.txt":            {mediaType: "text/plain; charset=utf-8", content: notice},
+var files = map[string]File{
+	"/docs":                                  {MediaType: "text/html; charset=utf-8", Content: index},
+	"/docs/docs.css":                         {MediaType: "text/css; charset=utf-8", Content: ownStyles},
+	"/docs/docs.js":                          {MediaType: javascript, Content: script},
+	"/docs/favicon.svg":                      {MediaType: "image/svg+xml", Content: favicon},
+	"/docs/swagger-ui-bundle.js":             {MediaType: javascript, Content: bundle, Gzipped: true},
+	"/docs/swagger-ui-bundle.js.LICENSE.txt": {MediaType: "text/plain; charset=utf-8", Content: bundleLicenses},
+	"/docs/swagger-ui.css":                   {MediaType: "text/css; charset=utf-8", Content: styles, Gzipped: true},
+	"/docs/swagger-ui.LICENSE.txt":           {MediaType: "text/plain; charset=utf-8", Content: license},
+	"/docs/swagger-ui.NOTICE.txt":            {MediaType: "text/plain; charset=utf-8", Content: notice},
 }
 
 const javascript = "text/javascript; charset=utf-8"
 
-type file struct {
-	mediaType string
-	content   string
-	gzipped   bool // content is compressed with gzip
+// File is a file of a page, as it is served.
+type File struct {
+	MediaType string
+	Content   string
+	Gzipped   bool   // Content is compressed with gzip
+	Policy    string // its Content-Security-Policy; empty: [Policy]
 }
 
-// policy is the Content-Security-Policy of the page. It allows only files of this
+// Policy is the Content-Security-Policy of the page. It allows only files of this
 // service: no other host, no inline script or style, no frame around the page.
 // The style sheet of Swagger UI contains its icons as data: URLs.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// handler serves the file. A compressed one is sent as it is, because every browser
+// Handler serves the file. A compressed one is sent as it is, because every browser
 // accepts gzip.
-func (f file) handler() http.Handler {
-	version := digest(f.content)
+func (f File) Handler() http.Handler {
+	version := digest(f.Content)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-cache")
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", cmp.Or(f.Policy, Policy))
 		h.Set("Referrer-Policy", "no-referrer")
-		if f.gzipped {
+		if f.Gzipped {
 			h.Set("Content-Encoding", "gzip")
 		}
-		send(w, r, f.mediaType, version, f.content)
+		send(w, r, f.MediaType, version, f.Content)
 	})
 }

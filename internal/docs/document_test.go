@@ -16,6 +16,7 @@ import (
 	yaml "github.com/oasdiff/yaml3"
 
 	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // forms are the formats of the document by path: its media type and its parser.
@@ -33,15 +34,11 @@ func handlers(t *testing.T, baseURL string) map[string]http.Handler {
 	var base *url.URL
 	if baseURL != "" {
 		u, err := ParseBaseURL(baseURL)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		base = u
 	}
 	all, err := Handlers(api.Document, base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return all
 }
 
@@ -60,9 +57,8 @@ func get(h http.Handler, change func(*http.Request)) *http.Response {
 func body(t *testing.T, resp *http.Response) string {
 	t.Helper()
 	var b bytes.Buffer
-	if _, err := b.ReadFrom(resp.Body); err != nil {
-		t.Fatal(err)
-	}
+	_, err := b.ReadFrom(resp.Body)
+	must.NoError(t, err)
 	return b.String()
 }
 
@@ -151,29 +147,17 @@ func TestJSONIsTheYAML(t *testing.T) {
 	hs := handlers(t, "")
 	fromYAML, fromJSON := body(t, get(hs["/openapi.yaml"], nil)), body(t, get(hs["/openapi.json"], nil))
 	var want, got any
-	if err := yaml.Unmarshal([]byte(fromYAML), &want); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(fromJSON), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, yaml.Unmarshal([]byte(fromYAML), &want))
+	must.NoError(t, json.Unmarshal([]byte(fromJSON), &got))
 	again, err := json.Marshal(want) // so that both have the same type of number
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(again, &want); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
+	must.NoError(t, json.Unmarshal(again, &want))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("JSON has other content (-yaml +json):\n%s", diff)
 	}
 	var inYAML, inJSON yaml.Node // JSON is YAML
-	if err := yaml.Unmarshal([]byte(fromYAML), &inYAML); err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal([]byte(fromJSON), &inJSON); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, yaml.Unmarshal([]byte(fromYAML), &inYAML))
+	must.NoError(t, yaml.Unmarshal([]byte(fromJSON), &inJSON))
 	if diff := cmp.Diff(names(&inYAML), names(&inJSON)); diff != "" {
 		t.Errorf("JSON has another order (-yaml +json):\n%s", diff)
 	}

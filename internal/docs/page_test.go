@@ -8,10 +8,13 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // The files of Swagger UI are the published ones: the served files have the
@@ -19,9 +22,7 @@ import (
 // no other files.
 func TestSwaggerUIIsThePublishedOne(t *testing.T) {
 	sums, err := os.ReadFile("swagger-ui/SHA256SUMS")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	served := map[string]bool{} // by the checksum of the uncompressed response body
 	for path, h := range handlers(t, "") {
 		if strings.HasPrefix(path, "/docs/") {
@@ -44,9 +45,7 @@ func TestSwaggerUIIsThePublishedOne(t *testing.T) {
 		files = append(files, name)
 	}
 	entries, err := os.ReadDir("swagger-ui")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	var there []string
 	for _, e := range entries {
 		there = append(there, e.Name())
@@ -67,7 +66,7 @@ func TestPageReferences(t *testing.T) {
 	text := body(t, get(hs["/docs"], nil))
 	references := reference.FindAllStringSubmatch(text, -1)
 	for _, m := range references {
-		if hs["/"+m[1]] == nil {
+		if hs[path.Join("/", m[1])] == nil {
 			t.Errorf("the page refers to %s, which has no handler", m[1])
 		}
 	}
@@ -101,8 +100,8 @@ func TestFiles(t *testing.T) {
 	for path, f := range files {
 		resp := get(hs[path], nil)
 		h := resp.Header
-		if h.Get("Content-Type") != f.mediaType || h.Get("Cache-Control") != "no-cache" ||
-			(h.Get("Content-Encoding") == "gzip") != f.gzipped || plain(t, resp) == "" {
+		if h.Get("Content-Type") != f.MediaType || h.Get("Cache-Control") != "no-cache" ||
+			(h.Get("Content-Encoding") == "gzip") != f.Gzipped || plain(t, resp) == "" {
 			t.Errorf("%s has %v", path, h)
 		}
 		again := get(hs[path], func(r *http.Request) { r.Header.Set("If-None-Match", h.Get("ETag")) })
@@ -120,13 +119,9 @@ func plain(t *testing.T, resp *http.Response) string {
 		return text
 	}
 	reader, err := gzip.NewReader(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	inside, err := io.ReadAll(reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return string(inside)
 }
 

@@ -1,0 +1,120 @@
+// @ts-check
+// Requests to the API, with the types of the document.
+/** @import {Body, Parameters, Paths, Query, Schemas} from "./types" */
+
+/** A request that failed, in the words of the service. The code is 0 if it did not answer. */
+export class Failure extends Error {
+  /** @param {Schemas["ErrorCode"] | 0} code
+   *  @param {string} message
+   *  @param {Schemas["ErrorDetail"][]} details
+   *  @param {number} retryAfter in seconds; 0: unknown */
+  constructor(code, message, details = [], retryAfter = 0) {
+    super(message);
+    this.code = code;
+    this.details = details;
+    this.retryAfter = retryAfter;
+    this.isNameless = code === 50300 && message.includes("order of names");
+    this.isReadOnly = code === 50300 && message.includes("read-only");
+    this.isPassing = [0, 42900, 50300].includes(code) && !this.isNameless && !this.isReadOnly;
+  }
+}
+
+/** What the page does when something happens to any request; main.js sets it. */
+export const on = {
+  /** Why a request is repeated, or empty when it succeeded. @type {(message: string) => void} */
+  trouble() {},
+  /** The token is not accepted. @type {(message: string) => void} */
+  refused() {},
+  /** The service is read-only for now. */
+  readOnly() {},
+};
+
+const place = `plantstore token ${location.pathname}`; // other services may be below other paths of the host
+let troubled = false;
+
+export const token = {
+  get: () => sessionStorage.getItem(place),
+  set: (/** @type {string} */ text) => sessionStorage.setItem(place, text),
+  forget: () => sessionStorage.removeItem(place),
+};
+
+/** @type {(seconds: number) => Promise<void>} */
+export const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+
+/** Sends a request and returns its result, and the parameters of the next page if there is one.
+ *  GET is repeated while the service is not available, and so is what says again.
+ *  @template {keyof Paths} P
+ *  @template {keyof Paths[P] & ("get" | "put" | "post" | "delete")} M
+ *  @param {M} method
+ *  @param {P} path
+ *  @param {{id?: string, query?: Query<Paths[P][M]> & Parameters, body?: Body<Paths[P][M]>,
+ *    headers?: Record<string, string>, signal?: AbortSignal, again?: boolean}} options
+ *  @returns {Promise<{body: import("./types").Result<Paths[P][M]>, next: Parameters | undefined}>} */
+export async function send(method, path, options = {}) {
+  const again = options.again ?? method === "get";
+  for (let tries = 0; ; tries++) {
+    try {
+      const result = await once(method, path, options);
+      if (troubled) on.trouble("");
+      troubled = false;
+      return /** @type {any} */ (result);
+    } catch (error) {
+      if (!(error instanceof Failure) || !again || !error.isPassing) throw error;
+      troubled = true;
+      on.trouble(`${error.code ? error.message : "the service does not answer"}; trying again`);
+      await pause(error.retryAfter || Math.min(8, 2 ** tries / 2));
+    }
+  }
+}
+
+/** @param {string} method
+ *  @param {string} path
+ *  @param {{id?: string, query?: object, body?: unknown, headers?: object, signal?: AbortSignal}} options */
+async function once(method, path, { id = "", query = {}, body, headers, signal }) {
+  const parameters = new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)]));
+  const address = `.${path.replace("{id}", encodeURIComponent(id))}`; // relative: a proxy may add a path
+  const sent = token.get();
+  /** @type {RequestInit} */
+  const init = { method: method.toUpperCase(), cache: "no-store", signal: signal ?? null };
+  init.headers = { Authorization: `Bearer ${sent}`, "Content-Type": "application/json", ...headers };
+  if (body !== undefined) init.body = write(body);
+  const silence = (/** @type {unknown} */ error) => {
+    throw signal?.aborted ? error : new Failure(0, "The service does not answer: try again.");
+  };
+  const response = await fetch(parameters.size ? `${address}?${parameters}` : address, init).catch(silence);
+  const text = await response.text().catch(silence);
+  if (response.ok) {
+    const link = /^<([^>]+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1];
+    const next = link && Object.fromEntries(new URL(link, location.href).searchParams);
+    return { body: text ? read(text) : undefined, next };
+  }
+  const failure = explain(response, text);
+  if (response.status === 401 && sent && sent === token.get()) on.refused(failure.message);
+  throw failure;
+}
+
+/** A response of something in front of the service has no Error.
+ *  @type {(response: Response, text: string) => Failure} */
+function explain(response, text) {
+  const after = Number(response.headers.get("Retry-After"));
+  try {
+    const { error, message, details } = JSON.parse(text);
+    return new Failure(error, message, details, after);
+  } catch {
+    const code = [502, 503, 504].includes(response.status) ? 50300 : 50000;
+    return new Failure(code, `unexpected response: ${response.status} ${response.statusText}`, [], after);
+  }
+}
+
+// Ids are text everywhere in the page. These patterns begin with `"id":`, which cannot be within
+// a JSON string: there a quote has a backslash before it, so none is next to the d.
+/** @type {(text: string) => any} */
+export const read = (text) => JSON.parse(text.replace(/"id":(-?\d+)/g, '"id":"$1"'));
+/** @type {(value: unknown) => string} */
+export const write = (value) => JSON.stringify(value).replace(/"id":"(-?\d+)"/g, '"id":$1');
+
+/** What is wrong with an id, in words; empty if nothing is. @type {(id: string) => string} */
+export function wrongId(id) {
+  if (/^(0|-?[1-9]\d{0,18})$/.test(id) && BigInt.asIntN(64, BigInt(id)) === BigInt(id)) return "";
+  return "id must be a whole number such as 5 or -5, from -2^63 to 2^63-1";
+}

@@ -1,0 +1,63 @@
+// @ts-check
+// What every part of the page does with the document. Texts go in as text only.
+
+/** The element with this id, which index.html has. @type {(id: string) => HTMLElement} */
+export const $ = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+/** A field. @type {(id: string) => HTMLInputElement} */
+export const input = (id) => /** @type {HTMLInputElement} */ ($(id));
+
+/** A new element with attributes and children.
+ *  @template {keyof HTMLElementTagNameMap} T
+ *  @param {T} name
+ *  @param {Record<string, string>} attributes
+ *  @param {(Element | string)[]} children */
+export function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+/** Shows a text in an element, or hides the element if the text is empty.
+ *  @type {(id: string, text: string) => void} */
+export function tell(id, text) {
+  if ($(id).textContent !== text) $(id).textContent = text;
+  $(id).hidden = text === "";
+}
+
+/** A text of the store with pictures of its control characters, which no font shows.
+ *  @type {(text: string | undefined) => string} */
+export const shown = (text = "") =>
+  text.replace(/[\0-\x1f\x7f]/g, (c) => (c === "\x7f" ? "\u2421" : String.fromCharCode(0x2400 + c.charCodeAt(0))));
+
+/** The beginning of a text, for a sentence. @type {(text: string) => string} */
+export const brief = (text) => shown(text.replace(/^(.{40}).+$/su, "$1…"));
+
+export const number = new Intl.NumberFormat("en");
+
+/** "1 plant", "12,345 plants". @type {(n: number, noun: string) => string} */
+export const counted = (n, noun) => `${number.format(n)} ${noun}${n === 1 ? "" : "s"}`;
+
+const clock = new Intl.DateTimeFormat("en-CA", { dateStyle: "short", timeStyle: "short", hourCycle: "h23" });
+
+/** A time of the service, in the zone of the person. @type {(text: string) => Element} */
+export const time = (text) =>
+  make("time", { datetime: text, title: text }, clock.format(new Date(text)).replace(",", ""));
+
+/** A function that calls another one at most once in each time, in milliseconds, and after the last call.
+ *  @type {(call: () => unknown, every: number | (() => number)) => () => void} */
+export function calm(call, every) {
+  let [timer, last] = [0, 0];
+  return () => {
+    const due = last + (typeof every === "number" ? every : every());
+    timer ||= setTimeout(() => (([timer, last] = [0, Date.now()]), call()), due - Date.now());
+  };
+}
+
+/** Whether a click or a key is for the browser, as for a new tab.
+ *  @type {(e: MouseEvent | KeyboardEvent) => boolean} */
+export const isElsewhere = (e) => e.ctrlKey || e.metaKey || e.shiftKey;
+
+/** The token has the scope write, and the service is not read-only. */
+export const isWriter = () => document.body.classList.contains("writer");

@@ -1,0 +1,241 @@
+// @ts-check
+// The table. It knows how to read each page that was seen, but has only those near the window in
+// memory: the others are as tall as they were. So a million plants cost no more than some hundred.
+import { Failure, send, token } from "./api.js";
+import { $, brief, calm, isElsewhere, make, shown, tell, time } from "./dom.js";
+import { address, go, parameters, recount, view } from "./filter.js";
+/** @import {Page, Parameters, Plant} from "./types" */
+
+const size = 100; // of a page
+const table = /** @type {HTMLTableElement} */ ($("plants"));
+const [above, below] = [room(), room()];
+/** @type {Page[]} */
+let pages = [];
+/** Those in the table, by id. @type {Map<string, {plant: Plant, row: HTMLTableRowElement}>} */
+const rows = new Map();
+/** Of plants that have changed, but are not in the table yet. @type {Set<string>} */
+const fresh = new Set();
+let controller = new AbortController();
+let rowHeight = 44;
+let byId = false; // the store has no order of names
+
+/** The parameters of the first page. */
+export function first() {
+  const byName = !view.q && view.tag === null && !byId;
+  return { limit: size, ...(byName && { order: "name" }), ...parameters() };
+}
+
+/** Shows what the view says, from the first page on. */
+export function show() {
+  controller.abort();
+  controller = new AbortController();
+  for (const page of pages.slice(1)) drop(page);
+  const body = pages[0]?.body; // stays until the new rows are there
+  pages = [{ query: first(), count: size, stale: true, ...(body && { body }) }];
+  fresh.clear();
+  table.setAttribute("aria-busy", "true");
+  if (scrollY > table.offsetTop) scrollTo(0, 0);
+  layout();
+}
+
+/** Reads the pages that are shown again: soon, and at most once a second. */
+export const refresh = calm(() => {
+  for (const page of pages) [page.stale, page.failed] = [page.body !== undefined, false];
+  layout();
+}, 1000);
+
+/** A part of the table without rows. */
+function room() {
+  return make("tbody", { "aria-hidden": "true" }, make("tr", {}, make("td", { colspan: "4" })));
+}
+
+/** Makes it as tall as some rows. @type {(part: HTMLTableSectionElement, count: number) => void} */
+function stretch(part, count) {
+  part.hidden = count === 0;
+  if (part.rows[0]) part.rows[0].style.height = `${count * rowHeight}px`;
+}
+
+/** Has the pages in the table that are within a window of the visible one, and room for the others. */
+function layout() {
+  const origin = table.getBoundingClientRect().top + 40;
+  const [from, to] = [(-innerHeight - origin) / rowHeight, (2 * innerHeight - origin) / rowHeight]; // in rows
+  let [at, before, after] = [0, 0, 0];
+  if (!above.isConnected) table.append(above, below);
+  /** @type {Element} */
+  let last = above;
+  for (const page of pages) {
+    const begin = at;
+    at += page.count;
+    if (pages.length > 1 && (at < from || begin > to)) {
+      drop(page);
+      if (at < from) before += page.count;
+      else after += page.count;
+      continue;
+    }
+    if (!page.body) {
+      [page.body, page.stale] = [room(), true];
+      stretch(page.body, page.count);
+    }
+    if (last.nextElementSibling !== page.body) last.after(page.body);
+    last = page.body;
+    if (page.stale && !page.loading && !page.failed) void load(page, controller.signal);
+  }
+  stretch(above, before);
+  stretch(below, after);
+}
+
+/** @param {Page} page */
+function drop(page) {
+  for (const { dataset } of page.body?.rows ?? []) rows.delete(dataset["id"] ?? "");
+  page.body?.remove();
+  delete page.body;
+}
+
+/** @type {(page: Page, signal: AbortSignal) => Promise<void>} */
+async function load(page, signal) {
+  [page.loading, page.stale] = [true, false];
+  try {
+    const { body, next } = await send("get", "/plants", { query: /** @type {any} */ (page.query), signal });
+    fill(page, body, next);
+  } catch (error) {
+    if (signal.aborted) return;
+    if (!(error instanceof Failure)) throw error;
+    page.failed = true;
+    if (error.isNameless && !byId) {
+      byId = true;
+      tell("note", `In the order of ids: ${error.message}`);
+      if (!view.q) return show();
+    }
+    fill(page, [], undefined);
+    tell("empty", "");
+    if (token.get()) tell("message", error.message); // else there is a word about the token
+  } finally {
+    page.loading = false;
+    if (!signal.aborted) layout();
+  }
+}
+
+/** Shows what a page has now. What has changed is marked.
+ *  @type {(page: Page, plants: Plant[], next: Parameters | undefined) => void} */
+function fill(page, plants, next) {
+  const i = pages.indexOf(page);
+  if (i < 0 || !page.body) return;
+  for (const dropped of pages.splice(next ? i + 2 : i + 1)) drop(dropped);
+  if (next && !pages[i + 1]) pages.push({ query: next, count: size });
+  const after = pages[i + 1];
+  if (next && after && JSON.stringify(after.query) !== JSON.stringify(next)) {
+    Object.assign(after, { query: next, stale: true }); // what is between them has changed
+  }
+  const focused = document.activeElement?.closest("tr")?.dataset["id"];
+  const begin = pages.slice(0, i).reduce((sum, { count }) => sum + count, 2);
+  const filled = plants.map((plant, n) => {
+    const name = () => make("th", { scope: "row" }, make("a", { tabindex: "-1" }));
+    const here = rows.get(plant.id);
+    const row = here?.row ?? make("tr", {}, make("td"), name(), make("td"), make("td"));
+    put(row, plant, fresh.delete(plant.id) || (here?.plant.etag ?? plant.etag) !== plant.etag);
+    row.setAttribute("aria-rowindex", String(begin + n));
+    return row;
+  });
+  page.body.replaceChildren(...filled);
+  for (const [id, { row }] of rows) if (!row.isConnected) rows.delete(id);
+  page.body.removeAttribute("aria-hidden");
+  page.body.style.removeProperty("height");
+  page.count = plants.length;
+  table.removeAttribute("aria-busy");
+  rowHeight = filled[0]?.offsetHeight || rowHeight;
+  if (focused && rows.has(focused)) focus(focused);
+  if (!table.querySelector("a[tabindex='0']")) table.querySelector("a")?.setAttribute("tabindex", "0");
+  if (i > 0) return;
+  const isAll = !view.q && view.tag === null;
+  table.hidden = plants.length === 0;
+  $("empty-store").hidden = !table.hidden || !isAll;
+  const none = `${view.q ? "No name begins with" : "No plant has the tag"} “${brief(view.q || (view.tag ?? ""))}”.`;
+  tell("empty", !table.hidden || isAll ? "" : none);
+}
+
+/** Shows a plant, which may be marked.
+ *  @type {(row: HTMLTableRowElement, plant: Plant, isMarked: boolean) => void} */
+function put(row, plant, isMarked) {
+  const [id, name, tag, changed] = row.cells;
+  const link = name?.querySelector("a");
+  if (row.dataset["etag"] !== plant.etag) {
+    id?.replaceChildren(plant.id);
+    link?.replaceChildren(make("bdi", {}, shown(plant.name).trim() || "(no name)"));
+    tag?.replaceChildren(make("bdi", {}, shown(plant.tag)));
+    changed?.replaceChildren(time(plant.updated_at));
+    Object.assign(row.dataset, { id: plant.id, etag: plant.etag });
+  }
+  if (link) link.href = address({ ...view, plant: plant.id });
+  rows.set(plant.id, { plant, row });
+  select(row, plant);
+  row.classList.toggle("marked", isMarked);
+  if (isMarked) for (const animation of row.getAnimations({ subtree: true })) animation.currentTime = 0;
+}
+
+/** Shows whether a plant is opened. @type {(row: HTMLTableRowElement, plant: Plant) => void} */
+const select = (row, { id }) => row.querySelector("a")?.setAttribute("aria-current", String(id === view.plant));
+
+export function selected() {
+  for (const { plant, row } of rows.values()) select(row, plant);
+}
+
+/** Shows changes of the store. Only the service knows the order of names, so a plant that may
+ *  have come or moved is read with its page.
+ *  @param {{id: string, plant?: Plant}[]} changes */
+export function apply(changes) {
+  for (const { id, plant } of changes) {
+    const here = rows.get(id);
+    const fits = plant && (view.tag === null || plant.tag === view.tag);
+    if (here && fits && plant.name === here.plant.name) {
+      if (plant.etag !== here.plant.etag) put(here.row, plant, true);
+      continue;
+    }
+    if (fresh.size < 2000) fresh.add(id);
+    if (here || fits) refresh();
+    if (!here || plant) continue;
+    if (here.row.contains(document.activeElement)) void (step(here.row, 1) || step(here.row, -1));
+    here.row.remove();
+    rows.delete(id);
+  }
+  recount();
+}
+
+/** Moves the focus by some rows, or to the first row in the window. Returns whether there is one.
+ *  @type {(row: HTMLTableRowElement | null, by: number) => boolean} */
+function step(row, by) {
+  const all = /** @type {HTMLTableRowElement[]} */ ([...table.querySelectorAll("tr[data-id]")]);
+  const to = row ? all[all.indexOf(row) + by] : all.find((other) => other.getBoundingClientRect().top > 0);
+  if (to) focus(to.dataset["id"] ?? "");
+  return to !== undefined;
+}
+
+/** Gives the focus to the row of a plant, or to the first row in the window.
+ *  @param {string | null} id */
+export function focus(id) {
+  const link = rows.get(id ?? "")?.row.querySelector("a");
+  if (!link) return void step(null, 0);
+  table.querySelector("a[tabindex='0']")?.setAttribute("tabindex", "-1");
+  link.tabIndex = 0;
+  link.focus();
+}
+
+export function start() {
+  addEventListener("scroll", () => requestAnimationFrame(layout), { passive: true });
+  addEventListener("resize", layout);
+  table.addEventListener("click", (e) => {
+    const id = /** @type {Element} */ (e.target).closest("tr")?.dataset["id"];
+    if (!id || isElsewhere(e) || getSelection()?.toString()) return;
+    e.preventDefault();
+    focus(id);
+    go({ plant: id });
+  });
+  addEventListener("keydown", (e) => {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[e.key];
+    const at = document.activeElement;
+    const isHere = at === document.body || at === $("search") || table.contains(at);
+    if (!by || !isHere || isElsewhere(e) || e.altKey) return;
+    e.preventDefault();
+    const row = at?.closest("tr") ?? null;
+    if (!step(row, by) && row && by < 0) $("search").focus();
+  });
+}

@@ -1,0 +1,41 @@
+// The types of the page, from those of the document: make page-check generates plantstore.d.ts.
+// Browsers do not read this file.
+import type { components, paths } from "./plantstore";
+
+export type Paths = paths;
+export type Schemas = components["schemas"];
+
+/** A type of the document with its ids as text, because they go beyond 2^53. */
+export type Textual<T> = T extends object ? { [K in keyof T]: K extends "id" ? string : Textual<T[K]> } : T;
+export type Plant = Textual<Schemas["StoredPlant"]>;
+export type NewPlant = Textual<Schemas["NewPlant"]>;
+export type Content = Schemas["Plant"];
+export type Change = Textual<Schemas["Change"]>;
+
+// What an operation takes and returns.
+type Success<O> = O extends { responses: infer R } ? R[keyof R & (200 | 201)] : never;
+export type Query<O> = O extends { parameters: { query?: infer Q } } ? Q : never;
+export type Body<O> = O extends { requestBody: { content: infer C } } ? Textual<C[keyof C]> : never;
+export type Result<O> = Success<O> extends { content: { "application/json": infer C } } ? Textual<C> : undefined;
+export type Parameters = Record<string, string | number>;
+
+/** What is looked for. The API finds plants by the beginning of the name or by the tag, not by both. */
+export type View = { q: string; tag: string | null; plant: string | null };
+
+/** A page of the table. */
+export type Page = {
+  query: Parameters;
+  count: number; // of its rows
+  body?: HTMLTableSectionElement; // while the page is near the window
+  stale?: boolean; // was read before the last change
+  loading?: boolean;
+  failed?: boolean;
+};
+
+/** A row of a CSV file. */
+export type Row = {
+  line: number;
+  plant: NewPlant;
+  state: "new" | "equal" | "taken" | "unknown" | "wrong";
+  why: string;
+};
