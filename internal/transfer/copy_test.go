@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +14,8 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -25,22 +26,17 @@ const copyPlants = 2*copyPage + 500
 func openSource(t *testing.T) store.Store {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "source.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	var plants []plant.Plant
 	for id := range int64(copyPlants) {
 		plants = append(plants, plant.Plant{ID: 3 * (id - 100), Name: fmt.Sprint("plant ", id), Tag: []*string{nil, new(""), new("t")}[id%3]})
 	}
-	if _, err := s.CreateAll(t.Context(), plants); err != nil {
-		t.Fatal(err)
-	}
+	_, err = s.CreateAll(t.Context(), plants)
+	must.NoError(t, err)
 	for i := range 3 {
 		tok, _ := token.New(fmt.Sprint(i), []token.Scope{token.Read}, time.Hour)
-		if err := s.CreateToken(t.Context(), tok); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, s.CreateToken(t.Context(), tok))
 	}
 	return s
 }
@@ -48,9 +44,7 @@ func openSource(t *testing.T) store.Store {
 func openCopyTarget(t *testing.T, path string) store.Target {
 	t.Helper()
 	target, err := sqlite.OpenTarget(t.Context(), path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return target
 }
 
@@ -68,9 +62,7 @@ func content(t *testing.T, s store.Store) (plants []plant.Plant, tokens []token.
 		tokens, err = held.Tokens(t.Context())
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return plants, tokens
 }
 
@@ -78,9 +70,7 @@ func content(t *testing.T, s store.Store) (plants []plant.Plant, tokens []token.
 func wantCopy(t *testing.T, source store.Store, path string) {
 	t.Helper()
 	s, err := sqlite.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	defer s.Close()
 	wantPlants, wantTokens := content(t, source)
 	plants, tokens := content(t, s)
@@ -104,9 +94,7 @@ func TestCopy(t *testing.T) {
 		}
 		lastDone, lastTotal = done, total
 	})
-	if err := errors.Join(err, target.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, errors.Join(err, target.Close()))
 	if copied.Plants != copyPlants || copied.Tokens != 3 || copied.Kept != 0 || len(copied.Checksum) != 64 {
 		t.Errorf("Copy = %+v", copied)
 	}
@@ -129,20 +117,13 @@ func TestCopyStopped(t *testing.T) {
 			cancel()
 		}
 	})
-	if err := target.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("Copy = %v, want %v", err, context.Canceled)
-	}
-	if _, err := sqlite.Open(t.Context(), path); !errors.Is(err, store.ErrIncomplete) {
-		t.Errorf("Open of the target = %v, want %v", err, store.ErrIncomplete)
-	}
+	must.NoError(t, target.Close())
+	expect.Error(t, "Copy", err, context.Canceled)
+	_, err = sqlite.Open(t.Context(), path)
+	expect.Error(t, "Open of the target", err, store.ErrIncomplete)
 	target = openCopyTarget(t, path)
 	copied, err := Copy(t.Context(), source, target, func(_ string, _, _ int64) {})
-	if err := errors.Join(err, target.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, errors.Join(err, target.Close()))
 	if copied.Kept != copyPage || copied.Plants != copyPlants {
 		t.Errorf("Copy = %+v, want that it keeps %d", copied, copyPage)
 	}
@@ -180,16 +161,12 @@ func TestCopyOfAChangingSource(t *testing.T) {
 			if !errors.Is(err, ErrChanged) || last != when {
 				t.Errorf("%s while %s: Copy = %v while %s, want %v before the next phase", name, when, err, last, ErrChanged)
 			}
-			if err := target.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, target.Close())
 		}
 	}
 	target := openCopyTarget(t, path)
 	_, err := Copy(t.Context(), source, target, func(_ string, _, _ int64) {})
-	if err := errors.Join(err, target.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, errors.Join(err, target.Close()))
 	wantCopy(t, source, path)
 }
 
@@ -229,14 +206,9 @@ func TestCopyIsChecked(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "target.db")
 		f.Target = openCopyTarget(t, path)
 		_, err := Copy(t.Context(), source, f, func(_ string, _, _ int64) {})
-		if err == nil || !strings.Contains(err.Error(), "check the target: it differs from what was written to it") {
-			t.Errorf("%s: Copy = %v", name, err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := sqlite.Open(t.Context(), path); !errors.Is(err, store.ErrIncomplete) {
-			t.Errorf("%s: Open of the target = %v, want %v", name, err, store.ErrIncomplete)
-		}
+		expect.Message(t, name+": Copy", err, "check the target: it differs from what was written to it")
+		must.NoError(t, f.Close())
+		_, err = sqlite.Open(t.Context(), path)
+		expect.Error(t, name+": Open of the target", err, store.ErrIncomplete)
 	}
 }

@@ -3,15 +3,18 @@ package transfer
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"io"
+	"iter"
 
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantserver"
 )
 
-// Download writes every plant of a service and calls written after each.
-func Download(ctx context.Context, s *Service, w Writer, written func(plants int)) error {
-	for p, err := range s.client.All(ctx) {
+// Download writes the plants of a service that the options select, and calls written after
+// each.
+func Download(ctx context.Context, s *Service, w Writer, written func(plants int), opts ...client.ListOption) error {
+	for p, err := range s.client.All(ctx, opts...) {
 		if err := s.end(err); err != nil {
 			return err
 		}
@@ -23,20 +26,37 @@ func Download(ctx context.Context, s *Service, w Writer, written func(plants int
 	return w.Flush()
 }
 
-// WriteChanges writes the changes of a service after a position to w, each as a line
-// of JSON in the form of the service. An empty position begins with all plants. It
-// ends after the last change so far; if follow is set, it waits for more until ctx
-// ends, also while the service is not available.
-func WriteChanges(ctx context.Context, s *Service, after string, follow bool, w io.Writer) error {
+// Changes returns the changes of a service after a position. An empty position begins with
+// all plants. It ends after the last change so far; if follow is set, it waits for more
+// until ctx ends, also while the service is not available.
+func (s *Service) Changes(ctx context.Context, after client.Position, follow bool) iter.Seq2[client.Change, error] {
 	changes := s.client.ChangesUntilNow
-	out := bufio.NewWriter(w)
 	if follow {
 		changes, s.follows, s.patience = s.client.Changes, true, 0
 	}
-	for c, err := range changes(ctx, client.Position(after)) {
+	return func(yield func(client.Change, error) bool) {
+		for c, err := range changes(ctx, after) {
+			if !yield(c, s.end(err)) {
+				return
+			}
+		}
+	}
+}
+
+// Now returns the position after the last change so far.
+func (s *Service) Now(ctx context.Context) (client.Position, error) {
+	position, err := s.client.Now(ctx)
+	return position, s.end(err)
+}
+
+// WriteChanges writes [Service.Changes] to w, each as a line of JSON in the form of the
+// service.
+func WriteChanges(ctx context.Context, s *Service, after string, follow bool, w io.Writer) error {
+	out := bufio.NewWriter(w)
+	for c, err := range s.Changes(ctx, client.Position(after), follow) {
 		if err != nil {
 			_ = out.Flush() // the changes before it
-			return s.end(err)
+			return err
 		}
 		if err := writeChange(out, c); err != nil {
 			return err
@@ -51,24 +71,17 @@ func WriteChanges(ctx context.Context, s *Service, after string, follow bool, w 
 }
 
 func writeChange(w io.Writer, c client.Change) error {
-	type plant struct {
-		ID        int64       `json:"id"`
-		Name      string      `json:"name"`
-		Tag       *string     `json:"tag,omitempty"`
-		ETag      client.ETag `json:"etag"`
-		CreatedAt string      `json:"created_at"`
-		UpdatedAt string      `json:"updated_at"`
+	change := plantapi.Change{Position: string(c.Position), ID: c.ID}
+	if c.Plant != nil {
+		change.Plant = new(StoredPlant(*c.Plant))
 	}
-	line := struct {
-		Position client.Position `json:"position"`
-		ID       int64           `json:"id"`
-		Plant    *plant          `json:"plant,omitempty"`
-	}{Position: c.Position, ID: c.ID}
-	if p := c.Plant; p != nil {
-		const micros = "2006-01-02T15:04:05.000000Z07:00"
-		line.Plant = &plant{p.ID, p.Name, p.Tag, p.ETag, p.CreatedAt.Format(micros), p.UpdatedAt.Format(micros)}
+	_, err := w.Write(append(plantserver.AppendJSON(nil, &change), '\n'))
+	return err
+}
+
+// StoredPlant returns a plant in the form of the service.
+func StoredPlant(p client.Plant) plantapi.StoredPlant {
+	return plantapi.StoredPlant{
+		ID: p.ID, Name: p.Name, Tag: p.Tag, ETag: string(p.ETag), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(line)
 }

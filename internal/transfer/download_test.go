@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
@@ -25,9 +26,7 @@ func TestChangesBeforeAnErrorAreWritten(t *testing.T) {
 	t.Cleanup(server.Close)
 	for _, follow := range []bool{false, true} {
 		service, err := transfer.NewService(server.URL, "token")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		var out strings.Builder
 		err = transfer.WriteChanges(t.Context(), service, "", follow, &out)
 		if _, ok := errors.AsType[transfer.PositionError](err); !ok || out.String() != `{"position":"a","id":7}`+"\n" {

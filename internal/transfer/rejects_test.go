@@ -47,7 +47,7 @@ func TestRejects(t *testing.T) {
 			strings.Join([]string{
 				`{"line":1,"reason":"r","tag":null,"name":"Rosa","id":1}`,
 				`{"line":2,"reason":"id is missing"}`,
-				`{"line":3,"reason":"unknown member \"family\": the members are id, name, tag","id":1 , "family":"b"}`,
+				`{"line":3,"reason":"unknown member \"family\": the members are ` + memberNames(", ") + `","id":1 , "family":"b"}`,
 				`{"line":4,"reason":"the line is not a JSON object: invalid character ',' at start of value","id":1,,"name":"a"}`,
 				`{"line":5,"reason":"the line has more than one JSON value","id":1,"name":"a"} {}`,
 				`{"line":6,"reason":"the line is not a JSON object: duplicate object member name \"id\"","id":1,"name":"a","id":2}`,

@@ -167,7 +167,7 @@ func (s *Service) explainResponse(e *client.Error) error {
 	case client.ErrBadCredentials:
 		hint = ": plantstore token list shows whether the token is valid; a token that serve printed ends with its process"
 	case client.ErrPositionGone:
-		hint = ": run it without --after, and begin with an empty copy"
+		hint = ": begin with an empty copy, without --after or the file of --state"
 	case client.ErrNoSuchPath, client.ErrMethodNotAllowed:
 		hint = ": check --server"
 	}
@@ -194,7 +194,7 @@ func isLost(err error) bool {
 // sends an empty batch, which stores nothing: the service checks the token
 // before the body.
 func (s *Service) check(ctx context.Context) error {
-	_, err := s.client.CreateAll(ctx, nil)
+	_, err := s.client.CreateBatch(ctx, nil)
 	if errors.Is(err, client.ErrInvalidBody) {
 		err = nil
 	}

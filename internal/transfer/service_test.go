@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // An import gives up after a while if the service stays broken, and at once if it
@@ -24,16 +26,13 @@ func TestImportGivesUp(t *testing.T) {
 	}))
 	t.Cleanup(broken.Close)
 	service, err := NewService(broken.URL, "token")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	service.patience = 300 * time.Millisecond
 	u := Upload{Service: service, Stored: func(int) { t.Error("a plant is stored") }, Refuse: func(bad RowError) { t.Error(bad) }}
 	file := strings.NewReader("id,name\n1,Rosa\n2,Ficus\n")
 	_, err = u.Run(t.Context(), NewReader(file, CSV))
-	if err == nil || !strings.Contains(err.Error(), "gave up after retrying for 300ms") || !strings.Contains(err.Error(), "502 Bad Gateway") {
-		t.Errorf("import says %v", err)
-	}
+	expect.Message(t, "import", err, "gave up after retrying for 300ms")
+	expect.Message(t, "import", err, "502 Bad Gateway")
 	if _, ok := errors.AsType[UnavailableError](err); !ok {
 		t.Errorf("the error is %T, want UnavailableError", err)
 	}
@@ -48,9 +47,7 @@ func TestImportWaitsForSlowService(t *testing.T) {
 	}))
 	t.Cleanup(silent.Close)
 	service, err := NewService(silent.URL, "token")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- service.check(t.Context()) }()
 	<-received
@@ -73,9 +70,7 @@ func TestImportWaitsForSlowService(t *testing.T) {
 func TestImportWaitsForRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, err := NewService("http://plants.example.com", "token")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		began, limited := time.Now(), 0
 		service.transport = roundTrip(func(*http.Request) (*http.Response, error) {
 			switch now := time.Since(began); {
@@ -113,9 +108,7 @@ func TestStopTime(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				service, err := NewService("http://plants.example.com", "token")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, err)
 				service.transport = roundTrip(func(r *http.Request) (*http.Response, error) {
 					select {
 					case <-r.Context().Done():
@@ -143,9 +136,7 @@ func TestStopTime(t *testing.T) {
 func TestRequestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service, err := NewService("http://plants.example.com", "token")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		sent := 0
 		service.transport = roundTrip(func(r *http.Request) (*http.Response, error) {
 			switch sent++; sent {

@@ -34,13 +34,7 @@ const (
 // FormatOf returns the format that the extension of a file name stands for, or
 // an empty Format.
 func FormatOf(name string) Format {
-	switch strings.ToLower(filepath.Ext(name)) {
-	case ".csv":
-		return CSV
-	case ".ndjson", ".jsonl":
-		return NDJSON
-	}
-	return ""
+	return map[string]Format{".csv": CSV, ".ndjson": NDJSON, ".jsonl": NDJSON}[strings.ToLower(filepath.Ext(name))]
 }
 
 // Valid reports whether f is one of the formats.

@@ -183,7 +183,7 @@ func (u *Upload) storeRows(ctx context.Context, b *batch, rows []Row) error {
 	for i, row := range rows {
 		plants[i] = row.Plant
 	}
-	created, err := u.Service.client.CreateAll(ctx, plants)
+	created, err := u.Service.client.CreateBatch(ctx, plants)
 	e := refusal(err)
 	if e == nil {
 		if err == nil {
@@ -203,9 +203,7 @@ func (u *Upload) storeRows(ctx context.Context, b *batch, rows []Row) error {
 	// invalid.
 	parts := [][]Row{good[:len(good)/2], good[len(good)/2:]}
 	// Invalid rows come last, so that of two rows with one id the first is stored.
-	for i := range bad {
-		parts = append(parts, bad[i:i+1])
-	}
+	parts = slices.AppendSeq(parts, slices.Chunk(bad, 1))
 	for _, part := range parts {
 		if len(part) == 0 {
 			continue
@@ -236,10 +234,7 @@ func refusal(err error) *client.Error {
 func culprits(rows []Row, e *client.Error) (good, bad []Row) {
 	at := map[int]bool{}
 	for _, d := range e.Details {
-		var i int
-		if _, err := fmt.Sscanf(d.Pointer, "/plants/%d/", &i); err == nil {
-			at[i] = true
-		}
+		at[d.Index] = true
 	}
 	for i, row := range rows {
 		if at[i] {
