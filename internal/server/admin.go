@@ -30,12 +30,20 @@ const (
 )
 
 // newAdmin returns the handler of the admin listener: liveness, readiness, whether
-// writes work, metrics and profiles. It does not authenticate requests.
+// writes work, the heartbeat of Litestream, metrics and profiles.
 func newAdmin(health *health, registry *prometheus.Registry) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", livez)
+	mux := adminMux(registry)
 	mux.HandleFunc("GET /readyz", respond("ready", health.ready))
 	mux.HandleFunc("GET /writez", respond("writable", health.writable))
+	mux.HandleFunc("GET /heartbeat", heartbeat(registry))
+	return mux
+}
+
+// adminMux returns what every admin listener has: liveness, metrics and profiles. It does
+// not authenticate requests.
+func adminMux(registry *prometheus.Registry) *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /livez", livez)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	mux.Handle("/debug/pprof/", http.DefaultServeMux) // net/http/pprof registers itself there
 	return mux
@@ -59,6 +67,21 @@ func respond(good string, check func(context.Context) error) http.HandlerFunc {
 	}
 }
 
+// heartbeat returns the handler for the heartbeat-url of Litestream, which sends a request
+// after it has copied the store to its replica. The metric says how far behind the replica
+// is: the metrics of Litestream do not.
+func heartbeat(registry *prometheus.Registry) http.HandlerFunc {
+	last := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "plantstore_litestream_heartbeat_timestamp_seconds",
+		Help: "Time of the last heartbeat of Litestream in seconds since 1970, or 0 without one.",
+	})
+	registry.MustRegister(last)
+	return func(w http.ResponseWriter, _ *http.Request) {
+		last.SetToCurrentTime()
+		say(w, http.StatusOK, "noted")
+	}
+}
+
 func say(w http.ResponseWriter, status int, text string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
@@ -66,6 +89,14 @@ func say(w http.ResponseWriter, status int, text string) {
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	fmt.Fprintln(w, text)
+}
+
+// StartAdmin serves liveness, metrics and profiles of another command until stop is called. It does
+// nothing if addr is empty. There is no plantstore_build_info, which says that a server runs.
+func StartAdmin(stdout io.Writer, log *slog.Logger, addr string, metrics ...prometheus.Collector) (stop func(), err error) {
+	registry := newRegistry()
+	registry.MustRegister(metrics...)
+	return startAdmin(stdout, log, addr, adminMux(registry))
 }
 
 // startAdmin serves the admin listener until stop is called. It does nothing if
@@ -159,18 +190,22 @@ func (h *health) writable(ctx context.Context) error {
 	return nil
 }
 
-// newMetrics returns a registry with the metrics of the Go runtime and the
-// process, and plantstore_build_info.
+// newMetrics returns a registry with the metrics of the process, and
+// plantstore_build_info.
 func newMetrics(b Build) *prometheus.Registry {
+	registry := newRegistry()
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "plantstore_build_info",
+		Help:        "Always 1, with the version, the commit and the Go version of the program as labels.",
+		ConstLabels: prometheus.Labels{"goversion": b.Go, "revision": b.Commit, "version": b.Version},
+	}, func() float64 { return 1 }))
+	return registry
+}
+
+// newRegistry returns a registry with the metrics of the Go runtime and the process.
+func newRegistry() *prometheus.Registry {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name:        "plantstore_build_info",
-			Help:        "Always 1, with the version, the commit and the Go version of the program as labels.",
-			ConstLabels: prometheus.Labels{"goversion": b.Go, "revision": b.Commit, "version": b.Version},
-		}, func() float64 { return 1 }))
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return registry
 }
 

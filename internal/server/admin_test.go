@@ -10,8 +10,12 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/plantstore/plantstore/internal/testing/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // get returns the status and the body of a response.
@@ -76,6 +80,22 @@ func TestReadyTimesOut(t *testing.T) {
 	})
 }
 
+// The metric is 0 until Litestream sends its first heartbeat.
+func TestHeartbeat(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	handler := newAdmin(&health{}, registry)
+	last := func() float64 {
+		return metricstest.Scrape(t, registry)["plantstore_litestream_heartbeat_timestamp_seconds"]
+	}
+	if at := last(); at != 0 {
+		t.Errorf("before a heartbeat the metric is %v", at)
+	}
+	before := float64(time.Now().Unix())
+	if status, body := get(t, handler, "/heartbeat"); status != http.StatusOK || last() < before {
+		t.Errorf("after a heartbeat at %v, which gets %d %q, the metric is %v", before, status, body, last())
+	}
+}
+
 func TestAdminPages(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	plants := prometheus.NewCounter(prometheus.CounterOpts{Name: "plants_total", Help: "Plants."})
@@ -93,7 +113,7 @@ func TestAdminPages(t *testing.T) {
 		"/debug/pprof/trace?seconds=0.1": "",
 	} {
 		resp, err := http.Get(server.URL + path)
-		must(t, err)
+		must.NoError(t, err)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != http.StatusOK || len(body) == 0 || !strings.Contains(string(body), want) {

@@ -11,14 +11,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
 // announce prints the address of the service. With a token it also prints the
-// token, a curl command that creates a plant, or lists plants if the service is
-// read-only, and the URL of the API reference. Without TLS the certificate is nil.
-func announce(stdout io.Writer, addr net.Addr, cert *certificate, token string, readOnly bool) {
+// token, a link to the page for people if there is one, a curl command that creates a
+// plant, or lists plants if the service is read-only, and the URL of the API reference.
+// Without TLS the certificate is nil.
+func announce(stdout io.Writer, addr net.Addr, cert *certificate, token string, api httpapi.Options) {
 	scheme := "http"
 	if cert != nil {
 		scheme = "https"
@@ -34,10 +36,14 @@ func announce(stdout io.Writer, addr net.Addr, cert *certificate, token string, 
 	}
 	what := "Create a plant"
 	options := ` -H 'Content-Type: application/json' -d '{"id":1,"name":"Ficus lyrata","tag":"Moraceae"}'`
-	if readOnly {
+	if api.ReadOnly {
 		what, options = "List plants", ""
 	}
-	fmt.Fprintf(stdout, `
+	page := ""
+	if api.Page {
+		page = fmt.Sprintf("\nSee the plants in a browser: %s/#token=%s\n", url, token)
+	}
+	fmt.Fprintf(stdout, `%s
 token, valid for 24 hours or until the service stops: %s
 
 %s:
@@ -46,7 +52,7 @@ curl -i %s -H 'Authorization: Bearer %s'%s
 
 Read about the API and try it in a browser: %s/docs
 
-`, token, what, target, token, options, url)
+`, page, token, what, target, token, options, url)
 }
 
 // curlTarget returns the URL and the options with which curl on this machine

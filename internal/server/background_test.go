@@ -9,6 +9,8 @@ import (
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // Changes are kept for the given time, and not much longer.
@@ -16,18 +18,14 @@ func TestKeepChanges(t *testing.T) {
 	const age = 10 * time.Minute
 	synctest.Test(t, func(t *testing.T) {
 		s, err := sqlite.Open(t.Context(), sqlite.Memory)
-		must(t, err)
-		t.Cleanup(func() {
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		must.NoError(t, err)
+		t.Cleanup(func() { expect.NoError(t, s.Close()) })
 		position := func(id int64) plant.Position { // before the change of a plant
 			_, next, err := s.Changes(t.Context(), nil, 1000)
 			if err == nil {
 				err = s.Create(t.Context(), plant.Plant{ID: id})
 			}
-			must(t, err)
+			must.NoError(t, err)
 			return next
 		}
 		defer keepChanges(t.Context(), slog.New(slog.DiscardHandler), s, age)()

@@ -86,18 +86,10 @@ func (c *certificate) stamp() (stamp string) {
 
 // load reads the files. On an error it keeps the current certificate.
 func (c *certificate) load() error {
-	var texts [2][]byte
-	for i, file := range []struct{ flag, name string }{{"--tls-cert", c.certFile}, {"--tls-key", c.keyFile}} {
-		text, err := os.ReadFile(file.name)
-		if err != nil {
-			return fmt.Errorf("%s: %w: give a PEM file that this user may read", file.flag, err)
-		}
-		texts[i] = text
-	}
-	pair, err := tls.X509KeyPair(texts[0], texts[1])
+	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
 		return fmt.Errorf("--tls-cert %s with --tls-key %s: %w: give a certificate and its private key, "+
-			"both in PEM, the key without a passphrase", c.certFile, c.keyFile, err)
+			"both in PEM, the key without a passphrase, in files that this user may read", c.certFile, c.keyFile, err)
 	}
 	if time.Now().After(pair.Leaf.NotAfter) {
 		c.log.Warn("certificate has expired: clients refuse it until you renew it; no restart is needed",

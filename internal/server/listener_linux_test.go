@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -15,19 +16,19 @@ import (
 // queue, also if the program paused until the deadline had passed.
 func TestRetire(t *testing.T) {
 	l, err := listen(t.Context(), "127.0.0.1:0")
-	must(t, err)
+	must.NoError(t, err)
 	defer l.TCPListener.Close()
 	const queued = 5
 	for range queued {
 		client, err := net.Dial("tcp", l.Addr().String())
-		must(t, err)
+		must.NoError(t, err)
 		defer client.Close()
 	}
-	must(t, l.retire())
+	must.NoError(t, l.retire())
 	if conn, err := net.DialTimeout("tcp", l.Addr().String(), wait.Limit); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("a new connection is %v, %v, want refused", conn, err)
 	}
-	must(t, l.SetDeadline(time.Now()))
+	must.NoError(t, l.SetDeadline(time.Now()))
 	for n := range queued {
 		conn, err := l.Accept()
 		if err != nil {
@@ -46,14 +47,14 @@ func TestRetire(t *testing.T) {
 // The kernel buffers little of a response that the client does not read.
 func TestUnreadBytesOfAConnection(t *testing.T) {
 	l, err := listen(t.Context(), "127.0.0.1:0")
-	must(t, err)
+	must.NoError(t, err)
 	defer l.TCPListener.Close()
 	client, err := net.Dial("tcp", l.Addr().String())
-	must(t, err)
+	must.NoError(t, err)
 	defer client.Close()
 	_ = l.SetDeadline(time.Now().Add(wait.Limit))
 	conn, err := l.Accept()
-	must(t, err)
+	must.NoError(t, err)
 	defer conn.Close()
 	_ = conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
 	if n, err := conn.Write(make([]byte, 16<<20)); err == nil || n > 1<<20 {

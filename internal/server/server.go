@@ -73,9 +73,12 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	if err := token.CheckStatic(config.Token); err != nil {
 		return fmt.Errorf("PLANTSTORE_TOKEN: %w", err)
 	}
-	issuer, err := newIssuer(config.OIDC, log)
-	if err != nil {
-		return err
+	var issuer *oidc.Issuer // nil: there is no identity provider
+	if config.OIDC.Issuer != "" {
+		config.OIDC.Log = log
+		if issuer, err = oidc.New(config.OIDC); err != nil {
+			return err
+		}
 	}
 	if err := open.Check(config.Store); err != nil {
 		return err
@@ -177,7 +180,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	health.start(checks{store.Ready, writes})
 	defer health.drain() // also if serving fails
 
-	announce(stdout, listener.Addr(), cert, printed, config.HTTP.ReadOnly)
+	announce(stdout, listener.Addr(), cert, printed, config.HTTP)
 	log.Info("started", "version", config.Build.Version, "commit", config.Build.Commit,
 		"addr", listener.Addr().String(), "admin_addr", config.AdminAddr,
 		"store", open.Redacted(config.Store), slog.Group("settings", config.Settings...))
@@ -208,15 +211,6 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		log.Warn("cannot notify the service manager", "err", err)
 	}
 	return shutdown.stop(context.WithoutCancel(ctx), log, listener, served)
-}
-
-// newIssuer returns nil if there is no identity provider.
-func newIssuer(config oidc.Config, log *slog.Logger) (*oidc.Issuer, error) {
-	if config.Issuer == "" {
-		return nil, nil
-	}
-	config.Log = log
-	return oidc.New(config)
 }
 
 // gcPercent is the growth of the heap after which garbage is collected. Compared

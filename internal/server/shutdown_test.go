@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // A pause of the program or of its machine does not use up idleGrace: requests that
@@ -58,7 +61,7 @@ func TestRequestAfterALateResponse(t *testing.T) {
 		client := listener.client(&http.Transport{})
 		defer client.CloseIdleConnections()
 		resp, err := client.Get("http://server/late")
-		must(t, err)
+		must.NoError(t, err)
 		s.begin()
 		stopped := make(chan error, 1)
 		go func() {
@@ -68,7 +71,7 @@ func TestRequestAfterALateResponse(t *testing.T) {
 		time.Sleep(2 * idleGrace)
 		close(late)
 		_, err = io.Copy(io.Discard, resp.Body)
-		must(t, err)
+		must.NoError(t, err)
 		resp.Body.Close()
 		time.Sleep(idleGrace / 2)
 		resp, err = client.Get("http://server/next")
@@ -114,9 +117,7 @@ func TestStopEndsHTTP2(t *testing.T) {
 		}
 		stopping := time.Now()
 		s.awaitClients(t.Context(), time.Tick(idleTick))
-		if err := server.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, server.Shutdown(t.Context()))
 		if took := time.Since(stopping); took > 2*idleTick {
 			t.Errorf("the stop took %v", took)
 		}

@@ -20,6 +20,8 @@ import (
 
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -55,31 +57,19 @@ func (p pipes) client(transport *http.Transport) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// must ends the test if there is an error.
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // newHandler returns the handler of an empty store in memory.
 func newHandler(t *testing.T) http.Handler {
 	t.Helper()
 	store, err := open.Open(t.Context(), "sqlite::memory:")
-	must(t, err)
+	must.NoError(t, err)
 	tokens, err := token.NewVerifier(store, "a-static-token-of-ours")
-	must(t, err)
-	t.Cleanup(func() {
-		if err := errors.Join(tokens.Close(), store.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	must.NoError(t, err)
+	t.Cleanup(func() { expect.NoError(t, errors.Join(tokens.Close(), store.Close())) })
 	handler, err := httpapi.New(httpapi.Options{
 		Plants: store, Tokens: tokens, MaxBody: 1 << 20,
 		Metrics: prometheus.NewRegistry(), Log: slog.New(slog.DiscardHandler),
 	})
-	must(t, err)
+	must.NoError(t, err)
 	return handler
 }
 
@@ -160,20 +150,20 @@ func TestServerLimitsStreams(t *testing.T) {
 	defer server.Close()
 	config := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}
 	conn, err := tls.Dial("tcp", server.Listener.Addr().String(), config)
-	must(t, err)
+	must.NoError(t, err)
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	// The preface of a client (RFC 9113, section 3.4), and no settings.
 	const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 	_, err = io.WriteString(conn, preface)
-	must(t, err)
+	must.NoError(t, err)
 	var header [9]byte
 	if _, err := io.ReadFull(conn, header[:]); err != nil || header[3] != 4 {
 		t.Fatalf("the first frame of the server is %x, %v, want SETTINGS", header, err)
 	}
 	settings := make([]byte, int(header[1])<<8|int(header[2]))
 	_, err = io.ReadFull(conn, settings)
-	must(t, err)
+	must.NoError(t, err)
 	for s := range slices.Chunk(settings, 6) {
 		if binary.BigEndian.Uint16(s) == 3 { // SETTINGS_MAX_CONCURRENT_STREAMS
 			if n := binary.BigEndian.Uint32(s[2:]); n != 16 {
