@@ -17,7 +17,9 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/webhook"
 )
 
 // engines are the stores that the program is tested with.
@@ -33,14 +35,10 @@ func engines(t *testing.T) map[string]string {
 func (r *running) page(t *testing.T, path string) (status int, body string) {
 	t.Helper()
 	resp, err := http.Get(r.adminURL + path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return resp.StatusCode, string(text)
 }
 
@@ -146,6 +144,9 @@ func TestMetricsEndpoint(t *testing.T) {
 
 			// The manual lists every metric, and no other.
 			listed, there := metricsOf(readmeMetric, manual), metricsOf(scrapedMetric, scrape)
+			for name := range metricstest.Of(t, (&webhook.Relay{}).Metrics()) {
+				there[name] = true
+			}
 			for name := range there {
 				if !listed[name] {
 					t.Errorf("the manual does not list %s", name)
@@ -173,9 +174,7 @@ func TestAdminRefusesForeignHost(t *testing.T) {
 	req, _ := http.NewRequest(http.MethodGet, r.adminURL+"/metrics", nil)
 	req.Host = "rebound.example.com"
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusForbidden {
 		t.Errorf("/metrics responds with %s for Host %s, want 403", resp.Status, req.Host)
@@ -189,38 +188,17 @@ func TestReadyOnSQLite(t *testing.T) {
 	r := watched(t, dir, "plants.db")
 	r.wantReady(t, "")
 	conn, err := sqlite.OpenConn(filepath.Join(dir, "plants.db"), sqlite.OpenReadWrite)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	defer conn.Close()
 	for _, c := range []struct{ statement, reason string }{
 		{"BEGIN IMMEDIATE", "the store does not respond in time"},
 		{"ROLLBACK", ""},
 	} {
-		if err := sqlitex.ExecuteTransient(conn, c.statement, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, sqlitex.ExecuteTransient(conn, c.statement, nil))
 		r.wantReady(t, c.reason)
 		if status, _ := r.page(t, "/livez"); status != http.StatusOK {
 			t.Errorf("/livez is %d although only the store is down", status)
 		}
-	}
-}
-
-// Package postgres tests readiness with a server that has stopped.
-func TestReadyOnPostgres(t *testing.T) {
-	t.Parallel()
-	dsn := pgtest.DSN(t)
-	r, conn := serve(t, dsn), pgtest.Connect(t, dsn)
-	r.wantReady(t, "")
-	for _, c := range []struct{ statement, reason string }{
-		{`ALTER TABLE plantstore_schema RENAME TO gone`, "the store fails: postgres: "},
-		{`ALTER TABLE gone RENAME TO plantstore_schema`, ""},
-	} {
-		if _, err := conn.Exec(t.Context(), c.statement); err != nil {
-			t.Fatal(err)
-		}
-		r.wantReady(t, c.reason)
 	}
 }
 

@@ -55,11 +55,18 @@ func restoreCommand(sys system) *cli.Command {
 			"changed. To go back to a backup, first stop the service and move the old store away, together with\n" +
 			"its -wal and -shm files.\n\n" +
 			"   plantstore restore --store plantstore.db monday.db",
-		Flags: []cli.Flag{storeFlag("create `STORE` with the plants and tokens of FILE")},
+		Flags: []cli.Flag{
+			storeFlag("create `STORE` with the plants and tokens of FILE"),
+			boolFlag("if-missing", "do nothing if STORE exists or FILE does not, as before the first start in a container"),
+		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			file, path, err := fileAndStore(cmd)
 			if err != nil {
 				return err
+			}
+			if cmd.Bool("if-missing") && (!missing(path) || missing(file)) {
+				fmt.Fprintf(sys.stdout, "nothing to restore: %s exists, or %s does not\n", path, file)
+				return nil
 			}
 			return copyStore(sys, file, path, "restore", func(progress func(done, total int64)) error {
 				return sqlite.Copy(ctx, file, path, progress)

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
@@ -67,9 +68,7 @@ func writeCertificate(dir, name, host string, expires time.Time) error {
 func launchTLS(t *testing.T, host string) (r *running, dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := writeCertificate(dir, "cert", host, time.Now().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, writeCertificate(dir, "cert", host, time.Now().Add(time.Hour)))
 	r = watched(t, dir, "plantstore.db", "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
 	if !strings.HasPrefix(r.url, "https://") {
 		t.Fatalf("announced %s, want https", r.url)
@@ -81,9 +80,7 @@ func launchTLS(t *testing.T, host string) (r *running, dir string) {
 func trusting(t *testing.T, certFile string) *http.Transport {
 	t.Helper()
 	text, err := os.ReadFile(certFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(text) {
 		t.Fatalf("%s holds no certificate", certFile)
@@ -158,16 +155,12 @@ func TestPrintedCurlTLS(t *testing.T) {
 				}
 			}
 			req, err := parseCurl(rest, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			resp, err := (&http.Client{
 				Timeout:   wait.Limit,
 				Transport: plantcontract.Plants().Transport(t, transport),
 			}).Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			if resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
 				t.Errorf("the response is %s %s, want 200 over HTTP/2", resp.Proto, resp.Status)
 			}
@@ -184,18 +177,14 @@ func TestCertificateRenewal(t *testing.T) {
 		t.Helper()
 		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: wait.Limit}, "tcp",
 			strings.TrimPrefix(r.url, "https://"), &tls.Config{InsecureSkipVerify: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		defer conn.Close()
 		return conn.ConnectionState().PeerCertificates[0].Raw
 	}
 	onDisk := func(name string) []byte {
 		t.Helper()
 		text, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		block, _ := pem.Decode(text)
 		return block.Bytes
 	}
@@ -203,13 +192,9 @@ func TestCertificateRenewal(t *testing.T) {
 	if !bytes.Equal(shown(), old) {
 		t.Error("the first certificate is not the one in the file")
 	}
-	if err := writeCertificate(dir, "next", "127.0.0.1", time.Now().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, writeCertificate(dir, "next", "127.0.0.1", time.Now().Add(time.Hour)))
 	for i, move := range []struct{ from, to string }{{"next.pem", "cert.pem"}, {"next-key.pem", "cert-key.pem"}} {
-		if err := os.Rename(filepath.Join(dir, move.from), filepath.Join(dir, move.to)); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, os.Rename(filepath.Join(dir, move.from), filepath.Join(dir, move.to)))
 		want := old
 		if i == 1 {
 			want = onDisk("cert.pem")
@@ -233,18 +218,14 @@ func TestCertificateMetric(t *testing.T) {
 	const name = "plantstore_tls_certificate_expiry_timestamp_seconds"
 	dir := t.TempDir()
 	expiry := time.Now().Add(-time.Hour)
-	if err := writeCertificate(dir, "cert", "127.0.0.1", expiry); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, writeCertificate(dir, "cert", "127.0.0.1", expiry))
 	r := watched(t, dir, "sqlite::memory:", "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
 	for range 2 {
 		if got := r.metrics(t)[name]; got != float64(expiry.Unix()) {
 			t.Errorf("%s is %v, want %d", name, got, expiry.Unix())
 		}
 		expiry = expiry.Add(24 * time.Hour)
-		if err := writeCertificate(dir, "cert", "127.0.0.1", expiry); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, writeCertificate(dir, "cert", "127.0.0.1", expiry))
 	}
 	r.end(t, syscall.SIGTERM)
 	if log := r.stderr.String(); !strings.Contains(log, "certificate has expired") {

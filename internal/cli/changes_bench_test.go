@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -40,8 +41,8 @@ func BenchmarkStreams(b *testing.B) {
 
 func tryStreams(b *testing.B) {
 	r := serve(b, "plantstore.db")
-	streams := numberFrom(b, "PLANTSTORE_TEST_BENCH_STREAMS", benchStreams)
-	rate := numberFrom(b, "PLANTSTORE_TEST_BENCH_CREATES", createsASecond)
+	streams := must.Number(b, "PLANTSTORE_TEST_BENCH_STREAMS", benchStreams)
+	rate := must.Number(b, "PLANTSTORE_TEST_BENCH_CREATES", createsASecond)
 	alone := r.observe(5 * time.Second)
 	before, present := r.memory("VmRSS"), r.present(b)
 	ctx, cancel := context.WithCancel(b.Context())
@@ -157,9 +158,7 @@ func (r *running) present(t testing.TB) (position string) {
 	t.Helper()
 	for query := "?limit=1000"; ; query = "?limit=1000&after=" + position {
 		resp, text, err := r.send(http.DefaultClient, http.MethodGet, "/changes"+query, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		var page struct {
 			Changes  []struct{}
 			Position string

@@ -17,6 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/plantstore/plantstore/internal/store/postgres"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -31,9 +33,7 @@ func TestCitus(t *testing.T) {
 	const rounds = 5 // of each fault
 	c := newCluster(t, "citus")
 	c.up()
-	if err := postgres.Distribute(t.Context(), c.url); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, postgres.Distribute(t.Context(), c.url))
 	l := startHALoad(t, [2]string{c.url, c.url})
 	b := startBatches(l)
 	header := strings.Split(haHeader, "\n")
@@ -158,8 +158,6 @@ func (b *batches) end(ended int) string {
 		}
 	}
 	b.seen = ended
-	if err := errors.Join(errs...); err != nil {
-		b.load.t.Error(err)
-	}
+	expect.NoError(b.load.t, errors.Join(errs...))
 	return fmt.Sprintf(" %d | %d |", acknowledged, torn)
 }

@@ -54,12 +54,13 @@ func (sys system) redact(s string) string {
 	return token.Redact(open.RedactPasswords(s), sys.getenv("PLANTSTORE_TOKEN"))
 }
 
-// The exit statuses of import, export and changes, beside 0 and 1.
+// The exit statuses of import, export, changes and webhook, beside 0 and 1.
 const (
 	statusRefused     = 2
 	statusUnavailable = 3
 	statusToken       = 4
 	statusPosition    = 5
+	statusReceiver    = 6
 	statusStopped     = 130 // what a shell reports after Ctrl-C
 )
 
@@ -86,6 +87,7 @@ func run(ctx context.Context, sys system, args []string) error {
 			importCommand(sys),
 			exportCommand(sys),
 			changesCommand(sys),
+			webhookCommand(sys),
 			backupCommand(sys),
 			restoreCommand(sys),
 			copyCommand(sys),

@@ -18,6 +18,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/testing/wait"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
@@ -69,13 +70,9 @@ func TestScriptsPostgres(t *testing.T) {
 func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 	t.Parallel()
 	species, err := filepath.Abs("../transfer/testdata/species.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	released, err := filepath.Abs("../store/sqlite/testdata/released/001.db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {

@@ -27,6 +27,8 @@ var completionScripts embed.FS
 var choices = map[string][]string{
 	"format":       {string(transfer.CSV), string(transfer.NDJSON)},
 	"log-requests": {logFailed, logAll},
+	"on-gone":      {onGoneRestart, "stop"},
+	"page":         {pageOn, "off"},
 	"scope":        {string(token.Read), string(token.Write), "read,write"},
 }
 

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // Programs of another team, in a module of their own, compile with the clients and
@@ -150,9 +152,7 @@ func goCode(t *testing.T, name string, n int) (blocks []string) {
 func buildConsumers(t *testing.T, program string, files map[string]string) (dir string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	dir = t.TempDir()
 	writeFiles(t, dir, map[string]string{
 		"go.mod":  "module example.org/consumer\n\ngo 1.26.0\n",
@@ -162,7 +162,8 @@ func buildConsumers(t *testing.T, program string, files map[string]string) (dir 
 	typed := 0
 	for _, c := range commands(readme(t, "README.md")) {
 		// In a link to the clone every package would be compiled again.
-		if args := strings.Fields(strings.Replace(c.line, "../plantstore", root, 1)); args[0] == "go" {
+		args := strings.Fields(strings.Replace(c.line, "../plantstore", root, 1))
+		if args[0] == "go" && args[1] != "install" { // make test-install installs the program
 			goCommand(t, dir, args[1:]...)
 			typed++
 		}
@@ -184,9 +185,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
@@ -30,9 +31,7 @@ func startCopy(t *testing.T, from, to string) *copyRun {
 	t.Helper()
 	r := &copyRun{cmd: newCommand(t, "plantstore", "copy", "--from", from, "--to", to), ended: make(chan struct{})}
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
-	if err := r.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, r.cmd.Start())
 	go func() {
 		r.err = r.cmd.Wait()
 		close(r.ended)
@@ -229,9 +228,7 @@ func TestCopyLosesConnection(t *testing.T) {
 		conn := pgtest.Connect(t, os.Getenv(pgtest.Variable))
 		var n int
 		err := conn.QueryRow(t.Context(), "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1", applicationName(t, store)).Scan(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		t.Logf("%d connections of %q were ended", n, applicationName(t, store)) // none if the copy has ended
 	}
 	for side, stores := range map[string]func(t *testing.T) (from string, to copyTarget, lost string){
@@ -273,9 +270,7 @@ func named(t *testing.T, store string) string {
 func applicationName(t *testing.T, store string) string {
 	t.Helper()
 	u, err := url.Parse(store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return "copy_" + u.Query().Get("search_path")
 }
 

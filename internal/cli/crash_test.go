@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // TestCrash kills the service at random moments with SIGKILL while clients write, and
@@ -27,7 +28,7 @@ import (
 // At the end the store is replaced by a backup, while the followers have seen what the
 // backup lacks. All of them must begin again, and be equal again.
 func TestCrash(t *testing.T) {
-	rounds := numberFrom(t, "PLANTSTORE_TEST_CRASH_ROUNDS", 0)
+	rounds := must.Number(t, "PLANTSTORE_TEST_CRASH_ROUNDS", 0)
 	if rounds == 0 {
 		t.Skip("needs a minute: make crash runs this")
 	}
@@ -163,8 +164,6 @@ func (m *mortal) client(t *testing.T) *client.Client {
 	c, err := client.New(crashURL, client.WithToken(ours), client.WithHTTPClient(m.httpClient()),
 		client.WithAttempts(1_000_000),
 		client.WithBackoff(func(context.Context, int, error) time.Duration { return 5 * time.Millisecond }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return c
 }

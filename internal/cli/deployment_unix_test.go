@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // TestFirstDeployment runs the commands of the section First production deployment of
@@ -26,15 +29,11 @@ func TestFirstDeployment(t *testing.T) {
 		}
 	}
 	program, err := exec.LookPath("plantstore")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	root := t.TempDir()
 	page, _ := operatorManual(t)
 	for _, name := range []string{"usr/local/bin", "etc/systemd/system", "etc/prometheus", "var/lib/plantstore", "var/backups"} {
-		if err := os.MkdirAll(filepath.Join(root, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, os.MkdirAll(filepath.Join(root, name), 0o700))
 	}
 	here := []string{ // what the commands name, and what it is here
 		".build/plantstore-linux-amd64", program,
@@ -115,31 +114,46 @@ func TestFirstDeployment(t *testing.T) {
 func unitEnvironment(t *testing.T, in func(string) string, root, name string) []string {
 	t.Helper()
 	unit, err := os.ReadFile(filepath.Join(root, "etc/systemd/system", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	var env []string
 	for _, m := range regexp.MustCompile(`(?m)^Environment=(.*)$`).FindAllStringSubmatch(string(unit), -1) {
 		env = append(env, in(m[1]))
 	}
 	file, err := os.ReadFile(filepath.Join(root, "etc/plantstore.env"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return append(env, strings.Fields(string(file))...)
 }
 
-// systemd restarts the service without limit, after a pause each time. By
+// systemd restarts the programs without limit, after a pause each time. By
 // default it gives up after five starts in ten seconds, and a start without a
 // database fails within milliseconds.
 func TestUnitRestartsForever(t *testing.T) {
-	settings := unitSettings(t, "plantstore.service")
-	for name, want := range map[string]string{
-		"[Unit]StartLimitIntervalSec": "0", "[Service]Restart": "on-failure", "[Service]RestartSec": "5s",
-	} {
-		if settings[name] != want {
-			t.Errorf("%s is %q, want %q", name, settings[name], want)
+	for _, unit := range []string{"plantstore.service", "plantstore-webhook.service"} {
+		settings := unitSettings(t, unit)
+		for name, want := range map[string]string{
+			"[Unit]StartLimitIntervalSec": "0", "[Service]Restart": "on-failure", "[Service]RestartSec": "5s",
+		} {
+			if settings[name] != want {
+				t.Errorf("%s of %s is %q, want %q", name, unit, settings[name], want)
+			}
 		}
+	}
+}
+
+// The unit of webhook sets variables that the program has. It does not start the program again
+// after the exit statuses that need the operator.
+func TestWebhookUnit(t *testing.T) {
+	help := output(t, "webhook", "--help")
+	unit := readme(t, "cmd/plantstore/plantstore-webhook.service")
+	names := regexp.MustCompile(`\bPLANTSTORE_\w+`).FindAllString(unit, -1)
+	for _, name := range names {
+		if !strings.Contains(help, name) {
+			t.Errorf("the program has no variable %s", name)
+		}
+	}
+	status := fmt.Sprint(statusPosition, " ", statusReceiver)
+	if got := unitSettings(t, "plantstore-webhook.service")["[Service]RestartPreventExitStatus"]; got != status || len(names) < 4 {
+		t.Errorf("RestartPreventExitStatus is %s, want %s; the variables are %q", got, status, names)
 	}
 }
 

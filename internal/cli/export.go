@@ -10,26 +10,43 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
 
+	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/atomicfile"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
 func exportCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:      "export",
-		Usage:     "export all plants of a running service to a file",
+		Usage:     "export the plants of a running service to a file",
 		ArgsUsage: "[FILE]",
 		Description: "Without FILE, or with -, the plants go to stdout, as CSV unless --format is given. They are " +
 			"sorted\n" +
 			"by id, and plantstore import reads them back byte for byte. The token in PLANTSTORE_TOKEN or\n" +
-			"--token-file needs the scope read.\n\n" +
+			"--token-file needs the scope read. With --name-prefix they are sorted by name, then by id; a plant\n" +
+			"that is renamed during the export may be in it twice or not at all.\n\n" +
 			"FILE is created, or replaced, when the export is complete.\n\n" +
 			"The exit status is 0 on success, 3 if the service is not available, 4 if it does not accept the\n" +
 			"token, 130 after Ctrl-C, and 1 for any other failure.\n\n" +
 			"   PLANTSTORE_TOKEN=pst_… plantstore export plants.csv",
-		Flags: append([]cli.Flag{formatFlag("write")}, serverFlags()...),
+		Flags: append([]cli.Flag{
+			formatFlag("write"),
+			// A variable that is set by mistake would make the export incomplete, so they have none.
+			&cli.StringFlag{Name: "tag", Usage: "export only the plants with exactly `TAG`"},
+			&cli.StringFlag{Name: "name-prefix", Usage: "export only the plants whose name begins with `TEXT`, ignoring case"},
+		}, serverFlags()...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			if cmd.NArg() > 1 {
 				return fmt.Errorf("export takes at most one FILE, got %d arguments", cmd.NArg())
+			}
+			var selected []client.ListOption
+			switch tag, prefix := cmd.IsSet("tag"), cmd.IsSet("name-prefix"); { // an empty tag is a tag
+			case tag && prefix:
+				return errors.New("--tag and --name-prefix cannot be combined: leave one of them out")
+			case tag:
+				selected = append(selected, client.HasTag(cmd.String("tag")))
+			case prefix:
+				selected = append(selected, client.HasNamePrefix(cmd.String("name-prefix")))
 			}
 			name, otherwise := cmd.Args().First(), transfer.Format("")
 			if name == "" || name == "-" {
@@ -43,20 +60,23 @@ func exportCommand(sys system) *cli.Command {
 			if err != nil {
 				return err
 			}
-			return exportFile(ctx, sys, service, name, format)
+			return exportFile(ctx, sys, service, name, format, selected)
 		},
 	}
 }
 
-// exportFile writes every plant to a file and prints how many there are.
-func exportFile(ctx context.Context, sys system, service *transfer.Service, name string, format transfer.Format) error {
+// exportFile writes plants to a file and prints how many there are.
+func exportFile(
+	ctx context.Context, sys system, service *transfer.Service, name string, format transfer.Format,
+	selected []client.ListOption,
+) error {
 	out, keep, err := createOutput(sys, name)
 	if err != nil {
 		return err
 	}
 	progress := startProgress(sys.stderr, 0, service)
 	err = transfer.Download(ctx, service, transfer.NewWriter(io.MultiWriter(out, progress), format),
-		func(plants int) { progress.plants.Add(int64(plants)) })
+		func(plants int) { progress.plants.Add(int64(plants)) }, selected...)
 	progress.finish()
 	if err := keep(err); err != nil {
 		return withStatus(ctx, "export", " before it was complete: run it again", err)
@@ -65,8 +85,8 @@ func exportFile(ctx context.Context, sys system, service *transfer.Service, name
 	return nil
 }
 
-// createOutput opens the output. Call keep last, with the error of the writes:
-// it renames the file, so that an incomplete file never has the given name.
+// createOutput opens the output. Call keep last, with the error of the writes: without one it
+// gives the file its name, so that an incomplete file never has it.
 func createOutput(sys system, name string) (out io.Writer, keep func(error) error, err error) {
 	if name == "-" {
 		return sys.stdout, func(err error) error { return err }, nil
@@ -78,21 +98,15 @@ func createOutput(sys system, name string) (out io.Writer, keep func(error) erro
 		}
 		return file, func(err error) error { return errors.Join(err, file.Close()) }, nil
 	}
-	file, err := os.Create(name + ".part")
+	file, err := atomicfile.Create(name, 0o666)
 	if err != nil {
 		return nil, nil, err
 	}
 	return file, func(err error) error {
-		if err == nil {
-			err = file.Sync()
-		}
-		err = errors.Join(err, file.Close())
-		if err == nil {
-			err = os.Rename(file.Name(), name)
-		}
 		if err != nil {
-			_ = os.Remove(file.Name())
+			file.Discard()
+			return err
 		}
-		return err
+		return file.Publish(true)
 	}, nil
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -158,9 +159,7 @@ func (f *follower) apply(c client.Change) {
 		return
 	}
 	name, err := strconv.Atoi(c.Plant.Name)
-	if err != nil {
-		f.t.Error(err)
-	}
+	expect.NoError(f.t, err)
 	if name < f.names[c.ID] {
 		f.t.Errorf("a client that %s: plant %d has the name %d after %d", f.name, c.ID, name, f.names[c.ID])
 	}

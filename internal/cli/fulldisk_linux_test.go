@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -19,18 +20,12 @@ import (
 func (r *running) limitFiles(t *testing.T, log string, more int64) (remove func()) {
 	t.Helper()
 	info, err := os.Stat(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	var before unix.Rlimit
-	if err := unix.Prlimit(r.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &before); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, unix.Prlimit(r.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &before))
 	set := func(limit unix.Rlimit) {
 		t.Helper()
-		if err := unix.Prlimit(r.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, unix.Prlimit(r.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil))
 	}
 	set(unix.Rlimit{Cur: uint64(info.Size() + more), Max: before.Max})
 	return func() { set(before) }

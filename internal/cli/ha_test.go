@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // TestHA runs two servers on PostgreSQL under Patroni and breaks the cluster in seven
@@ -94,9 +96,7 @@ type cluster struct {
 func newCluster(t *testing.T, program string) *cluster {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "plantstore-"+program+".") // user postgres cannot enter t.TempDir
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the logs are in %s", folder)
@@ -141,9 +141,7 @@ func newPatroni(t *testing.T) *patroni {
 func (c *patroni) urls() [2]string {
 	c.t.Helper()
 	u, err := url.Parse(c.url)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	must.NoError(c.t, err)
 	hosts := strings.Split(u.Host, ",")
 	first := c.primary()[1] - '0'
 	hosts[0], hosts[first] = hosts[first], hosts[0]

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // valve is a TCP proxy. While it is silent, it accepts connections and forwards
@@ -22,9 +24,7 @@ type valve struct {
 func (v *valve) listen(t *testing.T, to string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	t.Cleanup(func() { l.Close() })
 	go func() {
 		for {

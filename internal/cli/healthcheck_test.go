@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // healthcheck returns what plantstore healthcheck prints about the program.
@@ -20,9 +22,7 @@ func (r *running) healthcheck(t *testing.T, args ...string) string {
 func TestHealthcheckOfSilentService(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	defer silent.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -58,9 +59,7 @@ func TestStreamsEndOverTLS(t *testing.T) {
 		transport.ForceAttemptHTTP2 = http2
 		t.Cleanup(transport.CloseIdleConnections)
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/changes:stream", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		req.Header.Set("Authorization", "Bearer "+r.token)
 		resp, err := transport.RoundTrip(req)
 		if err != nil || resp.StatusCode != http.StatusOK || (resp.ProtoMajor == 2) != http2 {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,13 +63,7 @@ func formatFlag(verb string) cli.Flag {
 // chooseFormat returns the format of --format, or else of the extension of the
 // file, or else the last argument.
 func chooseFormat(flag, file string, otherwise transfer.Format) (transfer.Format, error) {
-	format := transfer.Format(flag)
-	if flag == "" {
-		format = transfer.FormatOf(file)
-	}
-	if format == "" {
-		format = otherwise
-	}
+	format := cmp.Or(transfer.Format(flag), transfer.FormatOf(file), otherwise)
 	switch {
 	case flag != "" && !format.Valid():
 		return "", fmt.Errorf("--format: must be csv or ndjson, got %q", flag)
@@ -91,12 +86,11 @@ func importFile(
 	defer in.Close()
 	u := transfer.Upload{Service: service}
 	if rejects != "" {
-		var list *os.File
-		if list, err = createRejects(rejects, in); err != nil {
+		var keep func(error) error
+		if u.Rejects, keep, err = createRejects(sys, rejects, in); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, list.Close()) }()
-		u.Rejects = list
+		defer func() { err = errors.Join(err, keep(nil)) }()
 	}
 	progress := startProgress(sys.stderr, size, service)
 	u.Stored = func(plants int) { progress.plants.Add(int64(plants)) }
@@ -148,18 +142,17 @@ func openInput(sys system, name string) (io.ReadCloser, int64, error) {
 	return file, info.Size(), nil
 }
 
-// createRejects creates the file of refused rows.
-func createRejects(name string, in io.Reader) (*os.File, error) {
+// createRejects creates the file of refused rows; see createOutput.
+func createRejects(sys system, name string, in io.Reader) (list io.Writer, keep func(error) error, err error) {
 	if input, ok := in.(*os.File); ok {
 		a, errA := os.Stat(name)
 		b, errB := input.Stat()
 		if errA == nil && errB == nil && os.SameFile(a, b) {
-			return nil, errors.New("--rejects is the imported file: name another file")
+			return nil, nil, errors.New("--rejects is the imported file: name another file")
 		}
 	}
-	file, err := os.Create(name)
-	if err != nil {
-		return nil, fmt.Errorf("--rejects: %w", err)
+	if list, keep, err = createOutput(sys, name); err != nil {
+		return nil, nil, fmt.Errorf("--rejects: %w", err)
 	}
-	return file, nil
+	return list, keep, nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
@@ -33,9 +35,7 @@ func TestParseRate(t *testing.T) {
 
 func TestCheckOrigin(t *testing.T) {
 	for _, text := range []string{"*", "https://plants.example.com", "http://localhost:3000", "http://[::1]:3000", "app://plants"} {
-		if err := checkOrigin(text); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, checkOrigin(text))
 	}
 	for _, text := range []string{"", "null", "plants.example.com", "https://", "https://a.example/", "https://a.example/x", "https://u@a.example", "https://A.example", "https://*.example"} {
 		if checkOrigin(text) == nil {
@@ -61,9 +61,7 @@ func TestMaxBody(t *testing.T) {
 	} {
 		resp, body, err := r.send(plantcontract.Plants().Client(t), http.MethodPost, "/plants",
 			longest+strings.Repeat(" ", c.bytes-len(longest)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		if got := resp.Status + body; !strings.Contains(got, c.want) {
 			t.Errorf("a body of %d bytes gets %.200s, want %s", c.bytes, got, c.want)
 		}

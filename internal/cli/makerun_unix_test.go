@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // TestMakeRun runs make run and ends it with Ctrl-C.
@@ -34,12 +36,8 @@ func TestMakeRun(t *testing.T) {
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
+	must.NoError(t, cmd.Start())
 	end := func(signal syscall.Signal) { _ = syscall.Kill(-cmd.Process.Pid, signal) }
 	stop := time.AfterFunc(commandTime, func() { end(syscall.SIGKILL) }) // make run builds the program first
 	defer stop.Stop()

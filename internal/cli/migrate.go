@@ -21,12 +21,17 @@ func migrateCommand(sys system) *cli.Command {
 			"   PLANTSTORE_STORE=postgres://owner:PASSWORD@db1/plants plantstore migrate\n\n" +
 			"A store that a release without changes has created gets them with --changes. Stop every server of\n" +
 			"the store first. Servers of that release cannot write afterwards.\n\n" +
+			"A store that a release without the order of names has created gets it with --names. For a SQLite file,\n" +
+			"stop its server first. The command can be interrupted and run again. Servers of that release cannot\n" +
+			"write afterwards.\n\n" +
 			"With --distribute the plants of a PostgreSQL database that has the extension Citus are spread over\n" +
 			"its workers. Stop every server of the store first. The store has no changes afterwards.",
 		Flags: []cli.Flag{
 			storeFlag("create or update the schema of `STORE`"),
 			&cli.BoolFlag{Name: "changes", Usage: "let clients follow the changes of the store; servers of releases " +
 				"without changes cannot write afterwards"},
+			&cli.BoolFlag{Name: "names", Usage: "index the names of the plants, so that clients can search them; servers " +
+				"of releases without it cannot write afterwards"},
 			&cli.BoolFlag{Name: "shorten-texts", Usage: "shorten the names and tags of an earlier release that are " +
 				"too long for this one, and print their plants"},
 			&cli.BoolFlag{Name: "distribute", Usage: "spread the plants over the workers of a PostgreSQL database " +
@@ -70,6 +75,16 @@ func migrateCommand(sys system) *cli.Command {
 					return err
 				}
 				fmt.Fprintf(sys.stdout, "clients can follow the changes of %s\n", open.Redacted(name))
+			}
+			if cmd.Bool("names") {
+				if err := open.IndexNames(ctx, name, func(plants int) {
+					if plants%100_000 == 0 {
+						fmt.Fprintf(sys.stderr, "%d names are indexed\n", plants)
+					}
+				}); err != nil {
+					return err
+				}
+				fmt.Fprintf(sys.stdout, "clients can search the names of %s\n", open.Redacted(name))
 			}
 			if cmd.Bool("distribute") {
 				if err := open.Distribute(ctx, name); err != nil {

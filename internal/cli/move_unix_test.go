@@ -24,6 +24,8 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -31,7 +33,7 @@ import (
 // movePlants is how many plants the tests move.
 func movePlants(t *testing.T) int64 {
 	t.Helper()
-	return int64(numberFrom(t, "PLANTSTORE_TEST_MOVE_PLANTS", 3000))
+	return int64(must.Number(t, "PLANTSTORE_TEST_MOVE_PLANTS", 3000))
 }
 
 // moveTokens are the tokens of a store that is moved.
@@ -45,9 +47,7 @@ type moveTokens struct {
 func fillStore(t *testing.T, name string, n int64) {
 	t.Helper()
 	target, err := open.Target(t.Context(), name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	defer target.Close()
 	for first := int64(0); first < n; first += 5000 {
 		var plants []plant.Plant
@@ -58,22 +58,16 @@ func fillStore(t *testing.T, name string, n int64) {
 			}, Version: id * 0x9e3779b97f4a7c1}
 			plants = append(plants, row.Stored())
 		}
-		if err := target.Replace(t.Context(), nil, plants); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, target.Replace(t.Context(), nil, plants))
 	}
-	if err := target.Finish(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, target.Finish(t.Context()))
 }
 
 // addTokens adds 20 tokens to a store.
 func addTokens(t *testing.T, name string) (all moveTokens) {
 	t.Helper()
 	store, err := open.Open(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	defer store.Close()
 	for i := range 20 {
 		life := 24 * time.Hour
@@ -89,16 +83,12 @@ func addTokens(t *testing.T, name string) (all moveTokens) {
 			all.bad = append(all.bad, text)
 		case i == 2: // both secrets work
 			rotated, err := stored.Rotate(time.Now(), time.Hour)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			all.good = append(all.good, text, rotated)
 		default:
 			all.good = append(all.good, text)
 		}
-		if err := store.CreateToken(t.Context(), stored); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, store.CreateToken(t.Context(), stored))
 	}
 	return all
 }
@@ -182,9 +172,7 @@ func TestMove(t *testing.T) {
 	acknowledged := created.Load()
 	await("creates after the move", &created, acknowledged+100)
 	stopWriting()
-	if err := wait.For(t, "the end of the client", ended); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, wait.For(t, "the end of the client", ended))
 	readOnly.end(t, syscall.SIGTERM)
 	pause := time.Duration(firstAfter.Load() - lastBefore.Load())
 	t.Logf("figures: a move of %d plants took %v without writes; %s", len(before), pause.Round(time.Millisecond), strings.TrimSpace(copied.stdout.String()))
@@ -206,9 +194,8 @@ func TestMove(t *testing.T) {
 		}
 		c := r.with(r.url, tokens.good[1]).dial(t)
 		id := int64(i)
-		if _, err := c.Get(t.Context(), id, client.IfNoneMatch(before[id].ETag)); !errors.Is(err, client.ErrNotModified) {
-			t.Errorf("a read with an ETag of before = %v, want %v", err, client.ErrNotModified)
-		}
+		_, err := c.Get(t.Context(), id, client.IfNoneMatch(before[id].ETag))
+		expect.Error(t, "a read with an ETag of before", err, client.ErrNotModified)
 		if _, err := c.Put(t.Context(), client.Plant{ID: id, Name: "changed"}, client.IfMatch(before[id].ETag)); err != nil {
 			t.Errorf("a change with an ETag of before = %v", err)
 		}
@@ -236,13 +223,9 @@ func TestMoveThereAndBack(t *testing.T) {
 		t.Errorf("the checksums of the two copies differ:\n%s%s", first, second)
 	}
 	conn, err := sqlite.OpenConn(old)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	defer conn.Close()
-	if err := sqlitex.ExecuteTransient(conn, "ATTACH ? AS back", &sqlitex.ExecOptions{Args: []any{back}}); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, sqlitex.ExecuteTransient(conn, "ATTACH ? AS back", &sqlitex.ExecOptions{Args: []any{back}}))
 	for _, table := range []string{"plants", "tokens"} {
 		query := fmt.Sprintf("SELECT (SELECT count(*) FROM main.%[1]s), "+
 			"(SELECT count(*) FROM (SELECT * FROM main.%[1]s EXCEPT SELECT * FROM back.%[1]s)), "+
@@ -253,8 +236,6 @@ func TestMoveThereAndBack(t *testing.T) {
 			}
 			return nil
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 	}
 }

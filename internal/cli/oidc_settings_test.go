@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/oidctest"
 )
 
@@ -18,9 +19,7 @@ import (
 func TestIdentityProviderSettings(t *testing.T) {
 	t.Parallel()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	key := oidctest.Key{ID: "a", Algorithm: jose.ES256, Private: private}
 	p := oidctest.New(t, key)
 	p.Serve()

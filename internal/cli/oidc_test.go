@@ -21,6 +21,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -40,12 +41,8 @@ func startProvider(t *testing.T, port int) *identityProvider {
 	p := &identityProvider{url: fmt.Sprint("http://127.0.0.1:", port), lines: make(chan string, 100)}
 	p.cmd = newCommand(t, "node", "../tools/oidc/provider.mjs", strconv.Itoa(port))
 	pipe, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
+	must.NoError(t, p.cmd.Start())
 	t.Cleanup(p.stop)
 	go func() {
 		for lines := bufio.NewScanner(pipe); lines.Scan(); {
@@ -71,9 +68,7 @@ func (p *identityProvider) stop() {
 // rotate makes the provider sign with a new key.
 func (p *identityProvider) rotate(t *testing.T) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))
 	wait.For(t, "the identity provider to rotate its keys", p.lines)
 }
 
@@ -111,9 +106,7 @@ func TestIdentityProvider(t *testing.T) {
 		t.Skip("needs an identity provider: make test-oidc starts one")
 	}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	port := free.Addr().(*net.TCPAddr).Port
 	free.Close()
 	begun := time.Now()
@@ -141,13 +134,9 @@ func TestIdentityProvider(t *testing.T) {
 
 	p := startProvider(t, port)
 	both, first, err := p.token("read write")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	reader, _, err := p.token("read")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	want(http.MethodPost, both, http.StatusOK)
 	want(http.MethodGet, reader, http.StatusOK)
 	want(http.MethodPost, reader, http.StatusForbidden)
@@ -215,9 +204,7 @@ func TestIdentityProvider(t *testing.T) {
 	good := 0
 	for ; flooded.Err() == nil; good++ {
 		text, _, err := p.token("read")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		began := time.Now()
 		want(http.MethodGet, text, http.StatusOK)
 		slowest.Store(max(slowest.Load(), int64(time.Since(began))))
@@ -235,9 +222,7 @@ func TestIdentityProvider(t *testing.T) {
 
 	// Without the provider, tokens of known keys go on.
 	unused, _, err := p.token("read write")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	p.stop()
 	want(http.MethodPost, both, http.StatusOK)
 	want(http.MethodPost, unused, http.StatusOK)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
@@ -34,13 +35,9 @@ func TestPgBouncer(t *testing.T) {
 			defer cancel()
 			for i := range plants {
 				id := int64(n*plants + i)
-				if err := c.Create(ctx, client.Plant{ID: id, Name: plantName(id)}); err != nil {
-					t.Error(err)
-				}
+				expect.NoError(t, c.Create(ctx, client.Plant{ID: id, Name: plantName(id)}))
 				p, err := c.Get(ctx, id)
-				if err != nil {
-					t.Error(err)
-				}
+				expect.NoError(t, err)
 				if _, err := c.Put(ctx, client.Plant{ID: id, Name: "changed"}, client.IfMatch(p.ETag)); err != nil {
 					t.Error(err)
 				}

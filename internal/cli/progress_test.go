@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
@@ -92,9 +94,7 @@ func TestImportReportsWaiting(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	service, err := transfer.NewService(server.URL, "token")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	var out strings.Builder
 	p := startProgress(&out, 0, service)
 	defer p.finish()
@@ -107,9 +107,7 @@ func TestImportReportsWaiting(t *testing.T) {
 	want := regexp.MustCompile(`^0 plants, waiting for the service for \d+s \(at most 1m0s\): http://\S+ responded with 502 Bad Gateway, `)
 	wait.Until(t, "the line is like "+want.String(), func() bool { return want.MatchString(p.line()) })
 	broken.Store(false)
-	if err := wait.For(t, "the end of the import, which goes on once the service is available", ended); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, wait.For(t, "the end of the import, which goes on once the service is available", ended))
 	if line := p.line(); strings.Contains(line, "waiting") {
 		t.Errorf("after the wait the line is %q", line)
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
@@ -18,9 +19,7 @@ import (
 func readme(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../..", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return string(text)
 }
 
@@ -66,9 +65,7 @@ func operatorManual(t *testing.T) (deployment, rest string) {
 func TestOperatorManualCommands(t *testing.T) {
 	t.Parallel()
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	dir := t.TempDir()
 	if err := os.Symlink(filepath.Join(root, "internal"), filepath.Join(dir, "internal")); err != nil { // as in a clone
 		t.Fatal(err)
@@ -80,9 +77,7 @@ func TestOperatorManualCommands(t *testing.T) {
 		switch {
 		case strings.HasSuffix(c.line, " plantstore serve"):
 			r, err := launch(dir, env)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			t.Cleanup(r.kill)
 			if want := strings.Replace(c.output, "http://127.0.0.1:8080", r.url, 1); strings.TrimSpace(r.stdout.String()) != want {
 				t.Errorf("%s\nprints %s\nthe page says %s", c.line, &r.stdout, c.output)
@@ -124,13 +119,9 @@ func TestOperatorManualTrace(t *testing.T) {
 		t.Fatalf("the page has %d curl lines, want 1", len(all))
 	}
 	req, err := parseCurl(split(t, all[0].line, map[string]string{"TOKEN": r.token}), r.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	resp, err := plantcontract.Plants().Client(t).Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	resp.Body.Close()
 	r.end(t, syscall.SIGTERM)
 	line := regexp.MustCompile(`(?m)^.*"msg":"request",.*$`).FindString(r.stderr.String())
@@ -202,14 +193,10 @@ func typeCommands(t *testing.T, all []command, r *running, client *http.Client, 
 			t.Fatalf("%s: %v", c.line, err)
 		}
 		resp, err := client.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		c.output = strings.Replace(c.output, "HTTP/1.1", proto, 1)
 		compare(t, c, resp, string(body))
 		last = resp

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 )
 
@@ -108,14 +109,11 @@ func sums(t *testing.T, store string) (of [2][sha256.Size]byte) {
 func TestServeReadOnlyRefuses(t *testing.T) {
 	t.Parallel()
 	old := filepath.Join(t.TempDir(), "old.db")
-	if err := os.WriteFile(old, []byte(readme(t, "internal/store/sqlite/testdata/released/001.db")),
-		0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, os.WriteFile(old, []byte(readme(t, "internal/store/sqlite/testdata/released/001.db")),
+		0o600))
 	before := sums(t, old)
 	for store, want := range map[string]string{
-		old: "this store has schema 1 and this program needs schema 5; neither copy nor serve --read-only changes it: " +
-			"run plantstore migrate on it first",
+		old:           "neither copy nor serve --read-only changes it: run plantstore migrate on it first",
 		old + ".none": "does not exist, and serve --read-only creates no store: check the path",
 	} {
 		fails(t, want, "serve", "--addr", "127.0.0.1:0", "--read-only", "--store", store)

@@ -11,13 +11,13 @@ import (
 	"net/http/httputil"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
@@ -36,32 +36,21 @@ func testRollingRestart(t *testing.T, store string) {
 	proxy := balancer.start(t, servers...)
 	var created acknowledged
 	var each [16]atomic.Int64 // creates of a client
-	done := make(chan struct{})
-	var clients sync.WaitGroup
-	for n := range each {
-		c := (&running{url: proxy, token: ours}).dial(t, client.WithAttempts(1))
-		clients.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
-				id := created.next()
-				ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
-				err := c.Create(ctx, client.Plant{ID: id, Name: plantName(id)})
-				cancel()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				created.add(id)
-				each[n].Add(1)
-				time.Sleep(rand.N(time.Duration(n+1) * time.Millisecond)) // some connections are idle for a while
-			}
-		})
-	}
-	for range stopRounds(t) {
+	c := (&running{url: proxy, token: ours}).dial(t, client.WithAttempts(1))
+	stop := wait.Repeat(len(each), func(n int) bool {
+		id := created.next()
+		ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
+		defer cancel()
+		if err := c.Create(ctx, client.Plant{ID: id, Name: plantName(id)}); err != nil {
+			t.Error(err)
+			return false
+		}
+		created.add(id)
+		each[n].Add(1)
+		time.Sleep(rand.N(time.Duration(5*n+5) * time.Millisecond)) // some connections are idle for a while
+		return true
+	})
+	for range must.Number(t, "PLANTSTORE_TEST_STOP_ROUNDS", 2) {
 		for i, r := range servers {
 			for n := range each { // no request is older than the last restart
 				before := each[n].Load()
@@ -72,8 +61,7 @@ func testRollingRestart(t *testing.T, store string) {
 			balancer.use(servers...)
 		}
 	}
-	close(done)
-	clients.Wait()
+	stop()
 	created.wantStored(t, servers[0])
 	t.Logf("%d creates while servers were restarted", created.count())
 }

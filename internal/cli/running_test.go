@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -150,9 +151,7 @@ func watched(t testing.TB, dir, store string, args ...string) *running {
 	r, err := launch(dir, []string{"HOME=" + dir}, append([]string{
 		"--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--print-token", "--store", store,
 	}, args...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	t.Cleanup(r.kill)
 	if r.adminURL == "" {
 		t.Fatalf("the admin listener is not announced before the public one:\n%s", r.stdout.String())
@@ -174,9 +173,7 @@ func oneOf(t testing.TB, store string, args ...string) *running {
 	t.Helper()
 	r, err := launch(t.TempDir(), []string{"PLANTSTORE_TOKEN=" + ours},
 		append([]string{"--addr", "127.0.0.1:0", "--store", store}, args...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	t.Cleanup(func() {
 		r.kill()
 		if t.Failed() {
@@ -207,9 +204,7 @@ func (r *running) do(t testing.TB, args ...string) string {
 func (r *running) dial(t testing.TB, options ...client.Option) *client.Client {
 	t.Helper()
 	c, err := client.New(r.url, append([]client.Option{client.WithToken(r.token)}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return c
 }
 
@@ -237,9 +232,7 @@ func (r *running) send(web *http.Client, method, path, body string) (*http.Respo
 func (r *running) call(t testing.TB, method, path, body string) (status int, header http.Header) {
 	t.Helper()
 	resp, _, err := r.send(http.DefaultClient, method, path, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return resp.StatusCode, resp.Header
 }
 
@@ -257,9 +250,7 @@ func (r *running) want(t testing.TB, status int, method, path, body string) {
 // end sends the program a signal, after which it must exit with 0.
 func (r *running) end(t *testing.T, signal syscall.Signal) {
 	t.Helper()
-	if err := r.cmd.Process.Signal(signal); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, r.cmd.Process.Signal(signal))
 	if err := r.wait(); err != nil {
 		t.Fatalf("plantstore serve ended with %v after %v\n%s", err, signal, &r.stderr)
 	}
@@ -299,10 +290,8 @@ func listAll(t testing.TB, url, token string) map[int64]client.Plant {
 	ctx, cancel := context.WithTimeout(t.Context(), wait.Limit)
 	defer cancel()
 	all := map[int64]client.Plant{}
-	for p, err := range (&running{url: url, token: token}).dial(t).All(ctx, client.WithPageSize(1000)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for p, err := range (&running{url: url, token: token}).dial(t).All(ctx, client.PageSize(1000)) {
+		must.NoError(t, err)
 		all[p.ID] = p
 	}
 	return all

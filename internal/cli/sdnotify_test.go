@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -18,9 +19,7 @@ type manager struct{ conn *net.UnixConn }
 func newManager(t *testing.T, path string) manager {
 	t.Helper()
 	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram", Name: path})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return manager{conn}
 }
@@ -46,9 +45,7 @@ func TestServiceManagerIsNotified(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := newManager(t, path)
 			r, err := launch(t.TempDir(), []string{"NOTIFY_SOCKET=" + path}, "--addr", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 			t.Cleanup(r.kill)
 			m.expect(t, "READY=1")
 			r.end(t, syscall.SIGTERM)

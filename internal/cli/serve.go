@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -48,8 +47,9 @@ func serveCommand(sys system) *cli.Command {
 			textFlag("tls-key", "", "read the private key of the certificate from `FILE` (PEM)"),
 			boolFlag("read-only", "refuse writes with 503 and store nothing, for instance while the store is "+
 				"copied; reads work as always"),
-			boolFlag("print-token", "print a token that is valid for 24 hours or until the service stops, and a "+
-				"curl command that uses it"),
+			choiceFlag("page", pageOn, "serve a page for people at /: on or off; it needs a token to show plants"),
+			boolFlag("print-token", "print a token that is valid for 24 hours or until the service stops, a link "+
+				"to the page and a curl command that use it"),
 		}, slices.Concat(oidcFlags(), logFlags(), limitFlags())...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			maxBody, err := parseSize(cmd.String("max-body"))
@@ -88,6 +88,7 @@ func serveCommand(sys system) *cli.Command {
 					BaseURL:  baseURL,
 					ReadOnly: cmd.Bool("read-only"),
 					MaxBody:  maxBody,
+					Page:     cmd.String("page") == pageOn,
 					LogAll:   cmd.String("log-requests") == logAll,
 					LogSlow:  cmd.Duration("log-slow"),
 				},
@@ -139,19 +140,27 @@ const (
 )
 
 func logFlags() []cli.Flag {
-	which := textFlag("log-requests", logFailed, "log `WHICH` requests: failed (5xx, cut off or slow) or all")
-	which.Validator = func(which string) error {
-		if which != logFailed && which != logAll {
-			return errors.New("must be failed or all")
-		}
-		return nil
-	}
 	return []cli.Flag{
-		which,
+		choiceFlag("log-requests", logFailed, "log `WHICH` requests: failed (5xx, cut off or slow) or all"),
 		durationFlag("log-slow", time.Second, "treat a request as slow from `TIME` on, as in 250ms or 1s; 0s turns "+
 			"it off"),
 	}
 }
+
+// choiceFlag returns a flag that takes one of its choices.
+func choiceFlag(name, value, usage string) cli.Flag {
+	flag := textFlag(name, value, usage)
+	flag.Validator = func(text string) error {
+		if !slices.Contains(choices[name], text) {
+			return fmt.Errorf("must be %s", strings.Join(choices[name], " or "))
+		}
+		return nil
+	}
+	return flag
+}
+
+// pageOn is the value of --page that serves the page.
+const pageOn = "on"
 
 // newLog returns a logger of text for a terminal, and of JSON lines otherwise.
 func newLog(w io.Writer) *slog.Logger {

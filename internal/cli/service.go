@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v3"
 
 	"github.com/plantstore/plantstore/internal/transfer"
+	"github.com/plantstore/plantstore/internal/webhook"
 )
 
 // serverFlags are the flags of the commands that use a running service.
@@ -59,6 +60,9 @@ func withStatus(ctx context.Context, command, stopped string, err error) error {
 	}
 	if _, ok := errors.AsType[transfer.UnavailableError](err); ok {
 		return statusError{err, statusUnavailable}
+	}
+	if errors.Is(err, webhook.ErrGone) {
+		return statusError{err, statusReceiver}
 	}
 	if _, ok := errors.AsType[transfer.PositionError](err); ok {
 		return statusError{err, statusPosition}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // BenchmarkStart starts the program, built as for a release, and sends it a
@@ -28,9 +30,7 @@ func benchmarkStart(b *testing.B, program string, existing bool) {
 	store := filepath.Join(b.TempDir(), "plants.db")
 	start := func() *running {
 		r, err := launchProgram(program, b.TempDir(), nil, "--addr", "127.0.0.1:0", "--store", store)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.NoError(b, err)
 		r.call(b, http.MethodGet, "/plants", "") // 401
 		return r
 	}

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // nobody is a user without privileges.
@@ -18,21 +20,13 @@ func TestStopUnprivileged(t *testing.T) {
 		return // TestStop has no privileges either
 	}
 	dir, err := os.MkdirTemp("", "stop") // and not t.TempDir, which is in a folder of root
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chown(dir, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, os.Chown(dir, nobody, nobody))
 	path, err := exec.LookPath("plantstore")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	program, err := os.Open(path) // in another folder of root
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	defer program.Close()
 	testStop(t, func() (*running, error) {
 		cmd := &exec.Cmd{

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,30 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
-
-// stopRounds is how often the tests of this file stop a program under load.
-// PLANTSTORE_TEST_STOP_ROUNDS sets it.
-func stopRounds(t *testing.T) int {
-	t.Helper()
-	return numberFrom(t, "PLANTSTORE_TEST_STOP_ROUNDS", 2)
-}
-
-// numberFrom returns the number in an environment variable, or another one if it is
-// not set.
-func numberFrom(t testing.TB, variable string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(variable)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", variable, err)
-	}
-	return n
-}
 
 // acknowledged are the creates that clients have a response to. Each plant has the name
 // plantName.
@@ -83,7 +61,7 @@ func (a *acknowledged) wantStored(t *testing.T, r *running) {
 
 // A program that is told to stop under full load sends a complete response to
 // every request on an open connection. New connections are refused. After a
-// restart every acknowledged plant is there.
+// restart every acknowledged plant is there. PLANTSTORE_TEST_STOP_ROUNDS is how often.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -96,14 +74,12 @@ func stopEnv() []string { return []string{"GORACE=" + os.Getenv("GORACE"), "PLAN
 func testStop(t *testing.T, launch func() (*running, error)) {
 	start := func() *running {
 		r, err := launch()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		t.Cleanup(r.kill)
 		return r
 	}
 	var created acknowledged
-	rounds := stopRounds(t)
+	rounds := must.Number(t, "PLANTSTORE_TEST_STOP_ROUNDS", 2)
 	for round := range rounds {
 		r, before := start(), created.count()
 		var clients sync.WaitGroup
@@ -204,9 +180,7 @@ func TestStopWaitsForRequest(t *testing.T) {
 	t.Parallel()
 	r, m, conn := halfSent(t, "--admin-addr", "127.0.0.1:0")
 	wait.Until(t, "healthcheck says what /readyz says", func() bool { return r.healthcheck(t) == "ready\n" })
-	if err := r.cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, r.cmd.Process.Signal(syscall.SIGINT))
 	m.expect(t, "STOPPING=1")
 	r.wantReady(t, "stopping")
 	if out := r.healthcheck(t); !strings.HasPrefix(out,
@@ -217,15 +191,13 @@ func TestStopWaitsForRequest(t *testing.T) {
 		t.Errorf("/livez has the status %d during a shutdown", status)
 	}
 	time.Sleep(2 * time.Second) // as a slow client takes
-	if _, err := io.WriteString(conn, "2}"); err != nil {
-		t.Fatal(err)
-	}
+	_, err := io.WriteString(conn, "2}")
+	must.NoError(t, err)
 	responses := bufio.NewReader(conn)
 	wantResponse(t, responses, http.StatusBadRequest)
 	// This response may lack Connection: close, so the connection must be open.
-	if _, err := io.WriteString(conn, "GET /plants HTTP/1.1\r\nHost: plants\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.WriteString(conn, "GET /plants HTTP/1.1\r\nHost: plants\r\n\r\n")
+	must.NoError(t, err)
 	if resp := wantResponse(t, responses, http.StatusUnauthorized); !resp.Close {
 		t.Error("a response after the signal lacks Connection: close")
 	}
@@ -245,9 +217,7 @@ func TestStopWaitsForRequest(t *testing.T) {
 func wantResponse(t *testing.T, responses *bufio.Reader, status int) *http.Response {
 	t.Helper()
 	resp, err := http.ReadResponse(responses, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	if body, err := io.ReadAll(resp.Body); resp.StatusCode != status || err != nil {
 		t.Errorf("the response is %s %s, %v, want %d", resp.Status, body, err, status)
 	}
@@ -258,9 +228,7 @@ func wantResponse(t *testing.T, responses *bufio.Reader, status int) *http.Respo
 func TestStopAtOnce(t *testing.T) {
 	t.Parallel()
 	r, m, _ := halfSent(t)
-	if err := r.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
 	m.expect(t, "STOPPING=1")
 	wait.Until(t, "plantstore serve ends after a second signal", func() bool { // it may not yet be ready for another
 		_ = r.cmd.Process.Signal(syscall.SIGTERM)
@@ -286,16 +254,12 @@ func halfSent(t *testing.T, args ...string) (*running, manager, net.Conn) {
 	m := newManager(t, path)
 	r, err := launch(t.TempDir(), []string{"NOTIFY_SOCKET=" + path, "PLANTSTORE_TOKEN=" + ours},
 		append(args, "--addr", "127.0.0.1:0")...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
 	r.token = ours
 	m.expect(t, "READY=1")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	if _, err := io.WriteString(conn, "POST /plants HTTP/1.1\r\nHost: plants\r\nAuthorization: Bearer "+ours+"\r\n"+
@@ -307,8 +271,7 @@ func halfSent(t *testing.T, args ...string) (*running, manager, net.Conn) {
 	if _, err := io.ReadFull(conn, got); string(got) != goOn || err != nil {
 		t.Fatalf("the program says %q, %v", got, err)
 	}
-	if _, err := io.WriteString(conn, `{"id":`); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.WriteString(conn, `{"id":`)
+	must.NoError(t, err)
 	return r, m, conn
 }

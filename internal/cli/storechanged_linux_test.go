@@ -13,6 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // After a file of its store was changed by another program, a service acknowledges no
@@ -21,7 +24,7 @@ import (
 // is how often each file is changed.
 func TestStoreChanged(t *testing.T) {
 	t.Parallel()
-	rounds := numberFrom(t, "PLANTSTORE_TEST_CHANGED_ROUNDS", 1)
+	rounds := must.Number(t, "PLANTSTORE_TEST_CHANGED_ROUNDS", 1)
 	for name, c := range map[string]struct {
 		change string // a command of a shell in the directory of the store
 		file   string // that the service names
@@ -106,9 +109,7 @@ func testStoreChanged(t *testing.T, change, file, reason string, next nextStart)
 	} else if next == refused {
 		t.Errorf("after %s the next start serves the store", change)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	defer again.end(t, syscall.SIGTERM)
 	stored := listAll(t, again.url, again.token)
 	missing := 0
@@ -178,17 +179,9 @@ func (l *load) create(n int64) {
 
 // start creates plants from several clients until the returned function is called.
 func (l *load) start() (stop func()) {
-	var stopped atomic.Bool
-	var running sync.WaitGroup
-	for _, n := range []int64{200, 1, 1, 1, 1} {
-		running.Go(func() {
-			for ; !stopped.Load() && !l.t.Failed(); time.Sleep(time.Millisecond) {
-				l.create(n)
-			}
-		})
-	}
-	return func() {
-		stopped.Store(true)
-		running.Wait()
-	}
+	return wait.Repeat(5, func(i int) bool {
+		l.create([]int64{200, 1, 1, 1, 1}[i])
+		time.Sleep(15 * time.Millisecond)
+		return !l.t.Failed()
+	})
 }

@@ -1,59 +1,15 @@
 package cli
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-)
 
-// After its file was moved, removed or replaced, a service acknowledges only
-// writes that are still there after a restart.
-func TestStoreMoved(t *testing.T) {
-	t.Parallel()
-	for name, move := range map[string]func(t *testing.T, path string) error{
-		"mv": func(_ *testing.T, path string) error { return os.Rename(path, path+".old") },
-		"rm": func(_ *testing.T, path string) error { return os.Remove(path) },
-		"replace": func(t *testing.T, path string) error {
-			backup(t, path, path+".new")
-			return os.Rename(path+".new", path)
-		},
-		"rm -wal": func(_ *testing.T, path string) error { return os.Remove(path + "-wal") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			path := filepath.Join(dir, "plants.db")
-			r := watched(t, dir, "plants.db")
-			r.want(t, http.StatusOK, "POST", "/plants", `{"id":1,"name":"before"}`)
-			if err := move(t, path); err != nil {
-				t.Fatal(err)
-			}
-			for id := range 5 {
-				r.want(t, http.StatusServiceUnavailable, "POST", "/plants",
-					fmt.Sprintf(`{"id":1%d,"name":"after"}`, id))
-			}
-			if body := r.wantReady(t, "the store fails: sqlite: "); !strings.Contains(body, "was moved, removed or replaced") {
-				t.Errorf("/readyz says %s", body)
-			}
-			r.want(t, http.StatusOK, "GET", "/plants/1", "")
-			if name == "mv" { // and back
-				if err := os.Rename(path+".old", path); err != nil {
-					t.Fatal(err)
-				}
-				r.wantReady(t, "")
-				r.want(t, http.StatusOK, "POST", "/plants", `{"id":2,"name":"after"}`)
-			}
-			r.end(t, syscall.SIGTERM)
-			if n := strings.Count(r.stderr.String(), `"msg":"store file moved or removed"`); n != 1 {
-				t.Errorf("the log says %d times that the file was moved, want once:\n%s", n, &r.stderr)
-			}
-		})
-	}
-}
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
 
 // A service that has found its file damaged is not ready, and says what to do.
 func TestStoreDamaged(t *testing.T) {
@@ -64,14 +20,10 @@ func TestStoreDamaged(t *testing.T) {
 	r.want(t, http.StatusOK, "POST", "/plants:batch", batchOf(0, 1000, strings.Repeat("n", 500)))
 	r.end(t, syscall.SIGTERM)
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	_, err = file.WriteAt(make([]byte, 4096), 50*4096)
 	file.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 
 	r = watched(t, dir, "plants.db")
 	r.wantReady(t, "") // nothing has read that page

@@ -284,7 +284,8 @@ func oldSecret(t token.Token) string {
 func openExisting(ctx context.Context, cmd *cli.Command, shorten func(plant.Plant)) (store.Store, error) {
 	name := cmd.String("store")
 	if open.InMemory(name) {
-		return nil, errInMemory
+		return nil, errors.New("--store sqlite::memory: cannot be shared with a running serve: " +
+			"use a file or PostgreSQL, or start serve with --print-token")
 	}
 	if missing(name) {
 		return nil, fmt.Errorf("there is no store at %s: check the path, or start plantstore serve once, which "+
@@ -292,9 +293,6 @@ func openExisting(ctx context.Context, cmd *cli.Command, shorten func(plant.Plan
 	}
 	return open.Shortening(ctx, name, shorten)
 }
-
-var errInMemory = errors.New("--store sqlite::memory: cannot be shared with a running serve: " +
-	"use a file or PostgreSQL, or start serve with --print-token")
 
 // withStore opens the store of a command, and closes it after use.
 func withStore(ctx context.Context, cmd *cli.Command, use func(store.Store) error) error {

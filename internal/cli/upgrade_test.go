@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -36,9 +37,7 @@ func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
 	current, err := exec.LookPath("plantstore")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	before := buildReleaseBefore(t)
 	reader := strings.TrimSpace(finish(t, newCommand(t, before, "token", "create", "--name", "n", "--scope", "read",
 		"--store", dsn)))
@@ -152,9 +151,7 @@ func (r *rotation) add(t *testing.T, program, dsn string, web *http.Client) *mem
 	t.Helper()
 	started, err := launchProgram(program, t.TempDir(),
 		[]string{"PLANTSTORE_TOKEN=" + ours, "PLANTSTORE_STORE=" + dsn}, "--addr", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	t.Cleanup(started.kill)
 	started.token = ours
 	m := &member{started, started.dial(t, client.WithHTTPClient(web), client.WithAttempts(1))}

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"hash/maphash"
 	"path/filepath"
 	"sync"
@@ -13,6 +12,8 @@ import (
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -20,7 +21,7 @@ import (
 // changes from before the walk are forgotten. The walk must not begin again, and the
 // copy must be equal in the end. PLANTSTORE_TEST_WALK_PLANTS is the number of plants.
 func TestWalk(t *testing.T) {
-	n := numberFrom(t, "PLANTSTORE_TEST_WALK_PLANTS", 0)
+	n := must.Number(t, "PLANTSTORE_TEST_WALK_PLANTS", 0)
 	if n == 0 {
 		t.Skip("needs a minute: make test-walk runs this")
 	}
@@ -31,9 +32,7 @@ func TestWalk(t *testing.T) {
 	c := m.client(t)
 	var old client.Position // of a client that never continues
 	for change, err := range c.Changes(t.Context(), "") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		old = change.Position
 		break
 	}
@@ -69,19 +68,15 @@ func TestWalk(t *testing.T) {
 	stopForgetting()
 	stopWriting()
 	for _, err := range c.ChangesUntilNow(t.Context(), old) {
-		if !errors.Is(err, client.ErrPositionGone) {
-			t.Errorf("the changes from before the walk were not forgotten: %v", err)
-		}
+		expect.Error(t, "the changes from before the walk were not forgotten", err, client.ErrPositionGone)
 		break
 	}
 	for change, err := range c.ChangesUntilNow(t.Context(), position) {
 		apply(change, err)
 	}
 	listed := 0
-	for p, err := range c.All(t.Context(), client.WithPageSize(1000)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for p, err := range c.All(t.Context(), client.PageSize(1000)) {
+		must.NoError(t, err)
 		if listed++; copied[p.ID] != sumOf(p) {
 			t.Errorf("the copy lacks plant %d, or has an older state", p.ID)
 		}
@@ -120,16 +115,12 @@ var walkSeed = maphash.MakeSeed()
 func forgetBefore(t *testing.T, path string, before time.Time) (stop func()) {
 	t.Helper()
 	s, err := open.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var forgetting sync.WaitGroup
 	forgetting.Go(func() {
 		for ctx.Err() == nil {
-			if err := s.ForgetChanges(t.Context(), before); err != nil {
-				t.Error(err)
-			}
+			expect.NoError(t, s.ForgetChanges(t.Context(), before))
 			select {
 			case <-ctx.Done():
 			case <-time.After(100 * time.Millisecond):
@@ -139,8 +130,6 @@ func forgetBefore(t *testing.T, path string, before time.Time) (stop func()) {
 	return sync.OnceFunc(func() {
 		cancel()
 		forgetting.Wait()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, s.Close())
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -36,33 +37,21 @@ func (w *writers) fill(c *client.Client) {
 			plants = append(plants, client.Plant{ID: id, Name: "0"})
 			w.plants[id] = "0"
 		}
-		if _, err := c.CreateAll(w.t.Context(), plants); err != nil {
-			w.t.Fatal(err)
-		}
+		_, err := c.CreateBatch(w.t.Context(), plants)
+		must.NoError(w.t, err)
 	}
 }
 
 // start lets the writers write until the returned function is called.
 func (w *writers) start(m *mortal) (stop func()) {
-	done := make(chan struct{})
-	var writing sync.WaitGroup
-	for n := range int64(writerCount) {
-		c := m.client(w.t)
-		writing.Go(func() {
-			for !w.t.Failed() {
-				select {
-				case <-done:
-					return
-				default:
-					w.write(c, n)
-				}
-			}
-		})
+	var clients [writerCount]*client.Client // each with connections of its own
+	for n := range clients {
+		clients[n] = m.client(w.t)
 	}
-	return func() {
-		close(done)
-		writing.Wait()
-	}
+	return wait.Repeat(writerCount, func(n int) bool {
+		w.write(clients[n], int64(n))
+		return !w.t.Failed()
+	})
 }
 
 // write deletes a plant of writer n, replaces one, or creates some, and repeats that
@@ -91,7 +80,7 @@ func (w *writers) write(c *client.Client, n int64) {
 			for _, id := range ids {
 				plants = append(plants, client.Plant{ID: id, Name: name})
 			}
-			_, err := c.CreateAll(ctx, plants)
+			_, err := c.CreateBatch(ctx, plants)
 			return err
 		}
 	default:

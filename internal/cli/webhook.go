@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httputil"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/atomicfile"
+	"github.com/plantstore/plantstore/internal/server"
+	"github.com/plantstore/plantstore/internal/webhook"
+)
+
+func webhookCommand(sys system) *cli.Command {
+	return &cli.Command{
+		Name:  "webhook",
+		Usage: "send what changes in a running service to a URL",
+		Description: "Sends each plant that changes as a POST, signed as Standard Webhooks say, at least once and each " +
+			"plant\n" +
+			"in the order of its changes, until SIGTERM or Ctrl-C. The token in PLANTSTORE_TOKEN or --token-file\n" +
+			"needs the scope read.\n\n" +
+			"The exit status is 0 after a signal, 3 if the service is not available, 4 if it does not accept the\n" +
+			"token, 5 if the position is not valid any more (with --on-gone stop), 6 if the receiver responds with\n" +
+			"410, and 1 for any other failure.\n\n" +
+			"   echo \"whsec_$(openssl rand -base64 32)\" >secret\n" +
+			"   plantstore webhook --to https://example.com/plants --secret-file secret --from now",
+		Flags: append([]cli.Flag{
+			textFlag("to", "", "send the changes to `URL`; the list of processes shows it, unless it is in the variable"),
+			textFlag("secret-file", "", "sign with each secret in `FILE`, one a line: whsec_ and base64 of 24 to 64 bytes"),
+			textFlag("state", "webhook.json", "keep the position in `FILE`, to continue there after a restart"),
+			textFlag("from", "", "without a position, begin with all plants (start) or with what changes from now on (now)"),
+			choiceFlag("on-gone", onGoneRestart, "if the position is not valid any more, restart with all plants, or stop"),
+			textFlag("rejects", "", "after all of --retry, append a change that is refused with a 4xx to `FILE` and go on"),
+			textFlag("retry", "5s,5m,30m,2h,5h,10h,14h,20h,24h", "try again after these `PAUSES`; the last one is repeated"),
+			durationFlag("timeout", 15*time.Second, "let an attempt fail after `TIME` without a response"),
+			intFlag("concurrency", 1, "send `N` changes at the same time, of different plants; at most 100"),
+			boolFlag("insecure", "send to an http:// URL of another machine: others can read what is sent"),
+			adminFlag("serve /livez, /metrics and /debug/pprof/ on `HOST:PORT`, or off; use a private address"),
+			&cli.BoolFlag{Name: "test", Usage: "send one plant of the service, show the request and the response, and end"},
+		}, serverFlags()...),
+		Action: func(ctx context.Context, cmd *cli.Command) error {
+			r := webhook.Relay{
+				URL: cmd.String("to"), Timeout: cmd.Duration("timeout"), Concurrency: cmd.Int("concurrency"),
+				Restart: cmd.String("on-gone") == onGoneRestart, Log: newLog(sys.stderr),
+			}
+			if err := webhook.CheckURL(r.URL, cmd.Bool("insecure")); err != nil {
+				return fmt.Errorf("--to: %w", err)
+			}
+			for text := range strings.SplitSeq(cmd.String("retry"), ",") {
+				pause, err := parseSpan(text)
+				if err != nil {
+					return errors.New("--retry: must be durations with commas between them, as in 5s,5m,1h")
+				}
+				r.Retry = append(r.Retry, pause)
+			}
+			if r.Concurrency > 100 {
+				return errors.New("--concurrency: must be at most 100")
+			}
+			transport := http.DefaultTransport.(*http.Transport).Clone()
+			transport.MaxIdleConnsPerHost = r.Concurrency
+			r.HTTP = transport
+			secrets, err := os.ReadFile(cmd.String("secret-file"))
+			if err == nil {
+				r.Secrets, err = webhook.ParseSecrets(string(secrets))
+			}
+			if err != nil {
+				return fmt.Errorf("--secret-file: %w", err)
+			}
+			if r.Service, err = dial(sys, cmd); err != nil {
+				return err
+			}
+			run := runWebhook
+			if cmd.Bool("test") {
+				run = testWebhook
+			}
+			return withStatus(ctx, "webhook", "", run(ctx, sys, cmd, &r))
+		},
+	}
+}
+
+// onGoneRestart is the value of --on-gone that begins again.
+const onGoneRestart = "restart"
+
+// testWebhook sends the first plant of the service: an example could end up in the data of the receiver.
+func testWebhook(ctx context.Context, sys system, _ *cli.Command, r *webhook.Relay) error {
+	r.HTTP = shown{r.HTTP, sys.stdout}
+	for c, err := range r.Service.Changes(ctx, "", false) {
+		if err == nil {
+			_, _, err = r.Send(ctx, webhook.NewEvent(c, time.Now()))
+		}
+		return err
+	}
+	return errors.New("the service has no plants: create one to send it")
+}
+
+// shown writes requests and responses to out.
+type shown struct {
+	http.RoundTripper
+	out io.Writer
+}
+
+func (s shown) RoundTrip(r *http.Request) (*http.Response, error) {
+	request, _ := httputil.DumpRequestOut(r, true)
+	fmt.Fprintf(s.out, "%s\n\n", request)
+	resp, err := s.RoundTripper.RoundTrip(r)
+	if err == nil {
+		response, _ := httputil.DumpResponse(resp, true)
+		fmt.Fprintf(s.out, "%s\n", response)
+	}
+	return resp, err
+}
+
+// webhookState is the content of the file of --state.
+type webhookState struct {
+	Server   string          `json:"server"`
+	To       string          `json:"to"`
+	Position client.Position `json:"position"`
+}
+
+// runWebhook runs a relay with the files and the admin listener of the flags.
+func runWebhook(ctx context.Context, sys system, cmd *cli.Command, r *webhook.Relay) error {
+	name := cmd.String("state")
+	// SQLite locks a file on every system, until the process ends. This is another file than that of the position,
+	// which is replaced.
+	lock, err := sqlite.OpenConn(name+".lock", sqlite.OpenReadWrite, sqlite.OpenCreate)
+	if err == nil {
+		defer lock.Close()
+		lock.SetBusyTimeout(time.Second)
+		err = sqlitex.ExecuteTransient(lock, "BEGIN EXCLUSIVE", nil)
+	}
+	if err != nil {
+		return fmt.Errorf("--state: %s.lock cannot be locked: %w: another plantstore webhook may use it", name, err)
+	}
+	state := webhookState{Server: cmd.String("server"), To: r.URL}
+	var stored webhookState
+	switch text, err := os.ReadFile(name); {
+	case errors.Is(err, fs.ErrNotExist) && cmd.String("from") == "now":
+		if state.Position, err = r.Service.Now(ctx); err != nil {
+			return err
+		}
+	case errors.Is(err, fs.ErrNotExist) && cmd.String("from") == "start":
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("--state: %w: add --from now or --from start to create it", err)
+	case err != nil:
+		return fmt.Errorf("--state: %w", err)
+	case json.Unmarshal(text, &stored) != nil || stored.Server != state.Server || stored.To != state.To:
+		return fmt.Errorf("--state: %s is of another --server or --to: name another file", name)
+	default:
+		state = stored
+	}
+	r.Save = func(p client.Position) error {
+		next := webhookState{state.Server, state.To, p}
+		if next == stored {
+			return nil
+		}
+		text, err := json.Marshal(next)
+		if err = errors.Join(err, atomicfile.Write(name, text, 0o600)); err == nil {
+			stored = next
+		}
+		return err
+	}
+	if err := r.Save(state.Position); err != nil {
+		return fmt.Errorf("--state: %w", err)
+	}
+	if rejects := cmd.String("rejects"); rejects != "" {
+		file, err := os.OpenFile(rejects, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("--rejects: %w", err)
+		}
+		defer file.Close()
+		r.Reject = func(e webhook.Event, status int) error {
+			_, err := fmt.Fprintf(file, `{"webhook_id":%q,"status":%d,"event":%s}`+"\n", e.ID, status, e.Body)
+			return errors.Join(err, file.Sync())
+		}
+	}
+	stop, err := server.StartAdmin(sys.stdout, r.Log, adminAddr(cmd), r.Metrics()...)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	defer startReports(io.Discard, false, func() string {
+		if wait := r.Service.Waiting(); wait != nil {
+			r.Log.Warn("waiting for the service", "seconds", time.Since(wait.Since).Seconds(), "err", wait.Reason)
+		}
+		return ""
+	}).finish()
+	r.Log.Info("started", "server", state.Server, "state", name)
+	return r.Run(ctx, state.Position)
+}

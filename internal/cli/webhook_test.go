@@ -1,0 +1,519 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
+)
+
+const webhookSecret = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"
+
+// receiver is a receiver of webhooks that verifies each of them. The name of a plant is a
+// number that grows with each write.
+type receiver struct {
+	t        *testing.T
+	addr     string
+	requests atomic.Int64
+
+	mu          sync.Mutex
+	fault       func(n int64) fault // of the nth request; nil: none
+	server      *http.Server
+	connections map[net.Conn]bool
+	accepted    int
+	ids         map[string]bool // of accepted webhooks
+	plants      map[int64]int   // the name of each plant, 0 if it is deleted
+	last        map[int64]int   // the same since the relay was started
+}
+
+// fault is what a receiver does in place of accepting a webhook.
+type fault struct {
+	status     int // 0: close the connection
+	delay      time.Duration
+	retryAfter string
+	location   string
+}
+
+func newReceiver(t *testing.T) *receiver {
+	w := &receiver{t: t, addr: "127.0.0.1:0", connections: map[net.Conn]bool{}, ids: map[string]bool{}, plants: map[int64]int{}, last: map[int64]int{}}
+	w.start()
+	t.Cleanup(w.stop)
+	return w
+}
+
+func (w *receiver) url() string { return "http://" + w.addr + "/a-path-that-is-secret" }
+
+// start listens at the address, which is the same each time.
+func (w *receiver) start() {
+	listener, err := net.Listen("tcp", w.addr)
+	must.NoError(w.t, err)
+	w.addr = listener.Addr().String()
+	w.server = &http.Server{Handler: w, ConnState: func(c net.Conn, state http.ConnState) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.connections[c] = true
+		if state == http.StateClosed || state == http.StateHijacked {
+			delete(w.connections, c)
+		}
+	}}
+	go w.server.Serve(listener)
+}
+
+// stop closes the listener and every connection.
+func (w *receiver) stop() { _ = w.server.Close() }
+
+// fail sets the faults of the next requests.
+func (w *receiver) fail(fault func(n int64) fault) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fault = fault
+}
+
+// has reports whether a plant has arrived.
+func (w *receiver) has(plant int64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.plants[plant] == 1
+}
+
+// isIdle reports whether nothing is connected, so no webhook can arrive any more.
+func (w *receiver) isIdle() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.connections) == 0
+}
+
+func (w *receiver) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil { // the relay was killed
+		return
+	}
+	verifier, err := standardwebhooks.NewWebhook(webhookSecret)
+	if err == nil {
+		err = verifier.Verify(body, r.Header)
+	}
+	if err != nil {
+		w.t.Errorf("a webhook is not valid: %v: %s", err, body)
+	}
+	w.mu.Lock()
+	faultOf := w.fault
+	w.mu.Unlock()
+	if n := w.requests.Add(1); faultOf != nil {
+		if f := faultOf(n); f != (fault{}) {
+			f.respond(rw)
+			return
+		}
+	}
+	w.accept(r.Header.Get("webhook-id"), body)
+}
+
+func (f fault) respond(rw http.ResponseWriter) {
+	time.Sleep(f.delay)
+	if f.status == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	for name, value := range map[string]string{"Retry-After": f.retryAfter, "Location": f.location} {
+		if value != "" {
+			rw.Header().Set(name, value)
+		}
+	}
+	rw.WriteHeader(f.status)
+}
+
+// accept applies a webhook, which must not be older than an earlier one about the plant of the
+// same relay. After a crash older ones may come again, but then the newer ones, too.
+func (w *receiver) accept(id string, body []byte) {
+	var event struct {
+		Type string
+		Data client.Plant
+	}
+	err := json.Unmarshal(body, &event)
+	name := 0
+	if err == nil && event.Type == "plant.changed" {
+		name, err = strconv.Atoi(event.Data.Name)
+	}
+	if err != nil {
+		w.t.Errorf("%v: %s", err, body)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	plant := event.Data.ID
+	if last, ok := w.last[plant]; ok && name != 0 && (last == 0 || name < last) { // none is created again
+		w.t.Errorf("plant %d has the name %d after %d (0: it was deleted)", plant, name, last)
+	}
+	w.last[plant] = name
+	w.accepted++
+	w.ids[id], w.plants[plant] = true, name
+}
+
+// relay starts `plantstore webhook` from a service to a receiver. Its pauses are short.
+func (w *receiver) relay(r *running, state string, args ...string) *relayProcess {
+	w.t.Helper()
+	w.mu.Lock()
+	w.last = map[int64]int{}
+	w.mu.Unlock()
+	return startRelay(w.t, r, w.url(), webhookSecret, append([]string{"--state", state}, args...)...)
+}
+
+// startRelay is relay for any receiver.
+func startRelay(t testing.TB, r *running, to, secrets string, args ...string) *relayProcess {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "secret")
+	must.NoError(t, os.WriteFile(file, []byte(secrets+"\n"), 0o600))
+	p := &relayProcess{cmd: r.command(t, append([]string{
+		"webhook", "--to", to, "--secret-file", file, "--retry", "10ms,20ms,50ms",
+	}, args...)...)}
+	p.cmd.Stderr = &p.stderr
+	must.NoError(t, p.cmd.Start())
+	return p
+}
+
+type relayProcess struct {
+	cmd    *exec.Cmd
+	stderr strings.Builder // read it after end
+}
+
+// end sends the relay a signal and returns its exit status and its log.
+func (p *relayProcess) end(signal syscall.Signal) (status int, log string) {
+	_ = p.cmd.Process.Signal(signal)
+	return p.wait()
+}
+
+func (p *relayProcess) wait() (status int, log string) {
+	err := p.cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		status = exit.ExitCode()
+	}
+	return status, p.stderr.String()
+}
+
+// TestWebhookKilled kills the relay with SIGKILL while plants change and the receiver fails in
+// every way. Each change arrives, those of a plant in their order, and at the end the receiver
+// has the plants of the service. PLANTSTORE_TEST_WEBHOOK_KILLS is the number of kills; make crash
+// has 30, with 20,000 changes.
+func TestWebhookKilled(t *testing.T) {
+	t.Parallel()
+	kills := must.Number(t, "PLANTSTORE_TEST_WEBHOOK_KILLS", 3)
+	plants := max(1, kills/3) * 1000
+	r := oneOf(t, filepath.Join(t.TempDir(), "plants.db"))
+	c := r.dial(t)
+	start, err := c.Now(t.Context())
+	must.NoError(t, err)
+	w := newReceiver(t)
+	w.fail(func(n int64) fault {
+		if n%5000 == 0 {
+			return fault{status: http.StatusTooManyRequests, retryAfter: "1"}
+		}
+		switch rand.N(200) {
+		case 0:
+			return fault{status: http.StatusFound, location: "http://" + w.addr + "/elsewhere"}
+		case 1:
+			return fault{status: http.StatusBadRequest}
+		case 2:
+			return fault{delay: 20 * time.Millisecond} // then cuts
+		case 3, 4:
+			return fault{status: http.StatusInternalServerError}
+		case 5:
+			return fault{status: http.StatusOK, delay: time.Second} // beyond --timeout
+		}
+		return fault{}
+	})
+	state := filepath.Join(t.TempDir(), "state")
+	args := []string{"--from", "now", "--concurrency", "16", "--timeout", "300ms"}
+	relay := w.relay(r, state, args...)
+	wait.Until(t, "the relay has stored where it begins", func() bool { _, err := os.Stat(state); return err == nil })
+
+	var writing sync.WaitGroup
+	for i := range 4 {
+		writing.Go(func() {
+			for first := i * 500; first < plants; first += 2000 {
+				r.want(t, http.StatusOK, http.MethodPost, "/plants:batch", batchOf(int64(first), 500, "1"))
+				for id := first; id < first+500; id++ {
+					if id%10 == 0 {
+						r.want(t, http.StatusNoContent, http.MethodDelete, fmt.Sprint("/plants/", id), "")
+					} else {
+						r.want(t, http.StatusOK, http.MethodPut, fmt.Sprint("/plants/", id), `{"name":"2"}`)
+					}
+				}
+			}
+		})
+	}
+	begin, repeated := time.Now(), 0
+	for n := range kills {
+		time.Sleep(100*time.Millisecond + rand.N(300*time.Millisecond))
+		relay.end(syscall.SIGKILL)
+		if n%10 == 5 { // the receiver dies, too
+			w.stop()
+		}
+		wait.Until(t, "what was sent has arrived", w.isIdle)
+		relay = w.relay(r, state, args...)
+		if n%10 == 5 {
+			time.Sleep(100 * time.Millisecond)
+			w.start()
+		}
+	}
+	writing.Wait()
+	ids, changes := map[string]bool{}, 0
+	store := map[int64]int{}
+	for change, err := range c.ChangesUntilNow(t.Context(), start) {
+		must.NoError(t, err)
+		changes++
+		store[change.ID] = 0
+		if change.Plant != nil {
+			store[change.ID] = 2
+			ids[fmt.Sprintf("plant_%d_%s", change.ID, change.Plant.ETag)] = true
+		}
+	}
+	if changes != 2*plants {
+		t.Fatalf("the feed has %d changes, want %d", changes, 2*plants)
+	}
+	wait.Until(t, "everything has arrived", func() bool {
+		var stored webhookState
+		text, err := os.ReadFile(state)
+		must.NoError(t, errors.Join(err, json.Unmarshal(text, &stored)))
+		for _, err := range c.ChangesUntilNow(t.Context(), stored.Position) {
+			must.NoError(t, err)
+			return false
+		}
+		return true
+	})
+	if status, log := relay.end(syscall.SIGTERM); status != 0 {
+		t.Errorf("the relay ends with %d: %s", status, log)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id := range ids {
+		if !w.ids[id] {
+			t.Errorf("the webhook %s is missing", id)
+		}
+	}
+	for id, name := range store {
+		if w.plants[id] != name {
+			t.Errorf("the receiver has plant %d with the name %d, the service with %d", id, w.plants[id], name)
+		}
+	}
+	if repeated = w.accepted - changes; repeated < 0 || len(w.plants) != len(store) {
+		t.Errorf("the receiver accepted %d of %d changes, of %d of %d plants", w.accepted, changes, len(w.plants), len(store))
+	}
+	t.Logf("figures: %d kills, %d changes in %v: %d requests, %d changes arrived again",
+		kills, changes, time.Since(begin).Round(time.Second), w.requests.Load(), repeated)
+}
+
+// The command ends with a status of its own, keeps its position, and writes what is rejected.
+// Neither its log nor its errors have a secret.
+func TestWebhook(t *testing.T) {
+	t.Parallel()
+	r := oneOf(t, filepath.Join(t.TempDir(), "plants.db"))
+	w := newReceiver(t)
+	dir := t.TempDir()
+	state, rejects := filepath.Join(dir, "state"), filepath.Join(dir, "rejects")
+	put := func(id int64) {
+		r.want(t, http.StatusCreated, http.MethodPut, fmt.Sprint("/plants/", id), `{"name":"1"}`)
+	}
+	has := func(id int64) func() bool { return func() bool { return w.has(id) } }
+	ends := func(p *relayProcess, status int, message string) {
+		t.Helper()
+		got, log := p.wait()
+		if got != status || !strings.Contains(log, message) {
+			t.Errorf("the relay ends with %d: %s\nwant %d, %q", got, log, status, message)
+		}
+		for _, secret := range []string{"secret", ours, "c2Vj"} {
+			if strings.Contains(strings.ReplaceAll(log, "--secret-file", ""), secret) {
+				t.Errorf("the log has a secret: %s", log)
+			}
+		}
+	}
+	stop := func(p *relayProcess) {
+		t.Helper()
+		must.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+		ends(p, 0, `"msg":"started"`)
+	}
+
+	put(1)
+	ends(w.relay(r, state), 1, "add --from now or --from start to create it")
+	p := w.relay(r, state, "--from", "now")
+	wait.Until(t, "the position", func() bool { _, err := os.Stat(state); return err == nil })
+	put(2)
+	wait.Until(t, "a plant that is new", has(2))
+	ends(w.relay(r, state), 1, "another plantstore webhook may use it")
+	stop(p)
+	if has(1)() {
+		t.Error("a plant from before the start has arrived")
+	}
+	if info, err := os.Stat(state); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file of the position is %v, %v", info.Mode(), err)
+	}
+
+	put(3)
+	w.fail(func(int64) fault { return fault{status: http.StatusGone} })
+	ends(w.relay(r, state), 6, "410 Gone")
+	w.fail(nil)
+	p = w.relay(r, state, "--from", "now") // has no effect any more
+	wait.Until(t, "what came meanwhile", has(3))
+	stop(p)
+
+	other := *r
+	other.url = strings.Replace(r.url, "127.0.0.1", "localhost", 1)
+	ends(w.relay(&other, state), 1, "of another --server or --to")
+	elsewhere := newReceiver(t)
+	ends(elsewhere.relay(r, state), 1, "of another --server or --to")
+	ends(w.relay(&running{url: r.url, token: "unknown"}, state), 4, "credentials not valid")
+	ends(w.relay(&running{url: "http://127.0.0.1:1", token: ours}, filepath.Join(dir, "new"), "--from", "now"), 3, "cannot reach the service")
+	ends(w.relay(r, dir, "--from", "now"), 1, "--state: ")
+
+	w.fail(func(int64) fault { return fault{status: http.StatusForbidden} })
+	p = w.relay(r, filepath.Join(dir, "all"), "--from", "start", "--rejects", rejects)
+	var text []byte
+	wait.Until(t, "three rejected plants", func() bool {
+		text, _ = os.ReadFile(rejects)
+		return strings.Count(string(text), "\n") == 3
+	})
+	stop(p)
+	var line struct {
+		ID     string `json:"webhook_id"`
+		Status int
+		Event  struct {
+			Type string
+			Data client.Plant
+		}
+	}
+	err := json.NewDecoder(strings.NewReader(string(text))).Decode(&line)
+	if err != nil || line.Status != http.StatusForbidden || line.Event.Type != "plant.changed" || line.Event.Data.ID != 1 ||
+		line.ID != "plant_1_"+string(line.Event.Data.ETag) {
+		t.Errorf("the rejected plants are %s, %v", text, err)
+	}
+
+	w.fail(nil)
+	text, err = os.ReadFile(state)
+	must.NoError(t, err)
+	gone := strings.Replace(string(text), `"position":"`, `"position":"AD7PTT2aDqEdAAAAAAAAACgAAAAAAAAAKgAAAAAAAAAAUFTG","was":"`, 1)
+	must.NoError(t, os.WriteFile(state, []byte(gone), 0o600))
+	ends(w.relay(r, state, "--on-gone", "stop"), 5, "the position is not valid any more")
+	p = w.relay(r, state)
+	wait.Until(t, "all plants", has(1))
+	stop(p)
+}
+
+// --test sends a plant of the service, and shows the request and the response.
+func TestWebhookTest(t *testing.T) {
+	t.Parallel()
+	r := oneOf(t, "sqlite::memory:")
+	w := newReceiver(t)
+	secret := filepath.Join(t.TempDir(), "secret")
+	must.NoError(t, os.WriteFile(secret, []byte(webhookSecret), 0o600))
+	try := func() (out string, err error) {
+		text, err := r.command(t, "webhook", "--to", w.url(), "--secret-file", secret, "--test").CombinedOutput()
+		return strings.ReplaceAll(string(text), "\r\n", "\n"), err
+	}
+	if out, err := try(); err == nil || !strings.Contains(out, "plantstore: webhook: the service has no plants: ") {
+		t.Errorf("without a plant: %v, %s", err, out)
+	}
+	r.want(t, http.StatusCreated, http.MethodPut, "/plants/7", `{"name":"1"}`)
+	w.fail(func(n int64) fault {
+		if n == 1 {
+			return fault{}
+		}
+		return fault{status: http.StatusTeapot}
+	})
+	const request = "POST /a-path-that-is-secret HTTP/1.1\n…\nWebhook-Id: plant_7_…\nWebhook-Signature: v1,…\nWebhook-Timestamp: …\n…\n\n" +
+		`{"type":"plant.changed","timestamp":"…","data":{"id":7,"name":"1","etag":"…","created_at":"…","updated_at":"…"}}` + "\n\n"
+	if out, err := try(); err != nil || !like(request+"HTTP/1.1 200 OK\n…", out) || !w.has(7) {
+		t.Errorf("%v, %s", err, out)
+	}
+	if out, err := try(); err == nil || !like(request+"HTTP/1.1 418 I'm a teapot\n…\nplantstore: webhook: the receiver responded with 418 I'm a teapot\n", out) {
+		t.Errorf("%v, %s", err, out)
+	}
+}
+
+// The receivers in the operator's manual are short. They print what changes, and refuse what is not signed with their secret.
+func TestWebhookReceivers(t *testing.T) {
+	python := os.Getenv("PLANTSTORE_TEST_PYTHON")
+	if python == "" {
+		t.Skip("needs Python: make test-webhook runs this")
+	}
+	t.Parallel()
+	r := oneOf(t, "sqlite::memory:")
+	dir := t.TempDir()
+	_, section, _ := strings.Cut(readme(t, "cmd/plantstore/README.md"), "\n## Webhooks\n")
+	code := func(language string) string {
+		_, code, _ := strings.Cut(section, "\n```"+language+"\n")
+		code, _, _ = strings.Cut(code, "\n```\n")
+		lines := strings.Count(regexp.MustCompile(`(?m)^\s*$\n|^(\timport|import|from|\t"|\t\w+ ").*\n`).ReplaceAllString(code+"\n", ""), "\n")
+		if lines < 10 || lines > 20 {
+			t.Errorf("the receiver in %s has %d lines, want at most 20 beside its imports:\n%s", language, lines, code)
+		}
+		file := filepath.Join(dir, "receiver."+language)
+		must.NoError(t, os.WriteFile(file, []byte(code+"\n"), 0o600))
+		return file
+	}
+	program := filepath.Join(dir, "receiver")
+	build := newCommand(t, "go", "build", "-o", program, code("go"))
+	build.Dir = "../.."
+	finish(t, build)
+	const otherSecret = "whsec_YW5vdGhlciBzZWNyZXQsIGFub3RoZXIgc2VjcmV0"
+	for language, args := range map[string][]string{"Go": {program}, "Python": {python, code("python")}} {
+		t.Run(language, func(t *testing.T) {
+			free, err := net.Listen("tcp", "127.0.0.1:0")
+			must.NoError(t, err)
+			_, port, _ := net.SplitHostPort(free.Addr().String())
+			must.NoError(t, free.Close())
+			out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+			must.NoError(t, err)
+			receiver := newCommand(t, args[0], args[1:]...)
+			receiver.Env = append(os.Environ(), "SECRET="+webhookSecret, "PORT="+port)
+			receiver.Stdout, receiver.Stderr = out, out
+			must.NoError(t, receiver.Start())
+			defer func() { _ = receiver.Process.Kill(); _ = receiver.Wait() }()
+			printed := func() string {
+				text, err := os.ReadFile(out.Name())
+				must.NoError(t, err)
+				return string(text)
+			}
+
+			to := "http://127.0.0.1:" + port + "/plants"
+			wait.Until(t, "the receiver listens", func() bool {
+				conn, err := net.Dial("tcp", "127.0.0.1:"+port)
+				if err == nil {
+					conn.Close()
+				}
+				return err == nil
+			})
+			r.want(t, http.StatusCreated, http.MethodPut, "/plants/1", `{"name":"Ficus é"}`)
+			status, log := startRelay(t, r, to, otherSecret, "--test").wait()
+			if status != 1 || !strings.Contains(log, "401 Unauthorized") || strings.Contains(printed(), "plant.changed") {
+				t.Errorf("with another secret the relay ends with %d: %s; the receiver prints %s", status, log, printed())
+			}
+			relay := startRelay(t, r, to, otherSecret+"\n"+webhookSecret, "--state", filepath.Join(t.TempDir(), "state"), "--from", "start")
+			prints := func(want string) {
+				t.Helper()
+				wait.Until(t, want, func() bool { return like("…"+want+"…", printed()) })
+			}
+			prints(`{"type":"plant.changed","timestamp":"…","data":{"id":1,"name":"Ficus é","etag":"…","created_at":"…","updated_at":"…"}}`)
+			r.want(t, http.StatusNoContent, http.MethodDelete, "/plants/1", "")
+			prints(`{"type":"plant.deleted","timestamp":"…","data":{"id":1}}`)
+			if status, log := relay.end(syscall.SIGTERM); status != 0 {
+				t.Errorf("the relay ends with %d: %s", status, log)
+			}
+		})
+	}
+}
