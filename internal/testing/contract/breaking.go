@@ -12,7 +12,7 @@ import (
 
 // breaking returns values that break one keyword each.
 func (g *generator) breaking(s *openapi3.Schema) (all []variant) {
-	if !g.enter(s) {
+	if g.work > enough && g.nesting > 0 || !g.enter(s) {
 		return nil
 	}
 	defer g.leave(s)
@@ -192,7 +192,7 @@ func breakingStrings(s *openapi3.Schema) (all []variant) {
 		change(&rest)
 		return func(text string) bool { return fitsText(&rest, text) }
 	}
-	if s.MinLength > 0 {
+	if s.MinLength > 0 && s.MinLength <= longest {
 		fits := without(func(r *openapi3.Schema) { r.MinLength = 0 })
 		for _, text := range []string{strings.Repeat("x", int(s.MinLength)-1), strings.Repeat("0", int(s.MinLength)-1)} {
 			if fits(text) {
@@ -201,7 +201,7 @@ func breakingStrings(s *openapi3.Schema) (all []variant) {
 			}
 		}
 	}
-	if s.MaxLength != nil {
+	if s.MaxLength != nil && *s.MaxLength < longest {
 		fits := without(func(r *openapi3.Schema) { r.MaxLength = nil })
 		long := *s
 		long.MaxLength, long.MinLength = nil, *s.MaxLength+1

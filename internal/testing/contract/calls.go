@@ -2,8 +2,10 @@ package contract
 
 import (
 	"encoding/json"
+	"iter"
 	"net/http"
 	"net/url"
+	"regexp"
 )
 
 // What the sequences of a profile call.
@@ -31,10 +33,7 @@ func (v *Session) Read(create string, id any) Interaction {
 // Call sends a request of an operation, for one resource if its path names one,
 // and checks the response against the document only.
 func (v *Session) Call(operation string, id any, body any) Interaction {
-	r := v.contract.document.operation(operation)
-	if r == nil {
-		v.Failf("the document has no operation %s", operation)
-	}
+	r := v.route(operation)
 	if v.suite.uses[r] != nil {
 		return v.on(r, id, nil, body)
 	}
@@ -46,6 +45,43 @@ func (v *Session) Call(operation string, id any, body any) Interaction {
 		text = encode(body)
 	}
 	return v.send(r, r.template, nil, header, text)
+}
+
+// Query sends a request of an operation without a body and checks the response
+// against the document only.
+func (v *Session) Query(operation string, query url.Values) Interaction {
+	r := v.route(operation)
+	return v.send(r, r.template, []string{query.Encode()}, http.Header{}, nil)
+}
+
+// linkTarget finds the reference in a Link to the next page.
+var linkTarget = regexp.MustCompile(`<([^>]*)>; *rel="?next"?`)
+
+// Walk returns the page of an operation for a query and those to which Link leads from it.
+// A service may lead in a circle: the caller must end the walk then.
+func (v *Session) Walk(operation string, query url.Values) iter.Seq[Interaction] {
+	r := v.route(operation)
+	return func(yield func(Interaction) bool) {
+		for path, pairs := r.template, []string{query.Encode()}; path != ""; {
+			got := v.send(r, path, pairs, http.Header{}, nil)
+			v.Accepted(got)
+			if !yield(got) {
+				return
+			}
+			path = ""
+			if link := linkTarget.FindStringSubmatch(got.Header.Get("Link")); link != nil {
+				path, pairs = v.leadsTo(got, link[1])
+			}
+		}
+	}
+}
+
+func (v *Session) route(operation string) *route {
+	r := v.contract.document.operation(operation)
+	if r == nil {
+		v.Failf("the document has no operation %s", operation)
+	}
+	return r
 }
 
 func (v *Session) resource(create string) *resource {

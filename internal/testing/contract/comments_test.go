@@ -93,7 +93,7 @@ func commentService(c *Contract) *service {
 }
 
 func TestRecursiveDocument(t *testing.T) {
-	c := contractOf(t, "comments.yaml", Profile{Lists: []List{{
+	c := contractOf(t, "comments.yaml", Profile{Undeclared: Exact, Lists: []List{{
 		Operation: "listComments", Create: "createComment", ID: "id", Items: "items", Limit: "limit", Filters: map[string]string{"author": "author"},
 	}}})
 	proof(t, c, func() *service { return commentService(c) }, map[string]wrong{

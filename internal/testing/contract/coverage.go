@@ -21,10 +21,11 @@ type coverage struct {
 	observed map[string]string // the test
 	failed   map[string]string // what is wrong
 	skipped  map[string]string // why
+	causes   map[string]*Cause // of failures, by id
 }
 
 func newCoverage() *coverage {
-	return &coverage{observed: map[string]string{}, failed: map[string]string{}, skipped: map[string]string{}}
+	return &coverage{observed: map[string]string{}, failed: map[string]string{}, skipped: map[string]string{}, causes: map[string]*Cause{}}
 }
 
 func (c *coverage) note(promise, test string) {

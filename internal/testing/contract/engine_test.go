@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // recorder is a test that records its faults.
@@ -31,7 +33,7 @@ func thing(status int, body string) Interaction {
 // What the document does not allow is a fault, and nothing else.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	c := small(Profile{AnyHeader: map[string]string{"X-Powered-By": "a proxy adds it"}})
+	c := small(Profile{Undeclared: Exact, AnyHeader: map[string]string{"X-Powered-By": "a proxy adds it"}})
 	for name, want := range map[string]struct {
 		x      Interaction
 		faulty bool
@@ -120,9 +122,7 @@ func TestPaths(t *testing.T) {
 			text = strings.Replace(text, "        - {name: id, in: path, required: true, schema: {type: integer}, example: 3}\n", "        []\n", 1)
 		}
 		d, err := parse([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		if got := d.hasPath(c.path); got != c.want {
 			t.Errorf("%s has the path %s: %v, want %v", c.template, c.path, got, c.want)
 		}
@@ -153,22 +153,21 @@ func TestReport(t *testing.T) {
 	c := small(Profile{})
 	c.coverage.note("getThing, 200", "TestKept")
 	c.coverage.fail([]string{"getThing, 404"}, "is <broken>\nin two lines")
+	header := Failure{Cause: "header X, headers", Test: "TestHeader", Message: "a header", rank: rankHeader}
+	crash := Failure{Cause: "getThing responds with 500", Test: "TestCrash", Message: "is <broken>", rank: rankCrash, Sent: thing(500, "")}
+	c.coverage.noteFailures([]Failure{header, header, crash})
 	path := filepath.Join(t.TempDir(), "contract.html")
 	var summary bytes.Buffer
-	if err := c.Report(path, &summary); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, c.Report(path, &summary))
 	read := func(ending string) string {
 		text, err := os.ReadFile(strings.TrimSuffix(path, ".html") + ending)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		return string(text)
 	}
 	for ending, wants := range map[string][]string{
-		".txt":  {"ok       200 (TestKept)", "FAILED getThing, 404\n  is <broken>", "getThing, effect of parameter id"},
+		".txt":  {"ok       200 (TestKept)", "failed   404", "] getThing responds with 500, 1 times", "curl -i -X GET", "] header X, headers, 2 times", "getThing, effect of parameter id"},
 		".html": {"TestKept", "is &lt;broken&gt;", "getThing, effect of parameter id"},
-		".xml":  {`failures="1"`, "is &lt;broken&gt;", "getThing, effect of parameter id"},
+		".xml":  {`failures="1"`, `failures="2"`, "is &lt;broken&gt;", "getThing, effect of parameter id"},
 	} {
 		for _, want := range wants {
 			if got := read(ending); !strings.Contains(got, want) {
@@ -177,8 +176,11 @@ func TestReport(t *testing.T) {
 		}
 	}
 	var suites junitSuites
-	if err := xml.Unmarshal([]byte(read(".xml")), &suites); err != nil || len(suites.Suites) != 3 {
+	if err := xml.Unmarshal([]byte(read(".xml")), &suites); err != nil || len(suites.Suites) != 4 {
 		t.Errorf("the XML has %d suites: %v", len(suites.Suites), err)
+	}
+	if text := read(".txt"); strings.Index(text, "getThing responds with 500") > strings.Index(text, "header X") {
+		t.Errorf("the crash is not the first of the causes:\n%s", text)
 	}
 	if !strings.Contains(summary.String(), "promises observed") {
 		t.Errorf("the summary is %s", &summary)
@@ -190,13 +192,34 @@ func TestSkipped(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(smallDocument, "schema: {type: integer}, example: 3", "schema: {type: string, pattern: '^(?=a)b$', format: colour}", 1)
 	c, err := New(Profile{Document: []byte(text)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	all := strings.Join(c.Skipped(), "\n")
 	for _, want := range []string{`pattern "^(?=a)b$"`, `format "colour"`, "effect of parameter id"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%s is not among what is skipped:\n%s", want, all)
 		}
+	}
+}
+
+// A sequence of the profile shows what a parameter does, and what is no value of an enum
+// shows that its type is kept.
+func TestShows(t *testing.T) {
+	t.Parallel()
+	order := "        - {name: order, in: query, schema: {type: string, enum: [id, name]}}\n      responses:"
+	shows := Sequence{Name: "things in order", Shows: []string{"getThing, effect of parameter order"}, Try: func(*Session) {}}
+	c, err := New(Profile{
+		Document: []byte(strings.Replace(smallDocument, "      responses:", order, 1)),
+		Rules:    Rules{StrictParameters: true}, Sequences: []Sequence{shows},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, skipped := range c.Skipped() {
+		if strings.Contains(skipped, "order") {
+			t.Errorf("%s is skipped", skipped)
+		}
+	}
+	if missing := c.Missing(); !slices.Contains(missing, shows.Shows[0]) || !slices.Contains(missing, "getThing, parameter order enum, broken") {
+		t.Errorf("the promises are %v", missing)
 	}
 }

@@ -213,13 +213,16 @@ const moment = 100 * time.Millisecond
 // later creates a resource after a moment. The result waits for it.
 func (v *Session) later(f *feed) (created func() any) {
 	ids, broken := make(chan any, 1), make(chan any, 1)
+	other := *v
+	other.failures = nil
 	go func() {
 		defer func() { broken <- recover() }()
 		time.Sleep(moment)
-		ids <- v.fill(f.lister(), 1)[0]
+		ids <- other.fill(f.lister(), 1)[0]
 	}()
 	return func() any {
-		if fault := <-broken; fault != nil {
+		fault := <-broken
+		if v.failures = append(v.failures, other.failures...); fault != nil {
 			panic(fault)
 		}
 		return <-ids

@@ -89,6 +89,11 @@ var formats = map[string]format{
 	"binary":   {},
 }
 
+func unknownFormat(s *openapi3.Schema) bool {
+	_, known := formats[s.Format]
+	return s.Format != "" && !known
+}
+
 var (
 	rfc3339   = matching(openapi3.FormatOfStringDateTime)
 	printable = matching(`^[!-~]*$`)

@@ -33,7 +33,15 @@ type generator struct {
 	flattened  map[*openapi3.Schema]*openapi3.Schema // see flatten
 	active     map[*openapi3.Schema]int              // the schemas that are being worked on: recursion
 	rules      Rules
+	depth      int  // of the array that is being made
+	nesting    int  // of schemas that are being worked on
+	work       int  // values made since nesting was 0
+	exhausted  bool // a schema has led to more than enough
 }
+
+// enough is how many values are made for one schema. Only schemas that refer to each
+// other in many ways need more; then values are left out.
+const enough = 20_000
 
 func newGenerator(firstID int64, rules Rules) *generator {
 	g := &generator{
@@ -65,11 +73,22 @@ func (g *generator) enter(s *openapi3.Schema) bool {
 	if g.active[s] >= deepest {
 		return false
 	}
-	g.active[s]++
+	g.hold(s)
 	return true
 }
 
-func (g *generator) leave(s *openapi3.Schema) { g.active[s]-- }
+func (g *generator) hold(s *openapi3.Schema) {
+	if g.nesting == 0 {
+		g.work = 0
+	}
+	g.active[s]++
+	g.nesting++
+}
+
+func (g *generator) leave(s *openapi3.Schema) {
+	g.active[s]--
+	g.nesting--
+}
 
 // recursive reports whether a schema is being followed for a second time. What
 // it has was tried the first time.
@@ -88,14 +107,16 @@ func (g *generator) base(s *openapi3.Schema) any {
 	if g.identities[s] {
 		return g.identity(s)
 	}
-	recursion := !g.enter(s)
-	if recursion && g.active[s] > 4*deepest {
+	recursion := g.active[s] >= deepest
+	if g.active[s] > 2*deepest {
 		return nil // a required recursion: no value is finite
 	}
-	if recursion {
-		g.active[s]++
-	}
+	g.hold(s)
 	defer g.leave(s)
+	if g.work++; g.work > enough {
+		g.exhausted = true
+		return nil
+	}
 	original := s
 	s = g.flatten(s)
 	if branches := g.branches(s); len(branches) > 0 {
@@ -133,7 +154,7 @@ func (g *generator) simpleBase(s *openapi3.Schema, recursion bool) any {
 			}
 			object[name] = g.base(property)
 		}
-		for i := len(object); uint64(i) < s.MinProps; i++ {
+		for i := len(object); uint64(i) < min(s.MinProps, most); i++ {
 			object[fmt.Sprint("member", i)] = g.additional(s)
 		}
 		return object
@@ -172,11 +193,11 @@ func (g *generator) additional(s *openapi3.Schema) any {
 // text returns the plainest string.
 func (g *generator) text(s *openapi3.Schema) string {
 	fits := func(text string) bool { return fitsText(s, text) }
-	if s.Pattern != "" {
+	if s.Pattern != "" || unknownFormat(s) {
 		if text, ok := s.Example.(string); ok && fits(text) {
 			return text
 		}
-		if text, ok := matchPattern(s); ok {
+		if text, ok := matchPattern(s); ok && s.Pattern != "" {
 			return text
 		}
 	}
@@ -202,7 +223,9 @@ func (g *generator) identity(s *openapi3.Schema) any {
 
 // many returns an array of n items, different ones where they must be.
 func (g *generator) many(s *openapi3.Schema, n uint64) []any {
-	array := make([]any, n)
+	g.depth++
+	defer func() { g.depth-- }()
+	array := make([]any, min(n, uint64(most>>(3*min(g.depth-1, 3)))+1)) // arrays in arrays are small
 	item := schemaOf(s.Items)
 	for i := range array {
 		array[i] = g.base(item)
@@ -355,7 +378,7 @@ func oneOff(n, d int64) json.Number {
 // padded makes a text as long as a schema wants it. Lengths are in characters.
 func padded(text string, s *openapi3.Schema) string {
 	runes := []rune(text)
-	if need := int(s.MinLength) - len(runes); need > 0 {
+	if need := int(min(s.MinLength, longest)) - len(runes); need > 0 {
 		return text + strings.Repeat("x", need)
 	}
 	if s.MaxLength != nil && uint64(len(runes)) > *s.MaxLength {

@@ -103,8 +103,11 @@ func (g *generator) parameterKeywords(p *openapi3.Parameter) (all []string) {
 	at := "parameter " + p.Name
 	schema, _ := parameterSchema(p)
 	for _, keyword := range g.keywords(schema, at) {
-		// Text is never null, and any text is a string.
-		textOnly := keyword == at+" type, broken" && !breaksType(schema) && (p.In != "query" || !schema.Type.Is("string") || schema.Pattern != "" || !g.rules.StrictParameters)
+		// Text is never null, and any text is a string. That it must be UTF-8 is tried only
+		// where no pattern and no enum would refuse it.
+		triesUTF8 := p.In == "query" && g.rules.StrictParameters &&
+			schema.Type.Is("string") && schema.Pattern == "" && len(schema.Enum) == 0
+		textOnly := keyword == at+" type, broken" && !breaksType(schema) && !triesUTF8
 		nullable := len(keyword) > len(at) && (keyword == at+" nullable, broken" || keyword == at+"/* nullable, broken" || keyword == at+"/* type, broken" && !breaksType(schemaOf(schema.Items)))
 		if !textOnly && !nullable {
 			all = append(all, keyword)

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // ranTests is what Main runs in place of tests.
@@ -49,9 +51,7 @@ func mainOfTest() {
 func TestMainFails(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), "CONTRACT_MAIN=1", "CONTRACT_REPORT=")
 	out, err := cmd.CombinedOutput()

@@ -14,7 +14,7 @@ func isComposed(s *openapi3.Schema) bool {
 
 // obeying returns valid values, each at the edge of some keyword.
 func (g *generator) obeying(s *openapi3.Schema) (all []variant) {
-	if !g.enter(s) {
+	if g.work > enough && g.nesting > 0 || !g.enter(s) {
 		return nil
 	}
 	defer g.leave(s)
@@ -49,8 +49,11 @@ func compositionOf(s *openapi3.Schema) string {
 
 func (g *generator) simpleObeying(s *openapi3.Schema) (all []variant) {
 	add := func(keyword string, value any) { all = append(all, variant{"", keyword, value}) }
+	if s.Type.Is("string") && len(s.Enum) == 0 && unknownFormat(s) && s.Example == nil {
+		return nil // no text is known to have it
+	}
 	add("type", g.simpleOrIdentity(s))
-	if s.Nullable {
+	if s.Nullable && (s.Type != nil || len(s.Enum) > 0) { // no client means null without a type
 		add("nullable", nil)
 	}
 	for _, v := range s.Enum {
@@ -102,6 +105,9 @@ func (g *generator) simpleObeying(s *openapi3.Schema) (all []variant) {
 // still larger ones.
 const most = 1000
 
+// longest is the longest text that is made, in characters.
+const longest = 1 << 20
+
 func orMost(n *uint64) uint64 {
 	if n == nil {
 		return most
@@ -136,6 +142,12 @@ func (g *generator) obeyingStrings(s *openapi3.Schema, add func(string, any)) {
 		}
 		return
 	}
+	if s.Format != "" {
+		add("format", g.text(s)) // of an unknown format it is the example
+		if unknownFormat(s) {
+			return
+		}
+	}
 	tried := texts
 	if g.plain || g.recursive() {
 		tried = texts[:fewTexts]
@@ -145,13 +157,10 @@ func (g *generator) obeyingStrings(s *openapi3.Schema, add func(string, any)) {
 			add("type", text)
 		}
 	}
-	if s.Format != "" {
-		add("format", g.text(s))
-	}
 	if s.MinLength > 0 {
-		add("minLength", strings.Repeat("蘭", int(s.MinLength)))
+		add("minLength", strings.Repeat("蘭", int(min(s.MinLength, longest))))
 	}
-	if s.MaxLength != nil {
+	if s.MaxLength != nil && *s.MaxLength <= longest {
 		add("maxLength", strings.Repeat("蘭", int(*s.MaxLength)))
 	}
 }
@@ -199,7 +208,7 @@ func (g *generator) obeyingObjects(s *openapi3.Schema) (all []variant) {
 // filled returns an array that begins with a value and has as many items as it must.
 func (g *generator) filled(s *openapi3.Schema, first any) []any {
 	array := []any{first}
-	for uint64(len(array)) < s.MinItems {
+	for uint64(len(array)) < min(s.MinItems, most) {
 		array = append(array, g.another(schemaOf(s.Items), array))
 	}
 	return array

@@ -14,7 +14,10 @@ type Profile struct {
 	// read every response.
 	Earlier map[string][]byte
 
-	// AnyHeader are the headers that any response may have without the document
+	// Undeclared says what becomes of response headers, members of open objects, bodies
+	// and parameters of JSON media types that the document does not name.
+	Undeclared Undeclared
+	// With Exact, AnyHeader are the headers that any response may have without the document
 	// naming them, each with the reason. Headers that HTTP itself needs, as
 	// Content-Length, are always allowed.
 	AnyHeader map[string]string
@@ -53,6 +56,17 @@ type Profile struct {
 	// Exceptions are promises that no test has to observe, each with the reason.
 	Exceptions map[string]string
 }
+
+// Undeclared says what becomes of what a response has and the document does not name.
+type Undeclared int
+
+const (
+	// Ignore allows it, as OpenAPI does.
+	Ignore Undeclared = iota
+	// Exact makes it a fault. A slash at the end of a path makes another path then, which
+	// must be 404, and Allow is one line.
+	Exact
+)
 
 // Rules are promises that OpenAPI leaves open. A service that does not make one
 // is not tested for it.
@@ -104,10 +118,10 @@ type Violation struct {
 
 // statuses are the statuses that RFC 9110 has for a violation.
 var statuses = map[Kind][]int{
-	UnknownPath: {404}, UnknownMethod: {405},
+	UnknownPath: {404}, UnknownMethod: {405, 501},
 	NoCredentials: {401, 403}, BadCredentials: {401, 403}, MissingScope: {403},
 	InvalidParameter: {400, 404, 422},
-	MissingBody:      {400, 411, 415, 422}, WrongMediaType: {400, 415}, MalformedBody: {400, 422}, InvalidBody: {400, 422},
+	MissingBody:      {400, 411, 415, 422}, WrongMediaType: {400, 415, 422}, MalformedBody: {400, 422}, InvalidBody: {400, 422},
 	UnknownPosition: {410}, UnknownResource: {404, 410}, PreconditionFailed: {412}, Conflict: {400, 409, 422},
 }
 
@@ -167,5 +181,7 @@ type Feed struct {
 // Sequence is a test of several requests that a profile adds.
 type Sequence struct {
 	Name string
-	Try  func(s *Session)
+	// Shows are further promises that it keeps: "listThings, effect of parameter order".
+	Shows []string
+	Try   func(s *Session)
 }

@@ -32,7 +32,7 @@ func (c *Contract) Random(t *testing.T, target Target, firstID int64) {
 				}
 				request.body = encode(value)
 				test := Test{request.name, c, []string{request.promise}, func(v *Session) { v.suite = s; v.run(request) }}
-				if fault, _ := test.Fault(t.Name(), target); fault != "" {
+				if fault, _ := test.Fault(request.name, target); fault != "" {
 					rt.Fatalf("contract: %s: %s", request.name, fault)
 				}
 			})

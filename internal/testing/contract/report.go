@@ -27,6 +27,7 @@ type report struct {
 	Groups          []reportGroup
 	Observed, Total int
 	Skipped         []string
+	Causes          []Cause
 }
 
 // reportGroup is an operation, or what is true of the service as a whole.
@@ -85,7 +86,7 @@ func (c *Contract) Report(path string, w io.Writer) error {
 // report arranges the promises of the document by operation and kind.
 func (c *Contract) report() report {
 	promised := c.promises()
-	r := report{Title: c.document.doc.Info.Title, Version: c.document.doc.Info.Version, Skipped: c.Skipped()}
+	r := report{Title: c.document.doc.Info.Title, Version: c.document.doc.Info.Version, Skipped: c.Skipped(), Causes: c.Causes()}
 	c.coverage.mu.Lock()
 	defer c.coverage.mu.Unlock()
 	byName := map[string]int{}
@@ -133,14 +134,8 @@ func (r report) text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: what the document promises\n\n", r.Title, r.Version)
 	r.summary(&b)
-	for _, g := range r.Groups {
-		for _, k := range g.Kinds {
-			for _, c := range k.Cells {
-				if c.Failed != "" {
-					fmt.Fprintf(&b, "\nFAILED %s, %s\n  %s\n", g.Name, c.Promise, strings.ReplaceAll(c.Failed, "\n", "\n  "))
-				}
-			}
-		}
+	for _, cause := range r.Causes {
+		fmt.Fprintf(&b, "\nFAILED %s\n", cause)
 	}
 	for _, g := range r.Groups {
 		fmt.Fprintf(&b, "\n%s (%s)\n", g.Name, g.Summary)
@@ -193,7 +188,11 @@ type (
 )
 
 func (r report) junit(w io.Writer) error {
-	all := junitSuites{Name: r.Title + " " + r.Version}
+	causes := junitSuite{Name: "causes", Tests: len(r.Causes), Failures: len(r.Causes)}
+	for _, c := range r.Causes {
+		causes.Cases = append(causes.Cases, junitCase{Class: "causes", Name: c.ID + " " + c.Cause, Failure: &junitMessage{c.First.Message, c.String()}})
+	}
+	all := junitSuites{Name: r.Title + " " + r.Version, Suites: []junitSuite{causes}}
 	for _, g := range r.Groups {
 		suite := junitSuite{Name: g.Name}
 		for _, k := range g.Kinds {

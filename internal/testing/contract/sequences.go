@@ -57,7 +57,7 @@ func (s *suite) sequences() (all []Test) {
 	}
 	for _, sequence := range s.contract.profile.Sequences {
 		promise := "sequence, " + sequence.Name
-		all = append(all, Test{Name: promise, promises: []string{promise}, try: sequence.Try})
+		all = append(all, Test{Name: promise, promises: append(slices.Clone(sequence.Shows), promise), try: sequence.Try})
 	}
 	return all
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 	"github.com/getkin/kin-openapi/routers"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // service is a right server of a document: kin-openapi alone decides what is
@@ -156,14 +158,10 @@ func (s *service) authenticate(_ context.Context, in *openapi3filter.Authenticat
 func contractOf(t *testing.T, name string, p Profile) *Contract {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	p.Document = text
 	c, err := New(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return c
 }
 

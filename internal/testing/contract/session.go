@@ -61,59 +61,93 @@ func (c *Contract) Tests(firstID int64) []Test {
 	return all
 }
 
-// Run runs one test on a target. A pass is recorded.
+// Run runs one test on a target. A pass is recorded. What fails for a cause that an earlier
+// test has told is told in one line.
 func (test Test) Run(t T, target Target) {
 	t.Helper()
-	switch fault, skipped := test.Fault(t.Name(), target); {
-	case fault != "":
-		test.contract.coverage.fail(test.promises, fault)
-		t.Errorf("contract: %s: %s", test.Name, fault)
+	failures, skipped := test.Try(target)
+	coverage := test.contract.coverage
+	switch fresh := coverage.noteFailures(failures); {
+	case len(failures) > 0:
+		coverage.fail(test.promises, failures[0].String())
+		for _, f := range failures {
+			if slices.ContainsFunc(fresh, func(other Failure) bool { return other.ID() == f.ID() }) {
+				t.Errorf("contract: %s: %s", test.Name, f)
+			} else {
+				t.Errorf("contract: %s: [%s] %s, as before", test.Name, f.ID(), f.Cause)
+			}
+		}
 	case !skipped:
 		for _, promise := range test.promises {
-			test.contract.coverage.note(promise, t.Name())
+			coverage.note(promise, t.Name())
 		}
 	default:
-		test.contract.coverage.skip(test.promises, "the target has no credentials for it")
+		coverage.skip(test.promises, "the target has no credentials for it")
 	}
 }
 
-// Fault runs a test and returns what is wrong with the target, or nothing. A
-// test that the target gives no means for, such as credentials, is skipped.
-func (test Test) Fault(name string, target Target) (fault string, skipped bool) {
-	v := &Session{contract: test.contract, target: target, test: name}
+// Fault is Try for one failure: what is wrong with the target, or nothing.
+func (test Test) Fault(_ string, target Target) (fault string, skipped bool) {
+	failures, skipped := test.Try(target)
+	if len(failures) > 0 {
+		return failures[0].String(), false
+	}
+	return "", skipped
+}
+
+// Try runs a test and returns all that is wrong with the target. A test that the target
+// gives no means for, such as credentials, is skipped.
+func (test Test) Try(target Target) (failures []Failure, skipped bool) {
+	v := &Session{contract: test.contract, target: target, test: test}
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
-		case failure:
-			fault = string(r)
+		case ended:
 		case untried:
-			skipped = true
+			skipped = len(v.failures) == 0
 		default:
 			panic(r)
 		}
+		failures = v.failures
 	}()
 	test.try(v)
-	return "", false
+	return nil, false
 }
 
-// failure ends a test with what is wrong, untried one that the target gives no
-// means for.
+// ended ends a test that has failed, untried one that the target gives no means for.
 type (
-	failure string
+	ended   struct{}
 	untried struct{}
 )
 
 // Session is one test that runs on a target. Its methods end the test when the
-// service breaks a promise.
+// service breaks a promise that the rest of the test needs.
 type Session struct {
 	contract *Contract
 	target   Target
 	suite    *suite
-	test     string
+	test     Test
+	last     Interaction // the last one
+	failures []Failure
 }
 
 // Failf ends the test with what is wrong with the service.
-func (v *Session) Failf(format string, args ...any) { panic(failure(fmt.Sprintf(format, args...))) }
+func (v *Session) Failf(format string, args ...any) {
+	promise := v.test.Name
+	if len(v.test.promises) > 0 {
+		promise = v.test.promises[len(v.test.promises)-1]
+	}
+	v.fail(rankBehaviour, promise, v.last, format, args...)
+}
+
+// fail ends the test with what is wrong with a response.
+func (v *Session) fail(rank int, cause string, x Interaction, format string, args ...any) {
+	if name, rest, _ := strings.Cut(cause, ": "); x.Status >= 500 && rest != "" {
+		rank, cause = rankCrash, fmt.Sprintf("%s responds with %d", name, x.Status)
+	}
+	v.failures = append(v.failures, Failure{Cause: cause, Message: fmt.Sprintf(format, args...), Test: v.test.Name, Sent: x, rank: rank})
+	panic(ended{})
+}
 
 // send sends a request with good credentials and checks the response.
 func (v *Session) send(r *route, path string, query []string, header http.Header, body []byte) Interaction {
@@ -128,8 +162,8 @@ func (v *Session) send(r *route, path string, query []string, header http.Header
 // sendAs sends a request with any credentials and checks the response.
 func (v *Session) sendAs(method, path string, query []string, header http.Header, body []byte, credentials Credentials) Interaction {
 	url := v.target.URL + path
-	if len(query) > 0 {
-		url += "?" + strings.Join(query, "&")
+	if text := strings.Join(query, "&"); text != "" {
+		url += "?" + text
 	}
 	within := requestTimeout
 	if r := v.contract.document.find(method, path); r != nil && r.streams() {
@@ -166,10 +200,8 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 		Method: method, URL: req.URL.String(), Path: path, RequestHeader: req.Header, RequestBody: body,
 		Status: resp.StatusCode, Header: resp.Header, Body: received,
 	}
-	for _, f := range v.contract.check(x) {
-		v.Failf("the status is %d, but %s\n\trepeat the request with: %s\n\tthe response was: %.500q", x.Status, f, curl(x), x.Body)
-	}
-	v.contract.record(x, v.test)
+	v.last = x
+	v.failures = append(v.failures, v.contract.judge(x, v.test.Name)...)
 	return x
 }
 
@@ -207,8 +239,14 @@ func (v *Session) run(c *testCase) {
 		header.Set("Cookie", strings.Join(c.cookies, "; "))
 	}
 	x := v.sendAs(c.route.method, path, c.query, header, c.body, credentials)
+	if c.absent && x.Status == http.StatusNotFound && (c.why == nil || c.why.In == "body" || c.why.In == "") {
+		if strings.Contains(c.promise, ", parameter ") && !strings.Contains(c.promise, ", broken") {
+			return // it was read, or the service would have refused it
+		}
+		panic(untried{})
+	}
 	if c.why == nil {
-		if !(c.absent && x.Status == http.StatusNotFound || c.madeUp && x.Status == http.StatusGone) {
+		if !(c.madeUp && x.Status == http.StatusGone) {
 			v.Accepted(x)
 		}
 		return
@@ -251,20 +289,34 @@ func (v *Session) Accepted(x Interaction) {
 	if x.Status == http.StatusPreconditionFailed && conditional {
 		return
 	}
-	if r := v.contract.document.find(documented(x.Method), x.Path); x.Status >= 400 || r != nil && !r.succeeds(x.Status) {
-		v.Failf("the request is valid, but was refused: %d %.500s\n\trepeat the request with: %s", x.Status, x.Body, curl(x))
+	if r := v.contract.document.serving(x.Method, x.Path); x.Status >= 400 || r != nil && !r.succeeds(x.Status) {
+		v.fail(rankBehaviour, fmt.Sprintf("%s: refuses valid requests with %d", v.name(x), x.Status), x, "the request is valid, but was refused")
 	}
+}
+
+// name is the name of the operation that a request was for.
+func (v *Session) name(x Interaction) string {
+	if r := v.contract.document.serving(x.Method, x.Path); r != nil {
+		return r.operation.OperationID
+	}
+	return x.Method
 }
 
 // Refused fails unless the response refuses a request for the given reason.
 func (v *Session) Refused(x Interaction, why Violation) {
 	if !why.allows(x.Status) {
-		v.Failf("the request must be refused (%s) with one of %v, the status is %d: %.300s\n\trepeat the request with: %s",
-			why.Kind, statuses[why.Kind], x.Status, x.Body, curl(x))
+		cause := fmt.Sprintf("%s: %s", v.name(x), why.Kind)
+		switch {
+		case why.In != "" && len(v.test.promises) > 0:
+			cause += " accepted: " + constraint(v.test.promises[0])
+		case x.Status >= 400:
+			cause += fmt.Sprint(" refused with ", x.Status)
+		}
+		v.fail(rankBehaviour, cause, x, "the request must be refused (%s) with one of %v", why.Kind, statuses[why.Kind])
 	}
 	if v.contract.profile.Refusal != nil {
 		for _, f := range v.contract.profile.Refusal(why, x) {
-			v.Failf("the request was refused (%s), but %s: %.500s\n\trepeat the request with: %s", why.Kind, f, x.Body, curl(x))
+			v.fail(rankResponse, fmt.Sprintf("%s: %s: %s, %s", v.name(x), why.Kind, f.Where, f.Keyword), x, "the request was refused (%s), but %s", why.Kind, f)
 		}
 	}
 }

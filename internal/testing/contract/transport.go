@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -80,7 +81,7 @@ func (c *Contract) Handler(t T, next http.Handler) http.Handler {
 			recorder.Body.Reset() // as net/http does
 		}
 		c.Check(t, Interaction{
-			Method: method, URL: at.String(), Path: c.sentPath(&at), RequestHeader: r.Header, RequestBody: sent.bytes(),
+			Method: method, URL: at.String(), Path: c.sentPath(&url.URL{Path: at.Path, RawPath: at.RawPath}), RequestHeader: r.Header, RequestBody: sent.bytes(),
 			Status: resp.StatusCode, Header: resp.Header, Body: recorder.Body.Bytes(),
 		})
 		for name, values := range resp.Header {
@@ -91,7 +92,9 @@ func (c *Contract) Handler(t T, next http.Handler) http.Handler {
 	})
 }
 
-// sentPath is the path of a request line, without the base path of the document.
+// sentPath is the path of a request line, without the base path of the document. A client
+// sends the opaque part of a URL as it is; a server that reads one has no path. No path
+// is "/" (RFC 9110, section 4.2.3).
 func (c *Contract) sentPath(u *url.URL) string {
 	if u.Opaque != "" {
 		return u.Opaque
@@ -100,7 +103,7 @@ func (c *Contract) sentPath(u *url.URL) string {
 	if below, ok := strings.CutPrefix(path, c.document.base); ok && strings.HasPrefix(below, "/") {
 		return below
 	}
-	return path
+	return cmp.Or(path, "/")
 }
 
 // copied keeps a copy of what is read. A response may come while its request is

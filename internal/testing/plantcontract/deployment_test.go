@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/expect"
 )
 
 // TestDeployment tries every promise of the document on the service at
@@ -25,8 +27,6 @@ func TestDeployment(t *testing.T) {
 	}
 	t.Logf("%d tests", len(tests))
 	if path := os.Getenv("CONTRACT_REPORT"); path != "" {
-		if err := Plants().Report(path, os.Stdout); err != nil {
-			t.Error(err)
-		}
+		expect.NoError(t, Plants().Report(path, os.Stdout))
 	}
 }

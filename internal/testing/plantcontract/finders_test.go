@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/internal/testing/contract"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // findersFile names, for each wrong server, the generated test that finds its fault.
@@ -34,9 +36,7 @@ var finders = sync.OnceValues(func() (names map[string]string, err error) {
 func wantFaults(t *testing.T, servers map[string]http.Handler) {
 	t.Helper()
 	first, err := finders()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	if *writeFinders {
 		first = nil // the tests of one request come before those of many
 	}
@@ -97,7 +97,5 @@ func noteFinder(t *testing.T, name, by string) {
 	if err == nil {
 		err = os.WriteFile(findersFile, append(text, '\n'), 0o644)
 	}
-	if err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, err)
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // The servers below have a fault each that a test of single responses, or of
@@ -66,7 +68,7 @@ func withoutParameter(name string) func(http.Handler) http.Handler {
 
 // withoutQuery ignores a parameter with a valid value.
 func withoutQuery(path, name string) func(http.Handler) http.Handler {
-	valid := regexp.MustCompile(`^[1-9][0-9]*$|^[0-9A-Za-z_-]{10,}$`)
+	valid := regexp.MustCompile(`^[1-9][0-9]*$|^[0-9A-Za-z_-]{10,}$|^now$`)
 	return wrongRequest(func(r *http.Request) {
 		if query := r.URL.Query(); r.URL.Path == path && valid.MatchString(query.Get(name)) && len(query[name]) == 1 {
 			query.Del(name)
@@ -149,9 +151,7 @@ func exampleResponse(t *testing.T, operationID string) func(http.Handler) http.H
 			}
 			for _, example := range operation.Responses.Status(200).Value.Content.Get("application/json").Examples {
 				body, err := json.Marshal(example.Value.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.NoError(t, err)
 				pattern := regexp.MustCompile("^" + strings.Replace(path, "{id}", "[^/]+", 1) + "$")
 				return wrongResponse(func(r *http.Request, a *response) {
 					if r.Method == method && pattern.MatchString(r.URL.Path) && a.status == 200 {
@@ -180,10 +180,11 @@ var dishonestServers = map[string]func(http.Handler) http.Handler{
 	"ignores tag":                                  withoutParameter("tag"),
 	"ignores limit":                                withoutParameter("limit"),
 	"ignores after":                                withoutParameter("after"),
-	"has another default":                          wrongRequest(func(r *http.Request) { addIf(r, "limit", "50") }),
+	"has another default":                          wrongRequest(func(r *http.Request) { addIf(r, "/plants", "limit", "50") }),
 	"ignores after of changes":                     withoutQuery("/changes", "after"),
 	"ignores limit of changes":                     withoutQuery("/changes", "limit"),
 	"ignores wait of changes":                      withoutQuery("/changes", "wait"),
+	"ignores from of changes":                      withoutQuery("/changes", "from"),
 	"ignores after of a stream":                    withoutQuery("/changes:stream", "after"),
 	"ignores Last-Event-ID":                        wrongRequest(func(r *http.Request) { r.Header.Del("Last-Event-ID") }),
 	"begins again at an unknown position":          wrongRequest(beginsAgain),
@@ -216,8 +217,8 @@ var dishonestServers = map[string]func(http.Handler) http.Handler{
 	"deletes the newest plant when another one is replaced": deletesNewest,
 }
 
-func addIf(r *http.Request, name, value string) {
-	if query := r.URL.Query(); r.Method == "GET" && r.URL.Path == "/plants" && !query.Has(name) {
+func addIf(r *http.Request, path, name, value string) {
+	if query := r.URL.Query(); r.Method == "GET" && r.URL.Path == path && !query.Has(name) {
 		if r.URL.RawQuery != "" {
 			r.URL.RawQuery += "&"
 		}
@@ -231,10 +232,16 @@ func TestDishonestServers(t *testing.T) {
 	for name, wrap := range dishonestServers {
 		tries[name] = wrap(realHandler(t, nil))
 	}
+	for name, wrap := range findServers {
+		tries[name] = wrap(realHandler(t, nil))
+	}
 	for name, wrap := range dishonestStores {
 		tries[name] = realHandler(t, wrap)
 	}
-	for _, operation := range []string{"createPlant", "createPlants", "listPlants", "getPlant", "putPlant", "patchPlant"} {
+	for name, wrap := range findStores {
+		tries[name] = realHandler(t, wrap)
+	}
+	for _, operation := range []string{"createPlant", "createPlants", "listPlants", "countPlants", "listTags", "getPlant", "putPlant", "patchPlant"} {
 		tries["always returns the example of "+operation] = exampleResponse(t, operation)(realHandler(t, nil))
 	}
 	wantFaults(t, tries)

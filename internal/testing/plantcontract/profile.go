@@ -44,8 +44,9 @@ const scheme = "bearerAuth"
 
 func profile() contract.Profile {
 	p := contract.Profile{
-		Document: api.Document,
-		Earlier:  map[string][]byte{"api/seed.yaml": api.Seed},
+		Document:   api.Document,
+		Earlier:    map[string][]byte{"api/seed.yaml": api.Seed},
+		Undeclared: contract.Exact,
 		AnyHeader: map[string]string{
 			"X-Content-Type-Options":        "every response has it, and it means nothing to a client",
 			"RateLimit-Limit":               "the document's Limits: on every response while there is a quota",
@@ -86,7 +87,7 @@ func profile() contract.Profile {
 			Operation: "listChanges", Stream: "streamChanges", Create: "createPlant", Items: "changes", Position: "position", More: "more",
 			ID: "id", State: "plant", After: "after", Limit: "limit", Wait: "wait", Resume: "Last-Event-ID",
 		}},
-		Sequences: sequences,
+		Sequences: slices.Concat(sequences, findSequences),
 		Observed: func(x contract.Interaction) []string {
 			if e, err := readError(x); err == nil && x.Status >= 400 {
 				return []string{codePromise(e.Error)}
@@ -119,23 +120,25 @@ var codes = sync.OnceValue(func() (all []int32) {
 	return all
 })
 
-// documentation are the paths of the documentation, and / which redirects to it.
+// documentation are the paths of the documentation, and / which is a page or leads to it.
 // They are not operations, so the document does not list them.
 var documentation = []string{"/", "/docs", "/openapi.yaml", "/openapi.json"}
 
-// isPartOfDocs reports whether a path may be a file of the page at /docs.
-func isPartOfDocs(path string) bool { return strings.HasPrefix(path, "/docs/") }
+// isPartOfDocs reports whether a path may be a file of the page at /docs or of that at /.
+func isPartOfDocs(path string) bool {
+	return strings.HasPrefix(path, "/docs/") || strings.HasPrefix(path, "/page/")
+}
 
 func documentationFaults(x contract.Interaction) []contract.Fault {
 	fault := func(where, message string) []contract.Fault {
 		return []contract.Fault{{Where: where, Keyword: "documentation", Message: message}}
 	}
 	switch {
-	case x.Path == "/" && x.Status != http.StatusTemporaryRedirect:
-		return fault("status", "must be 307")
-	case x.Path == "/" && x.Header.Get("Location") != "docs":
-		return fault("header Location", "must be docs, relative to /")
-	case x.Path == "/":
+	case x.Path == "/" && x.Status == http.StatusTemporaryRedirect: // without the page
+		if x.Header.Get("Location") != "docs" {
+			return fault("header Location", "must be docs, relative to /")
+		}
+		return nil
 	case isPartOfDocs(x.Path) && x.Status == http.StatusNotFound && x.Method == http.MethodHead:
 		return nil
 	case isPartOfDocs(x.Path) && x.Status == http.StatusNotFound:

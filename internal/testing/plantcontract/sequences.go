@@ -2,9 +2,12 @@ package plantcontract
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"reflect"
+	"slices"
 
 	"github.com/plantstore/plantstore/internal/testing/contract"
 )
@@ -76,6 +79,37 @@ var sequences = []contract.Sequence{
 			s.Accepted(s.Call(operation, id, body)) // a repeated request
 			unchanged(s, next, id)
 			last = next
+		}
+	}},
+	{Name: "from chooses where changes begin", Shows: []string{
+		effect("listChanges", "from"), "listChanges, default of parameter from",
+	}, Try: func(s *contract.Session) {
+		changes := func(query url.Values) (ids []string, position string) {
+			got := s.Query("listChanges", query)
+			s.Accepted(got)
+			var page struct {
+				Changes  []struct{ ID json.Number }
+				Position string
+			}
+			if err := json.Unmarshal(got.Body, &page); err != nil {
+				s.Failf("the response is no page of changes: %v", err)
+			}
+			for _, c := range page.Changes {
+				ids = append(ids, c.ID.String())
+			}
+			return ids, page.Position
+		}
+		before, after := s.NewID("createPlant"), s.NewID("createPlant")
+		s.Create("createPlant", before)
+		none, position := changes(url.Values{"from": {"now"}})
+		s.Create("createPlant", after)
+		got, _ := changes(url.Values{"from": {"now"}, "after": {position}, "limit": {"1000"}})
+		if len(none) > 0 || slices.Contains(got, fmt.Sprint(before)) || !slices.Contains(got, fmt.Sprint(after)) {
+			s.Failf("from now on are the changes %v, then %v; want none, then one of %v, and none of %v", none, got, after, before)
+		}
+		first, _ := changes(url.Values{"limit": {"1"}})
+		if start, _ := changes(url.Values{"limit": {"1"}, "from": {"start"}}); len(first) != 1 || !slices.Equal(first, start) {
+			s.Failf("changes begin with %v, and from the start with %v; want the same plant", first, start)
 		}
 	}},
 	{Name: "etag is the ETag", Try: func(s *contract.Session) {
