@@ -13,7 +13,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantclient"
 )
 
-// A Position is a place in the changes of a service.
+// A Position is a place in the changes of a service. It is opaque: store it as text.
 type Position string
 
 // A Change is a plant that has changed.
@@ -29,8 +29,24 @@ type Change struct {
 // change with the copy, to continue there later. A plant can appear more than once.
 //
 // From the first response on, Changes connects again for as long as ctx lives:
-// [WithAttempts] does not end it. The loop ends with an error. After
-// [ErrPositionGone], begin again with an empty position and an empty copy.
+// [WithAttempts] does not end it. The loop ends with an error, which is ctx.Err() if ctx
+// has ended. After [ErrPositionGone], begin again with an empty position and an empty
+// copy. A [Replica] does all that for a copy in memory. This is the loop of a program
+// that keeps its copy elsewhere:
+//
+//	for {
+//		for change, err := range c.Changes(ctx, position) {
+//			if errors.Is(err, client.ErrPositionGone) {
+//				break
+//			} else if err != nil {
+//				return err
+//			}
+//			store(change) // replaces or removes the plant, and keeps change.Position
+//			position = change.Position
+//		}
+//		clearStore()
+//		position = ""
+//	}
 func (c *Client) Changes(ctx context.Context, after Position) iter.Seq2[Change, error] {
 	return c.changes(ctx, after, c.wait)
 }
@@ -41,13 +57,17 @@ func (c *Client) ChangesUntilNow(ctx context.Context, after Position) iter.Seq2[
 	return c.changes(ctx, after, 0)
 }
 
+// Now returns the position after the last change so far. From there, [Client.Changes]
+// returns only what changes after this call, for a program that needs no copy of all plants.
+func (c *Client) Now(ctx context.Context) (Position, error) {
+	page, err := c.changesPage(ctx, plantapi.ListChangesParams{From: new(plantapi.FromNow)}, false)
+	return page.Position, err
+}
+
 func (c *Client) changes(ctx context.Context, after Position, wait int32) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		for responded := false; ; responded = true {
-			page, err := c.changesPage(ctx, after, wait, responded && wait > 0)
-			if err == nil && len(page.Changes) > 0 && page.Position == after { // a broken service: do not loop for ever
-				err = fmt.Errorf("plantstore: list changes: the position after %q is the same", after)
-			}
+			page, err := c.changesAfter(ctx, after, wait, responded && wait > 0)
 			if err != nil {
 				yield(Change{}, err)
 				return
@@ -57,7 +77,7 @@ func (c *Client) changes(ctx context.Context, after Position, wait int32) iter.S
 					return
 				}
 			}
-			if last := page.More != nil && !*page.More || len(page.Changes) == 0; last && wait == 0 {
+			if wait == 0 && page.last() {
 				return
 			}
 			after = page.Position
@@ -72,10 +92,12 @@ type changesPage struct {
 	More     *bool    `json:"more"` // nil: the service is of an earlier release
 }
 
-// changesPage reads the page after a position. If patient is set, it is requested
-// until there is a response that is final.
-func (c *Client) changesPage(ctx context.Context, after Position, wait int32, patient bool) (changesPage, error) {
-	var page changesPage
+// last reports whether nothing followed when the page was read without waiting.
+func (p changesPage) last() bool { return p.More != nil && !*p.More || len(p.Changes) == 0 }
+
+// changesAfter reads the page after a position. Its error at the end of the context is
+// that of the context.
+func (c *Client) changesAfter(ctx context.Context, after Position, wait int32, patient bool) (changesPage, error) {
 	params := plantapi.ListChangesParams{Limit: new(int32(1000))}
 	if after != "" {
 		params.After = (*string)(&after)
@@ -83,7 +105,20 @@ func (c *Client) changesPage(ctx context.Context, after Position, wait int32, pa
 	if wait > 0 {
 		params.Wait = &wait
 	}
-	_, _, err := c.do(ctx, request{
+	page, err := c.changesPage(ctx, params, patient)
+	if ctx.Err() != nil {
+		return page, ctx.Err()
+	}
+	if err == nil && len(page.Changes) > 0 && page.Position == after { // a broken service: do not loop for ever
+		err = fmt.Errorf("plantstore: list changes: the position after %q is the same", after)
+	}
+	return page, err
+}
+
+// changesPage reads a page. If patient is set, it is requested until there is a response
+// that is final.
+func (c *Client) changesPage(ctx context.Context, params plantapi.ListChangesParams, patient bool) (page changesPage, err error) {
+	_, _, err = c.do(ctx, request{
 		op: "list changes", safe: true, patient: patient, accept: []int{http.StatusOK},
 		build: func(io.Reader) (*http.Request, error) {
 			return plantclient.NewListChangesRequest(c.server, &params)

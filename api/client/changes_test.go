@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // A program that applies every change has the plants of the service, whatever
@@ -23,17 +25,15 @@ func TestChanges(t *testing.T) {
 		plants[i] = client.Plant{ID: int64(i), Name: "a"}
 	}
 	for _, part := range [][]client.Plant{plants[:1000], plants[1000:]} {
-		if _, err := c.CreateAll(t.Context(), part); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.CreateBatch(t.Context(), part)
+		must.NoError(t, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	put := func(id int64) {
 		t.Helper()
-		if _, err := c.Put(ctx, client.Plant{ID: id, Name: "b"}); err != nil {
-			t.Fatal(err)
-		}
+		_, err := c.Put(ctx, client.Plant{ID: id, Name: "b"})
+		must.NoError(t, err)
 	}
 	copied, steps := map[int64]string{}, 0
 	var last client.Position
@@ -59,9 +59,7 @@ func TestChanges(t *testing.T) {
 			server.Fail(1, clienttest.Cut)
 		case steps == 2 && copied[8] == "b":
 			steps++
-			if err := c.Delete(ctx, 7); err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, c.Delete(ctx, 7))
 		case steps == 3 && copied[7] == "":
 			cancel()
 		}
@@ -112,6 +110,36 @@ func TestChangesEndWithAnError(t *testing.T) {
 	for _, err := range at(t, again).Changes(t.Context(), "a") {
 		if n++; err == nil || n > 1 {
 			t.Fatal("a service that does not go on is followed for ever")
+		}
+	}
+}
+
+// At the end of the context the error is that of the context, and nothing else, whatever
+// the loop does at that time: it waits for changes, or for the service.
+func TestChangesEndWithTheContext(t *testing.T) {
+	t.Parallel()
+	server := clienttest.New(t)
+	must.NoError(t, server.Client().Create(t.Context(), client.Plant{ID: 1}))
+	for what, fault := range map[string]clienttest.Fault{
+		"waits for changes": clienttest.Delay(0), "waits for the service": clienttest.Unavailable,
+	} {
+		for want, begin := range map[error]func() (context.Context, func()){
+			context.Canceled:         func() (context.Context, func()) { return context.WithCancel(t.Context()) },
+			context.DeadlineExceeded: func() (context.Context, func()) { return context.WithTimeout(t.Context(), 200*time.Millisecond) },
+		} {
+			ctx, cancel := begin()
+			c := server.Client(client.WithBackoff(func(context.Context, int, error) time.Duration { return time.Hour }))
+			server.FailWhere(func(r *http.Request) bool { return r.URL.Query().Has("after") }, 1, fault)
+			var got error
+			for _, err := range c.Changes(ctx, "") {
+				if got = err; err == nil && want == context.Canceled {
+					time.AfterFunc(50*time.Millisecond, cancel)
+				}
+			}
+			if got != want {
+				t.Errorf("a loop that %s ends with %v, want %v as it is", what, got, want)
+			}
+			cancel()
 		}
 	}
 }
@@ -192,3 +220,26 @@ func TestChangesUntilNowWhileOthersWrite(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Now is the position after every change so far, and before the next one.
+func TestNow(t *testing.T) {
+	t.Parallel()
+	ctx, c := t.Context(), clienttest.New(t).Client()
+	before := make([]client.Plant, 200) // more than a page
+	for i := range before {
+		before[i] = client.Plant{ID: int64(i), Name: "before"}
+	}
+	_, err := c.CreateBatch(ctx, before)
+	must.NoError(t, err)
+	now, err := c.Now(ctx)
+	must.NoError(t, err)
+	must.NoError(t, c.Create(ctx, client.Plant{ID: -1, Name: "after"}))
+	var got []int64
+	for change, err := range c.ChangesUntilNow(ctx, now) {
+		must.NoError(t, err)
+		got = append(got, change.ID)
+	}
+	if !slices.Equal(got, []int64{-1}) {
+		t.Errorf("the plants that changed after Now are %v, want only -1", got)
+	}
+}

@@ -3,9 +3,13 @@
 //	c, err := client.New("https://plants.example.com", client.WithToken(os.Getenv("TOKEN")))
 //	err = c.Create(ctx, client.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")})
 //	if errors.Is(err, client.ErrIDTaken) { … }
-//	for p, err := range c.All(ctx, client.WithTag("Moraceae")) { … }
-//	for change, err := range c.Changes(ctx, position) { … }
+//	for p, err := range c.All(ctx, client.HasTag("Moraceae")) { … }
+//	page, err := c.List(ctx, client.HasNamePrefix("fic"), client.PageSize(20))
+//	n, more, err := c.Count(ctx, client.HasTag("Moraceae"))
+//	for tag, err := range c.Tags(ctx, "Mor") { … }
 //	p, err := c.Update(ctx, 1, func(p *client.Plant) error { p.Name = "…"; return nil })
+//
+// A [Replica] is a copy of all plants in memory, which follows the service.
 //
 // A response that is not a success is an [*Error]. A [Code] is the reason that
 // the service gives; it works with [errors.Is].
@@ -16,10 +20,10 @@
 //   - After a refused connection or a 429 response, nothing has changed: every
 //     request is sent again.
 //   - After a lost response, a 503 or another failure of a server on the way, a
-//     change may have been stored or not. Reads, [Client.Create] and
-//     [Client.CreateAll] are safe to repeat and are sent again. [Client.Update]
-//     reads the plant and decides. [Client.Put], [Client.Patch] and
-//     [Client.Delete] return [ErrOutcomeUnknown] at once.
+//     change may have been stored or not. Reads, [Client.Create],
+//     [Client.CreateBatch] and [Client.Insert] are safe to repeat and are sent
+//     again. [Client.Update] reads the plant and decides. [Client.Put],
+//     [Client.Patch] and [Client.Delete] return [ErrOutcomeUnknown] at once.
 //   - Every other response is final.
 //
 // Redirects are not followed, so the token is only sent to the address of the
@@ -58,7 +62,8 @@ func WithToken(token string) Option {
 }
 
 // WithTokenFunc sets a function that returns the bearer token. It is called
-// before each attempt, so a token can change while the client is in use.
+// before each attempt, so a token can change while the client is in use. Its error
+// ends the request.
 func WithTokenFunc(token func(context.Context) (string, error)) Option {
 	return func(c *Client) { c.token = token }
 }

@@ -17,6 +17,8 @@ import (
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
@@ -27,9 +29,7 @@ func at(t *testing.T, url string, opts ...client.Option) *client.Client {
 		client.WithToken("token"),
 		client.WithBackoff(func(context.Context, int, error) time.Duration { return time.Microsecond }),
 	}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return c
 }
 
@@ -43,9 +43,7 @@ func handle(t *testing.T, f http.HandlerFunc) (url string) {
 
 func wantPlant(t *testing.T, got client.Plant, err error, name string, tag *string) client.Plant {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	if got.Name != name || (got.Tag == nil) != (tag == nil) || tag != nil && *got.Tag != *tag {
 		t.Fatalf("the plant is %+v, want name %q and tag %v", got, name, tag)
 	}
@@ -79,13 +77,11 @@ func (rec *recorder) RoundTrip(r *http.Request) (*http.Response, error) {
 func (rec *recorder) wantEveryOperation(t *testing.T) {
 	t.Helper()
 	document, err := openapi3.NewLoader().LoadFromData(api.Document)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	for path, item := range document.Paths.Map() {
 		for method, operation := range item.Operations() {
 			if !slices.Contains(rec.seen, method+" "+path) && operation.OperationID != "streamChanges" { // the client uses listChanges
-				t.Errorf("no request for %s was sent", operation.OperationID)
+				t.Errorf("no request for %s was sent: the client has no method for it, or TestOperations does not call it", operation.OperationID)
 			}
 		}
 	}
@@ -100,20 +96,19 @@ func TestOperations(t *testing.T) {
 
 	ficus := client.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
 	for range 2 { // a repeated create is a success
-		if err := c.Create(ctx, ficus); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, c.Create(ctx, ficus))
 	}
 	err := c.Create(ctx, client.Plant{ID: 1, Name: "Ficus lyrata"})
 	wantError(t, err, client.ErrIDTaken)
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok || e.Status != 400 || e.Code != client.ErrIDTaken || e.RequestID == "" || e.RetryAfter != 0 ||
-		len(e.Details) != 1 || e.Details[0] != (client.Detail{In: "body", Pointer: "/id", Message: "belongs to another plant"}) {
+		len(e.Details) != 1 || e.Details[0] != (client.Detail{
+		In: "body", Pointer: "/id", Message: "belongs to another plant", Field: "id", Index: -1, PlantID: 1,
+	}) {
 		t.Errorf("the error is %+v", e)
 	}
-	if got, want := err.Error(), "plantstore: create plant 1: another plant has this id (400 Bad Request, error 40010)"; got != want {
-		t.Errorf("the error says %q, want %q", got, want)
-	}
+	expect.Message(t, "a create of another plant", err,
+		"plantstore: create plant 1: another plant has this id: id belongs to another plant (400 Bad Request, error 40010)")
 
 	got, err := c.Get(ctx, 1)
 	first := wantPlant(t, got, err, "Ficus lyrata", new("Moraceae"))
@@ -136,30 +131,40 @@ func TestOperations(t *testing.T) {
 	got.Name = "Ficus carica"
 	got, err = c.Put(ctx, got, client.IfMatch(got.ETag))
 	wantPlant(t, got, err, "Ficus carica", nil)
-	_, err = c.Put(ctx, got, client.IfNoneMatch(client.AnyETag))
+	_, err = c.Put(ctx, client.Plant{ID: 3}, client.IfMatch(client.AnyETag))
 	wantError(t, err, client.ErrPreconditionFailed)
-	got, err = c.Put(ctx, client.Plant{ID: -5, Name: ""}, client.IfNoneMatch(client.AnyETag))
+	got, err = c.Put(ctx, got, client.IfMatch("0"), client.IfMatch(got.ETag))
+	wantPlant(t, got, err, "Ficus carica", nil)
+	got, err = c.Insert(ctx, client.Plant{ID: -5, Name: ""})
 	wantPlant(t, got, err, "", nil)
 
-	created, err := c.CreateAll(ctx, []client.Plant{{ID: -5}, {ID: 6, Name: "\x00🌱", Tag: new("a")}})
+	created, err := c.CreateBatch(ctx, []client.Plant{{ID: -5}, {ID: 6, Name: "\x00🌱", Tag: new("a")}})
 	if want := (client.Created{New: 1, Existing: 1}); created != want || err != nil {
-		t.Errorf("CreateAll = %+v, %v, want %+v", created, err, want)
+		t.Errorf("CreateBatch = %+v, %v, want %+v", created, err, want)
 	}
-	_, err = c.CreateAll(ctx, []client.Plant{{ID: 7}, {ID: -5, Name: "other"}})
+	_, err = c.CreateBatch(ctx, []client.Plant{{ID: 7}, {ID: -5, Name: "other"}})
 	wantError(t, err, client.ErrIDTaken)
-	if e, _ := errors.AsType[*client.Error](err); e.Details[0].Pointer != "/plants/1/id" {
-		t.Errorf("the details are %+v", e.Details)
-	}
 	got, err = c.Get(ctx, 6)
 	wantPlant(t, got, err, "\x00🌱", new("a"))
-	for p, err := range c.All(ctx, client.WithTag("a")) {
+	page, err := c.List(ctx)
+	if len(page.Plants) != 3 || page.Next != "" || err != nil {
+		t.Errorf("List = %+v, %v", page, err)
+	}
+	for p, err := range c.All(ctx, client.HasTag("a")) {
 		wantPlant(t, p, err, "\x00🌱", new("a"))
+	}
+	for p, err := range c.All(ctx, client.HasNamePrefix("\x00")) {
+		wantPlant(t, p, err, "\x00🌱", new("a"))
+	}
+	if n, more, err := c.Count(ctx); n != 3 || more || err != nil {
+		t.Errorf("Count = %d, %t, %v, want 3", n, more, err)
+	}
+	if tags, err := collect(c.Tags(ctx, "")); fmt.Sprint(tags) != "[a]" || err != nil {
+		t.Errorf("Tags is %q, %v, want a", tags, err)
 	}
 
 	wantError(t, c.Delete(ctx, 6, client.IfMatch(first.ETag)), client.ErrPreconditionFailed)
-	if err := c.Delete(ctx, 6, client.IfMatch(got.ETag)); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, c.Delete(ctx, 6, client.IfMatch(got.ETag)))
 	wantError(t, c.Delete(ctx, 6), client.ErrNoSuchPlant)
 	for change, err := range c.ChangesUntilNow(ctx, "") {
 		if err != nil || change.Plant == nil || change.Plant.ID != change.ID || change.Position == "" {
@@ -194,13 +199,11 @@ func TestText(t *testing.T) {
 		for got, err := range c.All(ctx) {
 			wantPlant(t, got, err, name, nil)
 		}
-		if err := c.Delete(ctx, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, c.Delete(ctx, 1))
 	}
 }
 
-// CreateAll says what is new, as far as that is known.
+// CreateBatch says what is new, as far as that is known.
 func TestCreated(t *testing.T) {
 	t.Parallel()
 	ctx, server := t.Context(), clienttest.New(t)
@@ -217,17 +220,158 @@ func TestCreated(t *testing.T) {
 		{3, clienttest.Unavailable, client.Created{New: 1, Unknown: 2}},
 	} {
 		server.Fail(1, step.fault)
-		got, err := c.CreateAll(ctx, plants[:step.plants])
+		got, err := c.CreateBatch(ctx, plants[:step.plants])
 		if got != step.want || err != nil {
-			t.Errorf("CreateAll of %d plants = %+v, %v, want %+v", step.plants, got, err, step.want)
+			t.Errorf("CreateBatch of %d plants = %+v, %v, want %+v", step.plants, got, err, step.want)
 		}
 	}
 	older := at(t, handle(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(`{"plants":[{"name":""},{"name":""}]}`))
 	}))
-	if got, err := older.CreateAll(ctx, plants[:2]); got != (client.Created{Unknown: 2}) || err != nil {
-		t.Errorf("CreateAll of an older service = %+v, %v", got, err)
+	if got, err := older.CreateBatch(ctx, plants[:2]); got != (client.Created{Unknown: 2}) || err != nil {
+		t.Errorf("CreateBatch of an older service = %+v, %v", got, err)
 	}
+}
+
+// Insert creates a plant only if the id is free, and says so only if it is known.
+func TestInsert(t *testing.T) {
+	t.Parallel()
+	ctx, server := t.Context(), clienttest.New(t)
+	c := server.Client()
+	ficus := client.Plant{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae")}
+	got, err := c.Insert(ctx, ficus)
+	wantPlant(t, got, err, "Ficus lyrata", new("Moraceae"))
+	for _, p := range []client.Plant{ficus, {ID: 1, Name: "Ficus carica"}} {
+		_, err := c.Insert(ctx, p)
+		wantError(t, err, client.ErrIDTaken)
+		expect.Message(t, "an id that is taken", err, "plantstore: insert plant 1: another plant has this id: ")
+		if errors.Is(err, client.ErrOutcomeUnknown) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	now, err := c.Get(ctx, 1)
+	if wantPlant(t, now, err, "Ficus lyrata", new("Moraceae")); now.ETag != got.ETag {
+		t.Errorf("the version is %s, want %s as Insert returned", now.ETag, got.ETag)
+	}
+
+	// A request that was not carried out is sent again.
+	for id, fault := range []clienttest.Fault{clienttest.Refuse, clienttest.TooManyRequests, clienttest.Unavailable} {
+		server.Fail(2, fault)
+		got, err := c.Insert(ctx, client.Plant{ID: 10 + int64(id), Name: "a"})
+		wantPlant(t, got, err, "a", nil)
+	}
+	// A response is lost. The plant may be of this Insert, or of another client.
+	server.Fail(1, clienttest.Cut)
+	_, err = c.Insert(ctx, client.Plant{ID: 5, Name: "a"})
+	wantError(t, err, client.ErrOutcomeUnknown)
+	wantError(t, err, client.ErrPreconditionFailed)
+	if errors.Is(err, client.ErrIDTaken) {
+		t.Errorf("the plant is our own, but the error is %v", err)
+	}
+	got, err = c.Get(ctx, 5)
+	wantPlant(t, got, err, "a", nil)
+	server.Fail(1, clienttest.Unavailable)
+	_, err = c.Insert(ctx, client.Plant{ID: 5, Name: "a"})
+	wantError(t, err, client.ErrOutcomeUnknown)
+}
+
+// An error says which plants of a request have which fault.
+func TestDetails(t *testing.T) {
+	t.Parallel()
+	ctx, c := t.Context(), clienttest.New(t).Client()
+	long := strings.Repeat("a", 1001)
+	plants := make([]client.Plant, 40)
+	for i := range plants {
+		plants[i] = client.Plant{ID: int64(100 + i), Name: "a"}
+	}
+	expect.NoError(t, second(c.CreateBatch(ctx, plants)))
+	for i := range plants {
+		plants[i].Name = "b"
+	}
+	detail := func(in, pointer, field string, index int, id int64) client.Detail {
+		return client.Detail{In: in, Pointer: pointer, Field: field, Index: index, PlantID: id}
+	}
+	taken := []client.Plant{{ID: 7}, plants[3], {ID: 8}, plants[1], {ID: 7}}
+	for _, test := range []struct {
+		what string
+		err  error
+		want []client.Detail
+		says string
+	}{
+		{
+			"two ids are taken",
+			second(c.CreateBatch(ctx, taken[:4])),
+			[]client.Detail{detail("body", "/plants/1/id", "id", 1, 103), detail("body", "/plants/3/id", "id", 3, 101)},
+			"create 4 plants: another plant has this id: plant 103: id belongs to another plant; " +
+				"plant 101: id belongs to another plant (400",
+		},
+		{
+			"an id is in the batch twice",
+			second(c.CreateBatch(ctx, taken)),
+			[]client.Detail{detail("body", "/plants/4/id", "id", 4, 7)},
+			"another plant has this id: plant 7: id is in this batch more than once (400",
+		},
+		{
+			"two names are too long",
+			second(c.CreateBatch(ctx, []client.Plant{{ID: 7}, {ID: 8, Name: long}, {ID: 9, Name: long}})),
+			[]client.Detail{detail("body", "/plants/1/name", "name", 1, 8), detail("body", "/plants/2/name", "name", 2, 9)},
+			"the body does not match the schema: plant 8: name must ",
+		},
+		{
+			"an empty batch",
+			second(c.CreateBatch(ctx, nil)),
+			[]client.Detail{detail("body", "/plants", "plants", -1, 0)},
+			"schema: plants ",
+		},
+		{
+			"a long name",
+			c.Create(ctx, client.Plant{ID: 7, Name: long}),
+			[]client.Detail{detail("body", "/name", "name", -1, 7)},
+			"create plant 7: the body does not match the schema: name must ",
+		},
+		{
+			"a long tag",
+			second(c.Patch(ctx, 7, client.Patch{Tag: &long})),
+			[]client.Detail{detail("body", "/tag", "tag", -1, 7)},
+			"patch plant 7: the body does not match the schema: tag must ",
+		},
+		{
+			"a page of nothing",
+			second(c.List(ctx, client.PageSize(0))),
+			[]client.Detail{detail("query", "/limit", "limit", -1, 0)},
+			"list plants: a parameter is not valid: limit ",
+		},
+	} {
+		e, ok := errors.AsType[*client.Error](test.err)
+		if !ok {
+			t.Errorf("%s: the error is %v", test.what, test.err)
+			continue
+		}
+		got := slices.Clone(e.Details)
+		for i := range got {
+			got[i].Message = ""
+		}
+		if !slices.Equal(got, test.want) || !strings.Contains(test.err.Error(), test.says) {
+			t.Errorf("%s: the details are %+v, want %+v, and the error is %v, want %s…",
+				test.what, e.Details, test.want, test.err, test.says)
+		}
+	}
+	e, _ := errors.AsType[*client.Error](second(c.CreateBatch(ctx, plants)))
+	for i, d := range e.Details {
+		if d.Index != i || d.PlantID != int64(100+i) {
+			t.Errorf("detail %d is %+v", i, d)
+		}
+	}
+	if len(e.Details) != 32 {
+		t.Errorf("%d of 40 ids that are taken are listed, want 32", len(e.Details))
+	}
+	// A service of a later release may have other errors.
+	later := at(t, handle(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(400)
+		fmt.Fprint(w, `{"error":40099,"message":"it is too late",
+			"details":[{"in":"body","pointer":"/plants/9/name","message":"is late"}]}`)
+	}))
+	expect.Message(t, "an unknown code", later.Create(ctx, client.Plant{}), "it is too late: name is late (400 Bad Request, error 40099)")
 }
 
 // What the service would misunderstand or never get is refused without a request.
@@ -238,12 +382,13 @@ func TestRefusedWithoutRequest(t *testing.T) {
 	for name, err := range map[string]error{
 		"name":      c.Create(ctx, client.Plant{Name: "\xff"}),
 		"tag":       second(c.Put(ctx, client.Plant{Tag: new("a\xff")})),
-		"batch":     second(c.CreateAll(ctx, []client.Plant{{}, {ID: 8, Name: "\xff"}})),
+		"batch":     second(c.CreateBatch(ctx, []client.Plant{{}, {ID: 8, Name: "\xff"}})),
 		"patch":     second(c.Patch(ctx, 1, client.Patch{Name: new("\xff")})),
 		"both":      second(c.Patch(ctx, 1, client.Patch{Tag: new("a"), RemoveTag: true})),
 		"two ETags": c.Delete(ctx, 1, client.IfMatch(`a", "b`)),
 		"line":      c.Delete(ctx, 1, client.IfMatch("a\r\nb")),
-		"condition": second(c.Patch(ctx, 1, client.Patch{}, client.IfNoneMatch("a"))),
+		"no ETag":   second(c.Put(ctx, client.Plant{}, client.IfMatch(client.Plant{}.ETag))),
+		"no place":  second(c.List(ctx, client.Continue("tag=a"))),
 		"token":     second(at(t, "http://127.0.0.1:1", client.WithToken("a b")).Get(ctx, 1)),
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), "plantstore: ") || errors.Is(err, client.ErrOutcomeUnknown) {

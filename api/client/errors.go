@@ -14,7 +14,7 @@ import (
 
 // ErrOutcomeUnknown means that a change may have been stored or not: its response
 // was lost, or says that a server on the way failed. The error also wraps the
-// cause. Read the plant before repeating the change.
+// cause. Read the plant before you repeat the change.
 var ErrOutcomeUnknown = errors.New("the outcome is unknown")
 
 // ErrNotModified means that the plant has the version in [IfNoneMatch].
@@ -35,10 +35,38 @@ type Error struct {
 type Detail struct {
 	In      string // "body", "path", "query" or "header"
 	Pointer string // a JSON Pointer into the body, or "/" and the name of a parameter
-	Message string
+	Message string // what is wrong there, as in "must be an integer"
+
+	// What Pointer says, and the plant of the request there.
+	Field   string // the member of a plant, as in "id" or "name", or the name of a parameter
+	Index   int    // the index of the plant in a batch; -1: the fault is not in a plant of a batch
+	PlantID int64  // the id of the plant; 0 if the fault is not of a plant
 }
 
-// Error returns the message with the status, the code and the request id.
+// locate sets what follows from the pointer and the ids of the plants in the request.
+func (d *Detail) locate(ids []int64) {
+	parts := strings.Split(d.Pointer, "/")
+	d.Field, d.Index = parts[len(parts)-1], -1
+	if len(ids) == 1 {
+		d.PlantID = ids[0]
+	}
+	if len(parts) > 2 && parts[1] == "plants" {
+		if i, err := strconv.Atoi(parts[2]); err == nil && i >= 0 && i < len(ids) {
+			d.Index, d.PlantID = i, ids[i]
+		}
+	}
+}
+
+// String says where the fault is and what is wrong.
+func (d Detail) String() string {
+	text := d.Field + " " + d.Message
+	if d.Index >= 0 {
+		text = fmt.Sprintf("plant %d: %s", d.PlantID, text)
+	}
+	return text
+}
+
+// Error returns the message, or the details, with the status, the code and the request id.
 func (e *Error) Error() string {
 	status := strings.TrimSpace(strconv.Itoa(e.Status) + " " + http.StatusText(e.Status))
 	if e.Code == 0 {
@@ -48,7 +76,15 @@ func (e *Error) Error() string {
 		}
 		return fmt.Sprintf("%s: %q", status, e.Message)
 	}
-	text := fmt.Sprintf("%s (%s, error %d", e.Message, status, e.Code)
+	text := e.Message
+	if len(e.Details) > 0 { // they say the same with the ids of the plants
+		details := make([]string, len(e.Details))
+		for i, d := range e.Details {
+			details[i] = d.String()
+		}
+		text = cmp.Or(codeText[e.Code], e.Message) + ": " + strings.Join(details, "; ")
+	}
+	text += fmt.Sprintf(" (%s, error %d", status, e.Code)
 	if e.Status >= 500 && e.RequestID != "" {
 		text += ", request " + e.RequestID
 	}
@@ -119,7 +155,7 @@ const (
 	ErrMissingBody          Code = 40005 // the body is missing
 	ErrBodyTooLarge         Code = 40006 // the body is larger than the limit
 	ErrIncompleteBody       Code = 40007 // the body is cut short or arrives too slowly
-	ErrIDTaken              Code = 40010 // another plant has this id; nothing changed
+	ErrIDTaken              Code = 40010 // another plant has this id; nothing changed; Details lists the plants of a batch
 	ErrNoCredentials        Code = 40100 // the request has no token
 	ErrBadCredentials       Code = 40101 // the token is unknown, malformed, expired or revoked
 	ErrInsufficientScope    Code = 40300 // the token lacks the scope

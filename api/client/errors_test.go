@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"iter"
 	"net/http"
 	"os"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // There is a sentinel for each ErrorCode of the document, with the name that the
@@ -28,9 +30,7 @@ func TestCodes(t *testing.T) {
 			Schemas map[string]struct{ Enum []any }
 		}
 	}
-	if err := yaml.Unmarshal(api.Document, &document); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, yaml.Unmarshal(api.Document, &document))
 	want := map[int]bool{}
 	for _, member := range document.Components.Schemas["ErrorCode"].Enum {
 		code := member.(int)
@@ -64,13 +64,9 @@ func TestCodes(t *testing.T) {
 func constants(t *testing.T, file, prefix string) map[string]int {
 	t.Helper()
 	source, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	found := map[string]int{}
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
@@ -80,9 +76,7 @@ func constants(t *testing.T, file, prefix string) map[string]int {
 		name, ok := strings.CutPrefix(spec.Names[0].Name, prefix)
 		if literal, isNumber := spec.Values[0].(*ast.BasicLit); ok && isNumber && literal.Kind == token.INT {
 			found[name], err = strconv.Atoi(literal.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, err)
 		}
 		return true
 	})
@@ -132,7 +126,7 @@ func TestForeignResponses(t *testing.T) {
 			_, list := next(plants.All(t.Context()))
 			for _, err := range []error{
 				plants.Create(t.Context(), client.Plant{}),
-				second(plants.CreateAll(t.Context(), []client.Plant{{}})),
+				second(plants.CreateBatch(t.Context(), []client.Plant{{}})),
 				second(plants.Get(t.Context(), 1)),
 				second(plants.Put(t.Context(), client.Plant{})),
 				second(plants.Patch(t.Context(), 1, client.Patch{})),
@@ -157,11 +151,11 @@ func TestForeignResponses(t *testing.T) {
 }
 
 // next returns the first pair of a sequence.
-func next(all func(func(client.Plant, error) bool)) (p client.Plant, err error) {
-	for p, err = range all {
-		return p, err
+func next[T any](all iter.Seq2[T, error]) (item T, err error) {
+	for item, err = range all {
+		return item, err
 	}
-	return p, err
+	return item, err
 }
 
 // The request id of a failure in the service is part of the text.

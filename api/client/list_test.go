@@ -1,24 +1,40 @@
 package client_test
 
 import (
+	"errors"
 	"fmt"
+	"iter"
 	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
+	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// ids collects the ids of a sequence.
-func ids(all func(func(client.Plant, error) bool)) (got []int64, err error) {
-	for p, err := range all {
+// collect returns the items of a sequence before its error.
+func collect[T any](all iter.Seq2[T, error]) (got []T, err error) {
+	for item, err := range all {
 		if err != nil {
 			return got, err
 		}
-		got = append(got, p.ID)
+		got = append(got, item)
 	}
 	return got, nil
+}
+
+// ids collects the ids of a sequence.
+func ids(all iter.Seq2[client.Plant, error]) (got []int64, err error) {
+	plants, err := collect(all)
+	for _, p := range plants {
+		got = append(got, p.ID)
+	}
+	return got, err
 }
 
 func TestAll(t *testing.T) {
@@ -40,15 +56,15 @@ func TestAll(t *testing.T) {
 		}
 		plants = append(plants, p)
 	}
-	if _, err := c.CreateAll(ctx, plants); err != nil {
+	if _, err := c.CreateBatch(ctx, plants); err != nil {
 		t.Fatal(err)
 	}
-	for want, all := range map[string]func(func(client.Plant, error) bool){
-		"[-4 -3 -2 -1 0 1 2 3 4]": c.All(ctx, client.WithPageSize(2)),
-		"[-4 -1 2]":               c.All(ctx, client.WithTag(""), client.WithPageSize(1)),
-		"[-3 0 3]":                c.All(ctx, client.WithTag("a&b=c é"), client.WithPageSize(1)),
-		"[2 3 4]":                 c.All(ctx, client.WithAfter(1), client.WithPageSize(2)),
-		"[]":                      c.All(ctx, client.WithTag("b")),
+	for want, all := range map[string]iter.Seq2[client.Plant, error]{
+		"[-4 -3 -2 -1 0 1 2 3 4]": c.All(ctx, client.PageSize(2)),
+		"[-4 -1 2]":               c.All(ctx, client.HasTag(""), client.PageSize(1)),
+		"[-3 0 3]":                c.All(ctx, client.HasTag("a&b=c é"), client.PageSize(1)),
+		"[2 3 4]":                 c.All(ctx, client.StartAfter(1), client.PageSize(2)),
+		"[]":                      c.All(ctx, client.HasTag("b")),
 	} {
 		for range 2 { // a sequence can be used again
 			server.Fail(1, clienttest.Cut)
@@ -57,14 +73,14 @@ func TestAll(t *testing.T) {
 			}
 		}
 	}
-	for range c.All(ctx, client.WithPageSize(1)) {
+	for range c.All(ctx, client.PageSize(1)) {
 		break
 	}
-	wantError(t, second(ids(c.All(ctx, client.WithPageSize(0)))), client.ErrInvalidParameter)
+	wantError(t, second(ids(c.All(ctx, client.PageSize(0)))), client.ErrInvalidParameter)
 
 	// An error ends the loop, after the plants before it.
 	seen, failures := 0, 0
-	for p, err := range c.All(ctx, client.WithPageSize(2)) {
+	for p, err := range c.All(ctx, client.PageSize(2)) {
 		switch {
 		case err != nil:
 			failures++
@@ -126,5 +142,236 @@ func TestLinks(t *testing.T) {
 				t.Errorf("All is %v, %v, want %s and %q", got, err, c.want, c.err)
 			}
 		})
+	}
+}
+
+// garden starts a service with plants whose names are equal, differ only in case, or begin
+// with one another, and whose order of ids is another one.
+func garden(t *testing.T) (*clienttest.Server, *client.Client) {
+	t.Helper()
+	server := clienttest.New(t)
+	c := server.Client()
+	_, err := c.CreateBatch(t.Context(), []client.Plant{
+		{ID: 9, Name: "ficus", Tag: new("Moraceae")},
+		{ID: 2, Name: "Ficus", Tag: new("Moraceae")},
+		{ID: 5, Name: "FICUS"},
+		{ID: 8, Name: "Fic", Tag: new("")},
+		{ID: 1, Name: "Ficus lyrata", Tag: new("Moraceae & é")},
+		{ID: 3, Name: "étoile"},
+		{ID: 4, Name: "Abies", Tag: new("Pinaceae")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return server, c
+}
+
+func TestOrderOfNames(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	server, c := garden(t)
+	for _, test := range []struct {
+		what string
+		opts []client.ListOption
+		want string
+	}{
+		{"all", []client.ListOption{client.OrderByName()}, "[4 8 2 5 9 1 3]"},
+		{"a prefix", []client.ListOption{client.HasNamePrefix("ficu")}, "[2 5 9 1]"},
+		{"a prefix in the order of names", []client.ListOption{client.HasNamePrefix("FIC"), client.OrderByName()}, "[8 2 5 9 1]"},
+		{"a prefix with an accent", []client.ListOption{client.HasNamePrefix("E\u0301")}, "[3]"},
+		{"a prefix of no name", []client.ListOption{client.HasNamePrefix("x & y")}, "[]"},
+	} {
+		for size := range int32(9) { // 0 stands for the default
+			opts := test.opts
+			if size > 0 {
+				opts = append(opts[:len(opts):len(opts)], client.PageSize(size))
+			}
+			server.Fail(1, clienttest.Cut)
+			if got, err := ids(c.All(ctx, opts...)); fmt.Sprint(got) != test.want || err != nil {
+				t.Errorf("%s, %d a page: All is %v, %v, want %s", test.what, size, got, err, test.want)
+			}
+		}
+	}
+	for what, opts := range map[string][]client.ListOption{
+		"a tag and a prefix":              {client.HasTag("Moraceae"), client.HasNamePrefix("f")},
+		"a tag and the order of names":    {client.HasTag("Moraceae"), client.OrderByName()},
+		"an id and the order of names":    {client.StartAfter(1), client.OrderByName()},
+		"an empty prefix":                 {client.HasNamePrefix("")},
+		"a prefix that is not UTF-8":      {client.HasNamePrefix("\xff")},
+		"a prefix of too many characters": {client.HasNamePrefix(strings.Repeat("é", 51))},
+	} {
+		got, err := ids(c.All(ctx, opts...))
+		if e, ok := errors.AsType[*client.Error](err); !ok || e.Code != client.ErrInvalidParameter || len(e.Details) == 0 || got != nil {
+			t.Errorf("%s: All is %v, %v, want an invalid parameter and its details", what, got, err)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	server, c := garden(t)
+	for _, test := range []struct {
+		what   string
+		filter []client.Filter
+		want   int
+	}{
+		{"all", nil, 7},
+		{"a tag", []client.Filter{client.HasTag("Moraceae")}, 2},
+		{"the empty tag", []client.Filter{client.HasTag("")}, 1},
+		{"another tag", []client.Filter{client.HasTag("Rosaceae")}, 0},
+		{"a prefix", []client.Filter{client.HasNamePrefix("ficus")}, 4},
+		{"a prefix of no name", []client.Filter{client.HasNamePrefix("x")}, 0},
+	} {
+		server.Fail(1, clienttest.Cut)
+		if n, more, err := c.Count(ctx, test.filter...); n != test.want || more || err != nil {
+			t.Errorf("%s: Count = %d, %t, %v, want %d", test.what, n, more, err, test.want)
+		}
+	}
+	n, more, err := at(t, handle(t, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"count":100000,"more":true}`)
+	})).Count(ctx)
+	if n != 100_000 || !more || err != nil {
+		t.Errorf("Count = %d, %t, %v, want 100,000 and more", n, more, err)
+	}
+	if _, _, err := at(t, handle(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{}`) })).Count(ctx); err == nil {
+		t.Error("a response without a count is a success")
+	}
+	_, _, err = c.Count(ctx, client.HasTag("Moraceae"), client.HasNamePrefix("f"))
+	wantError(t, err, client.ErrInvalidParameter)
+}
+
+func TestTags(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	server, c := garden(t)
+	for prefix, want := range map[string]string{
+		"":             `["" "Moraceae" "Moraceae & é" "Pinaceae"]`,
+		"Mor":          `["Moraceae" "Moraceae & é"]`,
+		"Moraceae & é": `["Moraceae & é"]`,
+		"mor":          `[]`,
+	} {
+		server.Fail(1, clienttest.Cut)
+		if got, err := collect(c.Tags(ctx, prefix)); fmt.Sprintf("%q", got) != want || err != nil {
+			t.Errorf("%q: Tags is %q, %v, want %s", prefix, got, err, want)
+		}
+	}
+	for range c.Tags(ctx, "") {
+		break
+	}
+	wantError(t, second(collect(c.Tags(ctx, strings.Repeat("a", 257)))), client.ErrInvalidParameter)
+	plants := make([]client.Plant, 1001)
+	for i := range plants {
+		plants[i] = client.Plant{ID: 1000 + int64(i), Name: "n", Tag: new(fmt.Sprintf("x%04d", i))}
+	}
+	for batch := range slices.Chunk(plants, 1000) {
+		if _, err := c.CreateBatch(ctx, batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if tags, err := collect(c.Tags(ctx, "x")); len(tags) != 1001 || tags[1000] != "x1000" || err != nil {
+		t.Errorf("Tags has %d tags of two pages, %v", len(tags), err)
+	}
+}
+
+// A loop ends with an error if a page leads to itself.
+func TestPageThatLeadsToItself(t *testing.T) {
+	t.Parallel()
+	body, pages := "", atomic.Int32{}
+	c := at(t, handle(t, func(w http.ResponseWriter, _ *http.Request) {
+		if pages.Add(1) < 10 {
+			w.Header().Set("Link", `</?cursor=1>; rel="next"`)
+		}
+		fmt.Fprint(w, body)
+	}))
+	for want, loop := range map[string]func() error{
+		`[{"id":1,"name":"a","etag":"e","created_at":"2026-11-20T09:00:00.000001Z","updated_at":"2026-11-20T09:00:00.000001Z"}]`: func() error {
+			return second(ids(c.All(t.Context(), client.OrderByName())))
+		},
+		`["a"]`: func() error { return second(collect(c.Tags(t.Context(), ""))) },
+	} {
+		body = want
+		pages.Store(0)
+		if err := loop(); err == nil || !strings.HasSuffix(err.Error(), "the next page is the same page") || pages.Load() != 2 {
+			t.Errorf("after %d pages the loop ends with %v, want an error after 2", pages.Load(), err)
+		}
+	}
+}
+
+// Each parameter of a list has an option, and Count sends those that it shares with a list.
+func TestEveryParameterHasAnOption(t *testing.T) {
+	t.Parallel()
+	var sent url.Values
+	c := at(t, handle(t, func(w http.ResponseWriter, r *http.Request) {
+		sent = r.URL.Query()
+		fmt.Fprint(w, map[string]string{"/plants": "[]", "/plants:count": `{"count":1,"more":false}`}[r.URL.Path])
+	}))
+	options := []client.ListOption{
+		client.HasTag("a"), client.StartAfter(1), client.HasNamePrefix("a"), client.OrderByName(), client.PageSize(1),
+		client.Continue("cursor=00"),
+	}
+	for f := range reflect.TypeFor[plantapi.ListPlantsParams]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("form"), ",")
+		i := slices.IndexFunc(options, func(option client.ListOption) bool {
+			_, err := c.List(t.Context(), option)
+			return err == nil && sent.Has(name)
+		})
+		if i < 0 {
+			t.Errorf("no option of this test sends %s: add one to list.go and here", name)
+		}
+		if _, counts := reflect.TypeFor[plantapi.CountPlantsParams]().FieldByName(f.Name); i < 0 || !counts {
+			continue
+		}
+		filter, ok := options[i].(client.Filter)
+		if !ok {
+			t.Errorf("the option of %s in list.go is not a Filter, but countPlants has the parameter", name)
+		} else if _, _, err := c.Count(t.Context(), filter); err != nil || !sent.Has(name) {
+			t.Errorf("Count in list.go with the option of %s sends %v, %v", name, sent, err)
+		}
+	}
+}
+
+// A program can hand the place of a page to its users.
+func TestList(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	server, c := garden(t)
+	for want, opts := range map[string][]client.ListOption{
+		"[1 2] [3 4] [5 8] [9]":       {client.PageSize(2)},
+		"[4 8] [2 5] [9 1] [3]":       {client.PageSize(2), client.OrderByName()},
+		"[8 2] [5 9] [1]":             {client.PageSize(2), client.HasNamePrefix("fic")},
+		"[2 9]":                       {client.PageSize(2), client.HasTag("Moraceae")},
+		"[4 5] [8 9]":                 {client.PageSize(2), client.StartAfter(3)},
+		"[]":                          {client.HasTag("Rosaceae")},
+		"[1 2 3 4 5 8 9]":             nil,
+		"[4 8 2] [5 9 1] [3]":         {client.OrderByName(), client.PageSize(3)},
+		"[8 2 5 9 1]":                 {client.HasNamePrefix("f")},
+		"[1] [2] [3] [4] [5] [8] [9]": {client.PageSize(1)},
+	} {
+		var pages []string
+		for next, first := "", true; next != "" || first; first = false {
+			server.Fail(1, clienttest.Cut)
+			page, err := c.List(ctx, append(opts[:len(opts):len(opts)], client.Continue(next))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int64
+			for _, p := range page.Plants {
+				got = append(got, p.ID)
+			}
+			pages, next = append(pages, fmt.Sprint(got)), page.Next
+		}
+		if got := strings.Join(pages, " "); got != want {
+			t.Errorf("the pages are %s, want %s", got, want)
+		}
+	}
+	for _, next := range []string{"tag=a", "after=1&tag=a", "%", "after=a", "limit=1", "x", "cursor=x"} {
+		page, err := c.List(ctx, client.HasTag("Moraceae"), client.Continue(next))
+		if !errors.Is(err, client.ErrInvalidParameter) {
+			t.Errorf("List at %q = %+v, %v, want an invalid parameter", next, page, err)
+		}
+	}
+	if got, err := ids(c.All(ctx, client.Continue("after=5"))); fmt.Sprint(got) != "[8 9]" || err != nil {
+		t.Errorf("All from a place on is %v, %v", got, err)
 	}
 }

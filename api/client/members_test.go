@@ -11,6 +11,8 @@ import (
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // written are the names of the fields that a program writes: those of a new plant,
@@ -30,7 +32,7 @@ func set(t *testing.T, plantOrPatch any, name, text string) {
 	t.Helper()
 	switch field := reflect.ValueOf(plantOrPatch).Elem().FieldByName(name); {
 	case !field.IsValid():
-		t.Fatalf("%T has no field %s", plantOrPatch, name)
+		t.Fatalf("%T has no field %s (plant.go)", plantOrPatch, name)
 	case field.Kind() == reflect.Pointer:
 		field.Set(reflect.ValueOf(&text))
 	default:
@@ -55,64 +57,59 @@ func TestEveryMember(t *testing.T) {
 	t.Parallel()
 	for f := range reflect.TypeFor[plantapi.StoredPlant]().Fields() {
 		if _, ok := reflect.TypeFor[client.Plant]().FieldByName(f.Name); !ok {
-			t.Errorf("client.Plant has no field %s", f.Name)
+			t.Errorf("client.Plant has no field %s (plant.go)", f.Name)
 		}
 	}
 	ctx, c := t.Context(), clienttest.New(t).Client()
 	want := func(how string, want client.Plant) {
 		t.Helper()
 		got, err := c.Get(ctx, want.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(client.Plant{}, "ETag", "CreatedAt", "UpdatedAt")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", how, diff)
 		}
 	}
 	check := func(_ any, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, err)
 	}
 	check(nil, c.Create(ctx, full(t, 1, "")))
-	want("Create", full(t, 1, ""))
-	check(c.CreateAll(ctx, []client.Plant{full(t, 2, "")}))
-	want("CreateAll", full(t, 2, ""))
+	want("Create (newPlant in plant.go)", full(t, 1, ""))
+	check(c.CreateBatch(ctx, []client.Plant{full(t, 2, "")}))
+	want("CreateBatch", full(t, 2, ""))
 	check(c.Put(ctx, full(t, 3, "")))
-	want("Put", full(t, 3, ""))
+	want("Put (content in plant.go)", full(t, 3, ""))
 	for _, name := range written(t) {
 		changed := full(t, 3, "")
 		set(t, &changed, name, "changed")
 		var patch client.Patch
 		set(t, &patch, name, "changed")
 		check(c.Patch(ctx, 3, patch))
-		want("Patch of "+name, changed)
+		want("Patch of "+name+" (body in plant.go)", changed)
 		check(c.Update(ctx, 3, func(p *client.Plant) error { *p = full(t, 3, ""); return nil }))
-		want("Update of "+name, full(t, 3, ""))
+		want("Update of "+name+" (change in plant.go)", full(t, 3, ""))
 
 		if removed := reflect.ValueOf(&changed).Elem().FieldByName(name); removed.Kind() == reflect.Pointer {
 			removed.SetZero()
 			check(c.Update(ctx, 3, func(p *client.Plant) error { *p = changed; return nil }))
-			want("Update that removes "+name, changed)
+			want("Update that removes "+name+" (change in plant.go)", changed)
 			check(c.Put(ctx, full(t, 3, "")))
 			patch = client.Patch{}
 			reflect.ValueOf(&patch).Elem().FieldByName("Remove" + name).SetBool(true)
 			check(c.Patch(ctx, 3, patch))
-			want("Patch that removes "+name, changed)
+			want("Patch that removes "+name+" (body in plant.go)", changed)
 			check(c.Put(ctx, full(t, 3, "")))
 
 			set(t, &patch, name, "")
-			if _, err := c.Patch(ctx, 3, patch); err == nil || !strings.Contains(err.Error(), "both set and remove") {
-				t.Errorf("a patch that sets and removes %s: %v", name, err)
-			}
+			_, err := c.Patch(ctx, 3, patch)
+			expect.Message(t, "a patch that sets and removes "+name, err, "both set and remove")
 			// A change through the pointer that Update passes on.
 			check(c.Update(ctx, 3, func(p *client.Plant) error {
 				reflect.ValueOf(p).Elem().FieldByName(name).Elem().SetString("changed")
 				return nil
 			}))
 			set(t, &changed, name, "changed")
-			want("Update through the pointer "+name, changed)
+			want("Update through the pointer "+name+" (clone in plant.go)", changed)
 			check(c.Put(ctx, full(t, 3, "")))
 		}
 
@@ -120,10 +117,10 @@ func TestEveryMember(t *testing.T) {
 		set(t, &broken, name, "\xff")
 		patch = client.Patch{}
 		set(t, &patch, name, "\xff")
-		_, batchErr := c.CreateAll(ctx, []client.Plant{broken})
+		_, batchErr := c.CreateBatch(ctx, []client.Plant{broken})
 		_, putErr := c.Put(ctx, broken)
 		_, patchErr := c.Patch(ctx, 3, patch)
-		for call, err := range map[string]error{"Create": c.Create(ctx, broken), "CreateAll": batchErr, "Put": putErr, "Patch": patchErr} {
+		for call, err := range map[string]error{"Create": c.Create(ctx, broken), "CreateBatch": batchErr, "Put": putErr, "Patch": patchErr} {
 			if err == nil || !strings.Contains(err.Error(), "is not valid UTF-8") {
 				t.Errorf("%s with a %s that is not UTF-8: %v", call, name, err)
 			}

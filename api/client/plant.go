@@ -3,6 +3,7 @@ package client
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"reflect"
 	"strings"
 	"time"
@@ -13,49 +14,56 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// A Plant is what the service stores under an id.
+// A Plant is what the service stores under an id. Its JSON has the members of the service.
 type Plant struct {
 	ID   int64   `json:"id"`
 	Name string  `json:"name"`
 	Tag  *string `json:"tag,omitempty"` // nil: the plant has no tag
 
-	// The service sets these. Create, CreateAll and Put do not send them.
-	ETag      ETag      `json:"etag"`
-	CreatedAt time.Time `json:"created_at"`
-	UpdatedAt time.Time `json:"updated_at"`
+	// The service sets these. They are not sent.
+	ETag      ETag      `json:"etag,omitempty"`
+	CreatedAt time.Time `json:"created_at,omitzero"`
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
 }
 
 // An ETag is the version of a plant, without the quotes of HTTP. It is never used
 // twice for the same id.
 type ETag string
 
-// AnyETag matches every version of a plant.
+// AnyETag matches every version of a plant: with [IfMatch] the plant must exist.
 const AnyETag ETag = "*"
 
-// A Condition makes a request depend on the version of the plant.
-type Condition struct {
-	header string
-	etag   ETag
-}
+// IfMatch is a condition of [Client.Put], [Client.Patch] and [Client.Delete]: they
+// change the plant only if it has this version. Otherwise the error is
+// [ErrPreconditionFailed]. With several conditions, one of them must be met.
+//
+//	err := c.Delete(ctx, p.ID, client.IfMatch(p.ETag))
+type IfMatch ETag
 
-// IfMatch lets Put, Patch and Delete change the plant only if it has this
-// version. Otherwise the error is [ErrPreconditionFailed].
-func IfMatch(etag ETag) Condition { return Condition{"If-Match", etag} }
+// IfNoneMatch is a condition of [Client.Get], which returns [ErrNotModified] if the
+// plant has this version.
+type IfNoneMatch ETag
 
-// IfNoneMatch makes Get return [ErrNotModified] if the plant has this version.
-// With [AnyETag] it lets Put only create a plant, and not replace one.
-func IfNoneMatch(etag ETag) Condition { return Condition{"If-None-Match", etag} }
-
-// value is the value of the header. Only text that is an entity tag by RFC 9110
+// setETags sets the header of conditions. Only text that is an entity tag by RFC 9110
 // may be sent: a quote would begin a second one.
-func (c Condition) value() (string, error) {
-	if c.etag == AnyETag {
-		return "*", nil
+func setETags[T ~string](h http.Header, name string, etags []T) error {
+	values := make([]string, len(etags))
+	for i, etag := range etags {
+		switch {
+		case etag == "":
+			return fmt.Errorf("%s: the ETag is empty; the plant may not be one that the service returned", name)
+		case strings.ContainsFunc(string(etag), func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7F }):
+			return fmt.Errorf("%s: %q is not an ETag", name, string(etag))
+		case ETag(etag) == AnyETag:
+			values[i] = "*"
+		default:
+			values[i] = `"` + string(etag) + `"`
+		}
 	}
-	if strings.ContainsFunc(string(c.etag), func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7F }) {
-		return "", fmt.Errorf("%q is not an ETag", string(c.etag))
+	if len(values) > 0 {
+		h.Set(name, strings.Join(values, ", "))
 	}
-	return `"` + string(c.etag) + `"`, nil
+	return nil
 }
 
 // A Patch says what changes in a plant. The zero Patch changes nothing.

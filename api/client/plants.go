@@ -10,13 +10,14 @@ import (
 	"github.com/plantstore/plantstore/gen/plantclient"
 )
 
-// Create stores a plant. If another plant has the id, the error is [ErrIDTaken];
-// the same plant is a success. Create never overwrites a plant, and it is safe to
-// repeat.
+// Create stores a plant. If another plant has the id, the error is [ErrIDTaken]; if the
+// same plant is stored already, that is a success. So Create never overwrites a plant
+// and is safe to repeat, but it does not claim an id: two clients that create the same
+// plant both succeed. For that there is [Client.Insert].
 func (c *Client) Create(ctx context.Context, p Plant) error {
 	var created struct{ Name *string }
 	_, _, err := c.do(ctx, request{
-		op: fmt.Sprintf("create plant %d", p.ID), change: true, safe: true, accept: []int{http.StatusOK},
+		op: fmt.Sprintf("create plant %d", p.ID), ids: []int64{p.ID}, change: true, safe: true, accept: []int{http.StatusOK},
 		body: func() (any, error) { return p.newPlant() },
 		build: func(body io.Reader) (*http.Request, error) {
 			return plantclient.NewCreatePlantRequestWithBody(c.server, "application/json", body)
@@ -26,22 +27,51 @@ func (c *Client) Create(ctx context.Context, p Plant) error {
 	return err
 }
 
-// Created says which of the plants of [Client.CreateAll] are new.
+// Insert stores a plant if its id is free, and returns the stored plant. If any plant
+// has the id, even the same one, the error is [ErrIDTaken].
+//
+// If a response is lost, Insert sends the plant again. If the id has a plant by then,
+// Insert cannot tell whether that is its own, and the error is [ErrOutcomeUnknown], not
+// ErrIDTaken. Read the plant then, and compare it with what only this program stores.
+func (c *Client) Insert(ctx context.Context, p Plant) (Plant, error) {
+	return c.one(ctx, request{
+		op: fmt.Sprintf("insert plant %d", p.ID), ids: []int64{p.ID}, change: true, safe: true, inserts: true,
+		accept: []int{http.StatusCreated}, ifNoneMatch: []IfNoneMatch{IfNoneMatch(AnyETag)},
+		body: func() (any, error) { return p.content() },
+		build: func(body io.Reader) (*http.Request, error) {
+			return plantclient.NewPutPlantRequestWithBody(c.server, p.ID, nil, "application/json", body)
+		},
+	})
+}
+
+// Created says which of the plants of [Client.CreateBatch] are new.
 type Created struct {
 	New      int // were not stored before
 	Existing int // were stored before
 	Unknown  int // new or existing: an earlier response was lost, or the service does not say
 }
 
-// CreateAll stores 1 to 1000 plants: all of them or none. Each is handled as by
-// [Client.Create], and it is safe to repeat.
-func (c *Client) CreateAll(ctx context.Context, plants []Plant) (Created, error) {
+// CreateBatch stores 1 to 1000 plants: all of them or none. Each is handled as by
+// [Client.Create], and it is safe to repeat. If other plants have some of the ids, or an
+// id is in the batch twice, the error is [ErrIDTaken], and nothing is stored. The
+// [Error.Details] are these plants, at most 32:
+//
+//	if e, ok := errors.AsType[*client.Error](err); ok && e.Code == client.ErrIDTaken {
+//		for _, d := range e.Details {
+//			log.Print(d.PlantID, " of line ", lines[d.Index], " ", d.Message)
+//		}
+//	}
+func (c *Client) CreateBatch(ctx context.Context, plants []Plant) (Created, error) {
 	var batch struct {
 		Plants  []struct{}
 		Created *int // services of an early release do not send it
 	}
+	ids := make([]int64, len(plants))
+	for i, p := range plants {
+		ids[i] = p.ID
+	}
 	_, lost, err := c.do(ctx, request{
-		op: fmt.Sprintf("create %d plants", len(plants)), change: true, safe: true, accept: []int{http.StatusOK},
+		op: fmt.Sprintf("create %d plants", len(plants)), ids: ids, change: true, safe: true, accept: []int{http.StatusOK},
 		body: func() (any, error) { return newPlants(plants) },
 		build: func(body io.Reader) (*http.Request, error) {
 			return plantclient.NewCreatePlantsRequestWithBody(c.server, "application/json", body)
@@ -62,22 +92,23 @@ func (c *Client) CreateAll(ctx context.Context, plants []Plant) (Created, error)
 }
 
 // Get returns a plant, or [ErrNoSuchPlant].
-func (c *Client) Get(ctx context.Context, id int64, conditions ...Condition) (Plant, error) {
+func (c *Client) Get(ctx context.Context, id int64, conditions ...IfNoneMatch) (Plant, error) {
 	return c.one(ctx, request{
-		op: fmt.Sprintf("get plant %d", id), safe: true, accept: []int{http.StatusOK, http.StatusNotModified},
-		conditions: conditions, allowed: []string{"If-None-Match"},
-		build: func(io.Reader) (*http.Request, error) { return plantclient.NewGetPlantRequest(c.server, id, nil) },
+		op: fmt.Sprintf("get plant %d", id), ids: []int64{id}, safe: true, accept: []int{http.StatusOK, http.StatusNotModified},
+		ifNoneMatch: conditions,
+		build:       func(io.Reader) (*http.Request, error) { return plantclient.NewGetPlantRequest(c.server, id, nil) },
 	})
 }
 
-// Put stores the content of p under p.ID, in place of the plant there or
-// as a new one. It is not repeated if it may have been carried out: see
-// [ErrOutcomeUnknown].
-func (c *Client) Put(ctx context.Context, p Plant, conditions ...Condition) (Plant, error) {
+// Put stores the name and the tag of p under p.ID, in place of the plant there or as a
+// new one, and returns the stored plant. [Client.Update] replaces no change of another
+// client, and [Client.Insert] no plant. Put is not repeated if it may have been carried
+// out: see [ErrOutcomeUnknown].
+func (c *Client) Put(ctx context.Context, p Plant, conditions ...IfMatch) (Plant, error) {
 	return c.one(ctx, request{
-		op: fmt.Sprintf("put plant %d", p.ID), change: true, accept: []int{http.StatusOK, http.StatusCreated},
-		conditions: conditions, allowed: []string{"If-Match", "If-None-Match"},
-		body: func() (any, error) { return p.content() },
+		op: fmt.Sprintf("put plant %d", p.ID), ids: []int64{p.ID}, change: true, accept: []int{http.StatusOK, http.StatusCreated},
+		ifMatch: conditions,
+		body:    func() (any, error) { return p.content() },
 		build: func(body io.Reader) (*http.Request, error) {
 			return plantclient.NewPutPlantRequestWithBody(c.server, p.ID, nil, "application/json", body)
 		},
@@ -87,11 +118,11 @@ func (c *Client) Put(ctx context.Context, p Plant, conditions ...Condition) (Pla
 // Patch changes some members of a plant and returns the plant, or
 // [ErrNoSuchPlant]. It is not repeated if it may have been carried out: see
 // [ErrOutcomeUnknown].
-func (c *Client) Patch(ctx context.Context, id int64, patch Patch, conditions ...Condition) (Plant, error) {
+func (c *Client) Patch(ctx context.Context, id int64, patch Patch, conditions ...IfMatch) (Plant, error) {
 	return c.one(ctx, request{
-		op: fmt.Sprintf("patch plant %d", id), change: true, accept: []int{http.StatusOK},
-		conditions: conditions, allowed: []string{"If-Match"},
-		body: func() (any, error) { return patch.body() },
+		op: fmt.Sprintf("patch plant %d", id), ids: []int64{id}, change: true, accept: []int{http.StatusOK},
+		ifMatch: conditions,
+		body:    func() (any, error) { return patch.body() },
 		build: func(body io.Reader) (*http.Request, error) {
 			return plantclient.NewPatchPlantRequestWithBody(c.server, id, nil, "application/merge-patch+json", body)
 		},
@@ -100,11 +131,11 @@ func (c *Client) Patch(ctx context.Context, id int64, patch Patch, conditions ..
 
 // Delete removes a plant. If there is none, the error is [ErrNoSuchPlant]. It is
 // not repeated if it may have been carried out: see [ErrOutcomeUnknown].
-func (c *Client) Delete(ctx context.Context, id int64, conditions ...Condition) error {
+func (c *Client) Delete(ctx context.Context, id int64, conditions ...IfMatch) error {
 	_, _, err := c.do(ctx, request{
-		op: fmt.Sprintf("delete plant %d", id), change: true, accept: []int{http.StatusNoContent},
-		conditions: conditions, allowed: []string{"If-Match"},
-		build: func(io.Reader) (*http.Request, error) { return plantclient.NewDeletePlantRequest(c.server, id, nil) },
+		op: fmt.Sprintf("delete plant %d", id), ids: []int64{id}, change: true, accept: []int{http.StatusNoContent},
+		ifMatch: conditions,
+		build:   func(io.Reader) (*http.Request, error) { return plantclient.NewDeletePlantRequest(c.server, id, nil) },
 	})
 	return err
 }

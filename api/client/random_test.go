@@ -7,9 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 const (
@@ -30,13 +29,7 @@ const (
 // what the proxy has seen. It sends as many as PLANTSTORE_TEST_CLIENT_OPERATIONS says.
 func TestFaultProxy(t *testing.T) {
 	t.Parallel()
-	operations := 1000
-	if text := os.Getenv("PLANTSTORE_TEST_CLIENT_OPERATIONS"); text != "" {
-		var err error
-		if operations, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
+	operations := must.Number(t, "PLANTSTORE_TEST_CLIENT_OPERATIONS", 1000)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -62,9 +55,7 @@ func TestFaultProxy(t *testing.T) {
 			return 0
 		}))
 	for id := range int64(shared) {
-		if err := run.direct.Create(t.Context(), client.Plant{ID: -1 - id, Name: "0"}); err != nil {
-			t.Fatal(err)
-		}
+		must.NoError(t, run.direct.Create(t.Context(), client.Plant{ID: -1 - id, Name: "0"}))
 	}
 	var group sync.WaitGroup
 	for n := range walkers {
@@ -131,11 +122,11 @@ func (w *walker) step() {
 		}
 		s.err = w.client.Create(ctx, fresh)
 	case 2:
-		s.name, s.repeats, s.want, s.wantExists = "createAll", true, fresh, true
+		s.name, s.repeats, s.want, s.wantExists = "createBatch", true, fresh, true
 		if exists {
 			s.code, s.want = client.ErrIDTaken, old
 		}
-		_, s.err = w.client.CreateAll(ctx, []client.Plant{fresh})
+		_, s.err = w.client.CreateBatch(ctx, []client.Plant{fresh})
 	case 3:
 		s.name, s.repeats, s.reads = "get", true, true
 		if !exists {
@@ -144,7 +135,7 @@ func (w *walker) step() {
 		got, s.err = w.client.Get(ctx, id)
 	case 4:
 		s.name, s.want, s.wantExists = "put", fresh, true
-		var conditions []client.Condition
+		var conditions []client.IfMatch
 		if exists && w.rand.IntN(2) == 0 {
 			conditions = append(conditions, client.IfMatch(old.ETag))
 		} else if w.rand.IntN(2) == 0 {
@@ -305,7 +296,7 @@ func (r *randomRun) checkShared() {
 // checkAll walks over the plants of w.
 func (w *walker) checkAll(ctx context.Context) error {
 	var got, want []int64
-	for p, err := range w.client.All(ctx, client.WithAfter(w.first-1), client.WithPageSize(1+w.rand.Int32N(own))) {
+	for p, err := range w.client.All(ctx, client.StartAfter(w.first-1), client.PageSize(1+w.rand.Int32N(own))) {
 		if err != nil {
 			return err
 		}

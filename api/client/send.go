@@ -52,15 +52,17 @@ const (
 
 // request is one operation.
 type request struct {
-	op      string // for errors, as in "get plant 1"
-	change  bool   // it changes plants
-	safe    bool   // it can be repeated without a further effect
-	patient bool   // its attempts are not limited
+	op      string  // for errors, as in "get plant 1"
+	ids     []int64 // of its plants, likewise
+	change  bool    // it changes plants
+	safe    bool    // it can be repeated without a further effect
+	inserts bool    // its condition is that the id is free
+	patient bool    // its attempts are not limited
 
-	conditions []Condition
-	allowed    []string            // the headers of the conditions that the operation has: the service ignores others
-	body       func() (any, error) // nil: none
-	build      func(body io.Reader) (*http.Request, error)
+	ifMatch     []IfMatch
+	ifNoneMatch []IfNoneMatch
+	body        func() (any, error) // nil: none
+	build       func(body io.Reader) (*http.Request, error)
 
 	accept []int             // the statuses of a success
 	decode func([]byte) bool // takes the body of a success and reports whether it is one; nil: there is none
@@ -86,15 +88,11 @@ func (r request) new() (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range r.conditions {
-		if !slices.Contains(r.allowed, c.header) {
-			return nil, fmt.Errorf("the operation has no condition %s", c.header)
-		}
-		value, err := c.value()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.header, err)
-		}
-		req.Header.Set(c.header, value)
+	if err := setETags(req.Header, "If-Match", r.ifMatch); err != nil {
+		return nil, err
+	}
+	if err := setETags(req.Header, "If-None-Match", r.ifNoneMatch); err != nil {
+		return nil, err
 	}
 	return req, nil
 }
@@ -111,22 +109,30 @@ func (c *Client) do(ctx context.Context, r request) (resp *http.Response, lost b
 		lost = lost || o == unknown || o == garbled
 		again := o == refused || r.safe && (o == cut || o == unknown)
 		if again && (attempt < c.attempts || r.patient) {
-			err = c.pause(ctx, attempt, err)
+			err = c.pause(ctx, attempt, err, r.patient)
 		}
 		if err != nil {
 			break
 		}
 	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		for i := range e.Details {
+			e.Details[i].locate(r.ids)
+		}
+	}
+	switch {
 	// After a lost attempt, of all failures only a taken id says what is stored.
-	if r.change && lost && !errors.Is(err, ErrIDTaken) {
+	case r.change && lost && !errors.Is(err, ErrIDTaken):
 		err = fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	case r.inserts && errors.Is(err, ErrPreconditionFailed):
+		err = fmt.Errorf("%w: %w", ErrIDTaken, err)
 	}
 	return nil, lost, fmt.Errorf("plantstore: %s: %w", r.op, err)
 }
 
 // pause waits before the next attempt. If there is to be none, it returns cause, with the
-// error of the context if that has ended.
-func (c *Client) pause(ctx context.Context, attempt int, cause error) error {
+// error of the context if that has ended. A patient pause goes on until then.
+func (c *Client) pause(ctx context.Context, attempt int, cause error, patient bool) error {
 	if ctx.Err() != nil {
 		return ended(ctx, cause)
 	}
@@ -134,7 +140,7 @@ func (c *Client) pause(ctx context.Context, attempt int, cause error) error {
 	if wait < 0 {
 		return cause
 	}
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
+	if deadline, ok := ctx.Deadline(); ok && !patient && time.Until(deadline) <= wait {
 		return cause // it says more than the deadline would
 	}
 	timer := time.NewTimer(wait)

@@ -8,13 +8,16 @@ import (
 
 // Update reads a plant, calls change, and writes what has changed if the plant
 // still has the version that was read. If another client was faster, Update
-// begins again, so change can be called more than once. An error of change ends
-// Update and nothing is written. If change changes nothing, nothing is written.
+// begins again, so change can be called more than once; after [WithAttempts] times
+// the error is [ErrPreconditionFailed]. If there is no plant, it is [ErrNoSuchPlant].
+// An error of change ends Update, which returns it as it is and writes nothing. If
+// change changes nothing, nothing is written.
 //
 // If a response is lost, Update reads the plant again. If it has the new content,
 // Update succeeds. If it has the old version, Update writes again. Otherwise the
-// error is [ErrOutcomeUnknown]. Update cannot tell its own write from one of
-// another client with the same content, as two clients that count may make it.
+// error is [ErrOutcomeUnknown]. Update takes a write of another client with the same
+// content for its own: of two clients that count in a name from 4 to 5 at the same
+// time, both may succeed if a response is lost.
 func (c *Client) Update(ctx context.Context, id int64, change func(*Plant) error) (Plant, error) {
 	for attempt := 1; ; attempt++ {
 		old, err := c.Get(ctx, id)
@@ -33,7 +36,7 @@ func (c *Client) Update(ctx context.Context, id int64, change func(*Plant) error
 		if !stale || attempt >= c.attempts {
 			return p, err
 		}
-		if err := c.pause(ctx, attempt, err); err != nil {
+		if err := c.pause(ctx, attempt, err, false); err != nil {
 			return Plant{}, err
 		}
 	}
@@ -54,7 +57,7 @@ func (c *Client) write(ctx context.Context, old, want Plant) (Plant, error) {
 		case readErr == nil && now.change(want) == (Patch{}):
 			return now, nil
 		case readErr == nil && now.ETag == old.ETag && errors.Is(err, ErrOutcomeUnknown) && attempt < c.attempts:
-			if err = c.pause(ctx, attempt, err); err == nil {
+			if err = c.pause(ctx, attempt, err, false); err == nil {
 				continue
 			}
 		case readErr != nil:

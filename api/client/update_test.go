@@ -9,6 +9,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // addOne counts in the name of a plant.
@@ -25,9 +26,7 @@ func TestUpdate(t *testing.T) {
 	t.Parallel()
 	ctx, server := t.Context(), clienttest.New(t)
 	c := server.Client()
-	if err := c.Create(ctx, client.Plant{ID: 1, Name: "0", Tag: new("a")}); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, c.Create(ctx, client.Plant{ID: 1, Name: "0", Tag: new("a")}))
 	got, err := c.Update(ctx, 1, addOne)
 	first := wantPlant(t, got, err, "1", new("a"))
 
@@ -85,9 +84,7 @@ func TestUpdateLostResponse(t *testing.T) {
 			t.Parallel()
 			server := clienttest.New(t)
 			c := server.Client()
-			if err := c.Create(t.Context(), client.Plant{ID: 1, Name: "0"}); err != nil {
-				t.Fatal(err)
-			}
+			must.NoError(t, c.Create(t.Context(), client.Plant{ID: 1, Name: "0"}))
 			calls := 0
 			got, err := c.Update(t.Context(), 1, func(p *client.Plant) error { calls++; server.Fail(2, fault); return addOne(p) })
 			wantPlant(t, got, err, "1", nil)
@@ -106,9 +103,8 @@ func TestUpdateLostResponse(t *testing.T) {
 					if text == "5" && !lost {
 						continue // a conflict like any other
 					}
-					if _, err := c.Put(t.Context(), client.Plant{ID: 1, Name: "4"}); err != nil {
-						t.Fatal(err)
-					}
+					_, err = c.Put(t.Context(), client.Plant{ID: 1, Name: "4"})
+					must.NoError(t, err)
 					requests := 0
 					c := server.Client(client.WithTokenFunc(func(ctx context.Context) (string, error) {
 						if requests++; requests == at { // read, write, read, write
@@ -143,9 +139,7 @@ func TestUpdateUnknown(t *testing.T) {
 	t.Parallel()
 	server := clienttest.New(t)
 	c := server.Client(client.WithAttempts(3))
-	if err := c.Create(t.Context(), client.Plant{ID: 1, Name: "0"}); err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, c.Create(t.Context(), client.Plant{ID: 1, Name: "0"}))
 	_, err := c.Update(t.Context(), 1, func(p *client.Plant) error { server.Fail(4, clienttest.Unavailable); return addOne(p) })
 	wantError(t, err, client.ErrOutcomeUnknown)
 	wantError(t, err, client.ErrUnavailable)

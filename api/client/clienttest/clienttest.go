@@ -9,7 +9,9 @@
 //	}
 //
 // It is the handler of the service over an empty store in memory, in the process
-// of the test, and ends with the test.
+// of the test, and ends with the test. Tests can run at the same time, each with a
+// server of its own. A program that takes a URL and a token gets [Server.URL] and
+// [Server.Token].
 package clienttest
 
 import (
@@ -41,7 +43,7 @@ type Server struct {
 	t       testing.TB
 	handler http.Handler
 	mu      sync.Mutex
-	faults  []Fault // of the next requests
+	faults  []aimed // of the next requests
 }
 
 // New starts a Plant Store. It stops at the end of the test.

@@ -2,11 +2,14 @@ package clienttest_test
 
 import (
 	"errors"
+	"net/http"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
+	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
 
@@ -26,7 +29,51 @@ func TestFail(t *testing.T) {
 			t.Errorf("request %d has the error %v, want %v", i, err, want)
 		}
 	}
-	if err := c.Create(t.Context(), client.Plant{ID: 1, Name: "Ficus lyrata"}); err != nil {
-		t.Error(err)
+	expect.NoError(t, c.Create(t.Context(), client.Plant{ID: 1, Name: "Ficus lyrata"}))
+}
+
+// A fault can be aimed at some of the requests; the others have none.
+func TestFailWhere(t *testing.T) {
+	t.Parallel()
+	ctx, server := t.Context(), clienttest.New(t)
+	c := server.Client(client.WithAttempts(1), client.WithHTTPClient(plantcontract.Plants().Client(t)))
+	writes := func(r *http.Request) bool { return r.Method == http.MethodPut }
+	server.FailWhere(writes, 1, clienttest.Unavailable)
+	server.Fail(1, clienttest.TooManyRequests)
+	for _, want := range []error{client.ErrTooManyRequests, client.ErrNoSuchPlant} {
+		_, err := c.Get(ctx, 1)
+		expect.Error(t, "a read", err, want)
+	}
+	for _, want := range []error{client.ErrUnavailable, nil} {
+		_, err := c.Put(ctx, client.Plant{ID: 1})
+		expect.Error(t, "a write", err, want)
+	}
+	// The connection is refused before the server has the request.
+	c = server.Client(client.WithAttempts(1))
+	server.FailWhere(writes, 1, clienttest.Refuse)
+	_, err := c.Get(ctx, 1)
+	expect.NoError(t, err)
+	_, err = c.Put(ctx, client.Plant{ID: 1})
+	expect.Error(t, "a write that is refused", err, syscall.ECONNREFUSED)
+}
+
+// A position that is gone ends the changes of a follower that has it.
+func TestPositionGone(t *testing.T) {
+	t.Parallel()
+	ctx, server := t.Context(), clienttest.New(t)
+	c := server.Client(client.WithHTTPClient(plantcontract.Plants().Client(t)))
+	expect.NoError(t, c.Create(ctx, client.Plant{ID: 1}))
+	server.Fail(1, clienttest.PositionGone)
+	var last client.Position
+	for change, err := range c.ChangesUntilNow(ctx, "") {
+		expect.NoError(t, err)
+		last = change.Position
+	}
+	for _, want := range []error{client.ErrPositionGone, nil} {
+		var got error
+		for _, err := range c.ChangesUntilNow(ctx, last) {
+			got = err
+		}
+		expect.Error(t, "changes after a position", got, want)
 	}
 }

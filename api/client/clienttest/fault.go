@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"syscall"
 	"time"
 
@@ -26,6 +27,7 @@ const (
 	cut
 	respond429
 	respond503
+	respond410
 	delay
 )
 
@@ -43,6 +45,11 @@ var (
 	// one second, and do not carry out the request.
 	TooManyRequests = Fault{kind: respond429}
 	Unavailable     = Fault{kind: respond503}
+
+	// PositionGone responds with 410 to a request that continues the changes at a
+	// position, so that a follower begins again. Other requests do not have this fault.
+	// A request that waits for changes already goes on: the next one has the fault.
+	PositionGone = Fault{kind: respond410}
 )
 
 // Delay carries out the request after a pause. The pause ends when the client
@@ -52,28 +59,50 @@ func Delay(d time.Duration) Fault { return Fault{kind: delay, delay: d} }
 // Fail gives the next n requests a fault. Requests that already have one by an
 // earlier call come first.
 func (s *Server) Fail(n int, f Fault) {
+	s.FailWhere(func(*http.Request) bool { return true }, n, f)
+}
+
+// FailWhere gives the next n requests for which match returns true a fault. Match must
+// not read the body.
+//
+//	server.FailWhere(func(r *http.Request) bool { return r.Method == http.MethodPatch }, 1, clienttest.Cut)
+func (s *Server) FailWhere(match func(*http.Request) bool, n int, f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range n {
-		s.faults = append(s.faults, f)
+		s.faults = append(s.faults, aimed{f, match})
 	}
 }
 
-// next takes the fault of a request. It returns false if there is none, or if
-// only is false for it.
-func (s *Server) next(only func(Fault) bool) (f Fault, ok bool) {
+// aimed is a fault of the next request that match selects.
+type aimed struct {
+	Fault
+	match func(*http.Request) bool
+}
+
+// next takes the fault of a request. It returns false if there is none, or if only is
+// false for it.
+func (s *Server) next(r *http.Request, only func(Fault) bool) (f Fault, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.faults) == 0 || !only(s.faults[0]) {
+	i := slices.IndexFunc(s.faults, func(f aimed) bool { return f.match(r) && (f.kind != respond410 || continues(r)) })
+	if i < 0 || !only(s.faults[i].Fault) {
 		return Fault{}, false
 	}
-	f, s.faults = s.faults[0], s.faults[1:]
+	f = s.faults[i].Fault
+	s.faults = slices.Delete(s.faults, i, i+1)
 	return f, true
+}
+
+// continues reports whether a request is for the changes after a position.
+func continues(r *http.Request) bool {
+	return (r.URL.Path == "/changes" || r.URL.Path == "/changes:stream") &&
+		(r.URL.Query().Has("after") || r.Header.Get("Last-Event-ID") != "")
 }
 
 // ServeHTTP handles a request as the service does, or with a fault.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f, ok := s.next(func(Fault) bool { return true })
+	f, ok := s.next(r, func(Fault) bool { return true })
 	if !ok {
 		s.handler.ServeHTTP(w, r)
 		return
@@ -99,6 +128,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		respond(w, plantapi.CodeTooManyRequests, "too many requests with this token, try again later")
 	case respond503:
 		respond(w, plantapi.CodeUnavailable, "not available, try again later")
+	case respond410:
+		respond(w, plantapi.CodePositionGone, "the position is not valid any more: begin again without one")
 	case delay:
 		body, err := io.ReadAll(r.Body) // or the server would not notice that the client goes away
 		if err != nil {
@@ -120,12 +151,15 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func respond(w http.ResponseWriter, code plantapi.ErrorCode, message string) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
-	h.Set("Retry-After", "1")
 	h.Set("X-Request-Id", "clienttest")
+	h.Set("Retry-After", "1")
 	id := ""
-	if code == plantapi.CodeUnavailable {
+	switch code {
+	case plantapi.CodePositionGone:
+		h.Del("Retry-After")
+	case plantapi.CodeUnavailable:
 		id = `,"request_id":"clienttest"`
-	} else {
+	case plantapi.CodeTooManyRequests:
 		for name, value := range map[string]string{"Limit": "1", "Remaining": "0", "Reset": "1"} {
 			h.Set("RateLimit-"+name, value)
 		}
@@ -143,7 +177,7 @@ func (s *Server) HTTPClient() *http.Client {
 type transport struct{ server *Server }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if _, ok := t.server.next(func(f Fault) bool { return f.kind == refuse }); ok {
+	if _, ok := t.server.next(r, func(f Fault) bool { return f.kind == refuse }); ok {
 		if r.Body != nil {
 			r.Body.Close()
 		}
