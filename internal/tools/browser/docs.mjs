@@ -5,102 +5,9 @@
 //
 // usage: node docs.mjs PLANTSTORE [FOLDER], the program and the folder for pictures
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import http from "node:http";
-import { createInterface } from "node:readline";
-import { chromium } from "playwright-core";
+import { complaints, desk, faint, launch, log, phone, proxy, serve, stop, token } from "./browser.mjs";
 
 const [program, pictures] = process.argv.slice(2);
-const token = "only-for-the-browser";
-const started = [];
-let log = ""; // of the programs, in case something fails
-
-// serve runs the program with a store in memory and returns its address.
-async function serve(...args) {
-  const child = spawn(program, ["serve", "--addr", "127.0.0.1:0", "--store", "sqlite::memory:", ...args], {
-    env: { PLANTSTORE_TOKEN: token },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  child.stderr.on("data", (text) => (log += text));
-  started.push(child);
-  for await (const line of createInterface({ input: child.stdout })) {
-    const announced = /^plantstore listens on (\S+)$/.exec(line);
-    if (announced) return announced[1];
-  }
-  throw new Error("the program ended before it listened");
-}
-
-// proxy removes a path from the requests that begin with it, and forwards them to
-// to.address, which can be set later. It returns its own address, with the path.
-async function proxy(path, to) {
-  const server = http.createServer((request, response) => {
-    if (!request.url.startsWith(path + "/")) {
-      response.writeHead(404).end();
-      return;
-    }
-    const { method, headers } = request;
-    const sent = http.request(to.address + request.url.slice(path.length), { method, headers }, (received) => {
-      response.writeHead(received.statusCode, received.headers);
-      received.pipe(response);
-    });
-    sent.on("error", () => response.destroy());
-    request.pipe(sent);
-  });
-  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
-  started.push({ kill: () => server.close() });
-  return `http://127.0.0.1:${server.address().port}${path}`;
-}
-
-// complaints returns a list to which it adds every error and warning of the
-// browser about a page, and every request to another host.
-async function complaints(page, origin) {
-  const list = [];
-  await page.exposeFunction("complain", (text) => list.push(text));
-  await page.addInitScript(() => {
-    addEventListener("securitypolicyviolation", (e) => complain(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sample}`));
-  });
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) list.push(`console: ${message.text()}`);
-  });
-  page.on("pageerror", (error) => list.push(`error: ${error.stack}`));
-  page.on("requestfailed", (request) => list.push(`failed: ${request.url()} ${request.failure()?.errorText}`));
-  page.on("request", (request) => {
-    const { protocol, origin: to } = new URL(request.url());
-    if (protocol !== "data:" && to !== origin) list.push(`to another host: ${request.url()}`);
-  });
-  return list;
-}
-
-// faint lists the texts of a page with too little contrast to their background:
-// less than 4.5 to 1, or 3 to 1 for large text (WCAG 2.2, 1.4.3). Disabled
-// elements are exempt.
-function faint() {
-  const read = (colour) => colour.match(/[\d.]+/g).map(Number);
-  const over = ([r, g, b, a = 1], below) => [r, g, b].map((c, i) => c * a + below[i] * (1 - a));
-  const luminance = (colour) => {
-    const [r, g, b] = colour.map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (element) => {
-    if (!element) return matchMedia("(prefers-color-scheme: dark)").matches ? [0, 0, 0] : [255, 255, 255];
-    return over(read(getComputedStyle(element).backgroundColor), behind(element.parentElement));
-  };
-  const list = new Set();
-  for (const element of document.body.querySelectorAll("*")) {
-    const text = [...element.childNodes].map((n) => (n.nodeType === Node.TEXT_NODE ? n.data.trim() : "")).join("");
-    if (!text || !element.checkVisibility() || element.closest("svg, script, [disabled], option")) continue;
-    const style = getComputedStyle(element);
-    const back = behind(element);
-    const [a, b] = [luminance(over(read(style.color), back)), luminance(back)].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    const size = parseFloat(style.fontSize);
-    if (ratio < (size >= 24 || (size >= 18.66 && style.fontWeight >= 700) ? 3 : 4.5)) {
-      list.add(`${ratio.toFixed(1)}: ${element.tagName}.${element.className} ${text.slice(0, 30)} ${style.color} on ${back.map(Math.round)}`);
-    }
-  }
-  return [...list];
-}
 
 // long lists the lines of text on a page that have more than 75 characters. Code
 // is exempt.
@@ -144,8 +51,8 @@ async function visit(browser, name, address, id, options) {
   assert.equal(described.servers[0].variables.base_url.default, address, "the address in the document");
   const operations = Object.values(described.paths).flatMap((path) => Object.values(path));
 
-  await page.goto(`${address}/`);
-  assert.equal(page.url(), `${address}/docs`, "where / leads");
+  await page.goto(`${address}/docs`);
+  assert.equal(await page.locator("nav a").evaluate((a) => a.href), `${address}/`, "the link to the page for people");
   await page.locator(".opblock").nth(operations.length - 1).waitFor();
   assert.deepEqual(
     await page.locator(".opblock-summary-description").allTextContents(),
@@ -191,7 +98,7 @@ async function visit(browser, name, address, id, options) {
     await block.getByRole("button", { name: "Execute" }).waitFor();
     for (const parameter of parameters.filter((it) => !it.required && it.example !== undefined)) {
       const row = block.locator(`tr[data-param-name="${parameter.name}"]`);
-      assert.notEqual(await row.locator("input").inputValue(), String(parameter.example), `${operationId}: ${parameter.name} is filled in`);
+      assert.notEqual(await row.locator("input, select").inputValue(), String(parameter.example), `${operationId}: ${parameter.name} is filled in`);
       assert.match(await row.textContent(), /Example: /, `${operationId}: ${parameter.name} has no example`);
     }
     if (operationId === "createPlant") await create(block, id, name);
@@ -218,30 +125,20 @@ async function create(block, id, tag) {
   assert.deepEqual([status, JSON.parse(body)], ["200", { name: "Ficus lyrata", tag }], "the response in the page");
 }
 
-const chromiums = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-const executablePath = process.env.CHROMIUM ?? chromiums.find(existsSync);
-assert.ok(executablePath, "Chromium is not installed: install it, or set CHROMIUM to its path");
-const browser = await chromium.launch({
-  executablePath,
-  args: ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"],
-  chromiumSandbox: process.getuid?.() !== 0, // Chromium does not start with its sandbox as root
-});
-started.push({ kill: () => browser.close() });
+const browser = await launch();
 try {
-  const address = await serve();
-  const desk = { viewport: { width: 1280, height: 900 } };
-  const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+  const { address } = await serve(program);
   await visit(browser, "light", address, 1, { ...desk, colorScheme: "light" });
   await visit(browser, "dark", address, 2, { ...desk, colorScheme: "dark" });
   await visit(browser, "phone", address, 3, { ...phone, colorScheme: "light" });
   await visit(browser, "phone-dark", address, 4, { ...phone, colorScheme: "dark" });
   const to = {};
   const below = await proxy("/store", to);
-  to.address = await serve("--base-url", below);
+  to.address = (await serve(program, "--base-url", below)).address;
   await visit(browser, "below-a-path", below, 5, { ...desk, colorScheme: "light" });
 } catch (error) {
   console.error(log);
   throw error;
 } finally {
-  for (const it of started.reverse()) await it.kill();
+  await stop();
 }

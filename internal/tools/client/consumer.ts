@@ -29,24 +29,23 @@ export class Client {
   constructor(readonly server: string, readonly token: string) {}
 
   async create(plant: NewPlant): Promise<Created> {
-    const answer = await this.send("POST", "/plants", plant);
-    if (answer.status !== 200) {
-      const refused = (await answer.json()) as Refused;
+    const response = await this.send("POST", new URL(`${this.server}/plants`), plant);
+    if (response.status !== 200) {
+      const refused = (await response.json()) as Refused;
       throw new Error(refused.error === idTaken ? `${plant.id} is taken` : this.explain(refused));
     }
-    return (await answer.json()) as Created;
+    return (await response.json()) as Created;
   }
 
   async *list(query: NonNullable<operations["listPlants"]["parameters"]["query"]>): AsyncGenerator<StoredPlant> {
-    for (;;) {
-      const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
-      const answer = await this.send("GET", `/plants?${search}`);
-      if (answer.status !== 200) throw new Error(this.explain((await answer.json()) as PlantError));
-      const page = (await answer.json()) as operations["listPlants"]["responses"][200]["content"]["application/json"];
-      yield* page;
-      const last = page.at(-1);
-      if (!answer.headers.has("Link") || !last) return;
-      query = { ...query, after: last.id };
+    const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)]));
+    let url: URL | undefined = new URL(`${this.server}/plants?${search}`);
+    while (url) {
+      const response: Response = await this.send("GET", url);
+      if (response.status !== 200) throw new Error(this.explain((await response.json()) as PlantError));
+      yield* (await response.json()) as operations["listPlants"]["responses"][200]["content"]["application/json"];
+      const next = /^<([^<>]+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1];
+      url = next === undefined ? undefined : new URL(next, url);
     }
   }
 
@@ -55,10 +54,10 @@ export class Client {
     return [`${e.error}: ${e.message}`, ...details].join("; ");
   }
 
-  private send(method: string, path: string, body?: unknown): Promise<Response> {
+  private send(method: string, url: URL, body?: unknown): Promise<Response> {
     const headers: Record<string, string> = { Authorization: `Bearer ${this.token}` };
     if (body !== undefined) headers["Content-Type"] = "application/json";
-    return fetch(this.server + path, { method, headers, body: body === undefined ? null : JSON.stringify(body) });
+    return fetch(url, { method, headers, body: body === undefined ? null : JSON.stringify(body) });
   }
 }
 

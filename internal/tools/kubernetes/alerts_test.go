@@ -3,6 +3,7 @@ package kubernetes
 import (
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -112,6 +113,67 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
+// panels returns the queries of the panels of a dashboard for Grafana, as rules.
+func panels(text string) ([]rulefmt.Rule, error) {
+	var dashboard struct {
+		Panels []struct {
+			Title, Description string
+			Datasource         struct{ UID string }
+			Targets            []struct{ Expr string }
+		}
+		Templating struct{ List []struct{ Name, Type string } }
+	}
+	if err := json.Unmarshal([]byte(text), &dashboard); err != nil {
+		return nil, err
+	}
+	if len(dashboard.Panels) > 8 {
+		return nil, fmt.Errorf("%d panels do not fit a screen: write at most 8", len(dashboard.Panels))
+	}
+	var all []rulefmt.Rule
+	for _, p := range dashboard.Panels {
+		if p.Title == "" || p.Description == "" || len(p.Targets) == 0 {
+			return nil, fmt.Errorf("the panel %q lacks a title, a description or a query", p.Title)
+		}
+		if v := dashboard.Templating.List; len(v) != 1 || v[0].Type != "datasource" || p.Datasource.UID != "${"+v[0].Name+"}" {
+			return nil, fmt.Errorf("the panel %q does not use the Prometheus that the dashboard lets people choose", p.Title)
+		}
+		for _, target := range p.Targets {
+			all = append(all, rulefmt.Rule{Alert: p.Title, Expr: target.Expr})
+		}
+	}
+	return all, nil
+}
+
+// TestDashboard checks that Prometheus accepts each query of the dashboard, and that
+// servers have the metrics that it names.
+func TestDashboard(t *testing.T) {
+	text, have := read(t, "dashboard.json"), series(t)
+	verify := func(text string) error {
+		all, err := panels(text)
+		for _, query := range all {
+			err = errors.Join(err, unknownMetrics(query, have))
+		}
+		return err
+	}
+	if err := verify(text); err != nil {
+		t.Error(err)
+	}
+	for name, c := range map[string]struct{ old, new, want string }{
+		"an unknown metric": {"plantstore_sqlite_wal_bytes", "plantstore_wal_bytes", "no server has the metric plantstore_wal_bytes"},
+		"an unknown label":  {`{error=~`, `{code=~`, "no server has the series"},
+		"a wrong query":     {"sum by (status)", "sum by status", "parse"},
+		"no query":          {`"targets": [`, `"target": [`, "lacks"},
+		"another source":    {`"uid": "${datasource}"`, `"uid": "abc"`, "lets people choose"},
+		"too many panels":   {`"panels": [`, `"panels": [{},`, "at most 8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := verify(strings.Replace(text, c.old, c.new, 1)); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the error is %v, want %q in it", err, c.want)
+			}
+		})
+	}
+}
+
 // holds reports whether a rule would alert at the end of an hour with these
 // series, which have a value per minute.
 func holds(t *testing.T, expr string, series []string) bool {
@@ -198,6 +260,10 @@ var examples = map[string]struct{ alert, quiet []string }{
 		[]string{`plantstore_sqlite_last_backup_timestamp_seconds -200000x60`},
 		[]string{`plantstore_sqlite_last_backup_timestamp_seconds -100000x60`},
 	},
+	"PlantstoreReplicaBehind": { // it is 3600 now
+		[]string{`plantstore_litestream_heartbeat_timestamp_seconds{instance="a"} 3250x50 0x9`, `plantstore_litestream_heartbeat_timestamp_seconds{instance="b"} 3590x60`},
+		[]string{`plantstore_litestream_heartbeat_timestamp_seconds{instance="a"} 3590x60`, `plantstore_litestream_heartbeat_timestamp_seconds{instance="b"} 0x60`},
+	},
 	"PlantstoreCertificateExpires": {
 		[]string{`plantstore_tls_certificate_expiry_timestamp_seconds 86400x60`},
 		[]string{`plantstore_tls_certificate_expiry_timestamp_seconds 8640000x60`},
@@ -235,7 +301,7 @@ func TestAlertFaults(t *testing.T) {
 }
 
 // series returns the series of a server on PostgreSQL and of one on SQLite with
-// TLS, after a request.
+// TLS, after a request, and those of a webhook.
 func series(t *testing.T) []labels.Labels {
 	t.Helper()
 	postgres(t)
@@ -255,12 +321,36 @@ var scrapeBoth = sync.OnceValues(func() ([]labels.Labels, error) {
 	if err := writeCertificate(dir); err != nil {
 		return nil, err
 	}
+	secret := "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 32))
+	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte(secret), 0o600); err != nil {
+		return nil, err
+	}
 	var have []labels.Labels
+	stop := func(s *server) error {
+		scrape, err := s.scrape()
+		if err == nil {
+			err = s.stop()
+		}
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(scrape) {
+			if m := sample.FindStringSubmatch(line); m != nil {
+				one, err := language.ParseMetric(m[1])
+				if err != nil {
+					return fmt.Errorf("%s: %w", line, err)
+				}
+				have = append(have, one)
+			}
+		}
+		return nil
+	}
+	const admin, token = "PLANTSTORE_ADMIN_ADDR=127.0.0.1:0", "PLANTSTORE_TOKEN=a-token-for-the-webhook"
 	for _, env := range [][]string{
 		{"PLANTSTORE_STORE=" + os.Getenv("PLANTSTORE_TEST_POSTGRES"), "PLANTSTORE_OIDC_ISSUER=" + noIssuer, "PLANTSTORE_OIDC_AUDIENCE=plants"},
 		{"PLANTSTORE_STORE=plants.db", "PLANTSTORE_TLS_CERT=cert.pem", "PLANTSTORE_TLS_KEY=key.pem"},
 	} {
-		s, err := start(dir, append(env, "PLANTSTORE_ADDR=127.0.0.1:0", "PLANTSTORE_ADMIN_ADDR=127.0.0.1:0"), []string{"serve"}, true)
+		s, err := start(dir, append(env, "PLANTSTORE_ADDR=127.0.0.1:0", admin, token), []string{"serve"}, true)
 		if err != nil {
 			return nil, err
 		}
@@ -269,22 +359,19 @@ var scrapeBoth = sync.OnceValues(func() ([]labels.Labels, error) {
 			if err := sendUnverified(s.publicPort); err != nil {
 				return nil, err
 			}
-		}
-		scrape, err := s.scrape()
-		if err == nil {
-			err = s.stop()
-		}
-		if err != nil {
-			return nil, err
-		}
-		for line := range strings.Lines(scrape) {
-			if m := sample.FindStringSubmatch(line); m != nil {
-				one, err := language.ParseMetric(m[1])
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", line, err)
-				}
-				have = append(have, one)
+			relay, err := start(dir, []string{admin, token}, []string{
+				"webhook", "--server", "http://127.0.0.1:" + s.publicPort, "--to", "http://127.0.0.1:1",
+				"--secret-file", "secret", "--from", "now",
+			}, false)
+			if err != nil {
+				return nil, err
 			}
+			if err := stop(relay); err != nil {
+				return nil, err
+			}
+		}
+		if err := stop(s); err != nil {
+			return nil, err
 		}
 	}
 	return have, nil

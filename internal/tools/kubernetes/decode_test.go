@@ -38,8 +38,9 @@ type manifest struct {
 	replicas  *int32
 	selector  *metav1.LabelSelector // of the Deployment or the StatefulSet
 	pods      corev1.PodTemplateSpec
-	container corev1.Container // the only one
+	container corev1.Container // the only one beside the init containers
 	env       map[string]string
+	secrets   map[string]map[string]string
 	selectors []labels.Selector    // of pods
 	ports     []intstr.IntOrString // of pods
 	volumes   []string
@@ -48,8 +49,8 @@ type manifest struct {
 }
 
 func decode(text string) (*manifest, error) {
-	m := &manifest{env: map[string]string{}}
 	secrets := map[string]map[string]string{}
+	m := &manifest{env: map[string]string{}, secrets: secrets}
 	selects := func(s *metav1.LabelSelector) error {
 		selector, err := metav1.LabelSelectorAsSelector(s)
 		m.selectors = append(m.selectors, selector)
@@ -103,6 +104,16 @@ func decode(text string) (*manifest, error) {
 		return nil, errors.New("there is no Deployment or StatefulSet with one container")
 	}
 	m.container = m.pods.Spec.Containers[0]
+	for _, v := range m.pods.Spec.Volumes {
+		m.volumes = append(m.volumes, v.Name)
+	}
+	for _, c := range m.pods.Spec.InitContainers {
+		for _, from := range c.EnvFrom {
+			if _, ok := secrets[from.SecretRef.Name]; !ok {
+				return nil, fmt.Errorf("there is no Secret %s", from.SecretRef.Name)
+			}
+		}
+	}
 	for _, c := range m.pods.Spec.TopologySpreadConstraints {
 		if err := selects(c.LabelSelector); err != nil {
 			return nil, err

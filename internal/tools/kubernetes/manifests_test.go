@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path"
 	"regexp"
 	"slices"
@@ -60,6 +61,13 @@ func TestManifestFaults(t *testing.T) {
 		"a disruption of all servers":  {deployment, "\n  maxUnavailable: 1", "\n  maxUnavailable: 2", "may stop all 2 servers"},
 		"another user":                 {deployment, "runAsUser: 65532", "runAsUser: 1000", "runs as the user of the image"},
 		"a root that can be written":   {statefulSet, "readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false", "cannot write to its root"},
+		"a replica that others read":   {statefulSet, "umask 077; rm", "rm", "files of the container fetch can be read by others"},
+		"another name of the replica":  {statefulSet, "-o /data/replica.db", "-o /data/plantstore.db", "does not run -o /data/replica.db"},
+		"another store to restore":     {statefulSet, "{name: PLANTSTORE_STORE, value: /data/plantstore.db}", "{name: PLANTSTORE_STORE, value: /data/other.db}", "another image or store"},
+		"a restore that must work":     {statefulSet, "restore, --if-missing,", "restore,", "the container restore"},
+		"a copy at the start only":     {statefulSet, "          restartPolicy: Always\n", "", "does not run beside the service"},
+		"a heartbeat to another port":  {statefulSet, "127.0.0.1:9090/heartbeat", "127.0.0.1:8080/heartbeat", "reports to http://127.0.0.1:8080"},
+		"a missing volume":             {statefulSet, "- name: litestream\n          configMap", "- name: other\n          configMap", "there is no volume litestream"},
 		"variables of Services":        {deployment, "enableServiceLinks: false", "enableServiceLinks: true", "no variables of Services"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +98,8 @@ func check(t *testing.T, text, store string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(m.checkReferences(f), m.checkSecurity(read(t, "Dockerfile")), m.checkPeriods(f)); err != nil {
+	if err := errors.Join(m.checkReferences(f), m.checkSecurity(read(t, "Dockerfile")), m.checkPeriods(f),
+		m.checkLitestream(read(t, "litestream.yml"))); err != nil {
 		return err
 	}
 	return m.checkProgram(t.TempDir(), store)
@@ -139,6 +148,8 @@ func (m *manifest) checkReferences(f facts) error {
 	var mounts []string
 	for _, mount := range m.container.VolumeMounts {
 		mounts = append(mounts, mount.MountPath)
+	}
+	for _, mount := range slices.Concat(m.container.VolumeMounts, m.initMounts()) {
 		if !slices.Contains(m.volumes, mount.Name) {
 			fault("there is no volume %s", mount.Name)
 		}
@@ -162,16 +173,23 @@ func (m *manifest) checkReferences(f facts) error {
 // checkSecurity checks the restrictions of the container.
 func (m *manifest) checkSecurity(dockerfile string) error {
 	user := regexp.MustCompile(`(?m)^USER ([0-9]+):([0-9]+)$`).FindStringSubmatch(dockerfile)
-	pod, c := m.pods.Spec.SecurityContext, m.container.SecurityContext
+	pod := m.pods.Spec.SecurityContext
 	is := func(p *bool, want bool) bool { return p != nil && *p == want }
+	every := func(holds func(*corev1.SecurityContext) bool) bool {
+		return !slices.ContainsFunc(append(m.pods.Spec.InitContainers, m.container), func(c corev1.Container) bool {
+			return c.SecurityContext == nil || !holds(c.SecurityContext)
+		})
+	}
 	var errs []error
 	for what, holds := range map[string]bool{
 		"runs as the user of the image": user != nil && fmt.Sprint(*pod.RunAsUser, *pod.RunAsGroup) == user[1]+" "+user[2] && is(pod.RunAsNonRoot, true),
 		"owns its volumes":              len(m.volumes) == 0 || pod.FSGroup != nil && *pod.FSGroup == *pod.RunAsGroup,
 		"has the default seccomp":       pod.SeccompProfile != nil && pod.SeccompProfile.Type == corev1.SeccompProfileTypeRuntimeDefault,
-		"cannot write to its root":      is(c.ReadOnlyRootFilesystem, true),
-		"gains no privileges":           is(c.AllowPrivilegeEscalation, false),
-		"has no capability":             c.Capabilities != nil && slices.Equal(c.Capabilities.Drop, []corev1.Capability{"ALL"}) && c.Capabilities.Add == nil,
+		"cannot write to its root":      every(func(c *corev1.SecurityContext) bool { return is(c.ReadOnlyRootFilesystem, true) }),
+		"gains no privileges":           every(func(c *corev1.SecurityContext) bool { return is(c.AllowPrivilegeEscalation, false) }),
+		"has no capability": every(func(c *corev1.SecurityContext) bool {
+			return c.Capabilities != nil && slices.Equal(c.Capabilities.Drop, []corev1.Capability{"ALL"}) && c.Capabilities.Add == nil
+		}),
 		"has no token of the cluster":   is(m.pods.Spec.AutomountServiceAccountToken, false),
 		"has no variables of Services":  is(m.pods.Spec.EnableServiceLinks, false),
 		"runs the program of the image": m.container.Command == nil,
@@ -203,6 +221,63 @@ func (m *manifest) checkPeriods(f facts) error {
 	return errors.Join(errs...)
 }
 
+func (m *manifest) initMounts() (all []corev1.VolumeMount) {
+	for _, c := range m.pods.Spec.InitContainers {
+		all = append(all, c.VolumeMounts...)
+	}
+	return all
+}
+
+// checkLitestream compares the containers that restore a missing store, and the one that
+// copies it, with each other, with the service, and with the configuration of Litestream.
+func (m *manifest) checkLitestream(config string) error {
+	if len(m.pods.Spec.InitContainers) == 0 {
+		return nil
+	}
+	var errs []error
+	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var names []string
+	for _, c := range m.pods.Spec.InitContainers {
+		names = append(names, c.Name)
+		if c.Command != nil && !strings.HasPrefix(c.Args[0], "umask 077; ") {
+			fault("files of the container %s can be read by others", c.Name)
+		}
+		if c.VolumeMounts[0] != m.container.VolumeMounts[0] {
+			fault("in the container %s the file is on no volume", c.Name)
+		}
+	}
+	if want := []string{"fetch", "restore", "litestream"}; !slices.Equal(names, want) {
+		return fmt.Errorf("the init containers are %q, want %q", names, want)
+	}
+	fetch, restore, litestream := m.pods.Spec.InitContainers[0], m.pods.Spec.InitContainers[1], m.pods.Spec.InitContainers[2]
+	store, replica := m.env["PLANTSTORE_STORE"], restore.Args[len(restore.Args)-1]
+	if restore.Image != m.container.Image || restore.Env[0] != (corev1.EnvVar{Name: "PLANTSTORE_STORE", Value: store}) {
+		fault("the container restore has another image or store than the service")
+	}
+	for _, want := range []string{"rm -f " + replica + ";", "[ -e " + store + " ]", "-o " + replica + " "} {
+		if !strings.Contains(fetch.Args[0], want) {
+			fault("the container fetch does not run %s", want)
+		}
+	}
+	if litestream.RestartPolicy == nil || *litestream.RestartPolicy != corev1.ContainerRestartPolicyAlways {
+		fault("the container litestream does not run beside the service")
+	}
+	given := map[string]string{"LITESTREAM_REPLICA_URL": "", "LITESTREAM_ADDR": ""} // in the Secret, and none
+	for _, v := range litestream.Env {
+		given[v.Name] = v.Value
+	}
+	_, admin, _ := net.SplitHostPort(m.env["PLANTSTORE_ADMIN_ADDR"])
+	if given["LITESTREAM_FILE"] != store || given["LITESTREAM_HEARTBEAT_URL"] != "http://127.0.0.1:"+admin+"/heartbeat" {
+		fault("the container litestream copies %s, and reports to %s", given["LITESTREAM_FILE"], given["LITESTREAM_HEARTBEAT_URL"])
+	}
+	for _, variable := range regexp.MustCompile(`\$\{(\w+)\}`).FindAllStringSubmatch(config, -1) {
+		if _, ok := given[variable[1]]; !ok {
+			fault("the container litestream has no variable %s", variable[1])
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // checkProgram runs the program with the arguments and variables of the container,
 // on any free ports, and sends the requests of Kubernetes and Prometheus.
 func (m *manifest) checkProgram(dir, store string) error {
@@ -217,6 +292,20 @@ func (m *manifest) checkProgram(dir, store string) error {
 			}
 		}
 		env = append(env, name+"="+value)
+	}
+	for _, c := range m.pods.Spec.InitContainers { // on a new volume, without a replica
+		if c.Image != m.container.Image {
+			continue
+		}
+		var args []string
+		for _, arg := range c.Args {
+			args = append(args, strings.Replace(arg, "/data", dir, 1))
+		}
+		cmd := exec.Command(plantstore, args...)
+		cmd.Env = env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("the container %s: %w: %s", c.Name, err, out)
+		}
 	}
 	s, err := start(dir, env, m.container.Args, true)
 	if err != nil {
