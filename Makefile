@@ -1,7 +1,7 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 tool        := go tool -modfile=$(CURDIR)/internal/tools/go.mod
-modules     := . internal/tools internal/bench internal/bench/peers/pocketbase
+modules     := . internal/tools internal/release internal/bench internal/bench/peers/pocketbase
 
 # Fails if document 2 breaks clients of document 1. oasdiff reports a change of
 # security as INFO, whatever severity is set, so grep looks for it. compat.ignore has the
@@ -50,6 +50,14 @@ test-citus: ## test the stores and the API on PostgreSQL with Citus, then kill i
 	go test -count=1 -timeout 20m -skip $(about_changes) ./internal/httpapi
 	@PLANTSTORE_TEST_CITUS_DRILL='$(or $(FAULT),.)' go test -count=1 -timeout 20m -v -run '^TestCitus$$' ./internal/cli | grep --line-buffered -a -v '^=== '
 
+test-litestream: ## lose the machine forty times while Litestream copies the store to a folder and to S3, and measure (40 minutes, and a build at first); not part of make check
+	@.ci/litestream go test -count=1 -timeout 60m -v -run '^TestLitestream' ./internal/cli | grep --line-buffered -a -v '^=== '
+
+test-webhook: ## run the receivers of webhooks in the operator's manual, in Go and in Python
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; python3 -m venv "$$tmp"; \
+	"$$tmp/bin/pip" install --quiet --disable-pip-version-check standardwebhooks==1.1.0; \
+	PLANTSTORE_TEST_PYTHON="$$tmp/bin/python" go test -count=1 -run '^TestWebhookReceivers$$' -v ./internal/cli
+
 # The tests of the feed of changes. A sharded store has none. What begins with a slash
 # comes last: it matches the first part of every name, and then go test looks no further.
 about_changes = 'Stream|StopEndsWait|NoMemoryForLarge|HeadDoesNotWait|HalfClosedClientGetsPage|WaitingNeedsNoPermit|RefusedPositions|/.*hanges|//changes'
@@ -60,6 +68,9 @@ contract-report: ## write contract-report.txt, .html and .xml (JUnit): each prom
 contract: ## test a running service against api/openapi.yaml: make contract BASE_URL=http://… PLANTSTORE_TOKEN=…; writes contract-report.*
 	@BASE_URL="$(or $(BASE_URL),$(error BASE_URL is needed, as in make contract BASE_URL=http://127.0.0.1:8080))" \
 	CONTRACT_REPORT="$$PWD/contract-report" go test -count 1 -tags deployment -run TestDeployment ./internal/testing/plantcontract
+
+foreign: ## hold the contract tests against five services that are not ours, and Schemathesis beside them (10 minutes); ARGS='-only huma'
+	@internal/foreign/foreign $(ARGS)
 
 bench: ## run the benchmarks (half an hour), except bench-postgres and bench-http
 	go test -run '^$$' -bench . -timeout 1h ./...
@@ -100,6 +111,12 @@ build/%:
 	CGO_ENABLED=0 GOOS=$(*D) GOARCH=$(*F) go build $(release) -ldflags '-s -w -X main.version=$(VERSION)' \
 		-o .build/plantstore-$(*D)-$(*F)$(if $(filter windows,$(*D)),.exe) ./cmd/plantstore
 
+# All files have the time of the commit, so that a second build gives the same bytes.
+release: ## build archives, packages and images in .build/release: make release VERSION=v1.0.0
+	@[[ '$(VERSION)' =~ ^v[0-9]+(\.[0-9]+){2}(-[0-9a-z.]+)?$$ ]] || { echo 'VERSION is needed, as in make release VERSION=v1.0.0' >&2; exit 1; }
+	@$(MAKE) --no-print-directory build
+	@cd internal/release && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} go run . $(VERSION) $(platforms)
+
 # The program is optimized with this profile: 4 % more creates per second in memory, for
 # 0.2 MB. Renew it after a change of what happens in each request.
 profile: wrk ## write cmd/plantstore/release.pgo, the profile for make build, with the load of bench-http
@@ -111,8 +128,8 @@ swagger-ui: ## unpack the version of Swagger UI that internal/tools/swagger-ui n
 generate: ## generate gen/ from api/openapi.yaml
 	go generate ./...
 
-checks = generate-check tidy-check vet format-check staticcheck lint-api client-check compat compat-proof test-race \
-	fuzz paging allocations client-faults crash stop memory move test-postgres test-failover test-oidc schemathesis browser reproducible package-check kubernetes
+checks = generate-check tidy-check vet format-check staticcheck lint-api lint-workflows client-check page-check compat compat-proof test-race \
+	fuzz paging allocations client-faults crash power stop memory move test-postgres test-failover test-oidc test-webhook schemathesis browser reproducible package-check kubernetes
 check: $(checks) ## run every check that a change must pass
 
 generate-check: ## fail if gen/ is stale
@@ -139,6 +156,9 @@ lint-api: internal/tools/node_modules ## lint api/openapi.yaml
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
 	PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH" redocly lint --config api/redocly.yaml $(DOCUMENT)
 
+lint-workflows: ## lint .github/workflows
+	@cd internal/release && go tool actionlint -shellcheck= -pyflakes= ../../.github/workflows/*
+
 client-check: internal/tools/node_modules ## fail if the TypeScript client does not compile
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	cp internal/tools/client/consumer.ts $(DOCUMENT) "$$tmp"; \
@@ -146,6 +166,15 @@ client-check: internal/tools/node_modules ## fail if the TypeScript client does 
 	openapi-typescript $$(basename $(DOCUMENT)) -o plantstore.d.ts >/dev/null; \
 	tsc --noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --target es2022 --lib es2022,dom,dom.iterable \
 		--module es2022 --moduleResolution bundler consumer.ts && echo 'the TypeScript client compiles'
+
+page-check: internal/tools/node_modules ## fail if the types of the page do not match the document
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	cp internal/page/types.d.ts internal/page/files/*.js $(DOCUMENT) "$$tmp"; \
+	export PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH"; cd "$$tmp"; \
+	openapi-typescript $$(basename $(DOCUMENT)) -o plantstore.d.ts >/dev/null; \
+	tsc --noEmit --allowJs --checkJs --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --noUnusedLocals \
+		--noPropertyAccessFromIndexSignature --target es2024 --lib es2024,dom,dom.iterable --module es2022 \
+		--moduleResolution bundler *.js && echo 'the page compiles'
 
 internal/tools/node_modules: internal/tools/package-lock.json
 	cd internal/tools && npm ci --no-audit --no-fund --loglevel=error
@@ -167,9 +196,17 @@ schemathesis: ## test the program with Schemathesis: with api/openapi.yaml and w
 	@internal/tools/schemathesis sqlite::memory:
 	@.ci/postgres bash -c 'internal/tools/schemathesis "$$PLANTSTORE_TEST_POSTGRES"'
 
-browser: internal/tools/node_modules ## test the page /docs in Chromium; PICTURES=folder keeps screenshots
-	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; go build -o "$$tmp" ./cmd/plantstore; \
-	PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH" node internal/tools/browser/docs.mjs "$$tmp/plantstore" $(PICTURES)
+in_browser = tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; go build -o "$$tmp" ./cmd/plantstore; \
+	export PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH"; cd internal/tools/browser
+browser: internal/tools/node_modules ## test the pages / and /docs in Chromium; PICTURES=folder keeps screenshots, ONLY=text runs some tests of /
+	@$(in_browser); node --test-reporter=spec page.mjs "$$tmp/plantstore" $(abspath $(PICTURES)); \
+	node docs.mjs "$$tmp/plantstore" $(abspath $(PICTURES))
+
+pictures: internal/tools/node_modules ## renew the pictures in the README: api/page.png and api/docs.png
+	@$(in_browser); node pictures.mjs "$$tmp/plantstore" $(CURDIR)/api
+
+page-figures: internal/tools/node_modules ## measure the page with a million plants: the first rows, and the memory after 10,000 rows
+	@$(in_browser); node figures.mjs "$$tmp/plantstore" $(or $(PLANTS),1000000)
 
 # On a busy machine httpapi alone takes ten minutes, the default timeout.
 test-race: ## run the tests with the race detector; fails if a test is skipped
@@ -187,30 +224,41 @@ paging: ## read 100,000 plants page by page
 client-faults: ## send 10,000 operations of the Go client through a proxy that fails
 	PLANTSTORE_TEST_CLIENT_OPERATIONS=10000 go test -count=1 -run '^TestFaultProxy$$' -v ./api/client
 
-crash: ## kill the store and the service 60 times while they write, change their files 40 times, and look for every acknowledged write
-	PLANTSTORE_TEST_CRASH_ROUNDS=60 PLANTSTORE_TEST_CHANGED_ROUNDS=10 go test -count=1 -run '^Test(Crash|StoreChanged)$$' -v ./internal/store/sqlite ./internal/cli
+crash: ## kill the store and the service 60 times while they write and webhook 30 times, change their files 40 times, and look for every acknowledged write
+	PLANTSTORE_TEST_CRASH_ROUNDS=60 PLANTSTORE_TEST_CHANGED_ROUNDS=10 PLANTSTORE_TEST_WEBHOOK_KILLS=30 \
+	go test -count=1 -run '^Test(Crash|StoreChanged|WebhookKilled)$$' -v ./internal/store/sqlite ./internal/cli
 
-reproducible: ## fail if two clones of this commit build different programs
-	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
-	for clone in "$$tmp/one" "$$tmp/another/place"; do \
-		git clone -q . "$$clone"; $(MAKE) -s --no-print-directory -C "$$clone" build platforms=linux/amd64; done; \
-	cmp "$$tmp"/one/.build/* "$$tmp"/another/place/.build/* && echo 'two clones build the same program'
+# released='$(platforms)' does it for all of them; with empty caches that takes four minutes more.
+power: ## cut the power at 2,000 moments, and look for every acknowledged write; prints what finds each missing fsync
+	@export PLANTSTORE_TEST_POWER_IMAGES=2000; $(call unskipped,-count=1 ./internal/testing/powercut)
+
+reproducible: ## fail if two clones of this commit make different releases, for two platforms; test the release
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; version=$$(sed -n '0,/^## /s/^## //p' api/CHANGELOG.md); \
+	for clone in "$$tmp/one" "$$tmp/another/place"; do git clone -q . "$$clone"; \
+		$(MAKE) -s --no-print-directory -C "$$clone" release VERSION="$$version" platforms='$(released)'; done; \
+	diff -r "$$tmp/one/.build" "$$tmp/another/place/.build"; echo 'two clones make the same release'; \
+	(cd "$$tmp/one/internal/release" && go test -count=1 .); .ci/container "$$tmp"/one/.build/release/*-linux-$(here).image.tar
+released ?= linux/$(here) windows/amd64
 
 here := $(shell go env GOARCH)
-unit := cmd/plantstore/plantstore.service
-package-check: build/linux/$(here) internal/tools/node_modules ## check the size of the program, the container and the systemd units
+package-check: build/linux/$(here) internal/tools/node_modules ## check the size of the program, the Dockerfile and the systemd units
 	@size=$$(stat -c %s .build/plantstore-linux-$(here)); echo "the program has $$size bytes"; [ $$size -lt $$((32 << 20)) ]
 	internal/tools/node_modules/.bin/dockerfile-utils lint cmd/plantstore/Dockerfile
 	@left=$$(git ls-files -ci --exclude-from=.dockerignore); [ -z "$$left" ] || { echo ".dockerignore leaves out: $$left" >&2; exit 1; }
-	.ci/container .build/plantstore-linux-$(here)
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
-	sed "s|/usr/local/bin/plantstore|$$PWD/.build/plantstore-linux-$(here)|" $(unit) >"$$tmp/plantstore.service"; \
+	for unit in plantstore plantstore-litestream plantstore-webhook; do \
+		sed -E "s#/usr/local/bin/(plantstore|litestream)#$$PWD/.build/plantstore-linux-$(here)#" cmd/plantstore/$$unit.service >"$$tmp/$$unit.service"; done; \
 	cp cmd/plantstore/plantstore-backup.{service,timer} "$$tmp"; \
-	systemd-analyze verify --man=no --recursive-errors=no "$$tmp"/plantstore{,-backup}.service "$$tmp/plantstore-backup.timer"; \
-	systemd-analyze security --offline=yes --threshold=15 --no-pager "$$tmp/plantstore.service" | tail -1
+	systemd-analyze verify --man=no --recursive-errors=no "$$tmp"/plantstore{,-backup,-litestream,-webhook}.service "$$tmp/plantstore-backup.timer"; \
+	for unit in plantstore plantstore-litestream plantstore-webhook; do \
+		systemd-analyze security --offline=yes --threshold=15 --no-pager "$$tmp/$$unit.service" | tail -1; done
 
 kubernetes: ## check the manifests for Kubernetes and the alert rules for Prometheus against the program
 	@cd internal/tools && ../../.ci/postgres go test -count=1 ./kubernetes
+
+test-install: ## install a release as the README says, in four new Debians without a network; needs root and debootstrap
+	@$(MAKE) -s --no-print-directory release VERSION="$$(sed -n '0,/^## /s/^## //p' api/CHANGELOG.md)" platforms=linux/$(here)
+	@.ci/install
 
 stop: ## stop the service 60 times under load, and look for lost requests and lost plants
 	PLANTSTORE_TEST_STOP_ROUNDS=20 go test -count=1 -run '^TestStop(Unprivileged)?$$' -v ./internal/cli
@@ -231,15 +279,15 @@ memory: ## check the memory with 128 bodies of 1 MiB at once, on both stores, wi
 	PLANTSTORE_TEST_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run "^TestMemory" -v ./internal/cli
 
 # Runs go test and fails if a test is skipped, except tests that name make
-# test-postgres, test-failover, test-ha, test-oidc, test-citus, test-walk or crash. -vet=off: make
-# vet does it, and go test would vet all packages again for -race.
+# test-postgres, test-failover, test-ha, test-oidc, test-citus, test-litestream, test-webhook, test-walk, memory,
+# crash or power. -vet=off: make vet does it, and go test would vet all packages again for -race.
 unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	go test -v -vet=off $(1) >"$$log" 2>&1 || { grep -a -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
 	grep -a -E '^(ok|\?) ' "$$log"; grep -a -hoE 'figures: .*' "$$log" || true; \
 	skipped=$$(grep -a -cE '^ *--- SKIP' "$$log" || true); \
-	elsewhere='needs (PostgreSQL.*|an identity provider|Citus|a minute): make (test-)?(crash|failover|ha|oidc|citus|walk'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
+	elsewhere='needs (PostgreSQL.*|an identity provider|Citus|Litestream|Python|a minute): make (test-)?(crash|failover|ha|memory|oidc|citus|litestream|webhook|power|walk'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
-.PHONY: help run test test-ha test-citus test-walk contract-report contract bench bench-store bench-postgres bench-streams bench-start build \
-	swagger-ui bench-http profile wrk generate check $(checks) test-given
+.PHONY: help run release test test-install test-ha test-citus test-litestream test-walk contract-report contract foreign bench bench-store bench-postgres bench-streams bench-start build \
+	swagger-ui pictures page-figures bench-http profile wrk generate check $(checks) test-given
 .DEFAULT_GOAL := help

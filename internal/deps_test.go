@@ -28,20 +28,24 @@ var mayImport = map[string][]string{
 	"gen/plantclient":                {"gen/plantapi"},
 	"gen/plantserver":                {"gen/plantapi"},
 	"internal/plant":                 {},
+	"internal/atomicfile":            {},
 	"internal/cache":                 {},
 	"internal/token":                 {"internal/cache"},
 	"internal/compat":                {},
 	"internal/testing/contract":      {}, // it tests any service
 	"internal/testing/plantcontract": {"api", "gen/plantapi", "gen/plantclient", "internal/testing/contract"},
 	"internal/docs":                  {},
+	"internal/page":                  {"internal/docs"},
 	"internal/feed":                  {"internal/plant", "internal/store"},
 	"internal/httpapi": {
 		"api", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/feed", "internal/limit",
-		"internal/plant", "internal/token",
+		"internal/page", "internal/plant", "internal/token",
 	},
 	"internal/limit":               {"internal/cache"},
 	"internal/testing/metricstest": {},
 	"internal/oidc":                {"internal/cache", "internal/token"},
+	"internal/testing/expect":      {},
+	"internal/testing/must":        {},
 	"internal/testing/oidctest":    {},
 	"internal/store/groupcommit":   {},
 	"internal/testing/pgtest":      {"internal/testing/wait"},
@@ -50,27 +54,30 @@ var mayImport = map[string][]string{
 	},
 	"internal/testing/storebench": {"internal/httpapi", "internal/plant", "internal/token"},
 	"internal/store/sqlite": {
-		"internal/plant", "internal/store", "internal/store/groupcommit", "internal/token",
+		"internal/atomicfile", "internal/plant", "internal/store", "internal/store/groupcommit", "internal/token",
 	},
 	"internal/testing/wait": {},
 	"internal/testing/storetest": {
-		"internal/plant", "internal/store", "internal/testing/metricstest", "internal/token",
+		"internal/plant", "internal/store", "internal/testing/metricstest", "internal/testing/wait", "internal/token",
 	},
 	"internal/store": {"internal/plant", "internal/token"},
 	"internal/store/open": {
 		"internal/plant", "internal/store", "internal/store/postgres", "internal/store/sqlite",
 	},
-	"internal/transfer": {"api/client", "internal/plant", "internal/store", "internal/token"},
+	"internal/transfer": {
+		"api/client", "gen/plantapi", "gen/plantserver", "internal/plant", "internal/store", "internal/token",
+	},
 	"internal/server": {
 		"internal/feed", "internal/httpapi", "internal/oidc", "internal/plant", "internal/store",
 		"internal/store/open", "internal/token",
 	},
 	"internal/cli": {
-		"internal/docs", "internal/httpapi", "internal/oidc", "internal/plant", "internal/server",
-		"internal/store", "internal/store/open", "internal/store/sqlite", "internal/token",
-		"internal/transfer",
+		"api/client", "internal/atomicfile", "internal/docs", "internal/httpapi", "internal/oidc", "internal/plant",
+		"internal/server", "internal/store", "internal/store/open", "internal/store/sqlite", "internal/token",
+		"internal/transfer", "internal/webhook",
 	},
-	"cmd/plantstore": {"internal/cli"},
+	"internal/webhook": {"api/client", "gen/plantapi", "gen/plantserver", "internal/transfer"},
+	"cmd/plantstore":   {"internal/cli"},
 }
 
 // forTests reports whether no program may contain a package.
