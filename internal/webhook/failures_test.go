@@ -1,0 +1,184 @@
+package webhook
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/metricstest"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// Whatever the receiver does, the event is sent again, with the same id and a new signature, before the next one of the plant.
+func TestFailures(t *testing.T) {
+	status := func(status int, header ...string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			for i := 0; i < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
+			w.WriteHeader(status)
+		}
+	}
+	for name, c := range map[string]struct {
+		fail http.HandlerFunc
+		log  string
+	}{
+		"a failure":                {status(500), "500 Internal Server Error"},
+		"a redirect":               {status(302, "Location", "/elsewhere"), "302 Found"},
+		"a permanent redirect":     {status(308, "Location", "/elsewhere"), "308 Permanent Redirect"},
+		"a timeout of the request": {status(408), "408 Request Timeout"},
+		"too early":                {status(425), "425 Too Early"},
+		"too many requests":        {status(429), "429 Too Many Requests"},
+		"not modified":             {status(304), "304 Not Modified"},
+		"no such path":             {status(404), "404 Not Found"},
+		"no valid Retry-After":     {status(503, "Retry-After", "soon"), "503 Service Unavailable"},
+		"a connection that is cut": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+		"no response":              {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "the receiver did not respond within 100ms"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(t)
+			if name == "no response" {
+				s.Timeout = 100 * time.Millisecond
+			}
+			p := s.put(1, "first")
+			second := ""
+			s.respond = func(w http.ResponseWriter, r *http.Request) {
+				switch s.count() {
+				case 1, 2:
+					c.fail(w, r)
+				case 3:
+					etag := s.put(1, "second").ETag
+					s.mu.Lock()
+					defer s.mu.Unlock()
+					second = "plant_1_" + string(etag) + " plant.changed"
+				}
+			}
+			must.NoError(t, s.run("", "the second event", func() bool { return len(s.got) > 0 && s.got[len(s.got)-1] == second }))
+			first := "plant_1_" + string(p.ETag) + " plant.changed"
+			if name == "no response" { // on a slow machine the third attempt may get none, too
+				s.got = slices.Concat(s.got[:3], s.got[len(s.got)-1:])
+			}
+			if want := []string{first, first, first, second}; !slices.Equal(s.got, want) {
+				t.Errorf("the receiver got %q, want %q", s.got, want)
+			}
+			if text := s.log.String(); !strings.Contains(text, c.log) || strings.Contains(text, "secret") || !strings.Contains(text, `"attempt":1`) {
+				t.Errorf("the log is %s, want %q and no secret", text, c.log)
+			}
+			failed := metricstest.Of(t, s.Metrics())["plantstore_webhook_failed_attempts_total"]
+			if failed != 2 && name != "no response" || failed < 2 {
+				t.Errorf("%v attempts have failed, want 2", failed)
+			}
+		})
+	}
+}
+
+// Retry-After keeps all events back, as seconds or as a date.
+func TestRetryAfter(t *testing.T) {
+	for name, header := range map[string]func() string{
+		"seconds": func() string { return "1" },
+		"a date":  func() string { return time.Now().Add(2 * time.Second).UTC().Format(http.TimeFormat) }, // cut to a second
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(t)
+			s.Concurrency = 4
+			s.put(1, "first")
+			var asked time.Time
+			s.respond = func(w http.ResponseWriter, _ *http.Request) {
+				if s.count() > 1 {
+					return
+				}
+				asked = time.Now()
+				w.Header().Set("Retry-After", header())
+				w.WriteHeader(http.StatusTooManyRequests)
+				time.AfterFunc(100*time.Millisecond, func() { // another event comes meanwhile
+					expect.NoError(t, s.client.Create(t.Context(), client.Plant{ID: 2, Name: "second"}))
+				})
+			}
+			s.attempts(3)
+			if early := s.at[1].Sub(asked); early < 900*time.Millisecond {
+				t.Errorf("an attempt came %v after the receiver has asked to wait", early)
+			}
+		})
+	}
+}
+
+// An event that is refused for good is rejected after all pauses, and the position moves on. Until that works, and
+// without a file, it is sent again without an end, as is an event whose failure may be temporary.
+func TestReject(t *testing.T) {
+	const pauses = 2
+	t.Run("rejects", func(t *testing.T) {
+		s := newSetup(t)
+		first, second := s.put(1, "first"), s.put(2, "second")
+		s.respond = func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.Header.Get("webhook-id"), "plant_1_") {
+				w.WriteHeader(http.StatusUnprocessableEntity)
+			}
+		}
+		s.Retry[1] = 150 * time.Millisecond // the log has at most one line in 100 ms
+		fails := 2
+		reject := s.Reject
+		s.Reject = func(e Event, status int) error {
+			if fails--; fails >= 0 || status != http.StatusUnprocessableEntity {
+				return errors.New("no space")
+			}
+			return reject(e, status)
+		}
+		s.attempts(1 + pauses + 2 + 1)
+		id := "plant_1_" + string(first.ETag)
+		tries := 0
+		for _, got := range s.got {
+			if got == id+" plant.changed" {
+				tries++
+			}
+		}
+		if tries != 1+pauses+2 {
+			t.Errorf("%d attempts, want one, %d after the pauses, and 2 while Reject fails", tries, pauses)
+		}
+		if !slices.Equal(s.rejected, []string{id}) || s.got[len(s.got)-1] != "plant_2_"+string(second.ETag)+" plant.changed" {
+			t.Errorf("rejected is %q, the last attempt %q", s.rejected, s.got[len(s.got)-1])
+		}
+		if text := s.log.String(); !strings.Contains(text, "no space") || !strings.Contains(text, "change rejected") {
+			t.Errorf("the log is %s", text)
+		}
+	})
+	for _, status := range []int{http.StatusBadRequest, 308, 408, 425, 429, 500} {
+		t.Run("repeats "+http.StatusText(status), func(t *testing.T) {
+			s := newSetup(t)
+			if status == http.StatusBadRequest {
+				s.Reject = nil
+			}
+			s.put(1, "first")
+			s.respond = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
+			began := time.Now()
+			s.attempts(20)
+			most := int(time.Since(began)/(100*time.Millisecond)) + 1
+			if lines := strings.Count(s.log.String(), "\n"); lines < 1 || lines > most {
+				t.Errorf("the log has %d lines, want at most %d", lines, most)
+			}
+			if len(s.rejected) > 0 || len(s.saved) > 0 && s.saved[len(s.saved)-1] != "" {
+				t.Errorf("rejected is %q, the positions %q", s.rejected, s.saved)
+			}
+		})
+	}
+}
+
+// A receiver that wants no more webhooks gets none.
+func TestGone(t *testing.T) {
+	s := newSetup(t)
+	s.put(1, "first")
+	s.put(2, "second")
+	s.respond = func(w http.ResponseWriter, _ *http.Request) {
+		if s.count() == 2 {
+			w.WriteHeader(http.StatusGone)
+		}
+	}
+	expect.Error(t, "Run", s.run("", "the end", func() bool { return false }), ErrGone)
+	if s.count() != 2 || len(s.saved) == 0 {
+		t.Errorf("%d attempts, want 2; the positions are %q", s.count(), s.saved)
+	}
+}
