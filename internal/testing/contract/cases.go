@@ -69,12 +69,12 @@ func (s *suite) cases() (all []*testCase) {
 		if r.operation.RequestBody != nil {
 			s.skipMediaTypes(r)
 			if _, schema := r.body(); schema == nil && r.operation.RequestBody.Value.Required {
-				s.skip("%s: requests: its body is required and has no JSON media type", r.operation.OperationID)
+				s.skip("%s, requests: its body is required and has no JSON media type", r.operation.OperationID)
 				continue
 			}
 		}
 		if name := s.unwritable(r); name != "" {
-			s.skip("%s: requests: no value for its required parameter %s", r.operation.OperationID, name)
+			s.skip("%s, requests: no value for its required parameter %s", r.operation.OperationID, name)
 			continue
 		}
 		all = append(all, s.credentials(r)...)
@@ -83,7 +83,7 @@ func (s *suite) cases() (all []*testCase) {
 			all = append(all, s.bodies(r)...)
 		}
 		if s.gen.exhausted {
-			s.skip("%s: values of schemas that refer to each other in many ways", r.operation.OperationID)
+			s.skip("%s, values of schemas that refer to each other in many ways", r.operation.OperationID)
 			s.gen.exhausted = false
 		}
 	}
@@ -94,7 +94,7 @@ func (s *suite) skipMediaTypes(r *route) {
 	mediaType, _ := r.body()
 	for _, other := range slices.Sorted(maps.Keys(r.operation.RequestBody.Value.Content)) {
 		if other != mediaType && !isJSON(other) {
-			s.skip("%s: body as %s", r.operation.OperationID, other)
+			s.skip("%s, body as %s", r.operation.OperationID, other)
 		}
 	}
 }

@@ -10,10 +10,9 @@
 //   - It generates tests: [Contract.Tests] has one for each constraint, status,
 //     credential, path and parameter of the document. [Contract.Random] sends
 //     random bodies.
-//   - It records which promises of the document a test has observed, fails in
-//     [Contract.Main] if one is missing, and writes a report.
-//
-// What the package cannot test it lists: see [Contract.Skipped].
+//   - It counts the promises of the document that are kept, broken and untried,
+//     fails in [Contract.Main] for those that are not kept, and writes a report.
+//     What the package cannot test is untried, too: see [Contract.Promises].
 package contract
 
 import (
@@ -65,10 +64,11 @@ type Contract struct {
 	suiteOnce sync.Once
 	suite     *suite // for promises; tests have their own
 	promised  []string
+	untested  map[string]string // promises that nothing can show, with the reason
 }
 
 // New reads the documents of a profile. It fails if one of them is not OpenAPI 3 at all;
-// what else is wrong with one, or not understood, is listed by [Contract.Skipped].
+// what else is wrong with one, or not understood, is untried in [Contract.Promises].
 func New(p Profile) (*Contract, error) {
 	c := &Contract{profile: p, earlier: map[string]*document{}, coverage: newCoverage()}
 	var err error

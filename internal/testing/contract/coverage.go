@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -20,7 +21,7 @@ type coverage struct {
 	mu       sync.Mutex
 	observed map[string]string // the test
 	failed   map[string]string // what is wrong
-	skipped  map[string]string // why
+	skipped  map[string]string // why the target could not be tested for it
 	causes   map[string]*Cause // of failures, by id
 }
 
@@ -58,9 +59,31 @@ func (c *coverage) skip(promises []string, why string) {
 	}
 }
 
-// Main runs the tests of a package, a [testing.M], and then fails if none of
-// them has observed a promise of the document. With -run and the like, a part of
-// the tests runs, and no promise is demanded. If CONTRACT_REPORT is set, reports
+// State is what has become of a promise: it is in exactly one of three.
+type State string
+
+// A test has observed a Kept promise, and none saw it broken. Untried is what no test has
+// observed: what no test tried, and what the document has and this package cannot test.
+const (
+	Kept    State = "kept"
+	Broken  State = "broken"
+	Untried State = "untried"
+)
+
+// Promise is something that the document promises.
+type Promise struct {
+	Name     string
+	State    State
+	Why      string // the test that observed it, what is wrong, or why it is untried
+	Excepted bool   // it may be untried: Why is the reason in the profile
+}
+
+// Fails reports whether the promise is broken, or untried without a reason in the profile.
+func (p Promise) Fails() bool { return p.State == Broken || p.State == Untried && !p.Excepted }
+
+// Main runs the tests of a package, a [testing.M], and then fails if a promise of the
+// document is broken, or untried without a reason in the profile. With -run and the like, a
+// part of the tests runs, and no promise is demanded. If CONTRACT_REPORT is set, reports
 // are written (see [Contract.Report]).
 func (c *Contract) Main(m interface{ Run() int }) { os.Exit(c.finish(m.Run(), wholeRun(), os.Stdout)) }
 
@@ -73,26 +96,48 @@ func (c *Contract) finish(code int, whole bool, w io.Writer) int {
 		}
 	}
 	if code == 0 && whole {
-		for _, promise := range c.Missing() {
-			fmt.Fprintln(w, "contract: no test has observed:", promise)
-			code = 1
+		for _, p := range c.Promises() {
+			if p.Fails() {
+				fmt.Fprintf(w, "contract: %s: %s: %s\n", p.State, p.Name, p.Why)
+				code = 1
+			}
 		}
 	}
 	return code
 }
 
-// Missing lists the promises of the document that no test has observed so far.
-func (c *Contract) Missing() []string {
+// Promises lists everything that the document promises, with what tests have shown of it so
+// far: for each operation what credentials it needs, each keyword of each parameter and
+// body to obey and to break, what each parameter does, each status, header and request
+// example, and what sequences must show. What the document has and this package cannot
+// test is untried.
+func (c *Contract) Promises() []Promise {
 	promised := c.promises()
 	c.coverage.mu.Lock()
 	defer c.coverage.mu.Unlock()
-	var missing []string
-	for _, promise := range promised {
-		if c.coverage.observed[promise] == "" && c.profile.Exceptions[promise] == "" {
-			missing = append(missing, promise)
+	var all []Promise
+	for _, name := range promised {
+		p := Promise{Name: name, State: Untried, Why: "no test has observed it"}
+		if why := cmp.Or(c.coverage.skipped[name], c.untested[name]); why != "" {
+			p.Why = why
+		}
+		if reason := c.profile.Exceptions[name]; reason != "" {
+			p.Why, p.Excepted = reason, true
+		}
+		if test := c.coverage.observed[name]; test != "" {
+			p.State, p.Why = Kept, test
+		}
+		if fault := c.coverage.failed[name]; fault != "" {
+			p.State, p.Why = Broken, fault
+		}
+		all = append(all, p)
+	}
+	for name := range c.profile.Exceptions {
+		if !slices.Contains(promised, name) {
+			all = append(all, Promise{Name: name, State: Untried, Why: "the profile excepts it, and the document does not promise it"})
 		}
 	}
-	return missing
+	return all
 }
 
 // wholeRun reports whether every test of the package has run.
@@ -106,38 +151,26 @@ func wholeRun() bool {
 	return !testing.Short()
 }
 
-// Skipped lists what the document contains and this package does not test.
-func (c *Contract) Skipped() []string {
-	c.promises()
-	all := slices.Concat(c.document.skipped, c.suite.skipped)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// promises lists everything that the document promises and this package can
-// test: for each operation what credentials it needs, each keyword of each
-// parameter and body to obey and to break, what each parameter does, each
-// status, header and request example, and what sequences must show. Keywords
-// that no generated test tries are skipped.
+// promises lists the names of all promises. It notes why some of them cannot be tested.
 func (c *Contract) promises() []string {
 	c.suiteOnce.Do(func() {
 		c.suite = newSuite(c, 0)
 		s := c.suite
 		var all []string
-		tried := map[string]bool{}
 		for _, request := range s.cases() {
-			tried[request.promise] = true
 			all = append(all, request.promise)
 		}
 		for _, test := range slices.Concat(s.pathTests(), s.sequences(), s.effects()) {
-			for _, promise := range test.promises {
-				tried[promise] = true
-				all = append(all, promise)
-			}
+			all = append(all, test.promises...)
 		}
 		for _, r := range c.document.routes {
-			s.skipUntried(r, tried)
+			all = append(all, s.constraints(r)...)
 			all = append(all, documentedPromises(r)...)
+		}
+		c.untested = map[string]string{}
+		for _, name := range slices.Concat(c.document.skipped, s.skipped) {
+			c.untested[name] = "this package cannot test it"
+			all = append(all, name)
 		}
 		all = append(all, c.profile.Promises...)
 		slices.Sort(all)
@@ -146,13 +179,11 @@ func (c *Contract) promises() []string {
 	return c.promised
 }
 
-// skipUntried lists the constraints of an operation that no test tries.
-func (s *suite) skipUntried(r *route, tried map[string]bool) {
+// constraints lists the promises of what an operation takes, whether tests try them or not.
+func (s *suite) constraints(r *route) (all []string) {
 	of := func(promises ...string) {
 		for _, promise := range promises {
-			if promise = r.operation.OperationID + ", " + promise; !tried[promise] {
-				s.skip("%s", promise)
-			}
+			all = append(all, r.operation.OperationID+", "+promise)
 		}
 	}
 	for _, p := range r.parameters {
@@ -166,6 +197,7 @@ func (s *suite) skipUntried(r *route, tried map[string]bool) {
 	for name := range requestExamples(r) {
 		of("request example " + name)
 	}
+	return all
 }
 
 // documentedPromises lists what responses must show: each status and header that

@@ -48,7 +48,7 @@ func parse(text []byte) (d *document, err error) {
 	options := []openapi3.ValidationOption{openapi3.DisableSchemaPatternValidation(), openapi3.DisableSchemaDefaultsValidation()}
 	if err := doc.Validate(context.Background(), options...); err != nil {
 		reason, _, _ := strings.Cut(err.Error(), "\n")
-		d.skip("the document is not valid: %s", reason)
+		d.skip("the document, is not valid: %s", reason)
 	}
 	if len(doc.Servers) > 0 && !strings.Contains(doc.Servers[0].URL, "{") {
 		if u, err := url.Parse(doc.Servers[0].URL); err == nil {
@@ -240,7 +240,7 @@ func (d *document) prepareSchemas() {
 			}
 		}
 		if len(r.operation.Callbacks) > 0 {
-			d.skip("%s: callbacks", where)
+			d.skip("%s, callbacks", where)
 		}
 	}
 }

@@ -312,7 +312,7 @@ func (v *Session) continues(l lister) {
 func (v *Session) defaultLimit(l lister, p *openapi3.Parameter) {
 	n, err := strconv.Atoi(fmt.Sprint(p.Schema.Value.Default))
 	if err != nil || n > most {
-		panic(untried{})
+		panic(untried("the default is more than a test creates"))
 	}
 	ids := v.fill(l, n+1)
 	items, found := v.list(l, l.from(ids[0]))

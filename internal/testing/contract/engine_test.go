@@ -3,10 +3,12 @@ package contract
 import (
 	"bytes"
 	"encoding/xml"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -134,28 +136,48 @@ func TestCoverage(t *testing.T) {
 	t.Parallel()
 	c := small(Profile{Observed: func(Interaction) []string { return []string{"of the profile"} }, Promises: []string{"of the profile"}})
 	const example = "getThing, example of parameter id"
-	if missing := c.Missing(); !slices.Contains(missing, example) || !slices.Contains(missing, "of the profile") || !slices.Contains(missing, "getThing, 200") {
+	if missing := untriedOf(c); !slices.Contains(missing, example) || !slices.Contains(missing, "of the profile") || !slices.Contains(missing, "getThing, 200") {
 		t.Errorf("the promises are %v", missing)
 	}
 	c.Check(t, thing(404, ""))
-	if missing := c.Missing(); !slices.Contains(missing, example) || slices.Contains(missing, "getThing, 404") || slices.Contains(missing, "of the profile") {
+	if missing := untriedOf(c); !slices.Contains(missing, example) || slices.Contains(missing, "getThing, 404") || slices.Contains(missing, "of the profile") {
 		t.Errorf("after a 404 %v are missing", missing)
 	}
 	c.Check(t, thing(200, `{"id":3}`))
-	if missing := c.Missing(); slices.Contains(missing, example) || slices.Contains(missing, "getThing, 200") {
+	if missing := untriedOf(c); slices.Contains(missing, example) || slices.Contains(missing, "getThing, 200") {
 		t.Errorf("after a 200 %v are missing", missing)
 	}
 }
 
-// The reports name what is kept, what is broken and what is skipped.
+// untriedOf lists the promises that are untried without a reason.
+func untriedOf(c *Contract) (names []string) {
+	for _, p := range c.Promises() {
+		if p.State == Untried && p.Fails() {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// Every promise is kept, broken or untried, and the reports show the same three numbers.
 func TestReport(t *testing.T) {
 	t.Parallel()
-	c := small(Profile{})
+	c := small(Profile{Exceptions: map[string]string{"getThing, effect of parameter id": "no thing exists"}})
 	c.coverage.note("getThing, 200", "TestKept")
+	c.coverage.note("getThing, 404", "TestKept")
 	c.coverage.fail([]string{"getThing, 404"}, "is <broken>\nin two lines")
 	header := Failure{Cause: "header X, headers", Test: "TestHeader", Message: "a header", rank: rankHeader}
 	crash := Failure{Cause: "getThing responds with 500", Test: "TestCrash", Message: "is <broken>", rank: rankCrash, Sent: thing(500, "")}
 	c.coverage.noteFailures([]Failure{header, header, crash})
+	names, states := map[string]bool{}, map[State]int{}
+	for _, p := range c.Promises() {
+		names[p.Name] = true
+		states[p.State]++
+	}
+	all := len(names)
+	if states[Kept] != 1 || states[Broken] != 1 || states[Untried] != all-2 || all < 12 {
+		t.Errorf("of %d promises %v", all, states)
+	}
 	path := filepath.Join(t.TempDir(), "contract.html")
 	var summary bytes.Buffer
 	must.NoError(t, c.Report(path, &summary))
@@ -164,10 +186,11 @@ func TestReport(t *testing.T) {
 		must.NoError(t, err)
 		return string(text)
 	}
+	total := fmt.Sprintf("1 kept,    1 broken, %4d untried of %d promises", all-2, all)
 	for ending, wants := range map[string][]string{
-		".txt":  {"ok       200 (TestKept)", "failed   404", "] getThing responds with 500, 1 times", "curl -i -X GET", "] header X, headers, 2 times", "getThing, effect of parameter id"},
-		".html": {"TestKept", "is &lt;broken&gt;", "getThing, effect of parameter id"},
-		".xml":  {`failures="1"`, `failures="2"`, "is &lt;broken&gt;", "getThing, effect of parameter id"},
+		".txt":  {"kept     200 (TestKept)", "broken   404 (is <broken>)", "untried  effect of parameter id (no thing exists)", total, "] getThing responds with 500, 1 times", "curl -i -X GET", "] header X, headers, 2 times"},
+		".html": {"TestKept", "is &lt;broken&gt;", "untried: no thing exists", "1 kept, 1 broken and " + strconv.Itoa(all-2) + " untried"},
+		".xml":  {`skipped="1"`, "is &lt;broken&gt;", "untried: no thing exists"},
 	} {
 		for _, want := range wants {
 			if got := read(ending); !strings.Contains(got, want) {
@@ -176,27 +199,35 @@ func TestReport(t *testing.T) {
 		}
 	}
 	var suites junitSuites
-	if err := xml.Unmarshal([]byte(read(".xml")), &suites); err != nil || len(suites.Suites) != 4 {
-		t.Errorf("the XML has %d suites: %v", len(suites.Suites), err)
+	must.NoError(t, xml.Unmarshal([]byte(read(".xml")), &suites))
+	cases, failed, skipped := 0, 0, 0
+	for _, suite := range suites.Suites[1:] { // the first has the causes
+		cases, failed, skipped = cases+suite.Tests, failed+suite.Failures, skipped+suite.Skipped
+	}
+	if cases != all || failed != all-2 || skipped != 1 {
+		t.Errorf("the XML has %d cases, %d failed and %d skipped", cases, failed, skipped)
 	}
 	if text := read(".txt"); strings.Index(text, "getThing responds with 500") > strings.Index(text, "header X") {
 		t.Errorf("the crash is not the first of the causes:\n%s", text)
 	}
-	if !strings.Contains(summary.String(), "promises observed") {
+	if !strings.Contains(summary.String(), total) {
 		t.Errorf("the summary is %s", &summary)
 	}
 }
 
-// What the engine cannot test is named, and makes nothing fail.
-func TestSkipped(t *testing.T) {
+// What the engine cannot test is a promise, too, and fails unless the profile has a reason.
+func TestUntestable(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(smallDocument, "schema: {type: integer}, example: 3", "schema: {type: string, pattern: '^(?=a)b$', format: colour}", 1)
-	c, err := New(Profile{Document: []byte(text)})
+	exceptions := map[string]string{`getThing, parameter id: format "colour"`: "a colour is any text", "getThing, 299": "a mistake"}
+	c, err := New(Profile{Document: []byte(text), Exceptions: exceptions})
 	must.NoError(t, err)
-	all := strings.Join(c.Skipped(), "\n")
-	for _, want := range []string{`pattern "^(?=a)b$"`, `format "colour"`, "effect of parameter id"} {
-		if !strings.Contains(all, want) {
-			t.Errorf("%s is not among what is skipped:\n%s", want, all)
+	all := strings.Join(untriedOf(c), "\n")
+	for want, fails := range map[string]bool{
+		`pattern "^(?=a)b$"`: true, `format "colour"`: false, "effect of parameter id": true, "getThing, 299": true,
+	} {
+		if strings.Contains(all, want) != fails {
+			t.Errorf("%s fails: %v, want %v; these do:\n%s", want, !fails, fails, all)
 		}
 	}
 }
@@ -211,15 +242,20 @@ func TestShows(t *testing.T) {
 		Document: []byte(strings.Replace(smallDocument, "      responses:", order, 1)),
 		Rules:    Rules{StrictParameters: true}, Sequences: []Sequence{shows},
 	})
-	if err != nil {
-		t.Fatal(err)
+	must.NoError(t, err)
+	var shown []string
+	for _, test := range c.Tests(1) {
+		shown = append(shown, test.promises...)
 	}
-	for _, skipped := range c.Skipped() {
-		if strings.Contains(skipped, "order") {
-			t.Errorf("%s is skipped", skipped)
+	of := 0
+	for _, name := range untriedOf(c) {
+		if strings.Contains(name, "order") {
+			if of++; !slices.Contains(shown, name) {
+				t.Errorf("no test tries %s", name)
+			}
 		}
 	}
-	if missing := c.Missing(); !slices.Contains(missing, shows.Shows[0]) || !slices.Contains(missing, "getThing, parameter order enum, broken") {
-		t.Errorf("the promises are %v", missing)
+	if of < 5 || !slices.Contains(shown, shows.Shows[0]) || !slices.Contains(shown, "getThing, parameter order enum, broken") {
+		t.Errorf("%d promises name the parameter; the tests show %v", of, shown)
 	}
 }

@@ -61,7 +61,7 @@ func (f *feed) effects() (all []Test) {
 			add(defaultPromise(f.route, f.Limit), func(v *Session) {
 				n, err := strconv.Atoi(fmt.Sprint(p.Schema.Value.Default))
 				if err != nil || n > most {
-					panic(untried{})
+					panic(untried("the default is more than a test creates"))
 				}
 				at := v.present(f)
 				v.fill(f.lister(), n+1)

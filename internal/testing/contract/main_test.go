@@ -55,7 +55,7 @@ func TestMainFails(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), self)
 	cmd.Env = append(os.Environ(), "CONTRACT_MAIN=1", "CONTRACT_REPORT=")
 	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "no test has observed: getThing, 200") {
+	if err == nil || !strings.Contains(string(out), "untried: getThing, 200: no test has observed it") {
 		t.Errorf("Main with no test ends with %v: %s", err, out)
 	}
 }
@@ -73,7 +73,7 @@ func TestFinish(t *testing.T) {
 			t.Errorf("%s: exits with %d, want %d", want.name, got, want.exits)
 		}
 	}
-	for _, promise := range c.Missing() {
+	for _, promise := range untriedOf(c) {
 		c.coverage.note(promise, "TestAll")
 	}
 	if got := c.finish(0, true, &out); got != 0 {

@@ -32,8 +32,8 @@ func (c *Contract) Random(t *testing.T, target Target, firstID int64) {
 				}
 				request.body = encode(value)
 				test := Test{request.name, c, []string{request.promise}, func(v *Session) { v.suite = s; v.run(request) }}
-				if fault, _ := test.Fault(request.name, target); fault != "" {
-					rt.Fatalf("contract: %s: %s", request.name, fault)
+				if failures, _ := test.Try(target); len(failures) > 0 {
+					rt.Fatalf("contract: %s: %s", request.name, failures[0])
 				}
 			})
 		})

@@ -23,44 +23,33 @@ var reportPage = template.Must(template.New("report").Parse(reportText))
 
 // report is what is written: the promises of the document and what became of them.
 type report struct {
-	Title, Version  string
-	Groups          []reportGroup
-	Observed, Total int
-	Skipped         []string
-	Causes          []Cause
+	Title, Version string
+	Groups         []*reportGroup
+	Count          count
+	Causes         []Cause
+}
+
+// count is how many promises are kept, broken and untried, which add up to all.
+type count struct{ Kept, Broken, Untried int }
+
+func (c count) All() int { return c.Kept + c.Broken + c.Untried }
+
+func (c count) String() string {
+	return fmt.Sprintf("%4d kept, %4d broken, %4d untried", c.Kept, c.Broken, c.Untried)
 }
 
 // reportGroup is an operation, or what is true of the service as a whole.
 type reportGroup struct {
-	Name, Summary   string
-	Kinds           []reportKind
-	Observed, Total int
+	Name, Summary string
+	Kinds         []*reportKind
+	Count         count
 }
 
 // reportKind is a row of a group: promises of one kind.
 type reportKind struct {
 	Name  string
-	Cells []reportCell
+	Cells []Promise
 }
-
-// reportCell is one promise, and the test that has observed it or what is wrong.
-type reportCell struct{ Promise, Test, Failed, Skipped string }
-
-// Result says in a word or two what became of a promise.
-func (c reportCell) Result() string {
-	switch {
-	case c.Failed != "":
-		return "failed: " + c.Failed
-	case c.Test != "":
-		return c.Test
-	case c.Skipped != "":
-		return "skipped: " + c.Skipped
-	}
-	return "no test"
-}
-
-// Kept reports whether a test has observed the promise and none saw it broken.
-func (c reportCell) Kept() bool { return c.Failed == "" && c.Test != "" }
 
 // Report writes what is known so far as text, HTML and JUnit XML: to path with
 // the endings .txt, .html and .xml (an ending of path is replaced). A summary
@@ -85,37 +74,37 @@ func (c *Contract) Report(path string, w io.Writer) error {
 
 // report arranges the promises of the document by operation and kind.
 func (c *Contract) report() report {
-	promised := c.promises()
-	r := report{Title: c.document.doc.Info.Title, Version: c.document.doc.Info.Version, Skipped: c.Skipped(), Causes: c.Causes()}
-	c.coverage.mu.Lock()
-	defer c.coverage.mu.Unlock()
-	byName := map[string]int{}
+	r := report{Title: c.document.doc.Info.Title, Version: c.document.doc.Info.Version, Causes: c.Causes()}
+	byName := map[string]*reportGroup{}
 	for _, route := range c.document.routes {
-		byName[route.operation.OperationID] = len(r.Groups)
-		r.Groups = append(r.Groups, reportGroup{Name: route.operation.OperationID, Summary: route.method + " " + route.template})
+		g := &reportGroup{Name: route.operation.OperationID, Summary: route.method + " " + route.template}
+		byName[g.Name], r.Groups = g, append(r.Groups, g)
 	}
-	service := len(r.Groups)
-	r.Groups = append(r.Groups, reportGroup{Name: "the service", Summary: "paths, methods, sequences, and responses that operations share"})
-	for _, promise := range promised {
-		name, rest, _ := strings.Cut(promise, ", ")
-		i, ofOperation := byName[name]
-		if !ofOperation {
-			i, rest = service, promise
+	service := &reportGroup{Name: "the service", Summary: "paths, methods, sequences, and responses that operations share"}
+	r.Groups = append(r.Groups, service)
+	for _, p := range c.Promises() {
+		name, rest, _ := strings.Cut(p.Name, ", ")
+		g := byName[name]
+		if g != nil {
+			p.Name = rest
+		} else {
+			g = service
 		}
-		g := &r.Groups[i]
-		kind := kindOf(rest)
-		at := slices.IndexFunc(g.Kinds, func(k reportKind) bool { return k.Name == kind })
+		kind := kindOf(p.Name)
+		at := slices.IndexFunc(g.Kinds, func(k *reportKind) bool { return k.Name == kind })
 		if at < 0 {
-			at = len(g.Kinds)
-			g.Kinds = append(g.Kinds, reportKind{Name: kind})
+			at, g.Kinds = len(g.Kinds), append(g.Kinds, &reportKind{Name: kind})
 		}
-		cell := reportCell{rest, c.coverage.observed[promise], c.coverage.failed[promise], c.coverage.skipped[promise]}
-		g.Kinds[at].Cells = append(g.Kinds[at].Cells, cell)
-		g.Total++
-		r.Total++
-		if cell.Kept() {
-			g.Observed++
-			r.Observed++
+		g.Kinds[at].Cells = append(g.Kinds[at].Cells, p)
+		for _, c := range []*count{&g.Count, &r.Count} {
+			switch p.State {
+			case Kept:
+				c.Kept++
+			case Broken:
+				c.Broken++
+			default:
+				c.Untried++
+			}
 		}
 	}
 	return r
@@ -123,10 +112,9 @@ func (c *Contract) report() report {
 
 func (r report) summary(w io.Writer) {
 	for _, g := range r.Groups {
-		fmt.Fprintf(w, "%-16s %4d of %4d\n", g.Name, g.Observed, g.Total)
+		fmt.Fprintf(w, "%-16s %s\n", g.Name, g.Count)
 	}
-	fmt.Fprintf(w, "%-16s %4d of %4d promises observed, %d%%; %d skipped\n",
-		"the document", r.Observed, r.Total, r.Observed*100/max(1, r.Total), len(r.Skipped))
+	fmt.Fprintf(w, "%-16s %s of %d promises\n", "the document", r.Count, r.Count.All())
 }
 
 // text writes the report for people: first what is wrong, then everything.
@@ -140,21 +128,10 @@ func (r report) text(w io.Writer) error {
 	for _, g := range r.Groups {
 		fmt.Fprintf(&b, "\n%s (%s)\n", g.Name, g.Summary)
 		for _, k := range g.Kinds {
-			for _, c := range k.Cells {
-				if c.Failed != "" {
-					fmt.Fprintf(&b, "  failed   %s\n", c.Promise)
-				} else if c.Test != "" {
-					fmt.Fprintf(&b, "  ok       %s (%s)\n", c.Promise, c.Test)
-				} else {
-					fmt.Fprintf(&b, "  untested %s\n", c.Promise)
-				}
+			for _, p := range k.Cells {
+				why, _, _ := strings.Cut(p.Why, "\n")
+				fmt.Fprintf(&b, "  %-8s %s (%s)\n", p.State, p.Name, why)
 			}
-		}
-	}
-	if len(r.Skipped) > 0 {
-		fmt.Fprintf(&b, "\nSkipped: the document has this, and no generated test tries it\n")
-		for _, skipped := range r.Skipped {
-			fmt.Fprintf(&b, "  %s\n", skipped)
 		}
 	}
 	_, err := io.WriteString(w, b.String())
@@ -194,30 +171,25 @@ func (r report) junit(w io.Writer) error {
 	}
 	all := junitSuites{Name: r.Title + " " + r.Version, Suites: []junitSuite{causes}}
 	for _, g := range r.Groups {
-		suite := junitSuite{Name: g.Name}
+		suite := junitSuite{Name: g.Name, Tests: g.Count.All()}
 		for _, k := range g.Kinds {
-			for _, c := range k.Cells {
-				one := junitCase{Class: g.Name, Name: c.Promise}
+			for _, p := range k.Cells {
+				one := junitCase{Class: g.Name, Name: p.Name}
+				first, _, _ := strings.Cut(p.Why, "\n")
+				message := &junitMessage{string(p.State) + ": " + first, p.Why}
 				switch {
-				case c.Failed != "":
-					first, _, _ := strings.Cut(c.Failed, "\n")
-					one.Failure = &junitMessage{first, c.Failed}
+				case p.Fails():
+					one.Failure = message
 					suite.Failures++
-				case c.Test == "":
-					one.Skipped = &junitMessage{Message: c.Result()}
+				case p.State == Untried:
+					one.Skipped = message
 					suite.Skipped++
 				}
 				suite.Cases = append(suite.Cases, one)
 			}
 		}
-		suite.Tests = len(suite.Cases)
 		all.Suites = append(all.Suites, suite)
 	}
-	skipped := junitSuite{Name: "skipped", Tests: len(r.Skipped), Skipped: len(r.Skipped)}
-	for _, text := range r.Skipped {
-		skipped.Cases = append(skipped.Cases, junitCase{Class: "skipped", Name: text, Skipped: &junitMessage{Message: "no generated test tries it"}})
-	}
-	all.Suites = append(all.Suites, skipped)
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
@@ -233,6 +205,8 @@ func kindOf(promise string) string {
 	switch {
 	case len(word) == 3 && word[0] >= '1' && word[0] <= '5':
 		return "responses"
+	case strings.HasPrefix(promise, "/"), strings.HasPrefix(promise, "the document"):
+		return "not understood"
 	case strings.HasPrefix(promise, "any operation"):
 		return "shared responses"
 	case word == "methods", word == "OPTIONS", word == "no":

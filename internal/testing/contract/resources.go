@@ -54,12 +54,12 @@ func (s *suite) addLink(from *route, link *openapi3.Link) {
 		if !sent {
 			var received bool
 			if member, received = strings.CutPrefix(text, "$response.body#/"); !received {
-				s.skip("%s: link to %s by %s", from.operation.OperationID, link.OperationID, text)
+				s.skip("%s, link to %s by %s", from.operation.OperationID, link.OperationID, text)
 				continue
 			}
 		}
 		if to == nil || from.method != http.MethodPost || len(from.names) > 0 || len(to.names) != 1 || strings.Contains(member, "/") {
-			s.skip("%s: link to %s: only a POST without path parameters can be followed", from.operation.OperationID, link.OperationID)
+			s.skip("%s, link to %s: only a POST without path parameters can be followed", from.operation.OperationID, link.OperationID)
 			continue
 		}
 		s.addUse(from, to, member, !sent, strings.TrimPrefix(parameter, "path."))

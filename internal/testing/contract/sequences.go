@@ -113,7 +113,7 @@ func readSeesPut(v *Session, x *resource, id any) {
 	put := x.uses[http.MethodPut]
 	_, schema := put.body()
 	if schema == nil {
-		panic(untried{})
+		panic(untried("the body is not JSON"))
 	}
 	for _, variant := range v.suite.gen.obeying(schema) {
 		body, ok := variant.value.(map[string]any)
@@ -138,7 +138,7 @@ func readSeesPatch(v *Session, x *resource, id any) {
 	patch := x.uses[http.MethodPatch]
 	_, schema := patch.body()
 	if schema == nil {
-		panic(untried{})
+		panic(untried("the body is not JSON"))
 	}
 	for _, variant := range v.suite.gen.obeying(schema) {
 		body, ok := variant.value.(map[string]any)

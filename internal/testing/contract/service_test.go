@@ -179,8 +179,8 @@ func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 func firstFault(c *Contract, tests []Test, credentials Credentials, handler http.Handler) (fault, by string) {
 	target := Target{URL: "http://service.invalid", Transport: inProcess{handler}, Credentials: credentials}
 	for _, test := range tests {
-		if fault, _ := test.Fault("", target); fault != "" {
-			return fault, test.Name
+		if failures, _ := test.Try(target); len(failures) > 0 {
+			return failures[0].String(), test.Name
 		}
 	}
 	return "", ""

@@ -65,7 +65,7 @@ func (c *Contract) Tests(firstID int64) []Test {
 // test has told is told in one line.
 func (test Test) Run(t T, target Target) {
 	t.Helper()
-	failures, skipped := test.Try(target)
+	failures, untried := test.Try(target)
 	coverage := test.contract.coverage
 	switch fresh := coverage.noteFailures(failures); {
 	case len(failures) > 0:
@@ -77,48 +77,42 @@ func (test Test) Run(t T, target Target) {
 				t.Errorf("contract: %s: [%s] %s, as before", test.Name, f.ID(), f.Cause)
 			}
 		}
-	case !skipped:
+	case untried == "":
 		for _, promise := range test.promises {
 			coverage.note(promise, t.Name())
 		}
 	default:
-		coverage.skip(test.promises, "the target has no credentials for it")
+		coverage.skip(test.promises, untried)
 	}
 }
 
-// Fault is Try for one failure: what is wrong with the target, or nothing.
-func (test Test) Fault(_ string, target Target) (fault string, skipped bool) {
-	failures, skipped := test.Try(target)
-	if len(failures) > 0 {
-		return failures[0].String(), false
-	}
-	return "", skipped
-}
-
-// Try runs a test and returns all that is wrong with the target. A test that the target
-// gives no means for, such as credentials, is skipped.
-func (test Test) Try(target Target) (failures []Failure, skipped bool) {
+// Try runs a test and returns all that is wrong with the target, or why it could not try
+// the promise.
+func (test Test) Try(target Target) (failures []Failure, why string) {
 	v := &Session{contract: test.contract, target: target, test: test}
 	defer func() {
 		switch r := recover().(type) {
-		case nil:
-		case ended:
+		case nil, ended:
 		case untried:
-			skipped = len(v.failures) == 0
+			if len(v.failures) == 0 {
+				why = string(r)
+			}
 		default:
 			panic(r)
 		}
 		failures = v.failures
 	}()
 	test.try(v)
-	return nil, false
+	return nil, ""
 }
 
-// ended ends a test that has failed, untried one that the target gives no means for.
+// ended ends a test that has failed, untried one that cannot try its promise, and says why.
 type (
 	ended   struct{}
-	untried struct{}
+	untried string
 )
+
+const noCredentials untried = "the target has no credentials for it"
 
 // Session is one test that runs on a target. Its methods end the test when the
 // service breaks a promise that the rest of the test needs.
@@ -153,7 +147,7 @@ func (v *Session) fail(rank int, cause string, x Interaction, format string, arg
 func (v *Session) send(r *route, path string, query []string, header http.Header, body []byte) Interaction {
 	names, ok := v.schemes(r)
 	if !ok {
-		panic(untried{})
+		panic(noCredentials)
 	}
 	credentials, _ := v.some(names, "", "")
 	return v.sendAs(r.method, path, query, header, body, credentials)
@@ -218,7 +212,7 @@ func (v *Session) run(c *testCase) {
 		}
 	}
 	if !ok {
-		panic(untried{})
+		panic(noCredentials)
 	}
 	v.suite.removeAll(v, c)
 	defer v.suite.removeAll(v, c)
@@ -243,7 +237,7 @@ func (v *Session) run(c *testCase) {
 		if strings.Contains(c.promise, ", parameter ") && !strings.Contains(c.promise, ", broken") {
 			return // it was read, or the service would have refused it
 		}
-		panic(untried{})
+		panic(untried("it needs something that exists, and no test can create it"))
 	}
 	if c.why == nil {
 		if !(c.madeUp && x.Status == http.StatusGone) {

@@ -68,8 +68,8 @@ func firstFault(t *testing.T, handler http.Handler, first string) (fault, by str
 	target := Target("http://plantstore.invalid", staticToken, readOnlyToken, "")
 	target.Transport = inProcess{handler}
 	for _, test := range tests {
-		if fault, _ := test.Fault(t.Name(), target); fault != "" {
-			return fault, test.Name
+		if failures, _ := test.Try(target); len(failures) > 0 {
+			return failures[0].String(), test.Name
 		}
 	}
 	return "", ""

@@ -13,13 +13,6 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// Everything in the document is tested.
-func TestNothingIsSkipped(t *testing.T) {
-	if skipped := Plants().Skipped(); len(skipped) > 0 {
-		t.Errorf("no generated test tries these: show them in Lists of profile.go or in a sequence of find.go:\n%s", strings.Join(skipped, "\n"))
-	}
-}
-
 func document(t *testing.T) *openapi3.T {
 	t.Helper()
 	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
