@@ -50,7 +50,7 @@ func TestCodes(t *testing.T) {
 	}
 	for name, code := range constants(t, "../../gen/plantapi/plantapi.gen.go", "Code") {
 		if sentinels[name] != code {
-			t.Errorf("Err%s is %d, want %d: add it to errors.go", name, sentinels[name], code)
+			t.Errorf("Err%s is %d, want %d: add it to api/client/errors.go", name, sentinels[name], code)
 		}
 		delete(want, code)
 	}

@@ -317,16 +317,16 @@ func TestEveryParameterHasAnOption(t *testing.T) {
 			return err == nil && sent.Has(name)
 		})
 		if i < 0 {
-			t.Errorf("no option of this test sends %s: add one to list.go and here", name)
+			t.Errorf("no option of this test sends %s: add one to api/client/list.go and here", name)
 		}
 		if _, counts := reflect.TypeFor[plantapi.CountPlantsParams]().FieldByName(f.Name); i < 0 || !counts {
 			continue
 		}
 		filter, ok := options[i].(client.Filter)
 		if !ok {
-			t.Errorf("the option of %s in list.go is not a Filter, but countPlants has the parameter", name)
+			t.Errorf("the option of %s in api/client/list.go is not a Filter, but countPlants has the parameter", name)
 		} else if _, _, err := c.Count(t.Context(), filter); err != nil || !sent.Has(name) {
-			t.Errorf("Count in list.go with the option of %s sends %v, %v", name, sent, err)
+			t.Errorf("Count in api/client/list.go with the option of %s sends %v, %v", name, sent, err)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func set(t *testing.T, plantOrPatch any, name, text string) {
 	t.Helper()
 	switch field := reflect.ValueOf(plantOrPatch).Elem().FieldByName(name); {
 	case !field.IsValid():
-		t.Fatalf("%T has no field %s (plant.go)", plantOrPatch, name)
+		t.Fatalf("%T has no field %s (api/client/plant.go)", plantOrPatch, name)
 	case field.Kind() == reflect.Pointer:
 		field.Set(reflect.ValueOf(&text))
 	default:
@@ -57,7 +57,7 @@ func TestEveryMember(t *testing.T) {
 	t.Parallel()
 	for f := range reflect.TypeFor[plantapi.StoredPlant]().Fields() {
 		if _, ok := reflect.TypeFor[client.Plant]().FieldByName(f.Name); !ok {
-			t.Errorf("client.Plant has no field %s (plant.go)", f.Name)
+			t.Errorf("client.Plant has no field %s (api/client/plant.go)", f.Name)
 		}
 	}
 	ctx, c := t.Context(), clienttest.New(t).Client()
@@ -74,30 +74,30 @@ func TestEveryMember(t *testing.T) {
 		must.NoError(t, err)
 	}
 	check(nil, c.Create(ctx, full(t, 1, "")))
-	want("Create (newPlant in plant.go)", full(t, 1, ""))
+	want("Create (newPlant in api/client/plant.go)", full(t, 1, ""))
 	check(c.CreateBatch(ctx, []client.Plant{full(t, 2, "")}))
 	want("CreateBatch", full(t, 2, ""))
 	check(c.Put(ctx, full(t, 3, "")))
-	want("Put (content in plant.go)", full(t, 3, ""))
+	want("Put (content in api/client/plant.go)", full(t, 3, ""))
 	for _, name := range written(t) {
 		changed := full(t, 3, "")
 		set(t, &changed, name, "changed")
 		var patch client.Patch
 		set(t, &patch, name, "changed")
 		check(c.Patch(ctx, 3, patch))
-		want("Patch of "+name+" (body in plant.go)", changed)
+		want("Patch of "+name+" (body in api/client/plant.go)", changed)
 		check(c.Update(ctx, 3, func(p *client.Plant) error { *p = full(t, 3, ""); return nil }))
-		want("Update of "+name+" (change in plant.go)", full(t, 3, ""))
+		want("Update of "+name+" (change in api/client/plant.go)", full(t, 3, ""))
 
 		if removed := reflect.ValueOf(&changed).Elem().FieldByName(name); removed.Kind() == reflect.Pointer {
 			removed.SetZero()
 			check(c.Update(ctx, 3, func(p *client.Plant) error { *p = changed; return nil }))
-			want("Update that removes "+name+" (change in plant.go)", changed)
+			want("Update that removes "+name+" (change in api/client/plant.go)", changed)
 			check(c.Put(ctx, full(t, 3, "")))
 			patch = client.Patch{}
 			reflect.ValueOf(&patch).Elem().FieldByName("Remove" + name).SetBool(true)
 			check(c.Patch(ctx, 3, patch))
-			want("Patch that removes "+name+" (body in plant.go)", changed)
+			want("Patch that removes "+name+" (body in api/client/plant.go)", changed)
 			check(c.Put(ctx, full(t, 3, "")))
 
 			set(t, &patch, name, "")
@@ -109,7 +109,7 @@ func TestEveryMember(t *testing.T) {
 				return nil
 			}))
 			set(t, &changed, name, "changed")
-			want("Update through the pointer "+name+" (clone in plant.go)", changed)
+			want("Update through the pointer "+name+" (clone in api/client/plant.go)", changed)
 			check(c.Put(ctx, full(t, 3, "")))
 		}
 

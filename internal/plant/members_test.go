@@ -27,10 +27,10 @@ func TestSameAndSize(t *testing.T) {
 			t.Fatalf("this test does not know the type of %s", f.Name)
 		}
 		if p.Same(Plant{}) || (Plant{}).Same(p) || !p.Same(p) {
-			t.Errorf("Same ignores %s", f.Name)
+			t.Errorf("Same in internal/plant/plant.go ignores %s", f.Name)
 		}
 		if p.Size() != size {
-			t.Errorf("with a %s of %q, Size = %d, want %d", f.Name, text, p.Size(), size)
+			t.Errorf("Size in internal/plant/plant.go, with a %s of %q, is %d, want %d", f.Name, text, p.Size(), size)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func TestColumnsMatchMigrations(t *testing.T) {
 	} {
 		want := slices.Sorted(slices.Values(strings.Split(declared, "\n")))
 		if diff := cmp.Diff(want, names(columnsOf, schemaOf(t, dsn), table)); diff != "" {
-			t.Errorf("the list of columns of %s (-) and its migrations (+) differ:\n%s", table, diff)
+			t.Errorf("the columns of %s in internal/store/columns.go (-) and in internal/store/postgres/migrations (+) differ:\n%s", table, diff)
 		}
 	}
 }
@@ -105,6 +105,6 @@ func keepsEveryMember[R any](t *testing.T, list columns[R], want R, options ...c
 		}
 	}
 	if diff := cmp.Diff(want, got, options...); diff != "" {
-		t.Errorf("no column keeps (-want +got):\n%s", diff)
+		t.Errorf("no column of internal/store/columns.go keeps (-want +got):\n%s", diff)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -113,9 +114,15 @@ func usePlants(t *testing.T, s *Store) {
 	_, patchErr := s.Patch(ctx, -1, plant.Patch{Name: new("changed")}, plant.Precondition{})
 	_, getErr := s.Get(ctx, -1)
 	err := errors.Join(putErr, patchErr, getErr, s.Delete(ctx, -1, plant.Precondition{}))
-	for _, page := range []plant.Page{
-		{Limit: 100}, {After: new(int64(0)), Tag: new("tag 1"), Limit: 100}, {ByName: &plant.ByName{}, Limit: 100},
-	} {
+	pages := []plant.Page{{Limit: 100}, {After: new(int64(0)), Tag: new("tag 1"), Limit: 100}}
+	for f := range reflect.TypeFor[plant.Page]().Fields() {
+		if f.Type.Kind() == reflect.Pointer {
+			page := plant.Page{Limit: 100}
+			reflect.ValueOf(&page).Elem().FieldByIndex(f.Index).Set(reflect.New(f.Type.Elem()))
+			pages = append(pages, page)
+		}
+	}
+	for _, page := range pages {
 		_, _, listErr := s.List(ctx, page)
 		_, _, countErr := s.Count(ctx, page)
 		err = errors.Join(err, listErr, countErr)

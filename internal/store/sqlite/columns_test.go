@@ -37,7 +37,7 @@ func TestColumns(t *testing.T) {
 		slices.Sort(schema)
 		slices.Sort(listed)
 		if !slices.Equal(listed, schema) {
-			t.Errorf("columns of %s are\n%q in the list, and\n%q in the schema", table, listed, schema)
+			t.Errorf("columns of %s are\n%q in internal/store/columns.go, and\n%q in internal/store/sqlite/migrations", table, listed, schema)
 		}
 	}
 }

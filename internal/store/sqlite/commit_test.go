@@ -86,7 +86,7 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 		"a statement that violates a constraint":      executes(`INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (10, NULL, 0, 0, 0)`),
 		"the same after a change":                     then(insert(10), executes(`INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (11, NULL, 0, 0, 0)`).run),
 		"a transaction that it ends":                  executes("ROLLBACK"),
-		"a transaction that SQLite rolls back":        then(insert(10), executes(`INSERT OR ROLLBACK INTO plants VALUES (11, NULL, NULL, 0, 0, 0)`).run),
+		"a transaction that SQLite rolls back":        then(insert(10), executes(`INSERT OR ROLLBACK INTO plants (id, name, version, created_at, updated_at) VALUES (11, NULL, 0, 0, 0)`).run),
 		"a panic":                                     {run: func(*sqlite.Conn) error { panic("oh") }},
 		"a panic after a change":                      then(insert(10), func(*sqlite.Conn) error { panic("oh") }),
 		"a panic in the middle of an UPDATE":          then(insert(10), leaveOpen),

@@ -48,7 +48,7 @@ func TestMaybeLong(t *testing.T) {
 	must.NoError(t, err)
 	defer conn.Close()
 	must.NoError(t, executeAll(conn, "CREATE TABLE plants (id, name, tag)",
-		"INSERT INTO plants VALUES (1, 'four', NULL), (2, 'three', 'two'), (3, '', 'six'), (4, '', 'tö')"))
+		"INSERT INTO plants (id, name, tag) VALUES (1, 'four', NULL), (2, 'three', 'two'), (3, '', 'six'), (4, '', 'tö')"))
 	if ids, err := numbers(conn, maybeLongQuery, 4, 2); err != nil || !slices.Equal(ids, []int64{2, 3, 4}) {
 		t.Errorf("the plants %v, %v may have long texts, want 2, 3 and 4", ids, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -109,7 +110,7 @@ func TestOpenChecksDurable(t *testing.T) {
 // the first row of each tag.
 func TestPlans(t *testing.T) {
 	s := openStore(t, Memory)
-	for query, want := range map[string][]string{
+	plans := map[string][]string{
 		allPlants.list: {"SEARCH plants USING INTEGER PRIMARY KEY (rowid>?)"},
 		allPlants.count: {
 			"CO-ROUTINE (subquery-1)", "SEARCH plants USING INTEGER PRIMARY KEY (rowid>?)", "SCAN (subquery-1)",
@@ -134,7 +135,23 @@ func TestPlans(t *testing.T) {
 			"CORRELATED SCALAR SUBQUERY 3", "SEARCH plants USING COVERING INDEX plants_by_tag (tag>? AND tag<?)",
 			"SCAN tags",
 		},
-	} {
+	}
+	for f := range reflect.TypeFor[plant.Page]().Fields() {
+		if f.Type.Kind() != reflect.Pointer {
+			continue
+		}
+		page := plant.Page{Limit: 1}
+		reflect.ValueOf(&page).Elem().FieldByIndex(f.Index).Set(reflect.New(f.Type.Elem()))
+		err := s.read(t.Context(), func(conn *sqlite.Conn) error {
+			selected, _, err := selectionOf(conn, page)
+			if plans[selected.list] == nil || plans[selected.count] == nil {
+				t.Errorf("this test has no plan of the statements of a page with %s: %+v", f.Name, selected)
+			}
+			return err
+		})
+		must.NoError(t, err)
+	}
+	for query, want := range plans {
 		args := []any{1, 0, "", ""}
 		for !strings.Contains(query, fmt.Sprint("?", len(args))) {
 			args = args[1:]

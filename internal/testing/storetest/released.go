@@ -91,6 +91,11 @@ func Migrations(t *testing.T, files fs.FS, sums map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine := "internal/store/" + filepath.Base(folder)
 	var columns, all []string
 	for _, c := range store.WrittenColumns {
 		columns = append(columns, c.Name)
@@ -114,7 +119,7 @@ func Migrations(t *testing.T, files fs.FS, sums map[string]string) {
 	}
 	for _, column := range columns {
 		if !regexp.MustCompile(`\b` + column + `\b`).MatchString(strings.Join(all, "\n")) {
-			t.Errorf("no migration makes the column %s of store/columns.go: add a file to migrations", column)
+			t.Errorf("no migration makes the column %s of internal/store/columns.go: add a file to %s/migrations", column, engine)
 		}
 	}
 	for name := range sums {
@@ -137,7 +142,7 @@ func EachReleased(t *testing.T, newest int, extension string, fn func(t *testing
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			left, err := os.ReadFile(file)
 			if err != nil {
-				t.Fatalf("the file of released schema %d is missing; see testdata/released/README.md: %v", schema, err)
+				t.Fatalf("the file of released schema %d is missing: make it with the program before the migration, see testdata/released/README.md: %v", schema, err)
 			}
 			found, err := os.ReadFile(file + ".json")
 			if err != nil {
