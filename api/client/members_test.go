@@ -56,8 +56,9 @@ func full(t *testing.T, id int64, text string) client.Plant {
 func TestEveryMember(t *testing.T) {
 	t.Parallel()
 	for f := range reflect.TypeFor[plantapi.StoredPlant]().Fields() {
-		if _, ok := reflect.TypeFor[client.Plant]().FieldByName(f.Name); !ok {
-			t.Errorf("client.Plant has no field %s (api/client/plant.go)", f.Name)
+		field, ok := reflect.TypeFor[client.Plant]().FieldByName(f.Name)
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !ok || !strings.HasPrefix(field.Tag.Get("json")+",", name+",") {
+			t.Errorf("client.Plant has no field %s whose JSON is %s (api/client/plant.go)", f.Name, name)
 		}
 	}
 	ctx, c := t.Context(), clienttest.New(t).Client()

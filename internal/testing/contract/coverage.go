@@ -78,6 +78,9 @@ type Promise struct {
 	Excepted bool   // it may be untried: Why is the reason in the profile
 }
 
+// UntoldEffect is why a promise is untried if no test can show what a parameter does.
+const UntoldEffect = "no test shows what it does: name it in Lists of the profile, or in Shows of a sequence"
+
 // Fails reports whether the promise is broken, or untried without a reason in the profile.
 func (p Promise) Fails() bool { return p.State == Broken || p.State == Untried && !p.Excepted }
 
@@ -163,11 +166,16 @@ func (c *Contract) promises() []string {
 		for _, test := range slices.Concat(s.pathTests(), s.sequences(), s.effects()) {
 			all = append(all, test.promises...)
 		}
+		c.untested = map[string]string{}
 		for _, r := range c.document.routes {
+			for _, p := range r.parameters {
+				if effect := effectPromise(r, p.Name); !slices.Contains(all, effect) {
+					c.untested[effect] = UntoldEffect
+				}
+			}
 			all = append(all, s.constraints(r)...)
 			all = append(all, documentedPromises(r)...)
 		}
-		c.untested = map[string]string{}
 		for _, name := range slices.Concat(c.document.skipped, s.skipped) {
 			c.untested[name] = "this package cannot test it"
 			all = append(all, name)

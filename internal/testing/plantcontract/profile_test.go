@@ -13,11 +13,11 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// The engine can test every promise. What a parameter does, it must be told.
-func TestNothingIsSkipped(t *testing.T) {
+// The profile tells what every parameter does.
+func TestEveryParameterIsTold(t *testing.T) {
 	for _, p := range Plants().Promises() {
-		if p.Why == "this package cannot test it" {
-			t.Errorf("%s: show it in Lists of internal/testing/plantcontract/profile.go or in a sequence of find.go", p.Name)
+		if p.Why == contract.UntoldEffect {
+			t.Errorf("%s: %s, in internal/testing/plantcontract/profile.go or find.go", p.Name, p.Why)
 		}
 	}
 }
