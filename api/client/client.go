@@ -105,12 +105,12 @@ func WithBackoff(backoff func(ctx context.Context, attempt int, err error) time.
 func New(baseURL string, opts ...Option) (*Client, error) {
 	u, err := url.Parse(baseURL)
 	switch {
-	case err != nil:
-		return nil, fmt.Errorf("plantstore: %w", err)
+	case err != nil: // it has the whole URL, maybe with a password
+		return nil, fmt.Errorf("plantstore: the base URL must be like https://plants.example.com: %w", errors.Unwrap(err))
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return nil, fmt.Errorf("plantstore: base URL %q must be like https://plants.example.com", u.Redacted())
+		return nil, fmt.Errorf("plantstore: the base URL must be like https://plants.example.com, not %q", u.Redacted())
 	case u.User != nil, u.RawQuery != "", u.Fragment != "":
-		return nil, fmt.Errorf("plantstore: base URL %q must have no user, query or fragment", u.Redacted())
+		return nil, fmt.Errorf("plantstore: the base URL must have no user, query or fragment: %q", u.Redacted())
 	}
 	c := &Client{server: strings.TrimSuffix(baseURL, "/") + "/", userAgent: "plantstore-go", attempts: 10}
 	for _, opt := range opts {
