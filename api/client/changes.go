@@ -20,7 +20,7 @@ type Position string
 type Change struct {
 	Position Position `json:"position"` // after this change
 	ID       int64    `json:"id"`
-	Plant    *Plant   `json:"plant,omitempty"` // its present state; nil: the plant does not exist
+	Plant    *Plant   `json:"plant,omitempty"` // its present state; nil: the plant was deleted
 }
 
 // Changes returns what has changed after a position, and waits for more. An empty
@@ -28,11 +28,11 @@ type Change struct {
 // applies every change has the plants of the service. Keep the position of the last
 // change with the copy, to continue there later. A plant can appear more than once.
 //
-// From the first response on, Changes connects again for as long as ctx lives:
-// [WithAttempts] does not end it. The loop ends with an error, which is ctx.Err() if ctx
-// has ended. After [ErrPositionGone], begin again with an empty position and an empty
-// copy. A [Replica] does all that for a copy in memory. This is the loop of a program
-// that keeps its copy elsewhere:
+// After the first response, Changes sends a request again for as long as ctx lives:
+// [WithAttempts] does not end it. The loop ends with an error: ctx.Err() if ctx has ended,
+// or that of a response that is final, such as [ErrBadCredentials]. After [ErrPositionGone],
+// begin again with an empty position and an empty copy. A [Replica] does all that for a copy
+// in memory. This is the loop of a program that keeps its copy elsewhere:
 //
 //	for {
 //		for change, err := range c.Changes(ctx, position) {
@@ -51,8 +51,9 @@ func (c *Client) Changes(ctx context.Context, after Position) iter.Seq2[Change, 
 	return c.changes(ctx, after, c.wait)
 }
 
-// ChangesUntilNow is [Client.Changes], but the loop ends after the last change so far,
-// also while other clients write.
+// ChangesUntilNow is [Client.Changes], but the loop ends, without an error, after the last
+// change so far. It ends also while other clients write, and may leave out their changes
+// during the loop.
 func (c *Client) ChangesUntilNow(ctx context.Context, after Position) iter.Seq2[Change, error] {
 	return c.changes(ctx, after, 0)
 }

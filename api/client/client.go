@@ -15,7 +15,9 @@
 // the service gives; it works with [errors.Is].
 //
 // A request is sent again, after a pause, until it succeeds, the context ends or
-// [WithAttempts] is reached. This depends on what is known about the attempt:
+// [WithAttempts] is reached. The error is then that of the last attempt, and also the
+// [context.Cause] if the context has ended. Whether a request is sent again depends on what
+// is known about the attempt:
 //
 //   - After a refused connection or a 429 response, nothing has changed: every
 //     request is sent again.
@@ -24,10 +26,10 @@
 //     [Client.CreateBatch] and [Client.Insert] are safe to repeat and are sent
 //     again. [Client.Update] reads the plant and decides. [Client.Put],
 //     [Client.Patch] and [Client.Delete] return [ErrOutcomeUnknown] at once.
-//   - Every other response is final.
+//   - Every other response is final: its error is returned at once.
 //
-// Redirects are not followed, so the token is only sent to the address of the
-// client. Package clienttest runs a real service in the tests of a program.
+// Redirects are an [*Error] and are not followed, so the token is only sent to the
+// address of the client. Package clienttest runs a real service in the tests of a program.
 package client
 
 import (
@@ -56,7 +58,7 @@ type Client struct {
 // An Option changes a [Client] that New makes.
 type Option func(*Client)
 
-// WithToken sets the bearer token of every request.
+// WithToken sets the bearer token of every request. An empty one is not sent.
 func WithToken(token string) Option {
 	return WithTokenFunc(func(context.Context) (string, error) { return token, nil })
 }
@@ -69,12 +71,13 @@ func WithTokenFunc(token func(context.Context) (string, error)) Option {
 }
 
 // WithHTTPClient sets the HTTP client that sends the requests, with its transport
-// and its timeout of one attempt. By default the timeout is one minute.
+// and its timeout, which is that of one attempt. By default the timeout is one minute.
+// If it is less, [Client.Changes] waits for half of it in each request.
 func WithHTTPClient(h *http.Client) Option {
 	return func(c *Client) { c.http = h }
 }
 
-// WithUserAgent sets the User-Agent header.
+// WithUserAgent sets the User-Agent header. The default is "plantstore-go".
 func WithUserAgent(product string) Option {
 	return func(c *Client) { c.userAgent = product }
 }
@@ -87,7 +90,7 @@ func WithTraceparent(traceparent func(context.Context) string) Option {
 
 // WithAttempts sets how often a request is sent at most. The default is 10, which
 // with [Backoff] takes about 10 seconds, and more if the service asks to wait. A
-// client with one attempt does not retry.
+// client with one attempt does not retry. Less than one is an error of [New].
 func WithAttempts(n int) Option {
 	return func(c *Client) { c.attempts = n }
 }

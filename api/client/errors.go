@@ -20,8 +20,8 @@ var ErrOutcomeUnknown = errors.New("the outcome is unknown")
 // ErrNotModified means that the plant has the version in [IfNoneMatch].
 var ErrNotModified = errors.New("the plant is not modified")
 
-// An Error is a response that is not a success, or not a whole one, of the service
-// or of a proxy before it.
+// An Error is a response that is not a success, is cut short, or does not come from the
+// service but, for example, from a proxy before it.
 type Error struct {
 	Status     int           // the HTTP status
 	Code       Code          // the reason; 0 if the response is not from the service
@@ -37,10 +37,10 @@ type Detail struct {
 	Pointer string // a JSON Pointer into the body, or "/" and the name of a parameter
 	Message string // what is wrong there, as in "must be an integer"
 
-	// What Pointer says, and the plant of the request there.
-	Field   string // the member of a plant, as in "id" or "name", or the name of a parameter
-	Index   int    // the index of the plant in a batch; -1: the fault is not in a plant of a batch
-	PlantID int64  // the id of the plant; 0 if the fault is not of a plant
+	// The client makes these of Pointer and of the plants in the request.
+	Field   string // "id", "name" or "tag" of a plant, or the name of a parameter
+	Index   int    // the index of the plant in a batch; -1: no batch, or the fault is not in one of its plants
+	PlantID int64  // the id of the plant in a batch, or of the plant of the request; 0 if there is neither
 }
 
 // locate sets what follows from the pointer and the ids of the plants in the request.
@@ -57,7 +57,7 @@ func (d *Detail) locate(ids []int64) {
 	}
 }
 
-// String says where the fault is and what is wrong.
+// String says where the fault is and what is wrong, as in "plant 7: id belongs to another plant".
 func (d Detail) String() string {
 	text := d.Field + " " + d.Message
 	if d.Index >= 0 {

@@ -17,12 +17,12 @@ import (
 )
 
 // A ListOption selects plants for [Client.All] and [Client.List], or sets how they are
-// listed. The service refuses options that cannot be combined with
-// [ErrInvalidParameter].
+// listed. Some of them cannot be combined: then the error is [ErrInvalidParameter]. Of two
+// options of one kind, the last one counts.
 type ListOption interface{ set(*listing) }
 
-// A Filter is a [ListOption] that selects plants by what they are. It is also for
-// [Client.Count].
+// A Filter is a [ListOption] that selects plants by their tag or name. It is also an
+// option of [Client.Count].
 type Filter func(*listing)
 
 type arrangement func(*listing) // a ListOption that is no Filter
@@ -36,13 +36,15 @@ type listing struct {
 func (f Filter) set(l *listing)      { f(l) }
 func (a arrangement) set(l *listing) { a(l) }
 
-// HasTag selects the plants with exactly this tag.
+// HasTag selects the plants with exactly this tag. An empty tag is a tag, too: plants
+// without a tag cannot be selected.
 func HasTag(tag string) Filter {
 	return func(l *listing) { l.Tag = &tag }
 }
 
-// HasNamePrefix selects the plants whose name begins with 1 to 50 characters, ignoring
-// case. They are listed as by [OrderByName]. It cannot be combined with [HasTag].
+// HasNamePrefix selects the plants whose name begins with prefix, ignoring case. The prefix
+// has 1 to 50 characters. The plants are listed as by [OrderByName]. HasNamePrefix cannot be
+// combined with [HasTag] or [StartAfter].
 func HasNamePrefix(prefix string) Filter {
 	return func(l *listing) { l.NamePrefix = &prefix }
 }
@@ -64,10 +66,10 @@ func PageSize(n int32) ListOption {
 	return arrangement(func(l *listing) { l.Limit = &n })
 }
 
-// Continue makes [Client.List] return the page at [Page.Next], or the first page if next
-// is empty. The other options must be those of the page before. Next can come from a
-// user: it cannot change the other options, and a text that is not a place in a list is
-// [ErrInvalidParameter].
+// Continue makes [Client.List] return the page after the one with this [Page.Next], or the
+// first page if next is empty. Give it the same other options as for that page. It is safe
+// to take next from a user: it cannot change the other options, and if it is not from
+// a Page the error is [ErrInvalidParameter].
 func Continue(next string) ListOption {
 	return arrangement(func(l *listing) { l.place = next })
 }
@@ -75,7 +77,7 @@ func Continue(next string) ListOption {
 // A Page is a part of a list.
 type Page struct {
 	Plants []Plant `json:"plants"`
-	Next   string  `json:"next,omitempty"` // the place of the next page, for [Continue]; empty: this page is the last one
+	Next   string  `json:"next,omitempty"` // where the next page begins, for [Continue]; empty: this page is the last one
 }
 
 // List returns one page of plants in the order of their ids, or of their names. To read
@@ -136,7 +138,7 @@ func (c *Client) Tags(ctx context.Context, prefix string) iter.Seq2[string, erro
 }
 
 // Count returns the number of plants, or of those that the filter selects. The service
-// counts at most 100,000, and more says whether there are more.
+// counts up to 100,000: if there are more, n is 100,000 and more is true.
 func (c *Client) Count(ctx context.Context, filters ...Filter) (n int, more bool, err error) {
 	count, l := plantapi.Count{Count: -1}, listingOf(filters)
 	_, _, err = c.do(ctx, request{

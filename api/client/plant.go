@@ -14,11 +14,11 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// A Plant is what the service stores under an id. Its JSON has the members of the service.
+// A Plant is what the service stores under an id. In JSON it is as in the service.
 type Plant struct {
-	ID   int64   `json:"id"`
-	Name string  `json:"name"`
-	Tag  *string `json:"tag,omitempty"` // nil: the plant has no tag
+	ID   int64   `json:"id"`            // any number, also 0 and less
+	Name string  `json:"name"`          // at most 1000 characters; it can be empty
+	Tag  *string `json:"tag,omitempty"` // at most 256 characters; it can be empty; nil: the plant has no tag
 
 	// The service sets these. They are not sent.
 	ETag      ETag      `json:"etag,omitempty"`

@@ -11,7 +11,7 @@ import (
 )
 
 // Create stores a plant. If another plant has the id, the error is [ErrIDTaken]; if the
-// same plant is stored already, that is a success. So Create never overwrites a plant
+// same plant, with the same name and tag, is stored already, that is a success. So Create never overwrites a plant
 // and is safe to repeat, but it does not claim an id: two clients that create the same
 // plant both succeed. For that there is [Client.Insert].
 func (c *Client) Create(ctx context.Context, p Plant) error {
@@ -48,19 +48,25 @@ func (c *Client) Insert(ctx context.Context, p Plant) (Plant, error) {
 type Created struct {
 	New      int // were not stored before
 	Existing int // were stored before
-	Unknown  int // new or existing: an earlier response was lost, or the service does not say
+	Unknown  int // new or existing: an earlier response was lost, or a service of an early release does not say
 }
 
 // CreateBatch stores 1 to 1000 plants: all of them or none. Each is handled as by
 // [Client.Create], and it is safe to repeat. If other plants have some of the ids, or an
-// id is in the batch twice, the error is [ErrIDTaken], and nothing is stored. The
-// [Error.Details] are these plants, at most 32:
+// id is in the batch twice, the error is [ErrIDTaken]; if plants are not valid, it is
+// [ErrInvalidBody]. The [Error.Details] say which plants, at most 32:
 //
-//	if e, ok := errors.AsType[*client.Error](err); ok && e.Code == client.ErrIDTaken {
+//	if e, ok := errors.AsType[*client.Error](err); ok {
 //		for _, d := range e.Details {
-//			log.Print(d.PlantID, " of line ", lines[d.Index], " ", d.Message)
+//			if d.Index >= 0 { // else it is not about one plant: for example, there are too many
+//				log.Print("line ", lines[d.Index], ": ", d) // as in "line 3: plant 7: id belongs to another plant"
+//			}
 //		}
 //	}
+//
+// For more plants, loop over [slices.Chunk]. The service accepts 1 MiB in one request if its
+// operator has not changed that: about 1 KiB for each of 1000 plants. Beyond it the error is
+// [ErrBodyTooLarge].
 func (c *Client) CreateBatch(ctx context.Context, plants []Plant) (Created, error) {
 	var batch struct {
 		Plants  []struct{}
@@ -91,7 +97,8 @@ func (c *Client) CreateBatch(ctx context.Context, plants []Plant) (Created, erro
 	return Created{New: *batch.Created, Existing: len(plants) - *batch.Created}, nil
 }
 
-// Get returns a plant, or [ErrNoSuchPlant].
+// Get returns a plant, or [ErrNoSuchPlant]. With [IfNoneMatch] it may return
+// [ErrNotModified] instead.
 func (c *Client) Get(ctx context.Context, id int64, conditions ...IfNoneMatch) (Plant, error) {
 	return c.one(ctx, request{
 		op: fmt.Sprintf("get plant %d", id), ids: []int64{id}, safe: true, accept: []int{http.StatusOK, http.StatusNotModified},
@@ -101,9 +108,9 @@ func (c *Client) Get(ctx context.Context, id int64, conditions ...IfNoneMatch) (
 }
 
 // Put stores the name and the tag of p under p.ID, in place of the plant there or as a
-// new one, and returns the stored plant. [Client.Update] replaces no change of another
-// client, and [Client.Insert] no plant. Put is not repeated if it may have been carried
-// out: see [ErrOutcomeUnknown].
+// new one, and returns the stored plant. It overwrites changes of other clients:
+// [Client.Update], or the condition [IfMatch], does not. [Client.Insert] overwrites no plant.
+// Put is not repeated if it may have been carried out: see [ErrOutcomeUnknown].
 func (c *Client) Put(ctx context.Context, p Plant, conditions ...IfMatch) (Plant, error) {
 	return c.one(ctx, request{
 		op: fmt.Sprintf("put plant %d", p.ID), ids: []int64{p.ID}, change: true, accept: []int{http.StatusOK, http.StatusCreated},
@@ -115,7 +122,7 @@ func (c *Client) Put(ctx context.Context, p Plant, conditions ...IfMatch) (Plant
 	})
 }
 
-// Patch changes some members of a plant and returns the plant, or
+// Patch changes the name, the tag or both and returns the stored plant, or
 // [ErrNoSuchPlant]. It is not repeated if it may have been carried out: see
 // [ErrOutcomeUnknown].
 func (c *Client) Patch(ctx context.Context, id int64, patch Patch, conditions ...IfMatch) (Plant, error) {

@@ -20,7 +20,8 @@ import (
 //		return err
 //	}
 //
-// It is safe for concurrent use. It keeps what it has while the service is not available.
+// It is safe for concurrent use. It is empty until it is ready: then it has all plants. It
+// keeps what it has while the service is not available.
 type Replica struct {
 	client   *Client
 	onChange func(before, after *Plant)
@@ -32,15 +33,16 @@ type Replica struct {
 
 // NewReplica returns an empty replica, which [Replica.Run] fills. If onChange is not nil,
 // Run calls it for each plant that is new (before is nil), has changed, or was deleted (after
-// is nil), when the replica has the change. The calls come one after another, and Run waits
-// for each. OnChange must not change the plants.
+// is nil), after the replica has the change. The calls come one after another, and Run waits
+// for each. OnChange may read the replica, but must not change the two plants.
 func NewReplica(c *Client, onChange func(before, after *Plant)) *Replica {
 	return &Replica{client: c, onChange: onChange, ready: make(chan struct{})}
 }
 
-// Run reads all plants and applies every change, until ctx ends, and returns ctx.Err(). It
-// returns earlier with any other error that ends [Client.Changes], but [ErrPositionGone]:
-// then it reads all plants again, and replaces those of the replica at once. Call Run once.
+// Run reads all plants and applies every change, until ctx ends, and returns ctx.Err(). Any
+// other error that ends [Client.Changes] ends Run, too, except [ErrPositionGone]: then Run
+// reads all plants again. Until it has them, the replica keeps the plants of before. Then it
+// replaces them all in one step, and calls onChange for each difference. Call Run once.
 func (r *Replica) Run(ctx context.Context) error {
 	// A fill takes all plants, without waiting: only then a page says whether it is the last.
 	fill, wait, after := map[int64]*Plant{}, int32(0), Position("")
@@ -117,7 +119,7 @@ func (r *Replica) tell(before, after *Plant) {
 // returned for each. If Run returns before that, it stays open.
 func (r *Replica) Ready() <-chan struct{} { return r.ready }
 
-// Get returns a plant and whether there is one.
+// Get returns a copy of a plant and whether there is one.
 func (r *Replica) Get(id int64) (Plant, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -134,7 +136,8 @@ func (r *Replica) Len() int {
 	return len(r.plants)
 }
 
-// All returns the plants at the time when the loop begins, in the order of their ids.
+// All returns copies of the plants at the time when the loop begins, in the order of their
+// ids. It sorts all plants for each loop: to find some of many, keep an index in onChange.
 func (r *Replica) All() iter.Seq[Plant] {
 	return func(yield func(Plant) bool) {
 		r.mu.RLock()

@@ -26,8 +26,8 @@ const maxRetryAfter = time.Minute
 
 // Backoff is the default of [WithBackoff]. The pause is random, up to 100 ms after
 // the first attempt and twice as much after each further one, up to 5 seconds.
-// The [Error.RetryAfter] of err is added. If that is more than a minute, the
-// retries end.
+// The [Error.RetryAfter] of err is added. A RetryAfter of more than a minute ends the
+// retries.
 func Backoff(_ context.Context, attempt int, err error) time.Duration {
 	pause := rand.N(min(100*time.Millisecond<<min(attempt-1, 6), 5*time.Second))
 	if e, ok := errors.AsType[*Error](err); ok {

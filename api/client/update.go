@@ -6,18 +6,26 @@ import (
 	"fmt"
 )
 
-// Update reads a plant, calls change, and writes what has changed if the plant
-// still has the version that was read. If another client was faster, Update
-// begins again, so change can be called more than once; after [WithAttempts] times
-// the error is [ErrPreconditionFailed]. If there is no plant, it is [ErrNoSuchPlant].
-// An error of change ends Update, which returns it as it is and writes nothing. If
-// change changes nothing, nothing is written.
+// Update reads a plant, calls change, and writes the name or the tag that change has
+// changed, if the plant still has the version that was read. Then it returns the stored
+// plant. If another client was faster, Update begins again, so change can be called more
+// than once; after as many times as [WithAttempts] says, the error is
+// [ErrPreconditionFailed]. If there is no plant, it is [ErrNoSuchPlant]. An error of change
+// ends Update, which returns it as it is and writes nothing.
 //
 // If a response is lost, Update reads the plant again. If it has the new content,
 // Update succeeds. If it has the old version, Update writes again. Otherwise the
-// error is [ErrOutcomeUnknown]. Update takes a write of another client with the same
-// content for its own: of two clients that count in a name from 4 to 5 at the same
-// time, both may succeed if a response is lost.
+// error is [ErrOutcomeUnknown].
+//
+// After a lost response, Update cannot tell its own write from the same write of another
+// client. If two buyers change a tag from "for-sale" to "sold" at the same time, Update
+// may then succeed for both. Where only one may succeed, use Get and Patch, which returns
+// ErrOutcomeUnknown in that case:
+//
+//	p, err := c.Get(ctx, id)
+//	if err == nil && p.Tag != nil && *p.Tag == "for-sale" {
+//		p, err = c.Patch(ctx, id, client.Patch{Tag: new("sold")}, client.IfMatch(p.ETag))
+//	}
 func (c *Client) Update(ctx context.Context, id int64, change func(*Plant) error) (Plant, error) {
 	for attempt := 1; ; attempt++ {
 		old, err := c.Get(ctx, id)
