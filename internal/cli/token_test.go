@@ -3,6 +3,7 @@ package cli
 import (
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -24,9 +25,10 @@ func testRevocationBites(t *testing.T, store string) {
 	token := output(t, "token", "create", "--name", "hammer", "--store", store)
 
 	var mu sync.Mutex
-	var lastSuccess time.Time // when the last request with the status 200 was sent
+	var lastSuccess time.Time  // when the last request with the status 200 was sent
+	var responded [4]time.Time // when each client sent its last request that has a response
 	statuses := map[int]int{}
-	stop := wait.Repeat(4, func(n int) bool {
+	stop := wait.Repeat(len(responded), func(n int) bool {
 		time.Sleep(5 * time.Millisecond) // more requests only take the processors from other tests
 		sent := time.Now()
 		r := servers[n%2].with(servers[n%2].url, token)
@@ -37,16 +39,25 @@ func testRevocationBites(t *testing.T, store string) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
+		responded[n] = sent
 		statuses[resp.StatusCode]++
 		if resp.StatusCode == http.StatusOK && sent.After(lastSuccess) {
 			lastSuccess = sent
 		}
 		return true
 	})
-	time.Sleep(700 * time.Millisecond) // long enough to be remembered, and asked about again
+	await := func(what string, begin time.Time) {
+		wait.Until(t, what, func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return t.Failed() || slices.MinFunc(responded[:], time.Time.Compare).After(begin)
+		})
+	}
+	await("each client has a response", time.Time{})
+	time.Sleep(700 * time.Millisecond) // the token is remembered, and asked about again
 	output(t, "token", "revoke", token[4:16], "--store", store)
 	revoked := time.Now()
-	time.Sleep(1500 * time.Millisecond)
+	await("each client has a response to a request sent a second after the revocation", revoked.Add(time.Second))
 	stop()
 
 	if late := lastSuccess.Sub(revoked); late > time.Second {

@@ -115,9 +115,8 @@ func TestWebhook(t *testing.T) {
 	wait.Until(t, "what came meanwhile", has(3))
 	stop(p)
 
-	other := *r
-	other.url = strings.Replace(r.url, "127.0.0.1", "localhost", 1)
-	ends(w.relay(&other, state), 1, "of another --server or --to")
+	other := r.with(strings.Replace(r.url, "127.0.0.1", "localhost", 1), r.token)
+	ends(w.relay(other, state), 1, "of another --server or --to")
 	elsewhere := newReceiver(t)
 	ends(elsewhere.relay(r, state), 1, "of another --server or --to")
 	ends(w.relay(&running{url: r.url, token: "unknown"}, state), 4, "credentials not valid")
