@@ -12,7 +12,7 @@ import (
 
 // breaking returns values that break one keyword each.
 func (g *generator) breaking(s *openapi3.Schema) (all []variant) {
-	if g.work > enough && g.nesting > 0 || !g.enter(s) {
+	if g.work > g.enough && g.nesting > 0 || !g.enter(s) {
 		return nil
 	}
 	defer g.leave(s)

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -52,6 +53,7 @@ const manyOperations = 25
 
 func newSuite(c *Contract, firstID int64) *suite {
 	s := &suite{contract: c, document: c.document, gen: newGenerator(firstID, c.profile.Rules)}
+	s.gen.enough = cmp.Or(c.enough, enough)
 	s.gen.plain = len(s.document.routes) > manyOperations
 	s.findResources()
 	return s

@@ -60,6 +60,7 @@ type Contract struct {
 	earlier  map[string]*document
 	profile  Profile
 	coverage *coverage
+	enough   int // see generator; 0 is the usual limit
 
 	suiteOnce sync.Once
 	suite     *suite // for promises; tests have their own

@@ -32,10 +32,13 @@ type generator struct {
 	response   bool                                  // makes values for responses: with readOnly members, without writeOnly ones
 	flattened  map[*openapi3.Schema]*openapi3.Schema // see flatten
 	active     map[*openapi3.Schema]int              // the schemas that are being worked on: recursion
+	bases      map[baseKey]any                       // see base
+	cuts       int                                   // how often a base had to end a recursion
 	rules      Rules
-	depth      int  // of the array that is being made
-	nesting    int  // of schemas that are being worked on
-	work       int  // values made since nesting was 0
+	depth      int // of the array that is being made
+	nesting    int // of schemas that are being worked on
+	work       int // values made since nesting was 0, of which enough is the limit
+	enough     int
 	exhausted  bool // a schema has led to more than enough
 }
 
@@ -45,8 +48,8 @@ const enough = 20_000
 
 func newGenerator(firstID int64, rules Rules) *generator {
 	g := &generator{
-		identities: map[*openapi3.Schema]bool{}, first: firstID, next: new(atomic.Int64), rules: rules,
-		flattened: map[*openapi3.Schema]*openapi3.Schema{}, active: map[*openapi3.Schema]int{},
+		identities: map[*openapi3.Schema]bool{}, first: firstID, next: new(atomic.Int64), rules: rules, enough: enough,
+		flattened: map[*openapi3.Schema]*openapi3.Schema{}, active: map[*openapi3.Schema]int{}, bases: map[baseKey]any{},
 	}
 	g.next.Store(firstID)
 	return g
@@ -101,22 +104,47 @@ func (g *generator) recursive() bool {
 	return false
 }
 
+// baseKey is what a base depends on, if it has no identity and ends no recursion.
+type baseKey struct {
+	schema *openapi3.Schema
+	depth  int
+}
+
 // base returns the plainest valid value: every property, every minimum met. In a
-// recursion it leaves out what is optional.
+// recursion it leaves out what is optional. The result may be changed, but not what is in it.
 func (g *generator) base(s *openapi3.Schema) any {
 	if g.identities[s] {
 		return g.identity(s)
 	}
+	key := baseKey{s, g.depth}
+	value, known := g.bases[key]
+	if !known {
+		drawn, cuts := g.next.Load(), g.cuts
+		if value = g.newBase(s); g.next.Load() == drawn && g.cuts == cuts {
+			g.bases[key] = value
+		}
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		return maps.Clone(value)
+	case []any:
+		return slices.Clone(value)
+	}
+	return value
+}
+
+func (g *generator) newBase(s *openapi3.Schema) any {
 	recursion := g.active[s] >= deepest
-	if g.active[s] > 2*deepest {
-		return nil // a required recursion: no value is finite
+	if g.work++; g.active[s] > 2*deepest || g.work > g.enough { // of a required recursion no value is finite
+		g.exhausted = g.exhausted || g.work > g.enough
+		g.cuts++
+		return nil
+	}
+	if recursion {
+		g.cuts++
 	}
 	g.hold(s)
 	defer g.leave(s)
-	if g.work++; g.work > enough {
-		g.exhausted = true
-		return nil
-	}
 	original := s
 	s = g.flatten(s)
 	if branches := g.branches(s); len(branches) > 0 {
@@ -405,15 +433,29 @@ func fitsText(s *openapi3.Schema, text string) bool {
 
 // normal makes a value as decode would.
 func normal(value any) any {
-	text, err := json.Marshal(value)
+	switch value := value.(type) {
+	case nil, bool, json.Number:
+		return value
+	case string:
+		return strings.ToValidUTF8(value, "\ufffd")
+	case int64:
+		return json.Number(strconv.FormatInt(value, 10))
+	case []any:
+		all := make([]any, len(value))
+		for i := range value {
+			all[i] = normal(value[i])
+		}
+		return all
+	case map[string]any:
+		all := make(map[string]any, len(value))
+		for name := range value {
+			all[name] = normal(value[name])
+		}
+		return all
+	}
+	decoded, err := decodeLoosely(encode(value))
 	if err != nil {
 		panic(err) // the document is JSON
-	}
-	var decoded any
-	dec := json.NewDecoder(strings.NewReader(string(text)))
-	dec.UseNumber()
-	if err := dec.Decode(&decoded); err != nil {
-		panic(err)
 	}
 	return decoded
 }

@@ -14,7 +14,7 @@ func isComposed(s *openapi3.Schema) bool {
 
 // obeying returns valid values, each at the edge of some keyword.
 func (g *generator) obeying(s *openapi3.Schema) (all []variant) {
-	if g.work > enough && g.nesting > 0 || !g.enter(s) {
+	if g.work > g.enough && g.nesting > 0 || !g.enter(s) {
 		return nil
 	}
 	defer g.leave(s)

@@ -200,6 +200,10 @@ func decode(body []byte) (value any, err error) {
 		}
 		return nil, errors.New("more follows it")
 	}
+	return decodeLoosely(body)
+}
+
+func decodeLoosely(body []byte) (value any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
 	err = dec.Decode(&value)
