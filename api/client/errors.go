@@ -107,7 +107,7 @@ func newError(resp *http.Response, body []byte) *Error {
 	e := &Error{
 		Status:     resp.StatusCode,
 		RequestID:  resp.Header.Get("X-Request-Id"),
-		RetryAfter: retryAfter(resp.Header.Get("Retry-After"), time.Now()),
+		RetryAfter: RetryAfter(resp.Header, time.Now()),
 	}
 	var own struct {
 		Error     Code
@@ -127,10 +127,10 @@ func newError(resp *http.Response, body []byte) *Error {
 	return e
 }
 
-// retryAfter reads a Retry-After header: seconds or a date (RFC 9110, section
-// 10.2.3). It is 0 for anything else.
-func retryAfter(value string, now time.Time) time.Duration {
-	value = strings.TrimSpace(value)
+// RetryAfter returns how long the header Retry-After of a response asks to wait: seconds
+// or a date (RFC 9110, section 10.2.3). It is 0 for anything else.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	value := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		return time.Duration(min(seconds, math.MaxInt64/uint64(time.Second))) * time.Second
 	}

@@ -25,6 +25,7 @@ var completionScripts embed.FS
 
 // choices are the values of the flags that take one of a few values.
 var choices = map[string][]string{
+	"from":         {"now", "start"},
 	"format":       {string(transfer.CSV), string(transfer.NDJSON)},
 	"log-requests": {logFailed, logAll},
 	"on-gone":      {onGoneRestart, "stop"},

@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httputil"
@@ -27,10 +27,9 @@ func webhookCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "webhook",
 		Usage: "send what changes in a running service to a URL",
-		Description: "Sends each plant that changes as a POST, signed as Standard Webhooks say, at least once and each " +
-			"plant\n" +
-			"in the order of its changes, until SIGTERM or Ctrl-C. The token in PLANTSTORE_TOKEN or --token-file\n" +
-			"needs the scope read.\n\n" +
+		Description: "Sends each plant that changes as a POST, signed as Standard Webhooks say, at least once and those\n" +
+			"about a plant in the order of its changes, until SIGTERM or Ctrl-C. The token in PLANTSTORE_TOKEN or\n" +
+			"--token-file needs the scope read.\n\n" +
 			"The exit status is 0 after a signal, 3 if the service is not available, 4 if it does not accept the\n" +
 			"token, 5 if the position is not valid any more (with --on-gone stop), 6 if the receiver responds with\n" +
 			"410, and 1 for any other failure.\n\n" +
@@ -40,8 +39,8 @@ func webhookCommand(sys system) *cli.Command {
 			textFlag("to", "", "send the changes to `URL`; the list of processes shows it, unless it is in the variable"),
 			textFlag("secret-file", "", "sign with each secret in `FILE`, one a line: whsec_ and base64 of 24 to 64 bytes"),
 			textFlag("state", "webhook.json", "keep the position in `FILE`, to continue there after a restart"),
-			textFlag("from", "", "without a position, begin with all plants (start) or with what changes from now on (now)"),
-			choiceFlag("on-gone", onGoneRestart, "if the position is not valid any more, restart with all plants, or stop"),
+			choiceFlag("from", "", "without a position, begin at `WHERE`: start (all plants) or now (what changes from now on)"),
+			choiceFlag("on-gone", onGoneRestart, "if the position is not valid any more, do `THIS`: restart (all plants) or stop"),
 			textFlag("rejects", "", "after all of --retry, append a change that is refused with a 4xx to `FILE` and go on"),
 			textFlag("retry", "5s,5m,30m,2h,5h,10h,14h,20h,24h", "try again after these `PAUSES`; the last one is repeated"),
 			durationFlag("timeout", 15*time.Second, "let an attempt fail after `TIME` without a response"),
@@ -51,16 +50,18 @@ func webhookCommand(sys system) *cli.Command {
 			&cli.BoolFlag{Name: "test", Usage: "send one plant of the service, show the request and the response, and end"},
 		}, serverFlags()...),
 		Action: func(ctx context.Context, cmd *cli.Command) error {
+			transport := http.DefaultTransport.(*http.Transport).Clone()
+			transport.MaxIdleConnsPerHost = cmd.Int("concurrency")
 			r := webhook.Relay{
 				URL: cmd.String("to"), Timeout: cmd.Duration("timeout"), Concurrency: cmd.Int("concurrency"),
-				Restart: cmd.String("on-gone") == onGoneRestart, Log: newLog(sys.stderr),
+				HTTP: transport, Restart: cmd.String("on-gone") == onGoneRestart, Log: newLog(sys.stderr),
 			}
 			if err := webhook.CheckURL(r.URL, cmd.Bool("insecure")); err != nil {
 				return fmt.Errorf("--to: %w", err)
 			}
 			for text := range strings.SplitSeq(cmd.String("retry"), ",") {
 				pause, err := parseSpan(text)
-				if err != nil {
+				if err != nil || pause == 0 {
 					return errors.New("--retry: must be durations with commas between them, as in 5s,5m,1h")
 				}
 				r.Retry = append(r.Retry, pause)
@@ -68,11 +69,10 @@ func webhookCommand(sys system) *cli.Command {
 			if r.Concurrency > 100 {
 				return errors.New("--concurrency: must be at most 100")
 			}
-			transport := http.DefaultTransport.(*http.Transport).Clone()
-			transport.MaxIdleConnsPerHost = r.Concurrency
-			r.HTTP = transport
 			secrets, err := os.ReadFile(cmd.String("secret-file"))
-			if err == nil {
+			if cmd.String("secret-file") == "" {
+				err = errors.New("must be a file with a secret, as echo \"whsec_$(openssl rand -base64 32)\" writes it")
+			} else if err == nil {
 				r.Secrets, err = webhook.ParseSecrets(string(secrets))
 			}
 			if err != nil {
@@ -81,11 +81,10 @@ func webhookCommand(sys system) *cli.Command {
 			if r.Service, err = dial(sys, cmd); err != nil {
 				return err
 			}
-			run := runWebhook
 			if cmd.Bool("test") {
-				run = testWebhook
+				return withStatus(ctx, "webhook", "", testWebhook(ctx, sys, &r))
 			}
-			return withStatus(ctx, "webhook", "", run(ctx, sys, cmd, &r))
+			return withStatus(ctx, "webhook", "", runWebhook(ctx, sys, cmd, &r))
 		},
 	}
 }
@@ -94,8 +93,8 @@ func webhookCommand(sys system) *cli.Command {
 const onGoneRestart = "restart"
 
 // testWebhook sends the first plant of the service: an example could end up in the data of the receiver.
-func testWebhook(ctx context.Context, sys system, _ *cli.Command, r *webhook.Relay) error {
-	r.HTTP = shown{r.HTTP, sys.stdout}
+func testWebhook(ctx context.Context, sys system, r *webhook.Relay) error {
+	r.HTTP = shown{r.HTTP, sys}
 	for c, err := range r.Service.Changes(ctx, "", false) {
 		if err == nil {
 			_, _, err = r.Send(ctx, webhook.NewEvent(c, time.Now()))
@@ -105,19 +104,17 @@ func testWebhook(ctx context.Context, sys system, _ *cli.Command, r *webhook.Rel
 	return errors.New("the service has no plants: create one to send it")
 }
 
-// shown writes requests and responses to out.
+// shown writes requests and responses to stdout.
 type shown struct {
 	http.RoundTripper
-	out io.Writer
+	system
 }
 
-func (s shown) RoundTrip(r *http.Request) (*http.Response, error) {
-	request, _ := httputil.DumpRequestOut(r, true)
-	fmt.Fprintf(s.out, "%s\n\n", request)
-	resp, err := s.RoundTripper.RoundTrip(r)
-	if err == nil {
-		response, _ := httputil.DumpResponse(resp, true)
-		fmt.Fprintf(s.out, "%s\n", response)
+func (s shown) RoundTrip(r *http.Request) (resp *http.Response, err error) {
+	show := func(text []byte, _ error) { fmt.Fprintf(s.stdout, "%s\n\n", bytes.TrimSpace(text)) }
+	show(httputil.DumpRequestOut(r, true))
+	if resp, err = s.RoundTripper.RoundTrip(r); err == nil {
+		show(httputil.DumpResponse(resp, true))
 	}
 	return resp, err
 }
@@ -141,7 +138,7 @@ func runWebhook(ctx context.Context, sys system, cmd *cli.Command, r *webhook.Re
 		err = sqlitex.ExecuteTransient(lock, "BEGIN EXCLUSIVE", nil)
 	}
 	if err != nil {
-		return fmt.Errorf("--state: %s.lock cannot be locked: %w: another plantstore webhook may use it", name, err)
+		return fmt.Errorf("--state: another plantstore webhook may use %s, or its folder is not writable: %w", name, err)
 	}
 	state := webhookState{Server: cmd.String("server"), To: r.URL}
 	var stored webhookState
@@ -156,7 +153,7 @@ func runWebhook(ctx context.Context, sys system, cmd *cli.Command, r *webhook.Re
 	case err != nil:
 		return fmt.Errorf("--state: %w", err)
 	case json.Unmarshal(text, &stored) != nil || stored.Server != state.Server || stored.To != state.To:
-		return fmt.Errorf("--state: %s is of another --server or --to: name another file", name)
+		return fmt.Errorf("--state: %s is not the file of this --server and --to: name another file", name)
 	default:
 		state = stored
 	}
@@ -185,17 +182,11 @@ func runWebhook(ctx context.Context, sys system, cmd *cli.Command, r *webhook.Re
 			return errors.Join(err, file.Sync())
 		}
 	}
-	stop, err := server.StartAdmin(sys.stdout, r.Log, adminAddr(cmd), r.Metrics()...)
+	stop, err := server.StartAdmin(sys.stdout, r.Log, adminAddr(cmd), r)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	defer startReports(io.Discard, false, func() string {
-		if wait := r.Service.Waiting(); wait != nil {
-			r.Log.Warn("waiting for the service", "seconds", time.Since(wait.Since).Seconds(), "err", wait.Reason)
-		}
-		return ""
-	}).finish()
 	r.Log.Info("started", "server", state.Server, "state", name)
 	return r.Run(ctx, state.Position)
 }

@@ -98,7 +98,7 @@ func TestWebhook(t *testing.T) {
 	wait.Until(t, "the position", func() bool { _, err := os.Stat(state); return err == nil })
 	put(2)
 	wait.Until(t, "a plant that is new", has(2))
-	ends(w.relay(r, state), 1, "another plantstore webhook may use it")
+	ends(w.relay(r, state), 1, "another plantstore webhook may use "+state)
 	stop(p)
 	if has(1)() {
 		t.Error("a plant from before the start has arrived")
@@ -116,9 +116,9 @@ func TestWebhook(t *testing.T) {
 	stop(p)
 
 	other := r.with(strings.Replace(r.url, "127.0.0.1", "localhost", 1), r.token)
-	ends(w.relay(other, state), 1, "of another --server or --to")
+	ends(w.relay(other, state), 1, "is not the file of this --server and --to")
 	elsewhere := newReceiver(t)
-	ends(elsewhere.relay(r, state), 1, "of another --server or --to")
+	ends(elsewhere.relay(r, state), 1, "is not the file of this --server and --to")
 	ends(w.relay(&running{url: r.url, token: "unknown"}, state), 4, "credentials not valid")
 	ends(w.relay(&running{url: "http://127.0.0.1:1", token: ours}, filepath.Join(dir, "new"), "--from", "now"), 3, "cannot reach the service")
 	ends(w.relay(r, dir, "--from", "now"), 1, "--state: ")

@@ -94,9 +94,7 @@ func say(w http.ResponseWriter, status int, text string) {
 // StartAdmin serves liveness, metrics and profiles of another command until stop is called. It does
 // nothing if addr is empty. There is no plantstore_build_info, which says that a server runs.
 func StartAdmin(stdout io.Writer, log *slog.Logger, addr string, metrics ...prometheus.Collector) (stop func(), err error) {
-	registry := newRegistry()
-	registry.MustRegister(metrics...)
-	return startAdmin(stdout, log, addr, adminMux(registry))
+	return startAdmin(stdout, log, addr, adminMux(newRegistry(metrics...)))
 }
 
 // startAdmin serves the admin listener until stop is called. It does nothing if
@@ -193,18 +191,18 @@ func (h *health) writable(ctx context.Context) error {
 // newMetrics returns a registry with the metrics of the process, and
 // plantstore_build_info.
 func newMetrics(b Build) *prometheus.Registry {
-	registry := newRegistry()
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+	return newRegistry(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name:        "plantstore_build_info",
 		Help:        "Always 1, with the version, the commit and the Go version of the program as labels.",
 		ConstLabels: prometheus.Labels{"goversion": b.Go, "revision": b.Commit, "version": b.Version},
 	}, func() float64 { return 1 }))
-	return registry
 }
 
-// newRegistry returns a registry with the metrics of the Go runtime and the process.
-func newRegistry() *prometheus.Registry {
+// newRegistry returns a registry with the metrics of the Go runtime and the process, and
+// more.
+func newRegistry(more ...prometheus.Collector) *prometheus.Registry {
 	registry := prometheus.NewRegistry()
+	registry.MustRegister(more...)
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return registry
 }

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"io"
 	"iter"
@@ -54,17 +55,14 @@ func (s *Service) Now(ctx context.Context) (client.Position, error) {
 func WriteChanges(ctx context.Context, s *Service, after string, follow bool, w io.Writer) error {
 	out := bufio.NewWriter(w)
 	for c, err := range s.Changes(ctx, client.Position(after), follow) {
+		if err == nil {
+			err = writeChange(out, c)
+		}
+		if follow || err != nil {
+			err = cmp.Or(err, out.Flush()) // also the changes before an error
+		}
 		if err != nil {
-			_ = out.Flush() // the changes before it
 			return err
-		}
-		if err := writeChange(out, c); err != nil {
-			return err
-		}
-		if follow {
-			if err := out.Flush(); err != nil {
-				return err
-			}
 		}
 	}
 	return out.Flush()

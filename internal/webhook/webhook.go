@@ -4,6 +4,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -26,6 +27,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"github.com/plantstore/plantstore/api/client"
@@ -42,14 +44,14 @@ const (
 	// saveEvery is the time between two writes of the position.
 	saveEvery = 100 * time.Millisecond
 
-	// maxRetryAfter is the longest pause that a receiver can ask for, in seconds: the longest one of the standard.
-	maxRetryAfter = 24 * 60 * 60
+	// maxRetryAfter is the longest pause that a receiver can ask for: the longest one of the standard.
+	maxRetryAfter = 24 * time.Hour
 )
 
 // ErrGone means that the receiver has responded with 410.
 var ErrGone = errors.New("the receiver responded with 410 Gone: it wants no more webhooks")
 
-// Relay delivers each change at least once, and the changes of a plant in their order.
+// Relay delivers each change at least once, and the changes of a plant in their order. It collects its own metrics.
 type Relay struct {
 	Service     *transfer.Service
 	Restart     bool          // begin again with all plants if the position is not valid any more
@@ -66,14 +68,14 @@ type Relay struct {
 	// Reject stores an event that is refused after all of Retry. If it is nil or fails, the event is sent again.
 	Reject func(e Event, status int) error
 
-	lines             rate.Sometimes // of the log
+	lines, waits      rate.Sometimes // of the log: at most ten a second, and one in five seconds
 	quiet             atomic.Int64   // the receiver wants no request until then, in Unix nanoseconds
 	delivered, failed atomic.Int64   // events and attempts
 
+	position atomic.Pointer[client.Position] // before the first of window
 	mu       sync.Mutex
-	window   []*delivery     // in the order of the changes
-	position client.Position // before the first of window
-	slots    chan struct{}   // one for each of window
+	window   []*delivery         // in the order of the changes
+	slots    *semaphore.Weighted // one for each of window
 }
 
 // Event is a change as the receiver gets it.
@@ -92,15 +94,13 @@ type delivery struct {
 
 // NewEvent returns the event of a change that was read at a time.
 func NewEvent(c client.Change, read time.Time) Event {
-	version, body := string(c.Position), any(&plantapi.PlantDeleted{
-		Type: plantapi.TypePlantDeleted, Timestamp: read, Data: plantapi.DeletedPlant{ID: c.ID},
-	})
-	if p := c.Plant; p != nil {
-		version, body = string(p.ETag), &plantapi.PlantChanged{
-			Type: plantapi.TypePlantChanged, Timestamp: p.UpdatedAt, Data: transfer.StoredPlant(*p),
-		}
+	p := c.Plant
+	if p == nil {
+		body := plantapi.PlantDeleted{Type: plantapi.TypePlantDeleted, Timestamp: read, Data: plantapi.DeletedPlant{ID: c.ID}}
+		return Event{fmt.Sprintf("plant_%d_%s", c.ID, c.Position), plantserver.AppendJSON(nil, &body)}
 	}
-	return Event{fmt.Sprintf("plant_%d_%s", c.ID, version), plantserver.AppendJSON(nil, body)}
+	body := plantapi.PlantChanged{Type: plantapi.TypePlantChanged, Timestamp: p.UpdatedAt, Data: transfer.StoredPlant(*p)}
+	return Event{fmt.Sprintf("plant_%d_%s", c.ID, p.ETag), plantserver.AppendJSON(nil, &body)}
 }
 
 // CheckURL returns an error unless events can be sent to a URL: with https unless it is of this machine.
@@ -130,55 +130,57 @@ func ParseSecrets(text string) (secrets [][]byte, err error) {
 	return secrets, nil
 }
 
-// Metrics returns the metrics of the relay.
-func (r *Relay) Metrics() []prometheus.Collector {
-	counter := func(name, help string, value *atomic.Int64) prometheus.Collector {
-		opts := prometheus.CounterOpts{Name: "plantstore_webhook_" + name, Help: help}
-		return prometheus.NewCounterFunc(opts, func() float64 { return float64(value.Load()) })
+// Describe implements [prometheus.Collector].
+func (r *Relay) Describe(descs chan<- *prometheus.Desc) { prometheus.DescribeByCollect(r, descs) }
+
+// Collect implements [prometheus.Collector].
+func (r *Relay) Collect(metrics chan<- prometheus.Metric) {
+	const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
+	send := func(name string, kind prometheus.ValueType, value float64, help string) {
+		desc := prometheus.NewDesc("plantstore_webhook_"+name, help, nil, nil)
+		metrics <- prometheus.MustNewConstMetric(desc, kind, value)
 	}
-	return []prometheus.Collector{
-		counter("delivered_total", "Changes that the receiver has accepted.", &r.delivered),
-		counter("failed_attempts_total", "Attempts to deliver a change that failed.", &r.failed),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "plantstore_webhook_oldest_undelivered_seconds",
-			Help: "Time since the oldest change that is not delivered was read, in seconds; 0 if there is none.",
-		}, func() float64 {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			if len(r.window) == 0 {
-				return 0
-			}
-			return time.Since(r.window[0].read).Seconds()
-		}),
+	r.mu.Lock()
+	age := 0.0
+	if len(r.window) > 0 {
+		age = time.Since(r.window[0].read).Seconds()
 	}
+	r.mu.Unlock()
+	send("delivered_total", counter, float64(r.delivered.Load()), "Changes that the receiver has accepted.")
+	send("failed_attempts_total", counter, float64(r.failed.Load()), "Attempts to deliver a change that failed.")
+	send("oldest_undelivered_seconds", gauge, age,
+		"Time since the oldest change that is not delivered was read, in seconds; 0 if there is none.")
 }
 
 // Run delivers what has changed after a position until ctx ends; then it returns nil, after the attempts under way.
 // It also ends with [ErrGone] and with an error of the service. It is called once.
 func (r *Relay) Run(ctx context.Context, after client.Position) error {
-	r.lines.Interval, r.position, r.slots = time.Second/10, after, make(chan struct{}, windowSize)
+	r.lines.Interval, r.waits.Interval, r.slots = time.Second/10, 5*time.Second, semaphore.NewWeighted(windowSize)
+	r.position.Store(&after)
 	working, ended := errgroup.WithContext(ctx)
 	queues := make([]chan *delivery, r.Concurrency) // the changes of a plant are all in one of them
 	for i := range queues {
 		queues[i] = make(chan *delivery, windowSize)
-		working.Go(func() error {
-			for {
+		working.Go(func() (err error) {
+			for err == nil {
 				select {
 				case d := <-queues[i]:
-					if err := r.deliver(ended, d); err != nil {
-						return err
-					}
+					err = r.deliver(ended, d)
 				case <-ended.Done():
-					return nil
+					err = ended.Err()
 				}
 			}
+			return err
 		})
 	}
 	working.Go(func() error { return r.read(ended, after, queues, maphash.MakeSeed()) })
 	working.Go(func() error {
-		for sleep(ended, saveEvery) == nil {
-			if err := r.save(); err != nil {
-				r.warn("cannot store the position", "err", err)
+		for sleep(ended, saveEvery) {
+			if err := r.Save(*r.position.Load()); err != nil {
+				r.lines.Do(func() { r.Log.Warn("cannot store the position", "err", err) })
+			}
+			if wait := r.Service.Waiting(); wait != nil {
+				r.waits.Do(func() { r.Log.Warn("waiting for the service", "since", wait.Since, "err", wait.Reason) })
 			}
 		}
 		return nil
@@ -187,7 +189,7 @@ func (r *Relay) Run(ctx context.Context, after client.Position) error {
 	if ctx.Err() != nil {
 		err = nil
 	}
-	return errors.Join(err, r.save())
+	return errors.Join(err, r.Save(*r.position.Load()))
 }
 
 // read queues what has changed after a position, until there is an error.
@@ -199,10 +201,8 @@ func (r *Relay) read(ctx context.Context, after client.Position, queues []chan *
 		} else if err != nil {
 			return err
 		}
-		select {
-		case r.slots <- struct{}{}:
-		case <-ctx.Done():
-			return nil
+		if err := r.slots.Acquire(ctx, 1); err != nil {
+			return err
 		}
 		now := time.Now()
 		d := &delivery{event: NewEvent(c, now), position: c.Position, read: now}
@@ -216,10 +216,8 @@ func (r *Relay) read(ctx context.Context, after client.Position, queues []chan *
 
 // deliver sends an event until it is delivered or rejected, ctx ends or the receiver wants no more.
 func (r *Relay) deliver(ctx context.Context, d *delivery) error {
-	for attempt := 0; ; attempt++ {
-		if err := sleep(ctx, time.Until(time.Unix(0, r.quiet.Load()))); err != nil {
-			return err
-		}
+	quiet := func() time.Duration { return time.Until(time.Unix(0, r.quiet.Load())) }
+	for attempt, pause := 0, time.Duration(0); sleep(ctx, pause) && sleep(ctx, quiet()); attempt++ {
 		status, wait, err := r.Send(context.WithoutCancel(ctx), d.event)
 		if err == nil {
 			r.delivered.Add(1)
@@ -240,23 +238,24 @@ func (r *Relay) deliver(ctx context.Context, d *delivery) error {
 			}
 			err = errors.Join(err, failed)
 		}
-		pause := r.Retry[min(attempt, len(r.Retry)-1)]
+		pause = r.Retry[min(attempt, len(r.Retry)-1)]
 		if wait > 0 { // for all events
 			pause = wait
 			r.quiet.Store(time.Now().Add(wait).UnixNano())
 		}
 		pause += rand.N(pause/10 + 1)
-		r.warn("delivery failed", "webhook_id", d.event.ID, "attempt", attempt+1, "err", err, "retry_seconds", pause.Seconds())
-		if err := sleep(ctx, pause); err != nil {
-			return err
-		}
+		r.lines.Do(func() {
+			r.Log.Warn("delivery failed",
+				"webhook_id", d.event.ID, "attempt", attempt+1, "err", err, "retry_seconds", pause.Seconds())
+		})
 	}
+	return ctx.Err()
 }
 
 // Send tries once to deliver an event: err is nil after a response with a 2xx status. Otherwise it returns the status,
 // or 0 without a response, and how long the response asks to wait.
 func (r *Relay) Send(ctx context.Context, e Event) (status int, wait time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.Timeout, fmt.Errorf("none within %v", r.Timeout))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.URL, bytes.NewReader(e.Body))
 	if err != nil {
@@ -274,24 +273,15 @@ func (r *Relay) Send(ctx context.Context, e Event) (status int, wait time.Durati
 		"Webhook-Id": {e.ID}, "Webhook-Timestamp": {now}, "Webhook-Signature": {strings.Join(signatures, " ")},
 	}
 	resp, err := r.HTTP.RoundTrip(req)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return 0, 0, fmt.Errorf("the receiver did not respond within %v", r.Timeout)
-	case err != nil:
-		return 0, 0, err
+	if err != nil {
+		return 0, 0, fmt.Errorf("no response from the receiver: %w", cmp.Or(context.Cause(ctx), err))
 	}
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
-	if resp.StatusCode/100 == 2 {
-		return resp.StatusCode, 0, nil
+	if resp.StatusCode/100 != 2 {
+		err = fmt.Errorf("the receiver responded with %s", resp.Status)
 	}
-	date, _ := http.ParseTime(resp.Header.Get("Retry-After"))
-	wait = time.Until(date) // negative without a date
-	if seconds, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil {
-		wait = time.Duration(min(seconds, maxRetryAfter)) * time.Second
-	}
-	wait = min(max(wait, 0), maxRetryAfter*time.Second)
-	return resp.StatusCode, wait, fmt.Errorf("the receiver responded with %s", resp.Status)
+	return resp.StatusCode, min(client.RetryAfter(resp.Header, time.Now()), maxRetryAfter), err
 }
 
 // finish marks an event as delivered or rejected, and moves the position on.
@@ -300,28 +290,17 @@ func (r *Relay) finish(d *delivery) {
 	defer r.mu.Unlock()
 	d.done, d.event = true, Event{}
 	for len(r.window) > 0 && r.window[0].done {
-		r.position, r.window = r.window[0].position, r.window[1:]
-		<-r.slots
+		r.position.Store(&r.window[0].position)
+		r.window = r.window[1:]
+		r.slots.Release(1)
 	}
 }
 
-func (r *Relay) save() error {
-	r.mu.Lock()
-	position := r.position
-	r.mu.Unlock()
-	return r.Save(position)
-}
-
-// warn logs at most ten lines a second.
-func (r *Relay) warn(message string, attrs ...any) {
-	r.lines.Do(func() { r.Log.Warn(message, attrs...) })
-}
-
-// sleep returns an error if ctx ends before the pause.
-func sleep(ctx context.Context, pause time.Duration) error {
+// sleep reports whether ctx goes on after the pause.
+func sleep(ctx context.Context, pause time.Duration) bool {
 	select {
 	case <-time.After(pause):
 	case <-ctx.Done():
 	}
-	return ctx.Err()
+	return ctx.Err() == nil
 }

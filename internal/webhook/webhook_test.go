@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/prometheus/client_golang/prometheus"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/plantstore/plantstore/api"
@@ -173,6 +174,10 @@ func (s *setup) run(after client.Position, until string, holds func() bool) erro
 	return err
 }
 
+func (s *setup) metrics() map[string]float64 {
+	return metricstest.Of(s.t, []prometheus.Collector{s.Relay})
+}
+
 // attempts runs the relay until so many attempts have arrived.
 func (s *setup) attempts(n int) {
 	s.t.Helper()
@@ -205,7 +210,7 @@ func TestEvents(t *testing.T) {
 	if last := s.saved[len(s.saved)-1]; last != changes[2].Position {
 		t.Errorf("the position is %s, want %s", last, changes[2].Position)
 	}
-	series := metricstest.Of(t, s.Metrics())
+	series := s.metrics()
 	if series["plantstore_webhook_delivered_total"] != 3 || series["plantstore_webhook_failed_attempts_total"] != 0 ||
 		series["plantstore_webhook_oldest_undelivered_seconds"] != 0 {
 		t.Errorf("the metrics are %v", series)
@@ -267,7 +272,7 @@ func TestPositionStays(t *testing.T) {
 		t.Errorf("the position is %s, want %s", last, before)
 	}
 	s.mu.Unlock()
-	if age := metricstest.Of(t, s.Metrics())["plantstore_webhook_oldest_undelivered_seconds"]; age <= 0 {
+	if age := s.metrics()["plantstore_webhook_oldest_undelivered_seconds"]; age <= 0 {
 		t.Errorf("the oldest event is %v s old", age)
 	}
 	release()
@@ -293,6 +298,20 @@ func TestPositionGone(t *testing.T) {
 	err = s.run(other, "the end", func() bool { return false })
 	if _, ok := errors.AsType[transfer.PositionError](err); !ok {
 		t.Errorf("Run = %v, want a PositionError", err)
+	}
+}
+
+// While the service is not available, the log says so, at most every five seconds. Then the relay goes on.
+func TestServiceAway(t *testing.T) {
+	s := newSetup(t)
+	s.put(1, "first")
+	s.service.FailWhere(func(r *http.Request) bool { return r.URL.Path == "/changes" }, 1, clienttest.Unavailable)
+	began := time.Now()
+	must.NoError(t, s.run("", "the plant", func() bool { return len(s.got) == 1 }))
+	most := int(time.Since(began)/(5*time.Second)) + 1
+	text := s.log.String()
+	if n := strings.Count(text, `"msg":"waiting for the service"`); n < 1 || n > most || !strings.Contains(text, "503 Service Unavailable") {
+		t.Errorf("the log is %s, want at most %d lines with the reason", text, most)
 	}
 }
 
