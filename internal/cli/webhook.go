@@ -179,7 +179,7 @@ func runWebhook(ctx context.Context, sys system, cmd *cli.Command, r *webhook.Re
 		defer file.Close()
 		r.Reject = func(e webhook.Event, status int) error {
 			_, err := fmt.Fprintf(file, `{"webhook_id":%q,"status":%d,"event":%s}`+"\n", e.ID, status, e.Body)
-			return errors.Join(err, file.Sync())
+			return errors.Join(err, file.Sync(), atomicfile.SyncFolder(rejects)) // before the position moves on
 		}
 	}
 	stop, err := server.StartAdmin(sys.stdout, r.Log, adminAddr(cmd), r)
