@@ -34,7 +34,8 @@ type testCase struct {
 	mayNot      []any        // identities that other cases use, too; they are removed first
 	credentials func(*Session) (Credentials, bool)
 
-	why *Violation // nil: the service must not refuse it
+	why     *Violation   // nil: the service must not refuse it
+	compare func() error // with the second oracle, whether the document allows the request
 }
 
 // suite makes cases from one document.
@@ -239,10 +240,14 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 		all = append(all, c)
 		return c
 	}
+	compare := func(c *testCase, value any) {
+		c.compare = func() error { return s.document.oracle.differs(c.why == nil, value, false, r.bodyPlace(mediaType)...) }
+	}
 	for _, v := range s.gen.obeying(schema) {
 		promise := fmt.Sprintf("body %s %s, obeyed", place(v.pointer), v.keyword)
 		c := add(promise+fmt.Sprintf(": %.60s", encode(v.value)), promise, encode(v.value))
 		c.mayNot = s.notFresh(schema, v.value)
+		compare(c, v.value)
 	}
 	for _, v := range s.gen.breaking(schema) {
 		at := place(v.pointer)
@@ -253,6 +258,7 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 		c := add(promise+fmt.Sprintf(": %.60s", encode(v.value)), promise, encode(v.value))
 		c.refused(Violation{InvalidBody, "body", v.pointer})
 		c.mayNot = s.notFresh(schema, v.value)
+		compare(c, v.value)
 	}
 	examples := requestExamples(r)
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
@@ -262,6 +268,7 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 		}
 		c := add("example "+name, "request example "+name, encode(value))
 		c.mayNot = s.notFresh(schema, value)
+		compare(c, value)
 	}
 
 	plain := func() []byte { return encode(s.gen.base(schema)) }

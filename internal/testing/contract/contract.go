@@ -13,6 +13,9 @@
 //   - It counts the promises of the document that are kept, broken and untried,
 //     fails in [Contract.Main] for those that are not kept, and writes a report.
 //     What the package cannot test is untried, too: see [Contract.Promises].
+//
+// Two libraries judge bodies by their schemas, kin-openapi and jsonschema. Where they
+// differ, that is a failure of its own kind: one of them is wrong, or the document is unclear.
 package contract
 
 import (
@@ -147,7 +150,7 @@ func (d *document) checkEarlier(name string, x Interaction) (faults []Fault) {
 			return []Fault{{"to a client of " + name + ", status", "responses", fmt.Sprintf("%d is unknown", x.Status)}}
 		}
 	}
-	for _, f := range d.checkBody(response.Content, x, false) {
+	for _, f := range d.checkBody(nil, response.Content, x, false) {
 		f.Where = "to a client of " + name + ", " + f.Where
 		faults = append(faults, f)
 	}

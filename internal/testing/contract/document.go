@@ -19,6 +19,7 @@ type document struct {
 	base    string // the path of its first server, if it is fixed
 	routes  []*route
 	skipped []string // what it contains that this package does not test
+	oracle  *oracle
 }
 
 // route is an operation of the document.
@@ -40,11 +41,11 @@ func parse(text []byte) (d *document, err error) {
 		}
 	}()
 	d = &document{}
-	doc, _, err := load(text, d.skip)
+	doc, original, err := load(text, d.skip)
 	if err != nil {
 		return nil, err
 	}
-	d.doc = doc
+	d.doc, d.oracle = doc, newOracle(original)
 	options := []openapi3.ValidationOption{openapi3.DisableSchemaPatternValidation(), openapi3.DisableSchemaDefaultsValidation()}
 	if err := doc.Validate(context.Background(), options...); err != nil {
 		reason, _, _ := strings.Cut(err.Error(), "\n")

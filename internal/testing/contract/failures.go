@@ -28,6 +28,7 @@ const (
 	rankResponse
 	rankUndocumented
 	rankHeader
+	rankOracles
 )
 
 // ID is short, and the same for the same cause in every run.
@@ -110,6 +111,8 @@ func (c *Contract) failuresOf(faults []Fault, x Interaction, test string) (all [
 		switch {
 		case f.Where == "status" && x.Status >= 500:
 			failure.Cause, failure.rank = fmt.Sprintf("%s responds with %d", name, x.Status), rankCrash
+		case f.Keyword == twoOracles:
+			failure.Cause, failure.rank = fmt.Sprintf("two oracles differ on a response of %s with %d", name, x.Status), rankOracles
 		case f.Where == "status" && f.Keyword == "responses":
 			failure.Cause, failure.rank = fmt.Sprintf("the status %d is not documented", x.Status), rankUndocumented
 		case f.Where == "media type":

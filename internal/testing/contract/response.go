@@ -25,6 +25,9 @@ const (
 	unnamedHeader = "headers"
 )
 
+// twoOracles is the keyword of a fault that only one oracle sees.
+const twoOracles = "two oracles"
+
 // checkResponse checks a response against what the document says for its status.
 func (c *Contract) checkResponse(r *route, x Interaction) []Fault {
 	response := r.response(x.Status)
@@ -49,7 +52,7 @@ func (c *Contract) checkResponse(r *route, x Interaction) []Fault {
 			faults = append(faults, Fault{"body", "content", "must be empty"})
 		}
 	default:
-		faults = append(faults, c.document.checkBody(response.Content, x, exact)...)
+		faults = append(faults, c.document.checkBody(r, response.Content, x, exact)...)
 	}
 	return faults
 }
@@ -151,8 +154,8 @@ func (c *Contract) anyHeader(name string) bool {
 }
 
 // checkBody checks the body of a response against the schema for its media type; if
-// exact, it must not say more.
-func (d *document) checkBody(content openapi3.Content, x Interaction, exact bool) []Fault {
+// exact, it must not say more. Of an earlier document, r is nil.
+func (d *document) checkBody(r *route, content openapi3.Content, x Interaction, exact bool) []Fault {
 	header := x.Header.Get("Content-Type")
 	mediaType, parameters, err := mime.ParseMediaType(header)
 	media := content.Get(mediaType)
@@ -181,13 +184,20 @@ func (d *document) checkBody(content openapi3.Content, x Interaction, exact bool
 	if media.Schema == nil {
 		return faults
 	}
-	faults = append(faults, schemaFaults("body", media.Schema.Value, value)...)
+	wrong := schemaFaults("body", media.Schema.Value, value)
 	for _, f := range strictFaults([]*openapi3.Schema{media.Schema.Value}, value, "") {
-		if exact || f.Keyword != unnamedMember {
+		if f.Keyword != unnamedMember {
+			wrong = append(wrong, f)
+		} else if exact {
 			faults = append(faults, f)
 		}
 	}
-	return faults
+	if r != nil {
+		if err := d.oracle.differs(len(wrong) == 0, value, true, r.responsePlace(x.Status, media)...); err != nil {
+			faults = append(faults, Fault{"body", twoOracles, err.Error()})
+		}
+	}
+	return append(faults, wrong...)
 }
 
 // decode reads exactly one JSON value and keeps its numbers as they are written.

@@ -202,6 +202,11 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 // run tries a case: what is in its way is removed, what it needs is created, and
 // then the response and what has changed are checked.
 func (v *Session) run(c *testCase) {
+	if c.compare != nil {
+		if err := c.compare(); err != nil {
+			v.fail(rankOracles, "two oracles differ on "+c.promise, Interaction{}, "the request was not sent: %v: %.300s", err, c.body)
+		}
+	}
 	credentials, ok := Credentials(nil), true
 	if c.credentials != nil {
 		credentials, ok = c.credentials(v)

@@ -21,13 +21,17 @@ type translator struct {
 	report func(format string, args ...any)
 }
 
-// load reads a document, of which original is what was read, before the translation.
+// load reads a document, of which original is what was read, before the translation. If the
+// translation leaves something out, it is left out of the original, too.
 func load(text []byte, report func(format string, args ...any)) (doc *openapi3.T, original map[string]any, err error) {
 	if original, err = decodeDocument(text); err != nil {
 		return nil, nil, err
 	}
 	root, _ := decodeDocument(text) // a copy that is changed
-	t := &translator{root: root, report: report}
+	t := &translator{root: root, report: func(format string, args ...any) {
+		original = root
+		report(format, args...)
+	}}
 	version, _ := root["openapi"].(string)
 	switch {
 	case strings.HasPrefix(version, "3.0"):
@@ -41,7 +45,7 @@ func load(text []byte, report func(format string, args ...any)) (doc *openapi3.T
 	root["info"] = map[string]any{"title": textOr(info["title"], "untitled"), "version": textOr(info["version"], "?")}
 	for _, name := range []string{"webhooks", "jsonSchemaDialect", "$self"} {
 		if root[name] != nil {
-			report("the document, %s", name)
+			t.report("the document, %s", name)
 			delete(root, name)
 		}
 	}
