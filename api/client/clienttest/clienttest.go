@@ -107,7 +107,8 @@ func New(t testing.TB) *Server {
 }
 
 // Client returns a client of the server with [Server.Token]. It pauses for a
-// millisecond before each retry, so that tests are quick. Options come last.
+// millisecond before each retry, so that tests are quick. The options replace these
+// settings, as in server.Client(client.WithToken(server.ReadToken)).
 func (s *Server) Client(opts ...client.Option) *client.Client {
 	s.t.Helper()
 	opts = append([]client.Option{

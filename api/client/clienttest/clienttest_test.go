@@ -62,14 +62,17 @@ func TestPositionGone(t *testing.T) {
 	t.Parallel()
 	ctx, server := t.Context(), clienttest.New(t)
 	c := server.Client(client.WithHTTPClient(plantcontract.Plants().Client(t)))
-	expect.NoError(t, c.Create(ctx, client.Plant{ID: 1}))
 	server.Fail(1, clienttest.PositionGone)
+	expect.NoError(t, c.Create(ctx, client.Plant{ID: 1}))
 	var last client.Position
 	for change, err := range c.ChangesUntilNow(ctx, "") {
 		expect.NoError(t, err)
 		last = change.Position
 	}
-	for _, want := range []error{client.ErrPositionGone, nil} {
+	for i, want := range []error{client.ErrPositionGone, nil} {
+		if got := server.Pending(); got != 1-i {
+			t.Errorf("before request %d, %d faults are pending, want %d", i, got, 1-i)
+		}
 		var got error
 		for _, err := range c.ChangesUntilNow(ctx, last) {
 			got = err

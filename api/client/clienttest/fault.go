@@ -14,7 +14,7 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
-// A Fault is what the server does with a request in place of a response.
+// A Fault is what goes wrong with a request.
 type Fault struct {
 	kind  kind
 	delay time.Duration
@@ -33,12 +33,13 @@ const (
 
 // The faults of [Server.Fail].
 var (
-	// Refuse refuses the connection. Only [Server.HTTPClient] can do that; for
-	// another client the server closes the connection without a response.
+	// Refuse refuses the connection of a client of [Server.Client] or
+	// [Server.HTTPClient]. For another client the server closes the connection
+	// without a response.
 	Refuse = Fault{kind: refuse}
 
 	// Cut carries out the request and closes the connection in the middle of the
-	// response, so the client cannot tell what has happened.
+	// response, so the client cannot tell whether the request was carried out.
 	Cut = Fault{kind: cut}
 
 	// TooManyRequests and Unavailable respond with 429 or 503 and a Retry-After of
@@ -46,24 +47,27 @@ var (
 	TooManyRequests = Fault{kind: respond429}
 	Unavailable     = Fault{kind: respond503}
 
-	// PositionGone responds with 410 to a request that continues the changes at a
-	// position, so that a follower begins again. Other requests do not have this fault.
-	// A request that waits for changes already goes on: the next one has the fault.
+	// PositionGone responds with 410 to a request for the changes after a position, so
+	// that a follower begins again. Other requests do not use it up. A request that
+	// already waits for changes goes on: store a plant to end it, and the next request
+	// of the follower has the fault.
 	PositionGone = Fault{kind: respond410}
 )
 
-// Delay carries out the request after a pause. The pause ends when the client
-// goes away.
+// Delay carries out the request after a pause. If the client goes away during the
+// pause, the request is not carried out. With a Delay of their writes, several clients
+// can read the same version of a plant before the first of them changes it.
 func Delay(d time.Duration) Fault { return Fault{kind: delay, delay: d} }
 
-// Fail gives the next n requests a fault. Requests that already have one by an
-// earlier call come first.
+// Fail gives the next n requests a fault. Each request has at most one fault; those of
+// an earlier call come first.
 func (s *Server) Fail(n int, f Fault) {
 	s.FailWhere(func(*http.Request) bool { return true }, n, f)
 }
 
-// FailWhere gives the next n requests for which match returns true a fault. Match must
-// not read the body.
+// FailWhere gives a fault to the next n requests for which match returns true. Match can
+// be called more than once for a request, but not at the same time. It must not read the
+// body, send a request or call a method of the server.
 //
 //	server.FailWhere(func(r *http.Request) bool { return r.Method == http.MethodPatch }, 1, clienttest.Cut)
 func (s *Server) FailWhere(match func(*http.Request) bool, n int, f Fault) {
@@ -72,6 +76,14 @@ func (s *Server) FailWhere(match func(*http.Request) bool, n int, f Fault) {
 	for range n {
 		s.faults = append(s.faults, aimed{f, match})
 	}
+}
+
+// Pending returns how many faults no request has had yet. If it is 0 at the end of a
+// test, every fault has happened.
+func (s *Server) Pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.faults)
 }
 
 // aimed is a fault of the next request that match selects.
@@ -168,8 +180,8 @@ func respond(w http.ResponseWriter, code plantapi.ErrorCode, message string) {
 	fmt.Fprintf(w, "{\"error\":%d,\"message\":%q%s}\n", code, message, id)
 }
 
-// HTTPClient returns an HTTP client that refuses connections when [Refuse] is due.
-// Give it to a client that [Server.Client] does not make.
+// HTTPClient returns an HTTP client whose connections can be refused: see [Refuse]. It is
+// for a program that makes its own client, with [Server.URL] and [Server.Token].
 func (s *Server) HTTPClient() *http.Client {
 	return &http.Client{Transport: transport{s}, Timeout: time.Minute}
 }
