@@ -68,8 +68,8 @@ func PageSize(n int32) ListOption {
 
 // Continue makes [Client.List] return the page after the one with this [Page.Next], or the
 // first page if next is empty. Give it the same other options as for that page. It is safe
-// to take next from a user: it cannot change the other options, and if it is not from
-// a Page the error is [ErrInvalidParameter].
+// to take next from a user: it cannot change the other options, and if it is malformed the
+// error is [ErrInvalidParameter].
 func Continue(next string) ListOption {
 	return arrangement(func(l *listing) { l.place = next })
 }

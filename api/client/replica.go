@@ -20,8 +20,8 @@ import (
 //		return err
 //	}
 //
-// It is safe for concurrent use. It is empty until it is ready: then it has all plants. It
-// keeps what it has while the service is not available.
+// It is safe for concurrent use. It is empty until Run has read all plants, and keeps what it
+// has while the service is not available.
 type Replica struct {
 	client   *Client
 	onChange func(before, after *Plant)
