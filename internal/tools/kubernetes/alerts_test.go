@@ -264,6 +264,14 @@ var examples = map[string]struct{ alert, quiet []string }{
 		[]string{`plantstore_litestream_heartbeat_timestamp_seconds{instance="a"} 3250x50 0x9`, `plantstore_litestream_heartbeat_timestamp_seconds{instance="b"} 3590x60`},
 		[]string{`plantstore_litestream_heartbeat_timestamp_seconds{instance="a"} 3590x60`, `plantstore_litestream_heartbeat_timestamp_seconds{instance="b"} 0x60`},
 	},
+	"PlantstoreWebhookBehind": {
+		[]string{`plantstore_webhook_oldest_undelivered_seconds{instance="a"} 0x42 0+60x17`, `plantstore_webhook_oldest_undelivered_seconds{instance="b"} 0x60`},
+		[]string{`plantstore_webhook_oldest_undelivered_seconds{instance="a"} 0+60x55 0x5`, `plantstore_webhook_oldest_undelivered_seconds{instance="b"} 0x46 0+60x14`},
+	},
+	"PlantstoreWebhookStopped": {
+		[]string{`plantstore_webhook_delivered_total{job="a"} 0+5x50`, `plantstore_webhook_delivered_total{job="b"} 0+5x60`},
+		[]string{`plantstore_webhook_delivered_total{job="a",instance="old"} 0+5x50`, `plantstore_webhook_delivered_total{job="a",instance="new"} 0x60`},
+	},
 	"PlantstoreCertificateExpires": {
 		[]string{`plantstore_tls_certificate_expiry_timestamp_seconds 86400x60`},
 		[]string{`plantstore_tls_certificate_expiry_timestamp_seconds 8640000x60`},
