@@ -15,9 +15,12 @@ import (
 func (v *Session) NewID(create string) any { return v.suite.gen.identity(v.resource(create).schema) }
 
 // Create creates a resource with the plainest body and returns it as it was
-// sent. The resource is that of the create operation.
+// sent, with its identity if the service assigns that. The resource is that of the
+// create operation.
 func (v *Session) Create(create string, id any) map[string]any {
-	sent, _ := v.create(v.resource(create), id)
+	x := v.resource(create)
+	sent, id := v.create(x, id)
+	sent[x.member] = id
 	return sent
 }
 

@@ -208,13 +208,69 @@ func (v *Session) items(l lister, x Interaction) (items []map[string]any, ids []
 	return items, ids
 }
 
-// from begins a query before an identity, where the list can do that.
+// from begins a query before an identity, where the list can do that: where it is a number
+// that the test has chosen. All others may be anywhere in the list: see all.
 func (l lister) from(id any) url.Values {
 	query := url.Values{}
-	if n, ok := id.(int64); ok && l.After != "" {
+	if n, ok := id.(int64); ok && l.inOrder() {
 		query.Set(l.After, strconv.FormatInt(n-1, 10))
 	}
 	return query
+}
+
+// inOrder reports whether resources that a test creates follow each other in the list.
+func (l lister) inOrder() bool {
+	return l.After != "" && !l.resource.assigned && l.resource.schema.Type.Is("integer")
+}
+
+// all reads the whole list, page by page, and fails if it lacks a resource or has one twice.
+// Pages follow each other by After if there is no Link, or if byAfter is set.
+func (v *Session) all(l lister, limit int, byAfter bool, ids []any) {
+	query, seen := url.Values{}, map[string]bool{}
+	if l.Limit != "" {
+		query.Set(l.Limit, strconv.Itoa(limit))
+	}
+	for path, pairs := l.route.template, []string{query.Encode()}; ; {
+		got := v.send(l.route, path, pairs, http.Header{}, nil)
+		v.Accepted(got)
+		_, found := v.items(l, got)
+		if l.Limit != "" && len(found) > limit {
+			v.Failf("a page with %s=%d has %d items", l.Limit, limit, len(found))
+		}
+		for _, id := range found {
+			if seen[id] {
+				v.Failf("the pages of the list have %s twice: %v", id, found)
+			}
+			seen[id] = true
+		}
+		lacks := slices.IndexFunc(ids, func(id any) bool { return !seen[fmt.Sprint(id)] })
+		link := linkTarget.FindStringSubmatch(got.Header.Get("Link"))
+		switch {
+		case lacks < 0:
+			return
+		case link != nil && !byAfter:
+			path, pairs = v.leadsTo(got, link[1])
+		case (byAfter || !l.hasLink()) && l.After != "" && len(found) > 0:
+			query.Set(l.After, found[len(found)-1])
+			pairs = []string{query.Encode()}
+		case l.Limit != "" && len(found) == limit && l.After == "" && !l.hasLink():
+			panic(untried("the list has more items than a page, and there is no way to the next one"))
+		default:
+			v.Failf("the list ends after %d resources, and lacks %v", len(seen), ids[lacks])
+		}
+		if len(seen) > 100*most {
+			panic(untried("the list is longer than a test reads"))
+		}
+	}
+}
+
+// longestPage is the largest limit of a list.
+func (l lister) longestPage() int {
+	if p := l.route.operation.Parameters.GetByInAndName("query", l.Limit); p != nil {
+		_, high := limits(schemaOf(p.Schema))
+		return int(min(high, most))
+	}
+	return most
 }
 
 // filters creates resources with two values of a member and lists by each value.
@@ -260,7 +316,9 @@ func (v *Session) filters(l lister, parameter, member string) {
 			v.Failf("a list with %s=%v lacks %v, which has it: %v", parameter, value, ids[i], found)
 		}
 	}
-	if _, found := v.list(l, l.from(ids[0])); !slices.Contains(found, fmt.Sprint(ids[0])) || !slices.Contains(found, fmt.Sprint(ids[1])) {
+	if !l.inOrder() {
+		v.all(l, l.longestPage(), false, ids)
+	} else if _, found := v.list(l, l.from(ids[0])); !slices.Contains(found, fmt.Sprint(ids[0])) || !slices.Contains(found, fmt.Sprint(ids[1])) {
 		v.Failf("a list without %s lacks one of %v: %v", parameter, ids, found)
 	}
 	if !l.hasLink() {
@@ -298,6 +356,10 @@ func (v *Session) limits(l lister) {
 // continues lists what follows each of three resources.
 func (v *Session) continues(l lister) {
 	ids := v.fill(l, 3)
+	if !l.inOrder() {
+		v.all(l, 2, true, ids)
+		return
+	}
 	for i, id := range ids {
 		_, found := v.list(l, url.Values{l.After: {fmt.Sprint(id)}})
 		for j, other := range ids {
@@ -328,6 +390,11 @@ func (v *Session) defaultLimit(l lister, p *openapi3.Parameter) {
 func (v *Session) walkByLink(l lister) {
 	const count = 5
 	ids := v.fill(l, count)
+	if !l.inOrder() {
+		v.all(l, 2, false, ids)
+		v.all(l, l.longestPage(), false, ids)
+		return
+	}
 	want := []string{}
 	for _, id := range ids {
 		want = append(want, fmt.Sprint(id))
