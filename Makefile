@@ -280,12 +280,13 @@ memory: ## check the memory with 128 bodies of 1 MiB at once, on both stores, wi
 
 # Runs go test and fails if a test is skipped, except tests that name make
 # test-postgres, test-failover, test-ha, test-oidc, test-citus, test-litestream, test-webhook, test-walk, memory,
-# crash or power. -vet=off: make vet does it, and go test would vet all packages again for -race.
+# crash or power, and those that need FUSE on a machine without it. -vet=off: make vet does it, and go test would vet all packages again for -race.
 unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	go test -v -vet=off $(1) >"$$log" 2>&1 || { grep -a -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
 	grep -a -E '^(ok|\?) ' "$$log"; grep -a -hoE 'figures: .*' "$$log" || true; \
 	skipped=$$(grep -a -cE '^ *--- SKIP' "$$log" || true); \
-	elsewhere='needs (PostgreSQL.*|an identity provider|Citus|Litestream|Python|a minute): make (test-)?(crash|failover|ha|memory|oidc|citus|litestream|webhook|power|walk'; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
+	fuse=$$([ -w /dev/fuse ] && [ "$$(id -u)" = 0 ] || echo '|FUSE and root'); \
+	elsewhere="needs (PostgreSQL.*|an identity provider|Citus|Litestream|Python|a minute$$fuse): make (test-)?(crash|failover|ha|memory|oidc|citus|litestream|webhook|power|walk"; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
 .PHONY: help run release test test-install test-ha test-citus test-litestream test-walk contract-report contract foreign bench bench-store bench-postgres bench-streams bench-start build \

@@ -9,6 +9,7 @@ tool (
 )
 
 require (
+	github.com/hanwen/go-fuse/v2 v2.12.1
 	github.com/prometheus/common v0.69.0
 	github.com/prometheus/prometheus v0.313.5
 	k8s.io/api v0.36.5

@@ -6,7 +6,8 @@
 //
 // SQLite is recorded by a VFS that replaces the default one (vfs_test.go). So this is a
 // test binary of its own. The package atomicfile tells its steps. Neither sees names that
-// SQLite creates or removes, or the sync of their folder.
+// SQLite creates or removes, or the sync of their folder. A recorded file system does, on a
+// machine that has FUSE: there the unmodified program is tested (program_linux_test.go).
 package powercut
 
 import (

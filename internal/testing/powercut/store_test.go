@@ -57,13 +57,13 @@ func recordStore(t *testing.T) record {
 		stop()
 		reading.Wait()
 		// The files that the commands write while the service runs.
-		makes(t, folder, "backup.db", part > 0, func(path string) error {
+		makes(t, recording.mark, folder, "backup.db", part > 0, func(path string) error {
 			return sqlitestore.Backup(t.Context(), filepath.Join(folder, storeName), path, part > 0, func(_, _ int64) {})
 		})
-		makes(t, folder, fmt.Sprint("restored.", part, ".db"), false, func(path string) error {
+		makes(t, recording.mark, folder, fmt.Sprint("restored.", part, ".db"), false, func(path string) error {
 			return sqlitestore.Copy(t.Context(), filepath.Join(folder, "backup.db"), path, func(_, _ int64) {})
 		})
-		makes(t, folder, "file", part > 0, func(path string) error {
+		makes(t, recording.mark, folder, "file", part > 0, func(path string) error {
 			return atomicfile.Write(path, fmt.Appendf(nil, "%01000d", part), 0o600)
 		})
 		must.NoError(t, s.Close())
@@ -107,8 +107,11 @@ func do(ctx context.Context, s *sqlitestore.Store, client, k int) (err error) {
 	return err
 }
 
+// marker notes in a record what clients have learnt.
+type marker func(what string, learn func(*known))
+
 // makes calls a function that writes a file. Until it has returned, the file may be as it was.
-func makes(t *testing.T, folder, name string, exists bool, write func(path string) error) {
+func makes(t *testing.T, mark marker, folder, name string, exists bool, write func(path string) error) {
 	t.Helper()
 	path := filepath.Join(folder, name)
 	var before, now *[]byte
@@ -118,12 +121,12 @@ func makes(t *testing.T, folder, name string, exists bool, write func(path strin
 		before = &content
 	}
 	now = new([]byte)
-	recording.mark("file", func(known *known) { known.files[name] = []*[]byte{before, now} })
+	mark("file", func(known *known) { known.files[name] = []*[]byte{before, now} })
 	must.NoError(t, write(path))
 	content, err := os.ReadFile(path)
 	must.NoError(t, err)
 	*now = content
-	recording.mark("file", func(known *known) { known.files[name] = []*[]byte{now} })
+	mark("file", func(known *known) { known.files[name] = []*[]byte{now} })
 }
 
 // copies copies the store as `plantstore copy` does.

@@ -1,0 +1,267 @@
+package powercut
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/client"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
+)
+
+// TestProgram cuts the power of the unmodified program. The file system that it writes to is
+// recorded (internal/tools/recordfs), so the record also has what SQLite does with names and
+// with the folder.
+func TestProgram(t *testing.T) {
+	n := must.Number(t, "PLANTSTORE_TEST_POWER_IMAGES", 0) / 4
+	if n == 0 {
+		t.Skip("needs a minute: make power")
+	}
+	if file, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil || os.Getuid() != 0 {
+		t.Logf("figures: this machine tests no unmodified program: /dev/fuse: %v, user %d", err, os.Getuid())
+		t.Skip("needs FUSE and root: make power")
+	} else {
+		file.Close()
+	}
+	r := recordProgram(t)
+	for shard := range uint64(2) {
+		t.Run(fmt.Sprint("shard ", shard), func(t *testing.T) {
+			t.Parallel()
+			images, err := r.images(t, n/2, shard, r.rare())
+			expect.NoError(t, err)
+			t.Logf("figures: %d images of %d events of the program on a recorded file system", images, len(r))
+		})
+	}
+	for _, f := range []struct {
+		name   string
+		change change
+	}{
+		{"the program without a sync of the log in a commit", remove("sync wal")},
+		{"the program without a sync of the database in a checkpoint", remove("sync database")},
+		{"the program without a sync of the folder", remove("folder ")},
+		{"the program without a sync of a new file", remove("sync temporary")},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			t.Parallel()
+			changed, places := f.change(r)
+			images, err := changed.images(t, n, 0, near(places, len(changed)))
+			if err == nil {
+				t.Errorf("%d images are right, want a wrong one", images)
+			}
+			line, _, _ := strings.Cut(fmt.Sprint(err), "\n")
+			t.Logf("figures: %s | image %d: %.200s", f.name, images, line)
+		})
+	}
+}
+
+// program is a plantstore program that works on a recorded file system.
+type program struct {
+	t      *testing.T
+	path   string // of the program
+	folder string // that is recorded
+	url    string // of the service
+
+	mu     sync.Mutex
+	record *os.File
+	marks  []func(*known)
+}
+
+// recordProgram runs a service and the commands that write files, and returns the record.
+func recordProgram(t *testing.T) record {
+	bin := t.TempDir()
+	build := func(folder, of string) {
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin, of)
+		cmd.Dir = folder
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v\n%s", cmd.Args, err, out)
+		}
+	}
+	build("../../..", "./cmd/plantstore")
+	build("../../tools", "./recordfs")
+	below, err := os.MkdirTemp(inMemory, "plantstore-recorded-")
+	must.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(below) })
+	p := &program{t: t, path: filepath.Join(bin, "plantstore"), folder: t.TempDir()}
+	p.record, err = os.OpenFile(filepath.Join(bin, "record"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	must.NoError(t, err)
+	t.Cleanup(func() { p.record.Close() })
+
+	files := exec.CommandContext(t.Context(), filepath.Join(bin, "recordfs"), below, p.folder, p.record.Name())
+	files.Stderr = os.Stderr
+	until, err := files.StdinPipe()
+	must.NoError(t, err)
+	p.start(files, "mounted")
+	ended := make(chan error, 1)
+	unmount := sync.OnceFunc(func() {
+		until.Close()
+		go func() { ended <- files.Wait() }()
+		must.NoError(t, wait.For(t, "the end of recordfs", ended))
+	})
+	t.Cleanup(unmount) // before the folder is removed
+	p.work()
+	unmount()
+	return p.events()
+}
+
+// start starts a command, and returns what it prints after a text on the first line that has it.
+func (p *program) start(cmd *exec.Cmd, text string) string {
+	out, err := cmd.StdoutPipe()
+	must.NoError(p.t, err)
+	must.NoError(p.t, cmd.Start())
+	p.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	found := make(chan string, 1)
+	go func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if _, rest, ok := strings.Cut(lines.Text(), text); ok {
+				select {
+				case found <- rest:
+				default:
+				}
+			}
+		}
+	}()
+	return wait.For(p.t, text, found)
+}
+
+const programToken = "a-static-token-of-the-test"
+
+// run runs a command of the program, and returns what it prints.
+func (p *program) run(args ...string) (out string, err error) {
+	ctx, cancel := context.WithTimeout(p.t.Context(), wait.Limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, p.path, args...)
+	cmd.Dir, cmd.Env = p.folder, []string{"PLANTSTORE_TOKEN=" + programToken, "PLANTSTORE_SERVER=" + p.url}
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("plantstore %q: %w\n%s", args, err, text)
+	}
+	return string(text), err
+}
+
+// work lets clients write while the service runs, and runs the commands that write files. The first
+// service is stopped, the second one is killed.
+func (p *program) work() {
+	const each = 30
+	var ids sync.Map // of tokens, by their name
+	for part, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		serve := exec.Command(p.path, "serve", "--addr", "127.0.0.1:0", "--store", storeName)
+		serve.Dir, serve.Env = p.folder, []string{"PLANTSTORE_TOKEN=" + programToken}
+		p.url = p.start(serve, "plantstore listens on ")
+		c, err := client.New(p.url, client.WithToken(programToken))
+		must.NoError(p.t, err)
+		var writing sync.WaitGroup
+		for one := range clients {
+			writing.Go(func() {
+				for k := part * each; k < (part+1)*each; k++ {
+					p.mark("begun", func(known *known) { known.writers[one].begun = k + 1 })
+					if err := p.write(c, &ids, one, k); err != nil {
+						p.t.Errorf("write %d of client %d: %v", k, one, err)
+						return
+					}
+					p.mark("done", func(known *known) { known.writers[one].done = k + 1 })
+				}
+			})
+		}
+		writing.Wait()
+		command := func(args ...string) func(string) error {
+			return func(string) error { _, err := p.run(args...); return err }
+		}
+		backup := []string{"backup", "--store", storeName, "backup.db"}
+		if part > 0 {
+			backup = append(backup[:3:3], "--replace", "backup.db")
+		}
+		restored := fmt.Sprint("restored.", part, ".db")
+		makes(p.t, p.mark, p.folder, "backup.db", part > 0, command(backup...))
+		makes(p.t, p.mark, p.folder, restored, false, command("restore", "--store", restored, "backup.db"))
+		makes(p.t, p.mark, p.folder, "plants.csv", part > 0, command("export", "plants.csv"))
+		must.NoError(p.t, serve.Process.Signal(signal))
+		ended := make(chan error, 1)
+		go func() { ended <- serve.Wait() }()
+		if err := wait.For(p.t, "the end of the service", ended); signal == syscall.SIGTERM {
+			must.NoError(p.t, err)
+		}
+	}
+	p.mark("file", func(known *known) { known.copied = 0 })
+	_, err := p.run("copy", "--from", storeName, "--to", copyName)
+	must.NoError(p.t, err)
+	plants := 0
+	for one := range clients {
+		for what := range after(one, 2*each) {
+			if strings.HasPrefix(what, "plant ") {
+				plants++
+			}
+		}
+	}
+	p.mark("file", func(known *known) { known.copied = plants })
+}
+
+var createdID = regexp.MustCompile(`: ID (\w+),`)
+
+// write does a write of a client: of plants with requests, and of tokens with commands.
+func (p *program) write(c *client.Client, ids *sync.Map, one, k int) (err error) {
+	ctx, cancel := context.WithTimeout(p.t.Context(), wait.Limit)
+	defer cancel()
+	switch w, _ := writeOf(one, k); {
+	case w.create != nil:
+		var plants []client.Plant
+		for _, created := range w.create {
+			plants = append(plants, client.Plant{ID: created.ID, Name: created.Name})
+		}
+		_, err = c.CreateBatch(ctx, plants)
+	case w.put != nil:
+		_, err = c.Put(ctx, client.Plant{ID: w.put.ID, Name: w.put.Name})
+	case w.remove != nil:
+		err = c.Delete(ctx, *w.remove)
+	case w.token != "":
+		out, err := p.run("token", "create", "--store", storeName, "--name", w.token)
+		if m := createdID.FindStringSubmatch(out); err == nil && m != nil {
+			ids.Store(w.token, m[1])
+		}
+		return err
+	case w.revoke != "":
+		id, _ := ids.Load(w.revoke)
+		_, err = p.run("token", "revoke", "--store", storeName, fmt.Sprint(id))
+	}
+	return err
+}
+
+// mark is a marker: it adds a line to the record of recordfs.
+func (p *program) mark(what string, learn func(*known)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	line, err := json.Marshal(event{Kind: "mark", To: what, At: int64(len(p.marks))})
+	must.NoError(p.t, err)
+	p.marks = append(p.marks, learn)
+	_, err = p.record.Write(append(line, '\n'))
+	expect.NoError(p.t, err)
+}
+
+// events reads the record.
+func (p *program) events() (r record) {
+	_, err := p.record.Seek(0, io.SeekStart)
+	must.NoError(p.t, err)
+	for lines := json.NewDecoder(p.record); ; {
+		var e event
+		if err := lines.Decode(&e); err == io.EOF {
+			return r
+		} else if err != nil {
+			p.t.Fatal(err)
+		}
+		if e.Kind == "mark" {
+			e.mark = p.marks[e.At]
+		}
+		r = append(r, e)
+	}
+}
