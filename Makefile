@@ -129,7 +129,7 @@ generate: ## generate gen/ from api/openapi.yaml
 	go generate ./...
 
 checks = generate-check tidy-check vet format-check staticcheck lint-api lint-workflows client-check page-check compat compat-proof test-race \
-	fuzz paging allocations client-faults crash power stop memory move test-postgres test-failover test-oidc test-webhook schemathesis browser reproducible package-check kubernetes
+	fuzz paging allocations client-faults crash power schedules stop memory move test-postgres test-failover test-oidc test-webhook schemathesis browser reproducible package-check kubernetes
 check: $(checks) ## run every check that a change must pass
 
 generate-check: ## fail if gen/ is stale
@@ -231,6 +231,9 @@ crash: ## kill the store and the service 60 times while they write and webhook 3
 # released='$(platforms)' does it for all of them; with empty caches that takes four minutes more.
 power: ## cut the power at 2,000 moments, and look for every acknowledged write; prints what finds each missing fsync
 	@export PLANTSTORE_TEST_POWER_IMAGES=2000; $(call unskipped,-count=1 ./internal/testing/powercut)
+
+schedules: ## try 1,000 orders of writes, reads, changes and checkpoints on a fake clock, and look for lost and reordered ones
+	@export PLANTSTORE_TEST_SCHEDULES=1000; $(call unskipped,-count=1 -run '^TestSchedules$$' ./internal/testing/powercut)
 
 reproducible: ## fail if two clones of this commit make different releases, for two platforms; test the release
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; version=$$(sed -n '0,/^## /s/^## //p' api/CHANGELOG.md); \
