@@ -162,8 +162,8 @@ func writeArchive(version, goos, arch string, at time.Time, program, licenses []
 			names[unit] = "cmd/plantstore/" + unit
 		}
 	}
-	for _, monitoring := range monitoring {
-		names[monitoring] = "cmd/plantstore/" + monitoring
+	for _, example := range examples {
+		names[example] = "cmd/plantstore/" + example
 	}
 	inFolder := map[string]string{}
 	for name, from := range names {

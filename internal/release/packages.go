@@ -15,9 +15,10 @@ import (
 
 var (
 	units = []string{
-		"plantstore.service", "plantstore-backup.service", "plantstore-backup.timer", "plantstore-webhook.service",
+		"plantstore.service", "plantstore-backup.service", "plantstore-backup.timer", "plantstore-litestream.service",
+		"plantstore-webhook.service",
 	}
-	monitoring = []string{"alerts.yaml", "dashboard.json"}
+	examples = []string{"alerts.yaml", "dashboard.json", "litestream.yml"}
 )
 
 // writePackages writes a package for Debian and one for Fedora.
@@ -33,7 +34,7 @@ func writePackages(version, arch string, at time.Time, program, licenses []byte)
 	for _, name := range units {
 		names["usr/lib/systemd/system/"+name] = "cmd/plantstore/" + name
 	}
-	for _, name := range monitoring {
+	for _, name := range examples {
 		names["usr/share/doc/plantstore/"+name] = "cmd/plantstore/" + name
 	}
 	if err := t.copy(names); err != nil {

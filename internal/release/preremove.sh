@@ -4,10 +4,10 @@
 case $1 in
 remove | 0)
 	if [ -d /run/systemd/system ]; then
-		systemctl stop plantstore.service plantstore-backup.timer plantstore-webhook.service
+		systemctl stop plantstore.service plantstore-backup.timer plantstore-litestream.service plantstore-webhook.service
 	fi
 	if command -v systemctl >/dev/null; then
-		systemctl disable plantstore.service plantstore-backup.timer plantstore-webhook.service
+		systemctl disable plantstore.service plantstore-backup.timer plantstore-litestream.service plantstore-webhook.service
 	fi
 	;;
 esac

@@ -113,13 +113,13 @@ func TestArchives(t *testing.T) {
 		t.Run(folder, func(t *testing.T) {
 			want := []string{
 				"LICENSE", "LICENSES-OF-MODULES", "alerts.yaml", "completion/bash", "completion/fish", "completion/zsh",
-				"dashboard.json",
+				"dashboard.json", "litestream.yml",
 			}
 			program := "plantstore"
 			switch {
 			case strings.Contains(folder, "linux"):
-				want = append(want, "plantstore-backup.service", "plantstore-backup.timer", "plantstore-webhook.service",
-					"plantstore.service")
+				want = append(want, "plantstore-backup.service", "plantstore-backup.timer",
+					"plantstore-litestream.service", "plantstore-webhook.service", "plantstore.service")
 			case strings.Contains(folder, "windows"):
 				program += ".exe"
 			}
@@ -213,9 +213,10 @@ func TestPackages(t *testing.T) {
 			}
 			says(t, dir+"/usr/bin/plantstore", version)
 			for name, want := range map[string]string{
-				"plantstore.service":         "\nExecStart=/usr/bin/plantstore serve\n",
-				"plantstore-backup.service":  "exec /usr/bin/plantstore backup",
-				"plantstore-webhook.service": "\nExecStart=/usr/bin/plantstore webhook",
+				"plantstore.service":            "\nExecStart=/usr/bin/plantstore serve\n",
+				"plantstore-backup.service":     "exec /usr/bin/plantstore backup",
+				"plantstore-litestream.service": "\nExecStart=/usr/local/bin/litestream replicate", // it is not in the package
+				"plantstore-webhook.service":    "\nExecStart=/usr/bin/plantstore webhook",
 			} {
 				if unit := string(read(t, dir+"/usr/lib/systemd/system/"+name)); !strings.Contains(unit, want) {
 					t.Errorf("%s does not run the program of the package:\n%s", name, unit)
