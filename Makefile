@@ -50,7 +50,7 @@ test-citus: ## test the stores and the API on PostgreSQL with Citus, then kill i
 	go test -count=1 -timeout 20m -skip $(about_changes) ./internal/httpapi
 	@PLANTSTORE_TEST_CITUS_DRILL='$(or $(FAULT),.)' go test -count=1 -timeout 20m -v -run '^TestCitus$$' ./internal/cli | grep --line-buffered -a -v '^=== '
 
-test-litestream: ## lose the machine forty times while Litestream copies the store to a folder and to S3, and measure (40 minutes, and a build at first); not part of make check
+test-litestream: ## lose the machine forty times while Litestream copies the store to a folder and to S3, and measure (45 minutes, and a build at first); not part of make check
 	@.ci/litestream go test -count=1 -timeout 60m -v -run '^TestLitestream' ./internal/cli | grep --line-buffered -a -v '^=== '
 
 test-webhook: ## run the receivers of webhooks in the operator's manual, in Go and in Python

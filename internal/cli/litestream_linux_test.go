@@ -102,6 +102,57 @@ func TestLitestreamLarge(t *testing.T) {
 	}
 }
 
+// TestLitestreamHeartbeat takes the storage away while a client writes. What the manual says
+// of the metric must hold: at its time less a minute, the replica had every write.
+func TestLitestreamHeartbeat(t *testing.T) {
+	needLitestream(t)
+	folder := filepath.Join(t.TempDir(), "replica")
+	l := &litestream{dir: t.TempDir(), replica: "file://" + folder}
+	r := watched(t, t.TempDir(), l.store())
+	l.heartbeat = r.adminURL + "/heartbeat"
+	heartbeat := func() time.Time {
+		return time.Unix(int64(r.metrics(t)["plantstore_litestream_heartbeat_timestamp_seconds"]), 0)
+	}
+	after := func(moment time.Time) {
+		t.Helper()
+		for end := time.Now().Add(3 * time.Minute); !heartbeat().After(moment); time.Sleep(time.Second) {
+			if t.Failed() || time.Now().After(end) {
+				t.Fatalf("there is no heartbeat after %v", moment)
+			}
+		}
+	}
+	l.start(t)
+	c := r.dial(t)
+	id := int64(0)
+	stop := wait.Repeat(1, func(int) bool {
+		id++
+		if err := c.Create(t.Context(), client.Plant{ID: id, Name: "Ficus lyrata"}); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+		return !t.Failed()
+	})
+	defer stop()
+	after(time.Unix(0, 0))
+
+	must.NoError(t, os.Rename(folder, folder+".away"))
+	must.NoError(t, os.WriteFile(folder, nil, 0o600))
+	gone := time.Now()
+	time.Sleep(90 * time.Second)
+	last := heartbeat()
+	if last.Add(-time.Minute).After(gone) {
+		t.Errorf("the storage is away since %v, and a heartbeat came at %v", gone, last)
+	}
+	time.Sleep(time.Minute)
+	if again := heartbeat(); again != last {
+		t.Errorf("a heartbeat came at %v without storage", again)
+	}
+	must.NoError(t, os.Remove(folder))
+	must.NoError(t, os.Rename(folder+".away", folder))
+	after(last)
+	l.end(t, syscall.SIGTERM)
+}
+
 // litestreamConfig is the configuration that the manual installs.
 const litestreamConfig = "../../cmd/plantstore/litestream.yml"
 
