@@ -6,10 +6,13 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/gen/plantapi"
 )
 
 // text returns the content of a file of the page.
@@ -53,6 +56,18 @@ func TestReferences(t *testing.T) {
 	for path := range hs {
 		if !used[path] {
 			t.Errorf("nothing refers to %s", path)
+		}
+	}
+}
+
+// A CSV file of the page has every member that a client writes.
+func TestFilesHaveEveryMember(t *testing.T) {
+	const file = "/page/files.js"
+	code := text(t, Handlers()[file])
+	for f := range reflect.TypeFor[plantapi.NewPlant]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !regexp.MustCompile(`id,[a-z_,]*\b`+name+`\b`).MatchString(code) && name != "id" {
+			t.Errorf("internal/page/files/files.js does not read and write the column %s", name)
 		}
 	}
 }

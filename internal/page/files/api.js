@@ -44,7 +44,7 @@ export const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, s
 /** Sends a request and returns its result, and the parameters of the next page if there is one.
  *  GET is repeated while the service is not available, and so is what says again.
  *  @template {keyof Paths} P
- *  @template {keyof Paths[P] & ("get" | "put" | "post" | "delete")} M
+ *  @template {keyof Paths[P] & ("get" | "put" | "patch" | "post" | "delete")} M
  *  @param {M} method
  *  @param {P} path
  *  @param {{id?: string, query?: Query<Paths[P][M]> & Parameters, body?: Body<Paths[P][M]>,

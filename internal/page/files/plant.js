@@ -90,11 +90,14 @@ const once = (call) => async () => {
   await call().catch(report).finally(() => (busy = false));
 };
 
-/** Stores a plant, if it still has the version, or if there is none.
+/** Changes a plant, if it still has the version, or stores one, if there is none. A change keeps
+ *  the members that the page does not show.
  *  @type {(at: string, body: Content, version?: string) => Promise<Plant>} */
 async function put(at, body, version) {
-  const headers = version ? { "If-Match": `"${version}"` } : { "If-None-Match": "*" };
-  const { body: stored } = await send("put", "/plants/{id}", { id: at, body, headers });
+  const headers = { "If-Match": `"${version}"`, "Content-Type": "application/merge-patch+json" };
+  const { body: stored } = version
+    ? await send("patch", "/plants/{id}", { id: at, body: { tag: null, ...body }, headers })
+    : await send("put", "/plants/{id}", { id: at, body, headers: { "If-None-Match": "*" } });
   apply([{ id: stored.id, plant: stored }]);
   return stored;
 }
@@ -115,7 +118,7 @@ async function save(mine, version) {
     fill(await put(at, mine, version), isNew ? "Created." : "Saved.");
     if (isNew) go({ plant: at }, true);
   } catch (error) {
-    if (!(error instanceof Failure) || error.code !== 41200) throw error;
+    if (!(error instanceof Failure) || ![40401, 41200].includes(error.code)) throw error;
     const theirs = await find(at);
     if (theirs && same(theirs, mine)) fill(theirs, "Saved."); // by an attempt whose response was lost
     else if (isNew) tell("panel-note", "This id is taken: choose another one.");
@@ -166,7 +169,8 @@ function offer(gone) {
   toast.hidden = $("undo").hidden = false;
   $("undo").focus();
   $("undo").onclick = once(async () => {
-    const stored = put(gone.id, { name: gone.name, ...(gone.tag !== undefined && { tag: gone.tag }) });
+    const { id: at, etag, created_at, updated_at, ...content } = gone;
+    const stored = put(at, content);
     const failure = await stored.then(() => undefined, (error) => /** @type {Failure} */ (error));
     const isTaken = failure?.code === 41200;
     const why = isTaken ? "Someone has stored another plant with this id." : failure?.message;

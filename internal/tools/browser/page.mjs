@@ -363,9 +363,9 @@ describe("the page", { concurrency: 2 }, () => {
     await edit(page, "101", "#plant-name", "Ficus lyrata Warb.");
     assert.equal(page.url(), `${address}/?q=Ficus&plant=101`);
     await look(page, "plant");
-    const put = page.waitForRequest((it) => it.method() === "PUT");
+    const patch = page.waitForRequest((it) => it.method() === "PATCH");
     await page.locator("#save").click();
-    assert.match((await put).headers()["if-match"], /^"\w+"$/);
+    assert.match((await patch).headers()["if-match"], /^"\w+"$/);
     await until(() => text(page, "#panel-note"), "Saved.");
     await until(async () => (await rows(page)).find(([id]) => id === "101"), ["101", "Ficus lyrata Warb.", "Moraceae"]);
     assert.equal((await api("GET", "/plants/101")).name, "Ficus lyrata Warb.");
