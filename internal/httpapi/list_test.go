@@ -1,14 +1,19 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -53,6 +58,48 @@ func TestList(t *testing.T) {
 		}
 		if got := a.Header.Get("Link"); got != want.link {
 			t.Errorf("GET %s has Link %q, want %q", path, got, want.link)
+		}
+	}
+}
+
+// pages notes which plants a store was asked for.
+type pages struct {
+	plant.Store
+	last plant.Page
+}
+
+func (p *pages) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
+	p.last = page
+	return p.Store.List(ctx, page)
+}
+
+func (p *pages) Count(ctx context.Context, page plant.Page) (int, bool, error) {
+	p.last = page
+	return p.Store.Count(ctx, page)
+}
+
+// Each parameter of a list, and each value of an order, changes what the store is asked for.
+func TestEveryParameterReachesTheStore(t *testing.T) {
+	asked := &pages{}
+	s := newService(t, wrapPlants(func(store plant.Store) plant.Store { asked.Store = store; return asked }))
+	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
+	must.NoError(t, err)
+	for path, file := range map[string]string{"/plants": "pageOf in internal/httpapi/pages.go", "/plants:count": "CountPlants in internal/httpapi/plants.go"} {
+		s.call(http.MethodGet, path, "").wantStatus(t, http.StatusOK)
+		without := asked.last
+		for _, p := range doc.Paths.Value(path).Get.Parameters {
+			before, values := []plant.Page{without}, []any{p.Value.Example}
+			if enum := p.Value.Schema.Value.Enum; enum != nil {
+				before, values = nil, enum
+			}
+			for _, value := range values {
+				query := url.Values{p.Value.Name: {fmt.Sprint(value)}}.Encode()
+				s.call(http.MethodGet, path+"?"+query, "").wantStatus(t, http.StatusOK)
+				if slices.ContainsFunc(before, func(page plant.Page) bool { return cmp.Equal(page, asked.last) }) {
+					t.Errorf("%s ignores %s", file, query)
+				}
+				before = append(before, asked.last)
+			}
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/storetest"
 )
 
 // statements records the statements that match about, with their last arguments.
@@ -96,6 +96,15 @@ func TestQueryPlansUseIndexes(t *testing.T) {
 	}
 }
 
+func TestEveryFilterSelects(t *testing.T) {
+	_, all := selectionOf(plant.Page{Limit: 100})
+	for name, page := range storetest.Filters() {
+		if selected, args := selectionOf(page); selected == allPlants && slices.Equal(args, all) {
+			t.Errorf("selectionOf in internal/store/postgres/plants.go ignores %s", name)
+		}
+	}
+}
+
 // doEverything makes a store send each of its statements about plants and changes.
 func doEverything(t *testing.T, s *Store) {
 	t.Helper()
@@ -114,14 +123,8 @@ func usePlants(t *testing.T, s *Store) {
 	_, patchErr := s.Patch(ctx, -1, plant.Patch{Name: new("changed")}, plant.Precondition{})
 	_, getErr := s.Get(ctx, -1)
 	err := errors.Join(putErr, patchErr, getErr, s.Delete(ctx, -1, plant.Precondition{}))
-	pages := []plant.Page{{Limit: 100}, {After: new(int64(0)), Tag: new("tag 1"), Limit: 100}}
-	for f := range reflect.TypeFor[plant.Page]().Fields() {
-		if f.Type.Kind() == reflect.Pointer {
-			page := plant.Page{Limit: 100}
-			reflect.ValueOf(&page).Elem().FieldByIndex(f.Index).Set(reflect.New(f.Type.Elem()))
-			pages = append(pages, page)
-		}
-	}
+	pages := storetest.Filters()
+	pages["none"], pages["two"] = plant.Page{Limit: 100}, plant.Page{After: new(int64(0)), Tag: new("tag 1"), Limit: 100}
 	for _, page := range pages {
 		_, _, listErr := s.List(ctx, page)
 		_, _, countErr := s.Count(ctx, page)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -144,6 +145,19 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		close(stop)
 		writers.Wait()
 	})
+}
+
+// Filters returns a page for each field of [plant.Page] that selects plants, by its name.
+func Filters() map[string]plant.Page {
+	pages := map[string]plant.Page{}
+	for f := range reflect.TypeFor[plant.Page]().Fields() {
+		if f.Type.Kind() == reflect.Pointer {
+			page := plant.Page{Limit: 100}
+			reflect.ValueOf(&page).Elem().FieldByIndex(f.Index).Set(reflect.New(f.Type.Elem()))
+			pages[f.Name] = page
+		}
+	}
+	return pages
 }
 
 // incompressible returns a text that compression does not make shorter.
