@@ -36,7 +36,7 @@ func TestCodes(t *testing.T) {
 		code := member.(int)
 		want[code] = true
 		if text := client.Code(code).Error(); strings.HasPrefix(text, "error ") {
-			t.Errorf("code %d has no text: add it to codeText", code)
+			t.Errorf("code %d has no text: add it to codeText in api/client/errors.go", code)
 		}
 	}
 	if len(want) == 0 {

@@ -26,7 +26,7 @@ func Durations(t *testing.T, s store.Store) {
 			}
 		}
 		if !maps.Equal(got, want) {
-			t.Fatalf("after %s the counts of NewDurations (store/operators.go) are %v, want %v", after, got, want)
+			t.Fatalf("after %s the counts of NewDurations (internal/store/operators.go) are %v, want %v", after, got, want)
 		}
 	}
 	calls := map[string]func(){
@@ -56,6 +56,6 @@ func Durations(t *testing.T, s store.Store) {
 	check("TouchTokens")
 	// Changed returns at once; Token is not of plant.Store.
 	if methods := reflect.TypeFor[plant.Store]().NumMethod(); len(calls)-1 != methods-1 {
-		t.Errorf("plant.Store has %d methods and %d are measured: say here which", methods, len(calls)-1)
+		t.Errorf("plant.Store has %d methods and %d are measured: call them in internal/testing/storetest/durations.go", methods, len(calls)-1)
 	}
 }
