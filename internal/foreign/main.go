@@ -148,7 +148,7 @@ func read(document, url string) ([]byte, error) {
 
 func test(s service, url string, document []byte, folder string, known map[string]bool) error {
 	begun := time.Now()
-	c, err := contract.New(contract.Profile{Document: document})
+	c, err := contract.New(contract.Profile{Document: document, Seed: 1})
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +37,7 @@ type testCase struct {
 	credentials func(*Session) (Credentials, bool)
 
 	why     *Violation   // nil: the service must not refuse it
+	odd     bool         // it may refuse it or not, but must not fail
 	compare func() error // with the second oracle, whether the document allows the request
 }
 
@@ -54,7 +57,7 @@ const manyOperations = 25
 
 func newSuite(c *Contract, firstID int64) *suite {
 	s := &suite{contract: c, document: c.document, gen: newGenerator(firstID, c.profile.Rules)}
-	s.gen.enough = cmp.Or(c.enough, enough)
+	s.gen.enough, s.gen.random = cmp.Or(c.enough, enough), rand.New(rand.NewPCG(c.seed, 0))
 	s.gen.plain = len(s.document.routes) > manyOperations
 	s.findResources()
 	return s
@@ -170,6 +173,9 @@ func (c *testCase) path() string {
 // parameterCases tries every parameter, and one that is unknown.
 func (s *suite) parameterCases(r *route) (all []*testCase) {
 	for _, p := range r.parameters {
+		if p.In == "path" || p.In == "query" {
+			all = append(all, s.oddParameters(r, p)...)
+		}
 		make := func(v parameterVariant, outcome string) *testCase {
 			keyword := "parameter " + p.Name + " " + v.keyword + ", " + outcome
 			if strings.HasPrefix(v.keyword, "/") {
@@ -243,23 +249,37 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 	compare := func(c *testCase, value any) {
 		c.compare = func() error { return s.document.oracle.differs(c.why == nil, value, false, r.bodyPlace(mediaType)...) }
 	}
-	for _, v := range s.gen.obeying(schema) {
-		promise := fmt.Sprintf("body %s %s, obeyed", place(v.pointer), v.keyword)
-		c := add(promise+fmt.Sprintf(": %.60s", encode(v.value)), promise, encode(v.value))
-		c.mayNot = s.notFresh(schema, v.value)
-		compare(c, v.value)
-	}
-	for _, v := range s.gen.breaking(schema) {
-		at := place(v.pointer)
-		if v.keyword == "additionalProperties" {
-			at = place(strings.TrimSuffix(v.pointer, "/"+unknownMember)) // the object forbids it
+	// Of an object that takes any member, each odd name is tried, elsewhere one of them.
+	each := func(variants []variant, outcome string, change func(c *testCase, v variant)) {
+		for _, v := range variants {
+			at := place(v.pointer)
+			if v.keyword == "additionalProperties" && outcome == "broken" {
+				at = place(strings.TrimSuffix(v.pointer, "/"+unknownMember)) // the object forbids it
+			}
+			names := []string{oddNames[s.gen.random.IntN(len(oddNames))]}
+			if v.keyword == "additionalProperties" && v.pointer == "" && !s.gen.plain {
+				names = oddNames
+			}
+			if !bytes.Contains(encode(v.value), []byte(unknownMember)) {
+				names = []string{unknownMember}
+			}
+			promise := fmt.Sprintf("body %s %s, %s", at, v.keyword, outcome)
+			for i, name := range names {
+				v := v
+				if object, ok := s.gen.base(schema).(map[string]any); ok && i > 0 { // with another identity
+					object[unknownMember] = v.value.(map[string]any)[unknownMember]
+					v.value = object
+				}
+				v = s.gen.renamed(schema, v, name)
+				c := add(promise+fmt.Sprintf(": %.60s", encode(v.value)), promise, encode(v.value))
+				change(c, v)
+				c.mayNot = s.notFresh(schema, v.value)
+				compare(c, v.value)
+			}
 		}
-		promise := fmt.Sprintf("body %s %s, broken", at, v.keyword)
-		c := add(promise+fmt.Sprintf(": %.60s", encode(v.value)), promise, encode(v.value))
-		c.refused(Violation{InvalidBody, "body", v.pointer})
-		c.mayNot = s.notFresh(schema, v.value)
-		compare(c, v.value)
 	}
+	each(s.gen.obeying(schema), "obeyed", func(*testCase, variant) {})
+	each(s.gen.breaking(schema), "broken", func(c *testCase, v variant) { c.refused(Violation{InvalidBody, "body", v.pointer}) })
 	examples := requestExamples(r)
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
 		value := normal(examples[name].Examples[name].Value.Value)
@@ -287,6 +307,8 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 	}
 	if r.operation.RequestBody.Value.Required {
 		add("no body", "body required, broken", nil).refused(Violation{Kind: MissingBody})
+	} else {
+		add("no body", "body optional, obeyed", nil).header.Del("Content-Type")
 	}
 	base := string(plain())
 	malformed := [][2]string{{"truncated", base[:len(base)-1]}, {"trailing byte", base + "x"}, {"not JSON", "plant"}}
@@ -299,10 +321,36 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 			{"nested deep", strings.Repeat("[", 100) + strings.Repeat("]", 100)},
 		}...)
 	}
+	for _, text := range oddBodies {
+		add(fmt.Sprintf("odd body: %q", text), "odd body, survived", []byte(text)).odd = true
+	}
 	for _, m := range malformed {
 		if m[1] != base {
 			add("malformed body: "+m[0], "body well-formed, broken", []byte(m[1])).refused(Violation{Kind: MalformedBody})
 		}
+	}
+	return all
+}
+
+// oddBodies are bodies that services have crashed on: whatever the document says, the
+// response must be one that it has, and not a failure of the service.
+var oddBodies = []string{
+	`[]`, `[[1]]`, `0`, `-1`, `1e999`, `"text"`, `true`, `null`, `{"":null}`, `{"a":{"b":[[[{}]]]}}`, "\xff", "{\"\xff\":\"\xff\"}", "\x00", "{",
+}
+
+// oddTexts are values of parameters in a path or a query, as they are sent, to the same end.
+var oddTexts = []string{"%00", "%0A", "%7F", "%FF", "%25", "%20", "-", "99999999999999999999", "%F0%9F%8C%B5", "%22"}
+
+// oddParameters tries odd texts for a parameter.
+func (s *suite) oddParameters(r *route, p *openapi3.Parameter) (all []*testCase) {
+	for _, text := range oddTexts {
+		c := s.request(r, "odd parameter "+p.Name+": "+text, "odd parameter "+p.Name+", survived")
+		c.use, c.id, c.odd = nil, nil, true
+		if p.In == "query" {
+			text = url.QueryEscape(p.Name) + "=" + text
+		}
+		c.set(p, text)
+		all = append(all, c)
 	}
 	return all
 }

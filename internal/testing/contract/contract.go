@@ -19,9 +19,13 @@
 package contract
 
 import (
+	"cmp"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -64,6 +68,7 @@ type Contract struct {
 	profile  Profile
 	coverage *coverage
 	enough   int // see generator; 0 is the usual limit
+	seed     uint64
 
 	suiteOnce sync.Once
 	suite     *suite // for promises; tests have their own
@@ -71,11 +76,19 @@ type Contract struct {
 	untested  map[string]string // promises that nothing can show, with the reason
 }
 
+// seedVariable has precedence over [Profile.Seed].
+const seedVariable = "CONTRACT_SEED"
+
 // New reads the documents of a profile. It fails if one of them is not OpenAPI 3 at all;
 // what else is wrong with one, or not understood, is untried in [Contract.Promises].
 func New(p Profile) (*Contract, error) {
-	c := &Contract{profile: p, earlier: map[string]*document{}, coverage: newCoverage()}
+	c := &Contract{profile: p, earlier: map[string]*document{}, coverage: newCoverage(), seed: cmp.Or(p.Seed, rand.Uint64())}
 	var err error
+	if text := os.Getenv(seedVariable); text != "" {
+		if c.seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			return nil, fmt.Errorf("contract: %s: %w", seedVariable, err)
+		}
+	}
 	if c.document, err = parse(p.Document); err != nil {
 		return nil, fmt.Errorf("contract: the document: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,7 @@ type generator struct {
 	bases      map[baseKey]any                       // see base
 	cuts       int                                   // how often a base had to end a recursion
 	rules      Rules
+	random     *rand.Rand
 	depth      int // of the array that is being made
 	nesting    int // of schemas that are being worked on
 	work       int // values made since nesting was 0, of which enough is the limit
@@ -48,7 +50,7 @@ const enough = 20_000
 
 func newGenerator(firstID int64, rules Rules) *generator {
 	g := &generator{
-		identities: map[*openapi3.Schema]bool{}, first: firstID, next: new(atomic.Int64), rules: rules, enough: enough,
+		identities: map[*openapi3.Schema]bool{}, first: firstID, next: new(atomic.Int64), rules: rules, enough: enough, random: rand.New(rand.NewPCG(1, 0)),
 		flattened: map[*openapi3.Schema]*openapi3.Schema{}, active: map[*openapi3.Schema]int{}, bases: map[baseKey]any{},
 	}
 	g.next.Store(firstID)
@@ -64,8 +66,40 @@ var texts = []string{
 
 const fewTexts = 4
 
-// unknownMember is the name of a member that no schema has.
+// unknownMember is the name of a member that no schema has. A request has one of oddNames in
+// its place, which services have failed on.
 const unknownMember = "unknown-member"
+
+var oddNames = []string{unknownMember, "", "__proto__", "蘭 🌵", `a"b\c`, "a/b~c", "\x00", "$ref", "toString", strings.Repeat("n", 300)}
+
+// renamed gives an unknown member another name, if that changes nothing else.
+func (g *generator) renamed(s *openapi3.Schema, v variant, name string) variant {
+	if value := renameMember(v.value, name); g.valid(s, value) == g.valid(s, v.value) {
+		v.value, v.pointer = value, strings.Replace(v.pointer, "/"+unknownMember, "/"+escape(name), 1)
+	}
+	return v
+}
+
+func renameMember(value any, name string) any {
+	switch value := value.(type) {
+	case []any:
+		all := slices.Clone(value)
+		for i := range all {
+			all[i] = renameMember(all[i], name)
+		}
+		return all
+	case map[string]any:
+		all := make(map[string]any, len(value))
+		for member, v := range value {
+			if member == unknownMember {
+				member = name
+			}
+			all[member] = renameMember(v, name)
+		}
+		return all
+	}
+	return value
+}
 
 // deepest is how often a recursive schema is followed.
 const deepest = 2

@@ -34,7 +34,7 @@ paths:
 `
 
 func small(p Profile) *Contract {
-	p.Document = []byte(smallDocument)
+	p.Document, p.Seed = []byte(smallDocument), 1
 	c, err := New(p)
 	if err != nil {
 		panic(err)

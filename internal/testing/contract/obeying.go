@@ -150,7 +150,7 @@ func (g *generator) obeyingStrings(s *openapi3.Schema, add func(string, any)) {
 	}
 	tried := texts
 	if g.plain || g.recursive() {
-		tried = texts[:fewTexts]
+		tried = append(slices.Clip(texts[:fewTexts]), texts[fewTexts+g.random.IntN(len(texts)-fewTexts)])
 	}
 	for _, text := range tried {
 		if fitsText(s, text) {

@@ -14,6 +14,10 @@ type Profile struct {
 	// read every response.
 	Earlier map[string][]byte
 
+	// Seed draws the values of requests that no keyword settles. 0: New draws it. The
+	// environment variable CONTRACT_SEED, which a failure prints, has precedence.
+	Seed uint64
+
 	// Undeclared says what becomes of response headers, members of open objects, bodies
 	// and parameters of JSON media types that the document does not name.
 	Undeclared Undeclared

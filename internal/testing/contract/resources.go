@@ -93,16 +93,22 @@ func (s *suite) addUse(create, r *route, member string, assigned bool, parameter
 // Create creates a resource and returns what was sent and its identity. The
 // resource is that of the operation with the given id.
 func (v *Session) create(x *resource, id any) (sent map[string]any, identity any) {
+	return v.createAs(x, id, nil)
+}
+
+// createAs is create with a body; nil is the plainest one.
+func (v *Session) createAs(x *resource, id any, body map[string]any) (sent map[string]any, identity any) {
 	mediaType, schema := x.create.body()
-	sent = map[string]any{}
-	if schema != nil {
+	if sent = body; schema != nil && sent == nil {
 		sent, _ = v.suite.gen.base(schema).(map[string]any)
 		if sent == nil {
 			v.Failf("the body of %s is not an object", x.create.operation.OperationID)
 		}
-		if !x.assigned {
-			sent[x.member] = id
-		}
+	}
+	if sent == nil {
+		sent = map[string]any{}
+	} else if !x.assigned {
+		sent[x.member] = id
 	}
 	got := v.send(x.create, x.create.template, nil, http.Header{"Content-Type": {mediaType}}, encode(sent))
 	v.Accepted(got)

@@ -72,9 +72,28 @@ func hasLocation(r *route) bool {
 	return false
 }
 
+// createdBodies is how many bodies besides the plainest one are created and read.
+const createdBodies = 8
+
 func readSeesCreate(v *Session, x *resource, id any) {
-	sent, id := v.create(x, id)
-	v.shows(*v.read(x, id), sent, x.uses[http.MethodGet])
+	bodies := []map[string]any{nil}
+	if _, schema := x.create.body(); schema != nil {
+		all, drawn := v.suite.gen.obeying(schema), v.suite.gen.random
+		drawn.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		for _, variant := range all[:min(len(all), createdBodies)] {
+			variant = v.suite.gen.renamed(schema, variant, oddNames[drawn.IntN(len(oddNames))])
+			if body, ok := variant.value.(map[string]any); ok && body != nil {
+				bodies = append(bodies, body)
+			}
+		}
+	}
+	for i, body := range bodies {
+		if i > 0 {
+			id = v.suite.gen.identity(x.schema)
+		}
+		sent, id := v.createAs(x, id, body)
+		v.shows(*v.read(x, id), sent, x.uses[http.MethodGet])
+	}
 }
 
 // needsIdentity fails if an operation on one resource succeeds on one that was

@@ -159,7 +159,7 @@ func contractOf(t *testing.T, name string, p Profile) *Contract {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + name)
 	must.NoError(t, err)
-	p.Document = text
+	p.Document, p.Seed = text, 1
 	c, err := New(p)
 	must.NoError(t, err)
 	return c
@@ -240,6 +240,15 @@ func replaceBody(old, new string) func(*http.Request) {
 		text, _ := io.ReadAll(r.Body)
 		text = bytes.Replace(text, []byte(old), []byte(new), 1)
 		r.Body = io.NopCloser(bytes.NewReader(text))
+	}
+}
+
+// replaceOdd is replaceBody where N in the old text is any of oddNames.
+func replaceOdd(old, new string) func(*http.Request) {
+	return func(r *http.Request) {
+		for _, name := range oddNames {
+			replaceBody(strings.Replace(old, "N", string(encode(name)), 1), new)(r)
+		}
 	}
 }
 

@@ -72,7 +72,7 @@ func (test Test) Run(t T, target Target) {
 		coverage.fail(test.promises, failures[0].String())
 		for _, f := range failures {
 			if slices.ContainsFunc(fresh, func(other Failure) bool { return other.ID() == f.ID() }) {
-				t.Errorf("contract: %s: %s", test.Name, f)
+				t.Errorf("contract: %s: %s\n\tall tests again with the same values: %s=%d", test.Name, f, seedVariable, test.contract.seed)
 			} else {
 				t.Errorf("contract: %s: [%s] %s, as before", test.Name, f.ID(), f.Cause)
 			}
@@ -112,7 +112,10 @@ type (
 	untried string
 )
 
-const noCredentials untried = "the target has no credentials for it"
+const (
+	noCredentials untried = "the target has no credentials for it"
+	noResource    untried = "it needs something that exists, and no test can create it"
+)
 
 // Session is one test that runs on a target. Its methods end the test when the
 // service breaks a promise that the rest of the test needs.
@@ -238,11 +241,20 @@ func (v *Session) run(c *testCase) {
 		header.Set("Cookie", strings.Join(c.cookies, "; "))
 	}
 	x := v.sendAs(c.route.method, path, c.query, header, c.body, credentials)
+	if c.odd {
+		if x.Status >= 500 {
+			v.fail(rankCrash, fmt.Sprintf("%s responds with %d", v.name(x), x.Status), x, "no request may make the service fail")
+		}
+		if c.absent && x.Status == http.StatusNotFound && strings.Contains(c.promise, "odd body") {
+			panic(noResource)
+		}
+		return
+	}
 	if c.absent && x.Status == http.StatusNotFound && (c.why == nil || c.why.In == "body" || c.why.In == "") {
 		if strings.Contains(c.promise, ", parameter ") && !strings.Contains(c.promise, ", broken") {
 			return // it was read, or the service would have refused it
 		}
-		panic(untried("it needs something that exists, and no test can create it"))
+		panic(noResource)
 	}
 	if c.why == nil {
 		if !(c.madeUp && x.Status == http.StatusGone) {
