@@ -106,6 +106,49 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// Retry-After also keeps an event back that failed before, and waits for its next attempt.
+func TestRetryAfterMeanwhile(t *testing.T) {
+	s := newSetup(t)
+	s.Concurrency = 100 // so that two plants are hardly ever in the same queue
+	s.Retry = []time.Duration{200 * time.Millisecond}
+	s.put(1, "first")
+	s.put(2, "second")
+	var asked time.Time
+	s.respond = func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		id := r.Header.Get("webhook-id") + " plant.changed"
+		switch again := slices.Index(s.got, id) != len(s.got)-1; {
+		case again:
+		case strings.HasPrefix(id, "plant_1_"):
+			w.WriteHeader(http.StatusInternalServerError)
+		default:
+			asked = time.Now()
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	}
+	s.attempts(4)
+	for i := range 2 {
+		if early := s.at[2+i].Sub(asked); early > 0 && early < 900*time.Millisecond {
+			t.Errorf("%s came %v after the receiver has asked to wait", s.got[2+i], early)
+		}
+	}
+}
+
+// A receiver cannot ask for a pause of more than a day.
+func TestRetryAfterAtMost(t *testing.T) {
+	s := newSetup(t)
+	s.many = true
+	s.respond = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "99999999999999999999")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	if status, pause, err := s.Send(t.Context(), Event{ID: "plant_1_a"}); status != 503 || pause != 24*time.Hour || err == nil {
+		t.Errorf("Send = %d, %v, %v, want 503 and a day", status, pause, err)
+	}
+}
+
 // An event that is refused for good is rejected after all pauses, and the position moves on. Until that works, and
 // without a file, it is sent again without an end, as is an event whose failure may be temporary.
 func TestReject(t *testing.T) {
