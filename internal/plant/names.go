@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -22,12 +23,17 @@ const keyCharacters = 3 * 50
 // characters. It has at most 600 bytes. Full case folding (cases.Fold) would make "ss" of
 // "ß", and it leaves NFC for some characters.
 func NameKey(name string) string {
-	key := []rune(norm.NFC.String(name))
-	key = key[:min(len(key), keyCharacters)]
-	for i, r := range key {
-		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			key[i] = min(key[i], other)
+	var bytes [utf8.UTFMax * keyCharacters]byte
+	key, characters := bytes[:0], 0
+	for _, r := range norm.NFC.String(name) {
+		if characters++; characters > keyCharacters {
+			break
 		}
+		smallest := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			smallest = min(smallest, other)
+		}
+		key = utf8.AppendRune(key, smallest)
 	}
 	return string(key)
 }
