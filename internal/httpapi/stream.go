@@ -60,6 +60,9 @@ func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 		if !stop() {
 			<-limited // the writer must not be used after the handler
 		}
+		if s.rec.cut == nil { // or HTTP/2 would reset a stream that has written its end in time
+			_ = s.control.SetWriteDeadline(time.Now().Add(paceGrace))
+		}
 	}()
 	err := s.run()
 	if s.rec.cut != nil {
