@@ -265,6 +265,7 @@ test-install: ## install a release as the README says, in four new Debians witho
 
 stop: ## stop the service 60 times under load, and look for lost requests and lost plants
 	PLANTSTORE_TEST_STOP_ROUNDS=20 go test -count=1 -run '^TestStop(Unprivileged)?$$' -v ./internal/cli
+	PLANTSTORE_TEST_STOP_ROUNDS=4 go test -count=1 -run '^TestRollingRestart$$' -v ./internal/cli
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; go test -c -o "$$tmp" ./internal/cli; cd internal/cli; \
 	PLANTSTORE_TEST_STOP_ROUNDS=20 $(slowly) "$$tmp/cli.test" -test.run '^TestStop$$' -test.v
 

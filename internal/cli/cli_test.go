@@ -78,6 +78,7 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 		Setup: func(env *testscript.Env) error {
 			setup(env)
 			env.Setenv("GORACE", os.Getenv("GORACE"))
+			env.Setenv("GOGC", os.Getenv("GOGC"))
 			env.Setenv("SPECIES", species)
 			env.Setenv("RELEASED", released)
 			started := new(*running)

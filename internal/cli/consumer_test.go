@@ -73,7 +73,7 @@ func testClientProgram(t *testing.T, dir string, code []string) {
 	if t.Logf("figures: a program with the client and its test have %d lines", lines); lines > most {
 		t.Errorf("the program and its test have %d lines, want at most %d", lines, most)
 	}
-	goCommand(t, dir, "test", "-mod=mod", "./client") // clienttest needs more modules
+	goCommand(t, dir, "test", "-vet=off", "-ldflags=-w", "-mod=mod", "./client") // clienttest needs more modules
 
 	r := serve(t, "sqlite::memory:")
 	for id := range 3 {
@@ -172,7 +172,7 @@ func buildConsumers(t *testing.T, program string, files map[string]string) (dir 
 		t.Errorf("README.md has %d go commands, want 2", typed)
 	}
 	writeFiles(t, dir, files)
-	goCommand(t, dir, "build", "-o", "bin"+string(filepath.Separator), "./generated", "./client")
+	goCommand(t, dir, "build", "-ldflags=-w", "-o", "bin"+string(filepath.Separator), "./generated", "./client")
 	modules := strings.Fields(goCommand(t, dir, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./..."))
 	slices.Sort(modules)
 	if got := slices.Compact(modules); !slices.Equal(got, consumerModules) {

@@ -203,13 +203,13 @@ func TestCopyWhileClientsWrite(t *testing.T) {
 // On a full disk a copy says so, and the next run completes it.
 func TestCopyToAFullDisk(t *testing.T) {
 	t.Parallel()
-	const n = 20_000
+	const n = 5000
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "old.db"), filepath.Join(dir, "new.db")
 	fillStore(t, from, n)
-	// No file may have more than 1 MiB, in units of 512 bytes. SQLite reports that as
+	// No file may have more than 256 KiB, in units of 512 bytes. SQLite reports that as
 	// an I/O error.
-	out, err := newCommand(t, "sh", "-c", fmt.Sprintf("ulimit -f 2048; exec plantstore copy --from '%s' --to '%s'", from, to)).CombinedOutput()
+	out, err := newCommand(t, "sh", "-c", fmt.Sprintf("ulimit -f 512; exec plantstore copy --from '%s' --to '%s'", from, to)).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "copy: write the target: "+to+": the disk ") ||
 		!strings.Contains(string(out), "run the same command again to complete the copy") {
 		t.Errorf("on a full disk copy = %v, %s", err, out)

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // The help of every command has an example.
@@ -11,7 +14,10 @@ func TestHelpHasExamples(t *testing.T) {
 	checked := 0
 	var check func(path ...string)
 	check = func(path ...string) {
-		help := output(t, append(path, "--help")...)
+		var out strings.Builder
+		sys := system{getenv: func(string) string { return "" }, stdout: &out, stderr: &out}
+		must.NoError(t, run(t.Context(), sys, slices.Concat([]string{"plantstore"}, path, []string{"--help"})))
+		help := out.String()
 		if len(path) > 0 && (!strings.Contains(help, "\n      ") || !strings.Contains(help, "plantstore "+path[0])) {
 			t.Errorf("the help of plantstore %s has no example:\n%s", strings.Join(path, " "), help)
 		}

@@ -78,7 +78,9 @@ func TestParseSpan(t *testing.T) {
 			t.Errorf("parseSpan(%q) = %v, %v, want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "d", "y", "7", "-1h", "-1d", "1.5d", "101y", "36501d", "99999999999y", "1y1d"} {
+	for _, text := range []string{
+		"", "d", "y", "7", "-1h", "-1d", "1.5d", "1.5y", "101y", "36501d", "99999999999y", "99999999999999999999y", "999999999999999999999d", "1y1d",
+	} {
 		if got, err := parseSpan(text); err == nil {
 			t.Errorf("parseSpan(%q) = %v, want an error", text, got)
 		}
