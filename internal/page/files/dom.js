@@ -55,8 +55,7 @@ export function calm(call, every) {
   };
 }
 
-/** Whether a click or a key is for the browser, as for a new tab.
- *  @type {(e: MouseEvent | KeyboardEvent) => boolean} */
+/** Whether a click or a key is for the browser, as for a new tab. @type {(e: MouseEvent | KeyboardEvent) => boolean} */
 export const isElsewhere = (e) => e.ctrlKey || e.metaKey || e.shiftKey;
 
 /** The token has the scope write, and the service is not read-only. */

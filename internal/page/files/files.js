@@ -67,7 +67,8 @@ function parse(text) {
 // download. So does one that has it already, so that an import can take it away again.
 const guarded = (/** @type {string} */ text) => (/^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text);
 const plain = (text = "") => (/^'+[=+\-@\t\r]/.test(text) ? text.slice(1) : text);
-const quote = (/** @type {string} */ text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const quote = (/** @type {string} */ text) => (/[",\r\n]|^$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+const cell = (/** @type {string | undefined} */ text) => (text === undefined ? "" : quote(guarded(text)));
 
 /** Finds what is new, equal and taken: one request for each run of ids that are close together. */
 async function compare() {
@@ -171,9 +172,7 @@ async function download() {
     for (; query && n < most; n += 1000) {
       /** @type {{body: Plant[], next: Parameters | undefined}} */
       const { body, next } = await send("get", "/plants", { query: /** @type {any} */ (query) });
-      for (const { id, name, tag } of body) {
-        text += `${id},${quote(guarded(name))},${tag === "" ? '""' : quote(guarded(tag ?? ""))}\n`;
-      }
+      for (const { id, name, tag } of body) text += `${[id, cell(name), cell(tag)]}\n`;
       query = next;
       if (next) tell("message", `Downloading: ${number.format(n + 1000)} plants …`);
     }

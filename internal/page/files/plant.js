@@ -90,23 +90,21 @@ const once = (call) => async () => {
   await call().catch(report).finally(() => (busy = false));
 };
 
-/** Changes a plant, if it still has the version, or stores one, if there is none. A change keeps
- *  the members that the page does not show.
+/** Changes what the page shows of a plant, if it still has the version, or stores one, if there is none.
  *  @type {(at: string, body: Content, version?: string) => Promise<Plant>} */
 async function put(at, body, version) {
   const headers = { "If-Match": `"${version}"`, "Content-Type": "application/merge-patch+json" };
-  const { body: stored } = version
-    ? await send("patch", "/plants/{id}", { id: at, body: { tag: null, ...body }, headers })
-    : await send("put", "/plants/{id}", { id: at, body, headers: { "If-None-Match": "*" } });
+  const { body: stored } = await (version
+    ? send("patch", "/plants/{id}", { id: at, body: { tag: null, ...body }, headers })
+    : send("put", "/plants/{id}", { id: at, body, headers: { "If-None-Match": "*" } }));
   apply([{ id: stored.id, plant: stored }]);
   return stored;
 }
 
 /** Reads a plant, if there is one. @type {(at: string) => Promise<Plant | undefined>} */
-const find = (at) => {
-  const found = send("get", "/plants/{id}", { id: at }).then(({ body }) => body);
-  return found.catch((error) => (error.code === 40401 ? undefined : Promise.reject(error)));
-};
+const find = (at) =>
+  send("get", "/plants/{id}", { id: at })
+    .then(({ body }) => body, (error) => (error.code === 40401 ? undefined : Promise.reject(error)));
 
 /** @type {(mine: Content, version?: string) => Promise<void>} */
 async function save(mine, version) {
@@ -169,8 +167,7 @@ function offer(gone) {
   toast.hidden = $("undo").hidden = false;
   $("undo").focus();
   $("undo").onclick = once(async () => {
-    const { id: at, etag, created_at, updated_at, ...content } = gone;
-    const stored = put(at, content);
+    const stored = put(gone.id, gone); // the service ignores the version and the times
     const failure = await stored.then(() => undefined, (error) => /** @type {Failure} */ (error));
     const isTaken = failure?.code === 41200;
     const why = isTaken ? "Someone has stored another plant with this id." : failure?.message;
