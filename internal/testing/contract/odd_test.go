@@ -20,6 +20,7 @@ paths:
   /notes:
     post:
       operationId: addNote
+      parameters: [{name: q, in: query, schema: {type: string}}]
       requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Note'}}}}
       responses: {"200": {$ref: '#/components/responses/Note'}, "422": {$ref: '#/components/responses/Problem'}}
   /notes/{name}:
@@ -83,6 +84,7 @@ func TestOddRequests(t *testing.T) {
 			return r.Method == "PATCH" && strings.ContainsAny(r.URL.Path, "\x00\x7f")
 		}), "changeNote responds with 500"},
 		"500 for a number out of path": {crash(func(r *http.Request, _ []byte) bool { return strings.Contains(r.URL.Path, "/9999999999") }), "changeNote responds with 500"},
+		"500 for a byte in a query":    {crash(func(r *http.Request, _ []byte) bool { return strings.Contains(r.URL.RawQuery, "q=%FF") }), "addNote responds with 500"},
 		"the optional body is required": {wrong{response: func(r *http.Request, a *reply) {
 			if r.ContentLength <= 0 && r.Method == "POST" && r.URL.Path == "/notes" {
 				*a = *right.failure(422)
@@ -119,6 +121,21 @@ func crashWith(status int, when func(body []byte) bool) wrong {
 			a.status, a.body = status, map[int]string{400: `{"detail":"x"}`, 422: `{}`, 200: `{"name":"`}[status]
 		}
 	}}
+}
+
+// A document that lists 500 excuses no crash.
+func TestDocumentedCrash(t *testing.T) {
+	t.Parallel()
+	c, err := New(Profile{Document: []byte(strings.ReplaceAll(notesDocument, `"422"`, "default")), Seed: 1})
+	must.NoError(t, err)
+	for _, test := range c.Tests(1) {
+		if strings.Contains(test.Name, "odd ") {
+			failures, _ := test.Try(Target{URL: "http://notes.example", Transport: faulty{500, http.Header{"Content-Type": {"application/json"}}, `{"detail":"crashed"}`}})
+			if len(failures) != 1 || failures[0].rank != rankCrash {
+				t.Errorf("%s: the failures are %v", test.Name, failures)
+			}
+		}
+	}
 }
 
 // A seed draws the same requests again, and another one others.
