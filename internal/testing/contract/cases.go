@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -328,29 +327,6 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 		if m[1] != base {
 			add("malformed body: "+m[0], "body well-formed, broken", []byte(m[1])).refused(Violation{Kind: MalformedBody})
 		}
-	}
-	return all
-}
-
-// oddBodies are bodies that services have crashed on: whatever the document says, the
-// response must be one that it has, and not a failure of the service.
-var oddBodies = []string{
-	`[]`, `[[1]]`, `0`, `-1`, `1e999`, `"text"`, `true`, `null`, `{"":null}`, `{"a":{"b":[[[{}]]]}}`, "\xff", "{\"\xff\":\"\xff\"}", "\x00", "{",
-}
-
-// oddTexts are values of parameters in a path or a query, as they are sent, to the same end.
-var oddTexts = []string{"%00", "%0A", "%7F", "%FF", "%25", "%20", "-", "99999999999999999999", "%F0%9F%8C%B5", "%22"}
-
-// oddParameters tries odd texts for a parameter.
-func (s *suite) oddParameters(r *route, p *openapi3.Parameter) (all []*testCase) {
-	for _, text := range oddTexts {
-		c := s.request(r, "odd parameter "+p.Name+": "+text, "odd parameter "+p.Name+", survived")
-		c.use, c.id, c.odd = nil, nil, true
-		if p.In == "query" {
-			text = url.QueryEscape(p.Name) + "=" + text
-		}
-		c.set(p, text)
-		all = append(all, c)
 	}
 	return all
 }

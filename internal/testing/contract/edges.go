@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/big"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -92,4 +95,110 @@ func outside(s *openapi3.Schema) any {
 		return n
 	}
 	return fmt.Sprint(s.Enum[0], "?")
+}
+
+// limits are the smallest and the largest integer that a schema allows.
+func limits(s *openapi3.Schema) (low, high int64) {
+	low, high = math.MinInt64, math.MaxInt64
+	if s.Format == "int32" {
+		low, high = math.MinInt32, math.MaxInt32
+	}
+	if s.Min != nil {
+		n := math.Ceil(*s.Min)
+		if s.ExclusiveMin.IsTrue() && n == *s.Min {
+			n++
+		}
+		low = max(low, int64(n))
+	}
+	if s.Max != nil {
+		n := math.Floor(*s.Max)
+		if s.ExclusiveMax.IsTrue() && n == *s.Max {
+			n--
+		}
+		if n < math.MaxInt64 {
+			high = min(high, int64(n))
+		}
+	}
+	return low, high
+}
+
+// multipleFrom returns the first multiple that a schema asks for, from n on.
+func multipleFrom(s *openapi3.Schema, n int64) any {
+	if s.MultipleOf == nil || *s.MultipleOf != math.Trunc(*s.MultipleOf) || *s.MultipleOf == 0 {
+		return n
+	}
+	step := int64(*s.MultipleOf)
+	if rest := n % step; rest > 0 {
+		n += step - rest
+	} else if rest < 0 {
+		n -= rest
+	}
+	return n
+}
+
+// plainNumber returns a number that a schema allows.
+func plainNumber(s *openapi3.Schema) any {
+	candidates := []float64{1.5, 1, 0, 0.5, -1}
+	if s.Min != nil {
+		candidates = append(candidates, *s.Min, *s.Min+0.5, *s.Min+1, math.Ceil(*s.Min))
+		if s.Max != nil {
+			candidates = append(candidates, (*s.Min+*s.Max)/2)
+		}
+	}
+	if s.Max != nil {
+		candidates = append(candidates, *s.Max, *s.Max-0.5, *s.Max-1, math.Floor(*s.Max))
+	}
+	if m := s.MultipleOf; m != nil {
+		for _, c := range slices.Clone(candidates) {
+			candidates = append(candidates, math.Ceil(c / *m)**m)
+		}
+	}
+	for _, c := range candidates {
+		if numberFits(s, c) {
+			return number(c)
+		}
+	}
+	return number(candidates[0])
+}
+
+func numberFits(s *openapi3.Schema, n float64) bool {
+	return s.VisitJSON(n) == nil
+}
+
+// number writes a float as JSON does.
+func number(n float64) json.Number {
+	return json.Number(strconv.FormatFloat(n, 'f', -1, 64))
+}
+
+// oneOff returns n+d, which may be beyond int64.
+func oneOff(n, d int64) json.Number {
+	return json.Number(new(big.Int).Add(big.NewInt(n), big.NewInt(d)).String())
+}
+
+// padded makes a text as long as a schema wants it. Lengths are in characters.
+func padded(text string, s *openapi3.Schema) string {
+	runes := []rune(text)
+	if need := int(min(s.MinLength, longest)) - len(runes); need > 0 {
+		return text + strings.Repeat("x", need)
+	}
+	if s.MaxLength != nil && uint64(len(runes)) > *s.MaxLength {
+		// The end is what makes identities different.
+		return string(runes[uint64(len(runes))-*s.MaxLength:])
+	}
+	return text
+}
+
+// fitsText reports whether a schema of a string allows a text.
+func fitsText(s *openapi3.Schema, text string) bool {
+	length := uint64(len([]rune(text)))
+	if length < s.MinLength || s.MaxLength != nil && length > *s.MaxLength {
+		return false
+	}
+	if s.Pattern != "" {
+		if compiled, err := compilePattern(s.Pattern); err != nil || !compiled.MatchString(text) {
+			return false
+		}
+	}
+	check := formats[s.Format].check
+	return check == nil || check(text) == nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -85,6 +86,32 @@ func TestRunTellsACauseOnce(t *testing.T) {
 		t.Errorf("it tells:\n%s", text)
 	}
 }
+
+// A service may close a connection after a response; one that closes it again has failed.
+func TestClosedConnection(t *testing.T) {
+	t.Parallel()
+	for closed, fails := range map[int]bool{0: false, 1: false, 2: true} {
+		c := small(Profile{})
+		left := closed
+		transport := roundTripper(func(r *http.Request) (*http.Response, error) {
+			if left--; left >= 0 {
+				return nil, fmt.Errorf("read: %w", syscall.ECONNRESET)
+			}
+			return faulty{404, http.Header{}, ""}.RoundTrip(r)
+		})
+		for _, test := range c.Tests(1) {
+			if test.Name == "no path /nowhere" {
+				if failures, _ := test.Try(Target{URL: "http://things.example", Transport: transport}); len(failures) > 0 != fails {
+					t.Errorf("after %d closed connections the failures are %v", closed, failures)
+				}
+			}
+		}
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 type told struct{ lines []string }
 

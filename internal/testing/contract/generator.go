@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
-	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -71,35 +69,6 @@ const fewTexts = 4
 const unknownMember = "unknown-member"
 
 var oddNames = []string{unknownMember, "", "__proto__", "蘭 🌵", `a"b\c`, "a/b~c", "\x00", "$ref", "toString", strings.Repeat("n", 300)}
-
-// renamed gives an unknown member another name, if that changes nothing else.
-func (g *generator) renamed(s *openapi3.Schema, v variant, name string) variant {
-	if value := renameMember(v.value, name); g.valid(s, value) == g.valid(s, v.value) {
-		v.value, v.pointer = value, strings.Replace(v.pointer, "/"+unknownMember, "/"+escape(name), 1)
-	}
-	return v
-}
-
-func renameMember(value any, name string) any {
-	switch value := value.(type) {
-	case []any:
-		all := slices.Clone(value)
-		for i := range all {
-			all[i] = renameMember(all[i], name)
-		}
-		return all
-	case map[string]any:
-		all := make(map[string]any, len(value))
-		for member, v := range value {
-			if member == unknownMember {
-				member = name
-			}
-			all[member] = renameMember(v, name)
-		}
-		return all
-	}
-	return value
-}
 
 // deepest is how often a recursive schema is followed.
 const deepest = 2
@@ -357,112 +326,6 @@ func (g *generator) with(s *openapi3.Schema, name string, value any) map[string]
 
 func closed(s *openapi3.Schema) bool {
 	return s.AdditionalProperties.Has != nil && !*s.AdditionalProperties.Has
-}
-
-// limits are the smallest and the largest integer that a schema allows.
-func limits(s *openapi3.Schema) (low, high int64) {
-	low, high = math.MinInt64, math.MaxInt64
-	if s.Format == "int32" {
-		low, high = math.MinInt32, math.MaxInt32
-	}
-	if s.Min != nil {
-		n := math.Ceil(*s.Min)
-		if s.ExclusiveMin.IsTrue() && n == *s.Min {
-			n++
-		}
-		low = max(low, int64(n))
-	}
-	if s.Max != nil {
-		n := math.Floor(*s.Max)
-		if s.ExclusiveMax.IsTrue() && n == *s.Max {
-			n--
-		}
-		if n < math.MaxInt64 {
-			high = min(high, int64(n))
-		}
-	}
-	return low, high
-}
-
-// multipleFrom returns the first multiple that a schema asks for, from n on.
-func multipleFrom(s *openapi3.Schema, n int64) any {
-	if s.MultipleOf == nil || *s.MultipleOf != math.Trunc(*s.MultipleOf) || *s.MultipleOf == 0 {
-		return n
-	}
-	step := int64(*s.MultipleOf)
-	if rest := n % step; rest > 0 {
-		n += step - rest
-	} else if rest < 0 {
-		n -= rest
-	}
-	return n
-}
-
-// plainNumber returns a number that a schema allows.
-func plainNumber(s *openapi3.Schema) any {
-	candidates := []float64{1.5, 1, 0, 0.5, -1}
-	if s.Min != nil {
-		candidates = append(candidates, *s.Min, *s.Min+0.5, *s.Min+1, math.Ceil(*s.Min))
-		if s.Max != nil {
-			candidates = append(candidates, (*s.Min+*s.Max)/2)
-		}
-	}
-	if s.Max != nil {
-		candidates = append(candidates, *s.Max, *s.Max-0.5, *s.Max-1, math.Floor(*s.Max))
-	}
-	if m := s.MultipleOf; m != nil {
-		for _, c := range slices.Clone(candidates) {
-			candidates = append(candidates, math.Ceil(c / *m)**m)
-		}
-	}
-	for _, c := range candidates {
-		if numberFits(s, c) {
-			return number(c)
-		}
-	}
-	return number(candidates[0])
-}
-
-func numberFits(s *openapi3.Schema, n float64) bool {
-	return s.VisitJSON(n) == nil
-}
-
-// number writes a float as JSON does.
-func number(n float64) json.Number {
-	return json.Number(strconv.FormatFloat(n, 'f', -1, 64))
-}
-
-// oneOff returns n+d, which may be beyond int64.
-func oneOff(n, d int64) json.Number {
-	return json.Number(new(big.Int).Add(big.NewInt(n), big.NewInt(d)).String())
-}
-
-// padded makes a text as long as a schema wants it. Lengths are in characters.
-func padded(text string, s *openapi3.Schema) string {
-	runes := []rune(text)
-	if need := int(min(s.MinLength, longest)) - len(runes); need > 0 {
-		return text + strings.Repeat("x", need)
-	}
-	if s.MaxLength != nil && uint64(len(runes)) > *s.MaxLength {
-		// The end is what makes identities different.
-		return string(runes[uint64(len(runes))-*s.MaxLength:])
-	}
-	return text
-}
-
-// fitsText reports whether a schema of a string allows a text.
-func fitsText(s *openapi3.Schema, text string) bool {
-	length := uint64(len([]rune(text)))
-	if length < s.MinLength || s.MaxLength != nil && length > *s.MaxLength {
-		return false
-	}
-	if s.Pattern != "" {
-		if compiled, err := compilePattern(s.Pattern); err != nil || !compiled.MatchString(text) {
-			return false
-		}
-	}
-	check := formats[s.Format].check
-	return check == nil || check(text) == nil
 }
 
 // normal makes a value as decode would.
