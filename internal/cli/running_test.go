@@ -33,7 +33,7 @@ func newCommand(t testing.TB, program string, args ...string) *exec.Cmd {
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGQUIT) }
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 10 * time.Second // with 1 s, the output of a command that had ended was lost on a busy machine
 	return cmd
 }
 
