@@ -186,7 +186,7 @@ func (k *known) checkFeed(ctx context.Context, s *sqlitestore.Store, want map[in
 		return fmt.Errorf("the changes after %+v: %w", k.position, err)
 	}
 	if !maps.Equal(have, want) {
-		return errors.New("who follows the changes has other plants than the store")
+		return errors.New("a client that follows the changes has other plants than the store")
 	}
 	// A position is not given twice: a later change comes after all that the client has read.
 	if err := s.Create(ctx, plant.Plant{ID: 1 << 40, Name: "later"}); err != nil {
@@ -265,7 +265,7 @@ func checkIntegrity(path string) error {
 		return err
 	}
 	defer conn.Close()
-	stmt, err := conn.Prepare("PRAGMA integrity_check")
+	stmt, err := conn.Prepare("PRAGMA integrity_check(1)")
 	if err != nil {
 		return err
 	}

@@ -319,11 +319,11 @@ func (p *party) check(id int64) {
 	}
 }
 
-// longestLog is the length of the log at which a checkpoint is due, and that of some large
-// groups.
+// longestLog is the length of the log at which a checkpoint is due, 1,000 pages, and that of
+// a large group. Without checkpoints a schedule with large groups fills 2,000 pages.
 const (
 	pageSize   = 512
-	longestLog = 3000 * (pageSize + 24)
+	longestLog = 1500 * (pageSize + 24)
 )
 
 func version(p *plant.Plant) (v int) {
