@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/http"
@@ -94,9 +95,24 @@ type copyTarget struct {
 func fileTarget(t *testing.T) copyTarget {
 	path := filepath.Join(t.TempDir(), "new.db")
 	return copyTarget{path, func() bool {
-		info, err := os.Stat(path + "-wal")
-		return err == nil && info.Size() > 200<<10
+		log, _ := os.ReadFile(path + "-wal")
+		return committed(log) > 200<<10
 	}}
+}
+
+// committed returns how many bytes of a write-ahead log of SQLite are complete transactions.
+func committed(log []byte) (n int) {
+	const header, frameHeader = 32, 24
+	if len(log) <= header {
+		return 0
+	}
+	frame := frameHeader + int(binary.BigEndian.Uint32(log[8:])) // and a page
+	for end := header + frame; end <= len(log); end += frame {
+		if binary.BigEndian.Uint32(log[end-frame+4:]) > 0 { // only the last frame of a transaction has the size of the database
+			n = end
+		}
+	}
+	return n
 }
 
 func postgresTarget(t *testing.T) copyTarget {
