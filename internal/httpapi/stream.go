@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
@@ -41,7 +42,8 @@ type stream struct {
 	rec     *responseRecorder
 	control *http.ResponseController
 	end     func() time.Time // when the stream has ended: endGrace after the first call
-	partial bool             // a page is not sent completely
+	writing atomic.Bool
+	partial bool // a page is not sent completely
 }
 
 func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
@@ -55,7 +57,12 @@ func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 	w.WriteHeader(http.StatusOK)
 
 	limited := make(chan struct{})
-	stop := context.AfterFunc(s.ctx, func() { defer close(limited); s.limitWrites() })
+	stop := context.AfterFunc(s.ctx, func() {
+		defer close(limited)
+		if s.writing.Load() { // else write does it: HTTP/2 would reset a stream whose last event comes late
+			s.limitWrites()
+		}
+	})
 	defer func() {
 		if !stop() {
 			<-limited // the writer must not be used after the handler
@@ -153,9 +160,6 @@ func (s *stream) send(page *feed.Page) error {
 		if s.rec.cut = to.next(s.control, time.Now().Add(paceGrace)); s.rec.cut != nil {
 			return nil
 		}
-		if s.ctx.Err() != nil {
-			s.limitWrites() // it may have been overtaken
-		}
 		s.partial = true
 		if !s.write(part) {
 			return nil
@@ -169,6 +173,11 @@ func (s *stream) send(page *feed.Page) error {
 // write writes and reports whether that succeeded. If not, the recorder has the
 // error.
 func (s *stream) write(text []byte) bool {
+	s.writing.Store(true)
+	defer s.writing.Store(false)
+	if s.ctx.Err() != nil {
+		s.limitWrites()
+	}
 	_, err := s.rec.Write(text)
 	if err == nil {
 		err = s.control.Flush()
@@ -177,8 +186,15 @@ func (s *stream) write(text []byte) bool {
 	return err == nil
 }
 
-// limitWrites lets a write that goes on, and the next one, take no longer than the stream.
-func (s *stream) limitWrites() { _ = s.control.SetWriteDeadline(s.end()) }
+// limitWrites lets a write take no longer than the stream. One that begins late, because
+// the machine is busy, has a moment.
+func (s *stream) limitWrites() {
+	end, moment := s.end(), time.Now().Add(endGrace/5)
+	if end.Before(moment) {
+		end = moment
+	}
+	_ = s.control.SetWriteDeadline(end)
+}
 
 // encodeEvents returns the events of a page.
 func encodeEvents(page *feed.Page) []byte {
