@@ -88,6 +88,9 @@ func TestEveryParameterReachesTheStore(t *testing.T) {
 		s.call(http.MethodGet, path, "").wantStatus(t, http.StatusOK)
 		without := asked.last
 		for _, p := range doc.Paths.Value(path).Get.Parameters {
+			if p.Value.Example == nil {
+				t.Errorf("the parameter %s of %s has no example in api/openapi.yaml", p.Value.Name, path)
+			}
 			before, values := []plant.Page{without}, []any{p.Value.Example}
 			if enum := p.Value.Schema.Value.Enum; enum != nil {
 				before, values = nil, enum

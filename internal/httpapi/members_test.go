@@ -148,8 +148,13 @@ func membersOf(t *testing.T) (writable, readOnly []string) {
 	for name, member := range doc.Components.Schemas["StoredPlant"].Value.Properties {
 		if member.Value.ReadOnly {
 			readOnly = append(readOnly, name)
-		} else {
-			writable = append(writable, name)
+			continue
+		}
+		writable = append(writable, name)
+		for _, schema := range []string{"Plant", "NewPlant", "PlantPatch"} {
+			if name != "id" && doc.Components.Schemas[schema].Value.Properties[name] == nil {
+				t.Errorf("%s in api/openapi.yaml has no %s", schema, name)
+			}
 		}
 	}
 	return writable, readOnly
