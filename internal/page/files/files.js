@@ -7,12 +7,14 @@ import { go, recount } from "./filter.js";
 import { first, refresh } from "./table.js";
 /** @import {Parameters, Plant, Row} from "./types" */
 
+/** The columns after the id, and how many characters each can have. */
+const texts = { name: 1000, tag: 256 };
+const names = /** @type {(keyof typeof texts)[]} */ (Object.keys(texts));
 const previewed = 1000; // rows whose state is found before the import
 const most = 100_000; // plants in a download
 const words = { wrong: "wrong", taken: "id is taken", new: "new", unknown: "to import", equal: "already there" };
 const states = /** @type {Row["state"][]} */ (Object.keys(words));
-/** @type {Row[]} */
-let rows = [];
+let rows = /** @type {Row[]} */ ([]);
 let [chosen, stopped] = [0, false]; // the number of the file that is shown
 
 /** The records of a CSV file (RFC 4180). It is known which fields are quoted, because "" is an
@@ -47,17 +49,18 @@ function parse(text) {
   const [head, ...rest] = records(text);
   const columns = (head?.fields ?? []).map(({ value }) => value.trim().toLowerCase());
   const missing = ["id", "name"].find((column) => !columns.includes(column));
-  if (missing) throw new Error(`the first line must name the columns, as in id,name,tag: ${missing} is missing`);
+  if (missing) throw new Error(`the first line must name the columns, as in id,${names}: ${missing} is missing`);
   const seen = new Map();
   return rest.map(({ line, fields, fault }) => {
-    const [id, name, tag] = ["id", "name", "tag"].map((column) => fields[columns.indexOf(column)]);
-    const tagged = tag && (tag.value || tag.quoted) && { tag: plain(tag.value) };
-    const plant = { id: id?.value.trim() ?? "", name: plain(name?.value), ...tagged };
+    const field = (/** @type {string} */ name) => fields[columns.indexOf(name)];
+    const given = names.filter((name) => name === "name" || field(name)?.value || field(name)?.quoted);
+    const content = Object.fromEntries(given.map((name) => [name, plain(field(name)?.value)]));
+    const plant = /** @type {Row["plant"]} */ ({ id: field("id")?.value.trim() ?? "", ...content });
     const isShort = fields.length !== columns.length && `${fields.length} fields, but ${columns.length} columns`;
     const isTwice = seen.has(plant.id) && `line ${seen.get(plant.id)} has this id, too`;
-    const isLong = ([...plant.name].length > 1000 && "the name has more than 1,000 characters") ||
-      ([...(plant.tag ?? "")].length > 256 && "the tag has more than 256 characters");
-    const why = fault || isShort || (plant.id ? wrongId(plant.id) : "id is missing") || isTwice || isLong;
+    const long = names.find((name) => [...(plant[name] ?? "")].length > texts[name]);
+    const isLong = long && `the ${long} has more than ${number.format(texts[long])} characters`;
+    const why = fault || isShort || (plant.id ? wrongId(plant.id) : "id is missing") || isTwice || isLong || "";
     seen.set(plant.id, line);
     return /** @type {Row} */ ({ line, plant, state: why ? "wrong" : "unknown", why });
   });
@@ -84,7 +87,7 @@ async function compare() {
     const stored = new Map(body.map((plant) => [plant.id, plant]));
     for (const { row } of run) {
       const there = stored.get(row.plant.id);
-      row.state = !there ? "new" : there.name === row.plant.name && there.tag === row.plant.tag ? "equal" : "taken";
+      row.state = !there ? "new" : names.every((name) => there[name] === row.plant[name]) ? "equal" : "taken";
     }
   }
 }
@@ -165,14 +168,13 @@ async function run() {
 async function download() {
   if ($("download").hasAttribute("aria-busy")) return;
   $("download").setAttribute("aria-busy", "true");
-  let [text, n] = ["id,name,tag\n", 0];
-  /** @type {Parameters | undefined} */
-  let query = { ...first(), limit: 1000 };
+  let [text, n] = [`id,${names}\n`, 0];
+  let query = /** @type {Parameters | undefined} */ ({ ...first(), limit: 1000 });
   try {
     for (; query && n < most; n += 1000) {
       /** @type {{body: Plant[], next: Parameters | undefined}} */
       const { body, next } = await send("get", "/plants", { query: /** @type {any} */ (query) });
-      for (const { id, name, tag } of body) text += `${[id, cell(name), cell(tag)]}\n`;
+      for (const plant of body) text += `${[plant.id, ...names.map((name) => cell(plant[name]))]}\n`;
       query = next;
       if (next) tell("message", `Downloading: ${number.format(n + 1000)} plants …`);
     }

@@ -9,8 +9,7 @@ import { address, go, parameters, recount, view } from "./filter.js";
 const size = 100; // of a page
 const table = /** @type {HTMLTableElement} */ ($("plants"));
 const [above, below] = [room(), room()];
-/** @type {Page[]} */
-let pages = [];
+let pages = /** @type {Page[]} */ ([]);
 /** Those in the table, by id. @type {Map<string, {plant: Plant, row: HTMLTableRowElement}>} */
 const rows = new Map();
 /** Of plants that have changed, but are not in the table yet. @type {Set<string>} */
@@ -61,8 +60,7 @@ function layout() {
   const [from, to] = [(-innerHeight - origin) / rowHeight, (2 * innerHeight - origin) / rowHeight]; // in rows
   let [at, before, after] = [0, 0, 0];
   if (!above.isConnected) table.append(above, below);
-  /** @type {Element} */
-  let last = above;
+  let last = /** @type {Element} */ (above);
   for (const page of pages) {
     const begin = at;
     at += page.count;
