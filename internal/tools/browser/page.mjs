@@ -636,12 +636,13 @@ describe("the page", { concurrency: 2 }, () => {
       assert.equal((await downloaded).suggestedFilename(), "plants.csv");
       return readFile(await (await downloaded).path(), "utf8");
     };
-    assert.equal(await download(), `id,name,tag\n${ficus.map(({ id, name, tag }) => `${id},${name},${tag}\n`).join("")}`);
+    const begins = (await download()).replace(/^((?:[^,\n]*,){2}[^,\n]*).*$/gm, "$1"); // without later columns
+    assert.equal(begins, `id,name,tag\n${ficus.map(({ id, name, tag }) => `${id},${name},${tag}\n`).join("")}`);
     await page.locator("#search").fill("");
     await until(() => text(page, "#count"), "468 plants");
     const all = await download();
-    assert.match(all, /^7000,'=1\+1,""$/m);
-    assert.match(all, /^7001,'\+1,'\+1$/m);
+    assert.match(all, /^7000,'=1\+1,""(,|$)/m);
+    assert.match(all, /^7001,'\+1,'\+1(,|$)/m);
     for (const field of all.matchAll(/(?:^|,)"?([=+\-@\t])/gm)) assert.fail(`a cell begins with ${field[1]}: ${all.slice(field.index, field.index + 30)}`);
 
     for (const { id } of dangerous) await api("DELETE", `/plants/${id}`);
