@@ -98,7 +98,7 @@ func recordProgram(t *testing.T) record {
 	must.NoError(t, err)
 	t.Cleanup(func() { p.record.Close() })
 
-	files := exec.CommandContext(t.Context(), filepath.Join(bin, "recordfs"), below, p.folder, p.record.Name())
+	files := exec.Command(filepath.Join(bin, "recordfs"), below, p.folder, p.record.Name()) // t.Context ends before unmount
 	files.Stderr = os.Stderr
 	until, err := files.StdinPipe()
 	must.NoError(t, err)
