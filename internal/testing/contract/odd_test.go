@@ -34,7 +34,7 @@ components:
     Note: {description: A note., content: {application/json: {schema: {type: object}}}}
     Problem: {description: A failure., content: {application/json: {schema: {type: object, required: [detail], properties: {detail: {type: string}}}}}}
   schemas:
-    Note: {properties: {text: {type: string, maxLength: 20}}}
+    Note: {properties: {text: {type: string, maxLength: 20}, meta: {type: object, properties: {by: {type: string}}}}}
 `
 
 // What only Schemathesis found once: each fault is in one service, and found for its cause.
@@ -142,12 +142,13 @@ func TestDocumentedCrash(t *testing.T) {
 func TestSeed(t *testing.T) {
 	drawn := func(seed string) (all, lines string) {
 		t.Setenv("CONTRACT_SEED", seed)
-		c := contractOf(t, "comments.yaml", Profile{})
+		c, err := New(Profile{Document: []byte(notesDocument)})
+		must.NoError(t, err)
 		for _, r := range c.Requests(1) {
 			all += string(r.Body)
 		}
 		heard := &told{}
-		c.Tests(1)[0].Run(heard, Target{URL: "http://things.example", Transport: faulty{500, http.Header{}, ""}, Credentials: Credentials{"token": "x"}})
+		c.Tests(1)[0].Run(heard, Target{URL: "http://things.example", Transport: faulty{500, http.Header{}, ""}})
 		return all, strings.Join(heard.lines, "\n")
 	}
 	one, lines := drawn("7")
