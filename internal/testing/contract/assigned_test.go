@@ -170,6 +170,12 @@ func TestAssignedIdentities(t *testing.T) {
 		"has no ids":              {by: "read sees", response: edit("POST", func(o map[string]any) { delete(o, "id") })},
 		"reads any order":         {by: "link to readOrder", response: func(r *http.Request, a *reply) { foundIf(r, a) }},
 		"shows another name":      {by: "read sees", response: edit("GET", func(o map[string]any) { o["name"] = "another" })},
+		"hides what was created": {by: "walk by Link", response: func(r *http.Request, a *reply) {
+			var items []map[string]any
+			if r.Method == "GET" && r.URL.Path == "/orders" && !r.URL.Query().Has("name") && json.Unmarshal([]byte(a.body), &items) == nil {
+				a.body = string(encode(slices.DeleteFunc(items, func(o map[string]any) bool { return o["name"] != "old" })))
+			}
+		}},
 		"skips an order of a page": {by: "effect of parameter after", response: func(r *http.Request, a *reply) {
 			var items []any
 			if r.URL.Path == "/orders" && a.status == 200 && json.Unmarshal([]byte(a.body), &items) == nil && len(items) > 1 {

@@ -263,7 +263,7 @@ func (v *Session) all(l lister, limit int, byAfter bool, ids []any) {
 		default:
 			v.Failf("the list ends after %d resources, and lacks %v", len(seen), ids[lacks])
 		}
-		if len(seen) > 100*most {
+		if len(met) > 100*most {
 			panic(untried("the list is longer than a test reads"))
 		}
 	}
