@@ -104,6 +104,7 @@ func TestRecursiveDocument(t *testing.T) {
 				a.body = strings.Replace(a.body, "{", `{"causes":[{"status":1}],`, 1)
 			}
 		}},
+		"no Location":                       {by: "createComment, cred", response: func(_ *http.Request, a *reply) { a.header.Del("Location") }},
 		"200 for a create":                  {by: "createComment, cred", response: func(r *http.Request, a *reply) { status(r, a, "POST", 201, 200) }},
 		"a failure for a create":            {by: "createComment, cred", response: func(r *http.Request, a *reply) { a.header.Del("Location"); status(r, a, "POST", 201, 507) }},
 		"ignores the author":                {by: "effect of parameter author", request: func(r *http.Request) { dropQuery(r, "author") }},

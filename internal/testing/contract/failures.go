@@ -40,7 +40,10 @@ func causeID(cause string) string { return fmt.Sprintf("%x", sha256.Sum256([]byt
 func (f Failure) String() string {
 	text := fmt.Sprintf("[%s] %s", f.ID(), f.Message)
 	if f.Sent.Method != "" {
-		text += fmt.Sprintf("\n\trepeat the request with: %s\n\tthe response was: %d %.500q", curl(f.Sent), f.Sent.Status, f.Sent.Body)
+		text += "\n\trepeat the request with: " + curl(f.Sent)
+	}
+	if f.Sent.Status != 0 {
+		text += fmt.Sprintf("\n\tthe response was: %d %.500q", f.Sent.Status, f.Sent.Body)
 	}
 	return text
 }

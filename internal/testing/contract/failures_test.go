@@ -90,19 +90,27 @@ func TestRunTellsACauseOnce(t *testing.T) {
 // A service may close a connection after a response; one that closes it again has failed.
 func TestClosedConnection(t *testing.T) {
 	t.Parallel()
-	for closed, fails := range map[int]bool{0: false, 1: false, 2: true} {
+	for closed, want := range map[int]string{0: "", 1: "", 2: "GET gives no response", 3: "the service accepts no connection"} {
 		c := small(Profile{})
 		left := closed
 		transport := roundTripper(func(r *http.Request) (*http.Response, error) {
-			if left--; left >= 0 {
+			if closed == 3 {
+				return nil, fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
+			} else if left--; left >= 0 {
 				return nil, fmt.Errorf("read: %w", syscall.ECONNRESET)
 			}
 			return faulty{404, http.Header{}, ""}.RoundTrip(r)
 		})
 		for _, test := range c.Tests(1) {
 			if test.Name == "no path /nowhere" {
-				if failures, _ := test.Try(Target{URL: "http://things.example", Transport: transport}); len(failures) > 0 != fails {
-					t.Errorf("after %d closed connections the failures are %v", closed, failures)
+				failures, _ := test.Try(Target{URL: "http://things.example", Transport: transport})
+				if got := ""; len(failures) > 0 || want != "" {
+					for _, f := range failures {
+						got += f.Cause
+					}
+					if got != want {
+						t.Errorf("after %d closed connections the cause is %q, want %q", closed, got, want)
+					}
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,10 @@ func (c *Contract) Tests(firstID int64) []Test {
 		t.contract = c
 		all = append(all, t)
 	}
+	// What may end the service comes last.
+	slices.SortStableFunc(all, func(a, b Test) int {
+		return cmp.Compare(strings.Count(a.Name, ", odd "), strings.Count(b.Name, ", odd "))
+	})
 	for i := range all {
 		try := all[i].try
 		all[i].contract, all[i].try = c, func(v *Session) { v.suite = s; try(v) }
@@ -182,25 +187,32 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 	if transport == nil {
 		transport = http.DefaultTransport
 	}
+	x := Interaction{Method: method, URL: req.URL.String(), Path: path, RequestHeader: req.Header, RequestBody: body}
+	failed := func(err error) {
+		cause := v.name(x) + " gives no response"
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			cause = "the service accepts no connection"
+		}
+		v.fail(rankCrash, cause, x, "%s %s: %v", method, url, errors.Join(err, context.Cause(ctx)))
+	}
 	resp, err := transport.RoundTrip(req)
 	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) {
 		// The service may have closed the connection after the last response, as some do after
-		// a failure. What closes it again is this request.
+		// a failure. What closes it again, or ends the service, is this request.
 		req.Body = io.NopCloser(bytes.NewReader(body))
-		resp, err = transport.RoundTrip(req)
+		if again, another := transport.RoundTrip(req); another == nil {
+			resp, err = again, nil
+		}
 	}
 	if err != nil {
-		v.Failf("%s %s: %v", method, url, errors.Join(err, context.Cause(ctx)))
+		failed(err)
 	}
 	defer resp.Body.Close()
 	received, err := receive(resp)
 	if err != nil {
-		v.Failf("%s %s: %v", method, url, errors.Join(err, context.Cause(ctx)))
+		failed(err)
 	}
-	x := Interaction{
-		Method: method, URL: req.URL.String(), Path: path, RequestHeader: req.Header, RequestBody: body,
-		Status: resp.StatusCode, Header: resp.Header, Body: received,
-	}
+	x.Status, x.Header, x.Body = resp.StatusCode, resp.Header, received
 	v.last = x
 	v.failures = append(v.failures, v.contract.judge(x, v.test.Name)...)
 	return x
