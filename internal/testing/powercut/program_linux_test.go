@@ -81,15 +81,15 @@ type program struct {
 // recordProgram runs a service and the commands that write files, and returns the record.
 func recordProgram(t *testing.T) record {
 	bin := t.TempDir()
-	build := func(folder string, args ...string) {
-		cmd := exec.CommandContext(t.Context(), "go", args...)
+	build := func(folder, of string) {
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin, of)
 		cmd.Dir = folder
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%q: %v\n%s", cmd.Args, err, out)
 		}
 	}
-	build("../../..", "build", "-o", bin, "./cmd/plantstore")
-	build("../../tools", "test", "-c", "-o", filepath.Join(bin, "recordfs"), "./recordfs")
+	build("../../..", "./cmd/plantstore")
+	build("../../tools", "./recordfs")
 	below, err := os.MkdirTemp(inMemory, "plantstore-recorded-")
 	must.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(below) })

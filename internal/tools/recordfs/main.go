@@ -1,13 +1,14 @@
-// Package recordfs is a file system that shows a folder at another place, and records what
-// programs do with its files there. Only tests need it, so it is a test binary (go test -c). It
-// needs /dev/fuse and root:
+//go:build linux
+
+// Recordfs shows a folder at another place, and records what programs do with its files there.
+// It needs Linux, /dev/fuse and root:
 //
 //	recordfs FOLDER PLACE RECORD
 //
 // It prints a line when the folder is there, and ends when its standard input ends. RECORD gets a
 // line of JSON for each event; the package powercut explains them. Other programs may
 // append lines of their own.
-package recordfs
+package main
 
 import (
 	"context"
@@ -16,19 +17,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"syscall"
-	"testing"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-func TestMain(*testing.M) {
-	if len(os.Args) != 4 || strings.HasPrefix(os.Args[1], "-") { // go test ./...
-		return
-	}
+func main() {
 	if err := run(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "recordfs:", err)
 		os.Exit(1)
@@ -36,6 +32,9 @@ func TestMain(*testing.M) {
 }
 
 func run(args []string) error {
+	if len(args) != 3 {
+		return errors.New("usage: recordfs FOLDER PLACE RECORD")
+	}
 	file, err := os.OpenFile(args[2], os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
