@@ -82,10 +82,27 @@ func TestOtherClients(t *testing.T) {
 	if len(faults) != 1 || !strings.Contains(faults[0].String(), "to a client of version 1") {
 		t.Errorf("without the name of version 1 the faults are %v", faults)
 	}
+	c = small(Profile{Earlier: map[string][]byte{"version 1": []byte(strings.Replace(smallDocument, `"200"`, `"202"`, 1))}})
+	if faults := c.check(thing(200, `{"id":3}`)); len(faults) != 1 || faults[0].Keyword != "responses" {
+		t.Errorf("with a status that version 1 does not have the faults are %v", faults)
+	}
 	unread := []Fault{{"generated client", "getThing", "cannot read it"}}
 	c = small(Profile{Client: func(string, Interaction) []Fault { return unread }})
 	if faults := c.check(thing(200, `{"id":3}`)); !slices.Equal(faults, unread) {
 		t.Errorf("a client that cannot read it has the faults %v", faults)
+	}
+}
+
+// Allow lists the methods of the path, no fewer and no more.
+func TestAllow(t *testing.T) {
+	t.Parallel()
+	for allow, faulty := range map[string]bool{"GET": false, "GET, HEAD, OPTIONS": false, "GET, PUT": true, "HEAD": true, "": true} {
+		x := thing(405, "")
+		x.Method = "PUT"
+		x.Header.Set("Allow", allow)
+		if faults := small(Profile{}).check(x); len(faults) > 0 != faulty {
+			t.Errorf("with Allow: %s the faults are %v", allow, faults)
+		}
 	}
 }
 
