@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/getkin/kin-openapi/openapi3"
+
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -64,6 +66,10 @@ func TestCheck(t *testing.T) {
 		if faults := c.check(x); (len(faults) > 0) != faulty {
 			t.Errorf("with %s the faults are %v", header, faults)
 		}
+	}
+	required := openapi3.Headers{"X-Id": {Value: &openapi3.Header{Parameter: openapi3.Parameter{Required: true}}}}
+	if faults := checkHeaders(required, http.Header{}); len(faults) != 1 || faults[0].Keyword != "required" {
+		t.Errorf("without a required header the faults are %v", faults)
 	}
 	r := &recorder{}
 	c.Check(r, thing(201, ""))
