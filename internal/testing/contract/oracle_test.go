@@ -104,6 +104,12 @@ func TestOraclesDiffer(t *testing.T) {
 	if f := c.failuresOf(faults, x, "a test")[0]; f.Cause != "two oracles differ on a response of getThing with 200" || f.rank != rankOracles {
 		t.Errorf("the cause is %q", f.Cause)
 	}
+	left := strings.NewReplacer("openapi: 3.0.3", "openapi: 3.1.0", "properties: {id: {type: integer}}", "properties: {id: {type: integer}, pair: {type: array, prefixItems: [{type: string}]}}")
+	c, err = New(Profile{Document: []byte(left.Replace(smallDocument))})
+	must.NoError(t, err)
+	if faults := c.check(thing(200, `{"id":3,"pair":[1]}`)); len(faults) > 0 {
+		t.Errorf("the translation leaves prefixItems out, but the second oracle reads it: %v", faults)
+	}
 	text = strings.Replace(text, "      responses:", `      requestBody: {content: {application/json: {schema: {type: object, properties: {a: {type: string, pattern: '^[^\s]{3}$', example: "a\u00a0b"}}}}}}`+"\n      responses:", 1)
 	c, err = New(Profile{Document: []byte(text)})
 	must.NoError(t, err)
