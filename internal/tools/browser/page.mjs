@@ -137,6 +137,7 @@ function check(name, { statuses = [], isDown = false, options = desk }, tested) 
 
 // edit opens a plant and changes a field.
 async function edit(page, id, field, value) {
+  if (!(await isShown(page, "#panel"))) await page.locator("#plant-id").evaluate((it) => (it.value = "")); // not that of last time
   await row(page, id).locator("a").click();
   await until(() => page.locator("#plant-id").inputValue(), id);
   await page.locator(field).fill(value);
