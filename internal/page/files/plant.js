@@ -92,7 +92,7 @@ const once = (call) => async () => {
 
 /** Changes what the page shows of a plant, if it still has the version, or stores one, if there is none.
  *  @type {(at: string, body: Content, version?: string) => Promise<Plant>} */
-async function put(at, body, version) {
+async function store(at, body, version) {
   const headers = { "If-Match": `"${version}"`, "Content-Type": "application/merge-patch+json" };
   const { body: stored } = await (version
     ? send("patch", "/plants/{id}", { id: at, body: { tag: null, ...body }, headers })
@@ -113,7 +113,7 @@ async function save(mine, version) {
   if (fault) return tell("panel-note", fault);
   if (plant && same(plant, mine) && plant.etag === version) return tell("panel-note", "Nothing has changed.");
   try {
-    fill(await put(at, mine, version), isNew ? "Created." : "Saved.");
+    fill(await store(at, mine, version), isNew ? "Created." : "Saved.");
     if (isNew) go({ plant: at }, true);
   } catch (error) {
     if (!(error instanceof Failure) || ![40401, 41200].includes(error.code)) throw error;
@@ -167,7 +167,7 @@ function offer(gone) {
   toast.hidden = $("undo").hidden = false;
   $("undo").focus();
   $("undo").onclick = once(async () => {
-    const stored = put(gone.id, gone); // the service ignores the version and the times
+    const stored = store(gone.id, gone); // the service ignores the version and the times
     const failure = await stored.then(() => undefined, (error) => /** @type {Failure} */ (error));
     const isTaken = failure?.code === 41200;
     const why = isTaken ? "Someone has stored another plant with this id." : failure?.message;
