@@ -284,7 +284,8 @@ memory: ## check the memory with 128 bodies of 1 MiB at once, on both stores, wi
 
 # Runs go test and fails if a test is skipped, except tests that name make
 # test-postgres, test-failover, test-ha, test-oidc, test-citus, test-litestream, test-webhook, test-walk, memory,
-# crash or power, and those that need FUSE on a machine without it. -vet=off: make vet does it, and go test would vet all packages again for -race.
+# crash or power, and those that need FUSE on a machine without it. -vet=off: make vet does it,
+# and go test would vet all packages again for -race.
 unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	go test -v -vet=off $(1) >"$$log" 2>&1 || { grep -a -vE '^=== |^ *--- PASS' "$$log"; exit 1; }; \
 	grep -a -E '^(ok|\?) ' "$$log"; grep -a -hoE 'figures: .*' "$$log" || true; \
