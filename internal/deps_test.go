@@ -32,8 +32,8 @@ var mayImport = map[string][]string{
 	"internal/cache":                 {},
 	"internal/token":                 {"internal/cache"},
 	"internal/compat":                {},
-	"internal/testing/contract":      {}, // it tests any service
-	"internal/testing/plantcontract": {"api", "gen/plantapi", "gen/plantclient", "internal/testing/contract"},
+	"api/contracttest":               {}, // it tests any service
+	"internal/testing/plantcontract": {"api", "gen/plantapi", "gen/plantclient", "api/contracttest"},
 	"internal/docs":                  {},
 	"internal/page":                  {"internal/docs"},
 	"internal/feed":                  {"internal/plant", "internal/store"},

@@ -1,4 +1,4 @@
-// Command foreign holds package contract against services that it was not made for, with
+// Command foreign holds package contracttest against services that it was not made for, with
 // the document alone, and Schemathesis beside it. Each cause that the package finds must be
 // in known.txt, where a person has judged that it is real: a cause that is not may be a
 // false alarm, and one that is no longer found is a loss. Both end the run with an error.
@@ -25,7 +25,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/testing/contract"
+	"github.com/plantstore/plantstore/api/contracttest"
 )
 
 // service is one that is not ours. In its command, PORT and PETSTORE, the document of the
@@ -148,13 +148,13 @@ func read(document, url string) ([]byte, error) {
 
 func test(s service, url string, document []byte, folder string, known map[string]bool) error {
 	begun := time.Now()
-	c, err := contract.New(contract.Profile{Document: document, Seed: 1})
+	c, err := contracttest.New(document, contracttest.Options{Seed: 1})
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	tests := c.Tests(1_000_000)
 	for _, t := range tests {
-		t.Run(quiet(t.Name), contract.Target{URL: url})
+		t.Run(quiet(t.Name), contracttest.Target{URL: url})
 	}
 	took := time.Since(begun)
 	found, judged, other := map[string]bool{}, 0, []string{}

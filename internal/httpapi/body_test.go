@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/plantstore/plantstore/api/contracttest"
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/testing/contract"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 )
@@ -265,7 +265,7 @@ func (s *service) speak(request string, halfClose bool) response {
 	if u, err := url.Parse(path); err == nil && path != "*" {
 		path = u.EscapedPath()
 	}
-	plantcontract.Plants().Check(s.t, contract.Interaction{
+	plantcontract.Plants().Check(s.t, contracttest.Interaction{
 		Method: line[0], URL: s.url + line[1], Path: path,
 		Status: a.StatusCode, Header: a.Header, Body: []byte(a.body),
 	})

@@ -3,7 +3,7 @@ package httpapi_test
 import (
 	"testing"
 
-	"github.com/plantstore/plantstore/internal/testing/contract"
+	"github.com/plantstore/plantstore/api/contracttest"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -25,7 +25,7 @@ func TestRandomBodies(t *testing.T) {
 }
 
 // target is the service for generated tests, with a token for each scope.
-func (s *service) target() contract.Target {
+func (s *service) target() contracttest.Target {
 	s.t.Helper()
 	return plantcontract.Target(s.url, staticToken, newToken(s.t, s.store, token.Read), newToken(s.t, s.store, token.Write))
 }

@@ -8,16 +8,16 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/plantstore/plantstore/internal/testing/contract"
+	"github.com/plantstore/plantstore/api/contracttest"
 )
 
 // findSequences are what the document promises of lists in the order of names, of counts
 // and of tags. Other plants may be in the store: the names and tags of a sequence begin
 // with a text that no others have.
-var findSequences = []contract.Sequence{
+var findSequences = []contracttest.Sequence{
 	{Name: "name_prefix finds names, in their order across pages", Shows: []string{
 		effect("listPlants", "name_prefix"), effect("listPlants", "cursor"), effect("countPlants", "name_prefix"),
-	}, Try: func(s *contract.Session) {
+	}, Try: func(s *contracttest.Session) {
 		begin, ids := namedPlants(s, "Name")
 		for text, want := range map[string][]int{
 			"": inOrder, "fic": {6, 7}, "FICUS": {6, 7}, "ficus x": nil, "ss": {4}, "e": {5},
@@ -32,7 +32,7 @@ var findSequences = []contract.Sequence{
 	}},
 	{Name: "order=name lists all plants by name, and a cursor continues", Shows: []string{
 		effect("listPlants", "order"),
-	}, Try: func(s *contract.Session) {
+	}, Try: func(s *contracttest.Session) {
 		begin, ids := namedPlants(s, "\x00Name") // the first names of all, so that the walk is short
 		want := pick(ids, inOrder)
 		for _, limit := range []string{"1", "4", "1000"} {
@@ -71,7 +71,7 @@ var findSequences = []contract.Sequence{
 			}
 		}
 	}},
-	{Name: "order=id is the default order", Try: func(s *contract.Session) {
+	{Name: "order=id is the default order", Try: func(s *contracttest.Session) {
 		_, ids := namedPlants(s, "Name")
 		first, _ := strconv.ParseInt(ids[0], 10, 64)
 		query := url.Values{"after": {strconv.FormatInt(first-1, 10)}, "limit": {strconv.Itoa(len(ids))}}
@@ -82,7 +82,7 @@ var findSequences = []contract.Sequence{
 			query.Set("order", "id")
 		}
 	}},
-	{Name: "a plant moves in the order of names with its name", Try: func(s *contract.Session) {
+	{Name: "a plant moves in the order of names with its name", Try: func(s *contracttest.Session) {
 		begin, ids := namedPlants(s, "Name")
 		s.Accepted(s.Call("patchPlant", ids[0], map[string]any{"name": begin + "fi"}))
 		s.Accepted(s.Call("putPlant", ids[8], map[string]any{"name": begin + "gingko"}))
@@ -90,9 +90,9 @@ var findSequences = []contract.Sequence{
 		walksTo(s, url.Values{"name_prefix": {begin}}, pick(ids, []int{5, 0, 7, 8, 4, 2, 3, 1}))
 		counts(s, url.Values{"name_prefix": {begin + "fi"}}, 2)
 	}},
-	{Name: "parameters that cannot be combined are refused", Try: func(s *contract.Session) {
-		refused := func(got contract.Interaction, name string) {
-			s.Refused(got, contract.Violation{Kind: contract.InvalidParameter, In: "query", Pointer: "/" + name})
+	{Name: "parameters that cannot be combined are refused", Try: func(s *contracttest.Session) {
+		refused := func(got contracttest.Interaction, name string) {
+			s.Refused(got, contracttest.Violation{Kind: contracttest.InvalidParameter, In: "query", Pointer: "/" + name})
 		}
 		for operation, cases := range map[string][][]string{
 			"listPlants": {
@@ -119,7 +119,7 @@ var findSequences = []contract.Sequence{
 	}},
 	{Name: "tags are listed once and in order across pages", Shows: []string{
 		effect("listTags", "limit"), effect("listTags", "after"), effect("listTags", "prefix"), effect("countPlants", "tag"),
-	}, Try: func(s *contract.Session) {
+	}, Try: func(s *contracttest.Session) {
 		begin := unique(s, "Tag")
 		// In UTF-16 the last character would come before the one before it.
 		want := []string{begin, begin + "B", begin + "a", begin + "b", begin + "bb", begin + "\uff21", begin + "\U0001f335"}
@@ -156,7 +156,7 @@ var findSequences = []contract.Sequence{
 	}},
 	{Name: "a page of tags has 100 of them by default", Shows: []string{
 		"listTags, default of parameter limit",
-	}, Try: func(s *contract.Session) {
+	}, Try: func(s *contracttest.Session) {
 		begin := unique(s, "Tag")
 		want := make([]string, 101)
 		for i := range want {
@@ -165,7 +165,7 @@ var findSequences = []contract.Sequence{
 		createAll(s, len(want), func(i int) map[string]any { return map[string]any{"name": "Ficus", "tag": want[i]} })
 		walksToTags(s, url.Values{"prefix": {begin}}, want, 100)
 	}},
-	{Name: "countPlants counts all plants", Try: func(s *contract.Session) {
+	{Name: "countPlants counts all plants", Try: func(s *contracttest.Session) {
 		ids := createAll(s, 3, func(int) map[string]any { return map[string]any{"name": "Ficus"} })
 		got := s.Query("countPlants", nil)
 		s.Accepted(got)
@@ -180,7 +180,7 @@ func effect(operation, parameter string) string {
 }
 
 // unique returns a text that no name or tag of another sequence begins with.
-func unique(s *contract.Session, text string) string {
+func unique(s *contracttest.Session, text string) string {
 	return fmt.Sprintf("%s %v ", text, s.NewID("createPlant"))
 }
 
@@ -194,7 +194,7 @@ var (
 
 // namedPlants creates plants whose names begin with a text, half of them in other case,
 // and some whose names do not. It returns the text and the ids of the first ones.
-func namedPlants(s *contract.Session, text string) (begin string, ids []string) {
+func namedPlants(s *contracttest.Session, text string) (begin string, ids []string) {
 	begin = unique(s, text)
 	others := []string{"x" + begin, begin[:len(begin)-1], "x" + begin + "ficus"}
 	ids = createAll(s, len(ends)+len(others), func(i int) map[string]any {
@@ -211,7 +211,7 @@ func namedPlants(s *contract.Session, text string) (begin string, ids []string) 
 }
 
 // createAll creates n plants with ascending ids, which it returns.
-func createAll(s *contract.Session, n int, newPlant func(i int) map[string]any) (ids []string) {
+func createAll(s *contracttest.Session, n int, newPlant func(i int) map[string]any) (ids []string) {
 	plants := make([]any, n)
 	for i := range plants {
 		p := newPlant(i)
@@ -230,7 +230,7 @@ func pick(ids []string, indexes []int) (picked []string) {
 }
 
 // walksTo fails unless a walk with each size of page meets exactly these plants.
-func walksTo(s *contract.Session, query url.Values, want []string) {
+func walksTo(s *contracttest.Session, query url.Values, want []string) {
 	for limit := 1; limit <= len(want)+1; limit++ {
 		query.Set("limit", strconv.Itoa(limit))
 		walk(s, "listPlants", query, want, limit, idsOf)
@@ -238,15 +238,15 @@ func walksTo(s *contract.Session, query url.Values, want []string) {
 	query.Del("limit")
 }
 
-func walksToTags(s *contract.Session, query url.Values, want []string, limit int) {
+func walksToTags(s *contracttest.Session, query url.Values, want []string, limit int) {
 	walk(s, "listTags", query, want, limit, tagsOf)
 }
 
 // walk fails unless the pages of a walk have exactly these items, and each page but the
 // last one is full.
 func walk(
-	s *contract.Session, operation string, query url.Values, want []string, limit int,
-	itemsOf func(*contract.Session, contract.Interaction) []string,
+	s *contracttest.Session, operation string, query url.Values, want []string, limit int,
+	itemsOf func(*contracttest.Session, contracttest.Interaction) []string,
 ) {
 	var met []string
 	for page := range s.Walk(operation, query) {
@@ -267,7 +267,7 @@ func walk(
 }
 
 // counts fails unless countPlants counts exactly n plants.
-func counts(s *contract.Session, query url.Values, n int) {
+func counts(s *contracttest.Session, query url.Values, n int) {
 	got := s.Query("countPlants", query)
 	s.Accepted(got)
 	if got.Member("count") != strconv.Itoa(n) || got.Member("more") != false {
@@ -276,7 +276,7 @@ func counts(s *contract.Session, query url.Values, n int) {
 }
 
 // cursorOf returns the cursor in the Link of a page.
-func cursorOf(s *contract.Session, page contract.Interaction) url.Values {
+func cursorOf(s *contracttest.Session, page contracttest.Interaction) url.Values {
 	link, _, _ := strings.Cut(strings.TrimPrefix(page.Header.Get("Link"), "<"), ">")
 	next, err := url.Parse(link)
 	if err != nil || !next.Query().Has("cursor") {
@@ -290,7 +290,7 @@ type listedPlant struct {
 	Name string
 }
 
-func plantsOf(s *contract.Session, page contract.Interaction) (plants []listedPlant) {
+func plantsOf(s *contracttest.Session, page contracttest.Interaction) (plants []listedPlant) {
 	s.Accepted(page)
 	if err := json.Unmarshal(page.Body, &plants); err != nil {
 		s.Failf("the response is no list of plants: %v", err)
@@ -298,14 +298,14 @@ func plantsOf(s *contract.Session, page contract.Interaction) (plants []listedPl
 	return plants
 }
 
-func idsOf(s *contract.Session, page contract.Interaction) (ids []string) {
+func idsOf(s *contracttest.Session, page contracttest.Interaction) (ids []string) {
 	for _, p := range plantsOf(s, page) {
 		ids = append(ids, p.ID.String())
 	}
 	return ids
 }
 
-func tagsOf(s *contract.Session, page contract.Interaction) (tags []string) {
+func tagsOf(s *contracttest.Session, page contracttest.Interaction) (tags []string) {
 	s.Accepted(page)
 	if err := json.Unmarshal(page.Body, &tags); err != nil {
 		s.Failf("the response is no list of tags: %v", err)

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/plantstore/plantstore/internal/testing/contract"
+	"github.com/plantstore/plantstore/api/contracttest"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
@@ -59,10 +59,10 @@ func wantFaults(t *testing.T, servers map[string]http.Handler) {
 // fault.
 func firstFault(t *testing.T, handler http.Handler, first string) (fault, by string) {
 	t.Helper()
-	pooled := pool.Get().(*[]contract.Test)
+	pooled := pool.Get().(*[]contracttest.Case)
 	defer pool.Put(pooled)
 	tests := slices.Clone(*pooled)
-	if i := slices.IndexFunc(tests, func(test contract.Test) bool { return test.Name == first }); i > 0 {
+	if i := slices.IndexFunc(tests, func(test contracttest.Case) bool { return test.Name == first }); i > 0 {
 		tests = slices.Concat(tests[i:i+1], tests[:i], tests[i+1:])
 	}
 	target := Target("http://plantstore.invalid", staticToken, readOnlyToken, "")

@@ -9,41 +9,41 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/plantstore/plantstore/internal/testing/contract"
+	"github.com/plantstore/plantstore/api/contracttest"
 )
 
 // sequences are what the document promises in words about several requests.
-var sequences = []contract.Sequence{
-	{Name: "a repeated create changes nothing", Try: func(s *contract.Session) {
+var sequences = []contracttest.Sequence{
+	{Name: "a repeated create changes nothing", Try: func(s *contracttest.Session) {
 		id := s.NewID("createPlant")
 		sent := s.Create("createPlant", id)
 		before := s.Read("createPlant", id)
 		s.Accepted(s.Call("createPlant", nil, sent))
 		unchanged(s, before, id)
 	}},
-	{Name: "a create with a taken id changes nothing", Try: func(s *contract.Session) {
+	{Name: "a create with a taken id changes nothing", Try: func(s *contracttest.Session) {
 		id := s.NewID("createPlant")
 		sent := s.Create("createPlant", id)
 		before := s.Read("createPlant", id)
 		for _, name := range []string{"name", "tag"} {
 			other := maps.Clone(sent)
 			other[name] = "another"
-			s.Refused(s.Call("createPlant", nil, other), contract.Violation{Kind: contract.Conflict, In: "body", Pointer: "/id"})
+			s.Refused(s.Call("createPlant", nil, other), contracttest.Violation{Kind: contracttest.Conflict, In: "body", Pointer: "/id"})
 			unchanged(s, before, id)
 		}
 	}},
-	{Name: "createPlants stores all or nothing", Try: func(s *contract.Session) {
+	{Name: "createPlants stores all or nothing", Try: func(s *contracttest.Session) {
 		taken, free := s.NewID("createPlant"), s.NewID("createPlant")
 		s.Create("createPlant", taken)
 		before := s.Read("createPlant", taken)
 		batch := map[string]any{"plants": []any{
 			map[string]any{"id": free, "name": "one"}, map[string]any{"id": taken, "name": "another"},
 		}}
-		s.Refused(s.Call("createPlants", nil, batch), contract.Violation{Kind: contract.Conflict, In: "body", Pointer: "/plants/1/id"})
+		s.Refused(s.Call("createPlants", nil, batch), contracttest.Violation{Kind: contracttest.Conflict, In: "body", Pointer: "/plants/1/id"})
 		unchanged(s, before, taken)
-		s.Refused(s.Read("createPlant", free), contract.Violation{Kind: contract.UnknownResource})
+		s.Refused(s.Read("createPlant", free), contracttest.Violation{Kind: contracttest.UnknownResource})
 	}},
-	{Name: "createPlants stores what it responds with, once", Try: func(s *contract.Session) {
+	{Name: "createPlants stores what it responds with, once", Try: func(s *contracttest.Session) {
 		one, two := s.NewID("createPlant"), s.NewID("createPlant")
 		batch := map[string]any{"plants": []any{
 			map[string]any{"id": one, "name": "first", "tag": "t"}, map[string]any{"id": two, "name": "second"},
@@ -62,7 +62,7 @@ var sequences = []contract.Sequence{
 			}
 		}
 	}},
-	{Name: "updated_at moves with each change, created_at never", Try: func(s *contract.Session) {
+	{Name: "updated_at moves with each change, created_at never", Try: func(s *contracttest.Session) {
 		id := s.NewID("createPlant")
 		s.Create("createPlant", id)
 		last := s.Read("createPlant", id)
@@ -83,7 +83,7 @@ var sequences = []contract.Sequence{
 	}},
 	{Name: "from chooses where changes begin", Shows: []string{
 		effect("listChanges", "from"), "listChanges, default of parameter from",
-	}, Try: func(s *contract.Session) {
+	}, Try: func(s *contracttest.Session) {
 		changes := func(query url.Values) (ids []string, position string) {
 			got := s.Query("listChanges", query)
 			s.Accepted(got)
@@ -112,7 +112,7 @@ var sequences = []contract.Sequence{
 			s.Failf("changes begin with %v, and from the start with %v; want the same plant", first, start)
 		}
 	}},
-	{Name: "etag is the ETag", Try: func(s *contract.Session) {
+	{Name: "etag is the ETag", Try: func(s *contracttest.Session) {
 		id := s.NewID("createPlant")
 		s.Create("createPlant", id)
 		if got := s.Read("createPlant", id); got.Header.Get("ETag") != fmt.Sprintf("%q", got.Member("etag")) {
@@ -122,7 +122,7 @@ var sequences = []contract.Sequence{
 }
 
 // unchanged fails unless a plant is as it was.
-func unchanged(s *contract.Session, before contract.Interaction, id any) {
+func unchanged(s *contracttest.Session, before contracttest.Interaction, id any) {
 	if after := s.Read("createPlant", id); !bytes.Equal(before.Body, after.Body) {
 		s.Failf("the plant has changed from %s to %s", before.Body, after.Body)
 	}

@@ -1,0 +1,112 @@
+package contracttest
+
+import (
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+	"regexp"
+)
+
+// What the sequences of the options call.
+
+// NewID returns an identity for a resource of a create operation that no other
+// test uses.
+func (v *Session) NewID(create string) any { return v.suite.gen.identity(v.resource(create).schema) }
+
+// Create creates a resource with the plainest body and returns it as it was
+// sent, with its identity if the service assigns that. The resource is that of the
+// create operation.
+func (v *Session) Create(create string, id any) map[string]any {
+	x := v.resource(create)
+	sent, id := v.create(x, id)
+	sent[x.member] = id
+	return sent
+}
+
+// Read reads a resource of a create operation.
+func (v *Session) Read(create string, id any) Interaction {
+	x := v.resource(create)
+	if x.uses[http.MethodGet] == nil {
+		v.Failf("%s has no operation that reads", create)
+	}
+	return *v.read(x, id)
+}
+
+// Call sends a request of an operation, for one resource if its path names one,
+// and checks the response against the document only.
+func (v *Session) Call(operation string, id any, body any) Interaction {
+	r := v.route(operation)
+	if v.suite.uses[r] != nil {
+		return v.on(r, id, nil, body)
+	}
+	header := http.Header{}
+	var text []byte
+	if body != nil {
+		mediaType, _ := r.body()
+		header.Set("Content-Type", mediaType)
+		text = encode(body)
+	}
+	return v.send(r, r.template, nil, header, text)
+}
+
+// Query sends a request of an operation without a body and checks the response
+// against the document only.
+func (v *Session) Query(operation string, query url.Values) Interaction {
+	r := v.route(operation)
+	return v.send(r, r.template, []string{query.Encode()}, http.Header{}, nil)
+}
+
+// linkTarget finds the reference in a Link to the next page.
+var linkTarget = regexp.MustCompile(`<([^>]*)>; *rel="?next"?`)
+
+// Walk returns the page of an operation for a query and those to which Link leads from it.
+// A service may lead in a circle: the caller must end the walk then.
+func (v *Session) Walk(operation string, query url.Values) iter.Seq[Interaction] {
+	r := v.route(operation)
+	return func(yield func(Interaction) bool) {
+		for path, pairs := r.template, []string{query.Encode()}; path != ""; {
+			got := v.send(r, path, pairs, http.Header{}, nil)
+			v.Accepted(got)
+			if !yield(got) {
+				return
+			}
+			path = ""
+			if link := linkTarget.FindStringSubmatch(got.Header.Get("Link")); link != nil {
+				path, pairs = v.leadsTo(got, link[1])
+			}
+		}
+	}
+}
+
+func (v *Session) route(operation string) *route {
+	r := v.contract.document.operation(operation)
+	if r == nil {
+		v.Failf("the document has no operation %s", operation)
+	}
+	return r
+}
+
+func (v *Session) resource(create string) *resource {
+	r := v.contract.document.operation(create)
+	for _, x := range v.suite.resources {
+		if x.create == r {
+			return x
+		}
+	}
+	v.Failf("%s creates no resource that a test can use", create)
+	return nil
+}
+
+// url is the address of the request.
+func (x Interaction) url() (*url.URL, error) { return url.Parse(x.URL) }
+
+// Member returns a member of the object in a response, or nil.
+func (x Interaction) Member(name string) any {
+	value, _ := decode(x.Body)
+	object, _ := value.(map[string]any)
+	if n, ok := object[name].(json.Number); ok {
+		return n.String()
+	}
+	return object[name]
+}

@@ -1,0 +1,381 @@
+package contracttest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// testCase is one request that was made from the document, and how the service
+// must respond to it.
+type testCase struct {
+	name    string
+	promise string // what a pass shows
+
+	route      *route
+	parameters map[string]string // of the path, escaped
+	query      []string
+	header     http.Header
+	cookies    []string
+	body       []byte
+
+	use         *resourceUse // the resource that the path names, if a test can create it
+	id          any          // its identity, if the request has it
+	absent      bool         // the path names something that does not exist
+	madeUp      bool         // a position in a feed is not from a response
+	mayNot      []any        // identities that other cases use, too; they are removed first
+	credentials func(*Session) (Credentials, bool)
+
+	why     *Violation   // nil: the service must not refuse it
+	odd     bool         // it may refuse it or not, but must not fail
+	compare func() error // with the second oracle, whether the document allows the request
+}
+
+// suite makes cases from one document.
+type suite struct {
+	contract  *Contract
+	document  *document
+	gen       *generator
+	resources []*resource
+	uses      map[*route]*resourceUse
+	feeds     []*feed
+	skipped   []string
+}
+
+// manyOperations is the size from which fewer values are tried in each place.
+const manyOperations = 25
+
+func newSuite(c *Contract, firstID int64) *suite {
+	s := &suite{contract: c, document: c.document, gen: newGenerator(firstID, c.options.Rules)}
+	s.gen.enough, s.gen.random = cmp.Or(c.enough, enough), rand.New(rand.NewPCG(c.seed, 0))
+	s.gen.plain = len(s.document.routes) > manyOperations
+	s.findResources()
+	return s
+}
+
+func (s *suite) skip(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(s.skipped, text) {
+		s.skipped = append(s.skipped, text)
+	}
+}
+
+// cases returns every case, in an order that does not change.
+func (s *suite) cases() (all []*testCase) {
+	for _, r := range s.document.routes {
+		if r.operation.RequestBody != nil {
+			s.skipMediaTypes(r)
+			if _, schema := r.body(); schema == nil && r.operation.RequestBody.Value.Required {
+				s.skip("%s, requests: its body is required and has no JSON media type", r.operation.OperationID)
+				continue
+			}
+		}
+		if name := s.unwritable(r); name != "" {
+			s.skip("%s, requests: no value for its required parameter %s", r.operation.OperationID, name)
+			continue
+		}
+		all = append(all, s.credentials(r)...)
+		all = append(all, s.parameterCases(r)...)
+		if _, schema := r.body(); schema != nil {
+			all = append(all, s.bodies(r)...)
+		}
+		if s.gen.exhausted {
+			s.skip("%s, values of schemas that refer to each other in many ways", r.operation.OperationID)
+			s.gen.exhausted = false
+		}
+	}
+	return all
+}
+
+func (s *suite) skipMediaTypes(r *route) {
+	mediaType, _ := r.body()
+	for _, other := range slices.Sorted(maps.Keys(r.operation.RequestBody.Value.Content)) {
+		if other != mediaType && !isJSON(other) {
+			s.skip("%s, body as %s", r.operation.OperationID, other)
+		}
+	}
+}
+
+// unwritable returns the required parameter that no value is known for.
+func (s *suite) unwritable(r *route) string {
+	for _, p := range r.parameters {
+		if _, ok := s.gen.baseParameter(p); !ok && p.Required {
+			return p.Name
+		}
+	}
+	return ""
+}
+
+// request returns the plainest valid request of an operation.
+func (s *suite) request(r *route, name, promise string) *testCase {
+	c := &testCase{
+		name:    r.operation.OperationID + ", " + name,
+		promise: r.operation.OperationID + ", " + promise,
+		route:   r, parameters: map[string]string{}, header: http.Header{}, use: s.uses[r],
+	}
+	for _, p := range r.parameters {
+		if c.use != nil && p.In == "path" && p.Name == c.use.parameter {
+			c.id = s.gen.identity(c.use.schema)
+			c.parameters[p.Name], _ = written(p, c.id)
+			continue
+		}
+		if p.Required {
+			text, _ := s.gen.baseParameter(p)
+			c.set(p, text)
+			c.absent = c.absent || p.In == "path"
+		}
+	}
+	if mediaType, schema := r.body(); schema != nil {
+		c.header.Set("Content-Type", mediaType)
+		c.body = encode(s.gen.base(schema))
+	}
+	return c
+}
+
+// refused makes a case one that the service must refuse.
+func (c *testCase) refused(why Violation) *testCase {
+	c.why = &why
+	return c
+}
+
+// set gives a request the text of one parameter.
+func (c *testCase) set(p *openapi3.Parameter, text string) {
+	switch p.In {
+	case "path":
+		c.parameters[p.Name] = text
+	case "query":
+		c.query = append(slices.DeleteFunc(c.query, func(pair string) bool { return strings.HasPrefix(pair, p.Name+"=") }), text)
+	case "header":
+		c.header[http.CanonicalHeaderKey(p.Name)] = []string{text}
+	case "cookie":
+		c.cookies = append(slices.DeleteFunc(c.cookies, func(pair string) bool { return strings.HasPrefix(pair, p.Name+"=") }), text)
+	}
+}
+
+// path returns the path with parameters filled in.
+func (c *testCase) path() string {
+	path := c.route.template
+	for name, text := range c.parameters {
+		path = strings.Replace(path, "{"+name+"}", text, 1)
+	}
+	return path
+}
+
+// parameterCases tries every parameter, and one that is unknown.
+func (s *suite) parameterCases(r *route) (all []*testCase) {
+	for _, p := range r.parameters {
+		if p.In == "path" || p.In == "query" {
+			all = append(all, s.oddParameters(r, p)...)
+		}
+		make := func(v parameterVariant, outcome string) *testCase {
+			keyword := "parameter " + p.Name + " " + v.keyword + ", " + outcome
+			if strings.HasPrefix(v.keyword, "/") {
+				keyword = "parameter " + p.Name + v.keyword + ", " + outcome
+			}
+			c := s.request(r, keyword+": "+v.shown, keyword)
+			c.set(p, v.text)
+			if p.In == "path" {
+				c.named(p, v.text)
+			}
+			if f := s.feedOf(r); f != nil {
+				c.madeUp = p.Name == f.After || p.Name == f.Resume
+			}
+			return c
+		}
+		for _, v := range s.gen.obeyingParameter(p) {
+			all = append(all, make(v, "obeyed"))
+		}
+		in := Violation{InvalidParameter, p.In, "/" + p.Name}
+		for _, v := range s.gen.breakingParameter(p) {
+			c := make(v, "broken")
+			c.use, c.id, c.mayNot = nil, nil, nil
+			all = append(all, c.refused(in))
+		}
+		if p.Required && p.In != "path" {
+			promise := "parameter " + p.Name + " required, broken"
+			c := s.request(r, promise, promise)
+			c.query = slices.DeleteFunc(c.query, func(pair string) bool { return strings.HasPrefix(pair, p.Name) })
+			c.cookies = slices.DeleteFunc(c.cookies, func(pair string) bool { return strings.HasPrefix(pair, p.Name+"=") })
+			if p.In == "header" {
+				c.header.Del(p.Name)
+			}
+			all = append(all, c.refused(in))
+		}
+	}
+	if refuses := s.contract.options.Rules.RefusesUnknown; refuses != nil {
+		c := s.request(r, "unknown parameter", "unknown parameter")
+		c.query = append(c.query, "unknown-parameter=1")
+		if refuses(r.declared()) {
+			c.refused(Violation{InvalidParameter, "query", "/unknown-parameter"})
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// named makes a case create the resource that its path names, if a create can
+// give it that identity.
+func (c *testCase) named(p *openapi3.Parameter, text string) {
+	if c.use == nil || c.use.parameter != p.Name {
+		c.absent = true
+		return
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil && c.use.schema.Type.Is("integer") && !c.use.assigned {
+		c.id, c.mayNot = n, []any{n}
+		return
+	}
+	c.use, c.id, c.absent = nil, nil, true
+}
+
+// bodies tries the body: as it should be, in every way that its schema allows
+// and forbids, of another media type, malformed, and missing.
+func (s *suite) bodies(r *route) (all []*testCase) {
+	mediaType, schema := r.body()
+	add := func(name, promise string, body []byte) *testCase {
+		c := s.request(r, name, promise)
+		c.body = body
+		all = append(all, c)
+		return c
+	}
+	compare := func(c *testCase, value any) {
+		c.compare = func() error { return s.document.oracle.differs(c.why == nil, value, false, r.bodyPlace(mediaType)...) }
+	}
+	// Of an object that takes any member, each odd name is tried, elsewhere one of them.
+	each := func(variants []variant, outcome string, change func(c *testCase, v variant)) {
+		for _, v := range variants {
+			at := place(v.pointer)
+			if v.keyword == "additionalProperties" && outcome == "broken" {
+				at = place(strings.TrimSuffix(v.pointer, "/"+unknownMember)) // the object forbids it
+			}
+			names := []string{oddNames[s.gen.random.IntN(len(oddNames))]}
+			if v.keyword == "additionalProperties" && v.pointer == "" && !s.gen.plain {
+				names = oddNames
+			}
+			if !bytes.Contains(encode(v.value), []byte(unknownMember)) {
+				names = []string{unknownMember}
+			}
+			promise := fmt.Sprintf("body %s %s, %s", at, v.keyword, outcome)
+			for i, name := range names {
+				v := v
+				if object, ok := s.gen.base(schema).(map[string]any); ok && i > 0 { // with another identity
+					object[unknownMember] = v.value.(map[string]any)[unknownMember]
+					v.value = object
+				}
+				v = s.gen.renamed(schema, v, name)
+				c := add(promise+fmt.Sprintf(": %.60s", encode(v.value)), promise, encode(v.value))
+				change(c, v)
+				c.mayNot = s.notFresh(schema, v.value)
+				compare(c, v.value)
+			}
+		}
+	}
+	each(s.gen.obeying(schema), "obeyed", func(*testCase, variant) {})
+	each(s.gen.breaking(schema), "broken", func(c *testCase, v variant) { c.refused(Violation{InvalidBody, "body", v.pointer}) })
+	examples := requestExamples(r)
+	for _, name := range slices.Sorted(maps.Keys(examples)) {
+		value := normal(examples[name].Examples[name].Value.Value)
+		if !s.gen.valid(schema, value) {
+			continue // the document is wrong; parse has listed it
+		}
+		c := add("example "+name, "request example "+name, encode(value))
+		c.mayNot = s.notFresh(schema, value)
+		compare(c, value)
+	}
+
+	plain := func() []byte { return encode(s.gen.base(schema)) }
+	others := []string{"application/xml"}
+	exactly := add("media type, obeyed", "media type "+mediaType+", obeyed", plain())
+	if s.gen.rules.StrictMediaTypes {
+		exactly.header.Set("Content-Type", mediaType+"; charset=utf-8")
+		others = []string{"", "text/plain", "application/xml", mediaType + "; charset=utf-16", mediaType + "x"}
+	}
+	for _, other := range others {
+		if r.operation.RequestBody.Value.Content.Get(other) != nil {
+			continue // a media type range covers it
+		}
+		c := add(fmt.Sprintf("media type %q", other), "media type "+mediaType+", broken", plain())
+		c.refused(Violation{Kind: WrongMediaType}).header.Set("Content-Type", other)
+	}
+	if r.operation.RequestBody.Value.Required {
+		add("no body", "body required, broken", nil).refused(Violation{Kind: MissingBody})
+	} else {
+		add("no body", "body optional, obeyed", nil).header.Del("Content-Type")
+	}
+	base := string(plain())
+	malformed := [][2]string{{"truncated", base[:len(base)-1]}, {"trailing byte", base + "x"}, {"not JSON", "plant"}}
+	if s.gen.rules.StrictJSON {
+		malformed = append(malformed, [][2]string{
+			{"trailing value", base + "{}"},
+			{"not UTF-8", strings.Replace(base, "Ficus", "\xff", 1)},
+			{"lone surrogate", strings.Replace(base, "Ficus", `\ud800`, 1)},
+			{"duplicate name", strings.Replace(base, "{", `{"x":1,"x":1,`, 1)},
+			{"nested deep", strings.Repeat("[", 100) + strings.Repeat("]", 100)},
+		}...)
+	}
+	for _, text := range oddBodies {
+		add(fmt.Sprintf("odd body: %q", text), "odd body, survived", []byte(text)).odd = true
+	}
+	for _, m := range malformed {
+		if m[1] != base {
+			add("malformed body: "+m[0], "body well-formed, broken", []byte(m[1])).refused(Violation{Kind: MalformedBody})
+		}
+	}
+	return all
+}
+
+// identities lists the identities in a body.
+func (s *suite) identities(schema *openapi3.Schema, value any) (ids []any) {
+	switch value := value.(type) {
+	case int64, string:
+		_, isText := value.(string)
+		if s.gen.identities[schema] && schema.Type.Is("string") == isText {
+			return []any{value}
+		}
+	case json.Number:
+		if n, err := value.Int64(); err == nil && s.gen.identities[schema] && schema.Type.Is("integer") {
+			return []any{n}
+		}
+	case []any:
+		if schema.Items != nil {
+			for _, item := range value {
+				ids = append(ids, s.identities(schema.Items.Value, item)...)
+			}
+		}
+	case map[string]any:
+		flat := s.gen.flatten(schema)
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			if property := flat.Properties[name]; property != nil {
+				ids = append(ids, s.identities(property.Value, value[name])...)
+			}
+		}
+	}
+	return ids
+}
+
+// notFresh lists the identities in a body that the generator has not drawn: the
+// ends of the range, for example, which other cases use, too.
+func (s *suite) notFresh(schema *openapi3.Schema, value any) []any {
+	return slices.DeleteFunc(s.identities(schema, value), func(id any) bool {
+		n, ok := id.(int64)
+		return !ok || s.gen.first < n && n <= s.gen.next.Load()
+	})
+}
+
+// encode writes a value as the body of a request.
+func encode(value any) []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
+		panic(err) // only values of this package come here
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}

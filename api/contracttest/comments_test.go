@@ -1,0 +1,230 @@
+package contracttest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// commentService is a service of testdata/comments.yaml: its schemas are
+// recursive, and it assigns identities.
+func commentService(c *Contract) *service {
+	var mu sync.Mutex
+	var ids []string
+	comments := map[string]map[string]any{}
+	problem := func(status int) *reply {
+		failed := newReply(status, map[string]any{"title": http.StatusText(status), "status": status})
+		failed.header.Set("Content-Type", "application/problem+json")
+		return failed
+	}
+	clean := func(v any) any {
+		return named([]*openapi3.Schema{c.document.doc.Components.Schemas["Comment"].Value}, v)
+	}
+	one := func(then func(q call, comment map[string]any) *reply) func(call) *reply {
+		return func(q call) *reply {
+			mu.Lock()
+			defer mu.Unlock()
+			if comments[q.id] == nil {
+				return problem(404)
+			}
+			return then(q, comments[q.id])
+		}
+	}
+	return &service{
+		contract: c, credentials: Credentials{"token": "letmein"}, failure: problem,
+		respond: map[string]func(call) *reply{
+			"createComment": func(q call) *reply {
+				mu.Lock()
+				defer mu.Unlock()
+				comment := clean(q.body).(map[string]any)
+				id := fmt.Sprintf("01935a7e-8d3c-7c1e-9a55-%012d", len(ids)+1)
+				comment["id"], comment["created"] = id, "2026-11-20T09:00:00Z"
+				ids, comments[id] = append(ids, id), comment
+				created := newReply(201, comment)
+				created.header.Set("Location", "/comments/"+id)
+				return created
+			},
+			"listComments": func(q call) *reply {
+				mu.Lock()
+				defer mu.Unlock()
+				items, limit := []any{}, 5
+				if text := q.URL.Query().Get("limit"); text != "" {
+					_, _ = fmt.Sscan(text, &limit)
+				}
+				for _, id := range slices.Backward(ids) {
+					author := q.URL.Query().Get("author")
+					if c := comments[id]; c != nil && len(items) < limit && (author == "" || c["author"] == author) {
+						items = append(items, c)
+					}
+				}
+				return newReply(200, map[string]any{"items": items})
+			},
+			"readComment": one(func(_ call, comment map[string]any) *reply { return newReply(200, comment) }),
+			"updateComment": one(func(q call, old map[string]any) *reply {
+				comment := clean(q.body).(map[string]any)
+				comment["id"], comment["created"] = old["id"], old["created"]
+				comments[q.id] = comment
+				return newReply(200, comment)
+			}),
+			"deleteComment": one(func(q call, _ map[string]any) *reply {
+				delete(comments, q.id)
+				return newReply(204, nil)
+			}),
+		},
+	}
+}
+
+func TestRecursiveDocument(t *testing.T) {
+	c := contractOf(t, "comments.yaml", Options{Undeclared: Exact, Lists: []List{{
+		Operation: "listComments", Create: "createComment", ID: "id", Items: "items", Limit: "limit", Filters: map[string]string{"author": "author"},
+	}}})
+	proof(t, c, func() *service { return commentService(c) }, map[string]wrong{
+		"a reply without author":   {by: "read sees", response: edit("GET", inReply(func(reply map[string]any) { delete(reply, "author") }))},
+		"a reply with an unnamed":  {by: "read sees", response: edit("GET", inReply(func(reply map[string]any) { reply["likes"] = 1 }))},
+		"a time without zone":      {by: "read sees", response: edit("GET", func(o map[string]any) { change(o, "created", "2026-11-20T09:00:00") })},
+		"a 30th of February":       {by: "read sees", response: edit("GET", func(o map[string]any) { change(o, "created", "2026-02-30T09:00:00Z") })},
+		"an id that is not a UUID": {by: "createComment, cred", response: edit("POST", func(o map[string]any) { change(o, "id", "1") })},
+		"the secret is sent back":  {by: "createComment, cred", response: edit("POST", func(o map[string]any) { o["secret"] = "x" })},
+		"replies are lost":         {by: "read sees", response: edit("GET", func(o map[string]any) { delete(o, "replies") })},
+		"a problem as JSON": {response: func(_ *http.Request, a *reply) {
+			if a.status >= 400 {
+				a.header.Set("Content-Type", "application/json")
+			}
+		}},
+		"a problem with a cause without title": {response: func(_ *http.Request, a *reply) {
+			if a.status >= 400 {
+				a.body = strings.Replace(a.body, "{", `{"causes":[{"status":1}],`, 1)
+			}
+		}},
+		"no Location":                       {by: "createComment, cred", response: func(_ *http.Request, a *reply) { a.header.Del("Location") }},
+		"200 for a create":                  {by: "createComment, cred", response: func(r *http.Request, a *reply) { status(r, a, "POST", 201, 200) }},
+		"a failure for a create":            {by: "createComment, cred", response: func(r *http.Request, a *reply) { a.header.Del("Location"); status(r, a, "POST", 201, 507) }},
+		"ignores the author":                {by: "effect of parameter author", request: func(r *http.Request) { dropQuery(r, "author") }},
+		"ignores the limit":                 {by: "effect of parameter limit", request: func(r *http.Request) { dropQuery(r, "limit") }},
+		"refuses a cookie":                  {by: "theme", response: func(r *http.Request, a *reply) { refuse(a, r.Header.Get("Cookie") != "") }},
+		"takes any theme":                   {by: "theme", request: func(r *http.Request) { r.Header.Del("Cookie") }},
+		"takes a long text of a reply":      {by: "/text maxLength, broken", request: replaceBody(strings.Repeat("x", 41), "x")},
+		"counts bytes":                      {by: "/text maxLength, obeyed", request: replaceBody(strings.Repeat("蘭", 40), strings.Repeat("x", 41))},
+		"takes ten stars":                   {by: "/stars exclusiveMaximum", request: replaceBody(`"stars":10`, `"stars":9`)},
+		"takes unknown members of a folder": {by: "additionalProperties, broken", request: replaceOdd(`,N:1}`, `}`)},
+		"takes four replies":                {by: "/replies maxItems", request: func(r *http.Request) { dropReplies(r, 4) }},
+		"takes an empty label":              {by: "pattern, broken", request: replaceOdd(`N:""`, `"label":"abc"`)},
+		"takes any address":                 {by: "/author format, broken", request: replaceBody(`"author":"ficus"`, `"author":"a@b.example"`)},
+		"takes bytes without padding":       {by: "/attachment format, broken", request: replaceBody(`"attachment":"RmljdXM"`, `"attachment":"RmljdXM="`)},
+		"takes what is not a day":           {by: "/day format, broken", request: replaceBody(`"day":"20.11.2026"`, `"day":"2026-11-20"`)},
+		"takes a text for a reply":          {by: "/replies/* type, broken", request: replaceBody(`},[]]`, `}]`)},
+		"reads another comment":             {by: "read sees", request: func(r *http.Request) { first(r) }},
+		"Location of another comment": {response: func(_ *http.Request, a *reply) {
+			setHeader(a, "Location", "/comments/01935a7e-8d3c-7c1e-9a55-000000000001")
+		}},
+		"does not delete":        {by: "is gone", request: func(r *http.Request) { replaceMethod(r, "DELETE", "GET") }, response: func(r *http.Request, a *reply) { noContent(r, a) }},
+		"needs no token":         {request: func(r *http.Request) { r.Header.Set("Authorization", "Bearer letmein") }},
+		"has two types of an id": {by: "read sees", response: edit("GET", func(o map[string]any) { change(o, "id", 7) })},
+	})
+}
+
+// named leaves out what schemas do not name and what is writeOnly: it is not sent back.
+func named(schemas []*openapi3.Schema, value any) any {
+	schemas = composed(schemas)
+	switch value := value.(type) {
+	case map[string]any:
+		for name, member := range value {
+			properties := propertiesOf(schemas, name)
+			if len(properties) == 0 || slices.ContainsFunc(properties, func(p *openapi3.Schema) bool { return p.WriteOnly }) {
+				delete(value, name)
+				continue
+			}
+			value[name] = named(properties, member)
+		}
+	case []any:
+		for _, s := range schemas {
+			for i := range value {
+				value[i] = named([]*openapi3.Schema{schemaOf(s.Items)}, value[i])
+			}
+		}
+	}
+	return value
+}
+
+// dropReplies takes the replies out of a comment that has n of them.
+func dropReplies(r *http.Request, n int) {
+	text, _ := io.ReadAll(r.Body)
+	var comment map[string]any
+	if json.Unmarshal(text, &comment) == nil {
+		if replies, ok := comment["replies"].([]any); ok && len(replies) == n {
+			delete(comment, "replies")
+			text = encode(comment)
+		}
+	}
+	r.Body = io.NopCloser(bytes.NewReader(text))
+}
+
+// inReply applies a change to the first reply of a comment.
+func inReply(change func(map[string]any)) func(map[string]any) {
+	return func(o map[string]any) {
+		if replies, ok := o["replies"].([]any); ok && len(replies) > 0 {
+			change(replies[0].(map[string]any))
+		}
+	}
+}
+
+func change(o map[string]any, name string, value any) {
+	if o[name] != nil {
+		o[name] = value
+	}
+}
+
+func status(r *http.Request, a *reply, method string, from, to int) {
+	if r.Method == method && a.status == from {
+		a.status = to
+	}
+}
+
+func dropQuery(r *http.Request, name string) {
+	query := r.URL.Query()
+	if text := query.Get(name); len(text) == 1 && text != "0" && text != "x" || strings.Contains(text, "@plants.example") || strings.HasPrefix(text, "value") {
+		query.Del(name)
+		r.URL.RawQuery = query.Encode()
+	}
+}
+
+func refuse(a *reply, condition bool) {
+	if condition {
+		a.status, a.body = 400, `{"title":"no","status":400}`
+		a.header.Set("Content-Type", "application/problem+json")
+	}
+}
+
+// first makes a request be for the first comment.
+func first(r *http.Request) {
+	if r.Method == "GET" && strings.HasPrefix(r.URL.Path, "/comments/01935a7e-8d3c-7c1e-9a55-0000") {
+		r.URL.Path = "/comments/01935a7e-8d3c-7c1e-9a55-000000000001"
+	}
+}
+
+func setHeader(a *reply, name, value string) {
+	if a.header.Get(name) != "" {
+		a.header.Set(name, value)
+	}
+}
+
+func replaceMethod(r *http.Request, from, to string) {
+	if r.Method == from && len(r.URL.Path) > len("/comments/") {
+		r.Method = to
+		r.Header.Set("Replaced", from)
+	}
+}
+
+func noContent(r *http.Request, a *reply) {
+	if r.Header.Get("Replaced") != "" && a.status == 200 {
+		a.status, a.body, a.header = 204, "", http.Header{}
+	}
+}

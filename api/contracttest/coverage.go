@@ -1,0 +1,309 @@
+package contracttest
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// coverage records which promises of the document a test has observed, and the
+// first test that did.
+type coverage struct {
+	mu       sync.Mutex
+	observed map[string]string // the test
+	failed   map[string]string // what is wrong
+	skipped  map[string]string // why the target could not be tested for it
+	causes   map[string]*Cause // of failures, by id
+}
+
+func newCoverage() *coverage {
+	return &coverage{observed: map[string]string{}, failed: map[string]string{}, skipped: map[string]string{}, causes: map[string]*Cause{}}
+}
+
+func (c *coverage) note(promise, test string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.observed[promise] == "" {
+		c.observed[promise] = test
+	}
+}
+
+func (c *coverage) has(promise string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.observed[promise] != ""
+}
+
+func (c *coverage) fail(promises []string, fault string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, promise := range promises {
+		c.failed[promise] = fault
+	}
+}
+
+func (c *coverage) skip(promises []string, why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, promise := range promises {
+		c.skipped[promise] = why
+	}
+}
+
+// State is what has become of a promise: it is in exactly one of three.
+type State string
+
+// A test has observed a Kept promise, and none saw it broken. Untried is what no test has
+// observed: what no test tried, and what the document has and this package cannot test.
+const (
+	Kept    State = "kept"
+	Broken  State = "broken"
+	Untried State = "untried"
+)
+
+// Promise is something that the document promises.
+type Promise struct {
+	Name     string
+	State    State
+	Why      string // the test that observed it, what is wrong, or why it is untried
+	Excepted bool   // it may be untried: Why is the reason in the options
+}
+
+// UntoldEffect is why a promise is untried if no test can show what a parameter does.
+const UntoldEffect = "no test shows what it does: name it in Lists of the options, or in Shows of a sequence"
+
+// Fails reports whether the promise is broken, or untried without a reason in the options.
+func (p Promise) Fails() bool { return p.State == Broken || p.State == Untried && !p.Excepted }
+
+// Main runs the tests of a package, a [testing.M], and then fails if a promise of the
+// document is broken, or untried without a reason in the options. With -run and the like, a
+// part of the tests runs, and no promise is demanded. If CONTRACT_REPORT is set, reports
+// are written (see [Contract.Report]).
+func (c *Contract) Main(m interface{ Run() int }) { os.Exit(c.finish(m.Run(), wholeRun(), os.Stdout)) }
+
+// finish returns the exit code of the tests.
+func (c *Contract) finish(code int, whole bool, w io.Writer) int {
+	if path := os.Getenv(reportVariable); path != "" {
+		if err := c.Report(path, w); err != nil {
+			fmt.Fprintln(w, "contract:", err)
+			code = 1
+		}
+	}
+	if code == 0 && whole {
+		for _, p := range c.Promises() {
+			if p.Fails() {
+				fmt.Fprintf(w, "contract: %s: %s: %s\n", p.State, p.Name, p.Why)
+				code = 1
+			}
+		}
+	}
+	return code
+}
+
+// Promises lists everything that the document promises, with what tests have shown of it so
+// far: for each operation what credentials it needs, each keyword of each parameter and
+// body to obey and to break, what each parameter does, each status, header and request
+// example, and what sequences must show. What the document has and this package cannot
+// test is untried.
+func (c *Contract) Promises() []Promise {
+	promised := c.promises()
+	c.coverage.mu.Lock()
+	defer c.coverage.mu.Unlock()
+	var all []Promise
+	for _, name := range promised {
+		p := Promise{Name: name, State: Untried, Why: "no test has observed it"}
+		if why := cmp.Or(c.coverage.skipped[name], c.untested[name]); why != "" {
+			p.Why = why
+		}
+		if reason := c.options.Exceptions[name]; reason != "" {
+			p.Why, p.Excepted = reason, true
+		}
+		if test := c.coverage.observed[name]; test != "" {
+			p.State, p.Why = Kept, test
+		}
+		if fault := c.coverage.failed[name]; fault != "" {
+			p.State, p.Why = Broken, fault
+		}
+		all = append(all, p)
+	}
+	for name := range c.options.Exceptions {
+		if !slices.Contains(promised, name) {
+			all = append(all, Promise{Name: name, State: Untried, Why: "the options except it, and the document does not promise it"})
+		}
+	}
+	return all
+}
+
+// wholeRun reports whether every test of the package has run.
+func wholeRun() bool {
+	for _, name := range []string{"run", "skip", "list", "bench", "fuzz", "fuzzworker"} {
+		f := flag.Lookup("test." + name)
+		if f != nil && f.Value.String() != "" && f.Value.String() != "false" {
+			return false
+		}
+	}
+	return !testing.Short()
+}
+
+// promises lists the names of all promises. It notes why some of them cannot be tested.
+func (c *Contract) promises() []string {
+	c.suiteOnce.Do(func() {
+		c.suite = newSuite(c, 0)
+		s := c.suite
+		var all []string
+		for _, request := range s.cases() {
+			all = append(all, request.promise)
+		}
+		for _, test := range slices.Concat(s.pathTests(), s.sequences(), s.effects()) {
+			all = append(all, test.promises...)
+		}
+		c.untested = map[string]string{}
+		for _, r := range c.document.routes {
+			for _, p := range r.parameters {
+				if effect := effectPromise(r, p.Name); !slices.Contains(all, effect) {
+					c.untested[effect] = UntoldEffect
+				}
+			}
+			all = append(all, s.constraints(r)...)
+			all = append(all, documentedPromises(r)...)
+		}
+		for _, name := range slices.Concat(c.document.skipped, s.skipped) {
+			c.untested[name] = "this package cannot test it"
+			all = append(all, name)
+		}
+		all = append(all, c.options.Promises...)
+		slices.Sort(all)
+		c.promised = slices.Compact(all)
+	})
+	return c.promised
+}
+
+// constraints lists the promises of what an operation takes, whether tests try them or not.
+func (s *suite) constraints(r *route) (all []string) {
+	of := func(promises ...string) {
+		for _, promise := range promises {
+			all = append(all, r.operation.OperationID+", "+promise)
+		}
+	}
+	for _, p := range r.parameters {
+		of(s.gen.parameterKeywords(p)...)
+		of("effect of parameter " + p.Name)
+		if schema, _ := parameterSchema(p); schema.Default != nil {
+			of("default of parameter " + p.Name)
+		}
+	}
+	of(s.gen.bodyKeywords(r)...)
+	for name := range requestExamples(r) {
+		of("request example " + name)
+	}
+	return all
+}
+
+// documentedPromises lists what responses must show: each status and header that
+// the document lists, and success with each example of a parameter.
+func documentedPromises(r *route) (all []string) {
+	for name := range r.parameterExamples() {
+		all = append(all, r.operation.OperationID+", example of parameter "+name)
+	}
+	for code, ref := range r.operation.Responses.Map() {
+		all = append(all, responsePromise(r, code))
+		for name := range ref.Value.Headers {
+			all = append(all, responsePromise(r, code)+", header "+name)
+		}
+	}
+	return all
+}
+
+// parameterExamples returns the examples of the parameters of an operation as a
+// request has them. Conditional headers are left out: no example can be a
+// version that exists.
+func (r *route) parameterExamples() map[string]string {
+	examples := map[string]string{}
+	for _, p := range r.parameters {
+		if (p.In == "path" || p.In == "query") && p.Example != nil {
+			if text, ok := written(p, normal(p.Example)); ok {
+				examples[p.Name] = text
+			}
+		}
+	}
+	return examples
+}
+
+func requestExamples(r *route) map[string]*openapi3.MediaType {
+	examples := map[string]*openapi3.MediaType{}
+	if mediaType, schema := r.body(); schema != nil {
+		media := r.operation.RequestBody.Value.Content[mediaType]
+		for name := range media.Examples {
+			examples[name] = media
+		}
+	}
+	return examples
+}
+
+// responsePromise names a response. That something broke is one promise for all
+// operations: what may break belongs to none of them.
+func responsePromise(r *route, code string) string {
+	if code == fmt.Sprint(http.StatusInternalServerError) {
+		return "any operation, " + code
+	}
+	return r.operation.OperationID + ", " + code
+}
+
+// record notes what an interaction without fault has shown.
+func (c *Contract) record(x Interaction, test string) {
+	note := func(promise string) { c.coverage.note(promise, test) }
+	if c.options.Observed != nil {
+		for _, promise := range c.options.Observed(x) {
+			note(promise)
+		}
+	}
+	r := c.document.find(x.Method, x.Path)
+	if r == nil {
+		return // outside the document
+	}
+	code, ref := r.documentedAs(x.Status)
+	note(responsePromise(r, code))
+	for name := range ref.Headers {
+		if len(x.Header.Values(name)) > 0 {
+			note(responsePromise(r, code) + ", header " + name)
+		}
+	}
+	if x.Status >= 400 {
+		return // a refused example proves nothing
+	}
+	sentBody := sync.OnceValues(func() (any, error) { return decode(x.RequestBody) })
+	for name, media := range requestExamples(r) {
+		promise := r.operation.OperationID + ", request example " + name
+		if c.coverage.has(promise) {
+			continue // comparing is expensive
+		}
+		if value, err := sentBody(); err == nil && sameValue(value, normal(media.Examples[name].Value.Value)) {
+			note(promise)
+		}
+	}
+	sent, err := x.url()
+	if err != nil {
+		return
+	}
+	query := strings.Split(sent.RawQuery, "&")
+	path := r.pattern.FindStringSubmatch(x.Path)
+	for name, example := range r.examples {
+		i := slices.Index(r.names, name)
+		if slices.Contains(query, example) || i >= 0 && path[i+1] == example {
+			note(r.operation.OperationID + ", example of parameter " + name)
+		}
+	}
+}
+
+func sameValue(a, b any) bool {
+	return string(encode(a)) == string(encode(b))
+}

@@ -1,0 +1,283 @@
+package contracttest
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// recorder is a test that records its faults.
+type recorder struct{ faults []string }
+
+func (r *recorder) Helper()      {}
+func (r *recorder) Name() string { return "TestRecorded" }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.faults = append(r.faults, strings.TrimSpace(strings.Join(strings.Fields(format), " ")))
+}
+
+func thing(status int, body string) Interaction {
+	x := Interaction{Method: "GET", URL: "http://things.example/things/3", Path: "/things/3", Status: status, Header: http.Header{}, Body: []byte(body)}
+	if body != "" {
+		x.Header.Set("Content-Type", "application/json")
+	}
+	return x
+}
+
+// What the document does not allow is a fault, and nothing else.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	c := small(Options{Undeclared: Exact, AnyHeader: map[string]string{"X-Powered-By": "a proxy adds it"}})
+	for name, want := range map[string]struct {
+		x      Interaction
+		faulty bool
+	}{
+		"as documented":           {thing(200, `{"id":3}`), false},
+		"a duplicate member":      {thing(200, `{"id":3,"id":3}`), true},
+		"invalid UTF-8":           {thing(200, "{\"id\":3,\"\xff\":1}"), true},
+		"a fraction":              {thing(200, `{"id":3.0}`), true},
+		"an integer beyond int64": {thing(200, `{"id":9223372036854775808}`), true},
+		"an unlisted status":      {thing(201, `{"id":3}`), true},
+		"no body":                 {thing(200, ``), true},
+		"a body that is too much": {thing(404, `{}`), true},
+	} {
+		if faults := c.check(want.x); (len(faults) > 0) != want.faulty {
+			t.Errorf("%s: the faults are %v", name, faults)
+		}
+	}
+	charset := thing(200, `{"id":3}`)
+	charset.Header.Set("Content-Type", "application/json; charset=utf-8")
+	if faults := c.check(charset); len(faults) != 1 {
+		t.Errorf("with a charset the faults are %v", faults)
+	}
+	for header, faulty := range map[string]bool{"Set-Cookie": true, "ETag": true, "Content-Length": false, "X-Powered-By": false} {
+		x := thing(200, `{"id":3}`)
+		x.Header.Set(header, "1")
+		if faults := c.check(x); (len(faults) > 0) != faulty {
+			t.Errorf("with %s the faults are %v", header, faults)
+		}
+	}
+	required := openapi3.Headers{"X-Id": {Value: &openapi3.Header{Parameter: openapi3.Parameter{Required: true}}}}
+	if faults := checkHeaders(required, http.Header{}); len(faults) != 1 || faults[0].Keyword != "required" {
+		t.Errorf("without a required header the faults are %v", faults)
+	}
+	r := &recorder{}
+	c.Check(r, thing(201, ""))
+	if len(r.faults) == 0 {
+		t.Error("Check reports no fault to the test")
+	}
+}
+
+// A client of an earlier document must be able to read a response, whatever the
+// present document allows; so must the generated client.
+func TestOtherClients(t *testing.T) {
+	t.Parallel()
+	earlier := strings.Replace(smallDocument, "required: [id], properties: {id: {type: integer}}", "required: [name], properties: {name: {type: string}}", 1)
+	c := small(Options{Earlier: map[string][]byte{"version 1": []byte(earlier)}})
+	faults := c.check(thing(200, `{"id":3}`))
+	if len(faults) != 1 || !strings.Contains(faults[0].String(), "to a client of version 1") {
+		t.Errorf("without the name of version 1 the faults are %v", faults)
+	}
+	c = small(Options{Earlier: map[string][]byte{"version 1": []byte(strings.Replace(smallDocument, `"200"`, `"202"`, 1))}})
+	if faults := c.check(thing(200, `{"id":3}`)); len(faults) != 1 || faults[0].Keyword != "responses" {
+		t.Errorf("with a status that version 1 does not have the faults are %v", faults)
+	}
+	unread := []Fault{{"generated client", "getThing", "cannot read it"}}
+	c = small(Options{Client: func(string, Interaction) []Fault { return unread }})
+	if faults := c.check(thing(200, `{"id":3}`)); !slices.Equal(faults, unread) {
+		t.Errorf("a client that cannot read it has the faults %v", faults)
+	}
+}
+
+// Allow lists the methods of the path, no fewer and no more.
+func TestAllow(t *testing.T) {
+	t.Parallel()
+	for allow, faulty := range map[string]bool{"GET": false, "GET, HEAD, OPTIONS": false, "GET, PUT": true, "HEAD": true, "": true} {
+		x := thing(405, "")
+		x.Method = "PUT"
+		x.Header.Set("Allow", allow)
+		if faults := small(Options{}).check(x); len(faults) > 0 != faulty {
+			t.Errorf("with Allow: %s the faults are %v", allow, faults)
+		}
+	}
+}
+
+func TestChallenges(t *testing.T) {
+	t.Parallel()
+	for header, want := range map[string]string{
+		`Bearer`: "bearer", `Bearer realm="x"`: "bearer", `Bearer realm="a, b", error="c"`: "bearer",
+		`Basic realm="x", Bearer realm="y"`: "basic bearer", `Negotiate a87421000492aa874209af8bc028==`: "negotiate", `Newauth realm="\"", type=1, Basic`: "newauth basic",
+		`Bearer realm=x"`: "", `Bearer realm="x`: "", `Bearer realm="x" error="y"`: "", `realm="x"`: "", ``: "", `Bearer realm="x", realm="y"`: "",
+	} {
+		schemes, err := parseChallenges(header)
+		if got := strings.Join(schemes, " "); err == nil && got != want || (err == nil) != (want != "") {
+			t.Errorf("%s has the schemes %q, %v; want %q", header, got, err, want)
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		template, path string
+		want           bool
+	}{
+		{"/plants", "/plants", true},
+		{"/plants", "/plants/", false},
+		{"/plants/{id}", "/plants/1", true},
+		{"/plants/{id}", "/plants/", false},
+		{"/plants/{id}", "/plants/1/2", false},
+		{"/plants/{id}", "/plants/1%2F2", true},
+		{"/plants:batch", "/plants:batch", true},
+		{"/plants/{id}.json", "/plants/1.json", true},
+		{"/plants/{id}.json", "/plants/1xjson", false},
+	} {
+		text := strings.Replace(smallDocument, "/things/{id}", c.template, 1)
+		if !strings.Contains(c.template, "{") {
+			text = strings.Replace(text, "        - {name: id, in: path, required: true, schema: {type: integer}, example: 3}\n", "        []\n", 1)
+		}
+		d, err := parse([]byte(text))
+		must.NoError(t, err)
+		if got := d.hasPath(c.path); got != c.want {
+			t.Errorf("%s has the path %s: %v, want %v", c.template, c.path, got, c.want)
+		}
+	}
+}
+
+// A refused example counts for nothing.
+func TestCoverage(t *testing.T) {
+	t.Parallel()
+	c := small(Options{Observed: func(Interaction) []string { return []string{"of the options"} }, Promises: []string{"of the options"}})
+	const example = "getThing, example of parameter id"
+	if missing := untriedOf(c); !slices.Contains(missing, example) || !slices.Contains(missing, "of the options") || !slices.Contains(missing, "getThing, 200") {
+		t.Errorf("the promises are %v", missing)
+	}
+	c.Check(t, thing(404, ""))
+	if missing := untriedOf(c); !slices.Contains(missing, example) || slices.Contains(missing, "getThing, 404") || slices.Contains(missing, "of the options") {
+		t.Errorf("after a 404 %v are missing", missing)
+	}
+	c.Check(t, thing(200, `{"id":3}`))
+	if missing := untriedOf(c); slices.Contains(missing, example) || slices.Contains(missing, "getThing, 200") {
+		t.Errorf("after a 200 %v are missing", missing)
+	}
+}
+
+// untriedOf lists the promises that are untried without a reason.
+func untriedOf(c *Contract) (names []string) {
+	for _, p := range c.Promises() {
+		if p.State == Untried && p.Fails() {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// Every promise is kept, broken or untried, and the reports show the same three numbers.
+func TestReport(t *testing.T) {
+	t.Parallel()
+	c := small(Options{Exceptions: map[string]string{"getThing, effect of parameter id": "no thing exists"}})
+	c.coverage.note("getThing, 200", "TestKept")
+	c.coverage.note("getThing, 404", "TestKept")
+	c.coverage.fail([]string{"getThing, 404"}, "is <broken>\nin two lines")
+	header := Failure{Cause: "header X, headers", Test: "TestHeader", Message: "a header", rank: rankHeader}
+	crash := Failure{Cause: "getThing responds with 500", Test: "TestCrash", Message: "is <broken>", rank: rankCrash, Sent: thing(500, "")}
+	c.coverage.noteFailures([]Failure{header, header, crash})
+	names, states := map[string]bool{}, map[State]int{}
+	for _, p := range c.Promises() {
+		names[p.Name] = true
+		states[p.State]++
+	}
+	all := len(names)
+	if states[Kept] != 1 || states[Broken] != 1 || states[Untried] != all-2 || all < 12 {
+		t.Errorf("of %d promises %v", all, states)
+	}
+	path := filepath.Join(t.TempDir(), "contract.html")
+	var summary bytes.Buffer
+	must.NoError(t, c.Report(path, &summary))
+	read := func(ending string) string {
+		text, err := os.ReadFile(strings.TrimSuffix(path, ".html") + ending)
+		must.NoError(t, err)
+		return string(text)
+	}
+	total := fmt.Sprintf("1 kept,    1 broken, %4d untried of %d promises", all-2, all)
+	for ending, wants := range map[string][]string{
+		".txt":  {"kept     200 (TestKept)", "broken   404 (is <broken>)", "untried  effect of parameter id (no thing exists)", total, "] getThing responds with 500, 1 times", "curl -i -X GET", "] header X, headers, 2 times"},
+		".html": {"TestKept", "is &lt;broken&gt;", "untried: no thing exists", "1 kept, 1 broken and " + strconv.Itoa(all-2) + " untried"},
+		".xml":  {`skipped="1"`, "is &lt;broken&gt;", "untried: no thing exists"},
+	} {
+		for _, want := range wants {
+			if got := read(ending); !strings.Contains(got, want) {
+				t.Errorf("the report %s has no %q:\n%s", ending, want, got)
+			}
+		}
+	}
+	var suites junitSuites
+	must.NoError(t, xml.Unmarshal([]byte(read(".xml")), &suites))
+	cases, failed, skipped := 0, 0, 0
+	for _, suite := range suites.Suites[1:] { // the first has the causes
+		cases, failed, skipped = cases+suite.Tests, failed+suite.Failures, skipped+suite.Skipped
+	}
+	if cases != all || failed != all-2 || skipped != 1 {
+		t.Errorf("the XML has %d cases, %d failed and %d skipped", cases, failed, skipped)
+	}
+	if text := read(".txt"); strings.Index(text, "getThing responds with 500") > strings.Index(text, "header X") {
+		t.Errorf("the crash is not the first of the causes:\n%s", text)
+	}
+	if !strings.Contains(summary.String(), total) {
+		t.Errorf("the summary is %s", &summary)
+	}
+}
+
+// What the engine cannot test is a promise, too, and fails unless the options have a reason.
+func TestUntestable(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(smallDocument, "schema: {type: integer}, example: 3", "schema: {type: string, pattern: '^(?=a)b$', format: colour}", 1)
+	exceptions := map[string]string{`getThing, parameter id: format "colour"`: "a colour is any text", "getThing, 299": "a mistake"}
+	c, err := New([]byte(text), Options{Exceptions: exceptions})
+	must.NoError(t, err)
+	all := strings.Join(untriedOf(c), "\n")
+	for want, fails := range map[string]bool{
+		`pattern "^(?=a)b$"`: true, `format "colour"`: false, "effect of parameter id": true, "getThing, 299": true,
+	} {
+		if strings.Contains(all, want) != fails {
+			t.Errorf("%s fails: %v, want %v; these do:\n%s", want, !fails, fails, all)
+		}
+	}
+}
+
+// A sequence of the options shows what a parameter does, and what is no value of an enum
+// shows that its type is kept.
+func TestShows(t *testing.T) {
+	t.Parallel()
+	order := "        - {name: order, in: query, schema: {type: string, enum: [id, name]}}\n      responses:"
+	shows := Sequence{Name: "things in order", Shows: []string{"getThing, effect of parameter order"}, Try: func(*Session) {}}
+	c, err := New([]byte(strings.Replace(smallDocument, "      responses:", order, 1)), Options{
+		Rules: Rules{StrictParameters: true}, Sequences: []Sequence{shows},
+	})
+	must.NoError(t, err)
+	var shown []string
+	for _, test := range c.Tests(1) {
+		shown = append(shown, test.promises...)
+	}
+	of := 0
+	for _, name := range untriedOf(c) {
+		if strings.Contains(name, "order") {
+			if of++; !slices.Contains(shown, name) {
+				t.Errorf("no test tries %s", name)
+			}
+		}
+	}
+	if of < 5 || !slices.Contains(shown, shows.Shows[0]) || !slices.Contains(shown, "getThing, parameter order enum, broken") {
+		t.Errorf("%d promises name the parameter; the tests show %v", of, shown)
+	}
+}

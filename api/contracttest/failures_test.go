@@ -1,0 +1,130 @@
+package contracttest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// faulty is a service that responds to everything with the same response.
+type faulty struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (f faulty) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: f.status, Header: f.header.Clone(), Body: io.NopCloser(strings.NewReader(f.body)), Request: r}, nil
+}
+
+var xID = openapi3.Headers{"X-Id": {Value: &openapi3.Header{Parameter: openapi3.Parameter{Schema: openapi3.NewSchemaRef("", openapi3.NewStringSchema())}}}}
+
+// try runs all tests of a contract.
+func try(c *Contract, target Target) {
+	for _, test := range c.Tests(1_000_000) {
+		failures, _ := test.Try(target)
+		c.coverage.noteFailures(failures)
+	}
+}
+
+// One fault hides no other, failures with one cause are one, and a crash comes first.
+func TestCauses(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct {
+		faulty
+		causes []string
+	}{
+		"a crash behind a media type": {
+			faulty{500, http.Header{"Content-Type": {"text/html"}}, "<h1>"},
+			[]string{"getThing responds with 500", "Allow"},
+		},
+		"a schema behind a duplicate header": {
+			faulty{200, http.Header{"Content-Type": {"application/json"}, "X-Id": {"1", "2"}}, `{"id":"3"}`},
+			[]string{"getThing, 200: body /id, type", "header X-Id, schema", "getThing: invalid parameter accepted: type"},
+		},
+		"an undocumented status": {faulty{418, http.Header{}, ""}, []string{"the status 418 is not documented", "getThing: refuses valid requests with 418"}},
+	} {
+		c := small(Options{})
+		c.document.routes[0].operation.Responses.Value("200").Value.Headers = xID
+		try(c, Target{URL: "http://things.example", Transport: want.faulty})
+		causes := c.Causes()
+		for _, cause := range want.causes {
+			if !slices.ContainsFunc(causes, func(c Cause) bool { return strings.Contains(c.Cause, cause) && c.ID == causeID(c.Cause) }) {
+				t.Errorf("%s: %q is not among the causes %v", name, cause, causes)
+			}
+		}
+		if len(causes) > 7 || want.status == 500 && causes[0].First.rank != rankCrash {
+			t.Errorf("%s: the causes are %v", name, causes)
+		}
+		seen := map[string]bool{}
+		for _, cause := range causes {
+			if seen[cause.ID] {
+				t.Errorf("%s: two causes have the id %s", name, cause.ID)
+			}
+			seen[cause.ID] = true
+		}
+	}
+}
+
+// Run tells a cause once with its request, and then in a line.
+func TestRunTellsACauseOnce(t *testing.T) {
+	t.Parallel()
+	c := small(Options{})
+	told := &told{}
+	for _, test := range c.Tests(1_000_000) {
+		test.Run(told, Target{URL: "http://things.example", Transport: faulty{500, http.Header{}, ""}})
+	}
+	text := strings.Join(told.lines, "\n")
+	whole := "the request is valid, but was refused\n\trepeat"
+	if strings.Count(text, whole) != 1 || !strings.Contains(text, "getThing responds with 500, as before") {
+		t.Errorf("it tells:\n%s", text)
+	}
+}
+
+// A service may close a connection after a response; one that closes it again has failed.
+func TestClosedConnection(t *testing.T) {
+	t.Parallel()
+	for closed, want := range map[int]string{0: "", 1: "", 2: "GET gives no response", 3: "the service accepts no connection"} {
+		c := small(Options{})
+		left := closed
+		transport := roundTripper(func(r *http.Request) (*http.Response, error) {
+			if closed == 3 {
+				return nil, fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
+			} else if left--; left >= 0 {
+				return nil, fmt.Errorf("read: %w", syscall.ECONNRESET)
+			}
+			return faulty{404, http.Header{}, ""}.RoundTrip(r)
+		})
+		for _, test := range c.Tests(1) {
+			if test.Name == "no path /nowhere" {
+				failures, _ := test.Try(Target{URL: "http://things.example", Transport: transport})
+				if got := ""; len(failures) > 0 || want != "" {
+					for _, f := range failures {
+						got += f.Cause
+					}
+					if got != want {
+						t.Errorf("after %d closed connections the cause is %q, want %q", closed, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+type told struct{ lines []string }
+
+func (t *told) Helper()      {}
+func (t *told) Name() string { return "TestTold" }
+func (t *told) Errorf(format string, args ...any) {
+	t.lines = append(t.lines, fmt.Sprintf(format, args...))
+}

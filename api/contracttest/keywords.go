@@ -1,0 +1,128 @@
+package contracttest
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// keywords lists what there is to obey and to break in the schema of a request,
+// by place; an index is written *. It lists more keywords than obeying and
+// breaking know: one that they do not try is reported as skipped.
+func (g *generator) keywords(s *openapi3.Schema, at string) (all []string) {
+	if !g.enter(s) {
+		return nil
+	}
+	defer g.leave(s)
+	s = g.flatten(s)
+	add := func(demanded bool, keyword string) {
+		if demanded {
+			all = append(all, at+" "+keyword+", obeyed", at+" "+keyword+", broken")
+		}
+	}
+	add(len(s.AnyOf) > 0, "anyOf")
+	add(len(s.OneOf) > 0, "oneOf")
+	add(s.Not != nil, "not")
+	if branches := g.branches(s); len(branches) > 0 {
+		return all // the branches are tried, but what breaks one may be another
+	}
+	if s.Type != nil {
+		if s.Nullable {
+			all = append(all, at+" nullable, obeyed")
+		} else {
+			all = append(all, at+" nullable, broken")
+		}
+	}
+	if s.Type.Is("object") {
+		all = append(all, at+" additionalProperties, obeyed")
+		if closed(s) {
+			all = append(all, at+" additionalProperties, broken")
+		}
+	}
+	add(s.Type != nil, "type")
+	add(len(s.Enum) > 0, "enum")
+	if len(s.Enum) == 0 {
+		add(s.Type.Is("integer") && s.Format != "" && (s.Min == nil || s.Max == nil), "format")
+		add(s.Type.Is("string") && formats[s.Format].check != nil, "format")
+		add(s.Min != nil, "minimum")
+		add(s.Max != nil, "maximum")
+		add(s.ExclusiveMin.IsTrue(), "exclusiveMinimum")
+		add(s.ExclusiveMax.IsTrue(), "exclusiveMaximum")
+		add(s.MultipleOf != nil, "multipleOf")
+		add(s.MinLength > 0, "minLength")
+		add(s.MaxLength != nil, "maxLength")
+		add(s.Pattern != "", "pattern")
+	}
+	add(s.MinItems > 0, "minItems")
+	add(s.MaxItems != nil, "maxItems")
+	add(s.UniqueItems, "uniqueItems")
+	add(s.MinProps > 0, "minProperties")
+	add(s.MaxProps != nil, "maxProperties")
+	if s.Items != nil {
+		all = append(all, g.keywords(s.Items.Value, at+"/*")...)
+	}
+	if s.AdditionalProperties.Schema != nil {
+		all = append(all, g.keywords(s.AdditionalProperties.Schema.Value, at+"/"+unknownMember)...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name]
+		if g.absent(property.Value) {
+			continue
+		}
+		if slices.Contains(s.Required, name) {
+			all = append(all, at+"/"+name+" required, obeyed", at+"/"+name+" required, broken")
+		}
+		all = append(all, g.keywords(property.Value, at+"/"+name)...)
+	}
+	return all
+}
+
+var index = regexp.MustCompile(`/[0-9]+(/|$)`)
+
+// place writes a pointer as keywords does.
+func place(pointer string) string { return index.ReplaceAllString(pointer, "/*$1") }
+
+// bodyKeywords lists what there is to test of a request body.
+func (g *generator) bodyKeywords(r *route) []string {
+	mediaType, schema := r.body()
+	if schema == nil {
+		return nil
+	}
+	all := []string{"media type " + mediaType + ", obeyed", "media type " + mediaType + ", broken", "body well-formed, broken"}
+	if r.operation.RequestBody.Value.Required {
+		all = append(all, "body required, broken")
+	}
+	return append(all, g.keywords(schema, "body ")...)
+}
+
+// parameterKeywords lists what there is to test of a parameter.
+func (g *generator) parameterKeywords(p *openapi3.Parameter) (all []string) {
+	at := "parameter " + p.Name
+	schema, _ := parameterSchema(p)
+	for _, keyword := range g.keywords(schema, at) {
+		// Text is never null, and any text is a string. That it must be UTF-8 is tried only
+		// where no pattern and no enum would refuse it.
+		triesUTF8 := p.In == "query" && g.rules.StrictParameters &&
+			schema.Type.Is("string") && schema.Pattern == "" && len(schema.Enum) == 0
+		textOnly := keyword == at+" type, broken" && !breaksType(schema) && !triesUTF8
+		nullable := len(keyword) > len(at) && (keyword == at+" nullable, broken" || keyword == at+"/* nullable, broken" || keyword == at+"/* type, broken" && !breaksType(schemaOf(schema.Items)))
+		if !textOnly && !nullable {
+			all = append(all, keyword)
+		}
+	}
+	if p.In == "query" && g.rules.StrictParameters {
+		all = append(all, at+" once, broken")
+	}
+	if p.Required && p.In != "path" {
+		all = append(all, fmt.Sprint(at, " required, broken"))
+	}
+	return all
+}
+
+// breaksType reports whether a text can have the wrong type.
+func breaksType(s *openapi3.Schema) bool {
+	return s.Type.Is("integer") || s.Type.Is("number") || s.Type.Is("boolean")
+}

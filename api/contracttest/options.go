@@ -1,0 +1,191 @@
+package contracttest
+
+import "slices"
+
+// Options are what a document cannot say about its service. All are optional.
+type Options struct {
+	// Earlier are documents by name. Clients generated from them must be able to
+	// read every response.
+	Earlier map[string][]byte
+
+	// Seed draws the values of requests that no keyword settles. 0: New draws it. The
+	// environment variable CONTRACT_SEED, which a failure prints, has precedence.
+	Seed uint64
+
+	// Undeclared says what becomes of response headers, members of open objects, bodies
+	// and parameters of JSON media types that the document does not name.
+	Undeclared Undeclared
+	// With Exact, AnyHeader are the headers that any response may have without the document
+	// naming them, each with the reason. Headers that HTTP itself needs, as
+	// Content-Length, are always allowed.
+	AnyHeader map[string]string
+	// Response returns further faults of a response to an operation.
+	Response func(operationID string, x Interaction) []Fault
+	// Client reads a response with a generated client and returns what it could
+	// not read. It sees only responses without other faults.
+	Client func(operationID string, x Interaction) []Fault
+	// Refusal returns further faults of a response to a request that is refused
+	// for a known reason.
+	Refusal func(why Violation, x Interaction) []Fault
+
+	// Undocumented reports whether the service has a path that the document does
+	// not have, as for its own documentation. Such a path offers GET.
+	Undocumented func(path string) bool
+	// UndocumentedResponse returns faults of a response to GET on such a path.
+	UndocumentedResponse func(x Interaction) []Fault
+	// EveryResponse are headers, of the document's components, that responses
+	// outside its operations have, too: to an unknown path, for example.
+	EveryResponse []string
+
+	// Scope returns the scope that an operation needs. Nil: no operation needs one.
+	Scope func(Operation) string
+	// Rules are what this service promises beyond OpenAPI.
+	Rules Rules
+
+	Resources []Resource
+	Lists     []List
+	Feeds     []Feed
+	Sequences []Sequence
+
+	// Observed returns further promises that an interaction shows; Promises lists
+	// all of them.
+	Observed func(x Interaction) []string
+	Promises []string
+	// Exceptions are promises that no test has to observe, each with the reason.
+	Exceptions map[string]string
+}
+
+// Operation is what the document says of an operation besides OpenAPI.
+type Operation struct {
+	ID         string
+	Extensions map[string]any // by name, as "x-required-scope"
+}
+
+// Undeclared says what becomes of what a response has and the document does not name.
+type Undeclared int
+
+const (
+	// Ignore allows it, as OpenAPI does.
+	Ignore Undeclared = iota
+	// Exact makes it a fault. A slash at the end of a path makes another path then, which
+	// must be 404, and Allow is one line.
+	Exact
+)
+
+// Rules are promises that OpenAPI leaves open. A service that does not make one
+// is not tested for it.
+type Rules struct {
+	// StrictJSON: refuses duplicate names, invalid UTF-8, lone surrogates, deep
+	// nesting, and numbers such as 1.0 for an integer.
+	StrictJSON bool
+	// StrictParameters: an integer in a parameter is canonical decimal, and a
+	// parameter that is given twice is refused.
+	StrictParameters bool
+	// StrictMediaTypes: a request with another charset or without Content-Type is refused.
+	StrictMediaTypes bool
+	// RefusesUnknown reports whether an operation refuses unknown query
+	// parameters; otherwise it ignores them. Nil: not tested.
+	RefusesUnknown func(Operation) bool
+	// Options: OPTIONS of every known path is 204 with Allow.
+	Options bool
+	// Head: every GET may also be HEAD.
+	Head bool
+}
+
+// Kind is the reason for which a request is refused.
+type Kind string
+
+// The kinds of violations, in the order in which a service usually checks them.
+const (
+	UnknownPath        Kind = "unknown path"
+	UnknownMethod      Kind = "unknown method"
+	NoCredentials      Kind = "no credentials"
+	BadCredentials     Kind = "bad credentials"
+	MissingScope       Kind = "missing scope"
+	InvalidParameter   Kind = "invalid parameter"
+	MissingBody        Kind = "missing body"
+	WrongMediaType     Kind = "wrong media type"
+	MalformedBody      Kind = "malformed body"
+	InvalidBody        Kind = "invalid body"
+	UnknownPosition    Kind = "unknown position"
+	UnknownResource    Kind = "unknown resource"
+	PreconditionFailed Kind = "precondition failed"
+	Conflict           Kind = "conflict"
+)
+
+// Violation is what is wrong with a request.
+type Violation struct {
+	Kind    Kind
+	In      string // "body", "query", "path", "header", "cookie"; empty: nowhere in particular
+	Pointer string // a JSON Pointer into the body, or a slash and the name of the parameter
+}
+
+// statuses are the statuses that RFC 9110 has for a violation.
+var statuses = map[Kind][]int{
+	UnknownPath: {404}, UnknownMethod: {405, 501},
+	NoCredentials: {401, 403}, BadCredentials: {401, 403}, MissingScope: {403},
+	InvalidParameter: {400, 404, 422},
+	MissingBody:      {400, 411, 415, 422}, WrongMediaType: {400, 415, 422}, MalformedBody: {400, 422}, InvalidBody: {400, 422},
+	UnknownPosition: {410}, UnknownResource: {404, 410}, PreconditionFailed: {412}, Conflict: {400, 409, 422},
+}
+
+func (v Violation) allows(status int) bool { return slices.Contains(statuses[v.Kind], status) }
+
+// Resource is something that operations create, read, replace, change and
+// delete. The links of a document declare resources; options declare the ones
+// that have no links. Operations are named by their operationId; all but Create
+// and Read are optional.
+type Resource struct {
+	Create string
+	// ID is the member of the create's body that identifies the resource. If
+	// Assigned, the service chooses it and the response has it.
+	ID       string
+	Assigned bool
+
+	Read, Replace, Change, Delete string
+}
+
+// List is an operation that lists the resources of a create operation.
+type List struct {
+	Operation, Create string
+	ID                string // the member of an item that is its identity
+	// Items is the member of the response that holds the items; empty: the
+	// response is the array.
+	Items string
+	// Limit, After: parameters for the most items, and for the identity that the
+	// items follow. Empty: there is none.
+	Limit, After string
+	// Filters are parameters by which items are selected, with the member of the
+	// item that must equal it.
+	Filters map[string]string
+}
+
+// Feed is an operation that returns how the resources of a create operation have
+// changed after a position. A position is text of an earlier response; without
+// one, the feed begins with all resources. An empty page says that there is no
+// further change.
+type Feed struct {
+	Operation, Create string
+	// Stream is the operation that returns the same as Server-Sent Events, each
+	// with a change as its data and the position as its id. Empty: there is none.
+	Stream string
+	// Items is the member of the response that holds the changes, Position the one
+	// with the position after them, and More the one that tells whether there are more.
+	// Without More an empty page tells it.
+	Items, Position, More string
+	// ID and State are the members of a change with the identity of the resource
+	// and with the resource, absent if it does not exist.
+	ID, State string
+	// After, Limit and Wait are parameters: the position, the most changes, and the
+	// seconds to wait for a change. Resume is the header of the stream that has
+	// precedence over After. Only After is required.
+	After, Limit, Wait, Resume string
+}
+
+// Sequence is a test of several requests that the options add.
+type Sequence struct {
+	Name string
+	// Shows are further promises that it keeps: "listThings, effect of parameter order".
+	Shows []string
+	Try   func(s *Session)
+}

@@ -1,0 +1,106 @@
+package contracttest
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// matchPattern returns a text that the pattern of a schema matches and its other
+// keywords allow, or false if it finds none.
+func matchPattern(s *openapi3.Schema) (string, bool) {
+	key := fmt.Sprint(s.Pattern, s.Format, s.MinLength, orMost(s.MaxLength))
+	if text, ok := matchedPatterns.Load(key); ok {
+		return text.(string), true
+	}
+	text, ok := findMatch(s)
+	if ok {
+		matchedPatterns.Store(key, text)
+	}
+	return text, ok
+}
+
+var matchedPatterns sync.Map
+
+func findMatch(s *openapi3.Schema) (string, bool) {
+	parsed, err := syntax.Parse(unicodeEscape.ReplaceAllString(s.Pattern, `\x{$1}`), syntax.Perl)
+	if err != nil {
+		return "", false
+	}
+	parsed = parsed.Simplify()
+	for _, repeats := range []int{1, int(s.MinLength), int(s.MinLength) / 2, 2, 0} {
+		text := sample(parsed, min(repeats, 4096))
+		for _, candidate := range []string{text, padded(text, s)} {
+			if fitsText(s, candidate) {
+				return candidate, true
+			}
+		}
+	}
+	return "", false
+}
+
+// sample returns a text that an expression matches, if it needs no look around.
+func sample(re *syntax.Regexp, repeats int) string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return string(re.Rune)
+	case syntax.OpCharClass:
+		// A letter or digit is the plainest character.
+		for _, r := range "aA0x-_." {
+			if inClass(re.Rune, r) {
+				return string(r)
+			}
+		}
+		if len(re.Rune) > 0 {
+			return string(re.Rune[0])
+		}
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return "a"
+	case syntax.OpCapture, syntax.OpQuest:
+		return sample(re.Sub[0], repeats)
+	case syntax.OpStar:
+		return strings.Repeat(sample(re.Sub[0], 1), repeats)
+	case syntax.OpPlus:
+		return strings.Repeat(sample(re.Sub[0], 1), max(1, repeats))
+	case syntax.OpConcat:
+		var b strings.Builder
+		for _, sub := range re.Sub {
+			b.WriteString(sample(sub, repeats))
+		}
+		return b.String()
+	case syntax.OpAlternate:
+		return sample(re.Sub[0], repeats)
+	}
+	return ""
+}
+
+func inClass(ranges []rune, r rune) bool {
+	for pair := range slices.Chunk(ranges, 2) {
+		if pair[0] <= r && r <= pair[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// unmatched returns a text that only the pattern of a schema does not allow.
+func unmatched(s *openapi3.Schema) (string, bool) {
+	compiled, err := compilePattern(s.Pattern)
+	if err != nil {
+		return "", false
+	}
+	rest := *s
+	rest.Pattern = ""
+	for _, text := range []string{"", "~", "a", "1", "ABC def", `"`, "\n", "\x00"} {
+		for _, candidate := range []string{text, padded(text, s)} {
+			if !compiled.MatchString(candidate) && fitsText(&rest, candidate) {
+				return candidate, true
+			}
+		}
+	}
+	return "", false
+}

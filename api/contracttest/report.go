@@ -1,0 +1,225 @@
+package contracttest
+
+import (
+	_ "embed"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// reportVariable names the files that [Contract.Main] writes reports to.
+const reportVariable = "CONTRACT_REPORT"
+
+//go:embed report.html
+var reportText string
+
+var reportPage = template.Must(template.New("report").Parse(reportText))
+
+// report is what is written: the promises of the document and what became of them.
+type report struct {
+	Title, Version string
+	Groups         []*reportGroup
+	Count          count
+	Causes         []Cause
+}
+
+// count is how many promises are kept, broken and untried, which add up to all.
+type count struct{ Kept, Broken, Untried int }
+
+func (c count) All() int { return c.Kept + c.Broken + c.Untried }
+
+func (c count) String() string {
+	return fmt.Sprintf("%4d kept, %4d broken, %4d untried", c.Kept, c.Broken, c.Untried)
+}
+
+// reportGroup is an operation, or what is true of the service as a whole.
+type reportGroup struct {
+	Name, Summary string
+	Kinds         []*reportKind
+	Count         count
+}
+
+// reportKind is a row of a group: promises of one kind.
+type reportKind struct {
+	Name  string
+	Cells []Promise
+}
+
+// Report writes what is known so far as text, HTML and JUnit XML: to path with
+// the endings .txt, .html and .xml (an ending of path is replaced). A summary
+// goes to w.
+func (c *Contract) Report(path string, w io.Writer) error {
+	r := c.report()
+	path = strings.TrimSuffix(path, filepath.Ext(path))
+	write := func(ending string, write func(io.Writer) error) error {
+		f, err := os.Create(path + ending)
+		if err != nil {
+			return err
+		}
+		return errors.Join(write(f), f.Close())
+	}
+	r.summary(w)
+	fmt.Fprintf(w, "see %s.txt, .html and .xml\n", path)
+	return errors.Join(
+		write(".txt", r.text),
+		write(".html", func(w io.Writer) error { return reportPage.Execute(w, r) }),
+		write(".xml", r.junit))
+}
+
+// report arranges the promises of the document by operation and kind.
+func (c *Contract) report() report {
+	r := report{Title: c.document.doc.Info.Title, Version: c.document.doc.Info.Version, Causes: c.Causes()}
+	byName := map[string]*reportGroup{}
+	for _, route := range c.document.routes {
+		g := &reportGroup{Name: route.operation.OperationID, Summary: route.method + " " + route.template}
+		byName[g.Name], r.Groups = g, append(r.Groups, g)
+	}
+	service := &reportGroup{Name: "the service", Summary: "paths, methods, sequences, and responses that operations share"}
+	r.Groups = append(r.Groups, service)
+	for _, p := range c.Promises() {
+		name, rest, _ := strings.Cut(p.Name, ", ")
+		g := byName[name]
+		if g != nil {
+			p.Name = rest
+		} else {
+			g = service
+		}
+		kind := kindOf(p.Name)
+		at := slices.IndexFunc(g.Kinds, func(k *reportKind) bool { return k.Name == kind })
+		if at < 0 {
+			at, g.Kinds = len(g.Kinds), append(g.Kinds, &reportKind{Name: kind})
+		}
+		g.Kinds[at].Cells = append(g.Kinds[at].Cells, p)
+		for _, c := range []*count{&g.Count, &r.Count} {
+			switch p.State {
+			case Kept:
+				c.Kept++
+			case Broken:
+				c.Broken++
+			default:
+				c.Untried++
+			}
+		}
+	}
+	return r
+}
+
+func (r report) summary(w io.Writer) {
+	for _, g := range r.Groups {
+		fmt.Fprintf(w, "%-16s %s\n", g.Name, g.Count)
+	}
+	fmt.Fprintf(w, "%-16s %s of %d promises\n", "the document", r.Count, r.Count.All())
+}
+
+// text writes the report for people: first what is wrong, then everything.
+func (r report) text(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: what the document promises\n\n", r.Title, r.Version)
+	r.summary(&b)
+	for _, cause := range r.Causes {
+		fmt.Fprintf(&b, "\nFAILED %s\n", cause)
+	}
+	for _, g := range r.Groups {
+		fmt.Fprintf(&b, "\n%s (%s)\n", g.Name, g.Summary)
+		for _, k := range g.Kinds {
+			for _, p := range k.Cells {
+				why, _, _ := strings.Cut(p.Why, "\n")
+				fmt.Fprintf(&b, "  %-8s %s (%s)\n", p.State, p.Name, why)
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// The elements of JUnit XML, as CI systems read it.
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Name    string       `xml:"name,attr"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Skipped  int         `xml:"skipped,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Failure *junitMessage `xml:"failure,omitempty"`
+		Skipped *junitMessage `xml:"skipped,omitempty"`
+	}
+	junitMessage struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+func (r report) junit(w io.Writer) error {
+	causes := junitSuite{Name: "causes", Tests: len(r.Causes), Failures: len(r.Causes)}
+	for _, c := range r.Causes {
+		causes.Cases = append(causes.Cases, junitCase{Class: "causes", Name: c.ID + " " + c.Cause, Failure: &junitMessage{c.First.Message, c.String()}})
+	}
+	all := junitSuites{Name: r.Title + " " + r.Version, Suites: []junitSuite{causes}}
+	for _, g := range r.Groups {
+		suite := junitSuite{Name: g.Name, Tests: g.Count.All()}
+		for _, k := range g.Kinds {
+			for _, p := range k.Cells {
+				one := junitCase{Class: g.Name, Name: p.Name}
+				first, _, _ := strings.Cut(p.Why, "\n")
+				message := &junitMessage{string(p.State) + ": " + first, p.Why}
+				switch {
+				case p.Fails():
+					one.Failure = message
+					suite.Failures++
+				case p.State == Untried:
+					one.Skipped = message
+					suite.Skipped++
+				}
+				suite.Cases = append(suite.Cases, one)
+			}
+		}
+		all.Suites = append(all.Suites, suite)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	return enc.Encode(all)
+}
+
+// kindOf tells what sort of promise this is.
+func kindOf(promise string) string {
+	word, _, _ := strings.Cut(strings.TrimSuffix(promise, ","), " ")
+	word = strings.TrimSuffix(word, ",")
+	switch {
+	case len(word) == 3 && word[0] >= '1' && word[0] <= '5':
+		return "responses"
+	case strings.HasPrefix(promise, "/"), strings.HasPrefix(promise, "the document"):
+		return "not understood"
+	case strings.HasPrefix(promise, "any operation"):
+		return "shared responses"
+	case word == "methods", word == "OPTIONS", word == "no":
+		return "paths and methods"
+	case word == "request":
+		return "request examples"
+	case word == "media":
+		return "media types"
+	case word == "unknown", word == "parameter", word == "example":
+		return "parameters"
+	case word == "effect", word == "default":
+		return "effects"
+	default:
+		return word
+	}
+}

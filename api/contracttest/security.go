@@ -1,0 +1,165 @@
+package contracttest
+
+import (
+	"encoding/base64"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Credentials are what a request sends for each security scheme of the document,
+// by its name: a token, an API key, or user:password.
+type Credentials map[string]string
+
+// badCredential is what no service accepts.
+const badCredential = "not-a-credential"
+
+// requirements returns what opens an operation: one of several sets of schemes.
+// None: it is open. An empty set: it is open, too.
+func (r *route) requirements() []openapi3.SecurityRequirement {
+	if r.operation.Security != nil {
+		return *r.operation.Security
+	}
+	return r.doc.Security
+}
+
+// isOpen reports whether an operation needs no credentials.
+func (r *route) isOpen() bool {
+	all := r.requirements()
+	return len(all) == 0 || slices.ContainsFunc(all, func(s openapi3.SecurityRequirement) bool { return len(s) == 0 })
+}
+
+func (r *route) scheme(name string) *openapi3.SecurityScheme {
+	if r.doc.Components == nil || r.doc.Components.SecuritySchemes[name] == nil {
+		return &openapi3.SecurityScheme{}
+	}
+	return r.doc.Components.SecuritySchemes[name].Value
+}
+
+// apply adds a credential to a request.
+func apply(req *http.Request, scheme *openapi3.SecurityScheme, credential string) {
+	switch {
+	case scheme.Type == "apiKey" && scheme.In == "header":
+		req.Header.Set(scheme.Name, credential)
+	case scheme.Type == "apiKey" && scheme.In == "query":
+		addQuery(req.URL, url.QueryEscape(scheme.Name)+"="+url.QueryEscape(credential))
+	case scheme.Type == "apiKey":
+		req.AddCookie(&http.Cookie{Name: scheme.Name, Value: credential})
+	case strings.EqualFold(scheme.Scheme, "basic"):
+		req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(credential)))
+	default: // bearer, oauth2, openIdConnect
+		req.Header.Set("Authorization", "Bearer "+credential)
+	}
+}
+
+func addQuery(u *url.URL, pair string) {
+	if u.RawQuery != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += pair
+}
+
+// schemes returns the first set of schemes that there are credentials for.
+func (v *Session) schemes(r *route) ([]string, bool) {
+	if r == nil || len(r.requirements()) == 0 {
+		return nil, true
+	}
+	for _, requirement := range r.requirements() {
+		names := slices.Sorted(maps.Keys(requirement))
+		if !slices.ContainsFunc(names, func(name string) bool { return v.target.Credentials[name] == "" }) && len(names) > 0 {
+			return names, true
+		}
+	}
+	return nil, r.isOpen()
+}
+
+// credentials returns the cases of the credentials of an operation.
+func (s *suite) credentials(r *route) (all []*testCase) {
+	add := func(name string, change func(*testCase)) {
+		c := s.request(r, "credentials "+name, "security, "+name)
+		change(c)
+		all = append(all, c)
+	}
+	if r.isOpen() {
+		add("open", func(c *testCase) { c.credentials = func(*Session) (Credentials, bool) { return nil, true } })
+		if len(r.requirements()) == 0 {
+			return all
+		}
+	} else {
+		add("none", func(c *testCase) {
+			c.credentials = func(*Session) (Credentials, bool) { return nil, true }
+			c.refused(Violation{Kind: NoCredentials})
+		})
+	}
+	for i, requirement := range r.requirements() {
+		names := slices.Sorted(maps.Keys(requirement))
+		if len(names) == 0 {
+			continue
+		}
+		of := ""
+		if len(r.requirements()) > 1 {
+			of = " " + strings.Join(names, " and ")
+		}
+		for _, wrong := range names {
+			at := of
+			if len(names) > 1 {
+				at += ", " + wrong
+			}
+			if !r.isOpen() {
+				add("bad"+at, func(c *testCase) {
+					c.credentials = func(v *Session) (Credentials, bool) { return v.some(names, wrong, badCredential) }
+					c.refused(Violation{Kind: BadCredentials})
+				})
+				if len(names) > 1 {
+					add("missing"+at, func(c *testCase) {
+						c.credentials = func(v *Session) (Credentials, bool) { return v.some(names, wrong, "") }
+						c.refused(Violation{Kind: NoCredentials})
+					})
+				}
+			}
+		}
+		if scope := s.contract.scope(r); scope != "" && i == 0 {
+			add("scope", func(c *testCase) {
+				c.credentials = func(v *Session) (Credentials, bool) {
+					without := v.target.Without[scope]
+					return without, without != nil
+				}
+				c.refused(Violation{Kind: MissingScope})
+			})
+		}
+		add("good"+of, func(c *testCase) {
+			c.credentials = func(v *Session) (Credentials, bool) { return v.some(names, "", "") }
+		})
+	}
+	return all
+}
+
+// some returns the credentials for some schemes, with one of them replaced; an
+// empty one is left out. It reports false if the target does not have them.
+func (v *Session) some(names []string, replaced, by string) (Credentials, bool) {
+	some := Credentials{}
+	for _, name := range names {
+		credential := v.target.Credentials[name]
+		if name == replaced {
+			if credential = by; by == "" {
+				continue
+			}
+			if strings.EqualFold(v.contract.document.scheme(name).Scheme, "basic") {
+				credential = badCredential + ":" + badCredential
+			}
+		}
+		if credential == "" {
+			return nil, false
+		}
+		some[name] = credential
+	}
+	return some, true
+}
+
+func (d *document) scheme(name string) *openapi3.SecurityScheme {
+	return (&route{doc: d.doc}).scheme(name)
+}

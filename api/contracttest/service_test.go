@@ -1,0 +1,281 @@
+package contracttest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/getkin/kin-openapi/openapi3filter"
+	"github.com/getkin/kin-openapi/routers"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// service is a right server of a document: kin-openapi alone decides what is
+// valid, and a function for each operation responds.
+type service struct {
+	contract    *Contract
+	credentials Credentials
+	respond     map[string]func(call) *reply
+	failure     func(status int) *reply
+	failureOf   func(r *route, status int) *reply // nil: failure
+}
+
+// call is a valid request.
+type call struct {
+	*http.Request
+	id   string // the last path parameter
+	body map[string]any
+}
+
+// reply is a response that is still to be written; a wrong server changes it.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func newReply(status int, value any) *reply {
+	r := &reply{status, http.Header{}, ""}
+	if value != nil {
+		r.header.Set("Content-Type", "application/json")
+		r.body = string(encode(value))
+	}
+	return r
+}
+
+func (r *reply) write(w http.ResponseWriter) {
+	maps.Copy(w.Header(), r.header)
+	w.WriteHeader(r.status)
+	_, _ = io.WriteString(w, r.body)
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.reply(r).write(w) }
+
+func (s *service) reply(r *http.Request) *reply {
+	path := r.URL.EscapedPath()
+	route := s.contract.document.find(r.Method, path)
+	if route == nil {
+		if !s.contract.document.hasPath(path) {
+			return s.failure(404)
+		}
+		var methods []string
+		for _, other := range s.contract.document.routes {
+			if other.pattern.MatchString(path) {
+				methods = append(methods, other.method)
+			}
+		}
+		failed := s.failure(405)
+		failed.header.Set("Allow", strings.Join(methods, ", "))
+		return failed
+	}
+	fail := s.failure
+	if s.failureOf != nil {
+		fail = func(status int) *reply { return s.failureOf(route, status) }
+	}
+	parameters := map[string]string{}
+	for i, text := range route.pattern.FindStringSubmatch(path)[1:] {
+		parameters[route.names[i]], _ = url.PathUnescape(text)
+	}
+	text, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(text))
+	r.ContentLength, r.GetBody = int64(len(text)), nil // kin-openapi prefers GetBody
+	item := s.contract.document.doc.Paths.Value(route.template)
+	input := &openapi3filter.RequestValidationInput{
+		Request: r, PathParams: parameters,
+		Route: &routers.Route{Spec: s.contract.document.doc, Path: route.template, PathItem: item, Method: r.Method, Operation: route.operation},
+		Options: &openapi3filter.Options{
+			AuthenticationFunc: s.authenticate, SkipSettingDefaults: true,
+			// Not defined for all of kin-openapi: the engine must bring them itself.
+			SchemaValidationOptions: []openapi3.SchemaValidationOption{openapi3.WithStringFormatValidators(formatValidators)},
+		},
+	}
+	if requirements := route.requirements(); len(requirements) > 0 {
+		if err := openapi3filter.ValidateSecurityRequirements(r.Context(), input, requirements); err != nil {
+			return fail(401)
+		}
+	}
+	input.Options.AuthenticationFunc = openapi3filter.NoopAuthenticationFunc
+	if err := openapi3filter.ValidateRequest(r.Context(), input); err != nil {
+		return fail(400)
+	}
+	c := call{Request: r}
+	if len(route.names) > 0 {
+		c.id = parameters[route.names[len(route.names)-1]]
+	}
+	if len(text) > 0 {
+		if !jsontext.Value(text).IsValid() {
+			return fail(400)
+		}
+		value, _ := decode(text)
+		c.body, _ = value.(map[string]any)
+		// kin-openapi reads integers as float64, so 2^63 passes as an int64.
+		_, schema := route.body()
+		for _, f := range strictFaults([]*openapi3.Schema{schema}, value, "") {
+			if f.Keyword == "format" {
+				return fail(400)
+			}
+		}
+	}
+	return s.respond[route.operation.OperationID](c)
+}
+
+// authenticate accepts the credentials of the service.
+func (s *service) authenticate(_ context.Context, in *openapi3filter.AuthenticationInput) error {
+	sent := in.RequestValidationInput.Request
+	want := httptest.NewRequest(http.MethodGet, "/", nil)
+	apply(want, in.SecurityScheme, s.credentials[in.SecuritySchemeName])
+	for name := range want.Header {
+		if name == "Cookie" {
+			if c, err := sent.Cookie(in.SecurityScheme.Name); err != nil || c.Value != s.credentials[in.SecuritySchemeName] {
+				return errors.New("wrong cookie")
+			}
+		} else if sent.Header.Get(name) != want.Header.Get(name) {
+			return errors.New("wrong header")
+		}
+	}
+	for name, values := range want.URL.Query() {
+		if sent.URL.Query().Get(name) != values[0] {
+			return errors.New("wrong query")
+		}
+	}
+	return nil
+}
+
+// contractOf reads a document of testdata.
+func contractOf(t *testing.T, name string, o Options) *Contract {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	must.NoError(t, err)
+	o.Seed = 1
+	c, err := New(text, o)
+	must.NoError(t, err)
+	return c
+}
+
+// inProcess calls a handler without a network.
+type inProcess struct{ http.Handler }
+
+func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	r.RequestURI = r.URL.RequestURI()
+	h.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
+// firstFault runs generated tests until one finds a fault.
+func firstFault(c *Contract, tests []Case, credentials Credentials, handler http.Handler) (fault, by string) {
+	target := Target{URL: "http://service.invalid", Transport: inProcess{handler}, Credentials: credentials}
+	for _, test := range tests {
+		if failures, _ := test.Try(target); len(failures) > 0 {
+			return failures[0].String(), test.Name
+		}
+	}
+	return "", ""
+}
+
+// wrong is a service with one fault. Each function may be nil.
+type wrong struct {
+	by       string                          // tests whose name has it are run first: it is faster
+	request  func(r *http.Request)           // changes a request before the service sees it
+	response func(r *http.Request, a *reply) // changes a response
+}
+
+func (f wrong) of(s *service) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.request != nil {
+			f.request(r)
+		}
+		a := s.reply(r)
+		if f.response != nil {
+			f.response(r, a)
+		}
+		a.write(w)
+	})
+}
+
+// proof runs the generated tests on a right service, which must pass, and on
+// wrong ones, none of which may.
+func proof(t *testing.T, c *Contract, right func() *service, wrongs map[string]wrong) {
+	t.Helper()
+	t.Parallel()
+	tests := c.Tests(1_000_000)
+	if fault, by := firstFault(c, tests, right().credentials, right()); fault != "" {
+		t.Fatalf("the right service fails: %s: %s", by, fault)
+	}
+	for _, name := range slices.Sorted(maps.Keys(wrongs)) {
+		s := right()
+		ordered := slices.Clone(tests)
+		if first := wrongs[name].by; first != "" {
+			slices.SortStableFunc(ordered, func(a, b Case) int {
+				return cmp.Compare(strings.Count(b.Name, first), strings.Count(a.Name, first))
+			})
+		}
+		fault, by := firstFault(c, ordered, s.credentials, wrongs[name].of(s))
+		if fault == "" {
+			t.Errorf("%s: no generated test found the fault", name)
+		}
+		t.Logf("%s: %s: %.200s", name, by, fault)
+	}
+	if len(wrongs) < 10 {
+		t.Errorf("only %d wrong services", len(wrongs))
+	}
+}
+
+// replaceBody replaces a text in the body of a request.
+func replaceBody(old, new string) func(*http.Request) {
+	return func(r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		text = bytes.Replace(text, []byte(old), []byte(new), 1)
+		r.Body = io.NopCloser(bytes.NewReader(text))
+	}
+}
+
+// replaceOdd is replaceBody where N in the old text is any of oddNames.
+func replaceOdd(old, new string) func(*http.Request) {
+	return func(r *http.Request) {
+		for _, name := range oddNames {
+			replaceBody(strings.Replace(old, "N", string(encode(name)), 1), new)(r)
+		}
+	}
+}
+
+// edit changes the object in a successful response.
+func edit(method string, change func(object map[string]any)) func(*http.Request, *reply) {
+	return func(r *http.Request, a *reply) {
+		var object map[string]any
+		if r.Method == method && a.status < 300 && decodeInto(a.body, &object) {
+			change(object)
+			a.body = string(encode(object))
+		}
+	}
+}
+
+// decodeInto reads an object and keeps its numbers as they are written.
+func decodeInto(text string, object *map[string]any) bool {
+	value, err := decode([]byte(text))
+	if err == nil {
+		*object, _ = value.(map[string]any)
+	}
+	return *object != nil
+}
+
+// TestMain also runs as the TestMain of another package.
+func TestMain(m *testing.M) {
+	if os.Getenv("CONTRACT_MAIN") != "" {
+		mainOfTest()
+	}
+	os.Exit(m.Run())
+}

@@ -1,0 +1,373 @@
+package contracttest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Target is a service that is to keep the promises of the document.
+type Target struct {
+	URL         string            // without a slash at the end; with the base path of the document's server
+	Transport   http.RoundTripper // nil: [http.DefaultTransport]
+	Credentials Credentials       // allow everything
+	// Without are credentials that have every scope but the one that is the key.
+	// What needs a scope that is not here is not tested.
+	Without map[string]Credentials
+}
+
+const (
+	// requestTimeout is how long a service may take for one response.
+	requestTimeout = time.Minute
+	// eventTimeout is how long an event stream may take for the first event, where
+	// there is one.
+	eventTimeout = 10 * time.Second
+)
+
+// Test is one promise of the document, ready to be tested.
+type Case struct {
+	Name     string
+	contract *Contract
+	promises []string
+	try      func(*Session)
+}
+
+// Tests returns the generated tests. They use identities from firstID on, and
+// those at the ends of the range and around zero.
+func (c *Contract) Tests(firstID int64) []Case {
+	s := newSuite(c, firstID)
+	var all []Case
+	for _, request := range s.cases() {
+		all = append(all, Case{request.name, c, []string{request.promise}, func(v *Session) { v.run(request) }})
+	}
+	all = append(all, s.pathTests()...)
+	for _, t := range append(s.sequences(), s.effects()...) {
+		t.contract = c
+		all = append(all, t)
+	}
+	// What may end the service comes last.
+	slices.SortStableFunc(all, func(a, b Case) int {
+		return cmp.Compare(strings.Count(a.Name, ", odd "), strings.Count(b.Name, ", odd "))
+	})
+	for i := range all {
+		try := all[i].try
+		all[i].contract, all[i].try = c, func(v *Session) { v.suite = s; try(v) }
+	}
+	return all
+}
+
+// Run runs one test on a target. A pass is recorded. What fails for a cause that an earlier
+// test has told is told in one line.
+func (test Case) Run(t T, target Target) {
+	t.Helper()
+	failures, untried := test.Try(target)
+	coverage := test.contract.coverage
+	switch fresh := coverage.noteFailures(failures); {
+	case len(failures) > 0:
+		coverage.fail(test.promises, failures[0].String())
+		for _, f := range failures {
+			if slices.ContainsFunc(fresh, func(other Failure) bool { return other.ID() == f.ID() }) {
+				t.Errorf("contract: %s: %s\n\tall tests again with the same values: %s=%d", test.Name, f, seedVariable, test.contract.seed)
+			} else {
+				t.Errorf("contract: %s: [%s] %s, as before", test.Name, f.ID(), f.Cause)
+			}
+		}
+	case untried == "":
+		for _, promise := range test.promises {
+			coverage.note(promise, t.Name())
+		}
+	default:
+		coverage.skip(test.promises, untried)
+	}
+}
+
+// Try runs a test and returns all that is wrong with the target, or why it could not try
+// the promise.
+func (test Case) Try(target Target) (failures []Failure, why string) {
+	v := &Session{contract: test.contract, target: target, test: test}
+	defer func() {
+		switch r := recover().(type) {
+		case nil, ended:
+		case untried:
+			if len(v.failures) == 0 {
+				why = string(r)
+			}
+		default:
+			panic(r)
+		}
+		failures = v.failures
+	}()
+	test.try(v)
+	return nil, ""
+}
+
+// ended ends a test that has failed, untried one that cannot try its promise, and says why.
+type (
+	ended   struct{}
+	untried string
+)
+
+const (
+	noCredentials untried = "the target has no credentials for it"
+	noResource    untried = "it needs something that exists, and no test can create it"
+)
+
+// Session is one test that runs on a target. Its methods end the test when the
+// service breaks a promise that the rest of the test needs.
+type Session struct {
+	contract *Contract
+	target   Target
+	suite    *suite
+	test     Case
+	last     Interaction // the last one
+	failures []Failure
+}
+
+// Failf ends the test with what is wrong with the service.
+func (v *Session) Failf(format string, args ...any) {
+	promise := v.test.Name
+	if len(v.test.promises) > 0 {
+		promise = v.test.promises[len(v.test.promises)-1]
+	}
+	v.fail(rankBehaviour, promise, v.last, format, args...)
+}
+
+// fail ends the test with what is wrong with a response.
+func (v *Session) fail(rank int, cause string, x Interaction, format string, args ...any) {
+	if name, rest, _ := strings.Cut(cause, ": "); x.Status >= 500 && rest != "" {
+		rank, cause = rankCrash, fmt.Sprintf("%s responds with %d", name, x.Status)
+	}
+	v.failures = append(v.failures, Failure{Cause: cause, Message: fmt.Sprintf(format, args...), Test: v.test.Name, Sent: x, rank: rank})
+	panic(ended{})
+}
+
+// send sends a request with good credentials and checks the response.
+func (v *Session) send(r *route, path string, query []string, header http.Header, body []byte) Interaction {
+	names, ok := v.schemes(r)
+	if !ok {
+		panic(noCredentials)
+	}
+	credentials, _ := v.some(names, "", "")
+	return v.sendAs(r.method, path, query, header, body, credentials)
+}
+
+// sendAs sends a request with any credentials and checks the response.
+func (v *Session) sendAs(method, path string, query []string, header http.Header, body []byte, credentials Credentials) Interaction {
+	url := v.target.URL + path
+	if text := strings.Join(query, "&"); text != "" {
+		url += "?" + text
+	}
+	within := requestTimeout
+	if r := v.contract.document.find(method, path); r != nil && r.streams() {
+		within = eventTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(context.Background(), within, fmt.Errorf("no complete response in %v", within))
+	defer cancel()
+	var content io.Reader = http.NoBody
+	if len(body) > 0 {
+		content = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, url, content)
+	if err != nil {
+		v.Failf("%v", err)
+	}
+	req.Header = header.Clone()
+	for name, credential := range credentials {
+		apply(req, v.contract.document.scheme(name), credential)
+	}
+	transport := v.target.Transport
+	if transport == nil {
+		transport = http.DefaultTransport
+	}
+	x := Interaction{Method: method, URL: req.URL.String(), Path: path, RequestHeader: req.Header, RequestBody: body}
+	failed := func(err error) {
+		cause := v.name(x) + " gives no response"
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			cause = "the service accepts no connection"
+		}
+		v.fail(rankCrash, cause, x, "%s %s: %v", method, url, errors.Join(err, context.Cause(ctx)))
+	}
+	resp, err := transport.RoundTrip(req)
+	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) {
+		// The service may have closed the connection after the last response, as some do after
+		// a failure. What closes it again, or ends the service, is this request.
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		if again, another := transport.RoundTrip(req); another == nil {
+			resp, err = again, nil
+		}
+	}
+	if err != nil {
+		failed(err)
+	}
+	defer resp.Body.Close()
+	received, err := receive(resp)
+	if err != nil {
+		failed(err)
+	}
+	x.Status, x.Header, x.Body = resp.StatusCode, resp.Header, received
+	v.last = x
+	v.failures = append(v.failures, v.contract.judge(x, v.test.Name)...)
+	return x
+}
+
+// run tries a case: what is in its way is removed, what it needs is created, and
+// then the response and what has changed are checked.
+func (v *Session) run(c *testCase) {
+	if c.compare != nil {
+		if err := c.compare(); err != nil {
+			v.fail(rankOracles, "two oracles differ on "+c.promise, Interaction{}, "the request was not sent: %v: %.300s", err, c.body)
+		}
+	}
+	credentials, ok := Credentials(nil), true
+	if c.credentials != nil {
+		credentials, ok = c.credentials(v)
+	} else {
+		var names []string
+		if names, ok = v.schemes(c.route); ok {
+			credentials, _ = v.some(names, "", "")
+		}
+	}
+	if !ok {
+		panic(noCredentials)
+	}
+	v.suite.removeAll(v, c)
+	defer v.suite.removeAll(v, c)
+	if f := v.suite.feedOf(c.route); f != nil {
+		v.fill(f.lister(), 1) // so that the request need not wait for a change
+	}
+	var before *Interaction
+	path, id := c.path(), c.id
+	if c.use != nil && id != nil {
+		_, id = v.create(c.use.resource, id)
+		if c.use.assigned {
+			path = c.pathWith(id)
+		}
+		before = v.read(c.use.resource, id)
+	}
+	header := c.header.Clone()
+	if len(c.cookies) > 0 {
+		header.Set("Cookie", strings.Join(c.cookies, "; "))
+	}
+	x := v.sendAs(c.route.method, path, c.query, header, c.body, credentials)
+	if c.odd {
+		if x.Status >= 500 {
+			v.fail(rankCrash, fmt.Sprintf("%s responds with %d", v.name(x), x.Status), x, "no request may make the service fail")
+		}
+		if c.absent && x.Status == http.StatusNotFound && strings.Contains(c.promise, "odd body") {
+			panic(noResource)
+		}
+		return
+	}
+	if c.absent && x.Status == http.StatusNotFound && (c.why == nil || c.why.In == "body" || c.why.In == "") {
+		if strings.Contains(c.promise, ", parameter ") && !strings.Contains(c.promise, ", broken") {
+			return // it was read, or the service would have refused it
+		}
+		panic(noResource)
+	}
+	if c.why == nil {
+		if !(c.madeUp && x.Status == http.StatusGone) {
+			v.Accepted(x)
+		}
+		return
+	}
+	v.Refused(x, *c.why)
+	if before != nil {
+		if after := v.read(c.use.resource, id); !bytes.Equal(before.Body, after.Body) {
+			v.Failf("the request was refused, but the resource has changed from %s to %s", before.Body, after.Body)
+		}
+	}
+	v.createdNothing(c)
+}
+
+// removeAll removes what a case creates under an identity that others use, too.
+func (s *suite) removeAll(v *Session, c *testCase) {
+	for _, x := range s.resources {
+		if !x.assigned && (c.use == nil || c.use.resource == x) {
+			for _, id := range c.mayNot {
+				v.remove(x, id)
+			}
+			return
+		}
+	}
+}
+
+// pathWith is the path with an identity that the service has assigned.
+func (c *testCase) pathWith(id any) string {
+	for _, p := range c.route.parameters {
+		if p.In == "path" && p.Name == c.use.parameter {
+			c.parameters[p.Name], _ = written(p, id)
+		}
+	}
+	return c.path()
+}
+
+// Accepted fails unless the response is a success of the operation, or the
+// request had a condition that does not hold.
+func (v *Session) Accepted(x Interaction) {
+	conditional := x.RequestHeader.Get("If-Match") != "" || x.RequestHeader.Get("If-None-Match") != ""
+	if x.Status == http.StatusPreconditionFailed && conditional {
+		return
+	}
+	if r := v.contract.document.serving(x.Method, x.Path); x.Status >= 400 || r != nil && !r.succeeds(x.Status) {
+		v.fail(rankBehaviour, fmt.Sprintf("%s: refuses valid requests with %d", v.name(x), x.Status), x, "the request is valid, but was refused")
+	}
+}
+
+// name is the name of the operation that a request was for.
+func (v *Session) name(x Interaction) string {
+	if r := v.contract.document.serving(x.Method, x.Path); r != nil {
+		return r.operation.OperationID
+	}
+	return x.Method
+}
+
+// Refused fails unless the response refuses a request for the given reason.
+func (v *Session) Refused(x Interaction, why Violation) {
+	if !why.allows(x.Status) {
+		cause := fmt.Sprintf("%s: %s", v.name(x), why.Kind)
+		switch {
+		case why.In != "" && len(v.test.promises) > 0:
+			cause += " accepted: " + constraint(v.test.promises[0])
+		case x.Status >= 400:
+			cause += fmt.Sprint(" refused with ", x.Status)
+		}
+		v.fail(rankBehaviour, cause, x, "the request must be refused (%s) with one of %v", why.Kind, statuses[why.Kind])
+	}
+	if v.contract.options.Refusal != nil {
+		for _, f := range v.contract.options.Refusal(why, x) {
+			v.fail(rankResponse, fmt.Sprintf("%s: %s: %s, %s", v.name(x), why.Kind, f.Where, f.Keyword), x, "the request was refused (%s), but %s", why.Kind, f)
+		}
+	}
+}
+
+// createdNothing fails if a refused create has left something behind.
+func (v *Session) createdNothing(c *testCase) {
+	_, schema := c.route.body()
+	if schema == nil {
+		return
+	}
+	value, err := decode(c.body)
+	if err != nil {
+		return
+	}
+	ids := v.suite.identities(schema, value)
+	for _, x := range v.suite.resources {
+		get := x.uses[http.MethodGet]
+		if get == nil || x.assigned {
+			continue
+		}
+		for _, id := range ids[:min(len(ids), 3)] {
+			if got := v.on(get, id, nil, nil); got.Status < 400 {
+				v.Failf("the create was refused, but %v exists: %s", id, got.Body)
+			}
+		}
+	}
+}

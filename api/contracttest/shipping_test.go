@@ -1,0 +1,171 @@
+package contracttest
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// parcelService is a service of testdata/shipping.yaml: composed schemas, API
+// keys, and identities that the client chooses.
+func parcelService(c *Contract) *service {
+	var mu sync.Mutex
+	version := 0
+	parcels := map[string]map[string]any{}
+	failure := func(status int) *reply { return newReply(status, map[string]any{"reason": http.StatusText(status)}) }
+	tag := func(p map[string]any) string { return fmt.Sprintf(`"v%v"`, p["version"]) }
+	store := func(code string, body map[string]any) map[string]any {
+		version++
+		parcel := map[string]any{"code": code, "version": version}
+		for _, name := range []string{"item", "to", "note"} {
+			if value, ok := body[name]; ok {
+				parcel[name] = named(propertiesOf(composed([]*openapi3.Schema{c.document.doc.Components.Schemas["Parcel"].Value}), name), value)
+			}
+		}
+		parcels[code] = parcel
+		return parcel
+	}
+	locked := func(then func(q call) *reply) func(call) *reply {
+		return func(q call) *reply { mu.Lock(); defer mu.Unlock(); return then(q) }
+	}
+	one := func(then func(q call, parcel map[string]any) *reply) func(call) *reply {
+		return locked(func(q call) *reply {
+			if parcels[q.id] == nil {
+				return failure(404)
+			}
+			return then(q, parcels[q.id])
+		})
+	}
+	matches := func(header string, parcel map[string]any) bool {
+		return header == "*" || strings.Contains(header, tag(parcel))
+	}
+	return &service{
+		contract: c, failure: failure,
+		credentials: Credentials{"apiKey": "key", "account": "7", "staff": "fern:moss", "signature": "abc", "session": "s1"},
+		respond: map[string]func(call) *reply{
+			"status": func(call) *reply {
+				up := newReply(200, nil)
+				up.header.Set("Content-Type", "text/plain; charset=utf-8")
+				up.body = "ok"
+				return up
+			},
+			"quote": func(call) *reply {
+				price := newReply(200, map[string]any{"amount": 4.9, "currency": "EUR"})
+				price.header.Set("X-Cache", "miss, stale")
+				return price
+			},
+			"createParcel": locked(func(q call) *reply {
+				code := q.body["code"].(string)
+				if parcels[code] != nil {
+					return failure(409)
+				}
+				return newReply(201, store(code, q.body))
+			}),
+			"getParcel": one(func(q call, parcel map[string]any) *reply {
+				got := newReply(200, parcel)
+				if header := q.Header.Get("If-None-Match"); header != "" && matches(header, parcel) {
+					got = newReply(304, nil)
+				}
+				got.header.Set("ETag", tag(parcel))
+				return got
+			}),
+			"replaceParcel": one(func(q call, parcel map[string]any) *reply {
+				if header := q.Header.Get("If-Match"); header != "" && !matches(header, parcel) {
+					return failure(412)
+				}
+				return newReply(200, store(q.id, q.body))
+			}),
+			"deleteParcel": one(func(q call, _ map[string]any) *reply {
+				delete(parcels, q.id)
+				return newReply(204, nil)
+			}),
+		},
+	}
+}
+
+func TestComposedDocument(t *testing.T) {
+	c := contractOf(t, "shipping.yaml", Options{Undeclared: Exact})
+	query := func(old, new string) func(*http.Request) {
+		return func(r *http.Request) { r.URL.RawQuery = strings.Replace(r.URL.RawQuery, old, new, 1) }
+	}
+	header := func(name string) func(*http.Request) { return func(r *http.Request) { r.Header.Del(name) } }
+	proof(t, c, func() *service { return parcelService(c) }, map[string]wrong{
+		"an item that is neither":          {by: "read sees", response: edit("GET", func(o map[string]any) { change(o, "item", map[string]any{"kind": "bag"}) })},
+		"an item with members of both":     {by: "read sees", response: edit("GET", func(o map[string]any) { addTo(o, "item", "pages", 1, "width", 5) })},
+		"an address that is neither":       {by: "read sees", response: edit("GET", func(o map[string]any) { change(o, "to", 7) })},
+		"a parcel without the part of all": {by: "read sees", response: edit("GET", func(o map[string]any) { delete(o, "code") })},
+		"a forbidden note":                 {by: "read sees", response: edit("GET", func(o map[string]any) { o["note"] = "none" })},
+		"a currency of two letters":        {by: "quote", response: edit("GET", func(o map[string]any) { change(o, "currency", "EU") })},
+		"an unlisted value in a header":    {by: "quote", response: func(_ *http.Request, a *reply) { setHeader(a, "X-Cache", "hit, cold") }},
+		"a wrong plain text":               {by: "status", response: func(_ *http.Request, a *reply) { a.body = strings.Replace(a.body, "ok", "up", 1) }},
+		"an open operation is closed":      {by: "status", response: func(r *http.Request, a *reply) { closeIf(r, a) }},
+		"takes any API key":                {by: "credentials", request: func(r *http.Request) { setIfSent(r, "X-Api-Key", "key") }},
+		"takes an API key without account": {by: "credentials", request: func(r *http.Request) { addAccount(r) }},
+		"takes any password":               {by: "credentials", request: func(r *http.Request) { setIfSent(r, "Authorization", "Basic ZmVybjptb3Nz") }},
+		"refuses staff":                    {by: "credentials", request: header("Authorization")},
+		"refuses a session":                {by: "credentials", request: header("Cookie")},
+		"takes a weight of 0":              {by: "weight", request: query("weight=0&", "weight=1&")},
+		"takes a weight between steps":     {by: "weight", request: query("weight=1.75", "weight=1")},
+		"takes a weight above":             {by: "weight", request: query("weight=32", "weight=1")},
+		"refuses the largest weight":       {by: "weight", request: query("weight=31.5", "weight=99")},
+		"takes no weight":                  {by: "weight", request: func(r *http.Request) { addWeight(r) }},
+		"takes a zone that is unknown":     {by: "zones", request: query("north%3F", "south")},
+		"takes a zone twice":               {by: "zones", request: query("north%7Cnorth", "north")},
+		"reads only one zone":              {by: "zones", request: query("%7C", "%2C")},
+		"takes a tag of one letter":        {by: "tags", request: query("tags=x", "tags=xx")},
+		"takes a size of 0":                {by: "size", request: query("size%5Bx%5D=0", "size%5Bx%5D=1")},
+		"takes any trace":                  {by: "Trace", request: func(r *http.Request) { setIfSent(r, "X-Trace", "0123abcd") }},
+		"takes insured=maybe":              {by: "insured", request: query("insured=maybe", "insured=true")},
+		"takes a box of no width":          {by: "oneOf", request: replaceBody(`"item":{"fragile":true,"kind":"box"}`, `"item":{"kind":"box","width":5}`)},
+		"takes a width between steps":      {by: "multipleOf", request: replaceBody(`"width":6`, `"width":5`)},
+		"takes the note that is not":       {by: "not", request: replaceBody(`"note":"none"`, `"note":"some"`)},
+		"refuses letters":                  {by: "oneOf", request: replaceBody(`"kind":"letter"`, `"kind":"paper"`)},
+		"refuses an address as text":       {by: "anyOf", request: replaceBody(`"to":"ficus@plants.example"`, `"to":7`)},
+		"ignores If-Match":                 {by: "effect", request: header("If-Match")},
+		"ignores If-None-Match":            {by: "effect", request: header("If-None-Match")},
+		"changes when it refuses":          {by: "item", request: replaceBody(`"item":[]`, `"item":{"kind":"letter","pages":2}`), response: func(r *http.Request, a *reply) { status(r, a, "PUT", 200, 400) }},
+		"has an ETag on replace": {by: "replaceParcel", response: func(r *http.Request, a *reply) {
+			if r.Method == "PUT" {
+				a.header.Set("ETag", `"v1"`)
+			}
+		}},
+	})
+}
+
+func addTo(o map[string]any, name string, pairs ...any) {
+	if object, ok := o[name].(map[string]any); ok {
+		for i := 0; i < len(pairs); i += 2 {
+			object[pairs[i].(string)] = pairs[i+1]
+		}
+	}
+}
+
+func setIfSent(r *http.Request, name, value string) {
+	if r.Header[http.CanonicalHeaderKey(name)] != nil {
+		r.Header.Set(name, value)
+	}
+}
+
+func closeIf(r *http.Request, a *reply) {
+	if r.URL.Path == "/status" && r.Method == "GET" {
+		*a = *newReply(401, map[string]any{"reason": "no"})
+	}
+}
+
+func addAccount(r *http.Request) {
+	if query := r.URL.Query(); r.Header.Get("X-Api-Key") != "" {
+		query.Set("account", "7")
+		r.URL.RawQuery = query.Encode()
+	}
+}
+
+func addWeight(r *http.Request) {
+	if query := r.URL.Query(); r.URL.Path == "/quotes" && !query.Has("weight") {
+		query.Set("weight", "1")
+		r.URL.RawQuery = query.Encode()
+	}
+}

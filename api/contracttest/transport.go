@@ -1,0 +1,133 @@
+package contracttest
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+)
+
+// Client returns an HTTP client that checks every response. A request that takes
+// half a minute fails.
+func (c *Contract) Client(t T) *http.Client {
+	return &http.Client{Transport: c.Transport(t, nil), Timeout: requestTimeout}
+}
+
+// Transport checks every response that next returns; next is
+// [http.DefaultTransport] if nil.
+func (c *Contract) Transport(t T, next http.RoundTripper) http.RoundTripper {
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	return transport{c, t, next}
+}
+
+type transport struct {
+	contract *Contract
+	t        T
+	next     http.RoundTripper
+}
+
+func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	tr.t.Helper()
+	sent := &copied{}
+	if r.Body != nil {
+		r = r.Clone(r.Context())
+		r.Body = sent.from(r.Body)
+	}
+	resp, err := tr.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	check := func(received []byte) {
+		tr.t.Helper()
+		tr.contract.Check(tr.t, Interaction{
+			Method: r.Method, URL: r.URL.String(), Path: tr.contract.sentPath(r.URL), RequestHeader: r.Header, RequestBody: sent.bytes(),
+			Status: resp.StatusCode, Header: resp.Header, Body: received,
+		})
+	}
+	if isEventStream(resp.Header) {
+		resp.Body = &watchedStream{ReadCloser: resp.Body, check: check}
+		return resp, nil
+	}
+	received, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(received))
+	check(received)
+	return resp, nil
+}
+
+// Handler checks every response of next, and passes it on when it is complete. So
+// it is not for event streams.
+func (c *Contract) Handler(t T, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Helper()
+		sent := &copied{}
+		if r.Body != nil {
+			r.Body = sent.from(r.Body)
+		}
+		method, at := r.Method, *r.URL
+		recorder := httptest.NewRecorder()
+		next.ServeHTTP(recorder, r)
+		resp := recorder.Result()
+		if method == http.MethodHead {
+			recorder.Body.Reset() // as net/http does
+		}
+		c.Check(t, Interaction{
+			Method: method, URL: at.String(), Path: c.sentPath(&url.URL{Path: at.Path, RawPath: at.RawPath}), RequestHeader: r.Header, RequestBody: sent.bytes(),
+			Status: resp.StatusCode, Header: resp.Header, Body: recorder.Body.Bytes(),
+		})
+		for name, values := range resp.Header {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(resp.StatusCode)
+		_, _ = w.Write(recorder.Body.Bytes())
+	})
+}
+
+// sentPath is the path of a request line, without the base path of the document. A client
+// sends the opaque part of a URL as it is; a server that reads one has no path. No path
+// is "/" (RFC 9110, section 4.2.3).
+func (c *Contract) sentPath(u *url.URL) string {
+	if u.Opaque != "" {
+		return u.Opaque
+	}
+	path := u.EscapedPath()
+	if below, ok := strings.CutPrefix(path, c.document.base); ok && strings.HasPrefix(below, "/") {
+		return below
+	}
+	return cmp.Or(path, "/")
+}
+
+// copied keeps a copy of what is read. A response may come while its request is
+// still being sent, so both sides may use it at once.
+type copied struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (c *copied) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.buf.Write(b)
+}
+
+func (c *copied) bytes() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return bytes.Clone(c.buf.Bytes())
+}
+
+func (c *copied) from(body io.ReadCloser) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.TeeReader(body, c), body}
+}

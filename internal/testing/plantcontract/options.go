@@ -1,0 +1,251 @@
+// Package plantcontract tests the Plant Store with package contracttest. It has what
+// api/openapi.yaml cannot say about the service.
+package plantcontract
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/api/contracttest"
+	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/gen/plantclient"
+)
+
+// Plants returns the contract of the Plant Store. Both documents are embedded, so
+// it panics only where the tests of this package fail, too.
+var Plants = sync.OnceValue(func() *contracttest.Contract {
+	c, err := contracttest.New(api.Document, options())
+	if err != nil {
+		panic(err)
+	}
+	return c
+})
+
+// Target is a service with tokens: one for everything, one that may only read,
+// one that may only write. The last two may be empty.
+func Target(url, token, readOnly, writeOnly string) contracttest.Target {
+	target := contracttest.Target{URL: url, Credentials: contracttest.Credentials{scheme: token}, Without: map[string]contracttest.Credentials{}}
+	for scope, other := range map[plantapi.Scope]string{plantapi.ScopeWrite: readOnly, plantapi.ScopeRead: writeOnly} {
+		if other != "" {
+			target.Without[string(scope)] = contracttest.Credentials{scheme: other}
+		}
+	}
+	return target
+}
+
+const scheme = "bearerAuth"
+
+func options() contracttest.Options {
+	p := contracttest.Options{
+		Earlier:    map[string][]byte{"api/seed.yaml": api.Seed},
+		Undeclared: contracttest.Exact,
+		Seed:       1, // so that a test run repeats; CONTRACT_SEED draws others
+		AnyHeader: map[string]string{
+			"X-Content-Type-Options":        "every response has it, and it means nothing to a client",
+			"RateLimit-Limit":               "the document's Limits: on every response while there is a quota",
+			"RateLimit-Remaining":           "the same",
+			"RateLimit-Reset":               "the same",
+			"Access-Control-Allow-Origin":   "CORS, if an operator allows origins; browsers read it",
+			"Access-Control-Expose-Headers": "the same",
+			"Vary":                          "the same",
+		},
+		EveryResponse: []string{"X-Request-Id"},
+		Response: func(operationID string, x contracttest.Interaction) []contracttest.Fault {
+			if operationID == "streamChanges" && x.Status == http.StatusOK {
+				return eventFaults(x)
+			}
+			return failureFaults(x)
+		},
+		Client: contracttest.GeneratedClient(func(d contracttest.Doer) any {
+			client, _ := plantclient.NewClientWithResponses("http://plantstore.invalid", plantclient.WithHTTPClient(d))
+			return client
+		}),
+		Refusal:              refusalFaults,
+		Undocumented:         func(path string) bool { return slices.Contains(documentation, path) || isPartOfDocs(path) },
+		UndocumentedResponse: documentationFaults,
+		Scope: func(operation contracttest.Operation) string {
+			scope, _ := operation.Extensions["x-required-scope"].(string)
+			return scope
+		},
+		Rules: contracttest.Rules{
+			StrictJSON: true, StrictParameters: true, StrictMediaTypes: true, Options: true, Head: true,
+			RefusesUnknown: func(operation contracttest.Operation) bool {
+				return operation.Extensions["x-unknown-parameters"] != "ignored"
+			},
+		},
+		Lists: []contracttest.List{{
+			Operation: "listPlants", Create: "createPlant", ID: "id", Limit: "limit", After: "after", Filters: map[string]string{"tag": "tag"},
+		}},
+		Feeds: []contracttest.Feed{{
+			Operation: "listChanges", Stream: "streamChanges", Create: "createPlant", Items: "changes", Position: "position", More: "more",
+			ID: "id", State: "plant", After: "after", Limit: "limit", Wait: "wait", Resume: "Last-Event-ID",
+		}},
+		Sequences: slices.Concat(sequences, findSequences),
+		Observed: func(x contracttest.Interaction) []string {
+			if e, err := readError(x); err == nil && x.Status >= 400 {
+				return []string{codePromise(e.Error)}
+			}
+			return nil
+		},
+	}
+	for _, code := range codes() {
+		p.Promises = append(p.Promises, codePromise(code))
+	}
+	return p
+}
+
+func codePromise(code int32) string { return fmt.Sprint("ErrorCode, ", code) }
+
+// schemas are the schemas of the document by name.
+var schemas = sync.OnceValue(func() openapi3.Schemas {
+	doc, err := openapi3.NewLoader().LoadFromData(api.Document)
+	if err != nil {
+		panic(err)
+	}
+	return doc.Components.Schemas
+})
+
+// codes are the error codes that the document lists.
+var codes = sync.OnceValue(func() (all []int32) {
+	for _, code := range schemas()["ErrorCode"].Value.Enum {
+		all = append(all, int32(code.(float64)))
+	}
+	return all
+})
+
+// documentation are the paths of the documentation, and / which is a page or leads to it.
+// They are not operations, so the document does not list them.
+var documentation = []string{"/", "/docs", "/openapi.yaml", "/openapi.json"}
+
+// isPartOfDocs reports whether a path may be a file of the page at /docs or of that at /.
+func isPartOfDocs(path string) bool {
+	return strings.HasPrefix(path, "/docs/") || strings.HasPrefix(path, "/page/")
+}
+
+func documentationFaults(x contracttest.Interaction) []contracttest.Fault {
+	fault := func(where, message string) []contracttest.Fault {
+		return []contracttest.Fault{{Where: where, Keyword: "documentation", Message: message}}
+	}
+	switch {
+	case x.Path == "/" && x.Status == http.StatusTemporaryRedirect: // without the page
+		if x.Header.Get("Location") != "docs" {
+			return fault("header Location", "must be docs, relative to /")
+		}
+		return nil
+	case isPartOfDocs(x.Path) && x.Status == http.StatusNotFound && x.Method == http.MethodHead:
+		return nil
+	case isPartOfDocs(x.Path) && x.Status == http.StatusNotFound:
+		return refusalFaults(contracttest.Violation{Kind: contracttest.UnknownPath}, x)
+	case !slices.Contains([]int{http.StatusOK, http.StatusNotModified, http.StatusPermanentRedirect}, x.Status):
+		return fault("status", "must be 200, 304 or 308")
+	}
+	return nil
+}
+
+func readError(x contracttest.Interaction) (e plantapi.Error, err error) {
+	return e, json.Unmarshal(x.Body, &e)
+}
+
+// failureFaults checks what the document says of a failure in words: that its
+// number is one of ErrorCode and fits the status, and which members it has.
+func failureFaults(x contracttest.Interaction) []contracttest.Fault {
+	if x.Status < 400 {
+		return nil
+	}
+	fault := func(where, format string, args ...any) []contracttest.Fault {
+		return []contracttest.Fault{{Where: where, Keyword: "ErrorCode", Message: fmt.Sprintf(format, args...)}}
+	}
+	if got := x.Header.Get("Content-Type"); got != "application/json" {
+		return fault("media type", "%q is not application/json", got)
+	}
+	e, err := readError(x)
+	switch {
+	case err != nil:
+		return fault("body", "is not an Error: %v", err)
+	case !slices.Contains(codes(), e.Error):
+		return fault("body /error", "the document does not list %d", e.Error)
+	case int(e.Error)/100 != x.Status:
+		return fault("body /error", "%d does not match status %d", e.Error, x.Status)
+	case e.Message == "":
+		return fault("body /message", "is empty")
+	}
+	switch plantapi.ErrorCode(e.Error) {
+	case plantapi.CodeInvalidBody, plantapi.CodeInvalidParameter, plantapi.CodeIDTaken:
+		if e.Details == nil {
+			return fault("body /details", "is required with %d", e.Error)
+		}
+	}
+	if x.Status >= 500 && (e.RequestID == nil || *e.RequestID != x.Header.Get("X-Request-Id")) {
+		return fault("body /request_id", "must be the X-Request-Id with a status of 500 or more")
+	}
+	return nil
+}
+
+// eventFaults checks what the document says of the events of a stream in words.
+func eventFaults(x contracttest.Interaction) []contracttest.Fault {
+	fault := func(format string, args ...any) []contracttest.Fault {
+		return []contracttest.Fault{{Where: "body", Keyword: "event", Message: fmt.Sprintf(format, args...)}}
+	}
+	events, _ := x.Events()
+	for i, e := range events {
+		schema := "Change"
+		switch {
+		case e.Type == "end" && e.ID == "" && i == len(events)-1:
+			schema = "Error"
+		case e.Type != "":
+			return fault("has the type %q, the id %q and %d events after it", e.Type, e.ID, len(events)-1-i)
+		}
+		var data map[string]any
+		if err := json.Unmarshal([]byte(e.Data), &data); err != nil {
+			return fault("has data that is no object: %v", err)
+		}
+		if err := schemas()[schema].Value.VisitJSON(data, openapi3.VisitAsResponse()); err != nil {
+			return fault("has data that is no %s: %v", schema, err)
+		}
+		if schema == "Change" && data["position"] != e.ID {
+			return fault("has the id %q and the position %v", e.ID, data["position"])
+		}
+	}
+	return nil
+}
+
+// numbers are the error codes for what is wrong with a request.
+var numbers = map[contracttest.Kind]plantapi.ErrorCode{
+	contracttest.UnknownPath: plantapi.CodeNoSuchPath, contracttest.UnknownMethod: plantapi.CodeMethodNotAllowed,
+	contracttest.NoCredentials: plantapi.CodeNoCredentials, contracttest.BadCredentials: plantapi.CodeBadCredentials,
+	contracttest.MissingScope: plantapi.CodeInsufficientScope, contracttest.InvalidParameter: plantapi.CodeInvalidParameter,
+	contracttest.MissingBody: plantapi.CodeMissingBody, contracttest.WrongMediaType: plantapi.CodeUnsupportedMediaType,
+	contracttest.MalformedBody: plantapi.CodeMalformedBody, contracttest.InvalidBody: plantapi.CodeInvalidBody,
+	contracttest.UnknownPosition: plantapi.CodePositionGone,
+	contracttest.UnknownResource: plantapi.CodeNoSuchPlant, contracttest.PreconditionFailed: plantapi.CodePreconditionFailed,
+	contracttest.Conflict: plantapi.CodeIDTaken,
+}
+
+// refusalFaults checks that a refusal says what is wrong and where.
+func refusalFaults(why contracttest.Violation, x contracttest.Interaction) []contracttest.Fault {
+	if faults := failureFaults(x); faults != nil {
+		return faults
+	}
+	e, _ := readError(x)
+	if e.Error != int32(numbers[why.Kind]) {
+		return []contracttest.Fault{{Where: "body /error", Keyword: "ErrorCode", Message: fmt.Sprintf("is not %d", numbers[why.Kind])}}
+	}
+	if why.In == "" {
+		return nil
+	}
+	if e.Details != nil {
+		for _, d := range *e.Details {
+			if string(d.In) == why.In && d.Pointer == why.Pointer {
+				return nil
+			}
+		}
+	}
+	return []contracttest.Fault{{Where: "body /details", Keyword: "pointer", Message: fmt.Sprintf("none points at %s %s", why.In, why.Pointer)}}
+}
