@@ -114,6 +114,15 @@ func TestProgramHasNoTestCode(t *testing.T) {
 	}
 }
 
+// The contract engine is for other modules and for a command, so it has nothing that registers flags.
+func TestContractTestRegistersNoFlags(t *testing.T) {
+	for name := range list(t, "-deps", "./api/contracttest") {
+		if name == "testing" || name == "pgregory.net/rapid" {
+			t.Errorf("api/contracttest contains %s", name)
+		}
+	}
+}
+
 // list returns the imports of packages by name, ours without the module's.
 func list(t *testing.T, args ...string) map[string][]string {
 	t.Helper()

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -145,13 +144,13 @@ func (c *Contract) Promises() []Promise {
 
 // wholeRun reports whether every test of the package has run.
 func wholeRun() bool {
-	for _, name := range []string{"run", "skip", "list", "bench", "fuzz", "fuzzworker"} {
+	for _, name := range []string{"run", "skip", "list", "bench", "fuzz", "fuzzworker", "short"} {
 		f := flag.Lookup("test." + name)
 		if f != nil && f.Value.String() != "" && f.Value.String() != "false" {
 			return false
 		}
 	}
-	return !testing.Short()
+	return true
 }
 
 // promises lists the names of all promises. It notes why some of them cannot be tested.
@@ -163,7 +162,7 @@ func (c *Contract) promises() []string {
 		for _, request := range s.cases() {
 			all = append(all, request.promise)
 		}
-		for _, test := range slices.Concat(s.pathTests(), s.sequences(), s.effects()) {
+		for _, test := range slices.Concat(s.pathTests(), s.sequences(), s.effects(), s.randomTests()) {
 			all = append(all, test.promises...)
 		}
 		c.untested = map[string]string{}

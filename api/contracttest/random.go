@@ -2,148 +2,233 @@ package contracttest
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"pgregory.net/rapid"
 )
 
-// Random sends bodies that are drawn from the schemas of the document: the
-// service must not refuse a valid one, and must refuse one with a single fault.
-// What fails is shrunk. The identities it uses begin at firstID.
-func (c *Contract) Random(t *testing.T, target Target, firstID int64) {
-	s := newSuite(c, firstID)
-	for _, r := range c.document.routes {
-		_, schema := r.body()
-		if schema == nil || s.unwritable(r) != "" {
-			continue
+// draws are the random numbers that a body is made from. They are kept, so that it can be
+// shrunk: fewer and smaller numbers make a plainer body.
+type draws struct {
+	again  []uint64   // come first
+	random *rand.Rand // then these; nil: zeroes
+	made   []uint64
+}
+
+func (d *draws) below(n int) int { return int(d.bits() % uint64(max(n, 1))) }
+
+func (d *draws) bits() (n uint64) {
+	if at := len(d.made); at < len(d.again) {
+		n = d.again[at]
+	} else if d.random != nil {
+		n = d.random.Uint64()
+	}
+	d.made = append(d.made, n)
+	return n
+}
+
+// shrink looks for fewer and smaller numbers that still fail.
+func shrink(found []uint64, attempts int, fails func([]uint64) bool) {
+	for i := 0; i < len(found) && attempts > 0; attempts-- {
+		try := func(without int, with ...uint64) bool {
+			less := slices.Concat(found[:i], with, found[min(i+without, len(found)):])
+			if fails(less) {
+				found = less
+				return true
+			}
+			return false
 		}
-		t.Run(r.operation.OperationID, func(t *testing.T) {
-			rapid.Check(t, func(rt *rapid.T) {
-				value := s.gen.draw(rt, schema)
-				request := s.request(r, "random body", "random")
-				if object, ok := value.(map[string]any); ok && !isComposed(schema) && len(schema.Properties) > 0 && rapid.Bool().Draw(rt, "broken") {
-					pointer := spoil(rt, schema, object)
-					request.refused(Violation{InvalidBody, "body", pointer})
-				}
-				request.body = encode(value)
-				test := Case{request.name, c, []string{request.promise}, func(v *Session) { v.suite = s; v.run(request) }}
-				if failures, _ := test.Try(target); len(failures) > 0 {
-					rt.Fatalf("contract: %s: %s", request.name, failures[0])
-				}
-			})
-		})
+		if !try(3) && !try(1) && (found[i] == 0 || !try(1, 0) && !try(1, found[i]/2)) {
+			i++
+		}
 	}
 }
 
-// draw draws a valid value. Identities are fresh, as in base, and composed
-// schemas have their generated values.
-func (g *generator) draw(rt *rapid.T, s *openapi3.Schema) any {
-	if isComposed(s) {
-		all := g.obeying(s)
-		if len(all) == 0 {
-			return g.base(s)
-		}
-		return all[rapid.IntRange(0, len(all)-1).Draw(rt, "variant")].value
+// randomTests send bodies that are drawn from the schemas of the document: the service must not
+// refuse a valid one, and must refuse one with a single fault. What fails is shrunk.
+func (s *suite) randomTests() (all []Case) {
+	bodies := 50
+	if s.gen.plain {
+		bodies = 10
 	}
-	if !g.enter(s) {
+	for i, r := range s.document.routes {
+		if _, schema := r.body(); schema == nil || s.unwritable(r) != "" {
+			continue
+		}
+		promise := r.operation.OperationID + ", random bodies"
+		all = append(all, Case{Name: promise, promises: []string{promise}, try: func(v *Session) {
+			attempt := func(d *draws) []Failure {
+				request := s.randomCase(r, d)
+				failures, why := Case{promise, v.contract, []string{request.promise}, func(v *Session) { v.suite = s; v.run(request) }}.Try(v.target)
+				if why != "" {
+					panic(untried(why))
+				}
+				return failures
+			}
+			told, random := map[string]bool{}, rand.New(rand.NewPCG(v.contract.seed, uint64(i)))
+			for range bodies {
+				drawn := &draws{random: random}
+				for _, f := range attempt(drawn) {
+					if told[f.Cause] {
+						continue
+					}
+					told[f.Cause] = true
+					if f.Sent.Status == 0 { // there was no response, and waiting for none takes long
+						v.failures = append(v.failures, f)
+						return
+					}
+					attempts := 100
+					if len(told) > 3 {
+						attempts = 0
+					}
+					shrink(drawn.made, attempts, func(again []uint64) bool {
+						smaller := attempt(&draws{again: again})
+						at := slices.IndexFunc(smaller, func(other Failure) bool { return other.Cause == f.Cause })
+						if at >= 0 {
+							f = smaller[at]
+						}
+						return at >= 0
+					})
+					v.failures = append(v.failures, f)
+				}
+			}
+		}})
+	}
+	return all
+}
+
+// randomCase is a request with a random body, which may have one fault.
+func (s *suite) randomCase(r *route, d *draws) *testCase {
+	_, schema := r.body()
+	request := s.request(r, "random bodies", "random bodies")
+	value := s.gen.draw(d, schema)
+	if object, ok := value.(map[string]any); ok && !isComposed(schema) && len(schema.Properties) > 0 && d.below(2) == 1 {
+		if pointer, keyword := s.gen.spoil(d, schema, object); keyword != "" {
+			request.refused(Violation{InvalidBody, "body", pointer})
+			request.promise = fmt.Sprintf("%s, body %s %s, broken", r.operation.OperationID, place(pointer), keyword)
+		}
+	}
+	request.body = encode(value)
+	return request
+}
+
+// draw draws a valid value. Identities are fresh, as in base.
+func (g *generator) draw(d *draws, s *openapi3.Schema) any {
+	if g.identities[s] || !g.enter(s) {
 		return g.base(s)
 	}
 	defer g.leave(s)
-	switch {
-	case g.identities[s], len(s.Enum) > 0, s.Pattern != "", s.MultipleOf != nil, s.UniqueItems, formats[s.Format].check != nil, s.Type.Is("number"):
+	flat := g.flatten(s)
+	if branches := g.branches(flat); len(branches) > 0 {
+		if value := g.base(branches[d.below(len(branches))]); g.valid(s, value) {
+			return value
+		}
 		return g.base(s)
-	case s.Nullable && rapid.IntRange(0, 3).Draw(rt, "null") == 0:
+	}
+	switch s = flat; {
+	case s.Not != nil, len(s.Enum) > 0, s.Pattern != "", s.MultipleOf != nil, s.UniqueItems, formats[s.Format].check != nil, s.Type.Is("number"):
+		return g.base(s)
+	case s.Nullable && d.below(4) == 3:
 		return nil
-	case s.Type.Is("object"):
+	case s.Type.Is("object"), s.Type == nil && len(s.Properties) > 0:
 		object := map[string]any{}
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			property := s.Properties[name].Value
-			if !g.absent(property) && (slices.Contains(s.Required, name) || rapid.Bool().Draw(rt, "has "+name)) {
-				object[name] = g.draw(rt, property)
+			if !g.absent(property) && (slices.Contains(s.Required, name) || d.below(2) == 1) {
+				object[name] = g.draw(d, property)
 			}
 		}
-		if !closed(s) && s.AdditionalProperties.Schema == nil && s.MaxProps == nil && rapid.Bool().Draw(rt, "more") {
-			object[unknownMember] = anyJSON(2).Draw(rt, "unknown")
+		if !closed(s) && s.AdditionalProperties.Schema == nil && s.MaxProps == nil && d.below(2) == 1 {
+			object[unknownMember] = anyJSON(d, 2)
 		}
 		return object
 	case s.Type.Is("array"):
-		items := int(min(orMost(s.MaxItems), 5))
-		array := make([]any, rapid.IntRange(max(int(s.MinItems), min(1, items)), max(items, int(s.MinItems))).Draw(rt, "items"))
+		most := int(min(orMost(s.MaxItems), 5))
+		least := max(int(s.MinItems), min(1, most))
+		array := make([]any, least+d.below(max(most, least)-least+1))
 		for i := range array {
-			array[i] = g.draw(rt, schemaOf(s.Items))
+			array[i] = g.draw(d, schemaOf(s.Items))
 		}
 		return array
 	case s.Type.Is("integer"):
 		low, high := limits(s)
-		return rapid.Int64Range(low, high).Draw(rt, "integer")
+		n := int64(d.bits() >> d.below(64)) // as often small as large
+		return min(max(n*int64(1-2*d.below(2)), low), high)
 	case s.Type.Is("boolean"):
-		return rapid.Bool().Draw(rt, "boolean")
-	case s.Type == nil:
-		return g.base(s)
+		return d.below(2) == 1
+	case s.Type.Is("string"):
+		return padded(anyText(d), s)
 	default:
-		return padded(rapid.String().Draw(rt, "text"), s)
+		return g.base(s)
 	}
 }
 
-// spoil breaks one member of an object, or of one in it, and says which.
-func spoil(rt *rapid.T, s *openapi3.Schema, object map[string]any) (pointer string) {
-	name := rapid.SampledFrom(slices.Sorted(maps.Keys(s.Properties))).Draw(rt, "spoiled")
+// spoil breaks one member of an object, or of one in it, and says which and by which keyword.
+func (g *generator) spoil(d *draws, s *openapi3.Schema, object map[string]any) (pointer, keyword string) {
+	names := slices.Sorted(maps.Keys(s.Properties))
+	name := names[d.below(len(names))]
 	property := s.Properties[name].Value
 	if array, ok := object[name].([]any); ok && len(array) > 0 && property.Items != nil && len(property.Items.Value.Properties) > 0 {
-		i := rapid.IntRange(0, len(array)-1).Draw(rt, "index")
+		i := d.below(len(array))
 		if inner, ok := array[i].(map[string]any); ok {
-			return "/" + name + "/" + string('0'+rune(i)) + spoil(rt, property.Items.Value, inner)
+			pointer, keyword = g.spoil(d, property.Items.Value, inner)
+			return fmt.Sprintf("/%s/%d%s", escape(name), i, pointer), keyword
 		}
 	}
-	if slices.Contains(s.Required, name) && rapid.Bool().Draw(rt, "missing") {
+	pointer = "/" + escape(name)
+	if slices.Contains(s.Required, name) && d.below(2) == 1 {
 		delete(object, name)
-		return "/" + name
+		return pointer, "required"
 	}
-	object[name] = anyJSON(1).Filter(func(v any) bool { return !hasType(property, v) }).Draw(rt, "wrong")
-	return "/" + name
-}
-
-// hasType reports whether a value has the type of a schema.
-func hasType(s *openapi3.Schema, value any) bool {
-	if s.Type == nil {
-		return true
+	plain, wrong := normal(g.base(property)), anyJSON(d, 1)
+	if fmt.Sprintf("%T", wrong) == fmt.Sprintf("%T", plain) || g.valid(property, wrong) {
+		return "", ""
 	}
-	switch value := value.(type) {
-	case nil:
-		return s.Nullable
-	case string:
-		return s.Type.Is("string")
-	case bool:
-		return s.Type.Is("boolean")
-	case json.Number:
-		return s.Type.Is("number") || s.Type.Is("integer") && !strings.ContainsAny(string(value), ".eE")
-	case []any:
-		return s.Type.Is("array")
-	default:
-		return s.Type.Is("object")
+	if object[name] = wrong; wrong == nil {
+		return pointer, "nullable"
 	}
+	return pointer, "type"
 }
 
 // anyJSON draws any value, as deep as told.
-func anyJSON(depth int) *rapid.Generator[any] {
-	plain := []*rapid.Generator[any]{
-		rapid.Just[any](nil),
-		rapid.Bool().AsAny(),
-		rapid.String().AsAny(),
-		rapid.SampledFrom([]json.Number{"0", "-1", "1.5", "1.0", "1e2", "-0.0", "9007199254740993"}).AsAny(),
+func anyJSON(d *draws, depth int) any {
+	switch d.below(4 + 2*min(depth, 1)) {
+	case 0:
+		return nil
+	case 1:
+		return d.below(2) == 1
+	case 2:
+		return anyText(d)
+	case 3:
+		numbers := []json.Number{"0", "-1", "1.5", "1.0", "1e2", "-0.0", "9007199254740993"}
+		return numbers[d.below(len(numbers))]
+	case 4:
+		array := make([]any, d.below(4))
+		for i := range array {
+			array[i] = anyJSON(d, depth-1)
+		}
+		return array
+	default:
+		object := map[string]any{}
+		for range d.below(4) {
+			object[anyText(d)] = anyJSON(d, depth-1)
+		}
+		return object
 	}
-	if depth > 0 {
-		inner := anyJSON(depth - 1)
-		plain = append(plain,
-			rapid.Map(rapid.SliceOfN(inner, 0, 3), func(v []any) any { return v }),
-			rapid.Map(rapid.MapOfN(rapid.StringN(1, 5, -1), inner, 0, 3), func(v map[string]any) any { return v }))
+}
+
+// anyText draws a few characters, many of them letters. Three draws are a character.
+func anyText(d *draws) (text string) {
+	for d.below(6) > 0 {
+		from := [][2]int{{'a', 26}, {'a', 26}, {' ', 95}, {0, 0xd800}, {0x1f300, 256}}[d.below(5)]
+		text += string(rune(from[0] + d.below(from[1])))
 	}
-	return rapid.OneOf(plain...)
+	return text
 }
 
 // Request is a generated request without credentials, as it is sent.

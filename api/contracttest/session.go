@@ -49,7 +49,7 @@ func (c *Contract) Tests(firstID int64) []Case {
 		all = append(all, Case{request.name, c, []string{request.promise}, func(v *Session) { v.run(request) }})
 	}
 	all = append(all, s.pathTests()...)
-	for _, t := range append(s.sequences(), s.effects()...) {
+	for _, t := range slices.Concat(s.sequences(), s.effects(), s.randomTests()) {
 		t.contract = c
 		all = append(all, t)
 	}

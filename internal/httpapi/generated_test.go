@@ -18,12 +18,6 @@ func TestGeneratedRequests(t *testing.T) {
 	}
 }
 
-// TestRandomBodies sends random bodies that match the schemas.
-func TestRandomBodies(t *testing.T) {
-	t.Parallel()
-	plantcontract.Plants().Random(t, newService(t).target(), 1_000_000)
-}
-
 // target is the service for generated tests, with a token for each scope.
 func (s *service) target() contracttest.Target {
 	s.t.Helper()

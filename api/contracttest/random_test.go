@@ -1,0 +1,48 @@
+package contracttest
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// Random bodies are drawn from a seed, find what no keyword of the document leads to, and are
+// shrunk to what the service fails on.
+func TestRandomBodies(t *testing.T) {
+	t.Parallel()
+	run := func(seed uint64) (failures []Failure, sent string) {
+		c, err := New([]byte(notesDocument), Options{Seed: seed})
+		must.NoError(t, err)
+		for _, test := range c.Tests(1) {
+			if test.Name != "addNote, random bodies" {
+				continue
+			}
+			failures, _ = test.Try(Target{URL: "http://notes.example", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+				body, _ := io.ReadAll(r.Body)
+				sent += string(body)
+				note, status := map[string]any{}, 200
+				_ = json.Unmarshal(body, &note) // a body that is not an object has no text
+				if text, ok := note["text"].(string); ok && strings.ContainsAny(text, "uvwxyz") {
+					status = 500
+				}
+				return faulty{status, http.Header{"Content-Type": {"application/json"}}, `{"detail":"x"}`}.RoundTrip(r)
+			})})
+		}
+		return failures, sent
+	}
+	failures, sent := run(1)
+	if i := slices.IndexFunc(failures, func(f Failure) bool { return f.Cause == "addNote responds with 500" }); i < 0 || len(failures[i].Sent.RequestBody) != len(`{"text":"u"}`) {
+		t.Errorf("the failures are %v", failures)
+	}
+	if _, again := run(1); again != sent {
+		t.Error("the seed 1 does not draw the same bodies again")
+	}
+	if _, other := run(2); other == sent {
+		t.Error("the seeds 1 and 2 draw the same bodies")
+	}
+}
