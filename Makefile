@@ -21,9 +21,9 @@ run: ## run the service on 127.0.0.1:8080; prints a token and a curl command; Ct
 	@exec .build/plantstore serve --print-token # go run reports Ctrl-C as an error
 
 # GOGC is what serve sets; with the default of 100 the linker and the tests need a
-# tenth more processor time.
+# tenth more processor time. -short leaves the longest tests to make check.
 test: ## run the tests; needs only Go
-	GOGC=400 go test ./...
+	GOGC=400 go test -short ./...
 	@[ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || echo 'skipped: the tests that need PostgreSQL; make test-postgres runs them'
 
 test-postgres: ## run the tests of the stores, the API and the program on a temporary PostgreSQL server

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // stub is a service of any document that responds with generated values.
@@ -39,6 +41,7 @@ func stub(c *Contract) *service {
 }
 
 func TestLargeDocument(t *testing.T) {
+	must.HaveTime(t)
 	c := contractOf(t, "hydra.yaml", Options{Undeclared: Exact})
 	for _, want := range []string{"oauth2TokenExchange", "application/x-www-form-urlencoded"} {
 		if !slices.ContainsFunc(untriedOf(c), func(skipped string) bool { return strings.Contains(skipped, want) }) {

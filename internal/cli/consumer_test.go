@@ -19,6 +19,7 @@ import (
 // their few modules, and do what they say. The linker works longest, so one build makes
 // all of them.
 func TestClientsInAnotherModule(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	code := goCode(t, "api/README.md", 2)
 	lines := goCode(t, "README.md", 1)[0]

@@ -26,6 +26,7 @@ import (
 // and every request to the proxy succeeds. PLANTSTORE_TEST_STOP_ROUNDS is how often; make
 // stop does it four times.
 func TestRollingRestart(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { testRollingRestart(t, filepath.Join(t.TempDir(), "plants.db")) })
 	t.Run("postgres", func(t *testing.T) { testRollingRestart(t, pgtest.DSN(t)) })

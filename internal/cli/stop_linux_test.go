@@ -15,6 +15,7 @@ const nobody = 65534
 // TestStopUnprivileged is TestStop for a program that no privilege helps to close
 // its listener, as in the container and the unit.
 func TestStopUnprivileged(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	if os.Getuid() != 0 {
 		return // TestStop has no privileges either

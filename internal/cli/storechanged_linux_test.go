@@ -23,6 +23,7 @@ import (
 // or refuses what is damaged until a backup is restored. PLANTSTORE_TEST_CHANGED_ROUNDS
 // is how often each file is changed.
 func TestStoreChanged(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	rounds := must.Number(t, "PLANTSTORE_TEST_CHANGED_ROUNDS", 1)
 	for name, c := range map[string]struct {

@@ -166,6 +166,7 @@ func (w *receiver) accept(id string, body []byte) {
 // has the plants of the service. PLANTSTORE_TEST_WEBHOOK_KILLS is the number of kills; make crash
 // has 30, with 20,000 changes.
 func TestWebhookKilled(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	kills := must.Number(t, "PLANTSTORE_TEST_WEBHOOK_KILLS", 3)
 	plants := max(1, kills/3) * 1000

@@ -28,3 +28,11 @@ func Number(t testing.TB, variable string, otherwise int) int {
 	}
 	return n
 }
+
+// HaveTime skips a test that takes seconds of processor time if -short is set, as in make test. make check runs it.
+func HaveTime(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes seconds: make check runs it")
+	}
+}

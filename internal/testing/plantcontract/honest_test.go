@@ -227,6 +227,7 @@ func addIf(r *http.Request, path, name, value string) {
 }
 
 func TestDishonestServers(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	tries := map[string]http.Handler{}
 	for name, wrap := range dishonestServers {
