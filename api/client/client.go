@@ -108,8 +108,8 @@ func WithBackoff(backoff func(ctx context.Context, attempt int, err error) time.
 func New(baseURL string, opts ...Option) (*Client, error) {
 	u, err := url.Parse(baseURL)
 	switch {
-	case err != nil: // it has the whole URL, maybe with a password
-		return nil, fmt.Errorf("plantstore: the base URL must be like https://plants.example.com: %w", errors.Unwrap(err))
+	case err != nil: // the error quotes the URL or a part of it, maybe of a password
+		return nil, errors.New("plantstore: the base URL must be like https://plants.example.com")
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		return nil, fmt.Errorf("plantstore: the base URL must be like https://plants.example.com, not %q", u.Redacted())
 	case u.User != nil, u.RawQuery != "", u.Fragment != "":

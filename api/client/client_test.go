@@ -397,10 +397,10 @@ func TestRefusedWithoutRequest(t *testing.T) {
 	}
 	for _, url := range []string{
 		"", "plants.example.com", "plants.example.com:8080", "ftp://a", "http://", "http://a?b", "http://a#b", "http://me:secret@a", "http://a\n",
-		"127.0.0.1:8080", "localhost:8080", "http://me:secret@a:b",
+		"127.0.0.1:8080", "localhost:8080", "http://me:secret@a:b", "http://me:%secret@a",
 	} {
 		_, err := client.New(url)
-		if err == nil || !strings.Contains(err.Error(), "the base URL must ") || strings.Contains(err.Error(), "secret") {
+		if err == nil || !strings.Contains(err.Error(), "the base URL must ") || strings.Contains(err.Error(), "%se") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("New(%q) = %v", url, err)
 		}
 	}
