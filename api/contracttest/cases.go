@@ -54,8 +54,8 @@ type suite struct {
 // manyOperations is the size from which fewer values are tried in each place.
 const manyOperations = 25
 
-func newSuite(c *Contract, firstID int64) *suite {
-	s := &suite{contract: c, document: c.document, gen: newGenerator(firstID, c.options.Rules)}
+func newSuite(c *Contract) *suite {
+	s := &suite{contract: c, document: c.document, gen: newGenerator(cmp.Or(c.options.FirstID, 1_000_000), c.options.Rules)}
 	s.gen.enough, s.gen.random = cmp.Or(c.enough, enough), rand.New(rand.NewPCG(c.seed, 0))
 	s.gen.plain = len(s.document.routes) > manyOperations
 	s.findResources()

@@ -1,18 +1,23 @@
-// Package contract tests a service against its OpenAPI document, 3.0 or 3.1.
+// Package contracttest tests a service against its OpenAPI document, 3.0 or 3.1. One line in a
+// test is enough:
 //
-// [New] reads the document and a [Options], which holds what a document cannot
-// say. The result, a [Contract], does three things:
+//	contracttest.Test(t, document, handler)
 //
-//   - It checks each response that a test receives: send requests with
-//     [Contract.Client] or [Contract.Transport], or wrap a handler with
-//     [Contract.Handler]. A response that the document does not allow fails the
-//     test.
-//   - It generates tests: [Contract.Tests] has one for each constraint, status,
-//     credential, path and parameter of the document. [Contract.Random] sends
-//     random bodies.
-//   - It counts the promises of the document that are kept, broken and untried,
-//     fails in [Contract.Main] for those that are not kept, and writes a report.
-//     What the package cannot test is untried, too: see [Contract.Promises].
+// [Test] makes requests from the document, sends them to the handler, and fails for each cause of
+// a response that the document does not allow. README.md beside this package is a guide, and
+// cmd/contracttest is a command for services in any language.
+//
+// For more, [New] reads the document and [Options], which hold what a document cannot say. The
+// result, a [Contract], does four things:
+//
+//   - [Contract.Run] runs the generated tests on a URL and returns a [Report].
+//   - [Contract.Tests] has the same tests, one for each constraint, status, credential, path and
+//     parameter of the document, to run each of them under its name.
+//   - [Contract.Client], [Contract.Transport] and [Contract.Handler] check each response that your
+//     own tests receive.
+//   - [Contract.Main] runs the tests of a package, and then fails for each promise of the document
+//     that is broken, or untried without a reason in the options. What the package cannot test is
+//     untried, too: see [Contract.Promises].
 //
 // Two libraries judge bodies by their schemas, kin-openapi and jsonschema. Where they
 // differ, that is a failure of its own kind: one of them is wrong, or the document is unclear.
@@ -21,6 +26,7 @@ package contracttest
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -28,6 +34,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -37,6 +45,7 @@ type T interface {
 	Helper()
 	Name() string
 	Errorf(format string, args ...any)
+	Logf(format string, args ...any)
 }
 
 // Interaction is a request and its response, both complete.
@@ -191,28 +200,41 @@ func (d *document) operation(id string) *route {
 
 // curl returns a command line that repeats the request.
 func curl(x Interaction) string {
-	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
-	var b strings.Builder
-	fmt.Fprintf(&b, "curl -i -X %s --path-as-is %s", x.Method, quote(x.URL))
-	names := make([]string, 0, len(x.RequestHeader))
-	for name := range x.RequestHeader {
-		names = append(names, name)
+	line := "curl -i -X " + x.Method + " " + quote(x.URL)
+	if strings.Contains(x.Path, "/.") {
+		line += " --path-as-is"
 	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(x.RequestHeader)) {
 		for _, value := range x.RequestHeader[name] {
-			fmt.Fprintf(&b, " -H %s", quote(name+": "+value))
+			if value == variable(name) {
+				line += ` -H "` + name + ": " + value + `"`
+			} else {
+				line += " -H " + quote(name+": "+value)
+			}
 		}
 	}
 	if len(x.RequestBody) > 0 {
 		const most = 4 << 10
-		if len(x.RequestBody) > most {
-			fmt.Fprintf(&b, " --data-binary %s # and %d bytes more", quote(string(x.RequestBody[:most])), len(x.RequestBody)-most)
-		} else {
-			fmt.Fprintf(&b, " --data-binary %s", quote(string(x.RequestBody)))
+		line += " --data-binary " + quote(string(x.RequestBody[:min(len(x.RequestBody), most)]))
+		if more := len(x.RequestBody) - most; more > 0 {
+			line += fmt.Sprintf(" # and %d bytes more", more)
 		}
 	}
-	return b.String()
+	return line
+}
+
+// quote quotes a text for a shell, in one line.
+func quote(s string) string {
+	if strings.ContainsFunc(s, unicode.IsControl) || !utf8.ValidString(s) {
+		escaped := strconv.QuoteToGraphic(s)
+		return "$'" + strings.ReplaceAll(escaped[1:len(escaped)-1], "'", `\'`) + "'"
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// variable is what a failure shows in place of a header of the options, which may be secret.
+func variable(header string) string {
+	return "$" + strings.ToUpper(strings.ReplaceAll(header, "-", "_"))
 }
 
 // scopes returns the scope that an operation needs, or nothing.

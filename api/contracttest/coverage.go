@@ -77,8 +77,10 @@ type Promise struct {
 	Excepted bool   // it may be untried: Why is the reason in the options
 }
 
-// UntoldEffect is why a promise is untried if no test can show what a parameter does.
-const UntoldEffect = "no test shows what it does: name it in Lists of the options, or in Shows of a sequence"
+const untoldEffect = "no test shows what it does: name it in Lists of the options, or in Shows of a sequence"
+
+// ID is short, and the same for the same promise in every run.
+func (p Promise) ID() string { return causeID(p.Name) }
 
 // Fails reports whether the promise is broken, or untried without a reason in the options.
 func (p Promise) Fails() bool { return p.State == Broken || p.State == Untried && !p.Excepted }
@@ -86,13 +88,13 @@ func (p Promise) Fails() bool { return p.State == Broken || p.State == Untried &
 // Main runs the tests of a package, a [testing.M], and then fails if a promise of the
 // document is broken, or untried without a reason in the options. With -run and the like, a
 // part of the tests runs, and no promise is demanded. If CONTRACT_REPORT is set, reports
-// are written (see [Contract.Report]).
+// are written (see [Report.WriteFiles]).
 func (c *Contract) Main(m interface{ Run() int }) { os.Exit(c.finish(m.Run(), wholeRun(), os.Stdout)) }
 
 // finish returns the exit code of the tests.
 func (c *Contract) finish(code int, whole bool, w io.Writer) int {
 	if path := os.Getenv(reportVariable); path != "" {
-		if err := c.Report(path, w); err != nil {
+		if err := c.Report().WriteFiles(path, w); err != nil {
 			fmt.Fprintln(w, "contract:", err)
 			code = 1
 		}
@@ -156,7 +158,7 @@ func wholeRun() bool {
 // promises lists the names of all promises. It notes why some of them cannot be tested.
 func (c *Contract) promises() []string {
 	c.suiteOnce.Do(func() {
-		c.suite = newSuite(c, 0)
+		c.suite = newSuite(c)
 		s := c.suite
 		var all []string
 		for _, request := range s.cases() {
@@ -169,7 +171,7 @@ func (c *Contract) promises() []string {
 		for _, r := range c.document.routes {
 			for _, p := range r.parameters {
 				if effect := effectPromise(r, p.Name); !slices.Contains(all, effect) {
-					c.untested[effect] = UntoldEffect
+					c.untested[effect] = untoldEffect
 				}
 			}
 			all = append(all, s.constraints(r)...)

@@ -81,7 +81,7 @@ func TestModernDocument(t *testing.T) {
 		}
 	}
 	var names []string
-	for _, test := range c.Tests(1) {
+	for _, test := range c.Tests() {
 		names = append(names, test.Name)
 	}
 	all := strings.Join(names, "\n")
@@ -178,12 +178,12 @@ func survives(t *testing.T, text string) {
 		return
 	}
 	c.enough = 500 // or some documents take seconds
-	tests := c.Tests(1)
+	tests := c.Tests()
 	service := &oddService{}
 	for _, test := range tests[:min(len(tests), 150)] {
 		test.Try(Target{URL: "http://service.invalid", Transport: service, Credentials: Credentials{"token": "x", "apiKey": "x"}})
 	}
-	must.NoError(t, c.report().text(io.Discard))
+	must.NoError(t, c.Report().Text(io.Discard))
 }
 
 func documents(tb testing.TB) []string {

@@ -20,8 +20,9 @@ import (
 // recorder is a test that records its faults.
 type recorder struct{ faults []string }
 
-func (r *recorder) Helper()      {}
-func (r *recorder) Name() string { return "TestRecorded" }
+func (r *recorder) Helper()             {}
+func (r *recorder) Logf(string, ...any) {}
+func (r *recorder) Name() string        { return "TestRecorded" }
 func (r *recorder) Errorf(format string, args ...any) {
 	r.faults = append(r.faults, strings.TrimSpace(strings.Join(strings.Fields(format), " ")))
 }
@@ -203,7 +204,7 @@ func TestReport(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "contract.html")
 	var summary bytes.Buffer
-	must.NoError(t, c.Report(path, &summary))
+	must.NoError(t, c.Report().WriteFiles(path, &summary))
 	read := func(ending string) string {
 		text, err := os.ReadFile(strings.TrimSuffix(path, ".html") + ending)
 		must.NoError(t, err)
@@ -266,7 +267,7 @@ func TestShows(t *testing.T) {
 	})
 	must.NoError(t, err)
 	var shown []string
-	for _, test := range c.Tests(1) {
+	for _, test := range c.Tests() {
 		shown = append(shown, test.promises...)
 	}
 	of := 0

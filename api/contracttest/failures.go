@@ -7,7 +7,9 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Failure is one way in which a service has broken a promise.
@@ -40,10 +42,19 @@ func causeID(cause string) string { return fmt.Sprintf("%x", sha256.Sum256([]byt
 func (f Failure) String() string {
 	text := fmt.Sprintf("[%s] %s", f.ID(), f.Message)
 	if f.Sent.Method != "" {
-		text += "\n\trepeat the request with: " + curl(f.Sent)
+		text += "\n\tsent:   " + curl(f.Sent)
 	}
 	if f.Sent.Status != 0 {
-		text += fmt.Sprintf("\n\tthe response was: %d %.500q", f.Sent.Status, f.Sent.Body)
+		text += fmt.Sprintf("\n\tgot:    %d %s", f.Sent.Status, inOneLine(f.Sent.Body))
+	}
+	return text
+}
+
+// inOneLine is the beginning of a body.
+func inOneLine(body []byte) string {
+	text := string(body[:min(len(body), 500)])
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(text)
 	}
 	return text
 }
@@ -95,8 +106,8 @@ func (c Cause) String() string {
 	if more := len(c.Tests) - 3; more > 0 {
 		tests += fmt.Sprintf("; and %d more", more)
 	}
-	return fmt.Sprintf("[%s] %s, %d times\n  found by: %s\n  %s", c.ID, c.Cause, c.Count, tests,
-		strings.ReplaceAll(strings.TrimPrefix(c.First.String(), "["+c.ID+"] "), "\n\t", "\n  "))
+	return fmt.Sprintf("[%s] %s, %d times\n  broken: %s\n  tests:  %s", c.ID, c.Cause, c.Count,
+		strings.ReplaceAll(strings.TrimPrefix(c.First.String(), "["+c.ID+"] "), "\n\t", "\n  "), tests)
 }
 
 var indexOrKey = regexp.MustCompile(`/([0-9]+|` + unknownMember + `)(/|$)`)

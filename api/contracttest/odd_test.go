@@ -128,7 +128,7 @@ func TestDocumentedCrash(t *testing.T) {
 	t.Parallel()
 	c, err := New([]byte(strings.ReplaceAll(notesDocument, `"422"`, "default")), Options{Seed: 1})
 	must.NoError(t, err)
-	for _, test := range c.Tests(1) {
+	for _, test := range c.Tests() {
 		if strings.Contains(test.Name, "odd ") {
 			failures, _ := test.Try(Target{URL: "http://notes.example", Transport: faulty{500, http.Header{"Content-Type": {"application/json"}}, `{"detail":"crashed"}`}})
 			if len(failures) != 1 || failures[0].rank != rankCrash {
@@ -144,11 +144,11 @@ func TestSeed(t *testing.T) {
 		t.Setenv("CONTRACT_SEED", seed)
 		c, err := New([]byte(notesDocument), Options{})
 		must.NoError(t, err)
-		for _, r := range c.Requests(1) {
+		for _, r := range c.Requests() {
 			all += string(r.Body)
 		}
 		heard := &told{}
-		c.Tests(1)[0].Run(heard, Target{URL: "http://things.example", Transport: faulty{500, http.Header{}, ""}})
+		c.Tests()[0].Run(heard, Target{URL: "http://things.example", Transport: faulty{500, http.Header{}, ""}})
 		return all, strings.Join(heard.lines, "\n")
 	}
 	one, lines := drawn("7")

@@ -1,12 +1,23 @@
 package contracttest
 
-import "slices"
+import (
+	"net/http"
+	"slices"
+)
 
 // Options are what a document cannot say about its service. All are optional.
 type Options struct {
 	// Earlier are documents by name. Clients generated from them must be able to
 	// read every response.
 	Earlier map[string][]byte
+
+	// Header is sent with every request, as {"Authorization": {"Bearer …"}}. What is a credential
+	// by the document is left out where a test sends none, or a wrong one. Failures show it as
+	// a variable of the shell: $AUTHORIZATION.
+	Header http.Header
+
+	// FirstID is where the identities begin that tests choose for what they create. 0: 1,000,000.
+	FirstID int64
 
 	// Seed draws the values of requests that no keyword settles. 0: New draws it. The
 	// environment variable CONTRACT_SEED, which a failure prints, has precedence.

@@ -64,7 +64,7 @@ func (s *suite) randomTests() (all []Case) {
 		all = append(all, Case{Name: promise, promises: []string{promise}, try: func(v *Session) {
 			attempt := func(d *draws) []Failure {
 				request := s.randomCase(r, d)
-				failures, why := Case{promise, v.contract, []string{request.promise}, func(v *Session) { v.suite = s; v.run(request) }}.Try(v.target)
+				failures, why := Case{promise, v.contract, []string{request.promise}, func(v *Session) { v.suite = s; v.run(request) }}.attempt(v.ctx, v.target)
 				if why != "" {
 					panic(untried(why))
 				}
@@ -241,9 +241,9 @@ type Request struct {
 // Requests returns the requests of [Contract.Tests]: each keyword of the
 // document obeyed and broken. They are for a test that needs something to start
 // from.
-func (c *Contract) Requests(firstID int64) []Request {
+func (c *Contract) Requests() []Request {
 	var all []Request
-	for _, r := range newSuite(c, firstID).cases() {
+	for _, r := range newSuite(c).cases() {
 		if r.credentials == nil {
 			all = append(all, Request{r.route.method, r.path(), strings.Join(r.query, "&"), r.header, r.body})
 		}

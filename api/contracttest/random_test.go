@@ -18,7 +18,7 @@ func TestRandomBodies(t *testing.T) {
 	run := func(seed uint64) (failures []Failure, sent string) {
 		c, err := New([]byte(notesDocument), Options{Seed: seed})
 		must.NoError(t, err)
-		for _, test := range c.Tests(1) {
+		for _, test := range c.Tests() {
 			if test.Name != "addNote, random bodies" {
 				continue
 			}

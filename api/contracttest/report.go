@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,20 +22,23 @@ var reportText string
 
 var reportPage = template.Must(template.New("report").Parse(reportText))
 
-// report is what is written: the promises of the document and what became of them.
-type report struct {
-	Title, Version string
-	Groups         []*reportGroup
-	Count          count
-	Causes         []Cause
+// Report is what tests have shown of a service so far.
+type Report struct {
+	Title, Version string // of the document
+	Seed           uint64 // draws the same requests again, see [Options.Seed]
+	Count                 // of Promises
+	Promises       []Promise
+	Causes         []Cause // of what failed: crashes first, then what fails most often
+	groups         []*reportGroup
 }
 
-// count is how many promises are kept, broken and untried, which add up to all.
-type count struct{ Kept, Broken, Untried int }
+// Count is how many promises are kept, broken and untried, which add up to all.
+type Count struct{ Kept, Broken, Untried int }
 
-func (c count) All() int { return c.Kept + c.Broken + c.Untried }
+// All is the sum of the three.
+func (c Count) All() int { return c.Kept + c.Broken + c.Untried }
 
-func (c count) String() string {
+func (c Count) String() string {
 	return fmt.Sprintf("%4d kept, %4d broken, %4d untried", c.Kept, c.Broken, c.Untried)
 }
 
@@ -42,7 +46,7 @@ func (c count) String() string {
 type reportGroup struct {
 	Name, Summary string
 	Kinds         []*reportKind
-	Count         count
+	Count         Count
 }
 
 // reportKind is a row of a group: promises of one kind.
@@ -51,11 +55,9 @@ type reportKind struct {
 	Cells []Promise
 }
 
-// Report writes what is known so far as text, HTML and JUnit XML: to path with
-// the endings .txt, .html and .xml (an ending of path is replaced). A summary
-// goes to w.
-func (c *Contract) Report(path string, w io.Writer) error {
-	r := c.report()
+// WriteFiles writes the report as text, HTML and JUnit XML: to path with the endings .txt,
+// .html and .xml (an ending of path is replaced). What became of each operation goes to w.
+func (r Report) WriteFiles(path string, w io.Writer) error {
 	path = strings.TrimSuffix(path, filepath.Ext(path))
 	write := func(ending string, write func(io.Writer) error) error {
 		f, err := os.Create(path + ending)
@@ -64,25 +66,25 @@ func (c *Contract) Report(path string, w io.Writer) error {
 		}
 		return errors.Join(write(f), f.Close())
 	}
-	r.summary(w)
+	r.operations(w)
 	fmt.Fprintf(w, "see %s.txt, .html and .xml\n", path)
-	return errors.Join(
-		write(".txt", r.text),
-		write(".html", func(w io.Writer) error { return reportPage.Execute(w, r) }),
-		write(".xml", r.junit))
+	return errors.Join(write(".txt", r.Text), write(".html", r.HTML), write(".xml", r.JUnit))
 }
 
-// report arranges the promises of the document by operation and kind.
-func (c *Contract) report() report {
-	r := report{Title: c.document.doc.Info.Title, Version: c.document.doc.Info.Version, Causes: c.Causes()}
+// Report is what all tests of the contract have shown so far.
+func (c *Contract) Report() Report {
+	r := Report{
+		Title: c.document.doc.Info.Title, Version: c.document.doc.Info.Version,
+		Seed: c.seed, Promises: c.Promises(), Causes: c.Causes(),
+	}
 	byName := map[string]*reportGroup{}
 	for _, route := range c.document.routes {
 		g := &reportGroup{Name: route.operation.OperationID, Summary: route.method + " " + route.template}
-		byName[g.Name], r.Groups = g, append(r.Groups, g)
+		byName[g.Name], r.groups = g, append(r.groups, g)
 	}
 	service := &reportGroup{Name: "the service", Summary: "paths, methods, sequences, and responses that operations share"}
-	r.Groups = append(r.Groups, service)
-	for _, p := range c.Promises() {
+	r.groups = append(r.groups, service)
+	for _, p := range r.Promises {
 		name, rest, _ := strings.Cut(p.Name, ", ")
 		g := byName[name]
 		if g != nil {
@@ -96,7 +98,7 @@ func (c *Contract) report() report {
 			at, g.Kinds = len(g.Kinds), append(g.Kinds, &reportKind{Name: kind})
 		}
 		g.Kinds[at].Cells = append(g.Kinds[at].Cells, p)
-		for _, c := range []*count{&g.Count, &r.Count} {
+		for _, c := range []*Count{&g.Count, &r.Count} {
 			switch p.State {
 			case Kept:
 				c.Kept++
@@ -110,22 +112,50 @@ func (c *Contract) report() report {
 	return r
 }
 
-func (r report) summary(w io.Writer) {
-	for _, g := range r.Groups {
-		fmt.Fprintf(w, "%-16s %s\n", g.Name, g.Count)
+// Summary writes what is wrong, with one request for each cause, what is untried and why, and
+// how much of each operation.
+func (r Report) Summary(w io.Writer) {
+	for _, cause := range r.Causes {
+		fmt.Fprintf(w, "%s\n\n", cause)
 	}
-	fmt.Fprintf(w, "%-16s %s of %d promises\n", "the document", r.Count, r.Count.All())
+	r.overview(w)
 }
 
-// text writes the report for people: first what is wrong, then everything.
-func (r report) text(w io.Writer) error {
+func (r Report) overview(w io.Writer) {
+	untried := map[string][]string{}
+	for _, p := range r.Promises {
+		if p.State == Untried && p.Fails() {
+			untried[p.Why] = append(untried[p.Why], p.Name)
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(untried)) {
+		names := untried[why]
+		fmt.Fprintf(w, "%d untried: %s\n", len(names), why)
+		for _, name := range names[:min(len(names), 5)] {
+			fmt.Fprintf(w, "  %s\n", name)
+		}
+		if more := len(names) - 5; more > 0 {
+			fmt.Fprintf(w, "  and %d more\n", more)
+		}
+		fmt.Fprintln(w)
+	}
+	r.operations(w)
+}
+
+func (r Report) operations(w io.Writer) {
+	for _, g := range r.groups {
+		fmt.Fprintf(w, "%-16s %s\n", g.Name, g.Count)
+	}
+	fmt.Fprintf(w, "%-16s %s of %d promises\n", "the document", r.Count, r.All())
+}
+
+// Text writes the report for people: first the summary, then every promise with the test that
+// has shown it.
+func (r Report) Text(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: what the document promises\n\n", r.Title, r.Version)
-	r.summary(&b)
-	for _, cause := range r.Causes {
-		fmt.Fprintf(&b, "\nFAILED %s\n", cause)
-	}
-	for _, g := range r.Groups {
+	r.Summary(&b)
+	for _, g := range r.groups {
 		fmt.Fprintf(&b, "\n%s (%s)\n", g.Name, g.Summary)
 		for _, k := range g.Kinds {
 			for _, p := range k.Cells {
@@ -138,7 +168,15 @@ func (r report) text(w io.Writer) error {
 	return err
 }
 
-// The elements of JUnit XML, as CI systems read it.
+// HTML writes the report as a page.
+func (r Report) HTML(w io.Writer) error {
+	return reportPage.Execute(w, struct {
+		Report
+		Groups []*reportGroup
+	}{r, r.groups})
+}
+
+// The elements of JUnit XML.
 type (
 	junitSuites struct {
 		XMLName xml.Name     `xml:"testsuites"`
@@ -164,13 +202,15 @@ type (
 	}
 )
 
-func (r report) junit(w io.Writer) error {
+// JUnit writes the report as JUnit XML, as CI systems read it: each cause is a failed test, and
+// each promise is a test. One that is untried is skipped if the options have a reason, else failed.
+func (r Report) JUnit(w io.Writer) error {
 	causes := junitSuite{Name: "causes", Tests: len(r.Causes), Failures: len(r.Causes)}
 	for _, c := range r.Causes {
 		causes.Cases = append(causes.Cases, junitCase{Class: "causes", Name: c.ID + " " + c.Cause, Failure: &junitMessage{c.First.Message, c.String()}})
 	}
 	all := junitSuites{Name: r.Title + " " + r.Version, Suites: []junitSuite{causes}}
-	for _, g := range r.Groups {
+	for _, g := range r.groups {
 		suite := junitSuite{Name: g.Name, Tests: g.Count.All()}
 		for _, k := range g.Kinds {
 			for _, p := range k.Cells {

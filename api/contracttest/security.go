@@ -70,7 +70,7 @@ func (v *Session) schemes(r *route) ([]string, bool) {
 	}
 	for _, requirement := range r.requirements() {
 		names := slices.Sorted(maps.Keys(requirement))
-		if !slices.ContainsFunc(names, func(name string) bool { return v.target.Credentials[name] == "" }) && len(names) > 0 {
+		if !slices.ContainsFunc(names, func(name string) bool { return v.credential(name) == "" }) && len(names) > 0 {
 			return names, true
 		}
 	}
@@ -143,7 +143,7 @@ func (s *suite) credentials(r *route) (all []*testCase) {
 func (v *Session) some(names []string, replaced, by string) (Credentials, bool) {
 	some := Credentials{}
 	for _, name := range names {
-		credential := v.target.Credentials[name]
+		credential := v.credential(name)
 		if name == replaced {
 			if credential = by; by == "" {
 				continue
@@ -162,4 +162,56 @@ func (v *Session) some(names []string, replaced, by string) (Credentials, bool) 
 
 func (d *document) scheme(name string) *openapi3.SecurityScheme {
 	return (&route{doc: d.doc}).scheme(name)
+}
+
+// credential is what a request sends for a security scheme: what the target has, or the header
+// of the options.
+func (v *Session) credential(name string) string {
+	header, scheme := v.contract.options.Header, v.contract.document.scheme(name)
+	credential := v.target.Credentials[name]
+	switch value := header.Get(headerOf(scheme)); {
+	case credential != "" || value == "":
+	case scheme.Type == "apiKey" && scheme.In == "header":
+		credential = value
+	case scheme.Type == "apiKey":
+		if cookie, err := (&http.Request{Header: header}).Cookie(scheme.Name); err == nil {
+			credential = cookie.Value
+		}
+	default:
+		kind, rest, _ := strings.Cut(value, " ")
+		if credential = rest; strings.EqualFold(kind, "basic") {
+			decoded, _ := base64.StdEncoding.DecodeString(rest) // else it is a wrong credential
+			credential = string(decoded)
+		}
+	}
+	return credential
+}
+
+// headerOf is the header that has the credential of a scheme, or nothing.
+func headerOf(scheme *openapi3.SecurityScheme) string {
+	switch {
+	case scheme.Type != "apiKey":
+		return "Authorization"
+	case scheme.In == "header":
+		return http.CanonicalHeaderKey(scheme.Name)
+	case scheme.In == "cookie":
+		return "Cookie"
+	}
+	return ""
+}
+
+// addHeader adds what every request sends: the header of the options, without credentials for an
+// operation of the document. A service may ask for them before it says that there is none.
+func (c *Contract) addHeader(header http.Header, r *route) {
+	for name, values := range c.options.Header {
+		isCredential := false
+		if components := c.document.doc.Components; r != nil && components != nil {
+			for _, ref := range components.SecuritySchemes {
+				isCredential = isCredential || headerOf(ref.Value) == name
+			}
+		}
+		if !isCredential && header[name] == nil {
+			header[name] = values
+		}
+	}
 }

@@ -211,7 +211,7 @@ func (f wrong) of(s *service) http.Handler {
 func proof(t *testing.T, c *Contract, right func() *service, wrongs map[string]wrong) {
 	t.Helper()
 	t.Parallel()
-	tests := c.Tests(1_000_000)
+	tests := c.Tests()
 	if fault, by := firstFault(c, tests, right().credentials, right()); fault != "" {
 		t.Fatalf("the right service fails: %s: %s", by, fault)
 	}

@@ -2,27 +2,15 @@ package contracttest
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
 )
-
-// Target is a service that is to keep the promises of the document.
-type Target struct {
-	URL         string            // without a slash at the end; with the base path of the document's server
-	Transport   http.RoundTripper // nil: [http.DefaultTransport]
-	Credentials Credentials       // allow everything
-	// Without are credentials that have every scope but the one that is the key.
-	// What needs a scope that is not here is not tested.
-	Without map[string]Credentials
-}
 
 const (
 	// requestTimeout is how long a service may take for one response.
@@ -31,83 +19,6 @@ const (
 	// there is one.
 	eventTimeout = 10 * time.Second
 )
-
-// Test is one promise of the document, ready to be tested.
-type Case struct {
-	Name     string
-	contract *Contract
-	promises []string
-	try      func(*Session)
-}
-
-// Tests returns the generated tests. They use identities from firstID on, and
-// those at the ends of the range and around zero.
-func (c *Contract) Tests(firstID int64) []Case {
-	s := newSuite(c, firstID)
-	var all []Case
-	for _, request := range s.cases() {
-		all = append(all, Case{request.name, c, []string{request.promise}, func(v *Session) { v.run(request) }})
-	}
-	all = append(all, s.pathTests()...)
-	for _, t := range slices.Concat(s.sequences(), s.effects(), s.randomTests()) {
-		t.contract = c
-		all = append(all, t)
-	}
-	// What may end the service comes last.
-	slices.SortStableFunc(all, func(a, b Case) int {
-		return cmp.Compare(strings.Count(a.Name, ", odd "), strings.Count(b.Name, ", odd "))
-	})
-	for i := range all {
-		try := all[i].try
-		all[i].contract, all[i].try = c, func(v *Session) { v.suite = s; try(v) }
-	}
-	return all
-}
-
-// Run runs one test on a target. A pass is recorded. What fails for a cause that an earlier
-// test has told is told in one line.
-func (test Case) Run(t T, target Target) {
-	t.Helper()
-	failures, untried := test.Try(target)
-	coverage := test.contract.coverage
-	switch fresh := coverage.noteFailures(failures); {
-	case len(failures) > 0:
-		coverage.fail(test.promises, failures[0].String())
-		for _, f := range failures {
-			if slices.ContainsFunc(fresh, func(other Failure) bool { return other.ID() == f.ID() }) {
-				t.Errorf("contract: %s: %s\n\tall tests again with the same values: %s=%d", test.Name, f, seedVariable, test.contract.seed)
-			} else {
-				t.Errorf("contract: %s: [%s] %s, as before", test.Name, f.ID(), f.Cause)
-			}
-		}
-	case untried == "":
-		for _, promise := range test.promises {
-			coverage.note(promise, t.Name())
-		}
-	default:
-		coverage.skip(test.promises, untried)
-	}
-}
-
-// Try runs a test and returns all that is wrong with the target, or why it could not try
-// the promise.
-func (test Case) Try(target Target) (failures []Failure, why string) {
-	v := &Session{contract: test.contract, target: target, test: test}
-	defer func() {
-		switch r := recover().(type) {
-		case nil, ended:
-		case untried:
-			if len(v.failures) == 0 {
-				why = string(r)
-			}
-		default:
-			panic(r)
-		}
-		failures = v.failures
-	}()
-	test.try(v)
-	return nil, ""
-}
 
 // ended ends a test that has failed, untried one that cannot try its promise, and says why.
 type (
@@ -123,6 +34,7 @@ const (
 // Session is one test that runs on a target. Its methods end the test when the
 // service breaks a promise that the rest of the test needs.
 type Session struct {
+	ctx      context.Context
 	contract *Contract
 	target   Target
 	suite    *suite
@@ -165,11 +77,11 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 	if text := strings.Join(query, "&"); text != "" {
 		url += "?" + text
 	}
-	within := requestTimeout
-	if r := v.contract.document.find(method, path); r != nil && r.streams() {
+	within, r := requestTimeout, v.contract.document.find(method, path)
+	if r != nil && r.streams() {
 		within = eventTimeout
 	}
-	ctx, cancel := context.WithTimeoutCause(context.Background(), within, fmt.Errorf("no complete response in %v", within))
+	ctx, cancel := context.WithTimeoutCause(v.ctx, within, fmt.Errorf("no complete response in %v", within))
 	defer cancel()
 	var content io.Reader = http.NoBody
 	if len(body) > 0 {
@@ -180,6 +92,7 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 		v.Failf("%v", err)
 	}
 	req.Header = header.Clone()
+	v.contract.addHeader(req.Header, r)
 	for name, credential := range credentials {
 		apply(req, v.contract.document.scheme(name), credential)
 	}

@@ -51,12 +51,12 @@ func TestNothingIsMadeUp(t *testing.T) {
 		"        - {name: since, in: query, schema: {type: string, format: moon-phase}}\n      requestBody: {content: {application/json: {schema: {properties: {a: {}}}}}}\n      responses:", 1)
 	c, err := New([]byte(document), Options{})
 	must.NoError(t, err)
-	for _, r := range newSuite(c, 1).cases() {
+	for _, r := range newSuite(c).cases() {
 		if query := strings.Join(r.query, "&"); !r.odd && (strings.Contains(query, "since=") || string(r.body) == "null") {
 			t.Errorf("%s: a request has the query %s and the body %s", r.name, query, r.body)
 		}
 	}
-	for _, test := range c.Tests(1) {
+	for _, test := range c.Tests() {
 		recorded := &recording{}
 		test.Try(Target{URL: "http://things.example", Transport: recorded})
 		for _, method := range recorded.methods {
@@ -78,7 +78,7 @@ func (r *recording) RoundTrip(sent *http.Request) (*http.Response, error) {
 func TestAbsentShowsNothing(t *testing.T) {
 	t.Parallel()
 	c := small(Options{})
-	for _, test := range c.Tests(1) {
+	for _, test := range c.Tests() {
 		_, why := test.Try(Target{URL: "http://things.example", Transport: faulty{404, http.Header{}, ""}})
 		if want := strings.HasPrefix(test.Name, "getThing, credentials"); why != "" != want {
 			t.Errorf("%s is untried: %q", test.Name, why)

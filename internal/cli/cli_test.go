@@ -171,6 +171,7 @@ type script struct{ ts *testscript.TestScript }
 
 func (s script) Helper()                           {}
 func (s script) Name() string                      { return s.ts.Name() }
+func (s script) Logf(format string, args ...any)   { s.ts.Logf(format, args...) }
 func (s script) Errorf(format string, args ...any) { s.ts.Fatalf(format, args...) }
 
 func keep(ts *testscript.TestScript, neg bool, args []string) {

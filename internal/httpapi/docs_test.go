@@ -80,7 +80,7 @@ func TestRedirectsWithBasePath(t *testing.T) {
 func TestBaseURLWithPath(t *testing.T) {
 	t.Parallel()
 	s := startBelow(t, "/store%20room")
-	for _, test := range plantcontract.Plants().Tests(1_000_000) {
+	for _, test := range plantcontract.Plants().Tests() {
 		if strings.HasPrefix(test.Name, "sequence") {
 			t.Run(test.Name, func(t *testing.T) { test.Run(t, s.target()) })
 		}

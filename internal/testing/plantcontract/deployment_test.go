@@ -8,7 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/api/contracttest"
 	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // TestDeployment tries every promise of the document on the service at
@@ -21,12 +24,16 @@ func TestDeployment(t *testing.T) {
 		t.Fatal("BASE_URL and PLANTSTORE_TOKEN are needed")
 	}
 	target := Target(url, token, "", "")
-	tests := Plants().Tests(1_000_000 + rand.Int64N(1<<60))
+	o := options()
+	o.FirstID = 1_000_000 + rand.Int64N(1<<60)
+	c, err := contracttest.New(api.Document, o)
+	must.NoError(t, err)
+	tests := c.Tests()
 	for _, test := range tests {
 		t.Run(test.Name, func(t *testing.T) { test.Run(t, target) })
 	}
 	t.Logf("%d tests", len(tests))
 	if path := os.Getenv("CONTRACT_REPORT"); path != "" {
-		expect.NoError(t, Plants().Report(path, os.Stdout))
+		expect.NoError(t, c.Report().WriteFiles(path, os.Stdout))
 	}
 }

@@ -78,7 +78,7 @@ func firstFault(t *testing.T, handler http.Handler, first string) (fault, by str
 // pool has generated tests. Making them takes longer than running most of them,
 // and a list may only be used by one test at a time.
 var pool = sync.Pool{New: func() any {
-	tests := Plants().Tests(1_000_000)
+	tests := Plants().Tests()
 	return &tests
 }}
 

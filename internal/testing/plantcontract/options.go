@@ -63,7 +63,7 @@ func options() contracttest.Options {
 			}
 			return failureFaults(x)
 		},
-		Client: contracttest.GeneratedClient(func(d contracttest.Doer) any {
+		Client: generatedClient(func(d doer) any {
 			client, _ := plantclient.NewClientWithResponses("http://plantstore.invalid", plantclient.WithHTTPClient(d))
 			return client
 		}),

@@ -26,8 +26,9 @@ const staticToken = "a-static-token-for-tests"
 // faultRecorder is a test that records its faults.
 type faultRecorder struct{ faults []string }
 
-func (v *faultRecorder) Helper()      {}
-func (v *faultRecorder) Name() string { return "" }
+func (v *faultRecorder) Helper()             {}
+func (v *faultRecorder) Name() string        { return "" }
+func (v *faultRecorder) Logf(string, ...any) {}
 func (v *faultRecorder) Errorf(format string, args ...any) {
 	v.faults = append(v.faults, fmt.Sprintf(format, args...))
 }

@@ -1,4 +1,4 @@
-package contracttest
+package plantcontract
 
 import (
 	"bytes"
@@ -8,22 +8,22 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest"
 )
 
-// Doer sends the requests of a generated client.
-type Doer func(*http.Request) (*http.Response, error)
+// doer sends the requests of a generated client.
+type doer func(*http.Request) (*http.Response, error)
 
-// Do implements the interface of clients.
-func (d Doer) Do(r *http.Request) (*http.Response, error) { return d(r) }
+func (d doer) Do(r *http.Request) (*http.Response, error) { return d(r) }
 
-// GeneratedClient returns a check for [Options.Client] by a client that
-// oapi-codegen has generated: it must find the body of a response in the typed
-// field of its status. connect returns the client on a connection. Methods are
-// found by the name of the operation.
-func GeneratedClient(connect func(Doer) any) func(operationID string, x Interaction) []Fault {
-	return func(operationID string, x Interaction) []Fault {
-		fault := func(format string, args ...any) []Fault {
-			return []Fault{{"generated client", operationID, fmt.Sprintf(format, args...)}}
+// generatedClient returns a check by a client that oapi-codegen has generated: it must find the
+// body of a response in the typed field of its status. connect returns the client on a
+// connection. Methods are found by the name of the operation.
+func generatedClient(connect func(doer) any) func(operationID string, x contracttest.Interaction) []contracttest.Fault {
+	return func(operationID string, x contracttest.Interaction) []contracttest.Fault {
+		fault := func(format string, args ...any) []contracttest.Fault {
+			return []contracttest.Fault{{Where: "generated client", Keyword: operationID, Message: fmt.Sprintf(format, args...)}}
 		}
 		client := reflect.ValueOf(connect(func(*http.Request) (*http.Response, error) {
 			return &http.Response{
@@ -50,7 +50,7 @@ func GeneratedClient(connect func(Doer) any) func(operationID string, x Interact
 		if err, _ := results[1].Interface().(error); err != nil {
 			return fault("cannot read the response: %v", err)
 		}
-		if len(x.Body) == 0 || !isJSON(x.Header.Get("Content-Type")) {
+		if len(x.Body) == 0 || !strings.Contains(x.Header.Get("Content-Type"), "json") {
 			return nil
 		}
 		field := results[0].Elem().FieldByName(fmt.Sprintf("JSON%d", x.Status))

@@ -1,0 +1,172 @@
+package contracttest
+
+import (
+	"context"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// thingsHandler is a right service for smallDocument; id is the JSON of an id in a response.
+func thingsHandler(id func(string) string) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /v1/things/{id}", func(w http.ResponseWriter, r *http.Request) {
+		text := r.PathValue("id")
+		if _, err := strconv.ParseInt(text, 10, 64); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"id":` + id(text) + `}`))
+	})
+	return mux
+}
+
+func asNumber(id string) string {
+	n, _ := strconv.ParseInt(id, 10, 64)
+	return strconv.FormatInt(n, 10)
+}
+
+var securedDocument = strings.Replace(smallDocument, "paths:", `servers: [{url: 'https://things.example/v1'}]
+security: [{token: []}]
+components: {securitySchemes: {token: {type: http, scheme: bearer}}}
+paths:`, 1)
+
+// One line tests a handler: a right one is accused of nothing, and of a wrong one it tells what
+// is broken, one command that shows it, and the response. The token is not told.
+func TestOneLine(t *testing.T) {
+	t.Parallel()
+	const secret = "a-secret-token"
+	options := Options{Header: http.Header{"Authorization": {"Bearer " + secret}}, Seed: 1}
+	document := strings.Replace(securedDocument, `        "400"`, `        "401": {description: Not allowed., headers: {WWW-Authenticate: {schema: {type: string}}}}
+        "400"`, 1)
+	test := func(next http.Handler) *told {
+		t := &told{}
+		Test(t, []byte(document), http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "Bearer "+secret && strings.HasPrefix(r.URL.Path, "/v1/things/") {
+				w.Header().Set("WWW-Authenticate", "Bearer")
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}), options)
+		return t
+	}
+	right := test(thingsHandler(asNumber))
+	if len(right.lines) > 0 {
+		t.Errorf("the right handler is accused of %s", right.lines)
+	}
+	for _, want := range []string{"effect of parameter id", "kept,    0 broken"} {
+		if !strings.Contains(right.logged, want) {
+			t.Errorf("the log has no %q:\n%s", want, right.logged)
+		}
+	}
+	wrong := strings.Join(test(thingsHandler(strconv.Quote)).lines, "\n")
+	const begins = "getThing, 200: body /id, type"
+	for _, want := range []string{begins, "\n  sent:   curl -i -X GET 'http://127.0.0.1:", `-H "Authorization: $AUTHORIZATION"`, "\n  got:    200 {\"id\":\"", "CONTRACT_SEED=1"} {
+		if !strings.Contains(wrong, want) {
+			t.Errorf("the failures have no %q:\n%s", want, wrong)
+		}
+	}
+	if strings.Contains(wrong, secret) {
+		t.Errorf("the failures tell the token:\n%s", wrong)
+	}
+	open := &told{}
+	Test(open, []byte(document), thingsHandler(asNumber), options)
+	if wrong := strings.Join(open.lines, "\n"); !strings.Contains(wrong, "getThing: no credentials") || !strings.Contains(wrong, "getThing: bad credentials") {
+		t.Errorf("of a handler that needs no token it tells:\n%s", wrong)
+	}
+	unreadable := &told{}
+	Test(unreadable, []byte("plants"), thingsHandler(asNumber))
+	if len(unreadable.lines) != 1 {
+		t.Errorf("of a document that cannot be read it tells %s", unreadable.lines)
+	}
+}
+
+// What the header has is a credential of the scheme, if the document has one, and else sent with
+// every request.
+func TestHeader(t *testing.T) {
+	t.Parallel()
+	for scheme, want := range map[string]string{
+		"{type: http, scheme: bearer}":                  "token",
+		"{type: http, scheme: basic}":                   "ficus:pot",
+		"{type: apiKey, in: header, name: X-Key}":       "key",
+		"{type: apiKey, in: cookie, name: session}":     "cookie",
+		"{type: apiKey, in: query, name: key}":          "",
+		"{type: openIdConnect, openIdConnectUrl: '/x'}": "token",
+	} {
+		header := http.Header{"X-Key": {"key"}, "Cookie": {"a=b; session=cookie"}, "Authorization": {"Bearer token"}}
+		if strings.Contains(scheme, "basic") {
+			header.Set("Authorization", "Basic ZmljdXM6cG90")
+		}
+		c, err := New([]byte(strings.Replace(securedDocument, "{type: http, scheme: bearer}", scheme, 1)), Options{Header: header})
+		must.NoError(t, err)
+		if got := (&Session{contract: c}).credential("token"); got != want {
+			t.Errorf("the credential of %s is %q, want %q", scheme, got, want)
+		}
+		sent := http.Header{"X-Other": {"1"}}
+		c.addHeader(sent, c.document.routes[0])
+		credential, others := headerOf(c.document.scheme("token")), 2
+		if credential == "" {
+			others = 3
+		}
+		if len(sent) != 1+others || sent[credential] != nil {
+			t.Errorf("with %s every request has %v", scheme, sent)
+		}
+	}
+}
+
+// A run that is stopped tells what it has found so far.
+func TestRunStops(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	requests, c := 0, small(Options{})
+	report, err := c.Run(ctx, Target{URL: "http://things.example/", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		if requests++; requests == 3 {
+			cancel()
+			return nil, r.Context().Err()
+		}
+		return faulty{500, http.Header{}, ""}.RoundTrip(r)
+	})})
+	if !errors.Is(err, context.Canceled) || requests != 3 || len(report.Causes) == 0 || report.Broken == 0 || report.All() != len(report.Promises) {
+		t.Errorf("after %d requests it ends with %v and %+v", requests, err, report.Count)
+	}
+}
+
+// Nothing that the package exports names a type of another library.
+func TestInterfaceIsOfTheStandardLibrary(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob("*.go")
+	must.NoError(t, err)
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		must.NoError(t, err)
+		foreign := map[string]string{}
+		for _, spec := range file.Imports {
+			if path, _ := strconv.Unquote(spec.Path.Value); strings.Contains(path, ".") {
+				foreign[filepath.Base(path)] = path
+			}
+		}
+		ast.FileExports(file) // removes what is not exported, and the bodies of functions stay
+		ast.Inspect(file, func(node ast.Node) bool {
+			if selector, ok := node.(*ast.SelectorExpr); ok {
+				if name, ok := selector.X.(*ast.Ident); ok && foreign[name.Name] != "" {
+					t.Errorf("%s: an exported name has %s.%s of %s", path, name, selector.Sel, foreign[name.Name])
+				}
+			}
+			_, isBody := node.(*ast.BlockStmt)
+			return !isBody
+		})
+	}
+}
