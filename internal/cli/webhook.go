@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httputil"
@@ -66,8 +67,13 @@ func webhookCommand(sys system) *cli.Command {
 				}
 				r.Retry = append(r.Retry, pause)
 			}
-			if r.Concurrency > 100 {
+			switch {
+			case r.Timeout == 0:
+				return errors.New("--timeout: must be more than 0")
+			case r.Concurrency > 100:
 				return errors.New("--concurrency: must be at most 100")
+			case cmd.String("rejects") == cmd.String("state"):
+				return errors.New("--rejects: must be another file than --state")
 			}
 			secrets, err := os.ReadFile(cmd.String("secret-file"))
 			if cmd.String("secret-file") == "" {
@@ -172,13 +178,13 @@ func runWebhook(ctx context.Context, sys system, cmd *cli.Command, r *webhook.Re
 		return fmt.Errorf("--state: %w", err)
 	}
 	if rejects := cmd.String("rejects"); rejects != "" {
-		file, err := os.OpenFile(rejects, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		file, err := os.OpenFile(rejects, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return fmt.Errorf("--rejects: %w", err)
 		}
 		defer file.Close()
 		r.Reject = func(e webhook.Event, status int) error {
-			_, err := fmt.Fprintf(file, `{"webhook_id":%q,"status":%d,"event":%s}`+"\n", e.ID, status, e.Body)
+			err := appendLine(file, fmt.Sprintf(`{"webhook_id":%q,"status":%d,"event":%s}`+"\n", e.ID, status, e.Body))
 			return errors.Join(err, file.Sync(), atomicfile.SyncFolder(rejects)) // before the position moves on
 		}
 	}
@@ -189,4 +195,15 @@ func runWebhook(ctx context.Context, sys system, cmd *cli.Command, r *webhook.Re
 	defer stop()
 	r.Log.Info("started", "server", state.Server, "state", name)
 	return r.Run(ctx, state.Position)
+}
+
+// appendLine writes a line at the end of a file. A part of one that a full disk left there stays on a line of its own.
+func appendLine(file *os.File, line string) error {
+	size, err := file.Seek(0, io.SeekEnd)
+	last := []byte("\n")
+	_, _ = file.ReadAt(last, size-1) // an empty file has none
+	if err == nil {
+		_, err = file.WriteString(strings.TrimPrefix("\n", string(last)) + line)
+	}
+	return err
 }

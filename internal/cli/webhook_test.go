@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -129,13 +130,19 @@ func TestWebhook(t *testing.T) {
 	ends(w.relay(r, dir, "--from", "now"), 1, "--state: ")
 
 	w.fail(func(int64) fault { return fault{status: http.StatusForbidden} })
+	const part = `{"webhook_id":"pl` // of a line, on a disk that was full
+	must.NoError(t, os.WriteFile(rejects, []byte(part), 0o600))
 	p = w.relay(r, filepath.Join(dir, "all"), "--from", "start", "--rejects", rejects)
 	var text []byte
 	wait.Until(t, "three rejected plants", func() bool {
 		text, _ = os.ReadFile(rejects)
-		return strings.Count(string(text), "\n") == 3
+		return strings.Count(string(text), "\n") == 4
 	})
 	stop(p)
+	text, whole := bytes.CutPrefix(text, []byte(part+"\n"))
+	if !whole {
+		t.Errorf("after a part of a line the file has %s", text)
+	}
 	var line struct {
 		ID     string `json:"webhook_id"`
 		Status int
@@ -180,7 +187,7 @@ func TestWebhookTest(t *testing.T) {
 		if n == 1 {
 			return fault{}
 		}
-		return fault{status: http.StatusTeapot}
+		return fault{status: map[int64]int{2: http.StatusTeapot, 3: http.StatusGone}[n]}
 	})
 	const request = "POST /a-path-that-is-secret HTTP/1.1\n…\nWebhook-Id: plant_7_…\nWebhook-Signature: v1,…\nWebhook-Timestamp: …\n…\n\n" +
 		`{"type":"plant.changed","timestamp":"…","data":{"id":7,"name":"1","etag":"…","created_at":"…","updated_at":"…"}}` + "\n\n"
@@ -188,6 +195,10 @@ func TestWebhookTest(t *testing.T) {
 		t.Errorf("%v, %s", err, out)
 	}
 	if out, err := try(); err == nil || !like(request+"HTTP/1.1 418 I'm a teapot\n…\nplantstore: webhook: the receiver responded with 418 I'm a teapot\n", out) {
+		t.Errorf("%v, %s", err, out)
+	}
+	out, err := try()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 6 || !strings.Contains(out, "410 Gone") {
 		t.Errorf("%v, %s", err, out)
 	}
 }

@@ -227,8 +227,8 @@ func (r *Relay) deliver(ctx context.Context, d *delivery) error {
 		r.failed.Add(1)
 		permanent := status/100 == 4 && !slices.Contains([]int{408, 425, 429}, status)
 		switch {
-		case status == http.StatusGone:
-			return ErrGone
+		case errors.Is(err, ErrGone):
+			return err
 		case permanent && attempt >= len(r.Retry) && r.Reject != nil:
 			failed := r.Reject(d.event, status)
 			if failed == nil {
@@ -278,7 +278,10 @@ func (r *Relay) Send(ctx context.Context, e Event) (status int, wait time.Durati
 	}
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, 64<<10) // so that the connection can be used again
-	if resp.StatusCode/100 != 2 {
+	switch {
+	case resp.StatusCode == http.StatusGone:
+		err = ErrGone
+	case resp.StatusCode/100 != 2:
 		err = fmt.Errorf("the receiver responded with %s", resp.Status)
 	}
 	return resp.StatusCode, min(client.RetryAfter(resp.Header, time.Now()), maxRetryAfter), err
