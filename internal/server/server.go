@@ -112,6 +112,10 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	store.Watch(log)
+	first := plant.Page{Limit: 1, ByName: &plant.ByName{}}
+	if _, _, err := store.List(ctx, first); errors.Is(err, plant.ErrNoNames) {
+		log.Warn("lists by name get 503", "err", err)
+	}
 	writes := func() error { return errors.New("the service is read-only") }
 	if !config.HTTP.ReadOnly {
 		if err := store.BeginEpoch(ctx); err != nil { // before the first write
