@@ -100,16 +100,27 @@ func TestOtherClients(t *testing.T) {
 	}
 }
 
-// Allow lists the methods of the path, no fewer and no more.
+// Allow lists the methods of the path, no fewer and no more. A response that is not 405 needs none.
 func TestAllow(t *testing.T) {
 	t.Parallel()
-	for allow, faulty := range map[string]bool{"GET": false, "GET, HEAD, OPTIONS": false, "GET, PUT": true, "HEAD": true, "": true} {
-		x := thing(405, "")
-		x.Method = "PUT"
-		x.Header.Set("Allow", allow)
-		if faults := small(Options{}).check(x); len(faults) > 0 != faulty {
-			t.Errorf("with Allow: %s the faults are %v", allow, faults)
+	document := strings.Replace(smallDocument, "paths:\n", "paths:\n  /things/latest: {post: {responses: {default: {description: All.}}}}\n", 1)
+	c, err := New([]byte(document), Options{})
+	must.NoError(t, err)
+	for path, allowed := range map[string]map[string]bool{
+		"/things/3": {"GET": true, "GET, HEAD, OPTIONS": true, "GET, PUT": false, "HEAD": false, "": false},
+		// It is found before /things/{id} (OpenAPI, Paths Object), which may serve other methods.
+		"/things/latest": {"POST": true, "GET, POST": true, "GET": false, "POST, PUT": false},
+	} {
+		for allow, right := range allowed {
+			x := Interaction{Method: "PUT", Path: path, Status: 405, Header: http.Header{"Allow": {allow}}}
+			if faults := c.check(x); len(faults) > 0 == right {
+				t.Errorf("PUT %s with Allow: %s has the faults %v", path, allow, faults)
+			}
 		}
+	}
+	x := Interaction{Method: "PUT", Path: "/things/3", Status: 404, Header: http.Header{}}
+	if faults := c.check(x); len(faults) != 1 || faults[0].Where != "status" {
+		t.Errorf("404 for a method has the faults %v", faults)
 	}
 }
 

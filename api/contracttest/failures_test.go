@@ -42,7 +42,7 @@ func TestCauses(t *testing.T) {
 	}{
 		"a crash behind a media type": {
 			faulty{500, http.Header{"Content-Type": {"text/html"}}, "<h1>"},
-			[]string{"getThing responds with 500", "Allow"},
+			[]string{"getThing responds with 500", "an operation that the document does not have responds with 500"},
 		},
 		"a schema behind a duplicate header": {
 			faulty{200, http.Header{"Content-Type": {"application/json"}, "X-Id": {"1", "2"}}, `{"id":"3"}`},

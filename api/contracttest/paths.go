@@ -111,7 +111,10 @@ func (c *Contract) checkUndocumented(x Interaction) (faults []Fault, undocumente
 			faults = append(faults, Fault{"body", "OPTIONS", "must be empty"})
 		}
 	default:
-		faults = append(c.checkRefusal(Violation{Kind: UnknownMethod}, x), c.checkAllow(x)...)
+		faults = c.checkRefusal(Violation{Kind: UnknownMethod}, x)
+		if x.Status == http.StatusMethodNotAllowed {
+			faults = append(faults, c.checkAllow(x)...)
+		}
 	}
 	for _, name := range c.options.EveryResponse {
 		faults = append(faults, checkHeaders(openapi3.Headers{name: c.document.doc.Components.Headers[name]}, x.Header)...)
@@ -131,7 +134,8 @@ func (c *Contract) checkRefusal(why Violation, x Interaction) []Fault {
 }
 
 // checkAllow fails unless there is one Allow header with exactly the methods of
-// the path. Without a promise of the options, HEAD and OPTIONS may be missing.
+// the path. Without a promise of the options, HEAD and OPTIONS may be missing, and so may
+// the methods of a template that also fits a path that another one, with fewer parameters, has.
 func (c *Contract) checkAllow(x Interaction) []Fault {
 	lines := x.Header.Values("Allow")
 	if len(lines) > 1 && c.options.Undeclared != Exact {
@@ -157,9 +161,14 @@ func (c *Contract) checkAllow(x Interaction) []Fault {
 	if c.options.Undocumented != nil && c.options.Undocumented(x.Path) {
 		offer(http.MethodGet)
 	}
+	first := ""
 	for _, r := range c.document.routes {
-		if x.Path == "*" || r.pattern.MatchString(x.Path) {
+		switch fits := r.pattern.MatchString(x.Path); {
+		case x.Path == "*" || fits && (first == "" || first == r.template):
+			first = r.template
 			offer(r.method)
+		case fits:
+			may = append(may, r.method)
 		}
 	}
 	slices.Sort(want)
