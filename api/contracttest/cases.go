@@ -190,11 +190,12 @@ func (s *suite) parameterCases(r *route) (all []*testCase) {
 			}
 			return c
 		}
-		for _, v := range s.gen.obeyingParameter(p) {
-			all = append(all, make(v, "obeyed"))
-		}
 		in := Violation{InvalidParameter, p.In, "/" + p.Name}
-		for _, v := range s.gen.breakingParameter(p) {
+		for _, v := range s.gen.parameterVariants(p) {
+			if v.valid {
+				all = append(all, make(v, "obeyed"))
+				continue
+			}
 			c := make(v, "broken")
 			c.use, c.id, c.mayNot = nil, nil, nil
 			all = append(all, c.refused(in))

@@ -13,14 +13,6 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// variant is a value made from a schema that shows, or breaks, one keyword of
-// the schema at one place.
-type variant struct {
-	pointer string // of the place, a JSON Pointer
-	keyword string
-	value   any // the whole value; its numbers are int64 or json.Number
-}
-
 // generator makes values for requests from schemas. Values for an identity are
 // drawn fresh, so that no case uses what another one creates.
 type generator struct {
@@ -173,7 +165,7 @@ func (g *generator) simpleBase(s *openapi3.Schema, recursion bool) any {
 	switch {
 	case len(s.Enum) > 0:
 		return normal(s.Enum[0])
-	case s.Type.Is("object"), s.Type == nil && len(s.Properties) > 0:
+	case isObject(s):
 		object := map[string]any{}
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			property := s.Properties[name].Value
@@ -185,21 +177,15 @@ func (g *generator) simpleBase(s *openapi3.Schema, recursion bool) any {
 			}
 			object[name] = g.base(property)
 		}
-		for i := len(object); uint64(i) < min(s.MinProps, most); i++ {
-			object[fmt.Sprint("member", i)] = g.additional(s)
-		}
-		return object
+		return g.grown(s, object, s.MinProps)
 	case s.Type.Is("array"):
 		least := s.MinItems
 		if least == 0 && !recursion && (s.MaxItems == nil || *s.MaxItems > 0) {
 			least = 1
 		}
 		return g.many(s, least)
-	case s.Type.Is("integer"):
-		low, high := limits(s)
-		return multipleFrom(s, min(max(low, 1), high))
-	case s.Type.Is("number"):
-		return plainNumber(s)
+	case s.Type.Is("integer"), s.Type.Is("number"):
+		return g.plainNumber(s)
 	case s.Type.Is("boolean"):
 		return true
 	default:
@@ -213,6 +199,14 @@ func (g *generator) absent(property *openapi3.Schema) bool {
 	return p.ReadOnly && !g.response || p.WriteOnly && g.response
 }
 
+// grown adds members to an object until it has n of them.
+func (g *generator) grown(s *openapi3.Schema, object map[string]any, n uint64) map[string]any {
+	for i := len(object); uint64(i) < min(n, most+1); i++ {
+		object[fmt.Sprint("member", i)] = g.additional(s)
+	}
+	return object
+}
+
 // additional returns a value for a member that no property names.
 func (g *generator) additional(s *openapi3.Schema) any {
 	if s.AdditionalProperties.Schema != nil {
@@ -223,12 +217,12 @@ func (g *generator) additional(s *openapi3.Schema) any {
 
 // text returns the plainest string.
 func (g *generator) text(s *openapi3.Schema) string {
-	fits := func(text string) bool { return fitsText(s, text) }
+	fits := func(text string) bool { return g.valid(s, text) }
 	if s.Pattern != "" || unknownFormat(s) {
 		if text, ok := s.Example.(string); ok && fits(text) {
 			return text
 		}
-		if text, ok := matchPattern(s); ok && s.Pattern != "" {
+		if text, ok := g.matchPattern(s); ok && s.Pattern != "" {
 			return text
 		}
 	}
@@ -307,11 +301,14 @@ func (g *generator) fresh(s *openapi3.Schema, others []any) any {
 // valid reports whether a schema allows a value in a request, by kin-openapi,
 // which has no part in making it.
 func (g *generator) valid(s *openapi3.Schema, value any) bool {
-	direction := openapi3.VisitAsRequest()
+	return s.VisitJSON(normal(value), g.direction(), openapi3.EnableFormatValidation(), openapi3.WithStringFormatValidators(formatValidators)) == nil
+}
+
+func (g *generator) direction() openapi3.SchemaValidationOption {
 	if g.response {
-		direction = openapi3.VisitAsResponse()
+		return openapi3.VisitAsResponse()
 	}
-	return s.VisitJSON(normal(value), direction, openapi3.EnableFormatValidation(), openapi3.WithStringFormatValidators(formatValidators)) == nil
+	return openapi3.VisitAsRequest()
 }
 
 // with returns the base of an object with one member set.
@@ -322,10 +319,6 @@ func (g *generator) with(s *openapi3.Schema, name string, value any) map[string]
 	}
 	object[name] = value
 	return object
-}
-
-func closed(s *openapi3.Schema) bool {
-	return s.AdditionalProperties.Has != nil && !*s.AdditionalProperties.Has
 }
 
 // normal makes a value as decode would.

@@ -42,25 +42,9 @@ func (g *generator) keywords(s *openapi3.Schema, at string) (all []string) {
 			all = append(all, at+" additionalProperties, broken")
 		}
 	}
-	add(s.Type != nil, "type")
-	add(len(s.Enum) > 0, "enum")
-	if len(s.Enum) == 0 {
-		add(s.Type.Is("integer") && s.Format != "" && (s.Min == nil || s.Max == nil), "format")
-		add(s.Type.Is("string") && formats[s.Format].check != nil, "format")
-		add(s.Min != nil, "minimum")
-		add(s.Max != nil, "maximum")
-		add(s.ExclusiveMin.IsTrue(), "exclusiveMinimum")
-		add(s.ExclusiveMax.IsTrue(), "exclusiveMaximum")
-		add(s.MultipleOf != nil, "multipleOf")
-		add(s.MinLength > 0, "minLength")
-		add(s.MaxLength != nil, "maxLength")
-		add(s.Pattern != "", "pattern")
+	for _, keyword := range demanded(s) {
+		add(true, keyword)
 	}
-	add(s.MinItems > 0, "minItems")
-	add(s.MaxItems != nil, "maxItems")
-	add(s.UniqueItems, "uniqueItems")
-	add(s.MinProps > 0, "minProperties")
-	add(s.MaxProps != nil, "maxProperties")
 	if s.Items != nil {
 		all = append(all, g.keywords(s.Items.Value, at+"/*")...)
 	}
@@ -76,6 +60,38 @@ func (g *generator) keywords(s *openapi3.Schema, at string) (all []string) {
 			all = append(all, at+"/"+name+" required, obeyed", at+"/"+name+" required, broken")
 		}
 		all = append(all, g.keywords(property.Value, at+"/"+name)...)
+	}
+	return all
+}
+
+// demanded lists the keywords of a schema of which both sides are tried.
+func demanded(s *openapi3.Schema) (all []string) {
+	free := len(s.Enum) == 0
+	for _, k := range []struct {
+		keyword string
+		has     bool
+	}{
+		{"type", s.Type != nil},
+		{"enum", !free},
+		{"format", free && s.Type.Is("integer") && s.Format != "" && (s.Min == nil || s.Max == nil)},
+		{"format", free && s.Type.Is("string") && formats[s.Format].check != nil},
+		{"minimum", free && s.Min != nil},
+		{"maximum", free && s.Max != nil},
+		{"exclusiveMinimum", free && s.ExclusiveMin.IsTrue()},
+		{"exclusiveMaximum", free && s.ExclusiveMax.IsTrue()},
+		{"multipleOf", free && s.MultipleOf != nil},
+		{"minLength", free && s.MinLength > 0},
+		{"maxLength", free && s.MaxLength != nil},
+		{"pattern", free && s.Pattern != ""},
+		{"minItems", s.MinItems > 0},
+		{"maxItems", s.MaxItems != nil},
+		{"uniqueItems", s.UniqueItems},
+		{"minProperties", s.MinProps > 0},
+		{"maxProperties", s.MaxProps != nil},
+	} {
+		if k.has {
+			all = append(all, k.keyword)
+		}
 	}
 	return all
 }

@@ -3,10 +3,8 @@ package contracttest
 import (
 	"fmt"
 	"maps"
-	"math"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -27,6 +25,7 @@ type parameterVariant struct {
 	keyword string
 	text    string // as it is sent: for a query, with its name
 	shown   string // for the name of the case
+	valid   bool
 }
 
 // written writes a value as the style of a parameter says, or reports false if
@@ -166,30 +165,6 @@ func allowedIn(in, text string) bool {
 	return true
 }
 
-// obeyingParameter returns the ways to write a parameter that the document allows.
-func (g *generator) obeyingParameter(p *openapi3.Parameter) (all []parameterVariant) {
-	add := func(keyword string, value any) {
-		if text, ok := written(p, value); ok {
-			all = append(all, parameterVariant{keyword, text, fmt.Sprintf("%.40q", fmt.Sprint(value))})
-		}
-	}
-	if p.Example != nil {
-		add("example", normal(p.Example))
-	}
-	schema, _ := parameterSchema(p)
-	if g.identities[schema] {
-		schema = copyOf(schema)
-	}
-	if p.Example != nil && schema.Example == nil {
-		schema = copyOf(schema)
-		schema.Example = p.Example // it is the easiest match of a pattern
-	}
-	for _, v := range g.obeying(schema) {
-		add(strings.TrimPrefix(place(v.pointer)+" ", " ")+v.keyword, v.value)
-	}
-	return all
-}
-
 func copyOf(s *openapi3.Schema) *openapi3.Schema {
 	copied := *s
 	return &copied
@@ -208,115 +183,118 @@ func (g *generator) baseParameter(p *openapi3.Parameter) (string, bool) {
 	return "", false
 }
 
-// breakingParameter returns the ways to write a parameter that the document
-// forbids. Any text is a string, so only what is wrong as text is tried.
-func (g *generator) breakingParameter(p *openapi3.Parameter) (all []parameterVariant) {
+// parameterVariants returns the ways to write a parameter that the document allows, and
+// those that it forbids. Any text is a string, so only what is wrong as text is tried.
+func (g *generator) parameterVariants(p *openapi3.Parameter) (all []parameterVariant) {
+	add := func(v variant) {
+		if text, ok := written(p, v.value); ok {
+			keyword := strings.TrimPrefix(place(v.pointer)+" ", " ") + v.keyword
+			all = append(all, parameterVariant{keyword, text, fmt.Sprintf("%.40q", fmt.Sprint(v.value)), v.valid})
+		}
+	}
 	schema, asJSON := parameterSchema(p)
-	add := func(keyword string, value any) {
-		if text, ok := written(p, value); ok {
-			all = append(all, parameterVariant{keyword, text, fmt.Sprintf("%.40q", fmt.Sprint(value))})
+	if g.identities[schema] {
+		schema = copyOf(schema)
+	}
+	if p.Example != nil {
+		add(variant{"", "example", normal(p.Example), true})
+		if schema.Example == nil {
+			schema = copyOf(schema)
+			schema.Example = p.Example // it is the easiest match of a pattern
+		}
+	}
+	for _, v := range g.variants(schema) {
+		ofTexts := v.keyword != "type" && v.keyword != "nullable" && !g.valid(schema, g.read(schema, v.value))
+		if v.valid || asJSON || ofTexts {
+			add(v)
 		}
 	}
 	if asJSON {
-		for _, v := range g.breaking(schema) {
-			add(strings.TrimPrefix(place(v.pointer)+" ", " ")+v.keyword, v.value)
-		}
 		return all
 	}
 	flat := g.flatten(schema)
 	switch {
 	case flat.Type.Is("array"):
-		for _, v := range g.breakingTexts(schemaOf(flat.Items), p.In) {
-			add("/* "+v.keyword, g.filled(flat, v.value))
-		}
-		for _, v := range g.simpleBreaking(flat) {
-			if _, isArray := v.value.([]any); isArray && v.pointer == "" {
-				add(v.keyword, v.value)
-			}
+		for _, v := range g.wrongTexts(schemaOf(flat.Items), p.In) {
+			add(variant{"/0", v.keyword, g.filled(flat, v.value), false})
 		}
 	case flat.Type.Is("object"):
 		for _, name := range slices.Sorted(maps.Keys(flat.Properties)) {
-			for _, v := range g.breakingTexts(flat.Properties[name].Value, p.In) {
-				add("/"+name+" "+v.keyword, g.with(flat, name, v.value))
+			for _, v := range g.wrongTexts(flat.Properties[name].Value, p.In) {
+				add(variant{"/" + name, v.keyword, g.with(flat, name, v.value), false})
 			}
 		}
 	default:
-		for _, v := range g.breakingTexts(schema, p.In) {
-			add(v.keyword, v.value)
+		for _, v := range g.wrongTexts(schema, p.In) {
+			add(v)
 		}
 		if p.In == "query" && g.rules.StrictParameters {
 			base, _ := written(p, "1")
-			all = append(all, parameterVariant{"once", base + "&" + base, "twice"})
+			all = append(all, parameterVariant{"once", base + "&" + base, "twice", false})
 		}
 	}
 	return all
 }
 
-// breakingTexts returns texts that are no value of a schema.
-func (g *generator) breakingTexts(s *openapi3.Schema, in string) (all []variant) {
-	add := func(keyword string, value any) { all = append(all, variant{"", keyword, value}) }
-	if branches := g.branches(g.flatten(s)); len(branches) > 0 {
-		keyword := compositionOf(g.flatten(s))
+// read returns what a service reads where a value is written as text, as far as it can.
+func (g *generator) read(s *openapi3.Schema, value any) any {
+	s = g.flatten(s)
+	switch value := value.(type) {
+	case []any:
+		all := slices.Clone(value)
+		for i := range all {
+			all[i] = g.read(schemaOf(s.Items), all[i])
+		}
+		return all
+	case map[string]any:
+		all := maps.Clone(value)
+		for name := range all {
+			if property := s.Properties[name]; property != nil {
+				all[name] = g.read(property.Value, all[name])
+			}
+		}
+		return all
+	}
+	text := fmt.Sprint(value)
+	for _, branch := range append(g.branches(s), s) {
+		if typed, err := parseText(g.flatten(branch), text); err == nil && g.valid(branch, typed) {
+			return typed
+		}
+	}
+	return text
+}
+
+// wrongTexts returns texts that have not the type of a schema, which is neither an array nor
+// an object.
+func (g *generator) wrongTexts(s *openapi3.Schema, in string) (all []variant) {
+	flat, texts := g.flatten(s), []string(nil)
+	if branches := g.branches(flat); len(branches) > 0 {
 		for _, branch := range branches {
-			for _, v := range g.breakingTexts(branch, in) {
-				fits := slices.ContainsFunc(branches, func(b *openapi3.Schema) bool {
-					value, err := parseText(g.flatten(b), fmt.Sprint(v.value))
-					return err == nil && g.valid(b, value)
-				})
-				if !fits {
-					add(keyword, v.value)
+			for _, v := range g.wrongTexts(branch, in) {
+				if !g.valid(s, g.read(s, v.value)) {
+					all = append(all, variant{"", compositionOf(flat), v.value, false})
 				}
 			}
 		}
 		return all
 	}
-	s = g.flatten(s)
 	switch {
-	case len(s.Enum) > 0:
-		add("enum", outside(s))
-		if !s.Type.Is("string") {
-			add("type", "x")
+	case flat.Type.Is("integer") && g.rules.StrictParameters:
+		texts = []string{"x", "+1", "01", "-0", "1.0", "1e0", "1 ", "1,2", "0x1", "١"}
+		if in == "query" {
+			texts = append(texts, "")
 		}
-	case s.Type.Is("integer"):
-		wrong := []string{"x", "1.5", "1x"}
-		if g.rules.StrictParameters {
-			wrong = []string{"x", "+1", "01", "-0", "1.0", "1e0", "1 ", "1,2", "0x1", "١"}
-		}
-		for _, text := range wrong {
-			add("type", text)
-		}
-		if in == "query" && g.rules.StrictParameters {
-			add("type", "")
-		}
-		for _, v := range g.simpleBreaking(s) {
-			if v.keyword != "type" && v.keyword != "nullable" && v.keyword != "format" {
-				add(v.keyword, v.value)
-			}
-		}
-		low, high := limits(s)
-		if s.Min == nil && s.Format != "" {
-			add("format", oneOff(low, -1).String())
-		}
-		if s.Max == nil && s.Format != "" {
-			add("format", oneOff(high, 1).String())
-		}
-		if s.Format == "int32" {
-			add("format", strconv.Itoa(math.MaxInt32+1))
-		}
-	case s.Type.Is("number"):
-		add("type", "x")
-		for _, v := range numbersAtEdges(s) {
-			if !numberFits(s, v.number) {
-				add(v.keyword, number(v.number))
-			}
-		}
-	case s.Type.Is("boolean"):
-		add("type", "maybe")
-	case s.Type.Is("string"):
-		all = append(all, breakingStrings(s)...)
-		if s.Pattern == "" && in == "query" && g.rules.StrictParameters {
-			add("type", "\xff") // no string is made of this
-		}
+	case flat.Type.Is("integer"):
+		texts = []string{"x", "1.5", "1x"}
+	case flat.Type.Is("number"):
+		texts = []string{"x"}
+	case flat.Type.Is("boolean"):
+		texts = []string{"maybe"}
+	case flat.Type.Is("string") && flat.Pattern == "" && len(flat.Enum) == 0 && in == "query" && g.rules.StrictParameters:
+		texts = []string{"\xff"} // no string is made of this
+	}
+	for _, text := range texts {
+		all = append(all, variant{"", "type", text, false})
 	}
 	return all
 }

@@ -12,12 +12,12 @@ import (
 
 // matchPattern returns a text that the pattern of a schema matches and its other
 // keywords allow, or false if it finds none.
-func matchPattern(s *openapi3.Schema) (string, bool) {
+func (g *generator) matchPattern(s *openapi3.Schema) (string, bool) {
 	key := fmt.Sprint(s.Pattern, s.Format, s.MinLength, orMost(s.MaxLength))
 	if text, ok := matchedPatterns.Load(key); ok {
 		return text.(string), true
 	}
-	text, ok := findMatch(s)
+	text, ok := g.findMatch(s)
 	if ok {
 		matchedPatterns.Store(key, text)
 	}
@@ -26,7 +26,7 @@ func matchPattern(s *openapi3.Schema) (string, bool) {
 
 var matchedPatterns sync.Map
 
-func findMatch(s *openapi3.Schema) (string, bool) {
+func (g *generator) findMatch(s *openapi3.Schema) (string, bool) {
 	parsed, err := syntax.Parse(unicodeEscape.ReplaceAllString(s.Pattern, `\x{$1}`), syntax.Perl)
 	if err != nil {
 		return "", false
@@ -35,7 +35,7 @@ func findMatch(s *openapi3.Schema) (string, bool) {
 	for _, repeats := range []int{1, int(s.MinLength), int(s.MinLength) / 2, 2, 0} {
 		text := sample(parsed, min(repeats, 4096))
 		for _, candidate := range []string{text, padded(text, s)} {
-			if fitsText(s, candidate) {
+			if g.valid(s, candidate) {
 				return candidate, true
 			}
 		}
@@ -85,22 +85,4 @@ func inClass(ranges []rune, r rune) bool {
 		}
 	}
 	return false
-}
-
-// unmatched returns a text that only the pattern of a schema does not allow.
-func unmatched(s *openapi3.Schema) (string, bool) {
-	compiled, err := compilePattern(s.Pattern)
-	if err != nil {
-		return "", false
-	}
-	rest := *s
-	rest.Pattern = ""
-	for _, text := range []string{"", "~", "a", "1", "ABC def", `"`, "\n", "\x00"} {
-		for _, candidate := range []string{text, padded(text, s)} {
-			if !compiled.MatchString(candidate) && fitsText(&rest, candidate) {
-				return candidate, true
-			}
-		}
-	}
-	return "", false
 }

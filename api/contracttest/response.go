@@ -85,7 +85,7 @@ func checkHeaders(headers openapi3.Headers, got http.Header) []Fault {
 			faults = append(faults, Fault{where, "type", err.Error()})
 			continue
 		}
-		faults = append(faults, schemaFaults(where, schema, value)...)
+		faults = append(faults, schemaFaults(where, schema, value, openapi3.VisitAsResponse())...)
 	}
 	return faults
 }
@@ -164,7 +164,7 @@ func (d *document) checkBody(r *route, content openapi3.Content, x Interaction, 
 	}
 	if !isJSON(mediaType) {
 		if schema := schemaOf(media.Schema); strings.HasPrefix(mediaType, "text/") && schema.Type.Is("string") {
-			faults := schemaFaults("body", schema, string(x.Body))
+			faults := schemaFaults("body", schema, string(x.Body), openapi3.VisitAsResponse())
 			if mediaType == eventStreamType {
 				_, wrong := x.Events()
 				faults = append(faults, wrong...)
@@ -184,7 +184,7 @@ func (d *document) checkBody(r *route, content openapi3.Content, x Interaction, 
 	if media.Schema == nil {
 		return faults
 	}
-	wrong := schemaFaults("body", media.Schema.Value, value)
+	wrong := schemaFaults("body", media.Schema.Value, value, openapi3.VisitAsResponse())
 	for _, f := range strictFaults([]*openapi3.Schema{media.Schema.Value}, value, "") {
 		if f.Keyword != unnamedMember {
 			wrong = append(wrong, f)
@@ -221,8 +221,8 @@ func decodeLoosely(body []byte) (value any, err error) {
 }
 
 // schemaFaults lists what a schema finds wrong with a value of a response.
-func schemaFaults(where string, schema *openapi3.Schema, value any) []Fault {
-	err := schema.VisitJSON(value, openapi3.MultiErrors(), openapi3.VisitAsResponse(),
+func schemaFaults(where string, schema *openapi3.Schema, value any, direction openapi3.SchemaValidationOption) []Fault {
+	err := schema.VisitJSON(value, openapi3.MultiErrors(), direction,
 		openapi3.EnableFormatValidation(), openapi3.WithStringFormatValidators(formatValidators))
 	var faults []Fault
 	for _, e := range flattenErrors(err) {
@@ -266,12 +266,8 @@ func strictFaults(schemas []*openapi3.Schema, value any, at string) []Fault {
 			if !s.Type.Is("integer") || slices.ContainsFunc(schemas, func(s *openapi3.Schema) bool { return s.Type.Is("number") }) {
 				continue
 			}
-			bits := 64
-			if s.Format == "int32" {
-				bits = 32
-			}
-			if _, err := strconv.ParseInt(string(value), 10, bits); err != nil {
-				faults = append(faults, Fault{"body " + at, "format", fmt.Sprintf("%.40s is not an integer of %d bits", value, bits)})
+			if fault := integerFault(s, value); fault != "" {
+				faults = append(faults, Fault{"body " + at, "format", fault})
 				break
 			}
 		}
@@ -297,6 +293,18 @@ func strictFaults(schemas []*openapi3.Schema, value any, at string) []Fault {
 		}
 	}
 	return faults
+}
+
+// integerFault says why a number is not written as an integer, or none that its format can hold.
+func integerFault(s *openapi3.Schema, n json.Number) string {
+	bits := 64
+	if s.Format == "int32" {
+		bits = 32
+	}
+	if _, err := strconv.ParseInt(string(n), 10, bits); err != nil {
+		return fmt.Sprintf("%.40s is not an integer of %d bits", n, bits)
+	}
+	return ""
 }
 
 // composed adds the schemas that schemas are composed of.

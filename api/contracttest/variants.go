@@ -1,0 +1,227 @@
+package contracttest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// variant is a value made from a schema that obeys, or breaks, one keyword of
+// the schema at one place.
+type variant struct {
+	pointer string // of the place, a JSON Pointer
+	keyword string
+	value   any // the whole value; its numbers are int64 or json.Number
+	valid   bool
+}
+
+// obeying returns valid values, each at the edge of some keyword.
+func (g *generator) obeying(s *openapi3.Schema) []variant {
+	return slices.DeleteFunc(g.variants(s), func(v variant) bool { return !v.valid })
+}
+
+// breaking returns values that break one keyword each.
+func (g *generator) breaking(s *openapi3.Schema) []variant {
+	return slices.DeleteFunc(g.variants(s), func(v variant) bool { return v.valid })
+}
+
+// variants returns values on both sides of the edge of each keyword.
+func (g *generator) variants(s *openapi3.Schema) (all []variant) {
+	if g.work > g.enough && g.nesting > 0 || !g.enter(s) {
+		return nil
+	}
+	defer g.leave(s)
+	add := func(keyword string, value any, valid bool) { all = append(all, variant{"", keyword, value, valid}) }
+	flat := g.flatten(s)
+	if branches := g.branches(flat); len(branches) > 0 {
+		keyword, both := compositionOf(flat), map[string]any{}
+		for _, value := range ofEachType {
+			add(keyword, value, false)
+		}
+		for _, branch := range branches {
+			base := g.base(branch)
+			if object, ok := base.(map[string]any); ok {
+				maps.Copy(both, object)
+			}
+			add(keyword, base, true)
+			for _, v := range g.variants(branch) {
+				all = append(all, v)
+				if !v.valid {
+					add(keyword, v.value, false)
+				}
+			}
+		}
+		add(keyword, both, false)
+	} else {
+		all = g.simpleVariants(flat)
+	}
+	if len(s.AllOf) > 0 {
+		for _, v := range slices.Clone(all) {
+			if !v.valid {
+				add("allOf", v.value, false)
+			}
+		}
+		add("allOf", g.base(s), true)
+	}
+	if flat.Not != nil {
+		add("not", g.base(s), true)
+		for _, v := range append(g.obeying(flat.Not.Value), variant{value: g.mergedWithNot(flat)}) {
+			add("not", v.value, false)
+		}
+	}
+	if isComposed(s) { // what is merged may not be what it is meant to be
+		all = slices.DeleteFunc(all, func(v variant) bool { return g.valid(s, v.value) != v.valid })
+	}
+	return g.fewer(all)
+}
+
+func isComposed(s *openapi3.Schema) bool {
+	return len(s.AllOf) > 0 || len(s.OneOf) > 0 || len(s.AnyOf) > 0 || s.Not != nil
+}
+
+func compositionOf(s *openapi3.Schema) string {
+	if len(s.OneOf) > 0 {
+		return "oneOf"
+	}
+	return "anyOf"
+}
+
+// mergedWithNot returns a value that a schema would allow but for its not.
+func (g *generator) mergedWithNot(s *openapi3.Schema) any {
+	merged := *s
+	merged.Not = nil
+	merged.Properties = maps.Clone(s.Properties)
+	g.merge(&merged, g.flatten(s.Not.Value))
+	return g.base(&merged)
+}
+
+var ofEachType = []any{[]any{}, true, int64(1), json.Number("1.5"), map[string]any{}, "1"}
+
+// simpleVariants returns the variants of a schema that is not composed.
+func (g *generator) simpleVariants(s *openapi3.Schema) (all []variant) {
+	add := func(keyword string, value any, valid bool) { all = append(all, variant{"", keyword, value, valid}) }
+	madeUp := s.Type.Is("string") && len(s.Enum) == 0 && unknownFormat(s) && s.Example == nil // no text is known to have it
+	if !madeUp {
+		add("type", g.simpleOrIdentity(s), true)
+	}
+	for _, value := range ofEachType {
+		if typed := (&openapi3.Schema{Type: s.Type}); !g.valid(typed, value) {
+			add("type", value, false)
+		}
+	}
+	if s.Type.Is("integer") && g.rules.StrictJSON {
+		for _, text := range []string{"1.0", "1e2", "1e400", strings.Repeat("9", 400)} {
+			add("type", json.Number(text), false)
+		}
+	}
+	if s.Nullable && (s.Type != nil || len(s.Enum) > 0) || s.Type != nil && !s.Nullable { // no client means null without a type
+		add("nullable", nil, s.Nullable)
+	}
+	seen := map[string]bool{}
+	g.candidates(s, func(keyword string, value any) {
+		valid, shows := g.shows(s, keyword, value)
+		text := string(encode(value))
+		side := fmt.Sprint(keyword, valid) // of most keywords one value on each side is enough
+		switch keyword {
+		case "type":
+			side = text
+		case "enum", "format":
+			side += text
+		}
+		if shows && !seen[side] && !(valid && madeUp) {
+			add(keyword, value, valid)
+			seen[side], seen[text] = true, true
+		}
+	})
+	return append(all, g.innerVariants(s)...)
+}
+
+// shows reports whether a schema allows a value, and whether the value shows that a
+// keyword is obeyed or that it, and no other one, is broken.
+func (g *generator) shows(s *openapi3.Schema, keyword string, value any) (valid, shows bool) {
+	faults := schemaFaults("", s, normal(value), g.direction())
+	if n, ok := normal(value).(json.Number); ok && s.Type.Is("integer") && integerFault(s, n) != "" {
+		faults = append(faults, Fault{Keyword: "format"})
+	}
+	others := slices.ContainsFunc(faults, func(f Fault) bool {
+		// An exclusive bound is broken with the bound, and bounds with the format of integers.
+		with := strings.EqualFold(f.Keyword, "exclusive"+keyword) || s.Type.Is("integer") && keyword != "type" && (f.Keyword == "format" || keyword == "format")
+		return f.Where != "" || f.Keyword != keyword && !with
+	})
+	return len(faults) == 0, !others
+}
+
+// innerVariants returns the variants of the items and members of a schema.
+func (g *generator) innerVariants(s *openapi3.Schema) (all []variant) {
+	if s.Type.Is("array") {
+		for _, v := range g.variants(schemaOf(s.Items)) {
+			at, array := "/0", g.filled(s, v.value)
+			if !v.valid && (s.MaxItems == nil || *s.MaxItems > 1) {
+				at, array = "/1", append([]any{g.base(schemaOf(s.Items)), v.value}, array[min(2, len(array)):]...)
+			}
+			all = append(all, variant{at + v.pointer, v.keyword, array, v.valid})
+		}
+	}
+	if !isObject(s) {
+		return all
+	}
+	member := func(name string, schema *openapi3.Schema) {
+		for _, v := range g.variants(schema) {
+			all = append(all, variant{"/" + name + v.pointer, v.keyword, g.with(s, name, v.value), v.valid})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name].Value
+		if g.absent(property) {
+			continue // a service may ignore a readOnly member or refuse it
+		}
+		all = append(all, variant{"/" + name, "required", g.with(s, name, g.base(property)), true})
+		object := g.with(s, name, nil)
+		delete(object, name)
+		if optional := !slices.Contains(s.Required, name); !optional || uint64(len(object)) >= s.MinProps {
+			all = append(all, variant{"/" + name, "required", object, optional})
+		}
+		member(name, property)
+	}
+	if closed(s) {
+		all = append(all, variant{"/" + unknownMember, "additionalProperties", g.with(s, unknownMember, int64(1)), false})
+	}
+	if more := s.AdditionalProperties.Schema; more != nil && uint64(len(g.with(s, unknownMember, nil))) <= orMost(s.MaxProps) {
+		before := len(all)
+		member(unknownMember, more.Value)
+		for _, v := range slices.Clone(all[before:]) {
+			if !v.valid {
+				all = append(all, variant{"/" + unknownMember, "additionalProperties", v.value, false})
+			}
+		}
+	}
+	return all
+}
+
+func isObject(s *openapi3.Schema) bool {
+	return s.Type.Is("object") || s.Type == nil && len(s.Properties) > 0
+}
+
+func closed(s *openapi3.Schema) bool {
+	return s.AdditionalProperties.Has != nil && !*s.AdditionalProperties.Has
+}
+
+func (g *generator) simpleOrIdentity(s *openapi3.Schema) any {
+	if g.identities[s] {
+		return g.identity(s)
+	}
+	return g.simpleBase(s, g.active[s] > 1)
+}
+
+// filled returns an array that begins with a value and has as many items as it must.
+func (g *generator) filled(s *openapi3.Schema, first any) []any {
+	array := []any{first}
+	for uint64(len(array)) < min(s.MinItems, most) {
+		array = append(array, g.another(schemaOf(s.Items), array))
+	}
+	return array
+}
