@@ -8,51 +8,37 @@ import (
 	"strings"
 )
 
-// challenge is one challenge of a WWW-Authenticate header, as in
-// Bearer realm="x", error="y" (RFC 9110, section 11.6.1).
+const challengeToken = "[!#$%&'*+.^_|~0-9A-Za-z`-]+"
+
+// What stands between the commas of a WWW-Authenticate header, as in Bearer realm="x",
+// error="y": a scheme, a parameter or a token of it, or both (RFC 9110, section 11.6.1).
+// Texts in quotes are made empty before.
 var (
-	authScheme = regexp.MustCompile(`^[ \t,]*([!#$%&'*+.^_|~0-9A-Za-z` + "`" + `-]+)`)
-	authParam  = regexp.MustCompile(`^[ \t]*([!#$%&'*+.^_|~0-9A-Za-z` + "`" + `-]+)[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|[!#$%&'*+.^_|~0-9A-Za-z` + "`" + `-]+)[ \t]*(?:,|$)`)
-	token68    = regexp.MustCompile(`^[ \t]*[A-Za-z0-9._~+/-]+=*[ \t]*(?:,|$)`)
+	quotedText  = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	inChallenge = regexp.MustCompile(`^(?:(` + challengeToken + `)(?: +|$))?` +
+		`(?:(` + challengeToken + `)[ \t]*=[ \t]*(?:` + challengeToken + `|"")|[A-Za-z0-9._~+/-]+=*)?$`)
 )
 
 // parseChallenges returns the schemes of a WWW-Authenticate header, in lower
 // case, or an error if it does not parse.
 func parseChallenges(header string) (schemes []string, err error) {
-	rest := header
-	for strings.Trim(rest, " \t,") != "" {
-		m := authScheme.FindStringSubmatch(rest)
-		if m == nil {
-			return nil, fmt.Errorf("%q does not start with a scheme", rest)
-		}
-		schemes = append(schemes, strings.ToLower(m[1]))
-		rest = rest[len(m[0]):]
-		switch {
-		case rest == "" || rest[0] == ',':
+	var seen []string // the parameters of a scheme
+	for part := range strings.SplitSeq(quotedText.ReplaceAllString(header, `""`), ",") {
+		if part = strings.Trim(part, " \t"); part == "" {
 			continue
-		case rest[0] != ' ':
-			return nil, fmt.Errorf("%q is not a challenge", header)
 		}
-		if m := token68.FindString(rest); m != "" {
-			if rest = rest[len(m):]; strings.Contains(m, ",") || rest == "" {
-				continue
-			}
+		m := inChallenge.FindStringSubmatch(part)
+		switch {
+		case m == nil, m[1] == "" && (m[2] == "" || len(seen) == 0):
+			return nil, fmt.Errorf("%q is not a list of challenges", header)
+		case m[1] != "":
+			schemes, seen = append(schemes, strings.ToLower(m[1])), nil
 		}
-		seen := []string{}
-		for {
-			m := authParam.FindStringSubmatch(rest)
-			if m == nil {
-				break
-			}
-			if name := strings.ToLower(m[1]); slices.Contains(seen, name) {
-				return nil, fmt.Errorf("parameter %s is given more than once", name)
-			} else {
-				seen = append(seen, name)
-			}
-			rest = rest[len(m[0]):]
+		if m[2] != "" && slices.Contains(seen, strings.ToLower(m[2])) {
+			return nil, fmt.Errorf("parameter %s is given more than once", m[2])
 		}
-		if len(seen) == 0 {
-			return nil, fmt.Errorf("%q has neither parameters nor a token", strings.TrimSpace(rest))
+		if m[2] != "" {
+			seen = append(seen, strings.ToLower(m[2]))
 		}
 	}
 	if len(schemes) == 0 {

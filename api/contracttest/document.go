@@ -87,18 +87,14 @@ func newRoute(doc *openapi3.T, method, template string, item *openapi3.PathItem,
 			r.parameters = append(r.parameters, ref.Value)
 		}
 	}
-	var pattern strings.Builder
-	for rest := template; ; {
-		at := parameterInPath.FindStringIndex(rest)
-		if at == nil {
-			pattern.WriteString(regexp.QuoteMeta(rest))
-			break
-		}
-		pattern.WriteString(regexp.QuoteMeta(rest[:at[0]]) + "([^/]+)")
-		r.names = append(r.names, rest[at[0]+1:at[1]-1])
-		rest = rest[at[1]:]
+	literals := parameterInPath.Split(template, -1)
+	for i := range literals {
+		literals[i] = regexp.QuoteMeta(literals[i])
 	}
-	r.pattern = regexp.MustCompile("^" + pattern.String() + "$")
+	r.pattern = regexp.MustCompile("^" + strings.Join(literals, "([^/]+)") + "$")
+	for _, name := range parameterInPath.FindAllString(template, -1) {
+		r.names = append(r.names, name[1:len(name)-1])
+	}
 	r.examples = r.parameterExamples()
 	return r
 }

@@ -72,21 +72,7 @@ func (o *oracle) judge(value any, response bool, place ...string) error {
 func (o *oracle) at(place []string) (node any) {
 	node = o.root
 	for _, token := range place {
-		switch parent := o.resolved(node).(type) {
-		case map[string]any:
-			node = parent[token]
-		case []any: // of parameters: the token is where one is and its name
-			i := slices.IndexFunc(parent, func(v any) bool {
-				p := mapOf(o.resolved(v))
-				return fmt.Sprint(p["in"], " ", p["name"]) == token
-			})
-			if i < 0 {
-				return nil
-			}
-			node = parent[i]
-		default:
-			return nil
-		}
+		node = mapOf(o.resolved(node))[token]
 	}
 	return node
 }

@@ -87,57 +87,48 @@ func written(p *openapi3.Parameter, value any) (text string, ok bool) {
 
 // join puts the parts of a value together (OpenAPI, "Style Values").
 func join(p *openapi3.Parameter, method *openapi3.SerializationMethod, names, parts []string) (string, bool) {
-	pairs := func(separator string) string {
-		var all []string
-		for i, part := range parts {
-			all = append(all, names[i]+separator+part)
+	name, explode, inQuery := url.QueryEscape(p.Name), method.Explode, p.In == "query"
+	items := slices.Clone(parts)
+	for i, member := range names {
+		separator := ","
+		if explode {
+			separator = "="
 		}
-		return strings.Join(all, ",")
-	}
-	var list string
-	switch {
-	case names == nil:
-		list = strings.Join(parts, ",")
-	case method.Explode:
-		list = pairs("=")
-	default:
-		list = pairs(",")
+		items[i] = member + separator + items[i]
 	}
 	switch method.Style {
 	case openapi3.SerializationSimple:
-		return list, true
+		return strings.Join(items, ","), true
 	case openapi3.SerializationLabel:
-		if method.Explode {
-			list = strings.ReplaceAll(list, ",", ".")
+		if explode {
+			return "." + strings.Join(items, "."), true
 		}
-		return "." + list, true
+		return "." + strings.Join(items, ","), true
 	case openapi3.SerializationMatrix:
 		switch {
-		case method.Explode && names != nil:
-			return ";" + strings.ReplaceAll(list, ",", ";"), true
-		case method.Explode:
-			return ";" + p.Name + "=" + strings.Join(parts, ";"+p.Name+"="), true
+		case explode && names != nil:
+			return ";" + strings.Join(items, ";"), true
+		case explode:
+			return ";" + p.Name + "=" + strings.Join(items, ";"+p.Name+"="), true
 		}
-		return ";" + p.Name + "=" + list, true
+		return ";" + p.Name + "=" + strings.Join(items, ","), true
 	case openapi3.SerializationForm:
-		name := url.QueryEscape(p.Name)
 		switch {
-		case method.Explode && names != nil:
-			return strings.ReplaceAll(list, ",", "&"), p.In == "query"
-		case method.Explode && len(parts) > 1:
-			return name + "=" + strings.Join(parts, "&"+name+"="), p.In == "query"
+		case explode && names != nil:
+			return strings.Join(items, "&"), inQuery
+		case explode:
+			return name + "=" + strings.Join(items, "&"+name+"="), inQuery || len(items) == 1
 		}
-		return name + "=" + list, true
+		return name + "=" + strings.Join(items, ","), true
 	case openapi3.SerializationSpaceDelimited:
-		return url.QueryEscape(p.Name) + "=" + strings.Join(parts, "%20"), names == nil && len(parts) > 0
+		return name + "=" + strings.Join(parts, "%20"), names == nil
 	case openapi3.SerializationPipeDelimited:
-		return url.QueryEscape(p.Name) + "=" + strings.Join(parts, "%7C"), names == nil && len(parts) > 0
+		return name + "=" + strings.Join(parts, "%7C"), names == nil
 	case openapi3.SerializationDeepObject:
-		var all []string
-		for i, name := range names {
-			all = append(all, url.QueryEscape(p.Name+"["+name+"]")+"="+parts[i])
+		for i, member := range names {
+			items[i] = url.QueryEscape(p.Name+"["+member+"]") + "=" + parts[i]
 		}
-		return strings.Join(all, "&"), names != nil
+		return strings.Join(items, "&"), names != nil
 	}
 	return "", false
 }

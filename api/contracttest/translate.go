@@ -188,33 +188,22 @@ var understood = map[string]string{
 var said = []string{"$schema", "$comment", "$id", "title", "description", "deprecated", "externalDocs", "xml", "$defs", "definitions"}
 
 func isOfKind(kind string, value any) bool {
-	switch kind {
-	case "s":
-		_, ok := value.(string)
-		return ok
-	case "n", "c":
-		n, ok := value.(json.Number)
-		_, err := n.Float64()
-		if kind == "c" {
-			var count int64
-			count, err = n.Int64()
-			ok = ok && 0 <= count && count <= 1<<40
-		}
-		return ok && err == nil
-	case "b":
-		_, ok := value.(bool)
-		return ok
-	case "o":
-		_, ok := value.(map[string]any)
-		return ok
-	case "a":
-		array, ok := value.([]any)
-		return ok && len(array) > 0
-	case "t":
-		array, ok := value.([]any)
-		return ok && !slices.ContainsFunc(array, func(v any) bool { return !isOfKind("s", v) })
+	switch value := value.(type) {
+	case string:
+		return kind == "s" || kind == "*"
+	case bool:
+		return kind == "b" || kind == "*"
+	case json.Number:
+		_, err := value.Float64()
+		count, notCount := value.Int64()
+		return kind == "n" && err == nil || kind == "c" && notCount == nil && 0 <= count && count <= 1<<40 || kind == "*"
+	case map[string]any:
+		return kind == "o" || kind == "*"
+	case []any:
+		texts := !slices.ContainsFunc(value, func(v any) bool { return !isOfKind("s", v) })
+		return kind == "a" && len(value) > 0 || kind == "t" && texts || kind == "*"
 	}
-	return true
+	return kind == "*"
 }
 
 func (t *translator) schemas(at string, node any) {
