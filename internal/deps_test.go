@@ -77,6 +77,7 @@ var mayImport = map[string][]string{
 		"internal/transfer", "internal/webhook",
 	},
 	"internal/webhook": {"api/client", "gen/plantapi", "gen/plantserver", "internal/transfer"},
+	"cmd/contracttest": {"api/contracttest"},
 	"cmd/plantstore":   {"internal/cli"},
 }
 

@@ -19,13 +19,13 @@ import (
 type coverage struct {
 	mu       sync.Mutex
 	observed map[string]string // the test
-	failed   map[string]string // what is wrong
+	failed   map[string]Failure
 	skipped  map[string]string // why the target could not be tested for it
 	causes   map[string]*Cause // of failures, by id
 }
 
 func newCoverage() *coverage {
-	return &coverage{observed: map[string]string{}, failed: map[string]string{}, skipped: map[string]string{}, causes: map[string]*Cause{}}
+	return &coverage{observed: map[string]string{}, failed: map[string]Failure{}, skipped: map[string]string{}, causes: map[string]*Cause{}}
 }
 
 func (c *coverage) note(promise, test string) {
@@ -42,11 +42,11 @@ func (c *coverage) has(promise string) bool {
 	return c.observed[promise] != ""
 }
 
-func (c *coverage) fail(promises []string, fault string) {
+func (c *coverage) fail(promises []string, f Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, promise := range promises {
-		c.failed[promise] = fault
+		c.failed[promise] = f
 	}
 }
 
@@ -74,7 +74,8 @@ type Promise struct {
 	Name     string
 	State    State
 	Why      string // the test that observed it, what is wrong, or why it is untried
-	Excepted bool   // it may be untried: Why is the reason in the options
+	Cause    string // the id of the cause, if it is broken
+	Excepted bool   // it does not fail, because the options have a reason
 }
 
 const untoldEffect = "no test shows what it does: name it in Lists of the options, or in Shows of a sequence"
@@ -82,8 +83,8 @@ const untoldEffect = "no test shows what it does: name it in Lists of the option
 // ID is short, and the same for the same promise in every run.
 func (p Promise) ID() string { return causeID(p.Name) }
 
-// Fails reports whether the promise is broken, or untried without a reason in the options.
-func (p Promise) Fails() bool { return p.State == Broken || p.State == Untried && !p.Excepted }
+// Fails reports whether the promise is broken or untried, without a reason in the options.
+func (p Promise) Fails() bool { return p.State != Kept && !p.Excepted }
 
 // Main runs the tests of a package, a [testing.M], and then fails if a promise of the
 // document is broken, or untried without a reason in the options. With -run and the like, a
@@ -125,14 +126,15 @@ func (c *Contract) Promises() []Promise {
 		if why := cmp.Or(c.coverage.skipped[name], c.untested[name]); why != "" {
 			p.Why = why
 		}
-		if reason := c.options.Exceptions[name]; reason != "" {
+		if reason := cmp.Or(c.options.Exceptions[name], c.options.Known[p.ID()]); reason != "" {
 			p.Why, p.Excepted = reason, true
 		}
 		if test := c.coverage.observed[name]; test != "" {
 			p.State, p.Why = Kept, test
 		}
-		if fault := c.coverage.failed[name]; fault != "" {
-			p.State, p.Why = Broken, fault
+		if f, broken := c.coverage.failed[name]; broken {
+			p.State, p.Why, p.Cause = Broken, f.String(), f.ID()
+			p.Excepted = c.options.Known[p.Cause] != ""
 		}
 		all = append(all, p)
 	}

@@ -200,9 +200,9 @@ func TestReport(t *testing.T) {
 	c := small(Options{Exceptions: map[string]string{"getThing, effect of parameter id": "no thing exists"}})
 	c.coverage.note("getThing, 200", "TestKept")
 	c.coverage.note("getThing, 404", "TestKept")
-	c.coverage.fail([]string{"getThing, 404"}, "is <broken>\nin two lines")
 	header := Failure{Cause: "header X, headers", Test: "TestHeader", Message: "a header", rank: rankHeader}
 	crash := Failure{Cause: "getThing responds with 500", Test: "TestCrash", Message: "is <broken>", rank: rankCrash, Sent: thing(500, "")}
+	c.coverage.fail([]string{"getThing, 404"}, crash)
 	c.coverage.noteFailures([]Failure{header, header, crash})
 	names, states := map[string]bool{}, map[State]int{}
 	for _, p := range c.Promises() {
@@ -223,7 +223,7 @@ func TestReport(t *testing.T) {
 	}
 	total := fmt.Sprintf("1 kept,    1 broken, %4d untried of %d promises", all-2, all)
 	for ending, wants := range map[string][]string{
-		".txt":  {"kept     200 (TestKept)", "broken   404 (is <broken>)", "untried  effect of parameter id (no thing exists)", total, "] getThing responds with 500, 1 times", "curl -i -X GET", "] header X, headers, 2 times"},
+		".txt":  {"kept     200 (TestKept)", "broken   404 ([" + crash.ID() + "] is <broken>)", "untried  effect of parameter id (no thing exists)", total, "] getThing responds with 500, 1 times", "curl -i -X GET", "] header X, headers, 2 times"},
 		".html": {"TestKept", "is &lt;broken&gt;", "untried: no thing exists", "1 kept, 1 broken and " + strconv.Itoa(all-2) + " untried"},
 		".xml":  {`skipped="1"`, "is &lt;broken&gt;", "untried: no thing exists"},
 	} {

@@ -52,7 +52,7 @@ func (f Failure) String() string {
 
 // inOneLine is the beginning of a body.
 func inOneLine(body []byte) string {
-	text := string(body[:min(len(body), 500)])
+	text := strings.TrimSuffix(string(body[:min(len(body), 500)]), "\n")
 	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return strconv.Quote(text)
 	}
@@ -64,6 +64,7 @@ type Cause struct {
 	ID, Cause string
 	Count     int      // of failures
 	Tests     []string // that found it
+	Known     string   // the reason in the options for which it does not fail
 	First     Failure
 }
 
@@ -92,7 +93,9 @@ func (c *Contract) Causes() []Cause {
 	defer c.coverage.mu.Unlock()
 	all := []Cause{}
 	for cause := range maps.Values(c.coverage.causes) {
-		all = append(all, *cause)
+		one := *cause
+		one.Known = c.options.Known[one.ID]
+		all = append(all, one)
 	}
 	slices.SortFunc(all, func(a, b Cause) int {
 		return cmp.Or(cmp.Compare(a.First.rank, b.First.rank), cmp.Compare(b.Count, a.Count), cmp.Compare(a.Cause, b.Cause))
@@ -102,8 +105,11 @@ func (c *Contract) Causes() []Cause {
 
 // String is the cause in a few lines, with one request that shows it.
 func (c Cause) String() string {
-	tests := strings.Join(c.Tests[:min(len(c.Tests), 3)], "; ")
-	if more := len(c.Tests) - 3; more > 0 {
+	if c.Known != "" {
+		return fmt.Sprintf("[%s] %s, %d times; known: %s", c.ID, c.Cause, c.Count, c.Known)
+	}
+	tests := c.Tests[0]
+	if more := len(c.Tests) - 1; more > 0 {
 		tests += fmt.Sprintf("; and %d more", more)
 	}
 	return fmt.Sprintf("[%s] %s, %d times\n  broken: %s\n  tests:  %s", c.ID, c.Cause, c.Count,

@@ -64,6 +64,9 @@ type Options struct {
 	Promises []string
 	// Exceptions are promises that no test has to observe, each with the reason.
 	Exceptions map[string]string
+	// Known are the ids of causes and of untried promises that are known and do not fail, each
+	// with the reason.
+	Known map[string]string
 }
 
 // Operation is what the document says of an operation besides OpenAPI.

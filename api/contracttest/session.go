@@ -2,6 +2,7 @@ package contracttest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +107,7 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			cause = "the service accepts no connection"
 		}
-		v.fail(rankCrash, cause, x, "%s %s: %v", method, url, errors.Join(err, context.Cause(ctx)))
+		v.fail(rankCrash, cause, x, "%v", cmp.Or(context.Cause(ctx), err))
 	}
 	resp, err := transport.RoundTrip(req)
 	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) {

@@ -1,0 +1,236 @@
+// Command contracttest tests a service against its OpenAPI document. README.md of
+// api/contracttest is its guide.
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v3"
+
+	"github.com/plantstore/plantstore/api/contracttest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := command().Run(ctx, os.Args); err != nil {
+		cli.HandleExitCoder(wrong(err))
+	}
+}
+
+const description = `DOCUMENT is a file or a URL. URL is where the service has the paths of the document.
+
+The tests create, change and delete resources at URL, and send what a service must
+refuse. Do not run them on a service with data that you need.
+
+Exit status:
+  0  every promise of the document is kept, or what is not is known (--baseline)
+  1  a promise is broken
+  2  wrong usage, a file cannot be read or written, or no service responds at URL
+  3  no promise is broken, but some are untried
+  4  the document cannot be read`
+
+const (
+	statusBroken = iota + 1
+	statusUsage
+	statusUntried
+	statusDocument
+)
+
+// wrong is an error with the status for wrong usage, if it has no other.
+func wrong(err error) error {
+	if _, ok := errors.AsType[cli.ExitCoder](err); ok || err == nil {
+		return err
+	}
+	return cli.Exit("contracttest: "+err.Error(), statusUsage)
+}
+
+func command() *cli.Command {
+	return &cli.Command{
+		Name:        "contracttest",
+		Usage:       "test a service against its OpenAPI document",
+		ArgsUsage:   "DOCUMENT URL",
+		Description: description,
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Usage: "send `'NAME: VALUE'` with every request; credentials are left out where a test sends none"},
+			&cli.StringFlag{Name: "baseline", Usage: "read what is known and does not fail from `FILE`: an id and a comment in each line"},
+			&cli.BoolFlag{Name: "write-baseline", Usage: "write what is broken or untried to the file of --baseline"},
+			&cli.StringFlag{Name: "options", Usage: "read contracttest.Options as JSON from `FILE`: Resources and Lists correct what was inferred"},
+			&cli.StringFlag{Name: "junit", Usage: "write JUnit XML to `FILE`"},
+			&cli.StringFlag{Name: "html", Usage: "write a page with every promise to `FILE`"},
+			&cli.StringFlag{Name: "text", Usage: "write every promise as text to `FILE`"},
+			&cli.Uint64Flag{Name: "seed", Usage: "draw the values of an earlier run again"},
+		},
+		HideHelpCommand:           true,
+		DisableSliceFlagSeparator: true,
+		Action:                    run,
+		ExitErrHandler:            func(context.Context, *cli.Command, error) {}, // main does it
+		OnUsageError:              func(_ context.Context, _ *cli.Command, err error, _ bool) error { return wrong(err) },
+	}
+}
+
+func run(ctx context.Context, cmd *cli.Command) error {
+	if cmd.Args().Len() != 2 {
+		return errors.New("give a document and the URL of the service; see contracttest --help")
+	}
+	document, url, baseline := cmd.Args().Get(0), cmd.Args().Get(1), cmd.String("baseline")
+	var options contracttest.Options
+	if path := cmd.String("options"); path != "" {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.DisallowUnknownFields()
+		if err := dec.Decode(&options); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	var err error
+	if options.Header, err = parseHeader(cmd.StringSlice("header")); err != nil {
+		return err
+	}
+	if options.Known, err = readBaseline(baseline, cmd.Bool("write-baseline")); err != nil {
+		return err
+	}
+	// The service may have kept what earlier runs have created.
+	options.Seed, options.FirstID = cmd.Uint64("seed"), 1_000_000+rand.Int64N(1_000_000_000)
+	text, err := read(document)
+	if err != nil {
+		return cli.Exit("contracttest: the document: "+err.Error(), statusDocument)
+	}
+	contract, err := contracttest.New(text, options)
+	if err != nil {
+		return cli.Exit(err.Error(), statusDocument)
+	}
+	resp, err := client.Head(url)
+	if err != nil {
+		return err
+	}
+	resp.Body.Close()
+	report, stopped := contract.Run(ctx, contracttest.Target{URL: url})
+	report.Summary(cmd.Root().Writer)
+	fmt.Fprintf(cmd.Root().Writer, "draw the same values again: --seed %d\n", report.Seed)
+	for flag, write := range map[string]func(io.Writer) error{"junit": report.JUnit, "html": report.HTML, "text": report.Text} {
+		if path := cmd.String(flag); path != "" {
+			var b bytes.Buffer
+			if err := errors.Join(write(&b), os.WriteFile(path, b.Bytes(), 0o644)); err != nil {
+				return err
+			}
+		}
+	}
+	if stopped != nil {
+		return stopped
+	}
+	if cmd.Bool("write-baseline") {
+		return writeBaseline(baseline, report, options.Known)
+	}
+	return status(report)
+}
+
+// status is the exit status of a report, as an error.
+func status(report contracttest.Report) error {
+	broken, untried := 0, 0
+	for _, cause := range report.Causes {
+		if cause.Known == "" {
+			broken++
+		}
+	}
+	for _, p := range report.Promises {
+		if p.State == contracttest.Untried && p.Fails() {
+			untried++
+		}
+	}
+	switch {
+	case broken > 0:
+		return cli.Exit(fmt.Sprintf("contracttest: promises are broken, for %d causes", broken), statusBroken)
+	case untried > 0:
+		return cli.Exit(fmt.Sprintf("contracttest: %d promises are untried", untried), statusUntried)
+	}
+	return nil
+}
+
+func parseHeader(lines []string) (http.Header, error) {
+	header := http.Header{}
+	for _, line := range lines {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
+			return nil, fmt.Errorf("--header %q is not 'NAME: VALUE'", line)
+		}
+		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	return header, nil
+}
+
+var client = http.Client{Timeout: time.Minute}
+
+// read reads a file, or what is at a URL.
+func read(document string) ([]byte, error) {
+	if !strings.HasPrefix(document, "http://") && !strings.HasPrefix(document, "https://") {
+		return os.ReadFile(document)
+	}
+	resp, err := client.Get(document)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("GET %s: %s", document, resp.Status)
+	}
+	return io.ReadAll(resp.Body)
+}
+
+var baselineLine = regexp.MustCompile(`(?m)^([0-9a-f]{8})[ \t]*(.*)$`)
+
+// readBaseline returns the reasons in a baseline file by id. If it will be written, it need not exist.
+func readBaseline(path string, write bool) (map[string]string, error) {
+	if path == "" && write {
+		return nil, errors.New("--write-baseline needs --baseline FILE")
+	}
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil && !(write && errors.Is(err, os.ErrNotExist)) {
+		return nil, err
+	}
+	known := map[string]string{}
+	for _, line := range baselineLine.FindAllStringSubmatch(string(text), -1) {
+		known[line[1]] = cmp.Or(line[2], "no comment")
+	}
+	return known, nil
+}
+
+// writeBaseline writes the ids of what is broken or untried. What was known keeps its comment.
+func writeBaseline(path string, report contracttest.Report, known map[string]string) error {
+	var b strings.Builder
+	fmt.Fprintln(&b, "# What contracttest found and need not tell again: the id of a cause or of an untried promise, and a comment.")
+	line := func(id, comment string) {
+		if reason := known[id]; reason != "" {
+			comment = reason
+		}
+		fmt.Fprintf(&b, "%s %s\n", id, strings.ReplaceAll(comment, "\n", " "))
+	}
+	for _, cause := range report.Causes {
+		line(cause.ID, cause.Cause)
+	}
+	for _, p := range report.Promises {
+		if p.State == contracttest.Untried {
+			line(p.ID(), "untried: "+p.Name+": "+p.Why)
+		}
+	}
+	return os.WriteFile(path, []byte(b.String()), 0o644)
+}

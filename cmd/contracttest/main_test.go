@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"contracttest": main}) }
+
+// TestScripts types the command as its users do. Beside the commands of testscript the scripts have
+//
+//	serve SERVICE        starts a service of things: right, wrong or secured; sets $URL
+//	exits STATUS ARG...  runs contracttest, which must exit with the status
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata", RequireUniqueNames: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"serve": serve, "exits": exits},
+	})
+}
+
+func serve(ts *testscript.TestScript, _ bool, args []string) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /things/{id}", func(w http.ResponseWriter, r *http.Request) {
+		if args[0] == "secured" && r.Header.Get("X-Key") != "a-secret-key" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		if args[0] == "wrong" {
+			fmt.Fprintf(w, `{"id":"%d"}`, id)
+		} else {
+			fmt.Fprintf(w, `{"id":%d}`, id)
+		}
+	})
+	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(ts.ReadFile("things.yaml")))
+	})
+	server := httptest.NewServer(mux)
+	ts.Defer(server.Close)
+	ts.Setenv("URL", server.URL)
+}
+
+func exits(ts *testscript.TestScript, _ bool, args []string) {
+	err, status := ts.Exec("contracttest", args[1:]...), 0
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		status = e.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if fmt.Sprint(status) != args[0] {
+		ts.Fatalf("contracttest exits with %d, want %s", status, args[0])
+	}
+}
