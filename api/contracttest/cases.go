@@ -146,6 +146,14 @@ func (c *testCase) refused(why Violation) *testCase {
 	return c
 }
 
+// creates is 1 for a request that may create something, else 0.
+func (c *testCase) creates() int {
+	if c.route.method == http.MethodPost && c.why == nil && !c.odd {
+		return 1
+	}
+	return 0
+}
+
 // set gives a request the text of one parameter.
 func (c *testCase) set(p *openapi3.Parameter, text string) {
 	switch p.In {

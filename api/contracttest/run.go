@@ -88,7 +88,10 @@ type Case struct {
 func (c *Contract) Tests() []Case {
 	s := newSuite(c)
 	var all []Case
-	for _, request := range s.cases() {
+	requests := s.cases()
+	// What may create something comes first, so that lists have items.
+	slices.SortStableFunc(requests, func(a, b *testCase) int { return cmp.Compare(b.creates(), a.creates()) })
+	for _, request := range requests {
 		all = append(all, Case{request.name, c, []string{request.promise}, func(v *Session) { v.run(request) }})
 	}
 	all = append(all, s.pathTests()...)

@@ -81,7 +81,7 @@ func TestOneLine(t *testing.T) {
 	}
 	open := &told{}
 	Test(open, []byte(document), thingsHandler(asNumber), options)
-	if wrong := strings.Join(open.lines, "\n"); !strings.Contains(wrong, "getThing: no credentials") || !strings.Contains(wrong, "getThing: bad credentials") {
+	if wrong := strings.Join(open.lines, "\n"); !strings.Contains(wrong, "] no credentials") || !strings.Contains(wrong, "] bad credentials") {
 		t.Errorf("of a handler that needs no token it tells:\n%s", wrong)
 	}
 	unreadable := &told{}

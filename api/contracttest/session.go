@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -30,6 +31,7 @@ type (
 const (
 	noCredentials untried = "the target has no credentials for it"
 	noResource    untried = "it needs something that exists, and no test can create it"
+	noIdentity    untried = "it conflicts with what exists, and no test knows what is free"
 )
 
 // Session is one test that runs on a target. Its methods end the test when the
@@ -186,6 +188,10 @@ func (v *Session) run(c *testCase) {
 		}
 		panic(noResource)
 	}
+	creates := func(x *resource) bool { return x.create == c.route }
+	if c.why == nil && x.Status == http.StatusConflict && c.use == nil && !slices.ContainsFunc(v.suite.resources, creates) {
+		panic(noIdentity)
+	}
 	if c.why == nil {
 		if !(c.madeUp && x.Status == http.StatusGone) {
 			v.Accepted(x)
@@ -250,6 +256,8 @@ func (v *Session) Refused(x Interaction, why Violation) {
 		switch {
 		case why.In != "" && len(v.test.promises) > 0:
 			cause += " accepted: " + constraint(v.test.promises[0])
+		case slices.Contains([]Kind{NoCredentials, BadCredentials, MissingScope}, why.Kind) && x.Status < 500:
+			cause = string(why.Kind) // mostly of the service as a whole
 		case x.Status >= 400:
 			cause += fmt.Sprint(" refused with ", x.Status)
 		}

@@ -1,0 +1,65 @@
+package contracttest
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+const habitsDocument = `
+openapi: 3.0.3
+info: {title: Habits, version: "1"}
+security: [{key: []}]
+components: {securitySchemes: {key: {type: apiKey, in: header, name: X-Key}}}
+paths:
+  /names:
+    get:
+      operationId: listNames
+      responses: {"200": {description: All., content: {application/json: {schema: {type: array, items: {type: string}}}}}}
+    post:
+      operationId: addName
+      requestBody: {required: true, content: {application/json: {schema: {type: object, required: [name], properties: {name: {type: string, maxLength: 9}}}}}}
+      responses: {"201": {description: Added.}, "409": {description: It exists.}, default: {description: All others.}}
+`
+
+// A service that needs no credentials has one cause, whatever it responds to. A create that
+// conflicts with an earlier one is not refused, and what lists show is seen once something was created.
+func TestHabits(t *testing.T) {
+	t.Parallel()
+	c, err := New([]byte(habitsDocument), Options{Seed: 1})
+	must.NoError(t, err)
+	names := map[string]bool{}
+	s := &service{contract: c, failure: func(status int) *reply { return newReply(status, nil) }, respond: map[string]func(call) *reply{
+		"addName": func(q call) *reply {
+			name := q.body["name"].(string)
+			if names[name] {
+				return newReply(409, nil)
+			}
+			names[name] = true
+			return newReply(201, nil)
+		},
+		"listNames": func(call) *reply {
+			all := []any{}
+			for name := range names {
+				all = append(all, map[string]any{"name": name}) // is not what the document says
+			}
+			return newReply(200, all)
+		},
+	}}
+	open := inProcess{http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Set("X-Key", "any")
+		s.ServeHTTP(w, r)
+	})}
+	s.credentials = Credentials{"key": "any"}
+	try(c, Target{URL: "http://names.example", Transport: open, Credentials: s.credentials})
+	var causes []string
+	for _, cause := range c.Causes() {
+		causes = append(causes, cause.Cause)
+	}
+	const want = "bad credentials; no credentials; listNames, 200: body /*, type"
+	if got := strings.Join(causes, "; "); got != want {
+		t.Errorf("the causes are %s; want %s", got, want)
+	}
+}
