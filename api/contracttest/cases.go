@@ -254,49 +254,48 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 		all = append(all, c)
 		return c
 	}
-	compare := func(c *testCase, value any) {
+	ofValue := func(name, promise string, value any) *testCase {
+		c := add(name, promise, encode(value))
+		c.mayNot = s.notFresh(schema, value)
 		c.compare = func() error { return s.document.oracle.differs(c.why == nil, value, false, r.bodyPlace(mediaType)...) }
+		return c
 	}
-	// Of an object that takes any member, each odd name is tried, elsewhere one of them.
-	each := func(variants []variant, outcome string, change func(c *testCase, v variant)) {
-		for _, v := range variants {
-			at := place(v.pointer)
-			if v.keyword == "additionalProperties" && outcome == "broken" {
-				at = place(strings.TrimSuffix(v.pointer, "/"+unknownMember)) // the object forbids it
+	for _, v := range s.gen.variants(schema) {
+		at, outcome := v.pointer, "obeyed"
+		if !v.valid {
+			outcome = "broken"
+		}
+		if v.keyword == "additionalProperties" {
+			at = strings.TrimSuffix(at, "/"+unknownMember) // the object forbids it
+		}
+		// Of an object that takes any member, each odd name is tried, elsewhere one of them.
+		names := []string{oddNames[s.gen.random.IntN(len(oddNames))]}
+		if v.keyword == "additionalProperties" && v.pointer == "" && !s.gen.plain {
+			names = oddNames
+		}
+		if !bytes.Contains(encode(v.value), []byte(unknownMember)) {
+			names = []string{unknownMember}
+		}
+		promise := fmt.Sprintf("body %s %s, %s", place(at), v.keyword, outcome)
+		for i, name := range names {
+			v := v
+			if object, ok := s.gen.base(schema).(map[string]any); ok && i > 0 { // with another identity
+				object[unknownMember] = v.value.(map[string]any)[unknownMember]
+				v.value = object
 			}
-			names := []string{oddNames[s.gen.random.IntN(len(oddNames))]}
-			if v.keyword == "additionalProperties" && v.pointer == "" && !s.gen.plain {
-				names = oddNames
-			}
-			if !bytes.Contains(encode(v.value), []byte(unknownMember)) {
-				names = []string{unknownMember}
-			}
-			promise := fmt.Sprintf("body %s %s, %s", at, v.keyword, outcome)
-			for i, name := range names {
-				v := v
-				if object, ok := s.gen.base(schema).(map[string]any); ok && i > 0 { // with another identity
-					object[unknownMember] = v.value.(map[string]any)[unknownMember]
-					v.value = object
-				}
-				v = s.gen.renamed(schema, v, name)
-				c := add(promise+fmt.Sprintf(": %.60s", encode(v.value)), promise, encode(v.value))
-				change(c, v)
-				c.mayNot = s.notFresh(schema, v.value)
-				compare(c, v.value)
+			v = s.gen.renamed(schema, v, name)
+			c := ofValue(promise+fmt.Sprintf(": %.60s", encode(v.value)), promise, v.value)
+			if !v.valid {
+				c.refused(Violation{InvalidBody, "body", v.pointer})
 			}
 		}
 	}
-	each(s.gen.obeying(schema), "obeyed", func(*testCase, variant) {})
-	each(s.gen.breaking(schema), "broken", func(c *testCase, v variant) { c.refused(Violation{InvalidBody, "body", v.pointer}) })
 	examples := requestExamples(r)
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
 		value := normal(examples[name].Examples[name].Value.Value)
-		if !s.gen.valid(schema, value) {
-			continue // the document is wrong; parse has listed it
+		if s.gen.valid(schema, value) { // else the document is wrong; parse has listed it
+			ofValue("example "+name, "request example "+name, value)
 		}
-		c := add("example "+name, "request example "+name, encode(value))
-		c.mayNot = s.notFresh(schema, value)
-		compare(c, value)
 	}
 
 	plain := func() []byte { return encode(s.gen.base(schema)) }

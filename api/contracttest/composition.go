@@ -1,6 +1,7 @@
 package contracttest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,15 +34,9 @@ func (g *generator) flatten(s *openapi3.Schema) *openapi3.Schema {
 
 // merge makes a schema allow only what another one allows, too.
 func (g *generator) merge(s, other *openapi3.Schema) {
-	if s.Type == nil {
-		s.Type = other.Type
-	}
-	if s.Format == "" {
-		s.Format = other.Format
-	}
-	if s.Pattern == "" {
-		s.Pattern = other.Pattern
-	}
+	s.Type, s.Items, s.Not = cmp.Or(s.Type, other.Type), cmp.Or(s.Items, other.Items), cmp.Or(s.Not, other.Not)
+	s.Format, s.Pattern = cmp.Or(s.Format, other.Format), cmp.Or(s.Pattern, other.Pattern)
+	s.MultipleOf = cmp.Or(s.MultipleOf, other.MultipleOf)
 	if len(s.Enum) == 0 {
 		s.Enum = other.Enum
 	} else if len(other.Enum) > 0 {
@@ -55,21 +50,12 @@ func (g *generator) merge(s, other *openapi3.Schema) {
 	if other.Max != nil && (s.Max == nil || *other.Max < *s.Max) {
 		s.Max, s.ExclusiveMax = other.Max, other.ExclusiveMax
 	}
-	if s.MultipleOf == nil {
-		s.MultipleOf = other.MultipleOf
-	}
 	s.MinLength, s.MaxLength = max(s.MinLength, other.MinLength), smaller(s.MaxLength, other.MaxLength)
 	s.MinItems, s.MaxItems = max(s.MinItems, other.MinItems), smaller(s.MaxItems, other.MaxItems)
 	s.MinProps, s.MaxProps = max(s.MinProps, other.MinProps), smaller(s.MaxProps, other.MaxProps)
 	s.UniqueItems = s.UniqueItems || other.UniqueItems
 	s.ReadOnly, s.WriteOnly = s.ReadOnly || other.ReadOnly, s.WriteOnly || other.WriteOnly
 	s.Nullable = s.Nullable && other.Nullable
-	if s.Items == nil {
-		s.Items = other.Items
-	}
-	if s.Not == nil {
-		s.Not = other.Not
-	}
 	if len(s.OneOf) == 0 {
 		s.OneOf = other.OneOf
 	}

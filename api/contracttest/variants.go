@@ -24,11 +24,6 @@ func (g *generator) obeying(s *openapi3.Schema) []variant {
 	return slices.DeleteFunc(g.variants(s), func(v variant) bool { return !v.valid })
 }
 
-// breaking returns values that break one keyword each.
-func (g *generator) breaking(s *openapi3.Schema) []variant {
-	return slices.DeleteFunc(g.variants(s), func(v variant) bool { return v.valid })
-}
-
 // variants returns values on both sides of the edge of each keyword.
 func (g *generator) variants(s *openapi3.Schema) (all []variant) {
 	if g.work > g.enough && g.nesting > 0 || !g.enter(s) {
