@@ -63,3 +63,48 @@ func TestHabits(t *testing.T) {
 		t.Errorf("the causes are %s; want %s", got, want)
 	}
 }
+
+// Members that are optional by a oneOf with null, in one another, do not double the tests each time.
+func TestNestedChoices(t *testing.T) {
+	t.Parallel()
+	schema := "{type: integer}"
+	for range 8 {
+		schema = "{oneOf: [{type: object, nullable: true, enum: [null]}, {type: object, required: [a], additionalProperties: {type: boolean}, properties: {a: " + schema + "}}]}"
+	}
+	document := strings.Replace(habitsDocument, "{type: object, required: [name], properties: {name: {type: string, maxLength: 9}}}", schema, 1)
+	c, err := New([]byte(document), Options{Seed: 1})
+	must.NoError(t, err)
+	sent := map[string]int{}
+	for _, r := range newSuite(c).cases() {
+		sent[string(r.body)]++
+	}
+	for body, times := range sent {
+		if times > 30 {
+			t.Errorf("%d requests have the body %s", times, body)
+		}
+	}
+	if len(sent) < 100 {
+		t.Errorf("only %d bodies", len(sent))
+	}
+}
+
+// kin-openapi reads numbers as float64, and takes the first integer beyond an int64 for the last
+// one. What it says of such a number accuses no service.
+func TestIntegerOrNumber(t *testing.T) {
+	t.Parallel()
+	schema := "{oneOf: [{type: integer, format: int64}, {type: number, format: double}, {type: string}]}"
+	c, err := New([]byte(strings.Replace(habitsDocument, "{type: string, maxLength: 9}", schema, 1)), Options{Seed: 1})
+	must.NoError(t, err)
+	differs := 0
+	for _, test := range c.Tests() {
+		switch failures, why := test.Try(Target{URL: "http://names.example", Transport: faulty{400, http.Header{}, ""}, Credentials: Credentials{"key": "any"}}); {
+		case why == string(inexact):
+			differs++
+		case len(failures) > 0 && strings.Contains(failures[0].Cause, "two oracles"):
+			t.Errorf("%s: %v", test.Name, failures[0])
+		}
+	}
+	if differs == 0 {
+		t.Error("no test has such a number")
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -31,6 +32,7 @@ type (
 const (
 	noCredentials untried = "the target has no credentials for it"
 	noResource    untried = "it needs something that exists, and no test can create it"
+	inexact       untried = "kin-openapi reads its number as a float64, which does not hold it"
 	noIdentity    untried = "it conflicts with what exists, and no test knows what is free"
 )
 
@@ -134,11 +136,16 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 	return x
 }
 
+// longNumber finds numbers that a float64 may not hold.
+var longNumber = regexp.MustCompile(`[0-9]{16}`)
+
 // run tries a case: what is in its way is removed, what it needs is created, and
 // then the response and what has changed are checked.
 func (v *Session) run(c *testCase) {
 	if c.compare != nil {
-		if err := c.compare(); err != nil {
+		if err := c.compare(); err != nil && longNumber.Match(c.body) {
+			panic(inexact)
+		} else if err != nil {
 			v.fail(rankOracles, "two oracles differ on "+c.promise, Interaction{}, "the request was not sent: %v: %.300s", err, c.body)
 		}
 	}

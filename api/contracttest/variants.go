@@ -31,6 +31,12 @@ func (g *generator) variants(s *openapi3.Schema) (all []variant) {
 	}
 	defer g.leave(s)
 	add := func(keyword string, value any, valid bool) { all = append(all, variant{"", keyword, value, valid}) }
+	// What breaks a part breaks the whole. One such value is enough: all are sent for the part.
+	addBroken := func(keyword string, parts []variant) {
+		if i := slices.IndexFunc(parts, func(v variant) bool { return !v.valid && !g.valid(s, v.value) }); i >= 0 {
+			add(keyword, parts[i].value, false)
+		}
+	}
 	flat := g.flatten(s)
 	if branches := g.branches(flat); len(branches) > 0 {
 		keyword, both := compositionOf(flat), map[string]any{}
@@ -43,23 +49,16 @@ func (g *generator) variants(s *openapi3.Schema) (all []variant) {
 				maps.Copy(both, object)
 			}
 			add(keyword, base, true)
-			for _, v := range g.variants(branch) {
-				all = append(all, v)
-				if !v.valid {
-					add(keyword, v.value, false)
-				}
-			}
+			inner := g.variants(branch)
+			all = append(all, inner...)
+			addBroken(keyword, inner)
 		}
 		add(keyword, both, false)
 	} else {
 		all = g.simpleVariants(flat)
 	}
 	if len(s.AllOf) > 0 {
-		for _, v := range slices.Clone(all) {
-			if !v.valid {
-				add("allOf", v.value, false)
-			}
-		}
+		addBroken("allOf", all)
 		add("allOf", g.base(s), true)
 	}
 	if flat.Not != nil {
@@ -188,10 +187,8 @@ func (g *generator) innerVariants(s *openapi3.Schema) (all []variant) {
 	if more := s.AdditionalProperties.Schema; more != nil && uint64(len(g.with(s, unknownMember, nil))) <= orMost(s.MaxProps) {
 		before := len(all)
 		member(unknownMember, more.Value)
-		for _, v := range slices.Clone(all[before:]) {
-			if !v.valid {
-				all = append(all, variant{"/" + unknownMember, "additionalProperties", v.value, false})
-			}
+		if i := slices.IndexFunc(all[before:], func(v variant) bool { return !v.valid }); i >= 0 {
+			all = append(all, variant{"/" + unknownMember, "additionalProperties", all[before+i].value, false})
 		}
 	}
 	return all
