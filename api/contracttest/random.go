@@ -133,7 +133,7 @@ func (g *generator) draw(d *draws, s *openapi3.Schema) any {
 	switch s = flat; {
 	case s.Not != nil, len(s.Enum) > 0, s.Pattern != "", s.MultipleOf != nil, s.UniqueItems, formats[s.Format].check != nil, s.Type.Is("number"):
 		return g.base(s)
-	case s.Nullable && d.below(4) == 3:
+	case s.Nullable && s.Type != nil && d.below(4) == 3:
 		return nil
 	case s.Type.Is("object"), s.Type == nil && len(s.Properties) > 0:
 		object := map[string]any{}
@@ -181,12 +181,12 @@ func (g *generator) spoil(d *draws, s *openapi3.Schema, object map[string]any) (
 		}
 	}
 	pointer = "/" + escape(name)
-	if slices.Contains(s.Required, name) && d.below(2) == 1 {
+	if slices.Contains(s.Required, name) && !g.absent(property) && d.below(2) == 1 {
 		delete(object, name)
 		return pointer, "required"
 	}
 	plain, wrong := normal(g.base(property)), anyJSON(d, 1)
-	if fmt.Sprintf("%T", wrong) == fmt.Sprintf("%T", plain) || g.valid(property, wrong) {
+	if g.absent(property) || fmt.Sprintf("%T", wrong) == fmt.Sprintf("%T", plain) || g.valid(property, wrong) {
 		return "", ""
 	}
 	if object[name] = wrong; wrong == nil {
