@@ -38,49 +38,37 @@ func written(p *openapi3.Parameter, value any) (text string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	escape := url.QueryEscape
+	escape := func(s string) string { return s }
 	switch p.In {
 	case "path":
 		escape = url.PathEscape
-	case "header", "cookie":
-		escape = func(s string) string { return s }
+	case "query":
+		escape = url.QueryEscape
 	}
-	var parts []string // what the style puts its separators between
-	var names []string // of an object
+	items, separators := []any{value}, "" // the style puts its separators between the items
+	var names []string                    // of an object
 	switch value := value.(type) {
 	case []any:
-		for _, item := range value {
-			text, ok := plainText(item)
-			if !ok || text == "" || !method.Explode && strings.ContainsAny(text, ",|; .") {
-				return "", false
-			}
-			parts = append(parts, escape(text))
-		}
-		if len(parts) == 0 {
-			return "", false // no style tells an empty array from none
+		if items = value; !method.Explode {
+			separators = ",|; ."
 		}
 	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(value)) {
-			text, ok := plainText(value[name])
-			if !ok || text == "" || strings.ContainsAny(text, ",|; .=&") {
-				return "", false
-			}
-			names, parts = append(names, name), append(parts, escape(text))
+		names, items, separators = slices.Sorted(maps.Keys(value)), nil, ",|; .=&"
+		for _, name := range names {
+			items = append(items, value[name])
 		}
-		if len(parts) == 0 {
-			return "", false
-		}
-	default:
-		text, ok := plainText(value)
-		if !ok || !allowedIn(p.In, text) {
-			return "", false
-		}
-		parts = []string{escape(text)}
 	}
-	if p.In == "header" || p.In == "cookie" {
-		if slices.ContainsFunc(parts, func(part string) bool { return !allowedIn(p.In, part) }) {
+	_, isArray := value.([]any)
+	var parts []string
+	for _, item := range items {
+		text, ok := plainText(item)
+		if !ok || !allowedIn(p.In, text) || text == "" && (isArray || names != nil) || strings.ContainsAny(text, separators) {
 			return "", false
 		}
+		parts = append(parts, escape(text))
+	}
+	if len(parts) == 0 {
+		return "", false // no style tells an empty array or object from none
 	}
 	return join(p, method, names, parts)
 }
