@@ -199,21 +199,16 @@ func (d *document) prepareSchemas() {
 			d.skip("%s: the discriminator; its schemas are checked as oneOf or anyOf", where)
 			s.Discriminator = nil
 		}
-		if s.Type.Is("string") && s.Format != "" {
-			if _, known := formats[s.Format]; !known {
-				d.skip("%s: format %q", where, s.Format)
-			}
+		if s.Type.Is("string") && unknownFormat(s) {
+			d.skip("%s: format %q", where, s.Format)
 		}
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			visit(where+"/"+name, s.Properties[name])
 		}
 		visit(where+"/*", s.Items)
 		visit(where+"/additionalProperties", s.AdditionalProperties.Schema)
-		visit(where+" not", s.Not)
-		for _, refs := range []openapi3.SchemaRefs{s.AllOf, s.AnyOf, s.OneOf} {
-			for _, ref := range refs {
-				visit(where, ref)
-			}
+		for _, ref := range slices.Concat(s.AllOf, s.AnyOf, s.OneOf, openapi3.SchemaRefs{s.Not}) {
+			visit(where, ref)
 		}
 	}
 	content := func(where string, content openapi3.Content) {

@@ -72,20 +72,9 @@ func (o *oracle) judge(value any, response bool, place ...string) error {
 func (o *oracle) at(place []string) (node any) {
 	node = o.root
 	for _, token := range place {
-		node = mapOf(o.resolved(node))[token]
+		node = mapOf(resolved(o.root, node))[token]
 	}
 	return node
-}
-
-func (o *oracle) resolved(node any) any {
-	for range 100 {
-		ref, ok := mapOf(node)["$ref"].(string)
-		if !ok {
-			return node
-		}
-		node = lookup(o.root, ref)
-	}
-	return nil
 }
 
 func mapOf(value any) map[string]any {
@@ -233,9 +222,9 @@ func (o *oracle) absent(s map[string]any, property string, response bool) bool {
 	if response {
 		keyword = "writeOnly"
 	}
-	p, _ := o.resolved(mapOf(s["properties"])[property]).(map[string]any)
+	p, _ := resolved(o.root, mapOf(s["properties"])[property]).(map[string]any)
 	return p[keyword] == true || slices.ContainsFunc(listOf(s["allOf"]), func(part any) bool {
-		other := mapOf(o.resolved(part))
+		other := mapOf(resolved(o.root, part))
 		return other["properties"] != nil && o.absent(other, property, response)
 	})
 }

@@ -62,66 +62,48 @@ func checkHeaders(headers openapi3.Headers, got http.Header) []Fault {
 	var faults []Fault
 	for name, ref := range headers {
 		where := "header " + name
-		values := got.Values(name)
-		if http.CanonicalHeaderKey(name) == "Content-Type" {
-			continue // OpenAPI: it is described by content
-		}
+		values, schema := got.Values(name), schemaOf(ref.Value.Schema)
 		switch {
+		case http.CanonicalHeaderKey(name) == "Content-Type": // OpenAPI: it is described by content
 		case len(values) == 0 && ref.Value.Required:
 			faults = append(faults, Fault{where, "required", "is missing"})
-			continue
 		case len(values) == 0:
-			continue
 		case len(values) > 1 && http.CanonicalHeaderKey(name) != "Set-Cookie":
 			faults = append(faults, Fault{where, "schema", "is given more than once"})
-			continue
+		default:
+			value, err := parseText(schema, values[0])
+			if err != nil {
+				faults = append(faults, Fault{where, "type", err.Error()})
+				continue
+			}
+			faults = append(faults, schemaFaults(where, schema, value, openapi3.VisitAsResponse())...)
 		}
-		if ref.Value.Schema == nil {
-			continue
-		}
-		schema := ref.Value.Schema.Value
-		value, err := parseText(schema, values[0])
-		if err != nil {
-			faults = append(faults, Fault{where, "type", err.Error()})
-			continue
-		}
-		faults = append(faults, schemaFaults(where, schema, value, openapi3.VisitAsResponse())...)
 	}
 	return faults
 }
 
 // parseText reads a header value as its schema says (style "simple").
-func parseText(s *openapi3.Schema, text string) (any, error) {
+func parseText(s *openapi3.Schema, text string) (value any, err error) {
 	switch {
 	case s.Type.Is("integer"):
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return nil, errors.New("is not an integer")
-		}
-		return n, nil
+		value, err = strconv.ParseInt(text, 10, 64)
 	case s.Type.Is("number"):
-		n, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return nil, errors.New("is not a number")
-		}
-		return n, nil
+		value, err = strconv.ParseFloat(text, 64)
 	case s.Type.Is("boolean"):
-		if text != "true" && text != "false" {
-			return nil, errors.New("is not a boolean")
+		if value = text == "true"; text != "true" && text != "false" {
+			err = errors.New("is not a boolean")
 		}
-		return text == "true", nil
 	case s.Type.Is("array"):
 		array := []any{}
-		for item := range strings.SplitSeq(text, ",") {
-			value, err := parseText(schemaOf(s.Items), strings.TrimSpace(item))
-			if err != nil {
-				return nil, err
-			}
-			array = append(array, value)
+		for part := range strings.SplitSeq(text, ",") {
+			item, wrong := parseText(schemaOf(s.Items), strings.TrimSpace(part))
+			array, err = append(array, item), errors.Join(err, wrong)
 		}
-		return array, nil
+		value = array
+	default:
+		value = text
 	}
-	return text, nil
+	return value, err
 }
 
 // checkUnnamedHeaders finds headers that neither the document nor the options name.
@@ -305,10 +287,8 @@ func composed(schemas []*openapi3.Schema) (all []*openapi3.Schema) {
 			continue
 		}
 		all = append(all, s)
-		for _, refs := range []openapi3.SchemaRefs{s.AllOf, s.AnyOf, s.OneOf} {
-			for _, ref := range refs {
-				all = append(all, composed([]*openapi3.Schema{ref.Value})...)
-			}
+		for _, ref := range slices.Concat(s.AllOf, s.AnyOf, s.OneOf) {
+			all = append(all, composed([]*openapi3.Schema{ref.Value})...)
 		}
 	}
 	return all

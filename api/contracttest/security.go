@@ -79,26 +79,26 @@ func (v *Session) schemes(r *route) ([]string, bool) {
 
 // credentials returns the cases of the credentials of an operation.
 func (s *suite) credentials(r *route) (all []*testCase) {
-	add := func(name string, change func(*testCase)) {
+	add := func(name string, refused Kind, credentials func(*Session) (Credentials, bool)) {
 		c := s.request(r, "credentials "+name, "security, "+name)
-		change(c)
+		if c.credentials = credentials; refused != "" {
+			c.refused(Violation{Kind: refused})
+		}
 		all = append(all, c)
 	}
+	none := func(*Session) (Credentials, bool) { return nil, true }
 	if r.isOpen() {
-		add("open", func(c *testCase) { c.credentials = func(*Session) (Credentials, bool) { return nil, true } })
-		if len(r.requirements()) == 0 {
-			return all
-		}
+		add("open", "", none)
 	} else {
-		add("none", func(c *testCase) {
-			c.credentials = func(*Session) (Credentials, bool) { return nil, true }
-			c.refused(Violation{Kind: NoCredentials})
-		})
+		add("none", NoCredentials, none)
 	}
 	for i, requirement := range r.requirements() {
 		names := slices.Sorted(maps.Keys(requirement))
 		if len(names) == 0 {
 			continue
+		}
+		with := func(wrong, by string) func(*Session) (Credentials, bool) {
+			return func(v *Session) (Credentials, bool) { return v.some(names, wrong, by) }
 		}
 		of := ""
 		if len(r.requirements()) > 1 {
@@ -110,30 +110,19 @@ func (s *suite) credentials(r *route) (all []*testCase) {
 				at += ", " + wrong
 			}
 			if !r.isOpen() {
-				add("bad"+at, func(c *testCase) {
-					c.credentials = func(v *Session) (Credentials, bool) { return v.some(names, wrong, badCredential) }
-					c.refused(Violation{Kind: BadCredentials})
-				})
-				if len(names) > 1 {
-					add("missing"+at, func(c *testCase) {
-						c.credentials = func(v *Session) (Credentials, bool) { return v.some(names, wrong, "") }
-						c.refused(Violation{Kind: NoCredentials})
-					})
-				}
+				add("bad"+at, BadCredentials, with(wrong, badCredential))
+			}
+			if !r.isOpen() && len(names) > 1 {
+				add("missing"+at, NoCredentials, with(wrong, ""))
 			}
 		}
 		if scope := s.contract.scope(r); scope != "" && i == 0 {
-			add("scope", func(c *testCase) {
-				c.credentials = func(v *Session) (Credentials, bool) {
-					without := v.target.Without[scope]
-					return without, without != nil
-				}
-				c.refused(Violation{Kind: MissingScope})
+			add("scope", MissingScope, func(v *Session) (Credentials, bool) {
+				without := v.target.Without[scope]
+				return without, without != nil
 			})
 		}
-		add("good"+of, func(c *testCase) {
-			c.credentials = func(v *Session) (Credentials, bool) { return v.some(names, "", "") }
-		})
+		add("good"+of, "", with("", ""))
 	}
 	return all
 }

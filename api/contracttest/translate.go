@@ -117,6 +117,18 @@ func lookup(root any, ref string) any {
 	return root
 }
 
+// resolved follows references until there is none, or returns nil.
+func resolved(root, node any) any {
+	for range 100 {
+		ref, ok := mapOf(node)["$ref"].(string)
+		if !ok {
+			return node
+		}
+		node = lookup(root, ref)
+	}
+	return nil
+}
+
 var namedParts = []string{"paths", "headers", "content", "responses", "callbacks", "links"}
 
 // walk finds the schemas of a document.
@@ -152,21 +164,8 @@ func (t *translator) reference(at string, node map[string]any) {
 	if !ok {
 		return
 	}
-	var target any = node
-	for range 100 {
-		next, ok := target.(map[string]any)
-		if !ok {
-			break
-		}
-		if ref, ok := next["$ref"].(string); ok {
-			target = lookup(t.root, ref)
-			continue
-		}
-		for name := range node {
-			if name != "$ref" {
-				delete(node, name)
-			}
-		}
+	if _, found := resolved(t.root, node).(map[string]any); found {
+		maps.DeleteFunc(node, func(name string, _ any) bool { return name != "$ref" })
 		return
 	}
 	t.report("%s: the reference %q leads to nothing in the document", at, ref)
