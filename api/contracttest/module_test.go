@@ -1,0 +1,64 @@
+package contracttest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// The first lines of README.md are a test in another module. They find a wrong handler, and the
+// module needs no more than the engine: neither a database nor a test library.
+func TestAnotherModule(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile("README.md")
+	must.NoError(t, err)
+	root, err := filepath.Abs("../..")
+	must.NoError(t, err)
+	sums, err := os.ReadFile("../../go.sum") // or the checksums would be asked for elsewhere
+	must.NoError(t, err)
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":       "module example.org/shop\n\ngo 1.26.0\n\nreplace github.com/plantstore/plantstore => " + root + "\n",
+		"go.sum":       string(sums),
+		"openapi.yaml": smallDocument,
+		"shop_test.go": regexp.MustCompile("(?s)```go\n(.*?)```").FindStringSubmatch(string(guide))[1],
+		"shop.go": `package shop
+
+import "net/http"
+
+func handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(` + "`{\"id\":\"text\"}`" + `))
+	})
+}
+`,
+	} {
+		must.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	run := func(args ...string) string {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		out, _ := cmd.CombinedOutput() // the test must fail
+		return string(out)
+	}
+	out := run("test", "-vet=off", "-ldflags=-w", ".")
+	for _, want := range []string{"--- FAIL: TestContract", "getThing, 200: body /id, type", "curl -i -X GET 'http://127.0.0.1:"} {
+		if !strings.Contains(out, want) {
+			t.Fatalf("go test says no %q:\n%s", want, out)
+		}
+	}
+	needed := strings.Fields(run("list", "-deps", "-test", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "."))
+	unique := map[string]bool{}
+	for _, path := range needed {
+		unique[path] = true
+	}
+	if len(unique) != 9 { // README.md says so: eight and ours
+		t.Errorf("the test needs the modules %v", unique)
+	}
+}
