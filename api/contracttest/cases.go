@@ -31,7 +31,6 @@ type testCase struct {
 	use         *resourceUse // the resource that the path names, if a test can create it
 	id          any          // its identity, if the request has it
 	absent      bool         // the path names something that does not exist
-	madeUp      bool         // a position in a feed is not from a response
 	mayNot      []any        // identities that other cases use, too; they are removed first
 	credentials func(*Session) (Credentials, bool)
 
@@ -192,9 +191,6 @@ func (s *suite) parameterCases(r *route) (all []*testCase) {
 			c.set(p, v.text)
 			if p.In == "path" {
 				c.named(p, v.text)
-			}
-			if f := s.feedOf(r); f != nil {
-				c.madeUp = p.Name == f.After || p.Name == f.Resume
 			}
 			return c
 		}

@@ -2,6 +2,7 @@ package contracttest
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,24 @@ func TestAbsentShowsNothing(t *testing.T) {
 		_, why := test.Try(Target{URL: "http://things.example", Transport: faulty{404, http.Header{}, ""}})
 		if want := strings.HasPrefix(test.Name, "getThing, credentials"); why != "" != want {
 			t.Errorf("%s is untried: %q", test.Name, why)
+		}
+	}
+}
+
+// A position in an example need not be valid any more where the document has 410; without it, 410 refuses a valid request.
+func TestGonePosition(t *testing.T) {
+	t.Parallel()
+	gone := Target{URL: "http://things.example", Transport: faulty{410, http.Header{}, ""}}
+	document := strings.Replace(smallDocument, "      responses:",
+		"        - {name: after, in: query, schema: {type: string}, example: a}\n      responses:", 1)
+	for code, want := range map[string]bool{"404": true, "410": false} {
+		c, err := New([]byte(strings.Replace(document, `"404"`, `"`+code+`"`, 1)), Options{})
+		must.NoError(t, err)
+		report, err := c.Run(t.Context(), gone)
+		must.NoError(t, err)
+		refuses := func(c Cause) bool { return strings.Contains(c.Cause, "refuses valid requests") }
+		if got := slices.ContainsFunc(report.Causes, refuses); got != want {
+			t.Errorf("with %s documented, a refused position is a fault: %t\n%s", code, got, report)
 		}
 	}
 }
