@@ -1,7 +1,9 @@
 package contracttest
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -144,39 +146,28 @@ func (c *Contract) checkAllow(x Interaction) []Fault {
 	if len(lines) != 1 {
 		return []Fault{{"header Allow", "required", "must be given exactly once"}}
 	}
-	var want, may []string
-	if c.options.Rules.Options {
-		want = append(want, http.MethodOptions)
-	} else {
-		may = append(may, http.MethodOptions)
-	}
-	offer := func(method string) {
-		want = append(want, method)
-		if method == http.MethodGet && c.options.Rules.Head {
-			want = append(want, http.MethodHead)
-		} else if method == http.MethodGet {
-			may = append(may, http.MethodHead)
+	offered := map[string]bool{http.MethodOptions: c.options.Rules.Options} // true: it must be listed
+	offer := func(method string, must bool) {
+		offered[method] = offered[method] || must
+		if method == http.MethodGet {
+			offered[http.MethodHead] = offered[http.MethodHead] || must && c.options.Rules.Head
 		}
 	}
 	if c.options.Undocumented != nil && c.options.Undocumented(x.Path) {
-		offer(http.MethodGet)
+		offer(http.MethodGet, true)
 	}
 	first := ""
 	for _, r := range c.document.routes {
-		switch fits := r.pattern.MatchString(x.Path); {
-		case x.Path == "*" || fits && (first == "" || first == r.template):
-			first = r.template
-			offer(r.method)
-		case fits:
-			may = append(may, r.method)
+		if fits := r.pattern.MatchString(x.Path); fits || x.Path == "*" {
+			first = cmp.Or(first, r.template)
+			offer(r.method, x.Path == "*" || first == r.template)
 		}
 	}
-	slices.Sort(want)
-	want = slices.Compact(want)
+	want := slices.DeleteFunc(slices.Sorted(maps.Keys(offered)), func(method string) bool { return !offered[method] })
 	var got []string
 	for method := range strings.SplitSeq(lines[0], ",") {
-		if method = strings.TrimSpace(method); !slices.Contains(may, method) || slices.Contains(want, method) {
-			got = append(got, method)
+		if must, may := offered[strings.TrimSpace(method)]; must || !may {
+			got = append(got, strings.TrimSpace(method))
 		}
 	}
 	slices.Sort(got)

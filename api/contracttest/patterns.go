@@ -1,11 +1,9 @@
 package contracttest
 
 import (
-	"fmt"
 	"regexp/syntax"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -13,20 +11,6 @@ import (
 // matchPattern returns a text that the pattern of a schema matches and its other
 // keywords allow, or false if it finds none.
 func (g *generator) matchPattern(s *openapi3.Schema) (string, bool) {
-	key := fmt.Sprint(s.Pattern, s.Format, s.MinLength, orMost(s.MaxLength))
-	if text, ok := matchedPatterns.Load(key); ok {
-		return text.(string), true
-	}
-	text, ok := g.findMatch(s)
-	if ok {
-		matchedPatterns.Store(key, text)
-	}
-	return text, ok
-}
-
-var matchedPatterns sync.Map
-
-func (g *generator) findMatch(s *openapi3.Schema) (string, bool) {
 	parsed, err := syntax.Parse(unicodeEscape.ReplaceAllString(s.Pattern, `\x{$1}`), syntax.Perl)
 	if err != nil {
 		return "", false
