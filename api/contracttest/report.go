@@ -213,38 +213,34 @@ type (
 	}
 )
 
+func (s *junitSuite) add(name string, failed, skipped bool, message junitMessage) {
+	one := junitCase{Class: s.Name, Name: name}
+	switch {
+	case failed:
+		one.Failure = &message
+		s.Failures++
+	case skipped:
+		one.Skipped = &message
+		s.Skipped++
+	}
+	s.Tests++
+	s.Cases = append(s.Cases, one)
+}
+
 // JUnit writes the report as JUnit XML, as CI systems read it: each cause is a failed test, and
 // each promise is a test. One that is untried is skipped if the options have a reason, else failed.
 func (r Report) JUnit(w io.Writer) error {
-	causes := junitSuite{Name: "causes", Tests: len(r.Causes)}
+	causes := junitSuite{Name: "causes"}
 	for _, c := range r.Causes {
-		one, message := junitCase{Class: "causes", Name: c.ID + " " + c.Cause}, &junitMessage{c.First.Message, c.String()}
-		if c.Known == "" {
-			one.Failure = message
-			causes.Failures++
-		} else {
-			one.Skipped = message
-			causes.Skipped++
-		}
-		causes.Cases = append(causes.Cases, one)
+		causes.add(c.ID+" "+c.Cause, c.Known == "", true, junitMessage{c.First.Message, c.String()})
 	}
 	all := junitSuites{Name: r.Title + " " + r.Version, Suites: []junitSuite{causes}}
 	for _, g := range r.groups {
-		suite := junitSuite{Name: g.Name, Tests: g.Count.All()}
+		suite := junitSuite{Name: g.Name}
 		for _, k := range g.Kinds {
 			for _, p := range k.Cells {
-				one := junitCase{Class: g.Name, Name: p.Name}
 				first, _, _ := strings.Cut(p.Why, "\n")
-				message := &junitMessage{string(p.State) + ": " + first, p.Why}
-				switch {
-				case p.Fails():
-					one.Failure = message
-					suite.Failures++
-				case p.State != Kept:
-					one.Skipped = message
-					suite.Skipped++
-				}
-				suite.Cases = append(suite.Cases, one)
+				suite.add(p.Name, p.Fails(), p.State != Kept, junitMessage{string(p.State) + ": " + first, p.Why})
 			}
 		}
 		all.Suites = append(all.Suites, suite)
