@@ -87,6 +87,13 @@ func (c *coverage) noteFailures(failures []Failure) (fresh []Failure) {
 	return fresh
 }
 
+// failedBy reports whether something has failed for a cause.
+func (c *coverage) failedBy(cause string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.causes[causeID(cause)] != nil
+}
+
 // Causes lists what has failed so far: crashes first, then what fails most often.
 func (c *Contract) Causes() []Cause {
 	c.coverage.mu.Lock()

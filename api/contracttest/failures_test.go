@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -134,4 +136,21 @@ func (t *told) Logf(format string, args ...any) {
 
 func (t *told) Errorf(format string, args ...any) {
 	t.lines = append(t.lines, fmt.Sprintf(format, args...))
+}
+
+// A service that never responds is waited for once as long as it may take, then not as long.
+func TestNoResponse(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		begun, c, requests := time.Now(), small(Options{}), 0
+		try(c, Target{URL: "http://things.example", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			requests++
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})})
+		// getThing, and the methods that the document does not have
+		if took, most := time.Since(begun), 8*requestTimeout+time.Duration(requests)*silentTimeout; took > most || requests < 20 {
+			t.Errorf("%d requests without a response took %v, more than %v", requests, took, most)
+		}
+	})
 }

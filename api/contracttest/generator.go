@@ -50,11 +50,11 @@ func newGenerator(firstID int64, rules Rules) *generator {
 // texts are strings that services have failed on. The first few are tried
 // everywhere, the others where the document is small.
 var texts = []string{
-	"Ficus", "", "蘭 🌵", `"\/<&>'; --`, "\x00", "a\x00b", " ", "\t\r\n", `"\/`, "<&>", "'; --", "%_", "null", "0",
+	"Ficus", "", "0", "蘭 🌵", `"\/<&>'; --`, "\x00", "a\x00b", " ", "\t\r\n", `"\/`, "<&>", "'; --", "%_", "null",
 	"Épinette à feuilles d'if", "E\u0301", "蘭", "🌵", "\u202eRTL", "\u2028\ufeff", "\U0010ffff", strings.Repeat("x", 5000),
 }
 
-const fewTexts = 4
+const fewTexts = 5
 
 // unknownMember is the name of a member that no schema has. A request has one of oddNames in
 // its place, which services have failed on.

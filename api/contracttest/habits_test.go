@@ -2,6 +2,8 @@ package contracttest
 
 import (
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -106,5 +108,21 @@ func TestIntegerOrNumber(t *testing.T) {
 	}
 	if differs == 0 {
 		t.Error("no test has such a number")
+	}
+}
+
+// Also in a large document a text of one character is tried, which many services find too short.
+func TestShortText(t *testing.T) {
+	t.Parallel()
+	paths := ""
+	for i := range manyOperations + 1 {
+		paths += strings.ReplaceAll("  /other/N: {get: {responses: {default: {description: All.}}}}\n", "N", strconv.Itoa(i))
+	}
+	schema := "{type: object, properties: {name: {type: string}}}"
+	document := strings.Replace(habitsDocument, "{type: object, required: [name], properties: {name: {type: string, maxLength: 9}}}", schema, 1)
+	c, err := New([]byte(document+paths), Options{Seed: 1})
+	must.NoError(t, err)
+	if !slices.ContainsFunc(newSuite(c).cases(), func(r *testCase) bool { return strings.Contains(string(r.body), `"name":"0"`) }) {
+		t.Error("no request has it")
 	}
 }

@@ -18,6 +18,8 @@ import (
 const (
 	// requestTimeout is how long a service may take for one response.
 	requestTimeout = time.Minute
+	// silentTimeout is how long one may take that has once given no response at all.
+	silentTimeout = 5 * time.Second
 	// eventTimeout is how long an event stream may take for the first event, where
 	// there is one.
 	eventTimeout = 10 * time.Second
@@ -86,6 +88,10 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 	if r != nil && r.streams() {
 		within = eventTimeout
 	}
+	silent := v.name(Interaction{Method: method, Path: path}) + " gives no response"
+	if v.contract.coverage.failedBy(silent) {
+		within = silentTimeout
+	}
 	ctx, cancel := context.WithTimeoutCause(v.ctx, within, fmt.Errorf("no complete response in %v", within))
 	defer cancel()
 	var content io.Reader = http.NoBody
@@ -107,7 +113,7 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 	}
 	x := Interaction{Method: method, URL: req.URL.String(), Path: path, RequestHeader: req.Header, RequestBody: body}
 	failed := func(err error) {
-		cause := v.name(x) + " gives no response"
+		cause := silent
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			cause = "the service accepts no connection"
 		}
