@@ -7,7 +7,9 @@ import (
 	"go/parser"
 	"go/token"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -168,5 +170,64 @@ func TestInterfaceIsOfTheStandardLibrary(t *testing.T) {
 			_, isBody := node.(*ast.BlockStmt)
 			return !isBody
 		})
+	}
+}
+
+// A handler may serve the base path of the document's server, or not.
+func TestBasePath(t *testing.T) {
+	t.Parallel()
+	document := strings.Replace(smallDocument, "paths:", "servers: [{url: /v1}]\npaths:\n  /things: {get: {operationId: listThings, responses: {'200': {description: All.}}}}", 1)
+	c, err := New([]byte(document), Options{})
+	must.NoError(t, err)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /things", func(http.ResponseWriter, *http.Request) {})
+	for prefix, want := range map[string]string{"": "", "/v1": "/v1", "/v2": "/v1"} {
+		server := httptest.NewServer(http.StripPrefix(prefix, mux))
+		if got := c.basePath(server.URL); got != want {
+			t.Errorf("of a handler at %q the base path is %q, want %q", prefix, got, want)
+		}
+		server.Close()
+	}
+}
+
+// What is known fails nowhere: not in one line, not in tests of their own, not for a client, and
+// not at the end. What is known and not found is told.
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	target := Target{URL: "http://things.example", Transport: faulty{418, http.Header{}, ""}}
+	report, err := small(Options{}).Run(t.Context(), target)
+	must.NoError(t, err)
+	known := map[string]string{"00000000": "a fault of last year"}
+	for _, cause := range report.Causes {
+		known[cause.ID] = "a joke"
+	}
+	for _, p := range report.Promises {
+		if p.State == Untried {
+			known[p.ID()] = "a teapot cannot"
+		}
+	}
+	c, heard := small(Options{Known: known}), &told{}
+	for _, test := range c.Tests() {
+		test.Run(heard, target)
+	}
+	c.Check(heard, thing(418, ""))
+	responds := func(status int) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+	}
+	Test(heard, []byte(smallDocument), responds(418), Options{Known: known})
+	if len(heard.lines) > 0 || !strings.Contains(heard.logged, "known: a joke") {
+		t.Errorf("the tests tell %q and log %q", heard.lines, heard.logged)
+	}
+	var out strings.Builder
+	if code := c.finish(0, true, &out); code != 0 {
+		t.Errorf("at the end it exits with %d: %s", code, &out)
+	}
+	after := c.Report()
+	if after.Count != report.Count || !slices.Equal(after.Lost, []string{"00000000 a fault of last year"}) {
+		t.Errorf("it counts %v, not %v, and has lost %v", after.Count, report.Count, after.Lost)
+	}
+	Test(heard, []byte(smallDocument), responds(500), Options{Known: known})
+	if len(heard.lines) == 0 {
+		t.Error("another cause is known")
 	}
 }
