@@ -197,15 +197,15 @@ func (s *suite) parameterCases(r *route) (all []*testCase) {
 		in := Violation{InvalidParameter, p.In, "/" + p.Name}
 		for _, v := range s.gen.parameterVariants(p) {
 			if v.valid {
-				all = append(all, make(v, "obeyed"))
+				all = append(all, make(v, "accepted"))
 				continue
 			}
-			c := make(v, "broken")
+			c := make(v, "refused")
 			c.use, c.id, c.mayNot = nil, nil, nil
 			all = append(all, c.refused(in))
 		}
 		if p.Required && p.In != "path" {
-			promise := "parameter " + p.Name + " required, broken"
+			promise := "parameter " + p.Name + " required, refused"
 			c := s.request(r, promise, promise)
 			c.query = slices.DeleteFunc(c.query, func(pair string) bool { return strings.HasPrefix(pair, p.Name) })
 			c.cookies = slices.DeleteFunc(c.cookies, func(pair string) bool { return strings.HasPrefix(pair, p.Name+"=") })
@@ -257,9 +257,9 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 		return c
 	}
 	for _, v := range s.gen.variants(schema) {
-		at, outcome := v.pointer, "obeyed"
+		at, outcome := v.pointer, "accepted"
 		if !v.valid {
-			outcome = "broken"
+			outcome = "refused"
 		}
 		if v.keyword == "additionalProperties" {
 			at = strings.TrimSuffix(at, "/"+unknownMember) // the object forbids it
@@ -296,7 +296,7 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 
 	plain := func() []byte { return encode(s.gen.base(schema)) }
 	others := []string{"application/xml"}
-	exactly := add("media type, obeyed", "media type "+mediaType+", obeyed", plain())
+	exactly := add("media type, accepted", "media type "+mediaType+", accepted", plain())
 	if s.gen.rules.StrictMediaTypes {
 		exactly.header.Set("Content-Type", mediaType+"; charset=utf-8")
 		others = []string{"", "text/plain", "application/xml", mediaType + "; charset=utf-16", mediaType + "x"}
@@ -305,13 +305,13 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 		if r.operation.RequestBody.Value.Content.Get(other) != nil {
 			continue // a media type range covers it
 		}
-		c := add(fmt.Sprintf("media type %q", other), "media type "+mediaType+", broken", plain())
+		c := add(fmt.Sprintf("media type %q", other), "media type "+mediaType+", refused", plain())
 		c.refused(Violation{Kind: WrongMediaType}).header.Set("Content-Type", other)
 	}
 	if r.operation.RequestBody.Value.Required {
-		add("no body", "body required, broken", nil).refused(Violation{Kind: MissingBody})
+		add("no body", "body required, refused", nil).refused(Violation{Kind: MissingBody})
 	} else {
-		add("no body", "body optional, obeyed", nil).header.Del("Content-Type")
+		add("no body", "body optional, accepted", nil).header.Del("Content-Type")
 	}
 	base := string(plain())
 	malformed := [][2]string{{"truncated", base[:len(base)-1]}, {"trailing byte", base + "x"}, {"not JSON", "plant"}}
@@ -329,7 +329,7 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 	}
 	for _, m := range malformed {
 		if m[1] != base {
-			add("malformed body: "+m[0], "body well-formed, broken", []byte(m[1])).refused(Violation{Kind: MalformedBody})
+			add("malformed body: "+m[0], "body well-formed, refused", []byte(m[1])).refused(Violation{Kind: MalformedBody})
 		}
 	}
 	return all

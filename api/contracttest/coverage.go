@@ -71,6 +71,8 @@ const (
 
 // Promise is something that the document promises.
 type Promise struct {
+	// Name is the operation, then what it promises: "addThing, body /name minLength, refused"
+	// promises that a body is refused if its name is too short.
 	Name     string
 	State    State
 	Why      string // the test that observed it, what is wrong, or why it is untried

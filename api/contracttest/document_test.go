@@ -85,7 +85,7 @@ func TestModernDocument(t *testing.T) {
 		names = append(names, test.Name)
 	}
 	all := strings.Join(names, "\n")
-	for _, want := range []string{`putThing, parameter id exclusiveMinimum, broken: "0"`, `putThing, body /kind enum, broken`, `body /note maxLength, broken`, `headThing`} {
+	for _, want := range []string{`putThing, parameter id exclusiveMinimum, refused: "0"`, `putThing, body /kind enum, refused`, `body /note maxLength, refused`, `headThing`} {
 		if !strings.Contains(all, want) {
 			t.Errorf("there is no test %s", want)
 		}

@@ -158,9 +158,9 @@ func (c *Contract) failuresOf(faults []Fault, x Interaction, test string) (all [
 	return all
 }
 
-// constraint is the end of a promise, which says what was obeyed or broken: "minLength" of
-// "createThing, body /name minLength, broken".
+// constraint is the end of a promise, which says what was accepted or refused: "minLength" of
+// "createThing, body /name minLength, refused".
 func constraint(promise string) string {
-	promise = strings.TrimSuffix(strings.TrimSuffix(promise, ", broken"), ", obeyed")
+	promise = strings.TrimSuffix(strings.TrimSuffix(promise, ", refused"), ", accepted")
 	return promise[strings.LastIndexByte(promise, ' ')+1:]
 }

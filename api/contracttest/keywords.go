@@ -20,7 +20,7 @@ func (g *generator) keywords(s *openapi3.Schema, at string) (all []string) {
 	s = g.flatten(s)
 	add := func(demanded bool, keyword string) {
 		if demanded {
-			all = append(all, at+" "+keyword+", obeyed", at+" "+keyword+", broken")
+			all = append(all, at+" "+keyword+", accepted", at+" "+keyword+", refused")
 		}
 	}
 	add(len(s.AnyOf) > 0, "anyOf")
@@ -31,15 +31,15 @@ func (g *generator) keywords(s *openapi3.Schema, at string) (all []string) {
 	}
 	if s.Type != nil {
 		if s.Nullable {
-			all = append(all, at+" nullable, obeyed")
+			all = append(all, at+" nullable, accepted")
 		} else {
-			all = append(all, at+" nullable, broken")
+			all = append(all, at+" nullable, refused")
 		}
 	}
 	if s.Type.Is("object") {
-		all = append(all, at+" additionalProperties, obeyed")
+		all = append(all, at+" additionalProperties, accepted")
 		if closed(s) {
-			all = append(all, at+" additionalProperties, broken")
+			all = append(all, at+" additionalProperties, refused")
 		}
 	}
 	for _, keyword := range demanded(s) {
@@ -57,7 +57,7 @@ func (g *generator) keywords(s *openapi3.Schema, at string) (all []string) {
 			continue
 		}
 		if slices.Contains(s.Required, name) {
-			all = append(all, at+"/"+name+" required, obeyed", at+"/"+name+" required, broken")
+			all = append(all, at+"/"+name+" required, accepted", at+"/"+name+" required, refused")
 		}
 		all = append(all, g.keywords(property.Value, at+"/"+name)...)
 	}
@@ -107,9 +107,9 @@ func (g *generator) bodyKeywords(r *route) []string {
 	if schema == nil {
 		return nil
 	}
-	all := []string{"media type " + mediaType + ", obeyed", "media type " + mediaType + ", broken", "body well-formed, broken"}
+	all := []string{"media type " + mediaType + ", accepted", "media type " + mediaType + ", refused", "body well-formed, refused"}
 	if r.operation.RequestBody.Value.Required {
-		all = append(all, "body required, broken")
+		all = append(all, "body required, refused")
 	}
 	return append(all, g.keywords(schema, "body ")...)
 }
@@ -123,17 +123,17 @@ func (g *generator) parameterKeywords(p *openapi3.Parameter) (all []string) {
 		// where no pattern and no enum would refuse it.
 		triesUTF8 := p.In == "query" && g.rules.StrictParameters &&
 			schema.Type.Is("string") && schema.Pattern == "" && len(schema.Enum) == 0
-		textOnly := keyword == at+" type, broken" && !breaksType(schema) && !triesUTF8
-		nullable := len(keyword) > len(at) && (keyword == at+" nullable, broken" || keyword == at+"/* nullable, broken" || keyword == at+"/* type, broken" && !breaksType(schemaOf(schema.Items)))
+		textOnly := keyword == at+" type, refused" && !breaksType(schema) && !triesUTF8
+		nullable := len(keyword) > len(at) && (keyword == at+" nullable, refused" || keyword == at+"/* nullable, refused" || keyword == at+"/* type, refused" && !breaksType(schemaOf(schema.Items)))
 		if !textOnly && !nullable {
 			all = append(all, keyword)
 		}
 	}
 	if p.In == "query" && g.rules.StrictParameters {
-		all = append(all, at+" once, broken")
+		all = append(all, at+" once, refused")
 	}
 	if p.Required && p.In != "path" {
-		all = append(all, fmt.Sprint(at, " required, broken"))
+		all = append(all, fmt.Sprint(at, " required, refused"))
 	}
 	return all
 }

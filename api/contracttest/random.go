@@ -110,7 +110,7 @@ func (s *suite) randomCase(r *route, d *draws) *testCase {
 	if object, ok := value.(map[string]any); ok && !isComposed(schema) && len(schema.Properties) > 0 && d.below(2) == 1 {
 		if pointer, keyword := s.gen.spoil(d, schema, object); keyword != "" {
 			request.refused(Violation{InvalidBody, "body", pointer})
-			request.promise = fmt.Sprintf("%s, body %s %s, broken", r.operation.OperationID, place(pointer), keyword)
+			request.promise = fmt.Sprintf("%s, body %s %s, refused", r.operation.OperationID, place(pointer), keyword)
 		}
 	}
 	request.body = encode(value)
@@ -239,7 +239,7 @@ type Request struct {
 }
 
 // Requests returns the requests of [Contract.Tests]: each keyword of the
-// document obeyed and broken. They are for a test that needs something to start
+// document, with values to accept and to refuse. They are for a test that needs something to start
 // from.
 func (c *Contract) Requests() []Request {
 	var all []Request
