@@ -301,7 +301,7 @@ func (g *generator) fresh(s *openapi3.Schema, others []any) any {
 // valid reports whether a schema allows a value in a request, by kin-openapi,
 // which has no part in making it.
 func (g *generator) valid(s *openapi3.Schema, value any) bool {
-	return s.VisitJSON(normal(value), g.direction(), openapi3.EnableFormatValidation(), openapi3.WithStringFormatValidators(formatValidators)) == nil
+	return s.VisitJSON(normal(value), g.direction(), openapi3.FailFast(), openapi3.EnableFormatValidation(), openapi3.WithStringFormatValidators(formatValidators)) == nil
 }
 
 func (g *generator) direction() openapi3.SchemaValidationOption {
