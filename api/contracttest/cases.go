@@ -48,6 +48,7 @@ type suite struct {
 	uses      map[*route]*resourceUse
 	feeds     []*feed
 	skipped   []string
+	demanded  []string // promises of constraints, whether cases try them or not
 }
 
 // manyOperations is the size from which fewer values are tried in each place.
@@ -70,21 +71,20 @@ func (s *suite) skip(format string, args ...any) {
 // cases returns every case, in an order that does not change.
 func (s *suite) cases() (all []*testCase) {
 	for _, r := range s.document.routes {
+		found := slices.Concat(s.credentials(r), s.parameterCases(r))
+		_, schema := r.body()
+		if schema != nil {
+			found = append(found, s.bodies(r)...)
+		}
 		if r.operation.RequestBody != nil {
 			s.skipMediaTypes(r)
-			if _, schema := r.body(); schema == nil && r.operation.RequestBody.Value.Required {
-				s.skip("%s, requests: its body is required and has no JSON media type", r.operation.OperationID)
-				continue
-			}
 		}
 		if name := s.unwritable(r); name != "" {
 			s.skip("%s, requests: no value for its required parameter %s", r.operation.OperationID, name)
-			continue
-		}
-		all = append(all, s.credentials(r)...)
-		all = append(all, s.parameterCases(r)...)
-		if _, schema := r.body(); schema != nil {
-			all = append(all, s.bodies(r)...)
+		} else if schema == nil && r.operation.RequestBody != nil && r.operation.RequestBody.Value.Required {
+			s.skip("%s, requests: its body is required and has no JSON media type", r.operation.OperationID)
+		} else {
+			all = append(all, found...)
 		}
 		if s.gen.exhausted {
 			s.skip("%s, values of schemas that refer to each other in many ways", r.operation.OperationID)
@@ -182,27 +182,22 @@ func (s *suite) parameterCases(r *route) (all []*testCase) {
 		if p.In == "path" || p.In == "query" {
 			all = append(all, s.oddParameters(r, p)...)
 		}
-		make := func(v parameterVariant, outcome string) *testCase {
-			keyword := "parameter " + p.Name + " " + v.keyword + ", " + outcome
-			if strings.HasPrefix(v.keyword, "/") {
-				keyword = "parameter " + p.Name + v.keyword + ", " + outcome
+		in := Violation{InvalidParameter, p.In, "/" + p.Name}
+		for _, v := range s.gen.parameterVariants(p) {
+			if v.demand {
+				s.demanded = append(s.demanded, r.operation.OperationID+", "+v.promise)
+				continue
 			}
-			c := s.request(r, keyword+": "+v.shown, keyword)
+			c := s.request(r, v.promise+": "+v.shown, v.promise)
 			c.set(p, v.text)
 			if p.In == "path" {
 				c.named(p, v.text)
 			}
-			return c
-		}
-		in := Violation{InvalidParameter, p.In, "/" + p.Name}
-		for _, v := range s.gen.parameterVariants(p) {
-			if v.valid {
-				all = append(all, make(v, "accepted"))
-				continue
+			if !v.valid {
+				c.use, c.id, c.mayNot = nil, nil, nil
+				c.refused(in)
 			}
-			c := make(v, "refused")
-			c.use, c.id, c.mayNot = nil, nil, nil
-			all = append(all, c.refused(in))
+			all = append(all, c)
 		}
 		if p.Required && p.In != "path" {
 			promise := "parameter " + p.Name + " required, refused"
@@ -257,10 +252,7 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 		return c
 	}
 	for _, v := range s.gen.variants(schema) {
-		at, outcome := v.pointer, "accepted"
-		if !v.valid {
-			outcome = "refused"
-		}
+		at := v.pointer
 		if v.keyword == "additionalProperties" {
 			at = strings.TrimSuffix(at, "/"+unknownMember) // the object forbids it
 		}
@@ -272,7 +264,11 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 		if !bytes.Contains(encode(v.value), []byte(unknownMember)) {
 			names = []string{unknownMember}
 		}
-		promise := fmt.Sprintf("body %s %s, %s", place(at), v.keyword, outcome)
+		promise := fmt.Sprintf("body %s %s, %s", place(at), v.keyword, v.outcome())
+		if v.demand {
+			s.demanded = append(s.demanded, r.operation.OperationID+", "+promise)
+			continue
+		}
 		for i, name := range names {
 			v := v
 			if object, ok := s.gen.base(schema).(map[string]any); ok && i > 0 { // with another identity

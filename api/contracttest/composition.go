@@ -116,7 +116,7 @@ func (g *generator) fewer(all []variant) []variant {
 	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(v variant) bool {
-		key := fmt.Sprint(v.pointer, v.keyword, v.valid)
+		key := fmt.Sprint(v.pointer, v.keyword, v.valid, v.demand)
 		defer func() { seen[key] = true }()
 		return seen[key]
 	})

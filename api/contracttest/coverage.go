@@ -185,7 +185,7 @@ func (c *Contract) promises() []string {
 			c.untested[name] = "this package cannot test it"
 			all = append(all, name)
 		}
-		all = append(all, c.options.Promises...)
+		all = slices.Concat(all, s.demanded, c.options.Promises)
 		slices.Sort(all)
 		c.promised = slices.Compact(all)
 	})
@@ -200,13 +200,11 @@ func (s *suite) constraints(r *route) (all []string) {
 		}
 	}
 	for _, p := range r.parameters {
-		of(s.gen.parameterKeywords(p)...)
 		of("effect of parameter " + p.Name)
 		if schema, _ := parameterSchema(p); schema.Default != nil {
 			of("default of parameter " + p.Name)
 		}
 	}
-	of(s.gen.bodyKeywords(r)...)
 	for name := range requestExamples(r) {
 		of("request example " + name)
 	}

@@ -22,10 +22,10 @@ func parameterSchema(p *openapi3.Parameter) (schema *openapi3.Schema, asJSON boo
 // parameterVariant is a parameter as it is written in a request, and what it is
 // a case of.
 type parameterVariant struct {
-	keyword string
+	variant
+	promise string
 	text    string // as it is sent: for a query, with its name
 	shown   string // for the name of the case
-	valid   bool
 }
 
 // written writes a value as the style of a parameter says, or reports false if
@@ -166,9 +166,9 @@ func (g *generator) baseParameter(p *openapi3.Parameter) (string, bool) {
 // those that it forbids. Any text is a string, so only what is wrong as text is tried.
 func (g *generator) parameterVariants(p *openapi3.Parameter) (all []parameterVariant) {
 	add := func(v variant) {
-		if text, ok := written(p, v.value); ok {
-			keyword := strings.TrimPrefix(place(v.pointer)+" ", " ") + v.keyword
-			all = append(all, parameterVariant{keyword, text, fmt.Sprintf("%.40q", fmt.Sprint(v.value)), v.valid})
+		promise := fmt.Sprintf("parameter %s%s %s, %s", p.Name, place(v.pointer), v.keyword, v.outcome())
+		if text, ok := written(p, v.value); ok || v.demand {
+			all = append(all, parameterVariant{v, promise, text, fmt.Sprintf("%.40q", fmt.Sprint(v.value))})
 		}
 	}
 	schema, asJSON := parameterSchema(p)
@@ -176,15 +176,15 @@ func (g *generator) parameterVariants(p *openapi3.Parameter) (all []parameterVar
 		schema = copyOf(schema)
 	}
 	if p.Example != nil {
-		add(variant{"", "example", normal(p.Example), true})
+		add(variant{keyword: "example", value: normal(p.Example), valid: true})
 		if schema.Example == nil {
 			schema = copyOf(schema)
 			schema.Example = p.Example // it is the easiest match of a pattern
 		}
 	}
 	for _, v := range g.variants(schema) {
-		ofTexts := v.keyword != "type" && v.keyword != "nullable" && !g.valid(schema, g.read(schema, v.value))
-		if v.valid || asJSON || ofTexts {
+		ofTexts := v.keyword != "type" && v.keyword != "nullable"
+		if v.valid || asJSON || ofTexts && (v.demand || !g.valid(schema, g.read(schema, v.value))) {
 			add(v)
 		}
 	}
@@ -195,12 +195,12 @@ func (g *generator) parameterVariants(p *openapi3.Parameter) (all []parameterVar
 	switch {
 	case flat.Type.Is("array"):
 		for _, v := range g.wrongTexts(schemaOf(flat.Items), p.In) {
-			add(variant{"/0", v.keyword, g.filled(flat, v.value), false})
+			add(variant{pointer: "/0", keyword: v.keyword, value: g.filled(flat, v.value)})
 		}
 	case flat.Type.Is("object"):
 		for _, name := range slices.Sorted(maps.Keys(flat.Properties)) {
 			for _, v := range g.wrongTexts(flat.Properties[name].Value, p.In) {
-				add(variant{"/" + name, v.keyword, g.with(flat, name, v.value), false})
+				add(variant{pointer: "/" + name, keyword: v.keyword, value: g.with(flat, name, v.value)})
 			}
 		}
 	default:
@@ -209,7 +209,7 @@ func (g *generator) parameterVariants(p *openapi3.Parameter) (all []parameterVar
 		}
 		if p.In == "query" && g.rules.StrictParameters {
 			base, _ := written(p, "1")
-			all = append(all, parameterVariant{"once", base + "&" + base, "twice", false})
+			all = append(all, parameterVariant{variant{}, "parameter " + p.Name + " once, refused", base + "&" + base, "twice"})
 		}
 	}
 	return all
@@ -251,7 +251,7 @@ func (g *generator) wrongTexts(s *openapi3.Schema, in string) (all []variant) {
 		for _, branch := range branches {
 			for _, v := range g.wrongTexts(branch, in) {
 				if !g.valid(s, g.read(s, v.value)) {
-					all = append(all, variant{"", compositionOf(flat), v.value, false})
+					all = append(all, variant{keyword: compositionOf(flat), value: v.value})
 				}
 			}
 		}
@@ -273,7 +273,7 @@ func (g *generator) wrongTexts(s *openapi3.Schema, in string) (all []variant) {
 		texts = []string{"\xff"} // no string is made of this
 	}
 	for _, text := range texts {
-		all = append(all, variant{"", "type", text, false})
+		all = append(all, variant{keyword: "type", value: text})
 	}
 	return all
 }

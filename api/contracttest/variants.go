@@ -17,23 +17,40 @@ type variant struct {
 	keyword string
 	value   any // the whole value; its numbers are int64 or json.Number
 	valid   bool
+	demand  bool // it has no value: what is not tried, either, is a promise
+}
+
+// outcome is what a service must do with the value.
+func (v variant) outcome() string {
+	if v.valid {
+		return "accepted"
+	}
+	return "refused"
+}
+
+// demands are what both sides of a keyword promise.
+func demands(keyword string) []variant {
+	return []variant{{keyword: keyword, valid: true, demand: true}, {keyword: keyword, demand: true}}
 }
 
 // obeying returns valid values, each at the edge of some keyword.
 func (g *generator) obeying(s *openapi3.Schema) []variant {
-	return slices.DeleteFunc(g.variants(s), func(v variant) bool { return !v.valid })
+	return slices.DeleteFunc(g.variants(s), func(v variant) bool { return !v.valid || v.demand })
 }
 
-// variants returns values on both sides of the edge of each keyword.
+// variants returns values on both sides of the edge of each keyword. It demands more than it
+// knows values for.
 func (g *generator) variants(s *openapi3.Schema) (all []variant) {
 	if g.work > g.enough && g.nesting > 0 || !g.enter(s) {
 		return nil
 	}
 	defer g.leave(s)
-	add := func(keyword string, value any, valid bool) { all = append(all, variant{"", keyword, value, valid}) }
+	add := func(keyword string, value any, valid bool) {
+		all = append(all, variant{keyword: keyword, value: value, valid: valid})
+	}
 	// What breaks a part breaks the whole. One such value is enough: all are sent for the part.
 	addBroken := func(keyword string, parts []variant) {
-		if i := slices.IndexFunc(parts, func(v variant) bool { return !v.valid && !g.valid(s, v.value) }); i >= 0 {
+		if i := slices.IndexFunc(parts, func(v variant) bool { return !v.valid && !v.demand && !g.valid(s, v.value) }); i >= 0 {
 			add(keyword, parts[i].value, false)
 		}
 	}
@@ -49,11 +66,12 @@ func (g *generator) variants(s *openapi3.Schema) (all []variant) {
 				maps.Copy(both, object)
 			}
 			add(keyword, base, true)
-			inner := g.variants(branch)
+			inner := slices.DeleteFunc(g.variants(branch), func(v variant) bool { return v.demand }) // what breaks one may be another
 			all = append(all, inner...)
 			addBroken(keyword, inner)
 		}
 		add(keyword, both, false)
+		all = append(all, demands(keyword)...)
 	} else {
 		all = g.simpleVariants(flat)
 	}
@@ -62,13 +80,14 @@ func (g *generator) variants(s *openapi3.Schema) (all []variant) {
 		add("allOf", g.base(s), true)
 	}
 	if flat.Not != nil {
+		all = append(all, demands("not")...)
 		add("not", g.base(s), true)
 		for _, v := range append(g.obeying(flat.Not.Value), variant{value: g.mergedWithNot(flat)}) {
 			add("not", v.value, false)
 		}
 	}
 	if isComposed(s) { // what is merged may not be what it is meant to be
-		all = slices.DeleteFunc(all, func(v variant) bool { return g.valid(s, v.value) != v.valid })
+		all = slices.DeleteFunc(all, func(v variant) bool { return !v.demand && g.valid(s, v.value) != v.valid })
 	}
 	return g.fewer(all)
 }
@@ -97,7 +116,9 @@ var ofEachType = []any{[]any{}, true, int64(1), json.Number("1.5"), map[string]a
 
 // simpleVariants returns the variants of a schema that is not composed.
 func (g *generator) simpleVariants(s *openapi3.Schema) (all []variant) {
-	add := func(keyword string, value any, valid bool) { all = append(all, variant{"", keyword, value, valid}) }
+	add := func(keyword string, value any, valid bool) {
+		all = append(all, variant{keyword: keyword, value: value, valid: valid})
+	}
 	madeUp := s.Type.Is("string") && len(s.Enum) == 0 && unknownFormat(s) && s.Example == nil // no text is known to have it
 	if !madeUp {
 		add("type", g.simpleOrIdentity(s), true)
@@ -114,6 +135,12 @@ func (g *generator) simpleVariants(s *openapi3.Schema) (all []variant) {
 	}
 	if s.Nullable && (s.Type != nil || len(s.Enum) > 0) || s.Type != nil && !s.Nullable { // no client means null without a type
 		add("nullable", nil, s.Nullable)
+	}
+	for _, keyword := range demanded(s) {
+		all = append(all, demands(keyword)...)
+	}
+	if s.Type.Is("object") {
+		all = append(all, variant{keyword: "additionalProperties", valid: true, demand: true})
 	}
 	seen := map[string]bool{}
 	g.candidates(s, func(keyword string, value any) {
@@ -151,13 +178,20 @@ func (g *generator) shows(s *openapi3.Schema, keyword string, value any) (valid,
 
 // innerVariants returns the variants of the items and members of a schema.
 func (g *generator) innerVariants(s *openapi3.Schema) (all []variant) {
+	add := func(pointer, keyword string, value any, valid bool) {
+		all = append(all, variant{pointer: pointer, keyword: keyword, value: value, valid: valid})
+	}
 	if s.Type.Is("array") {
 		for _, v := range g.variants(schemaOf(s.Items)) {
-			at, array := "/0", g.filled(s, v.value)
-			if !v.valid && (s.MaxItems == nil || *s.MaxItems > 1) {
+			at, array := "/0", []any(nil)
+			if !v.demand {
+				array = g.filled(s, v.value)
+			}
+			if !v.demand && !v.valid && (s.MaxItems == nil || *s.MaxItems > 1) {
 				at, array = "/1", append([]any{g.base(schemaOf(s.Items)), v.value}, array[min(2, len(array)):]...)
 			}
-			all = append(all, variant{at + v.pointer, v.keyword, array, v.valid})
+			v.pointer, v.value = at+v.pointer, array
+			all = append(all, v)
 		}
 	}
 	if !isObject(s) {
@@ -165,7 +199,10 @@ func (g *generator) innerVariants(s *openapi3.Schema) (all []variant) {
 	}
 	member := func(name string, schema *openapi3.Schema) {
 		for _, v := range g.variants(schema) {
-			all = append(all, variant{"/" + name + v.pointer, v.keyword, g.with(s, name, v.value), v.valid})
+			if v.pointer = "/" + name + v.pointer; !v.demand {
+				v.value = g.with(s, name, v.value)
+			}
+			all = append(all, v)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -173,22 +210,22 @@ func (g *generator) innerVariants(s *openapi3.Schema) (all []variant) {
 		if g.absent(property) {
 			continue // a service may ignore a readOnly member or refuse it
 		}
-		all = append(all, variant{"/" + name, "required", g.with(s, name, g.base(property)), true})
+		add("/"+name, "required", g.with(s, name, g.base(property)), true)
 		object := g.with(s, name, nil)
 		delete(object, name)
 		if optional := !slices.Contains(s.Required, name); !optional || uint64(len(object)) >= s.MinProps {
-			all = append(all, variant{"/" + name, "required", object, optional})
+			add("/"+name, "required", object, optional)
 		}
 		member(name, property)
 	}
 	if closed(s) {
-		all = append(all, variant{"/" + unknownMember, "additionalProperties", g.with(s, unknownMember, int64(1)), false})
+		add("/"+unknownMember, "additionalProperties", g.with(s, unknownMember, int64(1)), false)
 	}
 	if more := s.AdditionalProperties.Schema; more != nil && uint64(len(g.with(s, unknownMember, nil))) <= orMost(s.MaxProps) {
 		before := len(all)
 		member(unknownMember, more.Value)
-		if i := slices.IndexFunc(all[before:], func(v variant) bool { return !v.valid }); i >= 0 {
-			all = append(all, variant{"/" + unknownMember, "additionalProperties", all[before+i].value, false})
+		if i := slices.IndexFunc(all[before:], func(v variant) bool { return !v.valid && !v.demand }); i >= 0 {
+			add("/"+unknownMember, "additionalProperties", all[before+i].value, false)
 		}
 	}
 	return all
