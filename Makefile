@@ -69,7 +69,7 @@ contract: ## test a running service against api/openapi.yaml: make contract BASE
 	@BASE_URL="$(or $(BASE_URL),$(error BASE_URL is needed, as in make contract BASE_URL=http://127.0.0.1:8080))" \
 	CONTRACT_REPORT="$$PWD/contract-report" go test -count 1 -tags deployment -run TestDeployment ./internal/testing/plantcontract
 
-foreign: ## hold the contract tests against seven services that are not ours, and Schemathesis beside them (10 minutes); ARGS='-only huma'
+foreign: ## hold the contract tests against seven services that are not ours, and Schemathesis beside them (10 minutes); ARGS=huma for one
 	@internal/foreign/foreign $(ARGS)
 
 bench: ## run the benchmarks (half an hour), except bench-postgres and bench-http
