@@ -40,6 +40,7 @@ func (g *generator) candidates(s *openapi3.Schema, try func(keyword string, valu
 		}
 		try("enum", int64(0))
 		try("enum", fmt.Sprint(s.Enum[0], "?"))
+		try("enum", "") // some services take it for an absent parameter
 	case s.Type.Is("integer"), s.Type.Is("number"):
 		g.numbers(s, try)
 	case s.Type.Is("string"):

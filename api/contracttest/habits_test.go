@@ -126,3 +126,13 @@ func TestShortText(t *testing.T) {
 		t.Error("no request has it")
 	}
 }
+
+// An empty text is none of an enum.
+func TestEmptyText(t *testing.T) {
+	t.Parallel()
+	c, err := New([]byte(strings.Replace(habitsDocument, "listNames\n", "listNames\n      parameters: [{name: kind, in: query, schema: {type: string, enum: [first, last]}}]\n", 1)), Options{Seed: 1})
+	must.NoError(t, err)
+	if !slices.ContainsFunc(newSuite(c).cases(), func(r *testCase) bool { return slices.Contains(r.query, "kind=") && r.why != nil }) {
+		t.Error("no request has it")
+	}
+}
