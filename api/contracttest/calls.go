@@ -103,10 +103,15 @@ func (x Interaction) url() (*url.URL, error) { return url.Parse(x.URL) }
 
 // Member returns a member of the object in a response, or nil.
 func (x Interaction) Member(name string) any {
-	value, _ := decode(x.Body)
-	object, _ := value.(map[string]any)
-	if n, ok := object[name].(json.Number); ok {
+	if n, ok := x.object()[name].(json.Number); ok {
 		return n.String()
 	}
-	return object[name]
+	return x.object()[name]
+}
+
+// object is the object in a response, or nil.
+func (x Interaction) object() map[string]any {
+	value, _ := decode(x.Body)
+	object, _ := value.(map[string]any)
+	return object
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,7 @@ type testCase struct {
 	use         *resourceUse // the resource that the path names, if a test can create it
 	id          any          // its identity, if the request has it
 	absent      bool         // the path names something that does not exist
+	madeUp      bool         // a position in a list is not from a response
 	mayNot      []any        // identities that other cases use, too; they are removed first
 	credentials func(*Session) (Credentials, bool)
 
@@ -47,6 +49,8 @@ type suite struct {
 	resources []*resource
 	uses      map[*route]*resourceUse
 	feeds     []*feed
+	lists     []lister
+	inferred  []string // see Contract.Inferred
 	skipped   []string
 	demanded  []string // promises of constraints, whether cases try them or not
 }
@@ -193,6 +197,8 @@ func (s *suite) parameterCases(r *route) (all []*testCase) {
 			if p.In == "path" {
 				c.named(p, v.text)
 			}
+			schema, _ := parameterSchema(p)
+			c.madeUp = p.In == "query" && among(cursorNames, p.Name) && schema.Type.Is("string") && s.feedOf(r) == nil && s.infers(r)
 			if !v.valid {
 				c.use, c.id, c.mayNot = nil, nil, nil
 				c.refused(in)
@@ -360,10 +366,16 @@ func (s *suite) identities(schema *openapi3.Schema, value any) (ids []any) {
 	return ids
 }
 
+// drawnText is an identity that generator.identity draws.
+var drawnText = regexp.MustCompile(`^(id[0-9]+x*|00000000-0000-4000-8000-[0-9a-f]{12})$`)
+
 // notFresh lists the identities in a body that the generator has not drawn: the
 // ends of the range, for example, which other cases use, too.
 func (s *suite) notFresh(schema *openapi3.Schema, value any) []any {
 	return slices.DeleteFunc(s.identities(schema, value), func(id any) bool {
+		if text, ok := id.(string); ok {
+			return drawnText.MatchString(text)
+		}
 		n, ok := id.(int64)
 		return !ok || s.gen.first < n && n <= s.gen.next.Load()
 	})

@@ -38,7 +38,7 @@ func (s *suite) feedOf(r *route) *feed {
 
 // lister is the feed as a list of changes.
 func (f *feed) lister() lister {
-	return lister{List{Operation: f.Operation, Create: f.Create, ID: f.ID, Items: f.Items, Limit: f.Limit}, f.route, f.resource}
+	return lister{List{Operation: f.Operation, Create: f.Create, ID: f.ID, Items: f.Items, Limit: f.Limit}, f.route, f.resource, false}
 }
 
 // effects returns the tests of what the parameters of a feed do.

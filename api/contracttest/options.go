@@ -53,6 +53,11 @@ type Options struct {
 	// Rules are what this service promises beyond OpenAPI.
 	Rules Rules
 
+	// Infer reports whether the shape of the document may tell what an operation does: what it
+	// creates, reads, changes, deletes or lists. Nil: of every operation. What is inferred,
+	// [Contract.Inferred] lists, and a declaration replaces it: a Resource with the same Create,
+	// a List or a Feed with the same Operation.
+	Infer     func(Operation) bool
 	Resources []Resource
 	Lists     []List
 	Feeds     []Feed
@@ -146,10 +151,11 @@ var statuses = map[Kind][]int{
 func (v Violation) allows(status int) bool { return slices.Contains(statuses[v.Kind], status) }
 
 // Resource is something that operations create, read, replace, change and
-// delete. The links of a document declare resources; options declare the ones
-// that have no links. Operations are named by their operationId; all but Create
-// and Read are optional.
+// delete. The links of a document declare resources, others are inferred; one in the options
+// replaces what was inferred for its Create. Operations are named by their operationId; all but
+// Create and Read are optional.
 type Resource struct {
+	// Create may be a PUT, and then is also Replace.
 	Create string
 	// ID is the member of the create's body that identifies the resource. If
 	// Assigned, the service chooses it and the response has it.
@@ -159,7 +165,8 @@ type Resource struct {
 	Read, Replace, Change, Delete string
 }
 
-// List is an operation that lists the resources of a create operation.
+// List is an operation that lists the resources of a create operation. It replaces what was
+// inferred for the operation.
 type List struct {
 	Operation, Create string
 	ID                string // the member of an item that is its identity
@@ -169,6 +176,12 @@ type List struct {
 	// Limit, After: parameters for the most items, and for the identity that the
 	// items follow. Empty: there is none.
 	Limit, After string
+	// Next is the member of the response with the After of the next page, or with its URL;
+	// "meta/next" is a member of a member. Empty: After is the identity of the last item.
+	Next string
+	// Offset, Page: parameters for how many items come before, and for the number of the page,
+	// of which the first is 1 if the parameter has no other default. Empty: there is none.
+	Offset, Page string
 	// Filters are parameters by which items are selected, with the member of the
 	// item that must equal it.
 	Filters map[string]string
@@ -177,7 +190,7 @@ type List struct {
 // Feed is an operation that returns how the resources of a create operation have
 // changed after a position. A position is text of an earlier response; without
 // one, the feed begins with all resources. An empty page says that there is no
-// further change.
+// further change. No Feed is inferred.
 type Feed struct {
 	Operation, Create string
 	// Stream is the operation that returns the same as Server-Sent Events, each

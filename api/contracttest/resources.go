@@ -1,9 +1,11 @@
 package contracttest
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -17,6 +19,7 @@ type resource struct {
 	assigned bool
 	schema   *openapi3.Schema  // of the identity
 	uses     map[string]*route // the operations on one resource, by method
+	inferred bool
 }
 
 // resourceUse says that a path parameter of an operation identifies a resource.
@@ -25,7 +28,7 @@ type resourceUse struct {
 	parameter string
 }
 
-// findResources finds the resources that links and the options declare.
+// findResources finds the resources that links and the options declare, and infers others.
 func (s *suite) findResources() {
 	s.uses = map[*route]*resourceUse{}
 	for _, r := range s.document.routes {
@@ -36,14 +39,31 @@ func (s *suite) findResources() {
 		}
 	}
 	for _, declared := range s.contract.options.Resources {
-		create := s.document.operation(declared.Create)
-		for _, id := range []string{declared.Read, declared.Replace, declared.Change, declared.Delete} {
-			if r := s.document.operation(id); r != nil && create != nil && len(r.names) > 0 {
-				s.addUse(create, r, declared.ID, declared.Assigned, r.names[len(r.names)-1])
-			}
+		s.addResource(declared, false)
+	}
+	s.inferResources()
+	s.findFeeds()
+	s.findLists()
+}
+
+// addResource adds a resource of the options, or an inferred one. An operation that was declared for
+// another resource stays with that.
+func (s *suite) addResource(declared Resource, inferred bool) {
+	create := s.document.operation(declared.Create)
+	for _, id := range []string{declared.Read, declared.Replace, declared.Change, declared.Delete} {
+		if r := s.document.operation(id); r != nil && create != nil && len(r.names) > 0 && !(inferred && s.uses[r] != nil) {
+			s.addUse(create, r, declared.ID, declared.Assigned, r.names[len(r.names)-1], inferred)
 		}
 	}
-	s.findFeeds()
+}
+
+// resourceOf returns the resource that an operation creates or works on, or nil.
+func (s *suite) resourceOf(r *route) *resource {
+	i := slices.IndexFunc(s.resources, func(x *resource) bool { return x.create == r || x.uses[r.method] == r })
+	if i < 0 {
+		return nil
+	}
+	return s.resources[i]
 }
 
 func (s *suite) addLink(from *route, link *openapi3.Link) {
@@ -62,18 +82,20 @@ func (s *suite) addLink(from *route, link *openapi3.Link) {
 			s.skip("%s, link to %s: only a POST without path parameters can be followed", from.operation.OperationID, link.OperationID)
 			continue
 		}
-		s.addUse(from, to, member, !sent, strings.TrimPrefix(parameter, "path."))
+		s.addUse(from, to, member, !sent, strings.TrimPrefix(parameter, "path."), false)
 	}
 }
 
-func (s *suite) addUse(create, r *route, member string, assigned bool, parameter string) {
+func (s *suite) addUse(create, r *route, member string, assigned bool, parameter string, inferred bool) {
 	i := slices.IndexFunc(s.resources, func(x *resource) bool { return x.create == create })
 	if i < 0 {
-		x := &resource{create: create, member: member, assigned: assigned, uses: map[string]*route{}}
-		if _, schema := create.body(); !assigned && schema != nil {
-			if property := s.gen.flatten(schema).Properties[member]; property != nil {
-				x.schema = property.Value
-				s.gen.identities[x.schema] = true
+		x := &resource{create: create, member: member, assigned: assigned, uses: map[string]*route{}, inferred: inferred}
+		if _, schema := create.body(); schema != nil {
+			if property := s.gen.flatten(schema).Properties[member]; property != nil && !s.gen.absent(property.Value) {
+				s.gen.identities[property.Value] = true // also of one that the service may not take over
+				if !assigned {
+					x.schema = property.Value
+				}
 			}
 		}
 		i, s.resources = len(s.resources), append(s.resources, x)
@@ -90,54 +112,99 @@ func (s *suite) addUse(create, r *route, member string, assigned bool, parameter
 	s.uses[r] = &resourceUse{x, parameter}
 }
 
-// Create creates a resource and returns what was sent and its identity. The
-// resource is that of the operation with the given id.
+// create creates a resource with values that vary, and returns what was sent and its identity.
 func (v *Session) create(x *resource, id any) (sent map[string]any, identity any) {
 	return v.createAs(x, id, nil)
 }
 
-// createAs is create with a body; nil is the plainest one.
+// createAs is create with a body; nil is one that varies.
 func (v *Session) createAs(x *resource, id any, body map[string]any) (sent map[string]any, identity any) {
-	mediaType, schema := x.create.body()
+	_, schema := x.create.body()
 	if sent = body; schema != nil && sent == nil {
-		sent, _ = v.suite.gen.base(schema).(map[string]any)
+		sent, _ = v.suite.gen.varied(schema).(map[string]any)
 		if sent == nil {
 			v.Failf("the body of %s is not an object", x.create.operation.OperationID)
 		}
 	}
 	if sent == nil {
 		sent = map[string]any{}
-	} else if !x.assigned {
+	} else if !x.assigned && x.create.method == http.MethodPost {
 		sent[x.member] = id
 	}
-	got := v.send(x.create, x.create.template, nil, http.Header{"Content-Type": {mediaType}}, encode(sent))
+	if x.inferred {
+		v.doubted = x
+	}
+	got := v.on(x.create, id, nil, sent)
+	if x.inferred && x.create.method == http.MethodPut && got.Status == http.StatusNotFound {
+		panic(noResource) // it only replaces
+	}
 	v.Accepted(got)
+	if x.assigned { // also if the service lets the client propose one
+		sent = maps.Clone(sent)
+		delete(sent, x.member)
+	}
 	v.shows(got, sent, x.create)
 	if !x.assigned {
 		return sent, id
 	}
 	value, err := decode(got.Body)
 	object, ok := value.(map[string]any)
+	if x.inferred && object[x.member] == nil {
+		return sent, v.locatedID(x, got)
+	}
 	if err != nil || !ok || object[x.member] == nil {
 		v.Failf("the response to a create has no %s: %s", x.member, got.Body)
 	}
 	return sent, object[x.member]
 }
 
-// on calls an operation on one resource.
-func (v *Session) on(r *route, id any, header http.Header, body any) Interaction {
-	use := v.suite.uses[r]
-	text := ""
-	for _, p := range r.parameters {
-		if p.In == "path" && p.Name == use.parameter {
-			text, _ = written(p, id)
+// locatedID is the identity in Location.
+func (v *Session) locatedID(x *resource, created Interaction) any {
+	if location := created.Header.Get("Location"); location != "" {
+		path, _ := v.leadsTo(created, location)
+		if match := x.uses[http.MethodGet].pattern.FindStringSubmatch(path); match != nil {
+			if id, err := url.PathUnescape(match[1]); err == nil {
+				return id
+			}
 		}
 	}
-	path := strings.Replace(r.template, "{"+use.parameter+"}", text, 1)
+	panic(untried("the response to a create does not say what it has created"))
+}
+
+// on calls an operation, on one resource if its path names one.
+func (v *Session) on(r *route, id any, header http.Header, body any) Interaction {
+	path := r.template
+	if use := v.suite.uses[r]; use != nil {
+		for _, p := range r.parameters {
+			if p.In == "path" && p.Name == use.parameter {
+				text, _ := written(p, id)
+				path = strings.Replace(path, "{"+use.parameter+"}", text, 1)
+			}
+		}
+		if object, ok := body.(map[string]any); ok && object[use.member] != nil {
+			body = maps.Clone(object) // whose identity must be that of the path
+			body.(map[string]any)[use.member] = id
+		}
+	}
 	if header == nil {
 		header = http.Header{}
 	}
-	var query []string
+	if p := r.operation.Parameters.GetByInAndName("header", "If-Match"); p != nil && p.Required && header.Get("If-Match") == "" && v.suite.uses[r] != nil {
+		if got := v.read(v.suite.uses[r].resource, id); got != nil && got.Header.Get("ETag") != "" {
+			header.Set("If-Match", got.Header.Get("ETag"))
+		}
+	}
+	query := v.required(r, header)
+	var encoded []byte
+	if mediaType, _ := r.body(); body != nil && mediaType != "" {
+		header.Set("Content-Type", mediaType)
+		encoded = encode(body)
+	}
+	return v.send(r, path, query, header, encoded)
+}
+
+// required returns the parameters that a query needs, and adds the headers that a request needs.
+func (v *Session) required(r *route, header http.Header) (query []string) {
 	for _, p := range r.parameters {
 		if p.Required && p.In == "query" {
 			pair, _ := v.suite.gen.baseParameter(p)
@@ -148,13 +215,7 @@ func (v *Session) on(r *route, id any, header http.Header, body any) Interaction
 			header.Set(p.Name, value)
 		}
 	}
-	var encoded []byte
-	if body != nil {
-		mediaType, _ := r.body()
-		header.Set("Content-Type", mediaType)
-		encoded = encode(body)
-	}
-	return v.send(r, path, query, header, encoded)
+	return query
 }
 
 // plainBody is the plainest body of an operation, or nil.
@@ -175,7 +236,57 @@ func (v *Session) read(x *resource, id any) *Interaction {
 }
 
 func (v *Session) remove(x *resource, id any) {
-	if r := x.uses[http.MethodDelete]; r != nil {
-		v.on(r, id, nil, nil)
+	r := x.uses[http.MethodDelete]
+	if r == nil {
+		return
 	}
+	for _, p := range r.parameters {
+		if _, ok := written(p, id); ok && p.In == "path" {
+			v.on(r, id, nil, nil)
+		}
+	}
+}
+
+// varied is base with other values wherever the schema leaves them open, so that no two
+// resources are alike.
+func (g *generator) varied(s *openapi3.Schema) any {
+	object, ok := g.base(s).(map[string]any)
+	flat := g.flatten(s)
+	for _, name := range slices.Sorted(maps.Keys(flat.Properties)) {
+		property := flat.Properties[name].Value
+		if old := object[name]; old != nil && !g.identities[property] {
+			object[name] = g.vary(property, old)
+		}
+	}
+	if !ok || !g.valid(s, object) {
+		return g.base(s)
+	}
+	return object
+}
+
+func (g *generator) vary(s *openapi3.Schema, old any) any {
+	flat, n := g.flatten(s), g.next.Add(1)
+	var value any
+	switch old.(type) {
+	case bool:
+		value = n%2 == 0
+	case int64:
+		low, high := limits(flat)
+		low = max(low, 1)
+		value = low + n%min(max(high-low, 0)+1, 1000)
+	case json.Number:
+		value = json.Number(fmt.Sprint(n % 100))
+	case string:
+		if value = fmt.Sprint("Ficus ", n); len(flat.Enum) > 0 {
+			value = normal(flat.Enum[n%int64(len(flat.Enum))])
+		}
+	case []any:
+		if value = old; flat.Items != nil {
+			value = g.filled(flat, g.vary(flat.Items.Value, g.base(flat.Items.Value)))
+		}
+	}
+	if value == nil || !g.valid(s, value) {
+		return old
+	}
+	return value
 }

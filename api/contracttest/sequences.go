@@ -5,25 +5,40 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // step is a sequence over a resource with what it needs.
 type step struct {
 	name    string
 	try     func(v *Session, x *resource, id any)
-	methods []string // the resource must have operations with them
+	methods []string               // the resource must have operations with them
+	of      func(x *resource) bool // nil: of all
 }
 
 var steps = []step{
-	{"a read sees a create", readSeesCreate, []string{http.MethodGet}},
-	{"a read sees a replacement", readSeesPut, []string{http.MethodGet, http.MethodPut}},
-	{"a read sees a change", readSeesPatch, []string{http.MethodGet, http.MethodPatch}},
-	{"a deleted resource is gone", deletedIsGone, []string{http.MethodGet, http.MethodDelete}},
-	{"a replacement changes no other resource", replacesOne, []string{http.MethodGet, http.MethodPut}},
+	{"a read sees a create", readSeesCreate, []string{http.MethodGet}, nil},
+	{"a read sees a replacement", readSeesPut, []string{http.MethodGet, http.MethodPut}, nil},
+	{"a read sees a change", readSeesPatch, []string{http.MethodGet, http.MethodPatch}, nil},
+	{"a deleted resource is gone", deletedIsGone, []string{http.MethodGet, http.MethodDelete}, nil},
+	{"a replacement changes no other resource", replacesOne, []string{http.MethodGet, http.MethodPut}, nil},
+	{"a deletion changes no other resource", deletesOne, []string{http.MethodGet, http.MethodDelete}, nil},
+	{"a replacement changes the ETag", changesETag(http.MethodPut), []string{http.MethodGet, http.MethodPut}, hasETag},
+	{"a change changes the ETag", changesETag(http.MethodPatch), []string{http.MethodGet, http.MethodPatch}, hasETag},
+	{"a create replaces nothing", createsNew, []string{http.MethodGet}, func(x *resource) bool {
+		return !x.assigned && x.create.method == http.MethodPost && x.create.explains(http.StatusConflict)
+	}},
+	// Of others, a read sees it.
+	{"a replacement removes what it does not have", putRemoves, []string{http.MethodGet, http.MethodPut}, func(x *resource) bool { return x.inferred }},
 }
+
+func hasETag(x *resource) bool { return sendsETag(x.uses[http.MethodGet]) }
 
 // sequences returns the tests of more than one request: what links, Location and
 // the methods of HTTP promise, and what the options add. One that needs an
@@ -38,17 +53,21 @@ func (s *suite) sequences() (all []Case) {
 		}
 		for _, method := range slices.Sorted(maps.Keys(x.uses)) {
 			r := x.uses[method]
-			add("link to "+r.operation.OperationID, []string{effectPromise(r, s.uses[r].parameter)}, func(v *Session, id any) {
+			to := "link to "
+			if x.inferred {
+				to = "its identity leads to "
+			}
+			add(to+r.operation.OperationID, []string{effectPromise(r, s.uses[r].parameter)}, func(v *Session, id any) {
 				_, id = v.create(x, id)
 				v.Accepted(v.on(r, id, nil, v.plainBody(r)))
 				v.needsIdentity(x, r, id)
 			})
 		}
-		if response := x.create.response(http.StatusOK); hasLocation(x.create) && x.uses[http.MethodGet] != nil || response != nil && hasHeader(response.Headers, "Location") {
+		if response := x.create.response(http.StatusOK); hasLocation(x.create) && x.uses[http.MethodGet] != nil && x.create.method == http.MethodPost || response != nil && hasHeader(response.Headers, "Location") {
 			add("Location leads to the resource", nil, func(v *Session, id any) { locationLeads(v, x, id) })
 		}
 		for _, step := range steps {
-			if !slices.ContainsFunc(step.methods, func(method string) bool { return x.uses[method] == nil }) {
+			if !slices.ContainsFunc(step.methods, func(method string) bool { return x.uses[method] == nil }) && (step.of == nil || step.of(x)) {
 				add(step.name, nil, func(v *Session, id any) { step.try(v, x, id) })
 			}
 		}
@@ -102,6 +121,9 @@ func (v *Session) needsIdentity(x *resource, r *route, existing any) {
 	if r.method == http.MethodPut || r.response(http.StatusNotFound) == nil && r.response(http.StatusGone) == nil {
 		return
 	}
+	if x.inferred && !r.explains(http.StatusNotFound) && !r.explains(http.StatusGone) {
+		return
+	}
 	other := v.suite.gen.identity(x.schema)
 	if n, err := strconv.ParseInt(fmt.Sprint(existing), 10, 64); err == nil && x.assigned {
 		other = n + 1_000_000 // a service that counts has not come there
@@ -112,23 +134,48 @@ func (v *Session) needsIdentity(x *resource, r *route, existing any) {
 }
 
 func locationLeads(v *Session, x *resource, id any) {
-	mediaType, _ := x.create.body()
-	body, _ := v.plainBody(x.create).(map[string]any)
+	body, _ := v.suite.gen.varied(v.bodyOf(x)).(map[string]any)
+	if body == nil {
+		body = map[string]any{}
+	}
 	if !x.assigned {
 		body[x.member] = id
 	}
-	got := v.send(x.create, x.create.template, nil, http.Header{"Content-Type": {mediaType}}, encode(body))
-	path, query := v.leadsTo(got, got.Header.Get("Location"))
+	got := v.on(x.create, id, nil, body)
+	location := got.Header.Get("Location")
+	if x.inferred && got.Status == http.StatusCreated && location == "" {
+		v.Failf("the response to a create has no Location, which the document lists")
+	}
+	if at, err := got.url(); x.inferred && (location == "" || err == nil && v.elsewhere(at, location)) {
+		panic(untried("Location is absent or leads to another host: " + location))
+	}
+	path, query := v.leadsTo(got, location)
 	get := v.contract.document.find(http.MethodGet, path)
 	if get == nil {
 		v.Failf("Location leads to %s, which is no path of the document", path)
 	}
 	at := v.send(get, path, query, http.Header{}, nil)
 	v.Accepted(at)
+	if x.assigned {
+		delete(body, x.member)
+	}
 	v.shows(at, body, get)
-	if id, other := got.Member(x.member), at.Member(x.member); x.assigned && id != other {
+	if id, other := got.Member(x.member), at.Member(x.member); x.assigned && x.member != "" && id != other {
 		v.Failf("the response to a create has %s %v, but Location leads to %v", x.member, id, other)
 	}
+}
+
+// bodyOf is the schema of the body that creates a resource, or an empty one.
+func (v *Session) bodyOf(x *resource) *openapi3.Schema {
+	_, schema := x.create.body()
+	return schemaOf(&openapi3.SchemaRef{Value: schema})
+}
+
+// elsewhere reports whether a reference leads to something that is not below the target, as behind a
+// proxy.
+func (v *Session) elsewhere(at *url.URL, reference string) bool {
+	to, err := at.Parse(reference)
+	return err == nil && !strings.HasPrefix(to.String(), v.target.URL+"/")
 }
 
 func readSeesPut(v *Session, x *resource, id any) {
@@ -147,8 +194,8 @@ func readSeesPut(v *Session, x *resource, id any) {
 		v.Accepted(got)
 		known := map[string]any{}
 		for name, property := range v.suite.gen.flatten(schema).Properties {
-			if !v.suite.gen.absent(property.Value) && property.Value.Default == nil {
-				known[name] = body[name] // a replacement removes what it does not have
+			if value, sent := body[name]; !v.suite.gen.absent(property.Value) && property.Value.Default == nil && (sent || !x.inferred) && name != x.member {
+				known[name] = value // a replacement removes what it does not have
 			}
 		}
 		v.shows(got, known, put)
@@ -177,25 +224,109 @@ func readSeesPatch(v *Session, x *resource, id any) {
 }
 
 func deletedIsGone(v *Session, x *resource, id any) {
-	sent, id := v.create(x, id)
+	_, id = v.create(x, id)
 	v.Accepted(v.on(x.uses[http.MethodDelete], id, nil, nil))
 	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
 		if r := x.uses[method]; r != nil {
-			if method == http.MethodDelete && r.response(http.StatusNotFound) == nil {
+			if (method == http.MethodDelete || x.inferred) && !r.explains(http.StatusNotFound) && (x.inferred || r.response(http.StatusNotFound) == nil) {
 				continue // deleting twice is fine then
 			}
 			v.Refused(v.on(r, id, nil, v.plainBody(r)), Violation{Kind: UnknownResource})
 		}
 	}
-	if !x.assigned {
-		_, _ = v.create(x, id)
+	if !x.assigned && !x.inferred {
+		sent, _ := v.create(x, id)
 		v.shows(*v.read(x, id), sent, x.uses[http.MethodGet])
 	}
 }
 
+// two creates two resources.
+func (v *Session) two(x *resource, id any) (one, other any) {
+	_, one = v.create(x, id)
+	if _, other = v.create(x, v.suite.gen.identity(x.schema)); fmt.Sprint(one) == fmt.Sprint(other) {
+		v.fail(rankBehaviour, x.create.operation.OperationID+": two resources have one identity", v.last, "two resources have the identity %v", one)
+	}
+	return one, other
+}
+
+// deletesOne fails if another resource changes when one is deleted, or when one is created then:
+// services that count what they have give it an identity that is taken.
+func deletesOne(v *Session, x *resource, id any) {
+	one, other := v.two(x, id)
+	before := v.read(x, other)
+	v.Accepted(v.on(x.uses[http.MethodDelete], one, nil, nil))
+	if after := v.read(x, other); !bytes.Equal(before.Body, after.Body) {
+		v.Failf("a deletion of %v has changed %v from %s to %s", one, other, before.Body, after.Body)
+	}
+	if _, next := v.create(x, v.suite.gen.identity(x.schema)); fmt.Sprint(next) == fmt.Sprint(other) {
+		v.Failf("a create after a deletion has the identity %v of a resource that exists", other)
+	}
+}
+
+// createsNew fails if a create that must conflict replaces what exists.
+func createsNew(v *Session, x *resource, id any) {
+	v.create(x, id)
+	before := v.read(x, id)
+	body, _ := v.suite.gen.varied(v.bodyOf(x)).(map[string]any)
+	body[x.member] = id
+	if got := v.on(x.create, id, nil, body); got.Status < 300 {
+		if after := v.read(x, id); !bytes.Equal(before.Body, after.Body) {
+			v.Failf("a second create of %v has changed it from %s to %s", id, before.Body, after.Body)
+		}
+	}
+}
+
+// changesETag fails if a change leaves a strong ETag as it was (RFC 9110, section 8.8.1).
+func changesETag(method string) func(v *Session, x *resource, id any) {
+	return func(v *Session, x *resource, id any) {
+		_, id = v.create(x, id)
+		before, old := v.version(x, id)
+		v.changeBy(x.uses[method], id)
+		if after, etag := v.version(x, id); etag == old && !strings.HasPrefix(old, "W/") && !bytes.Equal(before, after) {
+			v.Failf("a change from %s to %s has left the ETag at %s", before, after, etag)
+		}
+	}
+}
+
+// merges are words of a PUT that does not replace.
+var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|not (given|sent|present)`)
+
+// putRemoves fails if a member that a replacement does not have keeps the value that it had,
+// for two resources with different values: otherwise the value may be a default.
+func putRemoves(v *Session, x *resource, id any) {
+	put := x.uses[http.MethodPut]
+	_, schema := put.body()
+	if schema == nil || merges.MatchString(put.operation.Summary+put.operation.Description) {
+		panic(untried("the document does not say that it replaces"))
+	}
+	var before, after [2]map[string]any
+	least := map[string]any{}
+	for i := range before {
+		_, id = v.create(x, id)
+		whole, _ := v.suite.gen.varied(schema).(map[string]any)
+		v.Accepted(v.on(put, id, nil, whole))
+		before[i] = v.read(x, id).object()
+		for _, name := range v.suite.gen.flatten(schema).Required {
+			least[name] = whole[name]
+		}
+		if !v.suite.gen.valid(schema, least) {
+			panic(untried("a test has no value without what is optional"))
+		}
+		v.Accepted(v.on(put, id, nil, least))
+		after[i] = v.read(x, id).object()
+		id = v.suite.gen.identity(x.schema)
+	}
+	for _, name := range v.suite.names(schema) {
+		_, there := least[name]
+		kept := func(i int) bool { return before[i][name] != nil && sameValue(before[i][name], after[i][name]) }
+		if !there && name != x.member && kept(0) && kept(1) && !sameValue(before[0][name], before[1][name]) {
+			v.Failf("a replacement without %s has left it at %v", name, after[1][name])
+		}
+	}
+}
+
 func replacesOne(v *Session, x *resource, id any) {
-	_, one := v.create(x, id)
-	_, other := v.create(x, v.suite.gen.identity(x.schema))
+	one, other := v.two(x, id)
 	before := v.read(x, other)
 	v.change(x, one)
 	if after := v.read(x, other); !bytes.Equal(before.Body, after.Body) {
@@ -205,15 +336,15 @@ func replacesOne(v *Session, x *resource, id any) {
 
 // change replaces a resource by another value of it.
 func (v *Session) change(x *resource, id any) Interaction {
-	put := x.uses[http.MethodPut]
-	_, schema := put.body()
-	body, _ := v.plainBody(put).(map[string]any)
-	for name := range body {
-		if p := v.suite.gen.flatten(schema).Properties[name]; p != nil && p.Value.Type.Is("string") {
-			body[name] = v.suite.gen.another(p.Value, []any{body[name]})
-		}
+	return v.changeBy(x.uses[http.MethodPut], id)
+}
+
+func (v *Session) changeBy(r *route, id any) Interaction {
+	_, schema := r.body()
+	if schema == nil {
+		panic(untried("the body is not JSON"))
 	}
-	got := v.on(put, id, nil, body)
+	got := v.on(r, id, nil, v.suite.gen.varied(schema))
 	v.Accepted(got)
 	return got
 }

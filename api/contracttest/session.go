@@ -48,6 +48,7 @@ type Session struct {
 	test     Case
 	last     Interaction // the last one
 	failures []Failure
+	doubted  *resource // an inferred one: what is wrong with it must be confirmed
 }
 
 // Failf ends the test with what is wrong with the service.
@@ -61,6 +62,9 @@ func (v *Session) Failf(format string, args ...any) {
 
 // fail ends the test with what is wrong with a response.
 func (v *Session) fail(rank int, cause string, x Interaction, format string, args ...any) {
+	if rank == rankBehaviour && x.Status < 500 {
+		v.confirm()
+	}
 	if name, rest, _ := strings.Cut(cause, ": "); x.Status >= 500 && rest != "" {
 		rank, cause = rankCrash, fmt.Sprintf("%s responds with %d", name, x.Status)
 	}
@@ -174,28 +178,36 @@ func (v *Session) run(c *testCase) {
 	}
 	var before *Interaction
 	path, id := c.path(), c.id
+	absent := c.absent
 	if c.use != nil && id != nil {
-		_, id = v.create(c.use.resource, id)
-		if c.use.assigned {
+		if created := v.created(c.use.resource, id); created == nil {
+			absent = true
+		} else if id = created; c.use.assigned {
 			path = c.pathWith(id)
 		}
+	}
+	if c.use != nil && id != nil && !absent {
 		before = v.read(c.use.resource, id)
+	}
+	body := c.body
+	if c.use != nil && c.why == nil && id != nil {
+		body = withMember(body, c.use.member, id)
 	}
 	header := c.header.Clone()
 	if len(c.cookies) > 0 {
 		header.Set("Cookie", strings.Join(c.cookies, "; "))
 	}
-	x := v.sendAs(c.route.method, path, c.query, header, c.body, credentials)
+	x := v.sendAs(c.route.method, path, c.query, header, body, credentials)
 	if c.odd {
 		if x.Status >= 500 {
 			v.fail(rankCrash, fmt.Sprintf("%s responds with %d", v.name(x), x.Status), x, "no request may make the service fail")
 		}
-		if c.absent && x.Status == http.StatusNotFound && strings.Contains(c.promise, "odd body") {
+		if absent && x.Status == http.StatusNotFound && strings.Contains(c.promise, "odd body") {
 			panic(noResource)
 		}
 		return
 	}
-	if c.absent && x.Status == http.StatusNotFound && (c.why == nil || c.why.In == "body" || c.why.In == "") {
+	if absent && x.Status == http.StatusNotFound && (c.why == nil || c.why.In == "body" || c.why.In == "") {
 		if strings.Contains(c.promise, ", parameter ") && !strings.Contains(c.promise, ", refused") {
 			return // it was read, or the service would have refused it
 		}
@@ -206,6 +218,12 @@ func (v *Session) run(c *testCase) {
 		panic(noIdentity)
 	}
 	if c.why == nil {
+		if len(c.mayNot) > 0 && x.Status == http.StatusConflict {
+			panic(untried("the identity is taken, and no test can remove it"))
+		}
+		if c.madeUp && x.Status >= 400 && x.Status < 500 {
+			panic(untried("only the service knows its values"))
+		}
 		// A position, of an example too, need not be valid any more.
 		if code, _ := c.route.documentedAs(x.Status); code != "410" {
 			v.Accepted(x)
@@ -221,14 +239,70 @@ func (v *Session) run(c *testCase) {
 	v.createdNothing(c)
 }
 
+// created creates a resource and returns its identity. If an inferred one cannot be created, it returns
+// nil: a sequence shows why.
+func (v *Session) created(x *resource, id any) (identity any) {
+	failures := v.failures
+	defer func() {
+		if v.doubted = nil; !x.inferred {
+			return
+		}
+		switch r := recover().(type) {
+		case nil:
+		case ended, untried:
+			v.failures, identity = failures, nil
+		default:
+			panic(r)
+		}
+	}()
+	_, identity = v.create(x, id)
+	return identity
+}
+
+// confirm ends a test of an inferred resource without a failure if the service responds alike to
+// creates of different values: then it does not store them, as a mock.
+func (v *Session) confirm() {
+	x := v.doubted
+	if x == nil {
+		return
+	}
+	v.doubted = nil
+	var bodies [2][]byte
+	for i := range bodies {
+		body, _ := v.suite.gen.varied(v.bodyOf(x)).(map[string]any)
+		id := v.suite.gen.identity(x.schema)
+		if body != nil && !x.assigned && x.create.method == http.MethodPost {
+			body[x.member] = id
+		}
+		bodies[i] = v.on(x.create, id, nil, body).Body
+	}
+	if len(bodies[0]) > 0 && bytes.Equal(bodies[0], bodies[1]) {
+		panic(untried("it was inferred, and the service responds to each create alike"))
+	}
+}
+
+// withMember sets a member of an object that has it.
+func withMember(body []byte, name string, value any) []byte {
+	decoded, err := decode(body)
+	object, ok := decoded.(map[string]any)
+	if _, has := object[name]; err != nil || !ok || !has {
+		return body
+	}
+	object[name] = value
+	return encode(object)
+}
+
 // removeAll removes what a case creates under an identity that others use, too.
 func (s *suite) removeAll(v *Session, c *testCase) {
-	for _, x := range s.resources {
-		if !x.assigned && (c.use == nil || c.use.resource == x) {
-			for _, id := range c.mayNot {
-				v.remove(x, id)
-			}
-			return
+	x := s.resourceOf(c.route)
+	for _, other := range s.resources { // of a batch
+		if x == nil && !other.assigned {
+			x = other
+		}
+	}
+	if x != nil && !x.assigned {
+		for _, id := range c.mayNot {
+			v.remove(x, id)
 		}
 	}
 }
@@ -246,11 +320,16 @@ func (c *testCase) pathWith(id any) string {
 // Accepted fails unless the response is a success of the operation, or the
 // request had a condition that does not hold.
 func (v *Session) Accepted(x Interaction) {
-	conditional := x.RequestHeader.Get("If-Match") != "" || x.RequestHeader.Get("If-None-Match") != ""
-	if x.Status == http.StatusPreconditionFailed && conditional {
+	has := func(name string) bool { return len(x.RequestHeader[name]) > 0 }
+	matches, since := has("If-Match") || has("If-None-Match"), has("If-Modified-Since") || has("If-Unmodified-Since")
+	r := v.contract.document.serving(x.Method, x.Path)
+	switch use := v.suite.uses[r]; {
+	case x.Status == http.StatusPreconditionFailed && (matches || since), x.Status == http.StatusNotModified && (has("If-None-Match") || has("If-Modified-Since")):
 		return
+	case x.Status == http.StatusBadRequest && matches && use != nil && use.inferred:
+		panic(untried("the header has no ETag of the service"))
 	}
-	if r := v.contract.document.serving(x.Method, x.Path); x.Status >= 400 || r != nil && !r.succeeds(x.Status) {
+	if x.Status >= 400 || r != nil && !r.succeeds(x.Status) {
 		v.fail(rankBehaviour, fmt.Sprintf("%s: refuses valid requests with %d", v.name(x), x.Status), x, "the request is valid, but was refused")
 	}
 }

@@ -1,0 +1,516 @@
+package contracttest
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// lister is a list operation with what it lists.
+type lister struct {
+	List
+	route    *route
+	resource *resource
+	inferred bool
+}
+
+// findLists finds the lists that the options declare, and infers others.
+func (s *suite) findLists() {
+	for _, list := range s.contract.options.Lists {
+		r := s.document.operation(list.Operation)
+		if x := s.resourceOf(s.document.operation(list.Create)); r != nil && x != nil {
+			s.lists = append(s.lists, lister{list, r, x, false})
+		}
+	}
+	s.inferLists()
+}
+
+func (s *suite) listEffects(l lister) (all []Case) {
+	add := func(parameter, promise string, try func(v *Session)) {
+		if l.parameter(parameter) != nil {
+			all = append(all, Case{Name: promise, promises: []string{promise}, try: try})
+		}
+	}
+	for _, parameter := range slices.Sorted(maps.Keys(l.Filters)) {
+		add(parameter, effectPromise(l.route, parameter), func(v *Session) { v.filters(l, parameter, l.Filters[parameter]) })
+	}
+	add(l.Limit, effectPromise(l.route, l.Limit), func(v *Session) { v.limits(l) })
+	for _, way := range []string{l.After, l.Offset, l.Page} {
+		add(way, effectPromise(l.route, way), func(v *Session) { v.continues(l, way) })
+	}
+	for _, parameter := range []string{l.Limit, l.Offset, l.Page} {
+		if p := l.parameter(parameter); p != nil && schemaOf(p.Schema).Default != nil {
+			add(parameter, defaultPromise(l.route, parameter), func(v *Session) { v.defaultOf(l, p) })
+		}
+	}
+	sequence := func(promise string, try func(v *Session)) {
+		all = append(all, Case{Name: promise, promises: []string{promise}, try: try})
+	}
+	if l.hasLink() {
+		sequence("sequence, a walk by Link meets every resource once", func(v *Session) { v.walkByLink(l) })
+	}
+	if l.inferred {
+		sequence("sequence, "+l.Operation+" shows what exists", func(v *Session) { v.showsAll(l) })
+	}
+	return all
+}
+
+func (l lister) parameter(name string) *openapi3.Parameter {
+	for _, p := range l.route.parameters {
+		if p.In == "query" && p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// hasLink reports whether the list has pages that are connected by Link.
+func (l lister) hasLink() bool {
+	response := l.route.response(http.StatusOK)
+	return response != nil && hasHeader(response.Headers, "Link") && l.Limit != ""
+}
+
+// fill creates n resources with consecutive identities and returns these.
+func (v *Session) fill(l lister, n int) (ids []any) {
+	for range n {
+		_, id := v.create(l.resource, v.suite.gen.identity(l.resource.schema))
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// list lists with a query and returns the items and their identities.
+func (v *Session) list(l lister, query url.Values) (items []map[string]any, ids []string) {
+	got := v.send(l.route, l.route.template, v.pairs(l, query), http.Header{}, nil)
+	v.Accepted(got)
+	return v.items(l, got)
+}
+
+// pairs is a query with what the operation requires.
+func (v *Session) pairs(l lister, query url.Values) (pairs []string) {
+	for _, pair := range v.required(l.route, http.Header{}) {
+		if name, _, _ := strings.Cut(pair, "="); !query.Has(name) {
+			pairs = append(pairs, pair)
+		}
+	}
+	if len(query) > 0 {
+		pairs = append(pairs, query.Encode())
+	}
+	return pairs
+}
+
+func (v *Session) items(l lister, x Interaction) (items []map[string]any, ids []string) {
+	value, _ := decode(x.Body)
+	if object, ok := value.(map[string]any); ok && l.Items != "" {
+		value = object[l.Items]
+	}
+	array, ok := value.([]any)
+	if !ok {
+		v.Failf("the response is not a list: %.300s", x.Body)
+	}
+	for _, item := range array {
+		object, ok := item.(map[string]any)
+		if !ok {
+			v.Failf("the list has an item that is not an object: %.300s", x.Body)
+		}
+		items, ids = append(items, object), append(ids, fmt.Sprint(object[l.ID]))
+	}
+	return items, ids
+}
+
+// from begins a query before an identity, where the list can do that: where it is a number
+// that the test has chosen. All others may be anywhere in the list: see all.
+func (l lister) from(id any) url.Values {
+	query := url.Values{}
+	if n, ok := id.(int64); ok && l.inOrder() {
+		query.Set(l.After, strconv.FormatInt(n-1, 10))
+	}
+	return query
+}
+
+// inOrder reports whether resources that a test creates follow each other in the list.
+func (l lister) inOrder() bool {
+	return !l.inferred && l.After != "" && l.Next == "" && !l.resource.assigned && l.resource.schema.Type.Is("integer")
+}
+
+// page is a part of a list.
+type page struct {
+	items []map[string]any
+	ids   []string
+	end   pageEnd
+}
+
+// pageEnd says what follows a page.
+type pageEnd int
+
+const (
+	another pageEnd = iota
+	nothing
+	unknown // there may be more, and no way leads there
+)
+
+// pages reads a list page by page. It goes on as Link or Next say; without them, or if byAfter is
+// set, after the last item, or by Offset or Page.
+func (v *Session) pages(l lister, query url.Values, byAfter bool) iter.Seq[page] {
+	return func(yield func(page) bool) {
+		limit, _ := strconv.Atoi(query.Get(l.Limit))
+		number, offset := 1, 0
+		if p := l.parameter(l.Page); p != nil {
+			number = max(number, 0)
+			if n, err := strconv.Atoi(fmt.Sprint(schemaOf(p.Schema).Default)); err == nil {
+				number = n
+			}
+		}
+		for path, pairs := l.route.template, v.pairs(l, query); ; {
+			got := v.send(l.route, path, pairs, http.Header{}, nil)
+			v.Accepted(got)
+			items, ids := v.items(l, got)
+			link, next := linkTarget.FindStringSubmatch(got.Header.Get("Link")), ""
+			for value, names := any(got.object()), strings.Split(l.Next, "/"); len(names) > 0; names = names[1:] {
+				object, _ := value.(map[string]any)
+				if value = object[names[0]]; len(names) == 1 && value != nil {
+					next = fmt.Sprint(value)
+				}
+			}
+			end := another
+			switch {
+			case link != nil && !byAfter && len(ids) > 0:
+				path, pairs = v.leadsTo(got, link[1])
+			case l.Next != "" && (strings.HasPrefix(next, "/") || strings.HasPrefix(next, "http")):
+				path, pairs = v.leadsTo(got, next)
+			case l.Next != "" && l.After != "" && next != "":
+				query.Set(l.After, next)
+				pairs = v.pairs(l, query)
+			case l.Next != "" && l.After != "":
+				end = nothing
+			case len(ids) == 0:
+				end = nothing
+			case (byAfter || !l.hasLink()) && l.After != "":
+				query.Set(l.After, ids[len(ids)-1])
+				pairs = v.pairs(l, query)
+			case l.Offset != "":
+				offset += len(ids)
+				query.Set(l.Offset, strconv.Itoa(offset))
+				pairs = v.pairs(l, query)
+			case l.Page != "":
+				number++
+				query.Set(l.Page, strconv.Itoa(number))
+				pairs = v.pairs(l, query)
+			case l.Limit != "" && len(ids) == limit && !l.hasLink(), l.inferred && len(ids)%5 == 0: // as if a page were full
+				end = unknown
+			default:
+				end = nothing
+			}
+			if !yield(page{items, ids, end}) || end != another {
+				return
+			}
+		}
+	}
+}
+
+// all reads the list, page by page, to resources that were created one after the other. It
+// fails if the list lacks one, has one twice, or does not have consecutive numbers in their
+// order. It returns the items by identity.
+func (v *Session) all(l lister, limit int, byAfter bool, ids []any) map[string]map[string]any {
+	query, seen, met := l.from(ids[0]), map[string]map[string]any{}, []string{}
+	if l.Limit != "" {
+		query.Set(l.Limit, strconv.Itoa(limit))
+	}
+	for p := range v.pages(l, query, byAfter) {
+		if l.Limit != "" && len(p.ids) > limit {
+			v.Failf("a page with %s=%d has %d items", l.Limit, limit, len(p.ids))
+		}
+		for i, id := range p.ids {
+			if seen[id] != nil {
+				v.Failf("the pages of the list have %s twice: %v", id, p.ids)
+			}
+			seen[id] = p.items[i]
+		}
+		met = append(met, p.ids...)
+		lacks := slices.IndexFunc(ids, func(id any) bool { return seen[fmt.Sprint(id)] == nil })
+		switch {
+		case lacks < 0:
+			if want := fmt.Sprint(ids); l.inOrder() && fmt.Sprint(met[:len(ids)]) != want {
+				v.Failf("a walk with %s=%d meets %v, want %s", l.Limit, limit, met, want)
+			}
+			return seen
+		case p.end == unknown:
+			panic(untried("the list has more items than a page, and there is no way to the next one"))
+		case p.end == nothing && l.inferred && l.partly():
+			panic(untried("its description leaves open whether it has everything"))
+		case p.end == nothing:
+			v.Failf("the list ends after %d resources, and lacks %v", len(seen), ids[lacks])
+		case len(met) > 100*most:
+			panic(untried("the list is longer than a test reads"))
+		}
+	}
+	return seen
+}
+
+// partly reports whether the document leaves open if the list has all resources.
+func (l lister) partly() bool {
+	if partly.MatchString(l.route.operation.Summary + " " + l.route.operation.Description) {
+		return true
+	}
+	return slices.ContainsFunc(l.route.parameters, func(p *openapi3.Parameter) bool {
+		return p.In == "query" && schemaOf(p.Schema).Default != nil && !slices.Contains([]string{l.Limit, l.After, l.Offset, l.Page}, p.Name)
+	})
+}
+
+// pageSize is a limit that the list allows, as near as can be.
+func (l lister) pageSize(want int) int {
+	if p := l.parameter(l.Limit); p != nil {
+		low, high := limits(schemaOf(p.Schema))
+		return int(min(max(low, int64(want)), high))
+	}
+	return want
+}
+
+// longestPage is the largest limit of a list.
+func (l lister) longestPage() int { return l.pageSize(most) }
+
+// filters creates resources with two values of a member and lists by each value. Of an inferred
+// filter only what fits no meaning of its name is wrong: that it finds both lower and higher values,
+// or that it finds some items with a value and lacks others.
+func (v *Session) filters(l lister, parameter, member string) {
+	g := v.suite.gen
+	_, schema := l.resource.create.body()
+	property := v.suite.property(schema, member)
+	element := v.suite.scalar(property)
+	ids, values := []any{}, []any{}
+	for i := range 3 {
+		body, _ := g.varied(schema).(map[string]any)
+		value := g.fresh(element, values)
+		if low := fmt.Sprint("0", g.next.Add(1)); i == 0 && element.Type.Is("string") && g.valid(element, low) {
+			value = low // less than all others
+		}
+		if i == 2 {
+			value = values[0]
+		} else if i == 1 && sameValue(value, values[0]) {
+			panic(untried("a test has only one value for it"))
+		}
+		switch body[member] = value; {
+		case property.Type.Is("array") && i == 2 && orMost(property.MaxItems) > 1:
+			body[member] = []any{g.fresh(element, values), value}
+		case property.Type.Is("array"):
+			body[member] = g.filled(property, value)
+		}
+		_, id := v.createAs(l.resource, g.identity(l.resource.schema), body)
+		if shown := v.read(l.resource, id); l.inferred && shown != nil && !property.Type.Is("array") {
+			if value = shown.object()[member]; value == nil || i == 1 && sameValue(value, values[0]) {
+				panic(untried("the service has other values of " + member + " than a create sends"))
+			}
+		}
+		ids, values = append(ids, id), append(values, value)
+	}
+	leaks, lacks, found := [2]string{}, [2]string{}, 0 // leaks: of lower and higher values
+	for i, value := range values[:2] {
+		for _, limit := range []int{l.pageSize(1), l.longestPage()} {
+			query := l.from(ids[0])
+			sent := value
+			p := l.parameter(parameter)
+			if schema, _ := parameterSchema(p); g.flatten(schema).Type.Is("array") {
+				sent = []any{value}
+			}
+			text, _ := written(p, sent)
+			pairs, _ := url.ParseQuery(text)
+			maps.Copy(query, pairs)
+			if l.Limit != "" {
+				query.Set(l.Limit, strconv.Itoa(limit))
+			}
+			want, read, n := map[string]bool{fmt.Sprint(ids[i]): true}, map[string]bool{}, 0
+			if i == 0 {
+				want[fmt.Sprint(ids[2])] = true
+			}
+			for page := range v.pages(l, query, false) {
+				for j, item := range page.items {
+					if !l.selects(item[member], value) {
+						leaks[max(compare(item[member], value), 0)] = fmt.Sprintf("a list with %s=%v has an item with %s %v", parameter, value, member, item[member])
+					}
+					if read[page.ids[j]] && !l.inferred {
+						v.Failf("a walk with %s=%d meets %s twice", l.Limit, limit, page.ids[j])
+					}
+					read[page.ids[j]] = true
+					if want[page.ids[j]] {
+						delete(want, page.ids[j])
+						found++
+					}
+				}
+				if len(want) > 0 && page.end == nothing {
+					lacks[i] = fmt.Sprintf("a list with %s=%v lacks %v, which has it", parameter, value, slices.Sorted(maps.Keys(want)))
+				}
+				if n++; len(want) == 0 || leaks[0] != "" && leaks[1] != "" || n > 20 && limit < l.longestPage() || n > most {
+					break
+				}
+			}
+		}
+	}
+	wrong := cmp.Or(leaks[0], leaks[1], lacks[0], lacks[1])
+	switch certain := leaks[0] != "" && leaks[1] != "" || leaks[0]+leaks[1] == "" && found > 0; {
+	case wrong != "" && l.inferred && !certain:
+		panic(untried(wrong + ": it may have another meaning"))
+	case wrong != "":
+		v.Failf("%s", wrong)
+	case !l.inferred:
+		v.all(l, l.longestPage(), false, ids)
+	}
+}
+
+// selects reports whether a filter may select an item that has a value. An inferred one may also
+// look for a part of it, in any case.
+func (l lister) selects(have, want any) bool {
+	if all, ok := have.([]any); ok {
+		return slices.ContainsFunc(all, func(have any) bool { return l.selects(have, want) })
+	}
+	a, b := fmt.Sprint(have), fmt.Sprint(want)
+	return a == b || l.inferred && strings.Contains(strings.ToLower(a), strings.ToLower(b))
+}
+
+// compare is -1 if a value, or one of an array, is less than another one, as a number or as text, or
+// else 1.
+func compare(a, b any) int {
+	if all, ok := a.([]any); ok {
+		if slices.ContainsFunc(all, func(a any) bool { return compare(a, b) < 0 }) {
+			return -1
+		}
+		return 1
+	}
+	one, other := fmt.Sprint(a), fmt.Sprint(b)
+	x, errX := strconv.ParseFloat(one, 64)
+	y, errY := strconv.ParseFloat(other, 64)
+	if errX == nil && errY == nil && x < y || (errX != nil || errY != nil) && one < other {
+		return -1
+	}
+	return 1
+}
+
+// limits lists with limits below the number of resources that exist. A page of an inferred list
+// may have less than its limit, but not nothing.
+func (v *Session) limits(l lister) {
+	least := l.pageSize(1)
+	if least > 100 {
+		panic(untried("the smallest limit is more than a test creates"))
+	}
+	ids := v.fill(l, least+2)
+	for limit := least; limit <= l.pageSize(least+2); limit++ {
+		query := l.from(ids[0])
+		query.Set(l.Limit, strconv.Itoa(limit))
+		items, _ := v.list(l, query)
+		if len(items) == 0 && l.inferred && (l.partly() || l.Next != "") {
+			panic(untried("a page of the list is empty"))
+		}
+		if len(items) != limit && (!l.inferred || len(items) > limit || len(items) == 0) {
+			v.Failf("a list of at least %d with %s=%d has %d items", len(ids), l.Limit, limit, len(items))
+		}
+	}
+}
+
+// continues lists what follows resources, page by page.
+func (v *Session) continues(l lister, way string) {
+	size := l.pageSize(2)
+	if size > 100 {
+		panic(untried("the smallest limit is more than a test creates"))
+	}
+	ids := v.fill(l, size+1)
+	if !l.inOrder() {
+		if byLink := l.inferred && l.hasLink(); byLink || l.Next != "" || way != l.After {
+			v.all(l, size, false, ids)
+			v.all(l, l.longestPage(), false, ids)
+			if at, _ := v.last.url(); !at.Query().Has(way) {
+				panic(untried("no page leads to the next one with it"))
+			}
+			return
+		}
+		v.all(l, size, true, ids)
+		return
+	}
+	for i, id := range ids {
+		_, found := v.list(l, url.Values{l.After: {fmt.Sprint(id)}})
+		for j, other := range ids {
+			if slices.Contains(found, fmt.Sprint(other)) != (j > i) {
+				v.Failf("a list with %s=%v and the resources %v has %v", l.After, id, ids, found)
+			}
+		}
+	}
+}
+
+// defaultOf lists without a parameter: it must be as with the default.
+func (v *Session) defaultOf(l lister, p *openapi3.Parameter) {
+	n, err := strconv.Atoi(fmt.Sprint(p.Schema.Value.Default))
+	ids := []any{}
+	if p.Name == l.Limit {
+		if err != nil || n > most || l.inferred && n > 100 {
+			panic(untried("the default is more than a test creates"))
+		}
+		ids = v.fill(l, n+1)
+	} else {
+		ids = v.fill(l, 2)
+	}
+	items, found := v.list(l, l.from(ids[0]))
+	query := l.from(ids[0])
+	query.Set(p.Name, strconv.Itoa(n))
+	_, same := v.list(l, query)
+	if len(found) != len(same) || !l.inferred && !slices.Equal(found, same) || p.Name == l.Limit && len(items) != n && !l.inferred {
+		v.Failf("a list without %s has %d items, with the default %d it has %d", p.Name, len(items), n, len(same))
+	}
+}
+
+// walkByLink creates resources and walks to them, with every size of page.
+func (v *Session) walkByLink(l lister) {
+	ids := v.fill(l, 5)
+	sizes := []int{1, 2, 3, 4, 5}
+	if !l.inOrder() { // the walk begins with all the others
+		sizes = []int{2, l.longestPage()}
+	}
+	for _, limit := range sizes {
+		v.all(l, l.pageSize(limit), false, ids)
+	}
+}
+
+// showsAll creates, changes and deletes resources. The list must show what reads show.
+func (v *Session) showsAll(l lister) {
+	ids := v.fill(l, 3)
+	before := v.all(l, l.longestPage(), false, ids)[fmt.Sprint(ids[0])]
+	x := l.resource
+	if x.uses[http.MethodPut] != nil {
+		v.change(x, ids[0])
+	}
+	if x.uses[http.MethodDelete] != nil {
+		v.Accepted(v.on(x.uses[http.MethodDelete], ids[1], nil, nil))
+	}
+	items := v.all(l, l.longestPage(), false, []any{ids[0], ids[2]})
+	if x.uses[http.MethodDelete] != nil && items[fmt.Sprint(ids[1])] != nil {
+		if after := v.read(x, ids[1]); after.Status == http.StatusNotFound {
+			v.Failf("%v was deleted, but the list has %v", ids[1], items[fmt.Sprint(ids[1])])
+		}
+	}
+	_, body := x.create.body()
+	whole := v.suite.sameSchema(l)
+	for _, id := range []any{ids[0], ids[2]} {
+		read, item := v.read(x, id).object(), items[fmt.Sprint(id)]
+		for _, name := range v.suite.names(body) {
+			have, there := item[name]
+			stale := id == ids[0] && sameValue(have, before[name])
+			if want, known := read[name]; there && known && !sameValue(have, want) && (whole || stale) {
+				v.Failf("%v has %s = %v, but in the list it is %v", id, name, want, have)
+			}
+		}
+	}
+}
+
+// sameSchema reports whether a list shows resources as reads show them.
+func (s *suite) sameSchema(l lister) bool {
+	array := s.gen.flatten(s.result(l.route))
+	if l.Items != "" {
+		array = s.property(array, l.Items)
+	}
+	return array.Items != nil && array.Items.Value == s.result(l.resource.uses[http.MethodGet])
+}
