@@ -134,7 +134,7 @@ func (v *Session) needsIdentity(x *resource, r *route, existing any) {
 }
 
 func locationLeads(v *Session, x *resource, id any) {
-	body, _ := v.suite.gen.varied(v.bodyOf(x)).(map[string]any)
+	body := v.varied(x)
 	if body == nil {
 		body = map[string]any{}
 	}
@@ -267,7 +267,7 @@ func deletesOne(v *Session, x *resource, id any) {
 func createsNew(v *Session, x *resource, id any) {
 	v.create(x, id)
 	before := v.read(x, id)
-	body, _ := v.suite.gen.varied(v.bodyOf(x)).(map[string]any)
+	body := v.varied(x)
 	body[x.member] = id
 	if got := v.on(x.create, id, nil, body); got.Status < 300 {
 		if after := v.read(x, id); !bytes.Equal(before.Body, after.Body) {
