@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
@@ -190,7 +189,7 @@ func (d *document) prepareSchemas() {
 		s := ref.Value
 		seen[s] = true
 		if s.Pattern != "" {
-			if _, err := compilePattern(s.Pattern); err != nil {
+			if _, err := regexp.Compile(goPattern(s.Pattern)); err != nil {
 				d.skip("%s: pattern %q is not one that Go can check", where, s.Pattern)
 				s.Pattern = ""
 			}
@@ -237,18 +236,7 @@ func (d *document) prepareSchemas() {
 	}
 }
 
-// compilePattern compiles a pattern as the validator does, once.
-func compilePattern(pattern string) (*regexp.Regexp, error) {
-	if compiled, ok := compiledPatterns.Load(pattern); ok {
-		return compiled.(*regexp.Regexp), nil
-	}
-	compiled, err := regexp.Compile(unicodeEscape.ReplaceAllString(pattern, `\x{$1}`))
-	if err == nil {
-		compiledPatterns.Store(pattern, compiled)
-	}
-	return compiled, err
-}
-
-var compiledPatterns sync.Map
+// goPattern writes a pattern as the validator does.
+func goPattern(pattern string) string { return unicodeEscape.ReplaceAllString(pattern, `\x{$1}`) }
 
 var unicodeEscape = regexp.MustCompile(`\\u([0-9A-Fa-f]{4})`)

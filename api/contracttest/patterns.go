@@ -11,7 +11,7 @@ import (
 // matchPattern returns a text that the pattern of a schema matches and its other
 // keywords allow, or false if it finds none.
 func (g *generator) matchPattern(s *openapi3.Schema) (string, bool) {
-	parsed, err := syntax.Parse(unicodeEscape.ReplaceAllString(s.Pattern, `\x{$1}`), syntax.Perl)
+	parsed, err := syntax.Parse(goPattern(s.Pattern), syntax.Perl)
 	if err != nil {
 		return "", false
 	}

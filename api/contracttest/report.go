@@ -1,6 +1,7 @@
 package contracttest
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/xml"
 	"errors"
@@ -253,6 +254,14 @@ func (r Report) JUnit(w io.Writer) error {
 	return enc.Encode(all)
 }
 
+// kinds are the sorts of promises by the first word of their names, where it is not the word.
+var kinds = map[string]string{
+	"methods": "paths and methods", "OPTIONS": "paths and methods", "no": "paths and methods",
+	"request": "request examples", "media": "media types",
+	"unknown": "parameters", "parameter": "parameters", "example": "parameters",
+	"effect": "effects", "default": "effects",
+}
+
 // kindOf tells what sort of promise this is.
 func kindOf(promise string) string {
 	word, _, _ := strings.Cut(strings.TrimSuffix(promise, ","), " ")
@@ -264,17 +273,6 @@ func kindOf(promise string) string {
 		return "not understood"
 	case strings.HasPrefix(promise, "any operation"):
 		return "shared responses"
-	case word == "methods", word == "OPTIONS", word == "no":
-		return "paths and methods"
-	case word == "request":
-		return "request examples"
-	case word == "media":
-		return "media types"
-	case word == "unknown", word == "parameter", word == "example":
-		return "parameters"
-	case word == "effect", word == "default":
-		return "effects"
-	default:
-		return word
 	}
+	return cmp.Or(kinds[word], word)
 }

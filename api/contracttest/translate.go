@@ -237,10 +237,9 @@ func (t *translator) schema(at string, node any) any {
 		if t.reference(at, s); s["$ref"] == nil {
 			return s
 		}
-		delete(siblings, "$ref")
-		maps.DeleteFunc(siblings, func(name string, _ any) bool { return slices.Contains(said, name) || understood[name] == "" })
-		delete(siblings, "default")
-		delete(siblings, "example")
+		maps.DeleteFunc(siblings, func(name string, _ any) bool {
+			return understood[name] == "" || name == "default" || name == "example" // nor is $ref understood
+		})
 		if !t.newer || len(siblings) == 0 {
 			return s
 		}
