@@ -107,3 +107,39 @@ func TestRightServers(t *testing.T) {
 	c := workshopContract(t, Options{}, "{name: If-Match, in: header,", "{name: If-Match, in: header, required: true,")
 	accused(c, newWorkshop(c, "", "needs If-Match"), "If-Match is required")
 }
+
+// What is inferred is said in sentences; the options replace it, or switch it off.
+func TestInferred(t *testing.T) {
+	t.Parallel()
+	const tools = "createTool creates what getTool, replaceTool, changeTool, deleteTool take by {toolId}: it is in the member id of its response, which the service assigns"
+	all := workshopContract(t, Options{}).Inferred()
+	want := []string{
+		"putNote creates what getNote, deleteNote take by {slug}: it is in its path, which the client chooses",
+		"createShelf creates what getShelf, replaceShelf, deleteShelf take by {code}: it is in the member code of its body, which the client chooses",
+		tools,
+		"listNotes lists what putNote creates in the member data; per_page is the most items of a page; page is the number of the page",
+		"listShelves lists what createShelf creates; limit is the most items of a page; offset is how many items come before; room selects by the member room",
+		"listTools lists what createTool creates in the member items; limit is the most items of a page; cursor is the next_cursor of the page before; kind selects by the member kind; label selects by the member labels",
+	}
+	if !slices.Equal(all, want) {
+		t.Errorf("inferred is\n%s\nwant\n%s", strings.Join(all, "\n"), strings.Join(want, "\n"))
+	}
+	for name, c := range map[string]struct {
+		options Options
+		has     int // sentences
+	}{
+		"nothing":             {Options{Infer: func(Operation) bool { return false }}, 0},
+		"all but a list":      {Options{Infer: func(o Operation) bool { return o.ID != "listTools" }}, 5},
+		"all but a create":    {Options{Infer: func(o Operation) bool { return o.ID != "createTool" }}, 4},
+		"a declared list":     {Options{Lists: []List{{Operation: "listTools", Create: "createTool", ID: "id", Items: "items"}}}, 5},
+		"a declared resource": {corrections, 5},
+	} {
+		if got := workshopContract(t, c.options).Inferred(); len(got) != c.has {
+			t.Errorf("with %s %q is inferred", name, got)
+		}
+	}
+	declared := workshopContract(t, Options{Lists: []List{{Operation: "listTools", Create: "createTool", ID: "id", Items: "items"}}})
+	if slices.ContainsFunc(declared.Tests(), func(c Case) bool { return c.Name == "listTools, effect of parameter kind" }) {
+		t.Error("a filter is inferred of a declared list")
+	}
+}
