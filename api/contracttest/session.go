@@ -347,7 +347,7 @@ func (v *Session) Refused(x Interaction, why Violation) {
 	if !why.allows(x.Status) {
 		cause := fmt.Sprintf("%s: %s", v.name(x), why.Kind)
 		switch {
-		case why.In != "" && len(v.test.promises) > 0:
+		case x.Status < 400 && why.In != "" && len(v.test.promises) > 0:
 			cause += " accepted: " + constraint(v.test.promises[0])
 		case slices.Contains([]Kind{NoCredentials, BadCredentials, MissingScope}, why.Kind) && x.Status < 500:
 			cause = string(why.Kind) // mostly of the service as a whole
