@@ -25,9 +25,10 @@ var reportPage = template.Must(template.New("report").Parse(reportText))
 
 // Report is what tests have shown of a service so far.
 type Report struct {
-	Title, Version string // of the document
-	Seed           uint64 // draws the same requests again, see [Options.Seed]
-	Count                 // of Promises
+	Title, Version string   // of the document
+	Seed           uint64   // draws the same requests again, see [Options.Seed]
+	Inferred       []string // see [Contract.Inferred]
+	Count                   // of Promises
 	Promises       []Promise
 	Causes         []Cause  // of what failed: crashes first, then what fails most often
 	Lost           []string // what [Options.Known] has and was not found: id and reason
@@ -77,7 +78,7 @@ func (r Report) WriteFiles(path string, w io.Writer) error {
 func (c *Contract) Report() Report {
 	r := Report{
 		Title: c.document.doc.Info.Title, Version: c.document.doc.Info.Version,
-		Seed: c.seed, Promises: c.Promises(), Causes: c.Causes(),
+		Seed: c.seed, Inferred: c.Inferred(), Promises: c.Promises(), Causes: c.Causes(),
 	}
 	for id, reason := range c.options.Known {
 		if !slices.ContainsFunc(r.Causes, func(c Cause) bool { return c.ID == id }) &&
@@ -121,8 +122,8 @@ func (c *Contract) Report() Report {
 	return r
 }
 
-// Summary writes what is wrong, with one request for each cause, what is untried and why, and
-// how much of each operation.
+// Summary writes what is wrong, with one request for each cause, what was inferred, what is
+// untried and why, and how much of each operation.
 func (r Report) Summary(w io.Writer) {
 	for _, cause := range r.Causes {
 		fmt.Fprintf(w, "%s\n\n", cause)
@@ -134,6 +135,12 @@ func (r Report) Summary(w io.Writer) {
 }
 
 func (r Report) overview(w io.Writer) {
+	for _, sentence := range r.Inferred {
+		fmt.Fprintf(w, "inferred: %s\n", sentence)
+	}
+	if len(r.Inferred) > 0 {
+		fmt.Fprint(w, "correct it with Resources and Lists of the options\n\n")
+	}
 	untried := map[string][]string{}
 	for _, p := range r.Promises {
 		if p.State == Untried && p.Fails() {
