@@ -223,7 +223,7 @@ func TestReport(t *testing.T) {
 	}
 	total := fmt.Sprintf("1 kept,    1 broken, %4d untried of %d promises", all-2, all)
 	for ending, wants := range map[string][]string{
-		".txt":  {"kept     200 (TestKept)", "broken   404 ([" + crash.ID() + "] is <broken>)", "untried  effect of parameter id (no thing exists)", total, "] getThing responds with 500, 1 times", "curl -i -X GET", "] header X, headers, 2 times"},
+		".txt":  {"kept     200 (TestKept)", "broken   404 ([" + crash.ID() + "] is <broken>)", "untried  effect of parameter id (no thing exists)", total, "] getThing responds with 500, once", "curl -i -X GET", "] header X, headers, 2 times"},
 		".html": {"TestKept", "is &lt;broken&gt;", "untried: no thing exists", "1 kept, 1 broken and " + strconv.Itoa(all-2) + " untried"},
 		".xml":  {`skipped="1"`, "is &lt;broken&gt;", "untried: no thing exists"},
 	} {

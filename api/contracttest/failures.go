@@ -112,14 +112,18 @@ func (c *Contract) Causes() []Cause {
 
 // String is the cause in a few lines, with one request that shows it.
 func (c Cause) String() string {
+	times := fmt.Sprint(c.Count, " times")
+	if c.Count == 1 {
+		times = "once"
+	}
 	if c.Known != "" {
-		return fmt.Sprintf("[%s] %s, %d times; known: %s", c.ID, c.Cause, c.Count, c.Known)
+		return fmt.Sprintf("[%s] %s, %s; known: %s", c.ID, c.Cause, times, c.Known)
 	}
 	tests := c.Tests[0]
 	if more := len(c.Tests) - 1; more > 0 {
 		tests += fmt.Sprintf("; and %d more", more)
 	}
-	return fmt.Sprintf("[%s] %s, %d times\n  broken: %s\n  tests:  %s", c.ID, c.Cause, c.Count,
+	return fmt.Sprintf("[%s] %s, %s\n  broken: %s\n  tests:  %s", c.ID, c.Cause, times,
 		strings.ReplaceAll(strings.TrimPrefix(c.First.String(), "["+c.ID+"] "), "\n\t", "\n  "), tests)
 }
 

@@ -156,9 +156,9 @@ func status(report contracttest.Report) error {
 	}
 	switch {
 	case broken > 0:
-		return cli.Exit(fmt.Sprintf("contracttest: promises are broken, for %d causes", broken), statusBroken)
+		return cli.Exit(fmt.Sprintf("contracttest: promises are broken; causes: %d", broken), statusBroken)
 	case untried > 0:
-		return cli.Exit(fmt.Sprintf("contracttest: %d promises are untried", untried), statusUntried)
+		return cli.Exit(fmt.Sprintf("contracttest: untried promises: %d", untried), statusUntried)
 	}
 	return nil
 }
