@@ -62,7 +62,8 @@ func written(p *openapi3.Parameter, value any) (text string, ok bool) {
 	var parts []string
 	for _, item := range items {
 		text, ok := plainText(item)
-		if !ok || !allowedIn(p.In, text) || text == "" && (isArray || names != nil) || strings.ContainsAny(text, separators) {
+		lost := text == "" && (isArray || names != nil) || strings.ContainsAny(text, separators)
+		if !ok || lost || !allowedIn(p.In, text) {
 			return "", false
 		}
 		parts = append(parts, escape(text))
@@ -209,7 +210,8 @@ func (g *generator) parameterVariants(p *openapi3.Parameter) (all []parameterVar
 		}
 		if p.In == "query" && g.rules.StrictParameters {
 			base, _ := written(p, "1")
-			all = append(all, parameterVariant{variant{}, "parameter " + p.Name + " once, refused", base + "&" + base, "twice"})
+			promise := "parameter " + p.Name + " once, refused"
+			all = append(all, parameterVariant{variant{}, promise, base + "&" + base, "twice"})
 		}
 	}
 	return all

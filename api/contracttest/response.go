@@ -245,12 +245,7 @@ func strictFaults(schemas []*openapi3.Schema, value any, at string) []Fault {
 			}
 		}
 	case []any:
-		var items []*openapi3.Schema
-		for _, s := range schemas {
-			if s.Items != nil {
-				items = append(items, s.Items.Value)
-			}
-		}
+		items := itemsOf(schemas)
 		for i, item := range value {
 			faults = append(faults, strictFaults(items, item, fmt.Sprint(at, "/", i))...)
 		}
@@ -289,6 +284,15 @@ func composed(schemas []*openapi3.Schema) (all []*openapi3.Schema) {
 		all = append(all, s)
 		for _, ref := range slices.Concat(s.AllOf, s.AnyOf, s.OneOf) {
 			all = append(all, composed([]*openapi3.Schema{ref.Value})...)
+		}
+	}
+	return all
+}
+
+func itemsOf(schemas []*openapi3.Schema) (all []*openapi3.Schema) {
+	for _, s := range schemas {
+		if s.Items != nil {
+			all = append(all, s.Items.Value)
 		}
 	}
 	return all

@@ -73,12 +73,7 @@ func same(schemas []*openapi3.Schema, sent, have any, lenient bool) bool {
 		return ok
 	case []any:
 		array, ok := have.([]any)
-		var items []*openapi3.Schema
-		for _, s := range schemas {
-			if s.Items != nil {
-				items = append(items, s.Items.Value)
-			}
-		}
+		items := itemsOf(schemas)
 		for i := range min(len(sent), len(array)) {
 			ok = ok && same(items, sent[i], array[i], lenient)
 		}

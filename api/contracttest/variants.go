@@ -50,7 +50,8 @@ func (g *generator) variants(s *openapi3.Schema) (all []variant) {
 	}
 	// What breaks a part breaks the whole. One such value is enough: all are sent for the part.
 	addBroken := func(keyword string, parts []variant) {
-		if i := slices.IndexFunc(parts, func(v variant) bool { return !v.valid && !v.demand && !g.valid(s, v.value) }); i >= 0 {
+		breaks := func(v variant) bool { return !v.valid && !v.demand && !g.valid(s, v.value) }
+		if i := slices.IndexFunc(parts, breaks); i >= 0 {
 			add(keyword, parts[i].value, false)
 		}
 	}
@@ -66,7 +67,8 @@ func (g *generator) variants(s *openapi3.Schema) (all []variant) {
 				maps.Copy(both, object)
 			}
 			add(keyword, base, true)
-			inner := slices.DeleteFunc(g.variants(branch), func(v variant) bool { return v.demand }) // what breaks one may be another
+			// What breaks a branch may be another one.
+			inner := slices.DeleteFunc(g.variants(branch), func(v variant) bool { return v.demand })
 			all = append(all, inner...)
 			addBroken(keyword, inner)
 		}
@@ -119,7 +121,8 @@ func (g *generator) simpleVariants(s *openapi3.Schema) (all []variant) {
 	add := func(keyword string, value any, valid bool) {
 		all = append(all, variant{keyword: keyword, value: value, valid: valid})
 	}
-	madeUp := s.Type.Is("string") && len(s.Enum) == 0 && unknownFormat(s) && s.Example == nil // no text is known to have it
+	// Of an unknown format no text is known, but for an example.
+	madeUp := s.Type.Is("string") && len(s.Enum) == 0 && unknownFormat(s) && s.Example == nil
 	if !madeUp {
 		add("type", g.simpleOrIdentity(s), true)
 	}
@@ -133,7 +136,7 @@ func (g *generator) simpleVariants(s *openapi3.Schema) (all []variant) {
 			add("type", json.Number(text), false)
 		}
 	}
-	if s.Nullable && (s.Type != nil || len(s.Enum) > 0) || s.Type != nil && !s.Nullable { // no client means null without a type
+	if s.Type != nil || s.Nullable && len(s.Enum) > 0 { // no client means null without a type
 		add("nullable", nil, s.Nullable)
 	}
 	for _, keyword := range demanded(s) {
@@ -170,7 +173,10 @@ func (g *generator) shows(s *openapi3.Schema, keyword string, value any) (valid,
 	}
 	others := slices.ContainsFunc(faults, func(f Fault) bool {
 		// An exclusive bound is broken with the bound, and bounds with the format of integers.
-		with := strings.EqualFold(f.Keyword, "exclusive"+keyword) || s.Type.Is("integer") && keyword != "type" && (f.Keyword == "format" || keyword == "format")
+		with := strings.EqualFold(f.Keyword, "exclusive"+keyword)
+		if s.Type.Is("integer") && keyword != "type" {
+			with = with || f.Keyword == "format" || keyword == "format"
+		}
 		return f.Where != "" || f.Keyword != keyword && !with
 	})
 	return len(faults) == 0, !others
@@ -221,7 +227,8 @@ func (g *generator) innerVariants(s *openapi3.Schema) (all []variant) {
 	if closed(s) {
 		add("/"+unknownMember, "additionalProperties", g.with(s, unknownMember, int64(1)), false)
 	}
-	if more := s.AdditionalProperties.Schema; more != nil && uint64(len(g.with(s, unknownMember, nil))) <= orMost(s.MaxProps) {
+	if more := s.AdditionalProperties.Schema; more != nil &&
+		uint64(len(g.with(s, unknownMember, nil))) <= orMost(s.MaxProps) {
 		before := len(all)
 		member(unknownMember, more.Value)
 		if i := slices.IndexFunc(all[before:], func(v variant) bool { return !v.valid && !v.demand }); i >= 0 {
