@@ -53,8 +53,31 @@ func (v *Session) Call(operation string, id any, body any) Interaction {
 // Query sends a request of an operation without a body and checks the response
 // against the document only.
 func (v *Session) Query(operation string, query url.Values) Interaction {
+	return v.Send(operation, query, http.Header{})
+}
+
+// Send is Query with a header, which is not nil.
+func (v *Session) Send(operation string, query url.Values, header http.Header) Interaction {
 	r := v.route(operation)
-	return v.send(r, r.template, []string{query.Encode()}, http.Header{}, nil)
+	return v.send(r, r.template, []string{query.Encode()}, header, nil)
+}
+
+// Beside runs a part of the test at the same time. The result must be called: it waits for its
+// end, and ends the test if that has failed.
+func (v *Session) Beside(part func(*Session)) (wait func()) {
+	other := *v
+	other.failures = nil
+	ended := make(chan any, 1)
+	go func() {
+		defer func() { ended <- recover() }()
+		part(&other)
+	}()
+	return func() {
+		fault := <-ended
+		if v.failures = append(v.failures, other.failures...); fault != nil {
+			panic(fault)
+		}
+	}
 }
 
 // linkTarget finds the reference in a Link to the next page.

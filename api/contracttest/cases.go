@@ -48,7 +48,6 @@ type suite struct {
 	gen       *generator
 	resources []*resource
 	uses      map[*route]*resourceUse
-	feeds     []*feed
 	lists     []lister
 	inferred  []string // see Contract.Inferred
 	skipped   []string
@@ -198,7 +197,7 @@ func (s *suite) parameterCases(r *route) (all []*testCase) {
 				c.named(p, v.text)
 			}
 			schema, _ := parameterSchema(p)
-			c.madeUp = p.In == "query" && among(cursorNames, p.Name) && schema.Type.Is("string") && s.feedOf(r) == nil && s.infers(r)
+			c.madeUp = p.In == "query" && among(cursorNames, p.Name) && schema.Type.Is("string") && s.infers(r)
 			if !v.valid {
 				c.use, c.id, c.mayNot = nil, nil, nil
 				c.refused(in)

@@ -41,9 +41,6 @@ func (s *suite) effects() (all []Case) {
 	for _, list := range s.lists {
 		all = append(all, s.listEffects(list)...)
 	}
-	for _, f := range s.feeds {
-		all = append(all, f.effects()...)
-	}
 	return all
 }
 

@@ -198,7 +198,7 @@ func (s *suite) inferLists() {
 			collection = above
 		}
 		r := s.document.find(http.MethodGet, collection)
-		if !s.infers(r) || r.streams() || len(r.names) > 0 || s.feedOf(r) != nil || slices.ContainsFunc(s.lists, func(l lister) bool { return l.route == r }) {
+		if !s.infers(r) || r.streams() || len(r.names) > 0 || slices.ContainsFunc(s.lists, func(l lister) bool { return l.route == r }) {
 			continue
 		}
 		l := lister{List{Operation: r.operation.OperationID, Create: x.create.operation.OperationID, Filters: map[string]string{}}, r, x, true}

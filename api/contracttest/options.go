@@ -56,11 +56,10 @@ type Options struct {
 	// Infer reports whether the shape of the document may tell what an operation does: what it
 	// creates, reads, changes, deletes or lists. Nil: of every operation. What is inferred,
 	// [Contract.Inferred] lists, and a declaration replaces it: a Resource with the same Create,
-	// a List or a Feed with the same Operation.
+	// a List with the same Operation.
 	Infer     func(Operation) bool
 	Resources []Resource
 	Lists     []List
-	Feeds     []Feed
 	Sequences []Sequence
 
 	// Observed returns further promises that an interaction shows; Promises lists
@@ -185,28 +184,6 @@ type List struct {
 	// Filters are parameters by which items are selected, with the member of the
 	// item that must equal it.
 	Filters map[string]string
-}
-
-// Feed is an operation that returns how the resources of a create operation have
-// changed after a position. A position is text of an earlier response; without
-// one, the feed begins with all resources. An empty page says that there is no
-// further change. No Feed is inferred.
-type Feed struct {
-	Operation, Create string
-	// Stream is the operation that returns the same as Server-Sent Events, each
-	// with a change as its data and the position as its id. Empty: there is none.
-	Stream string
-	// Items is the member of the response that holds the changes, Position the one
-	// with the position after them, and More the one that tells whether there are more.
-	// Without More an empty page tells it.
-	Items, Position, More string
-	// ID and State are the members of a change with the identity of the resource
-	// and with the resource, absent if it does not exist.
-	ID, State string
-	// After, Limit and Wait are parameters: the position, the most changes, and the
-	// seconds to wait for a change. Resume is the header of the stream that has
-	// precedence over After. Only After is required.
-	After, Limit, Wait, Resume string
 }
 
 // Sequence is a test of several requests that the options add.

@@ -43,7 +43,6 @@ func (s *suite) findResources() {
 		s.addResource(declared, false)
 	}
 	s.inferResources()
-	s.findFeeds()
 	s.findLists()
 }
 

@@ -173,8 +173,8 @@ func (v *Session) run(c *testCase) {
 	}
 	v.suite.removeAll(v, c)
 	defer v.suite.removeAll(v, c)
-	if f := v.suite.feedOf(c.route); f != nil {
-		v.fill(f.lister(), 1) // so that the request need not wait for a change
+	if c.route.streams() && len(v.suite.resources) > 0 { // so that there is something to stream
+		v.create(v.suite.resources[0], v.suite.gen.identity(v.suite.resources[0].schema))
 	}
 	var before *Interaction
 	path, id := c.path(), c.id
