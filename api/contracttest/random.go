@@ -146,6 +146,9 @@ func (g *generator) draw(d *draws, s *openapi3.Schema) any {
 		if !closed(s) && s.AdditionalProperties.Schema == nil && s.MaxProps == nil && d.below(2) == 1 {
 			object[unknownMember] = anyJSON(d, 2)
 		}
+		if n := uint64(len(object)); n < s.MinProps || s.MaxProps != nil && n > *s.MaxProps {
+			return g.base(s)
+		}
 		return object
 	case s.Type.Is("array"):
 		most := int(min(orMost(s.MaxItems), 5))
