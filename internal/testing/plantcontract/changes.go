@@ -15,7 +15,7 @@ import (
 // changeSequences are what the document promises of the feed of changes. Other plants may be in
 // the store, but nobody else changes any meanwhile.
 var changeSequences = []contracttest.Sequence{
-	{Name: "a copy made of the changes has every plant", Try: func(s *contracttest.Session) {
+	{Name: "a copy made of listChanges has every plant", Try: func(s *contracttest.Session) {
 		ids := plainPlants(s, 3)
 		s.Accepted(s.Call("deletePlant", ids[1], nil))
 		copied := map[string]any{}
@@ -36,7 +36,7 @@ var changeSequences = []contracttest.Sequence{
 			}
 		}
 	}},
-	{Name: "each write is the only change after the position before it", Shows: []string{
+	{Name: "listChanges has each write alone after the position before it", Shows: []string{
 		effect("listChanges", "after"),
 	}, Try: func(s *contracttest.Session) {
 		at := present(s)
@@ -60,13 +60,13 @@ var changeSequences = []contracttest.Sequence{
 		s.Accepted(s.Call("deletePlant", id, nil))
 		expect("a deletion", id, false)
 	}},
-	{Name: "changes refuse an unknown position", Try: func(s *contracttest.Session) {
+	{Name: "listChanges and streamChanges refuse an unknown position", Try: func(s *contracttest.Session) {
 		for _, operation := range []string{"listChanges", "streamChanges"} {
 			got := s.Query(operation, url.Values{"after": {unknownPosition}})
 			s.Refused(got, contracttest.Violation{Kind: contracttest.UnknownPosition})
 		}
 	}},
-	{Name: "a page has at most limit changes, and says whether there are more", Shows: []string{
+	{Name: "listChanges has at most limit changes, and says whether there are more", Shows: []string{
 		effect("listChanges", "limit"),
 	}, Try: func(s *contracttest.Session) {
 		at := present(s)
@@ -78,7 +78,7 @@ var changeSequences = []contracttest.Sequence{
 			}
 		}
 	}},
-	{Name: "a page has 100 changes by default", Shows: []string{
+	{Name: "listChanges has 100 changes by default", Shows: []string{
 		"listChanges, default of parameter limit",
 	}, Try: func(s *contracttest.Session) {
 		at := present(s)
@@ -87,14 +87,14 @@ var changeSequences = []contracttest.Sequence{
 			s.Failf("of 101 changes, a page without limit has %d, want 1 to 100", n)
 		}
 	}},
-	{Name: "changes do not wait by default", Shows: []string{
+	{Name: "listChanges does not wait by default", Shows: []string{
 		"listChanges, default of parameter wait",
 	}, Try: func(s *contracttest.Session) {
 		if got := changesOf(s, url.Values{"after": {present(s)}}); len(got.Changes) > 0 {
 			s.Failf("after the last change there is another one: %v", got.Changes)
 		}
 	}},
-	{Name: "a request that waits gets a change that comes later", Shows: []string{
+	{Name: "listChanges waits for a change that comes later", Shows: []string{
 		effect("listChanges", "wait"),
 	}, Try: func(s *contracttest.Session) {
 		at := present(s)
@@ -104,7 +104,7 @@ var changeSequences = []contracttest.Sequence{
 			s.Failf("%v was created while a request waited, and the response is %v", id, got.Changes)
 		}
 	}},
-	{Name: "a stream has a change that comes later", Shows: []string{
+	{Name: "streamChanges has a change that comes later", Shows: []string{
 		effect("streamChanges", "after"),
 	}, Try: func(s *contracttest.Session) {
 		at := present(s)
@@ -112,7 +112,7 @@ var changeSequences = []contracttest.Sequence{
 		e := firstChange(s, at, http.Header{})
 		isChange(s, e, created())
 	}},
-	{Name: "a stream resumes after the last event, also with an older position", Shows: []string{
+	{Name: "streamChanges resumes after the last event, also with an older position", Shows: []string{
 		effect("streamChanges", "Last-Event-ID"),
 	}, Try: func(s *contracttest.Session) {
 		at := present(s)

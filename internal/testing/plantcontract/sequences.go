@@ -81,7 +81,7 @@ var sequences = []contracttest.Sequence{
 			last = next
 		}
 	}},
-	{Name: "from chooses where changes begin", Shows: []string{
+	{Name: "from chooses where listChanges begins", Shows: []string{
 		effect("listChanges", "from"), "listChanges, default of parameter from",
 	}, Try: func(s *contracttest.Session) {
 		changes := func(query url.Values) (ids []string, position string) {
