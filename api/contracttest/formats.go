@@ -31,7 +31,7 @@ var formats = map[string]format{
 	},
 	"date": {
 		[]string{"2026-11-20", "2024-02-29"},
-		[]string{"", "20.11.2026", "2026-13-01", "2026-11-20T09:00:00Z"},
+		[]string{"", "20.11.2026", "2026-13-01", "2026-02-30", "2026-11-20T09:00:00Z"},
 		func(s string) error { _, err := time.Parse(time.DateOnly, s); return err },
 	},
 	"uuid": {

@@ -106,8 +106,7 @@ var strangers = []struct {
 	// Missed: as the media type of a comment.
 	{blankComment, "CommentInput.body minLength: 1", ""},
 	{hugeID, "ticketId format: int64, and refused with 400", "getTicket responds with 500"},
-	// Missed: the dates to refuse have none like February 30.
-	{impossibleDate, "TicketInput.dueOn format: date (RFC 3339, section 5.7)", ""},
+	{impossibleDate, "TicketInput.dueOn format: date (RFC 3339, section 5.7)", "createTicket: invalid body accepted: format"},
 
 	{patchRefusesWith422, "patchTicket has 400 and no 422", "the status 422 is not documented"},
 	// Missed: an inferred resource leaves a Location outside the base path untried; declared in Resources, it is found.
