@@ -56,9 +56,7 @@ func (s *suite) listEffects(l lister) (all []Case) {
 	if l.hasLink() {
 		sequence("sequence, a walk by Link meets every resource once", func(v *Session) { v.walkByLink(l) })
 	}
-	if l.inferred {
-		sequence("sequence, "+l.Operation+" shows what exists", func(v *Session) { v.showsAll(l) })
-	}
+	sequence("sequence, "+l.Operation+" shows what exists", func(v *Session) { v.showsAll(l) })
 	return all
 }
 
