@@ -112,13 +112,11 @@ func (v *Session) route(operation string) *route {
 
 func (v *Session) resource(create string) *resource {
 	r := v.contract.document.operation(create)
-	for _, x := range v.suite.resources {
-		if x.create == r {
-			return x
-		}
+	x := firstWhere(v.suite.resources, func(x *resource) bool { return x.create == r })
+	if x == nil {
+		v.Failf("%s creates no resource that a test can use", create)
 	}
-	v.Failf("%s creates no resource that a test can use", create)
-	return nil
+	return x
 }
 
 // url is the address of the request.
@@ -135,6 +133,5 @@ func (x Interaction) Member(name string) any {
 // object is the object in a response, or nil.
 func (x Interaction) object() map[string]any {
 	value, _ := decode(x.Body)
-	object, _ := value.(map[string]any)
-	return object
+	return mapOf(value)
 }

@@ -194,11 +194,7 @@ func (d *document) serving(method, path string) *route {
 
 // operation returns the operation with an id; options name only ones that exist.
 func (d *document) operation(id string) *route {
-	i := slices.IndexFunc(d.routes, func(r *route) bool { return r.operation.OperationID == id })
-	if i < 0 {
-		return nil
-	}
-	return d.routes[i]
+	return firstWhere(d.routes, func(r *route) bool { return r.operation.OperationID == id })
 }
 
 // curl returns a command line that repeats the request.

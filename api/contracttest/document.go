@@ -100,12 +100,20 @@ func newRoute(doc *openapi3.T, method, template string, item *openapi3.PathItem,
 
 // find returns the operation that serves a request, or nil.
 func (d *document) find(method, path string) *route {
-	for _, r := range d.routes {
-		if r.method == method && r.pattern.MatchString(path) {
-			return r
-		}
+	return firstWhere(d.routes, func(r *route) bool { return r.method == method && r.pattern.MatchString(path) })
+}
+
+// parameter returns a parameter of an operation, or nil.
+func (r *route) parameter(in, name string) *openapi3.Parameter {
+	return firstWhere(r.parameters, func(p *openapi3.Parameter) bool { return p.In == in && p.Name == name })
+}
+
+// firstWhere returns the first element that is asked for, or the zero value.
+func firstWhere[T any](all []T, is func(T) bool) (found T) {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i]
 	}
-	return nil
+	return found
 }
 
 // hasPath reports whether the document has the path, with any method.

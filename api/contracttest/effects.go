@@ -1,7 +1,6 @@
 package contracttest
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"net/http"
@@ -33,7 +32,7 @@ func (s *suite) effects() (all []Case) {
 			for _, p := range r.parameters {
 				if p.In == "header" && (p.Name == "If-Match" || p.Name == "If-None-Match") {
 					promise, id := effectPromise(r, p.Name), s.gen.identity(x.schema)
-					all = append(all, Case{Name: promise, promises: []string{promise}, try: func(v *Session) { v.condition(x, r, p.Name, id) }})
+					all = append(all, newCase(promise, func(v *Session) { v.condition(x, r, p.Name, id) }))
 				}
 			}
 		}
@@ -78,7 +77,7 @@ func (v *Session) condition(x *resource, r *route, header string, id any) {
 		panic(untried("the ETags are weak, and If-Match is true of strong ones only"))
 	}
 	if x.uses[http.MethodPut] != nil {
-		v.change(x, id)
+		v.change(x.uses[http.MethodPut], id)
 		if _, now := v.version(x, id); now == stale {
 			v.Failf("a change has left the ETag at %s", stale)
 		}
@@ -113,9 +112,7 @@ func (v *Session) condition(x *resource, r *route, header string, id any) {
 			}
 		default:
 			v.Refused(got, Violation{Kind: PreconditionFailed})
-			if after := v.read(x, id); !bytes.Equal(before, after.Body) {
-				v.Failf("%s was refused, but the resource has changed from %s to %s", r.operation.OperationID, before, after.Body)
-			}
+			v.unchanged(x, id, before, "a refused request")
 		}
 	}
 	if r.method == http.MethodPut && x.uses[http.MethodDelete] != nil && !x.assigned {

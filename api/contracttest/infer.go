@@ -112,11 +112,11 @@ func (s *suite) names(schema *openapi3.Schema) []string {
 
 // identify finds the identity that a path needs in what a create takes and gives.
 func (s *suite) identify(x *Resource, create, get *route) bool {
-	i := slices.IndexFunc(get.parameters, func(p *openapi3.Parameter) bool { return p.In == "path" && p.Name == get.names[0] })
-	if i < 0 {
+	p := get.parameter("path", get.names[0])
+	if p == nil {
 		return false
 	}
-	schema, _ := parameterSchema(get.parameters[i])
+	schema, _ := parameterSchema(p)
 	valid := func(schema *openapi3.Schema) bool { return s.gen.valid(schema, s.gen.identity(schema)) }
 	if create.method == http.MethodPut {
 		return valid(schema)

@@ -35,7 +35,7 @@ func (s *suite) findLists() {
 func (s *suite) listEffects(l lister) (all []Case) {
 	add := func(parameter, promise string, try func(v *Session)) {
 		if l.parameter(parameter) != nil {
-			all = append(all, Case{Name: promise, promises: []string{promise}, try: try})
+			all = append(all, newCase(promise, try))
 		}
 	}
 	for _, parameter := range slices.Sorted(maps.Keys(l.Filters)) {
@@ -50,24 +50,14 @@ func (s *suite) listEffects(l lister) (all []Case) {
 			add(parameter, defaultPromise(l.route, parameter), func(v *Session) { v.defaultOf(l, p) })
 		}
 	}
-	sequence := func(promise string, try func(v *Session)) {
-		all = append(all, Case{Name: promise, promises: []string{promise}, try: try})
-	}
 	if l.hasLink() {
-		sequence("sequence, a walk by Link meets every resource once", func(v *Session) { v.walkByLink(l) })
+		all = append(all, newCase("sequence, a walk by Link meets every resource once", func(v *Session) { v.walkByLink(l) }))
 	}
-	sequence("sequence, "+l.Operation+" shows what exists", func(v *Session) { v.showsAll(l) })
+	all = append(all, newCase("sequence, "+l.Operation+" shows what exists", func(v *Session) { v.showsAll(l) }))
 	return all
 }
 
-func (l lister) parameter(name string) *openapi3.Parameter {
-	for _, p := range l.route.parameters {
-		if p.In == "query" && p.Name == name {
-			return p
-		}
-	}
-	return nil
-}
+func (l lister) parameter(name string) *openapi3.Parameter { return l.route.parameter("query", name) }
 
 // hasLink reports whether the list has pages that are connected by Link.
 func (l lister) hasLink() bool {
@@ -363,7 +353,7 @@ func (v *Session) showsAll(l lister) {
 	before := v.all(l, l.longestPage(), false, ids)[fmt.Sprint(ids[0])]
 	x := l.resource
 	if x.uses[http.MethodPut] != nil {
-		v.change(x, ids[0])
+		v.change(x.uses[http.MethodPut], ids[0])
 	}
 	if x.uses[http.MethodDelete] != nil {
 		v.Accepted(v.on(x.uses[http.MethodDelete], ids[1], nil, nil))

@@ -16,11 +16,11 @@ import (
 // what the responses must be; every response passes it.
 func (s *suite) pathTests() (all []Case) {
 	add := func(name, path string, methods ...string) {
-		all = append(all, Case{Name: name, promises: []string{name}, try: func(v *Session) {
+		all = append(all, newCase(name, func(v *Session) {
 			for _, method := range methods {
 				v.sendAs(method, path, nil, http.Header{}, nil, v.target.Credentials)
 			}
-		}})
+		}))
 	}
 	var odd []string // servers may refuse a method that no standard has before they look at the path
 	if s.contract.options.Undeclared == Exact {

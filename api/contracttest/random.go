@@ -61,7 +61,7 @@ func (s *suite) randomTests() (all []Case) {
 			continue
 		}
 		promise := r.operation.OperationID + ", random bodies"
-		all = append(all, Case{Name: promise, promises: []string{promise}, try: func(v *Session) {
+		all = append(all, newCase(promise, func(v *Session) {
 			attempt := func(d *draws) []Failure {
 				request := s.randomCase(r, d)
 				failures, why := Case{promise, v.contract, []string{request.promise}, func(v *Session) { v.suite = s; v.run(request) }}.attempt(v.ctx, v.target)
@@ -97,7 +97,7 @@ func (s *suite) randomTests() (all []Case) {
 					v.failures = append(v.failures, f)
 				}
 			}
-		}})
+		}))
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package contracttest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -59,11 +60,7 @@ func (s *suite) addResource(declared Resource, inferred bool) {
 
 // resourceOf returns the resource that an operation creates or works on, or nil.
 func (s *suite) resourceOf(r *route) *resource {
-	i := slices.IndexFunc(s.resources, func(x *resource) bool { return x.create == r || x.uses[r.method] == r })
-	if i < 0 {
-		return nil
-	}
-	return s.resources[i]
+	return firstWhere(s.resources, func(x *resource) bool { return x.create == r || x.uses[r.method] == r })
 }
 
 func (s *suite) addLink(from *route, link *openapi3.Link) {
@@ -87,9 +84,9 @@ func (s *suite) addLink(from *route, link *openapi3.Link) {
 }
 
 func (s *suite) addUse(create, r *route, member string, assigned bool, parameter string, inferred bool) {
-	i := slices.IndexFunc(s.resources, func(x *resource) bool { return x.create == create })
-	if i < 0 {
-		x := &resource{create: create, member: member, assigned: assigned, uses: map[string]*route{}, inferred: inferred}
+	x := firstWhere(s.resources, func(x *resource) bool { return x.create == create })
+	if x == nil {
+		x = &resource{create: create, member: member, assigned: assigned, uses: map[string]*route{}, inferred: inferred}
 		if _, schema := create.body(); schema != nil {
 			if property := s.gen.flatten(schema).Properties[member]; property != nil && !s.gen.absent(property.Value) {
 				s.gen.identities[property.Value] = true // also of one that the service may not take over
@@ -98,15 +95,14 @@ func (s *suite) addUse(create, r *route, member string, assigned bool, parameter
 				}
 			}
 		}
-		i, s.resources = len(s.resources), append(s.resources, x)
+		s.resources = append(s.resources, x)
 	}
-	x := s.resources[i]
 	if x.schema == nil { // the service assigns it: the path says what it looks like
-		p := slices.IndexFunc(r.parameters, func(p *openapi3.Parameter) bool { return p.Name == parameter })
-		if p < 0 {
+		p := r.parameter("path", parameter)
+		if p == nil {
 			return
 		}
-		x.schema, _ = parameterSchema(r.parameters[p])
+		x.schema, _ = parameterSchema(p)
 	}
 	x.uses[r.method] = r
 	s.uses[r] = &resourceUse{x, parameter}
@@ -120,15 +116,13 @@ func (v *Session) create(x *resource, id any) (sent map[string]any, identity any
 // createAs is create with a body; nil is one that varies.
 func (v *Session) createAs(x *resource, id any, body map[string]any) (sent map[string]any, identity any) {
 	_, schema := x.create.body()
-	if sent = body; schema != nil && sent == nil {
-		if sent = v.varied(x); sent == nil {
+	if sent = x.identified(body, id); schema != nil && sent == nil {
+		if sent = v.varied(x, id); sent == nil {
 			v.Failf("the body of %s is not an object", x.create.operation.OperationID)
 		}
 	}
 	if sent == nil {
 		sent = map[string]any{}
-	} else if !x.assigned && x.create.method == http.MethodPost {
-		sent[x.member] = id
 	}
 	if x.inferred {
 		v.doubted = x
@@ -138,10 +132,7 @@ func (v *Session) createAs(x *resource, id any, body map[string]any) (sent map[s
 	if got.Status >= 400 && body == nil && schema != nil && !x.plain && x.create.method == http.MethodPost {
 		// An optional member that makes it fail, as tests of the create tell, must not hide all else.
 		x.plain = true
-		plain := v.varied(x)
-		if !x.assigned {
-			plain[x.member] = id
-		}
+		plain := v.varied(x, id)
 		again := v.on(x.create, id, nil, plain)
 		if x.plain = again.Status < 400; x.plain {
 			v.failures, sent, got = before, plain, again
@@ -159,25 +150,32 @@ func (v *Session) createAs(x *resource, id any, body map[string]any) (sent map[s
 	if !x.assigned {
 		return sent, id
 	}
-	value, err := decode(got.Body)
-	object, ok := value.(map[string]any)
-	if x.inferred && object[x.member] == nil {
+	identity = got.object()[x.member]
+	if x.inferred && identity == nil {
 		return sent, v.locatedID(x, got)
 	}
-	if err != nil || !ok || object[x.member] == nil {
+	if identity == nil {
 		v.Failf("the response to a create has no %s: %s", x.member, got.Body)
 	}
-	return sent, object[x.member]
+	return sent, identity
+}
+
+// identified gives the body of a create an identity, if the client chooses that.
+func (x *resource) identified(body map[string]any, id any) map[string]any {
+	if body != nil && !x.assigned && x.create.method == http.MethodPost {
+		body[x.member] = id
+	}
+	return body
 }
 
 // varied draws the body of a create.
-func (v *Session) varied(x *resource) map[string]any {
+func (v *Session) varied(x *resource, id any) map[string]any {
 	body, _ := v.suite.gen.varied(v.bodyOf(x)).(map[string]any)
 	if x.plain {
 		required := v.suite.gen.flatten(v.bodyOf(x)).Required
 		maps.DeleteFunc(body, func(name string, _ any) bool { return !slices.Contains(required, name) })
 	}
-	return body
+	return x.identified(body, id)
 }
 
 // locatedID is the identity in Location.
@@ -197,11 +195,9 @@ func (v *Session) locatedID(x *resource, created Interaction) any {
 func (v *Session) on(r *route, id any, header http.Header, body any) Interaction {
 	path := r.template
 	if use := v.suite.uses[r]; use != nil {
-		for _, p := range r.parameters {
-			if p.In == "path" && p.Name == use.parameter {
-				text, _ := written(p, id)
-				path = strings.Replace(path, "{"+use.parameter+"}", text, 1)
-			}
+		if p := r.parameter("path", use.parameter); p != nil {
+			text, _ := written(p, id)
+			path = strings.Replace(path, "{"+use.parameter+"}", text, 1)
 		}
 		if object, ok := body.(map[string]any); ok && object[use.member] != nil {
 			body = maps.Clone(object) // whose identity must be that of the path
@@ -255,6 +251,13 @@ func (v *Session) read(x *resource, id any) *Interaction {
 	}
 	got := v.on(get, id, nil, nil)
 	return &got
+}
+
+// unchanged fails if a resource is not as before.
+func (v *Session) unchanged(x *resource, id any, before []byte, what string, args ...any) {
+	if after := v.read(x, id); !bytes.Equal(before, after.Body) {
+		v.Failf("%s has changed %v from %s to %s", fmt.Sprintf(what, args...), id, before, after.Body)
+	}
 }
 
 func (v *Session) remove(x *resource, id any) {

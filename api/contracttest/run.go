@@ -83,6 +83,11 @@ type Case struct {
 	try      func(*Session)
 }
 
+// newCase is a test of one promise, which is its name.
+func newCase(promise string, try func(*Session)) Case {
+	return Case{Name: promise, promises: []string{promise}, try: try}
+}
+
 // Tests returns the generated tests, to run each of them as a test of its own. One list may be
 // used by one test at a time.
 func (c *Contract) Tests() []Case {

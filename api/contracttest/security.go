@@ -63,15 +63,15 @@ func addQuery(u *url.URL, pair string) {
 	u.RawQuery += pair
 }
 
-// schemes returns the first set of schemes that there are credentials for.
-func (v *Session) schemes(r *route) ([]string, bool) {
+// good returns the credentials for the first set of schemes that there are some for.
+func (v *Session) good(r *route) (Credentials, bool) {
 	if r == nil || len(r.requirements()) == 0 {
 		return nil, true
 	}
 	for _, requirement := range r.requirements() {
 		names := slices.Sorted(maps.Keys(requirement))
-		if !slices.ContainsFunc(names, func(name string) bool { return v.credential(name) == "" }) && len(names) > 0 {
-			return names, true
+		if some, ok := v.some(names, "", ""); ok && len(names) > 0 {
+			return some, true
 		}
 	}
 	return nil, r.isOpen()

@@ -24,8 +24,8 @@ type step struct {
 
 var steps = []step{
 	{"a read sees a create", readSeesCreate, []string{http.MethodGet}, nil},
-	{"a read sees a replacement", readSeesPut, []string{http.MethodGet, http.MethodPut}, nil},
-	{"a read sees a change", readSeesPatch, []string{http.MethodGet, http.MethodPatch}, nil},
+	{"a read sees a replacement", readSees(http.MethodPut), []string{http.MethodGet, http.MethodPut}, nil},
+	{"a read sees a change", readSees(http.MethodPatch), []string{http.MethodGet, http.MethodPatch}, nil},
 	{"a deleted resource is gone", deletedIsGone, []string{http.MethodGet, http.MethodDelete}, nil},
 	{"a replacement changes no other resource", replacesOne, []string{http.MethodGet, http.MethodPut}, nil},
 	{"a deletion changes no other resource", deletesOne, []string{http.MethodGet, http.MethodDelete}, nil},
@@ -134,13 +134,7 @@ func (v *Session) needsIdentity(x *resource, r *route, existing any) {
 }
 
 func locationLeads(v *Session, x *resource, id any) {
-	body := v.varied(x)
-	if body == nil {
-		body = map[string]any{}
-	}
-	if !x.assigned {
-		body[x.member] = id
-	}
+	body := v.varied(x, id)
 	got := v.on(x.create, id, nil, body)
 	location := got.Header.Get("Location")
 	if x.inferred && got.Status == http.StatusCreated && location == "" {
@@ -178,49 +172,40 @@ func (v *Session) elsewhere(at *url.URL, reference string) bool {
 	return err == nil && !strings.HasPrefix(to.String(), v.target.URL+"/")
 }
 
-func readSeesPut(v *Session, x *resource, id any) {
-	_, id = v.create(x, id)
-	put := x.uses[http.MethodPut]
-	_, schema := put.body()
-	if schema == nil {
-		panic(untried("the body is not JSON"))
-	}
-	for _, variant := range v.suite.gen.obeying(schema) {
-		body, ok := variant.value.(map[string]any)
-		if !ok {
-			continue
-		}
-		got := v.on(put, id, nil, body)
-		v.Accepted(got)
-		known := map[string]any{}
-		for name, property := range v.suite.gen.flatten(schema).Properties {
-			if value, sent := body[name]; !v.suite.gen.absent(property.Value) && property.Value.Default == nil && (sent || !x.inferred) && name != x.member {
-				known[name] = value // a replacement removes what it does not have
+// readSees changes a resource by PUT or PATCH, in every way that the schema allows, and reads it.
+func readSees(method string) func(v *Session, x *resource, id any) {
+	return func(v *Session, x *resource, id any) {
+		known, id := v.create(x, id)
+		r := x.uses[method]
+		schema := jsonBody(r)
+		for _, variant := range v.suite.gen.obeying(schema) {
+			body, ok := variant.value.(map[string]any)
+			if !ok {
+				continue
 			}
+			if method == http.MethodPatch {
+				maps.Copy(known, body)
+			} else {
+				known = v.replaced(x, schema, body)
+			}
+			got := v.on(r, id, nil, body)
+			v.Accepted(got)
+			v.shows(got, known, r)
+			v.shows(*v.read(x, id), known, x.uses[http.MethodGet])
 		}
-		v.shows(got, known, put)
-		v.shows(*v.read(x, id), known, x.uses[http.MethodGet])
 	}
 }
 
-func readSeesPatch(v *Session, x *resource, id any) {
-	whole, id := v.create(x, id)
-	patch := x.uses[http.MethodPatch]
-	_, schema := patch.body()
-	if schema == nil {
-		panic(untried("the body is not JSON"))
-	}
-	for _, variant := range v.suite.gen.obeying(schema) {
-		body, ok := variant.value.(map[string]any)
-		if !ok {
-			continue
+// replaced is what is known of a resource after a replacement, which removes what it does not have.
+func (v *Session) replaced(x *resource, schema *openapi3.Schema, body map[string]any) map[string]any {
+	known := map[string]any{}
+	for name, property := range v.suite.gen.flatten(schema).Properties {
+		value, sent := body[name]
+		if !v.suite.gen.absent(property.Value) && property.Value.Default == nil && (sent || !x.inferred) && name != x.member {
+			known[name] = value
 		}
-		maps.Copy(whole, body)
-		got := v.on(patch, id, nil, body)
-		v.Accepted(got)
-		v.shows(got, whole, patch)
-		v.shows(*v.read(x, id), whole, x.uses[http.MethodGet])
 	}
+	return known
 }
 
 func deletedIsGone(v *Session, x *resource, id any) {
@@ -255,9 +240,7 @@ func deletesOne(v *Session, x *resource, id any) {
 	one, other := v.two(x, id)
 	before := v.read(x, other)
 	v.Accepted(v.on(x.uses[http.MethodDelete], one, nil, nil))
-	if after := v.read(x, other); !bytes.Equal(before.Body, after.Body) {
-		v.Failf("a deletion of %v has changed %v from %s to %s", one, other, before.Body, after.Body)
-	}
+	v.unchanged(x, other, before.Body, "a deletion of %v", one)
 	if _, next := v.create(x, v.suite.gen.identity(x.schema)); fmt.Sprint(next) == fmt.Sprint(other) {
 		v.Failf("a create after a deletion has the identity %v of a resource that exists", other)
 	}
@@ -267,12 +250,8 @@ func deletesOne(v *Session, x *resource, id any) {
 func createsNew(v *Session, x *resource, id any) {
 	v.create(x, id)
 	before := v.read(x, id)
-	body := v.varied(x)
-	body[x.member] = id
-	if got := v.on(x.create, id, nil, body); got.Status < 300 {
-		if after := v.read(x, id); !bytes.Equal(before.Body, after.Body) {
-			v.Failf("a second create of %v has changed it from %s to %s", id, before.Body, after.Body)
-		}
+	if got := v.on(x.create, id, nil, v.varied(x, id)); got.Status < 300 {
+		v.unchanged(x, id, before.Body, "a second create")
 	}
 }
 
@@ -281,7 +260,7 @@ func changesETag(method string) func(v *Session, x *resource, id any) {
 	return func(v *Session, x *resource, id any) {
 		_, id = v.create(x, id)
 		before, old := v.version(x, id)
-		v.changeBy(x.uses[method], id)
+		v.change(x.uses[method], id)
 		if after, etag := v.version(x, id); etag == old && !strings.HasPrefix(old, "W/") && !bytes.Equal(before, after) {
 			v.Failf("a change from %s to %s has left the ETag at %s", before, after, etag)
 		}
@@ -328,32 +307,28 @@ func putRemoves(v *Session, x *resource, id any) {
 func replacesOne(v *Session, x *resource, id any) {
 	one, other := v.two(x, id)
 	before := v.read(x, other)
-	v.change(x, one)
-	if after := v.read(x, other); !bytes.Equal(before.Body, after.Body) {
-		v.Failf("a change of %v has changed %v from %s to %s", one, other, before.Body, after.Body)
-	}
+	v.change(x.uses[http.MethodPut], one)
+	v.unchanged(x, other, before.Body, "a change of %v", one)
 }
 
-// change replaces a resource by another value of it.
-func (v *Session) change(x *resource, id any) Interaction {
-	return v.changeBy(x.uses[http.MethodPut], id)
+// change changes a resource to other values.
+func (v *Session) change(r *route, id any) {
+	v.Accepted(v.on(r, id, nil, v.suite.gen.varied(jsonBody(r))))
 }
 
-func (v *Session) changeBy(r *route, id any) Interaction {
+// jsonBody is the schema of the body of an operation that has one.
+func jsonBody(r *route) *openapi3.Schema {
 	_, schema := r.body()
 	if schema == nil {
 		panic(untried("the body is not JSON"))
 	}
-	got := v.on(r, id, nil, v.suite.gen.varied(schema))
-	v.Accepted(got)
-	return got
+	return schema
 }
 
 func headIsGet(v *Session, x *resource, id any) {
 	_, id = v.create(x, id)
 	get := v.read(x, id)
-	names, _ := v.schemes(x.uses[http.MethodGet])
-	credentials, _ := v.some(names, "", "")
+	credentials, _ := v.good(x.uses[http.MethodGet])
 	head := v.sendAs(http.MethodHead, get.Path, nil, http.Header{}, nil, credentials)
 	if head.Status != get.Status {
 		v.Failf("HEAD is %d, GET is %d", head.Status, get.Status)

@@ -74,11 +74,10 @@ func (v *Session) fail(rank int, cause string, x Interaction, format string, arg
 
 // send sends a request with good credentials and checks the response.
 func (v *Session) send(r *route, path string, query []string, header http.Header, body []byte) Interaction {
-	names, ok := v.schemes(r)
+	credentials, ok := v.good(r)
 	if !ok {
 		panic(noCredentials)
 	}
-	credentials, _ := v.some(names, "", "")
 	return v.sendAs(r.method, path, query, header, body, credentials)
 }
 
@@ -159,14 +158,9 @@ func (v *Session) run(c *testCase) {
 			v.fail(rankOracles, "two oracles differ on "+c.promise, Interaction{}, "the request was not sent: %v: %.300s", err, c.body)
 		}
 	}
-	credentials, ok := Credentials(nil), true
+	credentials, ok := v.good(c.route)
 	if c.credentials != nil {
 		credentials, ok = c.credentials(v)
-	} else {
-		var names []string
-		if names, ok = v.schemes(c.route); ok {
-			credentials, _ = v.some(names, "", "")
-		}
 	}
 	if !ok {
 		panic(noCredentials)
@@ -232,9 +226,7 @@ func (v *Session) run(c *testCase) {
 	}
 	v.Refused(x, *c.why)
 	if before != nil {
-		if after := v.read(c.use.resource, id); !bytes.Equal(before.Body, after.Body) {
-			v.Failf("the request was refused, but the resource has changed from %s to %s", before.Body, after.Body)
-		}
+		v.unchanged(c.use.resource, id, before.Body, "a refused request")
 	}
 	v.createdNothing(c)
 }
@@ -269,12 +261,8 @@ func (v *Session) confirm() {
 	v.doubted = nil
 	var bodies [2][]byte
 	for i := range bodies {
-		body := v.varied(x)
 		id := v.suite.gen.identity(x.schema)
-		if body != nil && !x.assigned && x.create.method == http.MethodPost {
-			body[x.member] = id
-		}
-		bodies[i] = v.on(x.create, id, nil, body).Body
+		bodies[i] = v.on(x.create, id, nil, v.varied(x, id)).Body
 	}
 	if len(bodies[0]) > 0 && bytes.Equal(bodies[0], bodies[1]) {
 		panic(untried("it was inferred, and the service responds to each create alike"))
@@ -309,10 +297,8 @@ func (s *suite) removeAll(v *Session, c *testCase) {
 
 // pathWith is the path with an identity that the service has assigned.
 func (c *testCase) pathWith(id any) string {
-	for _, p := range c.route.parameters {
-		if p.In == "path" && p.Name == c.use.parameter {
-			c.parameters[p.Name], _ = written(p, id)
-		}
+	if p := c.route.parameter("path", c.use.parameter); p != nil {
+		c.parameters[p.Name], _ = written(p, id)
 	}
 	return c.path()
 }
