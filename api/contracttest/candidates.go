@@ -56,7 +56,7 @@ func (g *generator) candidates(s *openapi3.Schema, try func(keyword string, valu
 		}
 		if s.UniqueItems {
 			try("uniqueItems", g.many(s, max(s.MinItems, min(2, orMost(s.MaxItems)))))
-			array := g.filled(s, g.base(schemaOf(s.Items)))
+			array := g.many(s, max(s.MinItems, 1))
 			if uint64(len(array)) < orMost(s.MaxItems) {
 				array = append(array, nil)
 			}

@@ -43,6 +43,7 @@ type testCase struct {
 
 // suite makes cases from one document.
 type suite struct {
+	skips
 	contract  *Contract
 	document  *document
 	gen       *generator
@@ -50,8 +51,8 @@ type suite struct {
 	uses      map[*route]*resourceUse
 	lists     []lister
 	inferred  []string // see Contract.Inferred
-	skipped   []string
-	demanded  []string // promises of constraints, whether cases try them or not
+
+	demanded []string // promises of constraints, whether cases try them or not
 }
 
 // manyOperations is the size from which fewer values are tried in each place.
@@ -63,12 +64,6 @@ func newSuite(c *Contract) *suite {
 	s.gen.plain = len(s.document.routes) > manyOperations
 	s.findResources()
 	return s
-}
-
-func (s *suite) skip(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(s.skipped, text) {
-		s.skipped = append(s.skipped, text)
-	}
 }
 
 // cases returns every case, in an order that does not change.

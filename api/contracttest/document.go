@@ -14,11 +14,11 @@ import (
 
 // document is an OpenAPI document, prepared for lookups.
 type document struct {
-	doc     *openapi3.T
-	base    string // the path of its first server, if it is fixed
-	routes  []*route
-	skipped []string // what it contains that this package does not test
-	oracle  *oracle
+	skips  // what it contains that this package does not test
+	doc    *openapi3.T
+	base   string // the path of its first server, if it is fixed
+	routes []*route
+	oracle *oracle
 }
 
 // route is an operation of the document.
@@ -121,9 +121,12 @@ func (d *document) hasPath(path string) bool {
 	return slices.ContainsFunc(d.routes, func(r *route) bool { return r.pattern.MatchString(path) })
 }
 
-func (d *document) skip(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(d.skipped, text) {
-		d.skipped = append(d.skipped, text)
+// skips are what cannot be tested, each once.
+type skips struct{ skipped []string }
+
+func (s *skips) skip(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(s.skipped, text) {
+		s.skipped = append(s.skipped, text)
 	}
 }
 

@@ -24,7 +24,7 @@ func defaultPromise(r *route, parameter string) string {
 func (s *suite) effects() (all []Case) {
 	for _, x := range s.resources {
 		get := x.uses[http.MethodGet]
-		if get == nil || !sendsETag(get) {
+		if get == nil || !get.sends("ETag") {
 			continue
 		}
 		for _, method := range slices.Sorted(maps.Keys(x.uses)) {
@@ -43,9 +43,10 @@ func (s *suite) effects() (all []Case) {
 	return all
 }
 
-func sendsETag(r *route) bool {
+// sends reports whether the response to a success has a header.
+func (r *route) sends(header string) bool {
 	response := r.response(http.StatusOK)
-	return response != nil && hasHeader(response.Headers, "ETag")
+	return response != nil && hasHeader(response.Headers, header)
 }
 
 // version reads a resource and its ETag, which two reads must agree on.

@@ -34,7 +34,7 @@ func (v *Session) filters(l lister, parameter, member string) {
 		case property.Type.Is("array") && i == 2 && orMost(property.MaxItems) > 1:
 			body[member] = []any{g.fresh(element, values), value}
 		case property.Type.Is("array"):
-			body[member] = g.filled(property, value)
+			body[member] = g.many(property, property.MinItems, value)
 		}
 		_, id := v.createAs(l.resource, g.identity(l.resource.schema), body)
 		if shown := v.read(l.resource, id); l.inferred && shown != nil && !property.Type.Is("array") {

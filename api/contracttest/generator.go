@@ -246,16 +246,17 @@ func (g *generator) identity(s *openapi3.Schema) any {
 	return padded(fmt.Sprintf("id%d", n), s)
 }
 
-// many returns an array of n items, different ones where they must be.
-func (g *generator) many(s *openapi3.Schema, n uint64) []any {
+// many returns an array of n items that begins with the given ones, different ones where they must be.
+func (g *generator) many(s *openapi3.Schema, n uint64, begin ...any) []any {
 	g.depth++
 	defer func() { g.depth-- }()
-	array := make([]any, min(n, uint64(most>>(3*min(g.depth-1, 3)))+1)) // arrays in arrays are small
-	item := schemaOf(s.Items)
-	for i := range array {
-		array[i] = g.base(item)
-		if s.UniqueItems && i > 0 {
-			array[i] = g.another(item, array[:i])
+	n = min(n, uint64(most>>(3*min(g.depth-1, 3)))+1) // arrays in arrays are small
+	array, item := append([]any{}, begin...), schemaOf(s.Items)
+	for uint64(len(array)) < n {
+		if s.UniqueItems && len(array) > 0 {
+			array = append(array, g.another(item, array))
+		} else {
+			array = append(array, g.base(item))
 		}
 	}
 	return array
@@ -321,6 +322,25 @@ func (g *generator) with(s *openapi3.Schema, name string, value any) map[string]
 	return object
 }
 
+// mapped is a copy of an array or an object with other values, of which it has the name; or the value.
+func mapped(value any, other func(name string, value any) any) any {
+	switch value := value.(type) {
+	case []any:
+		all := make([]any, len(value))
+		for i := range value {
+			all[i] = other("", value[i])
+		}
+		return all
+	case map[string]any:
+		all := make(map[string]any, len(value))
+		for name := range value {
+			all[name] = other(name, value[name])
+		}
+		return all
+	}
+	return value
+}
+
 // normal makes a value as decode would.
 func normal(value any) any {
 	switch value := value.(type) {
@@ -330,18 +350,8 @@ func normal(value any) any {
 		return strings.ToValidUTF8(value, "\ufffd")
 	case int64:
 		return json.Number(strconv.FormatInt(value, 10))
-	case []any:
-		all := make([]any, len(value))
-		for i := range value {
-			all[i] = normal(value[i])
-		}
-		return all
-	case map[string]any:
-		all := make(map[string]any, len(value))
-		for name := range value {
-			all[name] = normal(value[name])
-		}
-		return all
+	case []any, map[string]any:
+		return mapped(value, func(_ string, inner any) any { return normal(inner) })
 	}
 	decoded, err := decodeLoosely(encode(value))
 	if err != nil {

@@ -61,12 +61,8 @@ func (s *suite) inferResources() {
 			continue
 		}
 		s.addResource(x, true)
-		var takes []string
-		for _, name := range []string{x.Read, x.Replace, x.Change, x.Delete} {
-			if name != "" && name != x.Create {
-				takes = append(takes, name)
-			}
-		}
+		takes := []string{x.Read, x.Replace, x.Change, x.Delete}
+		takes = slices.DeleteFunc(takes, func(name string) bool { return name == "" || name == x.Create })
 		who := "the member " + x.ID + " of its body, which the client chooses"
 		switch {
 		case create.method == http.MethodPut:

@@ -61,8 +61,7 @@ func (l lister) parameter(name string) *openapi3.Parameter { return l.route.para
 
 // hasLink reports whether the list has pages that are connected by Link.
 func (l lister) hasLink() bool {
-	response := l.route.response(http.StatusOK)
-	return response != nil && hasHeader(response.Headers, "Link") && l.Limit != ""
+	return l.Limit != "" && l.route.sends("Link")
 }
 
 // fill creates n resources with consecutive identities and returns these.
@@ -160,41 +159,39 @@ func (v *Session) pages(l lister, query url.Values, byAfter bool) iter.Seq[page]
 			got := v.send(l.route, path, pairs, http.Header{}, nil)
 			v.Accepted(got)
 			items, ids := v.items(l, got)
-			link, next := linkTarget.FindStringSubmatch(got.Header.Get("Link")), ""
-			for value, names := any(got.object()), strings.Split(l.Next, "/"); len(names) > 0; names = names[1:] {
-				object, _ := value.(map[string]any)
-				if value = object[names[0]]; len(names) == 1 && value != nil {
-					next = fmt.Sprint(value)
-				}
+			var value any = got.object()
+			for name := range strings.SplitSeq(l.Next, "/") {
+				value = mapOf(value)[name]
 			}
-			end := another
+			next := ""
+			if value != nil {
+				next = fmt.Sprint(value)
+			}
+			link, leadsTo, end := linkTarget.FindStringSubmatch(got.Header.Get("Link")), "", another
 			switch {
 			case link != nil && !byAfter && len(ids) > 0:
-				path, pairs = v.leadsTo(got, link[1])
+				leadsTo = link[1]
 			case l.Next != "" && (strings.HasPrefix(next, "/") || strings.HasPrefix(next, "http")):
-				path, pairs = v.leadsTo(got, next)
+				leadsTo = next
 			case l.Next != "" && l.After != "" && next != "":
 				query.Set(l.After, next)
-				pairs = v.pairs(l, query)
-			case l.Next != "" && l.After != "":
-				end = nothing
-			case len(ids) == 0:
+			case l.Next != "" && l.After != "", len(ids) == 0:
 				end = nothing
 			case (byAfter || !l.hasLink()) && l.After != "":
 				query.Set(l.After, ids[len(ids)-1])
-				pairs = v.pairs(l, query)
 			case l.Offset != "":
 				offset += len(ids)
 				query.Set(l.Offset, strconv.Itoa(offset))
-				pairs = v.pairs(l, query)
 			case l.Page != "":
 				number++
 				query.Set(l.Page, strconv.Itoa(number))
-				pairs = v.pairs(l, query)
 			case l.Limit != "" && len(ids) == limit && !l.hasLink(), l.inferred && len(ids)%5 == 0: // as if a page were full
 				end = unknown
 			default:
 				end = nothing
+			}
+			if pairs = v.pairs(l, query); leadsTo != "" {
+				path, pairs = v.leadsTo(got, leadsTo)
 			}
 			if !yield(page{items, ids, end}) || end != another {
 				return
@@ -317,15 +314,14 @@ func (v *Session) continues(l lister, way string) {
 // defaultOf lists without a parameter: it must be as with the default.
 func (v *Session) defaultOf(l lister, p *openapi3.Parameter) {
 	n, err := strconv.Atoi(fmt.Sprint(p.Schema.Value.Default))
-	var ids []any
+	exist := 2
 	if p.Name == l.Limit {
-		if err != nil || n > most || l.inferred && n > 100 {
-			panic(untried("the default is more than a test creates"))
-		}
-		ids = v.fill(l, n+1)
-	} else {
-		ids = v.fill(l, 2)
+		exist = n + 1
 	}
+	if err != nil || exist > most+1 || l.inferred && exist > 101 {
+		panic(untried("the default is more than a test creates"))
+	}
+	ids := v.fill(l, exist)
 	items, found := v.list(l, l.from(ids[0]))
 	query := l.from(ids[0])
 	query.Set(p.Name, strconv.Itoa(n))

@@ -2,7 +2,6 @@ package contracttest
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -40,22 +39,11 @@ func (g *generator) renamed(s *openapi3.Schema, v variant, name string) variant 
 }
 
 func renameMember(value any, name string) any {
-	switch value := value.(type) {
-	case []any:
-		all := slices.Clone(value)
-		for i := range all {
-			all[i] = renameMember(all[i], name)
-		}
-		return all
-	case map[string]any:
-		all := make(map[string]any, len(value))
-		for member, v := range value {
-			if member == unknownMember {
-				member = name
-			}
-			all[member] = renameMember(v, name)
-		}
-		return all
+	value = mapped(value, func(_ string, inner any) any { return renameMember(inner, name) })
+	object := mapOf(value)
+	if inner, has := object[unknownMember]; has {
+		delete(object, unknownMember)
+		object[name] = inner
 	}
 	return value
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -119,12 +118,11 @@ type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, fs.ErrNotExist }
 
-// The keywords whose value is a schema, a list of schemas, or has schemas by name. The
+// The keywords whose value is a schema, or a list of schemas or schemas by name. The
 // others that mean the same in JSON Schema are copied.
 var (
 	ofSchema  = []string{"items", "additionalProperties", "not", "contains", "if", "then", "else", "propertyNames", "unevaluatedItems", "unevaluatedProperties"}
-	ofSchemas = []string{"allOf", "anyOf", "oneOf", "prefixItems"}
-	ofNamed   = []string{"properties", "patternProperties", "dependentSchemas"}
+	ofSchemas = []string{"allOf", "anyOf", "oneOf", "prefixItems", "properties", "patternProperties", "dependentSchemas"}
 	copied3x  = []string{
 		"type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "format",
 		"minItems", "maxItems", "uniqueItems", "minContains", "maxContains", "required", "dependentRequired", "minProperties", "maxProperties",
@@ -156,18 +154,7 @@ func (o *oracle) translate(node any, response bool, defs map[string]any) any {
 		case slices.Contains(ofSchema, name):
 			out[name] = o.translate(value, response, defs)
 		case slices.Contains(ofSchemas, name):
-			all := slices.Clone(listOf(value))
-			for i := range all {
-				all[i] = o.translate(all[i], response, defs)
-			}
-			out[name] = all
-		case slices.Contains(ofNamed, name):
-			all, _ := value.(map[string]any)
-			all = maps.Clone(all)
-			for property := range all {
-				all[property] = o.translate(all[property], response, defs)
-			}
-			out[name] = all
+			out[name] = mapped(value, func(_ string, inner any) any { return o.translate(inner, response, defs) })
 		case name == "pattern":
 			text, _ := value.(string)
 			if text = ecmaPattern(text); text != "" {

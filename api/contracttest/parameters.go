@@ -76,7 +76,7 @@ func written(p *openapi3.Parameter, value any) (text string, ok bool) {
 
 // join puts the parts of a value together (OpenAPI, "Style Values").
 func join(p *openapi3.Parameter, method *openapi3.SerializationMethod, names, parts []string) (string, bool) {
-	name, explode, inQuery := url.QueryEscape(p.Name), method.Explode, p.In == "query"
+	name, explode, inQuery, fits := url.QueryEscape(p.Name), method.Explode, p.In == "query", true
 	items := slices.Clone(parts)
 	for i, member := range names {
 		separator := ","
@@ -85,30 +85,17 @@ func join(p *openapi3.Parameter, method *openapi3.SerializationMethod, names, pa
 		}
 		items[i] = member + separator + items[i]
 	}
+	begin, separator := "", ","
 	switch method.Style {
 	case openapi3.SerializationSimple:
-		return strings.Join(items, ","), true
+		name = ""
 	case openapi3.SerializationLabel:
-		if explode {
-			return "." + strings.Join(items, "."), true
-		}
-		return "." + strings.Join(items, ","), true
+		begin, separator, name = ".", ".", ""
 	case openapi3.SerializationMatrix:
-		switch {
-		case explode && names != nil:
-			return ";" + strings.Join(items, ";"), true
-		case explode:
-			return ";" + p.Name + "=" + strings.Join(items, ";"+p.Name+"="), true
-		}
-		return ";" + p.Name + "=" + strings.Join(items, ","), true
+		begin, separator, name = ";", ";", p.Name+"="
 	case openapi3.SerializationForm:
-		switch {
-		case explode && names != nil:
-			return strings.Join(items, "&"), inQuery
-		case explode:
-			return name + "=" + strings.Join(items, "&"+name+"="), inQuery || len(items) == 1
-		}
-		return name + "=" + strings.Join(items, ","), true
+		separator, name = "&", name+"="
+		fits = !explode || inQuery || names == nil && len(items) == 1
 	case openapi3.SerializationSpaceDelimited:
 		return name + "=" + strings.Join(parts, "%20"), names == nil
 	case openapi3.SerializationPipeDelimited:
@@ -118,8 +105,16 @@ func join(p *openapi3.Parameter, method *openapi3.SerializationMethod, names, pa
 			items[i] = url.QueryEscape(p.Name+"["+member+"]") + "=" + parts[i]
 		}
 		return strings.Join(items, "&"), names != nil
+	default:
+		return "", false
 	}
-	return "", false
+	switch {
+	case !explode:
+		return begin + name + strings.Join(items, ","), fits
+	case names == nil:
+		return begin + name + strings.Join(items, separator+name), fits
+	}
+	return begin + strings.Join(items, separator), fits
 }
 
 // plainText writes a value that is neither an array nor an object.
@@ -196,7 +191,7 @@ func (g *generator) parameterVariants(p *openapi3.Parameter) (all []parameterVar
 	switch {
 	case flat.Type.Is("array"):
 		for _, v := range g.wrongTexts(schemaOf(flat.Items), p.In) {
-			add(variant{pointer: "/0", keyword: v.keyword, value: g.filled(flat, v.value)})
+			add(variant{pointer: "/0", keyword: v.keyword, value: g.many(flat, flat.MinItems, v.value)})
 		}
 	case flat.Type.Is("object"):
 		for _, name := range slices.Sorted(maps.Keys(flat.Properties)) {
@@ -222,19 +217,14 @@ func (g *generator) read(s *openapi3.Schema, value any) any {
 	s = g.flatten(s)
 	switch value := value.(type) {
 	case []any:
-		all := slices.Clone(value)
-		for i := range all {
-			all[i] = g.read(schemaOf(s.Items), all[i])
-		}
-		return all
+		return mapped(value, func(_ string, item any) any { return g.read(schemaOf(s.Items), item) })
 	case map[string]any:
-		all := maps.Clone(value)
-		for name := range all {
+		return mapped(value, func(name string, member any) any {
 			if property := s.Properties[name]; property != nil {
-				all[name] = g.read(property.Value, all[name])
+				return g.read(property.Value, member)
 			}
-		}
-		return all
+			return member
+		})
 	}
 	text := fmt.Sprint(value)
 	for _, branch := range append(g.branches(s), s) {

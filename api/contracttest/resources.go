@@ -170,9 +170,13 @@ func (x *resource) identified(body map[string]any, id any) map[string]any {
 
 // varied draws the body of a create.
 func (v *Session) varied(x *resource, id any) map[string]any {
-	body, _ := v.suite.gen.varied(v.bodyOf(x)).(map[string]any)
+	_, schema := x.create.body()
+	if schema == nil {
+		return nil
+	}
+	body, _ := v.suite.gen.varied(schema).(map[string]any)
 	if x.plain {
-		required := v.suite.gen.flatten(v.bodyOf(x)).Required
+		required := v.suite.gen.flatten(schema).Required
 		maps.DeleteFunc(body, func(name string, _ any) bool { return !slices.Contains(required, name) })
 	}
 	return x.identified(body, id)
@@ -307,7 +311,7 @@ func (g *generator) vary(s *openapi3.Schema, old any) any {
 		}
 	case []any:
 		if value = old; flat.Items != nil {
-			value = g.filled(flat, g.vary(flat.Items.Value, g.base(flat.Items.Value)))
+			value = g.many(flat, flat.MinItems, g.vary(flat.Items.Value, g.base(flat.Items.Value)))
 		}
 	}
 	if value == nil || !g.valid(s, value) {

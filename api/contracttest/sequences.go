@@ -38,7 +38,7 @@ var steps = []step{
 	{"a replacement removes what it does not have", putRemoves, []string{http.MethodGet, http.MethodPut}, func(x *resource) bool { return x.inferred }},
 }
 
-func hasETag(x *resource) bool { return sendsETag(x.uses[http.MethodGet]) }
+func hasETag(x *resource) bool { return x.uses[http.MethodGet].sends("ETag") }
 
 // sequences returns the tests of more than one request: what links, Location and
 // the methods of HTTP promise, and what the options add. One that needs an
@@ -63,7 +63,7 @@ func (s *suite) sequences() (all []Case) {
 				v.needsIdentity(x, r, id)
 			})
 		}
-		if response := x.create.response(http.StatusOK); hasLocation(x.create) && x.uses[http.MethodGet] != nil && x.create.method == http.MethodPost || response != nil && hasHeader(response.Headers, "Location") {
+		if hasLocation(x.create) && x.uses[http.MethodGet] != nil && x.create.method == http.MethodPost || x.create.sends("Location") {
 			add("Location leads to the resource", nil, func(v *Session, id any) { locationLeads(v, x, id) })
 		}
 		for _, step := range steps {
@@ -157,12 +157,6 @@ func locationLeads(v *Session, x *resource, id any) {
 	if id, other := got.Member(x.member), at.Member(x.member); x.assigned && x.member != "" && id != other {
 		v.Failf("the response to a create has %s %v, but Location leads to %v", x.member, id, other)
 	}
-}
-
-// bodyOf is the schema of the body that creates a resource, or an empty one.
-func (v *Session) bodyOf(x *resource) *openapi3.Schema {
-	_, schema := x.create.body()
-	return schemaOf(&openapi3.SchemaRef{Value: schema})
 }
 
 // elsewhere reports whether a reference leads to something that is not below the target, as behind a

@@ -271,9 +271,9 @@ func (v *Session) confirm() {
 
 // withMember sets a member of an object that has it.
 func withMember(body []byte, name string, value any) []byte {
-	decoded, err := decode(body)
-	object, ok := decoded.(map[string]any)
-	if _, has := object[name]; err != nil || !ok || !has {
+	decoded, _ := decode(body)
+	object := mapOf(decoded)
+	if _, has := object[name]; !has {
 		return body
 	}
 	object[name] = value

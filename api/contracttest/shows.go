@@ -16,9 +16,8 @@ import (
 // shows fails unless a response has the members that a request had, as far as
 // the document gives both the same name.
 func (v *Session) shows(x Interaction, sent map[string]any, r *route) {
-	got, err := decode(x.Body)
-	object, ok := got.(map[string]any)
-	if err != nil || !ok {
+	object := x.object()
+	if object == nil {
 		return // the response is not the resource
 	}
 	of := v.suite.resourceOf(r)

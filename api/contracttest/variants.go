@@ -191,7 +191,7 @@ func (g *generator) innerVariants(s *openapi3.Schema) (all []variant) {
 		for _, v := range g.variants(schemaOf(s.Items)) {
 			at, array := "/0", []any(nil)
 			if !v.demand {
-				array = g.filled(s, v.value)
+				array = g.many(s, s.MinItems, v.value)
 			}
 			if !v.demand && !v.valid && (s.MaxItems == nil || *s.MaxItems > 1) {
 				at, array = "/1", append([]any{g.base(schemaOf(s.Items)), v.value}, array[min(2, len(array)):]...)
@@ -251,13 +251,4 @@ func (g *generator) simpleOrIdentity(s *openapi3.Schema) any {
 		return g.identity(s)
 	}
 	return g.simpleBase(s, g.active[s] > 1)
-}
-
-// filled returns an array that begins with a value and has as many items as it must.
-func (g *generator) filled(s *openapi3.Schema, first any) []any {
-	array := []any{first}
-	for uint64(len(array)) < min(s.MinItems, most) {
-		array = append(array, g.another(schemaOf(s.Items), array))
-	}
-	return array
 }
