@@ -88,8 +88,9 @@ type Contract struct {
 // seedVariable has precedence over [Options.Seed].
 const seedVariable = "CONTRACT_SEED"
 
-// New reads a document and those of the options. It fails if one of them is not OpenAPI 3 at all;
-// what else is wrong with one, or not understood, is untried in [Contract.Promises].
+// New reads a document and those of the options. It fails if one of them is not OpenAPI 3 at all,
+// or if the options name an operation that the document does not have. What else is wrong with a
+// document, or not understood, is untried in [Contract.Promises].
 func New(text []byte, o Options) (*Contract, error) {
 	c := &Contract{options: o, earlier: map[string]*document{}, coverage: newCoverage(), seed: cmp.Or(o.Seed, rand.Uint64())}
 	var err error
@@ -105,6 +106,15 @@ func New(text []byte, o Options) (*Contract, error) {
 		if c.earlier[name], err = parse(text); err != nil {
 			return nil, fmt.Errorf("contract: %s: %w", name, err)
 		}
+	}
+	for _, id := range o.operations() {
+		if c.document.operation(id) == nil {
+			return nil, fmt.Errorf("contract: the options name the operation %q, but the document has none", id)
+		}
+	}
+	c.options.Header = http.Header{}
+	for name, values := range o.Header {
+		c.options.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	return c, nil
 }
@@ -130,7 +140,7 @@ func (c *Contract) judge(x Interaction, test string) []Failure {
 		c.record(x, test)
 		return nil
 	}
-	failures := c.failuresOf(faults, x, test)
+	failures := c.failuresOf(faults, c.hidden(x), test)
 	if r := c.document.serving(x.Method, x.Path); r != nil {
 		if code, response := r.documentedAs(x.Status); response != nil {
 			c.coverage.fail([]string{responsePromise(r, code)}, failures[0])
@@ -229,6 +239,17 @@ func quote(s string) string {
 		return "$'" + strings.ReplaceAll(escaped[1:len(escaped)-1], "'", `\'`) + "'"
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// hidden returns an interaction without the values of the headers of the options.
+func (c *Contract) hidden(x Interaction) Interaction {
+	x.RequestHeader = x.RequestHeader.Clone()
+	for name := range c.options.Header {
+		if x.RequestHeader[name] != nil {
+			x.RequestHeader[name] = []string{variable(name)}
+		}
+	}
+	return x
 }
 
 // variable is what a failure shows in place of a header of the options, which may be secret.

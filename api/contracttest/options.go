@@ -73,6 +73,22 @@ type Options struct {
 	Known map[string]string
 }
 
+// operations lists the operations that the options name.
+func (o Options) operations() (ids []string) {
+	for _, r := range o.Resources {
+		ids = append(ids, r.Create)
+		for _, id := range []string{r.Read, r.Replace, r.Change, r.Delete} {
+			if id != "" {
+				ids = append(ids, id)
+			}
+		}
+	}
+	for _, l := range o.Lists {
+		ids = append(ids, l.Operation, l.Create)
+	}
+	return ids
+}
+
 // Operation is what the document says of an operation besides OpenAPI.
 type Operation struct {
 	ID         string

@@ -165,13 +165,7 @@ func (test Case) attempt(ctx context.Context, target Target) (failures []Failure
 			panic(r)
 		}
 		for i, f := range v.failures {
-			header := f.Sent.RequestHeader.Clone()
-			for name := range test.contract.options.Header {
-				if header[name] != nil {
-					header[name] = []string{variable(name)}
-				}
-			}
-			v.failures[i].Sent.RequestHeader = header
+			v.failures[i].Sent = test.contract.hidden(f.Sent)
 		}
 		failures = v.failures
 	}()

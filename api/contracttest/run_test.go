@@ -47,7 +47,7 @@ paths:`, 1)
 func TestOneLine(t *testing.T) {
 	t.Parallel()
 	const secret = "a-secret-token"
-	options := Options{Header: http.Header{"Authorization": {"Bearer " + secret}}, Seed: 1}
+	options := Options{Header: http.Header{"authorization": {"Bearer " + secret}}, Seed: 1} // a name in any case
 	document := strings.Replace(securedDocument, `        "400"`, `        "401": {description: Not allowed., headers: {WWW-Authenticate: {schema: {type: string}}}}
         "400"`, 1)
 	test := func(next http.Handler) *told {
@@ -90,6 +90,15 @@ func TestOneLine(t *testing.T) {
 	Test(unreadable, []byte("plants"), thingsHandler(asNumber))
 	if len(unreadable.lines) != 1 {
 		t.Errorf("of a document that cannot be read it tells %s", unreadable.lines)
+	}
+	for id, o := range map[string]Options{
+		"nope": {Lists: []List{{Operation: "nope", Create: "getThing"}}},
+		"":     {Lists: []List{{Operation: "getThing"}}},
+		"gone": {Resources: []Resource{{Create: "getThing", Delete: "gone"}}},
+	} {
+		if _, err := New([]byte(document), o); err == nil || !strings.Contains(err.Error(), strconv.Quote(id)) {
+			t.Errorf("New with the operation %q returns the error %v", id, err)
+		}
 	}
 }
 
