@@ -96,20 +96,20 @@ func New(text []byte, o Options) (*Contract, error) {
 	var err error
 	if text := os.Getenv(seedVariable); text != "" {
 		if c.seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			return nil, fmt.Errorf("contract: %s: %w", seedVariable, err)
+			return nil, fmt.Errorf("contracttest: %s: %w", seedVariable, err)
 		}
 	}
 	if c.document, err = parse(text); err != nil {
-		return nil, fmt.Errorf("contract: the document: %w", err)
+		return nil, fmt.Errorf("contracttest: the document: %w", err)
 	}
 	for name, text := range o.Earlier {
 		if c.earlier[name], err = parse(text); err != nil {
-			return nil, fmt.Errorf("contract: %s: %w", name, err)
+			return nil, fmt.Errorf("contracttest: %s: %w", name, err)
 		}
 	}
 	for _, id := range o.operations() {
 		if c.document.operation(id) == nil {
-			return nil, fmt.Errorf("contract: the options name the operation %q, but the document has none", id)
+			return nil, fmt.Errorf("contracttest: the options name the operation %q, but the document has none", id)
 		}
 	}
 	c.options.Header = http.Header{}

@@ -20,7 +20,7 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 	t.Helper()
 	c, err := New(document, append(options, Options{})[0])
 	if err != nil {
-		t.Errorf("contract: %v", err)
+		t.Errorf("%v", err)
 		return
 	}
 	server := httptest.NewServer(handler)

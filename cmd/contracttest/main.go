@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -41,7 +42,7 @@ Exit status:
   1  a promise is broken
   2  wrong usage, a file cannot be read or written, or no service responds at URL
   3  no promise is broken, but some are untried
-  4  the document cannot be read`
+  4  the document cannot be read, or lacks an operation of the options`
 
 const (
 	statusBroken = iota + 1
@@ -66,8 +67,8 @@ func command() *cli.Command {
 		Description: description,
 		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Usage: "send `'NAME: VALUE'` with every request; credentials are left out where a test sends none"},
-			&cli.StringFlag{Name: "baseline", Usage: "read what is known and does not fail from `FILE`: an id and a comment in each line"},
-			&cli.BoolFlag{Name: "write-baseline", Usage: "write what is broken or untried to the file of --baseline"},
+			&cli.StringFlag{Name: "baseline", Usage: "let the causes and untried promises in `FILE` not fail: an id and a comment in each line"},
+			&cli.BoolFlag{Name: "write-baseline", Usage: "write the causes and untried promises of this run to the file of --baseline, and exit with 0"},
 			&cli.StringFlag{Name: "options", Usage: "read contracttest.Options as JSON from `FILE`: Resources and Lists correct what was inferred"},
 			&cli.StringFlag{Name: "junit", Usage: "write JUnit XML to `FILE`"},
 			&cli.StringFlag{Name: "html", Usage: "write a page with every promise to `FILE`"},
@@ -87,6 +88,9 @@ func run(ctx context.Context, cmd *cli.Command) error {
 		return errors.New("give a document and the URL of the service; see contracttest --help")
 	}
 	document, url, baseline := cmd.Args().Get(0), cmd.Args().Get(1), cmd.String("baseline")
+	if !isURL(url) {
+		return fmt.Errorf("the URL of the service must begin with http:// or https://, got %q", url)
+	}
 	var options contracttest.Options
 	if path := cmd.String("options"); path != "" {
 		text, err := os.ReadFile(path)
@@ -99,15 +103,18 @@ func run(ctx context.Context, cmd *cli.Command) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	var err error
-	if options.Header, err = parseHeader(cmd.StringSlice("header")); err != nil {
+	header, err := parseHeader(cmd.StringSlice("header"))
+	if err != nil {
 		return err
 	}
-	if options.Known, err = readBaseline(baseline, cmd.Bool("write-baseline")); err != nil {
+	known, err := readBaseline(baseline, cmd.Bool("write-baseline"))
+	if err != nil {
 		return err
 	}
+	options.Header, options.Known = merged(options.Header, header), merged(options.Known, known)
+	options.Seed = cmp.Or(cmd.Uint64("seed"), options.Seed)
 	// The service may have kept what earlier runs have created.
-	options.Seed, options.FirstID = cmd.Uint64("seed"), 1_000_000+rand.Int64N(1_000_000_000)
+	options.FirstID = cmp.Or(options.FirstID, 1_000_000+rand.Int64N(1_000_000_000))
 	text, err := read(document)
 	if err != nil {
 		return cli.Exit("contracttest: the document: "+err.Error(), statusDocument)
@@ -163,12 +170,20 @@ func status(report contracttest.Report) error {
 	return nil
 }
 
+// merged is a copy of a map with what another has.
+func merged[M ~map[string]V, V any](a, b M) M {
+	all := M{}
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return all
+}
+
 func parseHeader(lines []string) (http.Header, error) {
 	header := http.Header{}
 	for _, line := range lines {
 		name, value, ok := strings.Cut(line, ":")
 		if !ok {
-			return nil, fmt.Errorf("--header %q is not 'NAME: VALUE'", line)
+			return nil, fmt.Errorf("--header must be 'NAME: VALUE', got %q", line)
 		}
 		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
@@ -177,9 +192,13 @@ func parseHeader(lines []string) (http.Header, error) {
 
 var client = http.Client{Timeout: time.Minute}
 
+func isURL(text string) bool {
+	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
+}
+
 // read reads a file, or what is at a URL.
 func read(document string) ([]byte, error) {
-	if !strings.HasPrefix(document, "http://") && !strings.HasPrefix(document, "https://") {
+	if !isURL(document) {
 		return os.ReadFile(document)
 	}
 	resp, err := client.Get(document)
@@ -204,7 +223,9 @@ func readBaseline(path string, write bool) (map[string]string, error) {
 		return nil, nil
 	}
 	text, err := os.ReadFile(path)
-	if err != nil && !(write && errors.Is(err, os.ErrNotExist)) {
+	if absent := errors.Is(err, os.ErrNotExist); absent && !write {
+		return nil, fmt.Errorf("%w; --write-baseline makes it", err)
+	} else if err != nil && !absent {
 		return nil, err
 	}
 	known := map[string]string{}
