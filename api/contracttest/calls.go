@@ -36,18 +36,7 @@ func (v *Session) Read(create string, id any) Interaction {
 // Call sends a request of an operation, for one resource if its path names one,
 // and checks the response against the document only.
 func (v *Session) Call(operation string, id any, body any) Interaction {
-	r := v.route(operation)
-	if v.suite.uses[r] != nil {
-		return v.on(r, id, nil, body)
-	}
-	header := http.Header{}
-	var text []byte
-	if body != nil {
-		mediaType, _ := r.body()
-		header.Set("Content-Type", mediaType)
-		text = encode(body)
-	}
-	return v.send(r, r.template, nil, header, text)
+	return v.on(v.route(operation), id, nil, body)
 }
 
 // Query sends a request of an operation without a body and checks the response

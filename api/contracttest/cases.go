@@ -344,10 +344,8 @@ func (s *suite) identities(schema *openapi3.Schema, value any) (ids []any) {
 			return []any{n}
 		}
 	case []any:
-		if schema.Items != nil {
-			for _, item := range value {
-				ids = append(ids, s.identities(schema.Items.Value, item)...)
-			}
+		for _, item := range value {
+			ids = append(ids, s.identities(schemaOf(schema.Items), item)...)
 		}
 	case map[string]any:
 		flat := s.gen.flatten(schema)

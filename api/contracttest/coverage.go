@@ -31,9 +31,7 @@ func newCoverage() *coverage {
 func (c *coverage) note(promise, test string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.observed[promise] == "" {
-		c.observed[promise] = test
-	}
+	c.observed[promise] = cmp.Or(c.observed[promise], test)
 }
 
 func (c *coverage) has(promise string) bool {
@@ -42,19 +40,15 @@ func (c *coverage) has(promise string) bool {
 	return c.observed[promise] != ""
 }
 
-func (c *coverage) fail(promises []string, f Failure) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, promise := range promises {
-		c.failed[promise] = f
-	}
-}
+func (c *coverage) fail(promises []string, f Failure) { setAll(c, c.failed, promises, f) }
 
-func (c *coverage) skip(promises []string, why string) {
+func (c *coverage) skip(promises []string, why string) { setAll(c, c.skipped, promises, why) }
+
+func setAll[V any](c *coverage, of map[string]V, promises []string, value V) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, promise := range promises {
-		c.skipped[promise] = why
+		of[promise] = value
 	}
 }
 
@@ -194,11 +188,7 @@ func (c *Contract) promises() []string {
 
 // constraints lists the promises of what an operation takes, whether tests try them or not.
 func (s *suite) constraints(r *route) (all []string) {
-	of := func(promises ...string) {
-		for _, promise := range promises {
-			all = append(all, r.operation.OperationID+", "+promise)
-		}
-	}
+	of := func(promise string) { all = append(all, r.operation.OperationID+", "+promise) }
 	for _, p := range r.parameters {
 		of("effect of parameter " + p.Name)
 		if schema, _ := parameterSchema(p); schema.Default != nil {

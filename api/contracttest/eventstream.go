@@ -1,13 +1,11 @@
 package contracttest
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
 	"strings"
-	"sync"
 )
 
 // Event is one event of a stream of Server-Sent Events (HTML standard, section
@@ -87,24 +85,4 @@ func receive(resp *http.Response) ([]byte, error) {
 			return received, err
 		}
 	}
-}
-
-// watchedStream is the body of an event stream that a test reads. What was read is
-// checked when the test closes it.
-type watchedStream struct {
-	io.ReadCloser
-	received bytes.Buffer
-	once     sync.Once
-	check    func(received []byte)
-}
-
-func (s *watchedStream) Read(b []byte) (int, error) {
-	n, err := s.ReadCloser.Read(b)
-	s.received.Write(b[:n])
-	return n, err
-}
-
-func (s *watchedStream) Close() error {
-	s.once.Do(func() { s.check(s.received.Bytes()) })
-	return s.ReadCloser.Close()
 }

@@ -57,28 +57,22 @@ func (t *translator) with(paths, components map[string]any) map[string]any {
 
 // collect copies the components that a part of the document refers to.
 func (t *translator) collect(node any, into map[string]any) {
-	switch node := node.(type) {
-	case []any:
-		for _, child := range node {
-			t.collect(child, into)
-		}
-	case map[string]any:
-		if ref, ok := node["$ref"].(string); ok {
-			if parts := strings.Split(ref, "/"); len(parts) >= 4 && parts[1] == "components" {
-				kind, _ := into[parts[2]].(map[string]any)
-				if kind == nil {
-					kind = map[string]any{}
-					into[parts[2]] = kind
-				}
-				if name := unescape(parts[3]); kind[name] == nil {
-					if kind[name] = lookup(t.root, strings.Join(parts[:4], "/")); kind[name] != nil {
-						t.collect(kind[name], into)
-					}
-				}
-			}
-		}
-		for _, child := range node {
-			t.collect(child, into)
-		}
+	object := mapOf(node)
+	for _, child := range slices.Concat(listOf(node), slices.Collect(maps.Values(object))) {
+		t.collect(child, into)
+	}
+	ref, _ := object["$ref"].(string)
+	parts := strings.Split(ref, "/")
+	if len(parts) < 4 || parts[1] != "components" {
+		return
+	}
+	kind := mapOf(into[parts[2]])
+	if kind == nil {
+		kind = map[string]any{}
+		into[parts[2]] = kind
+	}
+	if name := unescape(parts[3]); kind[name] == nil {
+		kind[name] = lookup(t.root, strings.Join(parts[:4], "/"))
+		t.collect(kind[name], into)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
@@ -118,12 +119,8 @@ func (c *Contract) checkUnnamedHeaders(named openapi3.Headers, got http.Header) 
 }
 
 func hasHeader[V any](headers map[string]V, name string) bool {
-	for documented := range headers {
-		if strings.EqualFold(documented, name) {
-			return true
-		}
-	}
-	return false
+	named := func(documented string) bool { return strings.EqualFold(documented, name) }
+	return slices.ContainsFunc(slices.Collect(maps.Keys(headers)), named)
 }
 
 // checkBody checks the body of a response against the schema for its media type; if

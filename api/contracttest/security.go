@@ -33,11 +33,11 @@ func (r *route) isOpen() bool {
 	return len(all) == 0 || slices.ContainsFunc(all, func(s openapi3.SecurityRequirement) bool { return len(s) == 0 })
 }
 
-func (r *route) scheme(name string) *openapi3.SecurityScheme {
-	if r.doc.Components == nil || r.doc.Components.SecuritySchemes[name] == nil {
+func (d *document) scheme(name string) *openapi3.SecurityScheme {
+	if d.doc.Components == nil || d.doc.Components.SecuritySchemes[name] == nil {
 		return &openapi3.SecurityScheme{}
 	}
-	return r.doc.Components.SecuritySchemes[name].Value
+	return d.doc.Components.SecuritySchemes[name].Value
 }
 
 // apply adds a credential to a request.
@@ -46,7 +46,8 @@ func apply(req *http.Request, scheme *openapi3.SecurityScheme, credential string
 	case scheme.Type == "apiKey" && scheme.In == "header":
 		req.Header.Set(scheme.Name, credential)
 	case scheme.Type == "apiKey" && scheme.In == "query":
-		addQuery(req.URL, url.QueryEscape(scheme.Name)+"="+url.QueryEscape(credential))
+		pair := url.QueryEscape(scheme.Name) + "=" + url.QueryEscape(credential)
+		req.URL.RawQuery = strings.TrimPrefix(req.URL.RawQuery+"&"+pair, "&")
 	case scheme.Type == "apiKey":
 		req.AddCookie(&http.Cookie{Name: scheme.Name, Value: credential})
 	case strings.EqualFold(scheme.Scheme, "basic"):
@@ -54,13 +55,6 @@ func apply(req *http.Request, scheme *openapi3.SecurityScheme, credential string
 	default: // bearer, oauth2, openIdConnect
 		req.Header.Set("Authorization", "Bearer "+credential)
 	}
-}
-
-func addQuery(u *url.URL, pair string) {
-	if u.RawQuery != "" {
-		u.RawQuery += "&"
-	}
-	u.RawQuery += pair
 }
 
 // good returns the credentials for the first set of schemes that there are some for.
@@ -147,10 +141,6 @@ func (v *Session) some(names []string, replaced, by string) (Credentials, bool) 
 		some[name] = credential
 	}
 	return some, true
-}
-
-func (d *document) scheme(name string) *openapi3.SecurityScheme {
-	return (&route{doc: d.doc}).scheme(name)
 }
 
 // credential is what a request sends for a security scheme: what the target has, or the header

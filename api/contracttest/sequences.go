@@ -118,10 +118,8 @@ func readSeesCreate(v *Session, x *resource, id any) {
 // needsIdentity fails if an operation on one resource succeeds on one that was
 // never created, as it does if it does not look at its path. PUT may create it.
 func (v *Session) needsIdentity(x *resource, r *route, existing any) {
-	if r.method == http.MethodPut || r.response(http.StatusNotFound) == nil && r.response(http.StatusGone) == nil {
-		return
-	}
-	if x.inferred && !r.explains(http.StatusNotFound) && !r.explains(http.StatusGone) {
+	refuses := func(status int) bool { return r.response(status) != nil && (!x.inferred || r.explains(status)) }
+	if r.method == http.MethodPut || !refuses(http.StatusNotFound) && !refuses(http.StatusGone) {
 		return
 	}
 	other := v.suite.gen.identity(x.schema)

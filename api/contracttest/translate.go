@@ -1,6 +1,7 @@
 package contracttest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,8 +42,9 @@ func load(text []byte, report func(format string, args ...any)) (doc *openapi3.T
 		return nil, nil, fmt.Errorf("is not OpenAPI 3: its member openapi is %v", root["openapi"])
 	}
 	root["openapi"] = "3.0.3"
-	info, _ := root["info"].(map[string]any)
-	root["info"] = map[string]any{"title": textOr(info["title"], "untitled"), "version": textOr(info["version"], "?")}
+	title, _ := mapOf(root["info"])["title"].(string)
+	edition, _ := mapOf(root["info"])["version"].(string)
+	root["info"] = map[string]any{"title": cmp.Or(title, "untitled"), "version": cmp.Or(edition, "?")}
 	for _, name := range []string{"webhooks", "jsonSchemaDialect", "$self"} {
 		if root[name] != nil {
 			t.report("the document, %s", name)
@@ -69,13 +71,6 @@ func decodeDocument(text []byte) (map[string]any, error) {
 		err = errors.New("is not an object")
 	}
 	return root, err
-}
-
-func textOr(value any, otherwise string) string {
-	if text, ok := value.(string); ok {
-		return text
-	}
-	return otherwise
 }
 
 func loadTree(root map[string]any) (*openapi3.T, error) {
@@ -206,15 +201,12 @@ func isOfKind(kind string, value any) bool {
 }
 
 func (t *translator) schemas(at string, node any) {
-	switch node := node.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(node)) {
-			node[name] = t.schema(at+"/"+escape(name), node[name])
-		}
-	case []any:
-		for i := range node {
-			node[i] = t.schema(fmt.Sprint(at, "/", i), node[i])
-		}
+	object, list := mapOf(node), listOf(node)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		object[name] = t.schema(at+"/"+escape(name), object[name])
+	}
+	for i := range list {
+		list[i] = t.schema(fmt.Sprint(at, "/", i), list[i])
 	}
 }
 

@@ -21,10 +21,7 @@ func (c *Contract) Client(t T) *http.Client {
 // Transport checks every response that next returns; next is
 // [http.DefaultTransport] if nil.
 func (c *Contract) Transport(t T, next http.RoundTripper) http.RoundTripper {
-	if next == nil {
-		next = http.DefaultTransport
-	}
-	return transport{c, t, next}
+	return transport{c, t, cmp.Or(next, http.DefaultTransport)}
 }
 
 type transport struct {
@@ -38,7 +35,7 @@ func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent := &copied{}
 	if r.Body != nil {
 		r = r.Clone(r.Context())
-		r.Body = sent.from(r.Body)
+		r.Body = readCloser{io.TeeReader(r.Body, sent), r.Body.Close}
 	}
 	resp, err := tr.next.RoundTrip(r)
 	if err != nil {
@@ -51,8 +48,11 @@ func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			Status: resp.StatusCode, Header: resp.Header, Body: received,
 		})
 	}
-	if isEventStream(resp.Header) {
-		resp.Body = &watchedStream{ReadCloser: resp.Body, check: check}
+	if isEventStream(resp.Header) { // what a test reads of it is checked when the test closes it
+		var received bytes.Buffer
+		stream := resp.Body
+		checkOnce := sync.OnceFunc(func() { check(received.Bytes()) })
+		resp.Body = readCloser{io.TeeReader(stream, &received), func() error { checkOnce(); return stream.Close() }}
 		return resp, nil
 	}
 	received, err := io.ReadAll(resp.Body)
@@ -133,9 +133,9 @@ func (c *copied) bytes() []byte {
 	return bytes.Clone(c.buf.Bytes())
 }
 
-func (c *copied) from(body io.ReadCloser) io.ReadCloser {
-	return struct {
-		io.Reader
-		io.Closer
-	}{io.TeeReader(body, c), body}
+type readCloser struct {
+	io.Reader
+	close func() error
 }
+
+func (r readCloser) Close() error { return r.close() }
