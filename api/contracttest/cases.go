@@ -284,7 +284,7 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 	}
 	examples := requestExamples(r)
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
-		value := normal(examples[name].Examples[name].Value.Value)
+		value := normal(examples[name].Value.Value)
 		if s.gen.valid(schema, value) { // else the document is wrong; parse has listed it
 			ofValue("example "+name, "request example "+name, value)
 		}

@@ -92,6 +92,9 @@ const seedVariable = "CONTRACT_SEED"
 // or if the options name an operation that the document does not have. What else is wrong with a
 // document, or not understood, is untried in [Contract.Promises].
 func New(text []byte, o Options) (*Contract, error) {
+	if o.Scope == nil {
+		o.Scope = func(Operation) string { return "" }
+	}
 	c := &Contract{options: o, earlier: map[string]*document{}, coverage: newCoverage(), seed: cmp.Or(o.Seed, rand.Uint64())}
 	var err error
 	if text := os.Getenv(seedVariable); text != "" {
@@ -257,13 +260,7 @@ func variable(header string) string {
 	return "$" + strings.ToUpper(strings.ReplaceAll(header, "-", "_"))
 }
 
-// scopes returns the scope that an operation needs, or nothing.
-func (c *Contract) scope(r *route) string {
-	if c.options.Scope == nil {
-		return ""
-	}
-	return c.options.Scope(r.declared())
-}
+
 
 func (r *route) declared() Operation {
 	return Operation{r.operation.OperationID, r.operation.Extensions}

@@ -118,10 +118,8 @@ func (c *Contract) Promises() []Promise {
 	defer c.coverage.mu.Unlock()
 	var all []Promise
 	for _, name := range promised {
-		p := Promise{Name: name, State: Untried, Why: "no test has observed it"}
-		if why := cmp.Or(c.coverage.skipped[name], c.untested[name]); why != "" {
-			p.Why = why
-		}
+		why := cmp.Or(c.coverage.skipped[name], c.untested[name], "no test has observed it")
+		p := Promise{Name: name, State: Untried, Why: why}
 		if reason := cmp.Or(c.options.Exceptions[name], c.options.Known[p.ID()]); reason != "" {
 			p.Why, p.Excepted = reason, true
 		}
@@ -231,15 +229,12 @@ func (r *route) parameterExamples() map[string]string {
 	return examples
 }
 
-func requestExamples(r *route) map[string]*openapi3.MediaType {
-	examples := map[string]*openapi3.MediaType{}
-	if mediaType, schema := r.body(); schema != nil {
-		media := r.operation.RequestBody.Value.Content[mediaType]
-		for name := range media.Examples {
-			examples[name] = media
-		}
+func requestExamples(r *route) openapi3.Examples {
+	mediaType, schema := r.body()
+	if schema == nil {
+		return nil
 	}
-	return examples
+	return r.operation.RequestBody.Value.Content[mediaType].Examples
 }
 
 // responsePromise names a response. That something broke is one promise for all
@@ -274,12 +269,12 @@ func (c *Contract) record(x Interaction, test string) {
 		return // a refused example proves nothing
 	}
 	sentBody := sync.OnceValues(func() (any, error) { return decode(x.RequestBody) })
-	for name, media := range requestExamples(r) {
+	for name, example := range requestExamples(r) {
 		promise := r.operation.OperationID + ", request example " + name
 		if c.coverage.has(promise) {
 			continue // comparing is expensive
 		}
-		if value, err := sentBody(); err == nil && sameValue(value, normal(media.Examples[name].Value.Value)) {
+		if value, err := sentBody(); err == nil && sameValue(value, normal(example.Value.Value)) {
 			note(promise)
 		}
 	}

@@ -15,9 +15,7 @@ func effectPromise(r *route, parameter string) string {
 	return fmt.Sprintf("%s, effect of parameter %s", r.operation.OperationID, parameter)
 }
 
-func defaultPromise(r *route, parameter string) string {
-	return fmt.Sprintf("%s, default of parameter %s", r.operation.OperationID, parameter)
-}
+
 
 // effects returns the tests of what parameters do: conditions by RFC 9110, and
 // those of lists as the options say.

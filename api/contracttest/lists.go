@@ -47,7 +47,7 @@ func (s *suite) listEffects(l lister) (all []Case) {
 	}
 	for _, parameter := range []string{l.Limit, l.Offset, l.Page} {
 		if p := l.parameter(parameter); p != nil && schemaOf(p.Schema).Default != nil {
-			add(parameter, defaultPromise(l.route, parameter), func(v *Session) { v.defaultOf(l, p) })
+			add(parameter, l.Operation+", default of parameter "+parameter, func(v *Session) { v.defaultOf(l, p) })
 		}
 	}
 	if l.hasLink() {
@@ -150,7 +150,6 @@ func (v *Session) pages(l lister, query url.Values, byAfter bool) iter.Seq[page]
 		limit, _ := strconv.Atoi(query.Get(l.Limit))
 		number, offset := 1, 0
 		if p := l.parameter(l.Page); p != nil {
-			number = max(number, 0)
 			if n, err := strconv.Atoi(fmt.Sprint(schemaOf(p.Schema).Default)); err == nil {
 				number = n
 			}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+
 	"net/url"
 	"regexp"
 	"slices"
@@ -89,7 +89,7 @@ func (o *oracle) compile(node any, response bool) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
-	c.UseLoader(noLoader{})
+	c.UseLoader(jsonschema.SchemeURLLoader{}) // it loads nothing
 	for _, name := range []string{"byte", "email", "uri", "uri-reference"} { // it knows no byte, and takes too much for the others
 		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(v any) error {
 			if text, ok := v.(string); ok {
@@ -114,9 +114,7 @@ func (o *oracle) compile(node any, response bool) (*jsonschema.Schema, error) {
 	return c.Compile("contract:schema")
 }
 
-type noLoader struct{}
 
-func (noLoader) Load(string) (any, error) { return nil, fs.ErrNotExist }
 
 // The keywords whose value is a schema, or a list of schemas or schemas by name. The
 // others that mean the same in JSON Schema are copied.

@@ -110,7 +110,7 @@ func (s *suite) credentials(r *route) (all []*testCase) {
 				add("missing"+at, NoCredentials, with(wrong, ""))
 			}
 		}
-		if scope := s.contract.scope(r); scope != "" && i == 0 {
+		if scope := s.contract.options.Scope(r.declared()); scope != "" && i == 0 {
 			add("scope", MissingScope, func(v *Session) (Credentials, bool) {
 				without := v.target.Without[scope]
 				return without, without != nil

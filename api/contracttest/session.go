@@ -97,11 +97,7 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 	}
 	ctx, cancel := context.WithTimeoutCause(v.ctx, within, fmt.Errorf("no complete response in %v", within))
 	defer cancel()
-	var content io.Reader = http.NoBody
-	if len(body) > 0 {
-		content = bytes.NewReader(body)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, url, content)
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
 		v.Failf("%v", err)
 	}
@@ -112,13 +108,7 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 	}
 	transport := cmp.Or(v.target.Transport, http.DefaultTransport)
 	x := Interaction{Method: method, URL: req.URL.String(), Path: path, RequestHeader: req.Header, RequestBody: body}
-	failed := func(err error) {
-		cause := silent
-		if errors.Is(err, syscall.ECONNREFUSED) {
-			cause = "the service accepts no connection"
-		}
-		v.fail(rankCrash, cause, x, "%v", cmp.Or(context.Cause(ctx), err))
-	}
+
 	resp, err := transport.RoundTrip(req)
 	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) {
 		// The service may have closed the connection after the last response, as some do after
@@ -128,13 +118,16 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 			resp, err = again, nil
 		}
 	}
-	if err != nil {
-		failed(err)
+	var received []byte
+	if err == nil {
+		defer resp.Body.Close()
+		received, err = receive(resp)
 	}
-	defer resp.Body.Close()
-	received, err := receive(resp)
 	if err != nil {
-		failed(err)
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			silent = "the service accepts no connection"
+		}
+		v.fail(rankCrash, silent, x, "%v", cmp.Or(context.Cause(ctx), err))
 	}
 	x.Status, x.Header, x.Body = resp.StatusCode, resp.Header, received
 	v.last = x
@@ -279,12 +272,8 @@ func withMember(body []byte, name string, value any) []byte {
 
 // removeAll removes what a case creates under an identity that others use, too.
 func (s *suite) removeAll(v *Session, c *testCase) {
-	x := s.resourceOf(c.route)
-	for _, other := range s.resources { // of a batch
-		if x == nil && !other.assigned {
-			x = other
-		}
-	}
+	ofBatch := firstWhere(s.resources, func(x *resource) bool { return !x.assigned })
+	x := cmp.Or(s.resourceOf(c.route), ofBatch)
 	if x != nil && !x.assigned {
 		for _, id := range c.mayNot {
 			v.remove(x, id)

@@ -240,9 +240,7 @@ func writeBaseline(path string, report contracttest.Report, known map[string]str
 	var b strings.Builder
 	fmt.Fprintln(&b, "# What contracttest found and need not tell again: the id of a cause or of an untried promise, and a comment.")
 	line := func(id, comment string) {
-		if reason := known[id]; reason != "" {
-			comment = reason
-		}
+		comment = cmp.Or(known[id], comment)
 		fmt.Fprintf(&b, "%s %s\n", id, strings.ReplaceAll(comment, "\n", " "))
 	}
 	for _, cause := range report.Causes {
