@@ -260,8 +260,6 @@ func variable(header string) string {
 	return "$" + strings.ToUpper(strings.ReplaceAll(header, "-", "_"))
 }
 
-
-
 func (r *route) declared() Operation {
 	return Operation{r.operation.OperationID, r.operation.Extensions}
 }

@@ -163,7 +163,7 @@ func (r *route) succeeds(status int) bool {
 	return !listed && status < 400
 }
 
-// json returns the first media type of the content that is JSON, and its schema.
+// jsonOf returns the first media type of the content that is JSON, and its schema.
 func jsonOf(content openapi3.Content) (string, *openapi3.Schema) {
 	for _, mediaType := range slices.Sorted(maps.Keys(content)) {
 		if isJSON(mediaType) {

@@ -68,7 +68,7 @@ type Cause struct {
 	First     Failure
 }
 
-// note adds failures to the causes and reports which of them are the first of their cause.
+// noteFailures adds failures to the causes and reports which of them are the first of their cause.
 func (c *coverage) noteFailures(failures []Failure) (fresh []Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

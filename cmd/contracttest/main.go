@@ -66,20 +66,34 @@ func command() *cli.Command {
 		ArgsUsage:   "DOCUMENT URL",
 		Description: description,
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Usage: "send `'NAME: VALUE'` with every request; credentials are left out where a test sends none"},
-			&cli.StringFlag{Name: "baseline", Usage: "let the causes and untried promises in `FILE` not fail: an id and a comment in each line"},
-			&cli.BoolFlag{Name: "write-baseline", Usage: "write the causes and untried promises of this run to the file of --baseline, and exit with 0"},
-			&cli.StringFlag{Name: "options", Usage: "read contracttest.Options as JSON from `FILE`: Resources and Lists correct what was inferred"},
+			&cli.StringSliceFlag{
+				Name: "header", Aliases: []string{"H"},
+				Usage: "send `'NAME: VALUE'` with every request; credentials are left out where a test sends none",
+			},
+			&cli.StringFlag{
+				Name:  "baseline",
+				Usage: "let the causes and untried promises in `FILE` not fail: an id and a comment in each line",
+			},
+			&cli.BoolFlag{
+				Name:  "write-baseline",
+				Usage: "write the causes and untried promises of this run to the file of --baseline, and exit with 0",
+			},
+			&cli.StringFlag{
+				Name:  "options",
+				Usage: "read contracttest.Options as JSON from `FILE`: Resources and Lists correct what was inferred",
+			},
 			&cli.StringFlag{Name: "junit", Usage: "write JUnit XML to `FILE`"},
 			&cli.StringFlag{Name: "html", Usage: "write a page with every promise to `FILE`"},
 			&cli.StringFlag{Name: "text", Usage: "write every promise as text to `FILE`"},
-			&cli.Uint64Flag{Name: "seed", Usage: "draw the values of an earlier run again"},
+			&cli.Uint64Flag{Name: "seed", HideDefault: true, Usage: "draw the values of an earlier run again"},
 		},
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,
 		Action:                    run,
 		ExitErrHandler:            func(context.Context, *cli.Command, error) {}, // main does it
-		OnUsageError:              func(_ context.Context, _ *cli.Command, err error, _ bool) error { return wrong(err) },
+		OnUsageError: func(_ context.Context, _ *cli.Command, err error, _ bool) error {
+			return wrong(err)
+		},
 	}
 }
 
@@ -131,7 +145,8 @@ func run(ctx context.Context, cmd *cli.Command) error {
 	report, stopped := contract.Run(ctx, contracttest.Target{URL: url})
 	report.Summary(cmd.Root().Writer)
 	fmt.Fprintf(cmd.Root().Writer, "draw the same values again: --seed %d\n", report.Seed)
-	for flag, write := range map[string]func(io.Writer) error{"junit": report.JUnit, "html": report.HTML, "text": report.Text} {
+	writers := map[string]func(io.Writer) error{"junit": report.JUnit, "html": report.HTML, "text": report.Text}
+	for flag, write := range writers {
 		if path := cmd.String(flag); path != "" {
 			var b bytes.Buffer
 			if err := errors.Join(write(&b), os.WriteFile(path, b.Bytes(), 0o644)); err != nil {
@@ -170,7 +185,7 @@ func status(report contracttest.Report) error {
 	return nil
 }
 
-// merged is a copy of a map with what another has.
+// merged returns the entries of two maps; b has precedence.
 func merged[M ~map[string]V, V any](a, b M) M {
 	all := M{}
 	maps.Copy(all, a)
@@ -238,7 +253,7 @@ func readBaseline(path string, write bool) (map[string]string, error) {
 // writeBaseline writes the ids of what is broken or untried. What was known keeps its comment.
 func writeBaseline(path string, report contracttest.Report, known map[string]string) error {
 	var b strings.Builder
-	fmt.Fprintln(&b, "# What contracttest found and need not tell again: the id of a cause or of an untried promise, and a comment.")
+	fmt.Fprintln(&b, "# Known: the ids of causes and of untried promises, each with a comment.")
 	line := func(id, comment string) {
 		comment = cmp.Or(known[id], comment)
 		fmt.Fprintf(&b, "%s %s\n", id, strings.ReplaceAll(comment, "\n", " "))
