@@ -12,8 +12,8 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest"
 )
 
-// changeSequences are what the document promises of the feed of changes. Other plants may be in
-// the store, but nobody else changes any meanwhile.
+// changeSequences are what the document promises of the feed of changes. The store may have other
+// plants, but no other client may change plants during the test.
 var changeSequences = []contracttest.Sequence{
 	{Name: "a copy made of listChanges has every plant", Try: func(s *contracttest.Session) {
 		ids := plainPlants(s, 3)
@@ -123,7 +123,7 @@ var changeSequences = []contracttest.Sequence{
 	}},
 }
 
-// unknownPosition is of no store that is younger than the document.
+// unknownPosition is a position of another store.
 const unknownPosition = "AD7PTT2aDqEdAAAAAAAAACgAAAAAAAAAKgAAAAAAAAAAUFTG"
 
 // changePage is a response of listChanges.
@@ -176,7 +176,7 @@ func plainPlants(s *contracttest.Session, n int) (ids []any) {
 	return ids
 }
 
-// createLater creates a plant when a request that waits has most likely arrived. The result waits for it.
+// createLater creates a plant after the time that a request needs to arrive. The result waits for the create.
 func createLater(s *contracttest.Session) (created func() any) {
 	var id any
 	wait := s.Beside(func(s *contracttest.Session) {
