@@ -89,11 +89,7 @@ func smaller(a, b *uint64) *uint64 {
 // branches returns what a schema with oneOf or anyOf may be: the schema merged
 // with each of them.
 func (g *generator) branches(s *openapi3.Schema) (all []*openapi3.Schema) {
-	refs := slices.Concat(s.OneOf, s.AnyOf)
-	if len(refs) == 0 {
-		return nil
-	}
-	for _, ref := range refs {
+	for _, ref := range slices.Concat(s.OneOf, s.AnyOf) {
 		if branch := g.flattened[ref.Value]; branch != nil && len(s.Properties) == 0 && s.Type == nil {
 			all = append(all, branch)
 			continue

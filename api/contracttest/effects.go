@@ -15,8 +15,6 @@ func effectPromise(r *route, parameter string) string {
 	return fmt.Sprintf("%s, effect of parameter %s", r.operation.OperationID, parameter)
 }
 
-
-
 // effects returns the tests of what parameters do: conditions by RFC 9110, and
 // those of lists as the options say.
 func (s *suite) effects() (all []Case) {

@@ -1,6 +1,7 @@
 package contracttest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -152,11 +153,8 @@ func (g *generator) newBase(s *openapi3.Schema) any {
 	}
 	v := g.simpleBase(s, recursion)
 	if s.Not != nil && !g.valid(original, v) {
-		for _, other := range []any{"another", int64(2), true, map[string]any{}, []any{}, json.Number("1.5")} {
-			if g.valid(original, other) {
-				return other
-			}
-		}
+		others := []any{"another", int64(2), true, map[string]any{}, []any{}, json.Number("1.5")}
+		return cmp.Or(firstWhere(others, func(other any) bool { return g.valid(original, other) }), v)
 	}
 	return v
 }
@@ -169,13 +167,10 @@ func (g *generator) simpleBase(s *openapi3.Schema, recursion bool) any {
 		object := map[string]any{}
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			property := s.Properties[name].Value
-			if g.absent(property) || recursion && !slices.Contains(s.Required, name) {
-				continue
+			full := s.MaxProps != nil && uint64(len(object)) >= *s.MaxProps
+			if optional := !slices.Contains(s.Required, name); !g.absent(property) && !(optional && (recursion || full)) {
+				object[name] = g.base(property)
 			}
-			if s.MaxProps != nil && uint64(len(object)) >= *s.MaxProps && !slices.Contains(s.Required, name) {
-				continue
-			}
-			object[name] = g.base(property)
 		}
 		return g.grown(s, object, s.MinProps)
 	case s.Type.Is("array"):
@@ -226,10 +221,8 @@ func (g *generator) text(s *openapi3.Schema) string {
 			return text
 		}
 	}
-	if f := formats[s.Format]; len(f.valid) > 0 {
-		if i := slices.IndexFunc(f.valid, fits); i >= 0 {
-			return f.valid[i]
-		}
+	if text := firstWhere(formats[s.Format].valid, fits); text != "" {
+		return text
 	}
 	return padded("Ficus", s)
 }
@@ -288,8 +281,7 @@ func (g *generator) another(s *openapi3.Schema, others []any) any {
 	return g.base(s)
 }
 
-// fresh returns a value that no other test uses, or at least one that is not
-// among others.
+// fresh returns a text that no other test uses, or at least a value that is not among others.
 func (g *generator) fresh(s *openapi3.Schema, others []any) any {
 	for _, form := range []string{"value%d", "value%d@plants.example", "https://plants.example/value%d", "00000000-0000-4000-8000-%012d"} {
 		if text := fmt.Sprintf(form, g.next.Add(1)); g.valid(s, text) {

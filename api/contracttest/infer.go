@@ -54,10 +54,8 @@ func (s *suite) inferResources() {
 		if x.Create = create.operation.OperationID; !s.infers(create) || len(create.names) > 1 || !s.identify(&x, create, get) {
 			continue
 		}
-		if slices.ContainsFunc(s.contract.options.Resources, func(declared Resource) bool { return declared.Create == x.Create }) {
-			continue
-		}
-		if use := s.uses[get]; use != nil && use.create != create {
+		isDeclared := slices.ContainsFunc(s.contract.options.Resources, func(declared Resource) bool { return declared.Create == x.Create })
+		if use := s.uses[get]; isDeclared || use != nil && use.create != create {
 			continue
 		}
 		s.addResource(x, true)

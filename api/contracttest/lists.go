@@ -66,6 +66,9 @@ func (l lister) hasLink() bool {
 
 // fill creates n resources with consecutive identities and returns these.
 func (v *Session) fill(l lister, n int) (ids []any) {
+	if n > most+1 || l.inferred && n > 102 {
+		panic(untried("a page or the default of the limit has more than a test creates"))
+	}
 	for range n {
 		_, id := v.create(l.resource, v.suite.gen.identity(l.resource.schema))
 		ids = append(ids, id)
@@ -264,9 +267,6 @@ func (l lister) longestPage() int { return l.pageSize(most) }
 // may have less than its limit, but not nothing.
 func (v *Session) limits(l lister) {
 	least := l.pageSize(1)
-	if least > 100 {
-		panic(untried("the smallest limit is more than a test creates"))
-	}
 	ids := v.fill(l, least+2)
 	for limit := least; limit <= l.pageSize(least+2); limit++ {
 		query := l.from(ids[0])
@@ -284,9 +284,6 @@ func (v *Session) limits(l lister) {
 // continues lists what follows resources, page by page.
 func (v *Session) continues(l lister, way string) {
 	size := l.pageSize(2)
-	if size > 100 {
-		panic(untried("the smallest limit is more than a test creates"))
-	}
 	ids := v.fill(l, size+1)
 	if !l.inOrder() {
 		if byLink := l.inferred && l.hasLink(); byLink || l.Next != "" || way != l.After {
@@ -313,12 +310,12 @@ func (v *Session) continues(l lister, way string) {
 // defaultOf lists without a parameter: it must be as with the default.
 func (v *Session) defaultOf(l lister, p *openapi3.Parameter) {
 	n, err := strconv.Atoi(fmt.Sprint(p.Schema.Value.Default))
+	if err != nil {
+		panic(untried("the default is not a number"))
+	}
 	exist := 2
 	if p.Name == l.Limit {
 		exist = n + 1
-	}
-	if err != nil || exist > most+1 || l.inferred && exist > 101 {
-		panic(untried("the default is more than a test creates"))
 	}
 	ids := v.fill(l, exist)
 	items, found := v.list(l, l.from(ids[0]))

@@ -77,11 +77,8 @@ type Options struct {
 func (o Options) operations() (ids []string) {
 	for _, r := range o.Resources {
 		ids = append(ids, r.Create)
-		for _, id := range []string{r.Read, r.Replace, r.Change, r.Delete} {
-			if id != "" {
-				ids = append(ids, id)
-			}
-		}
+		optional := []string{r.Read, r.Replace, r.Change, r.Delete}
+		ids = append(ids, slices.DeleteFunc(optional, func(id string) bool { return id == "" })...)
 	}
 	for _, l := range o.Lists {
 		ids = append(ids, l.Operation, l.Create)

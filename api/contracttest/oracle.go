@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-
 	"net/url"
 	"regexp"
 	"slices"
@@ -89,7 +88,7 @@ func (o *oracle) compile(node any, response bool) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
-	c.UseLoader(jsonschema.SchemeURLLoader{}) // it loads nothing
+	c.UseLoader(jsonschema.SchemeURLLoader{})                                // it loads nothing
 	for _, name := range []string{"byte", "email", "uri", "uri-reference"} { // it knows no byte, and takes too much for the others
 		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(v any) error {
 			if text, ok := v.(string); ok {
@@ -113,8 +112,6 @@ func (o *oracle) compile(node any, response bool) (*jsonschema.Schema, error) {
 	}
 	return c.Compile("contract:schema")
 }
-
-
 
 // The keywords whose value is a schema, or a list of schemas or schemas by name. The
 // others that mean the same in JSON Schema are copied.

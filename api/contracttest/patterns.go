@@ -62,5 +62,3 @@ func sample(re *syntax.Regexp, repeats int) string {
 	}
 	return ""
 }
-
-

@@ -232,14 +232,10 @@ func strictFaults(schemas []*openapi3.Schema, value any, at string) []Fault {
 	var faults []Fault
 	switch value := value.(type) {
 	case json.Number:
-		for _, s := range schemas {
-			if !s.Type.Is("integer") || slices.ContainsFunc(schemas, func(s *openapi3.Schema) bool { return s.Type.Is("number") }) {
-				continue
-			}
-			if fault := integerFault(s, value); fault != "" {
-				faults = append(faults, Fault{"body " + at, "format", fault})
-				break
-			}
+		isNumber := func(s *openapi3.Schema) bool { return s.Type.Is("number") }
+		wrong := func(s *openapi3.Schema) bool { return s.Type.Is("integer") && integerFault(s, value) != "" }
+		if s := firstWhere(schemas, wrong); s != nil && !slices.ContainsFunc(schemas, isNumber) {
+			faults = append(faults, Fault{"body " + at, "format", integerFault(s, value)})
 		}
 	case []any:
 		items := itemsOf(schemas)
