@@ -1,6 +1,7 @@
 package contracttest
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -165,10 +166,7 @@ func (v *Session) pages(l lister, query url.Values, byAfter bool) iter.Seq[page]
 			for name := range strings.SplitSeq(l.Next, "/") {
 				value = mapOf(value)[name]
 			}
-			next := ""
-			if value != nil {
-				next = fmt.Sprint(value)
-			}
+			next := fmt.Sprint(cmp.Or(value, any("")))
 			link, leadsTo, end := linkTarget.FindStringSubmatch(got.Header.Get("Link")), "", another
 			switch {
 			case link != nil && !byAfter && len(ids) > 0:

@@ -45,20 +45,18 @@ func sample(re *syntax.Regexp, repeats int) string {
 		}
 	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		return "a"
-	case syntax.OpCapture, syntax.OpQuest:
+	case syntax.OpCapture, syntax.OpQuest, syntax.OpAlternate:
 		return sample(re.Sub[0], repeats)
 	case syntax.OpStar:
 		return strings.Repeat(sample(re.Sub[0], 1), repeats)
 	case syntax.OpPlus:
 		return strings.Repeat(sample(re.Sub[0], 1), max(1, repeats))
 	case syntax.OpConcat:
-		var b strings.Builder
+		text := ""
 		for _, sub := range re.Sub {
-			b.WriteString(sample(sub, repeats))
+			text += sample(sub, repeats)
 		}
-		return b.String()
-	case syntax.OpAlternate:
-		return sample(re.Sub[0], repeats)
+		return text
 	}
 	return ""
 }

@@ -87,12 +87,11 @@ func (s *suite) randomTests() (all []Case) {
 						attempts = 0
 					}
 					shrink(drawn.made, attempts, func(again []uint64) bool {
-						smaller := attempt(&draws{again: again})
-						at := slices.IndexFunc(smaller, func(other Failure) bool { return other.Cause == f.Cause })
-						if at >= 0 {
-							f = smaller[at]
+						same := firstWhere(attempt(&draws{again: again}), func(other Failure) bool { return other.Cause == f.Cause })
+						if same.Cause != "" {
+							f = same
 						}
-						return at >= 0
+						return same.Cause != ""
 					})
 					v.failures = append(v.failures, f)
 				}

@@ -109,14 +109,8 @@ func (c *Contract) Report() Report {
 		}
 		g.Kinds[at].Cells = append(g.Kinds[at].Cells, p)
 		for _, c := range []*Count{&g.Count, &r.Count} {
-			switch p.State {
-			case Kept:
-				c.Kept++
-			case Broken:
-				c.Broken++
-			default:
-				c.Untried++
-			}
+			of := map[State]*int{Kept: &c.Kept, Broken: &c.Broken, Untried: &c.Untried}
+			*of[p.State]++
 		}
 	}
 	return r

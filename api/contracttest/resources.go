@@ -67,13 +67,11 @@ func (s *suite) addLink(from *route, link *openapi3.Link) {
 	to := s.document.operation(link.OperationID)
 	for parameter, expression := range link.Parameters {
 		text := fmt.Sprint(expression)
-		member, sent := strings.CutPrefix(text, "$request.body#/")
-		if !sent {
-			var received bool
-			if member, received = strings.CutPrefix(text, "$response.body#/"); !received {
-				s.skip("%s, link to %s by %s", from.operation.OperationID, link.OperationID, text)
-				continue
-			}
+		in, member, inBody := strings.Cut(text, ".body#/")
+		sent := in == "$request"
+		if !inBody || !sent && in != "$response" {
+			s.skip("%s, link to %s by %s", from.operation.OperationID, link.OperationID, text)
+			continue
 		}
 		if to == nil || from.method != http.MethodPost || len(from.names) > 0 || len(to.names) != 1 || strings.Contains(member, "/") {
 			s.skip("%s, link to %s: only a POST without path parameters can be followed", from.operation.OperationID, link.OperationID)

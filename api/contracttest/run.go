@@ -99,8 +99,7 @@ func (c *Contract) Tests() []Case {
 	for _, request := range requests {
 		all = append(all, Case{request.name, c, []string{request.promise}, func(v *Session) { v.run(request) }})
 	}
-	all = append(all, s.pathTests()...)
-	all = slices.Concat(all, s.sequences(), s.effects(), s.randomTests())
+	all = slices.Concat(all, s.pathTests(), s.sequences(), s.effects(), s.randomTests())
 	// What may end the service comes last.
 	slices.SortStableFunc(all, func(a, b Case) int {
 		return cmp.Compare(strings.Count(a.Name, ", odd "), strings.Count(b.Name, ", odd "))

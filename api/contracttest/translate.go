@@ -34,11 +34,8 @@ func load(text []byte, report func(format string, args ...any)) (doc *openapi3.T
 		report(format, args...)
 	}}
 	version, _ := root["openapi"].(string)
-	switch {
-	case strings.HasPrefix(version, "3.0"):
-	case strings.HasPrefix(version, "3."):
-		t.newer = true
-	default:
+	t.newer = !strings.HasPrefix(version, "3.0")
+	if !strings.HasPrefix(version, "3.") {
 		return nil, nil, fmt.Errorf("is not OpenAPI 3: its member openapi is %v", root["openapi"])
 	}
 	root["openapi"] = "3.0.3"
