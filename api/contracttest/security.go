@@ -166,6 +166,20 @@ func (v *Session) credential(name string) string {
 	return credential
 }
 
+// lacksCredentials reports whether the document has security schemes, and the target credentials for none.
+func (v *Session) lacksCredentials() bool {
+	components := v.contract.document.doc.Components
+	if components == nil {
+		return false
+	}
+	for name := range components.SecuritySchemes {
+		if v.credential(name) != "" {
+			return false
+		}
+	}
+	return len(components.SecuritySchemes) > 0
+}
+
 // headerOf is the header that has the credential of a scheme, or nothing.
 func headerOf(scheme *openapi3.SecurityScheme) string {
 	switch {

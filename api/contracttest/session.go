@@ -32,7 +32,7 @@ type (
 )
 
 const (
-	noCredentials untried = "the target has no credentials for it"
+	noCredentials untried = "no credentials were given for it, as a header of the options or of the command"
 	noResource    untried = "it needs something that exists, and no test can create it"
 	inexact       untried = "kin-openapi reads its number as a float64, which does not hold it"
 	noIdentity    untried = "it conflicts with what exists, and no test knows what is free"
@@ -130,6 +130,9 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 		v.fail(rankCrash, silent, x, "%v", cmp.Or(context.Cause(ctx), err))
 	}
 	x.Status, x.Header, x.Body = resp.StatusCode, resp.Header, received
+	if x.Status == http.StatusUnauthorized && v.contract.document.serving(method, path) == nil && v.lacksCredentials() {
+		panic(noCredentials) // it may ask for them before it says that there is no such path
+	}
 	v.last = x
 	v.failures = append(v.failures, v.contract.judge(x, v.test.Name)...)
 	return x

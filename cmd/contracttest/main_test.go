@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"contracttest
 
 // TestScripts types the command as its users do. Beside the commands of testscript the scripts have
 //
-//	serve SERVICE        starts a service of things: right, wrong or secured; sets $URL
+//	serve SERVICE        starts a service of things: right, wrong, secured or guarded (all paths are); sets $URL
 //	exits STATUS ARG...  runs contracttest, which must exit with the status
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -47,7 +47,13 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 	mux.HandleFunc("GET /openapi.yaml", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte(ts.ReadFile("things.yaml")))
 	})
-	server := httptest.NewServer(mux)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if args[0] == "guarded" && r.Header.Get("X-Key") != "a-secret-key" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
 	ts.Defer(server.Close)
 	ts.Setenv("URL", server.URL)
 }
