@@ -10,7 +10,7 @@ import (
 
 const challengeToken = "[!#$%&'*+.^_|~0-9A-Za-z`-]+"
 
-// What stands between the commas of a WWW-Authenticate header, as in Bearer realm="x",
+// The text between the commas of a WWW-Authenticate header, as in Bearer realm="x",
 // error="y": a scheme, a parameter or a token of it, or both (RFC 9110, section 11.6.1).
 // Texts in quotes are made empty before.
 var (

@@ -165,7 +165,7 @@ func (c *Contract) check(x Interaction) []Fault {
 	if x.Method != http.MethodHead && c.options.Response != nil {
 		faults = append(faults, c.options.Response(r.operation.OperationID, x)...)
 	}
-	// A client that cannot read a wrong response is no further fault.
+	// A client need not read a wrong response.
 	if len(faults) == 0 && x.Method != http.MethodHead && c.options.Client != nil {
 		faults = c.options.Client(r.operation.OperationID, x)
 	}
@@ -205,7 +205,7 @@ func (d *document) serving(method, path string) *route {
 	return r
 }
 
-// operation returns the operation with an id; options name only ones that exist.
+// operation returns the operation with an id, or nil.
 func (d *document) operation(id string) *route {
 	return firstWhere(d.routes, func(r *route) bool { return r.operation.OperationID == id })
 }

@@ -22,7 +22,7 @@ func isEventStream(h http.Header) bool {
 }
 
 // Events returns the complete events in the body of an event stream, and what is
-// wrong with its lines. An event that the end of the body cuts off is none.
+// wrong with its lines. It leaves out an event that the end of the body cuts off.
 func (x Interaction) Events() (events []Event, faults []Fault) {
 	var e Event
 	begun := false

@@ -38,7 +38,7 @@ func (f Failure) ID() string { return causeID(f.Cause) }
 
 func causeID(cause string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(cause)))[:8] }
 
-// String tells the failure with a command that repeats it and the response.
+// String returns the message, a command that repeats the request, and the response.
 func (f Failure) String() string {
 	text := fmt.Sprintf("[%s] %s", f.ID(), f.Message)
 	if f.Sent.Method != "" {

@@ -14,10 +14,10 @@ import (
 
 // What a document does not declare follows from its shape: POST /things makes what
 // GET /things/{id} reads. It becomes a Resource or a List as the options have them, so that the
-// same tests try both. Where a right service may do otherwise, those of an inferred one are
-// untried, and accuse of nothing.
+// same tests try both. Where a right service may do otherwise, the tests of an inferred one are
+// untried and do not fail.
 
-// Inferred says in a sentence each what was inferred from the shape of the document.
+// Inferred returns one sentence for each thing that was inferred from the shape of the document.
 func (c *Contract) Inferred() []string { return newSuite(c).inferred }
 
 // infers reports whether the options let anything be inferred of an operation.

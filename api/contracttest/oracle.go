@@ -139,7 +139,7 @@ func (o *oracle) translate(node any, response bool, defs map[string]any) any {
 		}
 		out["$ref"] = "#/$defs/" + url.PathEscape(escape(ref))
 		if !o.newer {
-			return out // what stands beside it counts for nothing
+			return out // OpenAPI 3.0 ignores what is beside it
 		}
 	}
 	for name, value := range s {

@@ -255,7 +255,7 @@ func (r Report) JUnit(w io.Writer) error {
 	return enc.Encode(all)
 }
 
-// kinds are the sorts of promises by the first word of their names, where it is not the word.
+// kinds are the kinds of promises by the first word of their names, where it is not the word.
 var kinds = map[string]string{
 	"methods": "paths and methods", "OPTIONS": "paths and methods", "no": "paths and methods",
 	"request": "request examples", "media": "media types",
@@ -263,7 +263,7 @@ var kinds = map[string]string{
 	"effect": "effects", "default": "effects",
 }
 
-// kindOf tells what sort of promise this is.
+// kindOf returns the kind of a promise.
 func kindOf(promise string) string {
 	word, _, _ := strings.Cut(strings.TrimSuffix(promise, ","), " ")
 	word = strings.TrimSuffix(word, ",")

@@ -128,7 +128,7 @@ func (v *Session) createAs(x *resource, id any, body map[string]any) (sent map[s
 	before := v.failures
 	got := v.on(x.create, id, nil, sent)
 	if got.Status >= 400 && body == nil && schema != nil && !x.plain && x.create.method == http.MethodPost {
-		// An optional member that makes it fail, as tests of the create tell, must not hide all else.
+		// An optional member that makes it fail must not hide all else. Tests of the create report it.
 		x.plain = true
 		plain := v.varied(x, id)
 		again := v.on(x.create, id, nil, plain)

@@ -111,8 +111,8 @@ func (c *Contract) Tests() []Case {
 	return all
 }
 
-// Run runs one test on a target. A pass is recorded. What fails for a cause that an earlier
-// test has told is told in one line.
+// Run runs one test on a target and records a pass. A failure with the cause of an earlier one is
+// one line.
 func (test Case) Run(t T, target Target) {
 	t.Helper()
 	failures, untried := test.Try(target)
