@@ -211,9 +211,12 @@ pictures: internal/tools/node_modules ## renew the pictures in the README: api/p
 page-figures: internal/tools/node_modules ## measure the page with a million plants: the first rows, and the memory after 10,000 rows
 	@$(in_browser); node figures.mjs "$$tmp/plantstore" $(or $(PLANTS),1000000)
 
-# On a busy machine httpapi alone takes ten minutes, the default timeout.
+# On a busy machine httpapi alone takes ten minutes, the default timeout. The longest tests of
+# contracttest run without the race detector, which needs minutes for their wrong servers.
 test-race: ## run the tests with the race detector; fails if a test is skipped
-	@$(call unskipped,-race -timeout 20m ./...)
+	@$(call unskipped,-race -timeout 20m $$(go list ./... | grep -v /contracttest$$))
+	@$(call unskipped,./api/contracttest ./cmd/contracttest)
+	@go test -race -short -vet=off ./api/contracttest ./cmd/contracttest
 
 fuzz: ## let the fuzzer of Go make 100,000 requests; compare the validation with plain kin-openapi
 	go test -run '^$$' -fuzz '^FuzzRequest$$' -fuzztime 100000x ./internal/httpapi

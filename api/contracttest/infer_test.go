@@ -59,6 +59,7 @@ func quickest(c *Contract) []Case {
 // The document alone finds nearly all wrong servers, corrections in the options find more, and
 // right servers are accused of nothing.
 func TestWrongServers(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	misses := func(o Options, among []string) (missed []string) {
 		c := workshopContract(t, o)
@@ -92,6 +93,7 @@ var corrections = Options{Resources: []Resource{{Create: "createShelf", ID: "cod
 
 // Right servers are accused of nothing, whatever the values are.
 func TestRightServers(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	accused := func(c *Contract, s *service, name string) {
 		for _, test := range c.Tests() {
