@@ -168,7 +168,8 @@ func (g *generator) simpleBase(s *openapi3.Schema, recursion bool) any {
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			property := s.Properties[name].Value
 			full := s.MaxProps != nil && uint64(len(object)) >= *s.MaxProps
-			if optional := !slices.Contains(s.Required, name); !g.absent(property) && !(optional && (recursion || full)) {
+			optional := !slices.Contains(s.Required, name)
+			if !g.absent(property) && !(optional && (recursion || full)) {
 				object[name] = g.base(property)
 			}
 		}

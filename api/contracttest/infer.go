@@ -54,7 +54,8 @@ func (s *suite) inferResources() {
 		if x.Create = create.operation.OperationID; !s.infers(create) || len(create.names) > 1 || !s.identify(&x, create, get) {
 			continue
 		}
-		isDeclared := slices.ContainsFunc(s.contract.options.Resources, func(declared Resource) bool { return declared.Create == x.Create })
+		declares := func(declared Resource) bool { return declared.Create == x.Create }
+		isDeclared := slices.ContainsFunc(s.contract.options.Resources, declares)
 		if use := s.uses[get]; isDeclared || use != nil && use.create != create {
 			continue
 		}

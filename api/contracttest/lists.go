@@ -52,7 +52,8 @@ func (s *suite) listEffects(l lister) (all []Case) {
 		}
 	}
 	if l.hasLink() {
-		all = append(all, newCase("sequence, a walk by Link meets every resource once", func(v *Session) { v.walkByLink(l) }))
+		walk := func(v *Session) { v.walkByLink(l) }
+		all = append(all, newCase("sequence, a walk by Link meets every resource once", walk))
 	}
 	all = append(all, newCase("sequence, "+l.Operation+" shows what exists", func(v *Session) { v.showsAll(l) }))
 	return all

@@ -87,7 +87,8 @@ func (s *suite) randomTests() (all []Case) {
 						attempts = 0
 					}
 					shrink(drawn.made, attempts, func(again []uint64) bool {
-						same := firstWhere(attempt(&draws{again: again}), func(other Failure) bool { return other.Cause == f.Cause })
+						isSame := func(other Failure) bool { return other.Cause == f.Cause }
+						same := firstWhere(attempt(&draws{again: again}), isSame)
 						if same.Cause != "" {
 							f = same
 						}

@@ -149,10 +149,9 @@ func (v *Session) createAs(x *resource, id any, body map[string]any) (sent map[s
 		return sent, id
 	}
 	identity = got.object()[x.member]
-	if x.inferred && identity == nil {
-		return sent, v.locatedID(x, got)
-	}
-	if identity == nil {
+	if identity == nil && x.inferred {
+		identity = v.locatedID(x, got)
+	} else if identity == nil {
 		v.Failf("the response to a create has no %s: %s", x.member, got.Body)
 	}
 	return sent, identity
