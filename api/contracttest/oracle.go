@@ -55,7 +55,11 @@ func (o *oracle) judge(value any, response bool, place ...string) error {
 	defer o.mu.Unlock()
 	schema, known := o.compiled[key]
 	if !known {
-		if node := o.at(place); node != nil {
+		var node any = o.root
+		for _, token := range place {
+			node = mapOf(resolved(o.root, node))[token]
+		}
+		if node != nil {
 			schema, _ = o.compile(node, response)
 		}
 		o.compiled[key] = schema
@@ -64,15 +68,6 @@ func (o *oracle) judge(value any, response bool, place ...string) error {
 		return errNoOracle
 	}
 	return schema.Validate(normal(value))
-}
-
-// at finds a place of the document, and follows the references on the way to it.
-func (o *oracle) at(place []string) (node any) {
-	node = o.root
-	for _, token := range place {
-		node = mapOf(resolved(o.root, node))[token]
-	}
-	return node
 }
 
 func mapOf(value any) map[string]any {

@@ -61,9 +61,10 @@ func written(p *openapi3.Parameter, value any) (text string, ok bool) {
 	_, isArray := value.([]any)
 	var parts []string
 	for _, item := range items {
-		text, ok := plainText(item)
+		text := fmt.Sprint(item)
+		_, inner := item.([]any)
 		lost := text == "" && (isArray || names != nil) || strings.ContainsAny(text, separators)
-		if !ok || lost || !allowedIn(p.In, text) {
+		if item == nil || inner || mapOf(item) != nil || lost || !allowedIn(p.In, text) {
 			return "", false
 		}
 		parts = append(parts, escape(text))
@@ -115,16 +116,6 @@ func join(p *openapi3.Parameter, method *openapi3.SerializationMethod, names, pa
 		return begin + name + strings.Join(items, separator+name), fits
 	}
 	return begin + strings.Join(items, separator), fits
-}
-
-// plainText writes a value that is neither an array nor an object.
-func plainText(value any) (string, bool) {
-	switch value := value.(type) {
-	case nil, []any, map[string]any:
-		return "", false
-	default:
-		return fmt.Sprint(value), true
-	}
 }
 
 // allowedIn reports whether a part of a request can hold a text.

@@ -170,7 +170,10 @@ func (v *Session) run(c *testCase) {
 		if created := v.created(c.use.resource, id); created == nil {
 			absent = true
 		} else if id = created; c.use.assigned {
-			path = c.pathWith(id)
+			if p := c.route.parameter("path", c.use.parameter); p != nil {
+				c.parameters[p.Name], _ = written(p, id)
+			}
+			path = c.path()
 		}
 	}
 	if c.use != nil && id != nil && !absent {
@@ -282,14 +285,6 @@ func (s *suite) removeAll(v *Session, c *testCase) {
 			v.remove(x, id)
 		}
 	}
-}
-
-// pathWith is the path with an identity that the service has assigned.
-func (c *testCase) pathWith(id any) string {
-	if p := c.route.parameter("path", c.use.parameter); p != nil {
-		c.parameters[p.Name], _ = written(p, id)
-	}
-	return c.path()
 }
 
 // Accepted fails unless the response is a success of the operation, or the
