@@ -248,7 +248,8 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 	ofValue := func(name, promise string, value any) *testCase {
 		c := add(name, promise, encode(value))
 		c.mayNot = s.notFresh(schema, value)
-		c.compare = func() error { return s.document.oracle.differs(c.why == nil, value, false, r.bodyPlace(mediaType)...) }
+		at := r.place("requestBody", "content", mediaType, "schema")
+		c.compare = func() error { return s.document.oracle.differs(c.why == nil, value, false, at...) }
 		return c
 	}
 	for _, v := range s.gen.variants(schema) {

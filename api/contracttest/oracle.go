@@ -242,10 +242,6 @@ func (r *route) place(more ...string) []string {
 	return append([]string{"paths", r.template, strings.ToLower(r.method)}, more...)
 }
 
-func (r *route) bodyPlace(mediaType string) []string {
-	return r.place("requestBody", "content", mediaType, "schema")
-}
-
 func (r *route) responsePlace(status int, media *openapi3.MediaType) []string {
 	code, response := r.documentedAs(status)
 	for mediaType, other := range response.Content {

@@ -131,11 +131,6 @@ func allowedIn(in, text string) bool {
 	return true
 }
 
-func copyOf(s *openapi3.Schema) *openapi3.Schema {
-	copied := *s
-	return &copied
-}
-
 // baseParameter writes the plainest value of a parameter.
 func (g *generator) baseParameter(p *openapi3.Parameter) (string, bool) {
 	schema, _ := parameterSchema(p)
@@ -160,12 +155,12 @@ func (g *generator) parameterVariants(p *openapi3.Parameter) (all []parameterVar
 	}
 	schema, asJSON := parameterSchema(p)
 	if g.identities[schema] {
-		schema = copyOf(schema)
+		schema = new(*schema)
 	}
 	if p.Example != nil {
 		add(variant{keyword: "example", value: normal(p.Example), valid: true})
 		if schema.Example == nil {
-			schema = copyOf(schema)
+			schema = new(*schema)
 			schema.Example = p.Example // it is the easiest match of a pattern
 		}
 	}

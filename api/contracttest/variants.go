@@ -123,8 +123,12 @@ func (g *generator) simpleVariants(s *openapi3.Schema) (all []variant) {
 	}
 	// Of an unknown format no text is known, but for an example.
 	madeUp := s.Type.Is("string") && len(s.Enum) == 0 && unknownFormat(s) && s.Example == nil
-	if !madeUp {
-		add("type", g.simpleOrIdentity(s), true)
+	switch {
+	case madeUp:
+	case g.identities[s]:
+		add("type", g.identity(s), true)
+	default:
+		add("type", g.simpleBase(s, g.active[s] > 1), true)
 	}
 	for _, value := range ofEachType {
 		if typed := (&openapi3.Schema{Type: s.Type}); !g.valid(typed, value) {
@@ -244,11 +248,4 @@ func isObject(s *openapi3.Schema) bool {
 
 func closed(s *openapi3.Schema) bool {
 	return s.AdditionalProperties.Has != nil && !*s.AdditionalProperties.Has
-}
-
-func (g *generator) simpleOrIdentity(s *openapi3.Schema) any {
-	if g.identities[s] {
-		return g.identity(s)
-	}
-	return g.simpleBase(s, g.active[s] > 1)
 }
