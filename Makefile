@@ -128,8 +128,11 @@ swagger-ui: ## unpack the version of Swagger UI that internal/tools/swagger-ui n
 generate: ## generate gen/ from api/openapi.yaml
 	go generate ./...
 
-checks = generate-check tidy-check vet format-check staticcheck lint-api lint-workflows client-check page-check compat compat-proof test-race \
-	fuzz paging allocations client-faults crash power schedules stop memory move test-postgres test-failover test-oidc test-webhook schemathesis browser reproducible package-check kubernetes
+# The longest ones come first, so that two at a time (.ci/run) end together. These are mostly compilers:
+vet staticcheck reproducible: export GOGC = 400
+checks = vet test-race fuzz reproducible test-postgres staticcheck generate-check tidy-check format-check lint-api lint-workflows \
+	client-check page-check compat compat-proof crash power schedules stop move test-failover schemathesis browser memory \
+	kubernetes package-check test-oidc test-webhook client-faults paging allocations
 check: $(checks) ## run every check that a change must pass
 
 generate-check: ## fail if gen/ is stale
@@ -211,12 +214,14 @@ pictures: internal/tools/node_modules ## renew the pictures in the README: api/p
 page-figures: internal/tools/node_modules ## measure the page with a million plants: the first rows, and the memory after 10,000 rows
 	@$(in_browser); node figures.mjs "$$tmp/plantstore" $(or $(PLANTS),1000000)
 
-# On a busy machine httpapi alone takes ten minutes, the default timeout. The longest tests of
-# contracttest run without the race detector, which needs minutes for their wrong servers.
+# On a busy machine httpapi alone takes ten minutes, the default timeout. The longest tests of the
+# contract tests run without the race detector, which needs minutes for their wrong servers.
 test-race: ## run the tests with the race detector; fails if a test is skipped
-	@$(call unskipped,-race -timeout 20m $$(go list ./... | grep -v /contracttest$$))
-	@$(call unskipped,./api/contracttest ./cmd/contracttest)
-	@go test -race -short -vet=off ./api/contracttest ./cmd/contracttest
+	@$(call unskipped,-race -timeout 20m $$(go list ./... | grep -v contract))
+	@$(call unskipped,$(contracts))
+	@go test -race -short -vet=off $(contracts)
+
+contracts := ./api/contracttest ./cmd/contracttest ./internal/testing/plantcontract
 
 fuzz: ## let the fuzzer of Go make 100,000 requests; compare the validation with plain kin-openapi
 	go test -run '^$$' -fuzz '^FuzzRequest$$' -fuzztime 100000x ./internal/httpapi
