@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"internal/plant":                 {},
 	"internal/atomicfile":            {},
 	"internal/cache":                 {},
+	"internal/ticker":                {},
 	"internal/token":                 {"internal/cache"},
 	"internal/compat":                {},
 	"api/contracttest":               {}, // it tests any service
@@ -54,7 +55,8 @@ var mayImport = map[string][]string{
 	},
 	"internal/testing/storebench": {"internal/httpapi", "internal/plant", "internal/token"},
 	"internal/store/sqlite": {
-		"internal/atomicfile", "internal/plant", "internal/store", "internal/store/groupcommit", "internal/token",
+		"internal/atomicfile", "internal/plant", "internal/store", "internal/store/groupcommit", "internal/ticker",
+		"internal/token",
 	},
 	"internal/testing/wait": {},
 	"internal/testing/storetest": {
@@ -69,12 +71,12 @@ var mayImport = map[string][]string{
 	},
 	"internal/server": {
 		"internal/feed", "internal/httpapi", "internal/oidc", "internal/plant", "internal/store",
-		"internal/store/open", "internal/token",
+		"internal/store/open", "internal/ticker", "internal/token",
 	},
 	"internal/cli": {
 		"api/client", "internal/atomicfile", "internal/docs", "internal/httpapi", "internal/oidc", "internal/plant",
-		"internal/server", "internal/store", "internal/store/open", "internal/store/sqlite", "internal/token",
-		"internal/transfer", "internal/webhook",
+		"internal/server", "internal/store", "internal/store/open", "internal/store/sqlite", "internal/ticker",
+		"internal/token", "internal/transfer", "internal/webhook",
 	},
 	"internal/webhook": {"api/client", "gen/plantapi", "gen/plantserver", "internal/transfer"},
 	"cmd/contracttest": {"api/contracttest"},

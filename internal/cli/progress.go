@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/mattn/go-isatty"
 
+	"github.com/plantstore/plantstore/internal/ticker"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
@@ -23,9 +25,8 @@ const (
 // reports prints a text again and again while a command works: in one line of a terminal
 // that changes, or a new line every few seconds.
 type reports struct {
-	out     io.Writer
-	stop    chan struct{}
-	running sync.WaitGroup
+	out  io.Writer
+	stop func()
 
 	mu    sync.Mutex // for width and out
 	width int        // of the text in the line that changes
@@ -34,22 +35,14 @@ type reports struct {
 // startReports starts reports of text, which is left out while it is empty. Call finish
 // to end them.
 func startReports(out io.Writer, inPlace bool, text func() string) *reports {
-	r := &reports{out: out, stop: make(chan struct{})}
+	r := &reports{out: out}
 	every := lineEvery
 	if inPlace {
 		every = redrawEvery
 	}
-	tick := time.Tick(every)
-	r.running.Go(func() {
-		for {
-			select {
-			case <-r.stop:
-				return
-			case <-tick:
-				if line := text(); line != "" {
-					r.print(line, !inPlace)
-				}
-			}
+	r.stop = ticker.Start(context.Background(), every, func(context.Context) {
+		if line := text(); line != "" {
+			r.print(line, !inPlace)
 		}
 	})
 	return r
@@ -76,8 +69,7 @@ func (r *reports) say(line string) { r.print(line, true) }
 
 // finish ends the reports.
 func (r *reports) finish() {
-	close(r.stop)
-	r.running.Wait()
+	r.stop()
 	r.print("", false)
 }
 

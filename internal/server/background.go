@@ -3,12 +3,12 @@ package server
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/ticker"
 )
 
 // forgetInterval is how often old changes are forgotten. It is short, so that only a
@@ -18,7 +18,7 @@ const forgetInterval = time.Minute
 // keepChanges forgets the changes that are older than age, until the returned
 // function is called.
 func keepChanges(ctx context.Context, log *slog.Logger, s store.Store, age time.Duration) (stop func()) {
-	return every(ctx, min(forgetInterval, age), func(ctx context.Context) {
+	return ticker.Start(ctx, min(forgetInterval, age), func(ctx context.Context) {
 		if err := s.ForgetChanges(ctx, time.Now().Add(-age)); err != nil && ctx.Err() == nil {
 			log.Warn("cannot forget old changes", "err", err)
 		}
@@ -31,7 +31,7 @@ const tryInterval = time.Second
 // tryWrites tries a write from time to time, while the writes of s fail, until the
 // returned function is called.
 func tryWrites(ctx context.Context, s store.Store) (stop func()) {
-	return every(ctx, tryInterval, func(ctx context.Context) {
+	return ticker.Start(ctx, tryInterval, func(ctx context.Context) {
 		if s.WriteFailure() != nil {
 			_ = s.TryWrite(ctx) // WriteFailure returns the error
 		}
@@ -49,26 +49,4 @@ func writeMetrics(s store.Store) prometheus.Collector {
 		}
 		return 1
 	})
-}
-
-// every calls do once in each interval until the returned function is called.
-func every(ctx context.Context, interval time.Duration, do func(context.Context)) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() {
-		tick := time.NewTicker(interval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				do(ctx)
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	return func() {
-		cancel()
-		running.Wait()
-	}
 }
