@@ -40,8 +40,7 @@ func withIssuer(t testing.TB, p *oidctest.Provider, store token.Store, change fu
 		Log: slog.New(slog.DiscardHandler), Transport: p,
 	})
 	must.NoError(t, err)
-	verifier, err := token.NewVerifier(store, staticToken)
-	must.NoError(t, err)
+	verifier := token.NewVerifier(store, staticToken)
 	t.Cleanup(func() { expect.NoError(t, verifier.Close()) })
 	verifier.Accept(issuer)
 	return withOptions(func(o *httpapi.Options) {

@@ -140,8 +140,7 @@ func newService(t testing.TB, options ...option) *service {
 
 func newHandler(t testing.TB, c config) http.Handler {
 	t.Helper()
-	verifier, err := token.NewVerifier(c.tokens, staticToken)
-	must.NoError(t, err)
+	verifier := token.NewVerifier(c.tokens, staticToken)
 	t.Cleanup(func() { expect.NoError(t, verifier.Close()) })
 	if c.Tokens == nil {
 		c.Tokens = verifier

@@ -131,10 +131,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 		writes = store.WriteFailure
 	}
 
-	tokens, err := token.NewVerifier(store, config.Token)
-	if err != nil {
-		return err
-	}
+	tokens := token.NewVerifier(store, config.Token)
 	defer func() {
 		if err := tokens.Close(); err != nil {
 			log.Warn("cannot store when tokens were last used", "err", err)

@@ -62,8 +62,7 @@ func newHandler(t *testing.T) http.Handler {
 	t.Helper()
 	store, err := open.Open(t.Context(), "sqlite::memory:")
 	must.NoError(t, err)
-	tokens, err := token.NewVerifier(store, "a-static-token-of-ours")
-	must.NoError(t, err)
+	tokens := token.NewVerifier(store, "a-static-token-of-ours")
 	t.Cleanup(func() { expect.NoError(t, errors.Join(tokens.Close(), store.Close())) })
 	handler, err := httpapi.New(httpapi.Options{
 		Plants: store, Tokens: tokens, MaxBody: 1 << 20,

@@ -103,10 +103,9 @@ func TestLookupsAreBounded(t *testing.T) {
 		inUse, inUseText := New("in use", []Scope{Read}, time.Hour)
 		fresh, freshText := New("fresh", []Scope{Read}, time.Hour)
 		store := &slowStore{tokens: map[string]Token{inUse.ID: inUse, fresh.ID: fresh}, delay: time.Second}
-		v, err := NewVerifier(store, "")
-		must.NoError(t, err)
+		v := NewVerifier(store, "")
 		defer v.Close()
-		_, err = v.Verify(t.Context(), inUseText)
+		_, err := v.Verify(t.Context(), inUseText)
 		must.NoError(t, err)
 		store.atOnce.Store(0)
 
@@ -143,8 +142,7 @@ func TestLookupsAreBounded(t *testing.T) {
 // The wait for a turn is bounded by lookupTime, as the lookup itself is.
 func TestLookupTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v, err := NewVerifier(&slowStore{}, "")
-		must.NoError(t, err)
+		v := NewVerifier(&slowStore{}, "")
 		defer v.Close()
 		if !v.lookups.slots.TryAcquire(maxLookups) {
 			t.Fatal("lookups are in progress")

@@ -51,18 +51,18 @@ type Issuer interface {
 }
 
 // NewVerifier returns a Verifier of the tokens in a store and of a static token
-// with every scope, which containers and tests use; "" means none. It returns an
-// error if the static token is too short, or cannot be sent in an Authorization
-// header. Close the Verifier before the store.
-func NewVerifier(store Store, static string) (*Verifier, error) {
+// with every scope, which containers and tests use; "" means none. The static token must
+// pass [CheckStatic]. Close the Verifier before the store.
+func NewVerifier(store Store, static string) *Verifier {
 	v := &Verifier{static: static, lookups: newLookups(store), uses: uses{store: store}}
 	if static != "" {
 		v.add(Token{Name: "static", Scopes: []Scope{Read, Write}}, static)
 	}
-	return v, CheckStatic(static)
+	return v
 }
 
-// CheckStatic returns the error of [NewVerifier] for a static token, or nil.
+// CheckStatic returns an error if a static token is too short, or cannot be sent in an
+// Authorization header.
 func CheckStatic(static string) error {
 	if static == "" {
 		return nil

@@ -73,10 +73,7 @@ func New(t testing.TB) *Server {
 			t.Fatal(err)
 		}
 	}
-	verifier, err := token.NewVerifier(store, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	verifier := token.NewVerifier(store, "")
 	t.Cleanup(func() {
 		if err := verifier.Close(); err != nil {
 			t.Error(err)

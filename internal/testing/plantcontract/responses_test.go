@@ -183,8 +183,7 @@ func realHandler(t *testing.T, wrap func(plant.Store) plant.Store) http.Handler 
 	must.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
 	must.NoError(t, store.CreateToken(t.Context(), readOnly))
-	tokens, err := token.NewVerifier(store, staticToken)
-	must.NoError(t, err)
+	tokens := token.NewVerifier(store, staticToken)
 	t.Cleanup(func() { tokens.Close() })
 	var plants plant.Store = store
 	if wrap != nil {

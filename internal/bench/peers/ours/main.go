@@ -22,10 +22,7 @@ func main() {
 		if err != nil {
 			return nil, err
 		}
-		tokens, err := token.NewVerifier(store, peer.Token)
-		if err != nil {
-			return nil, err
-		}
+		tokens := token.NewVerifier(store, peer.Token)
 		return httpapi.New(httpapi.Options{
 			Plants:  plants,
 			Tokens:  tokens,
