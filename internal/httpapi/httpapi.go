@@ -137,7 +137,7 @@ func New(opts Options) (http.Handler, error) {
 
 	mux := chi.NewRouter()
 	fallback := fallback{mux: mux, methods: operations.methods(), failures: failures}
-	observer := observer{counts: counts, log: newRequestLog(opts.Log, opts.LogAll, opts.LogSlow, opts.Tokens.Redact)}
+	observer := observer{counts: counts, log: newRequestLog(&opts)}
 	cors := cors{origins: opts.CORSOrigins, fallback: fallback}
 	// The middleware, from the outermost to the innermost. It handles every request,
 	// also those for which chi finds no operation.

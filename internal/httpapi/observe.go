@@ -33,7 +33,7 @@ var nosniff = []string{"nosniff"}
 func (o observer) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		rec := &responseRecorder{ResponseWriter: w, ctx: r.Context(), requestID: requestID(r.Header, o.log.redact)}
+		rec := &responseRecorder{ResponseWriter: w, ctx: r.Context(), requestID: requestID(r.Header, o.log.Tokens.Redact)}
 		w.Header().Set(requestIDHeader, rec.requestID)
 		w.Header()["X-Content-Type-Options"] = nosniff
 		o.counts.inFlight.Inc()

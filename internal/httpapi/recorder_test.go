@@ -20,8 +20,9 @@ import (
 func newObserver() (observer, *operation, *bytes.Buffer) {
 	op, log := &operation{id: "getPlant"}, new(bytes.Buffer)
 	counts := newCounts(prometheus.NewRegistry())
-	redact := func(s string) string { return token.Redact(s, "correct-horse-battery-staple") }
-	return observer{counts: counts, log: newRequestLog(slog.New(slog.NewJSONHandler(log, nil)), false, time.Hour, redact)}, op, log
+	tokens := token.NewVerifier(nil, "correct-horse-battery-staple")
+	opts := &Options{Tokens: tokens, Log: slog.New(slog.NewJSONHandler(log, nil)), LogSlow: time.Hour}
+	return observer{counts: counts, log: newRequestLog(opts)}, op, log
 }
 
 // To observe a request takes a recorder, a header and the text of the status, and

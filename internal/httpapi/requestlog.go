@@ -22,10 +22,7 @@ import (
 // fail in a second. So the log says once that the store is unavailable and once
 // that it is available again, and the lines about single requests are limited.
 type requestLog struct {
-	log    *slog.Logger
-	all    bool                // log every request, not only failed and slow ones
-	slow   time.Duration       // a request is slow if it takes at least this long; 0: none is
-	redact func(string) string // removes tokens from a text
+	*Options
 
 	mu    sync.Mutex
 	lines map[string]int // of each message in this second, which begins with the first line
@@ -33,12 +30,12 @@ type requestLog struct {
 	reads, writes outage
 }
 
-func newRequestLog(log *slog.Logger, all bool, slow time.Duration, redact func(string) string) *requestLog {
+func newRequestLog(opts *Options) *requestLog {
 	return &requestLog{
-		log: log, all: all, slow: slow, redact: redact,
-		lines:  map[string]int{},
-		reads:  outage{log: log, scope: token.Read},
-		writes: outage{log: log, scope: token.Write},
+		Options: opts,
+		lines:   map[string]int{},
+		reads:   outage{log: opts.Log, scope: token.Read},
+		writes:  outage{log: opts.Log, scope: token.Write},
 	}
 }
 
@@ -53,9 +50,9 @@ func (l *requestLog) end(rec *responseRecorder, r *http.Request, took time.Durat
 		l.write(rec, r, took, slog.LevelWarn, "response cut short", rec.cut)
 	case hasReason(rec.err):
 		l.write(rec, r, took, slog.LevelWarn, "token refused", rec.err)
-	case l.slow > 0 && took >= l.slow && !rec.waits():
+	case l.LogSlow > 0 && took >= l.LogSlow && !rec.waits():
 		l.write(rec, r, took, slog.LevelWarn, "slow request", nil)
-	case l.all:
+	case l.LogAll:
 		l.write(rec, r, took, slog.LevelInfo, "request", nil)
 	}
 }
@@ -78,7 +75,7 @@ func (l *requestLog) noteStore(rec *responseRecorder) {
 	switch {
 	case errors.Is(rec.err, plant.ErrNoNames): // says nothing about other requests
 	case errors.Is(rec.err, plant.ErrUnavailable):
-		o.failed(l.redact(rec.err.Error()))
+		o.failed(l.Tokens.Redact(rec.err.Error()))
 	case rec.code == 0 && rec.cut == nil:
 		o.succeeded()
 	}
@@ -90,7 +87,7 @@ func (l *requestLog) noteStore(rec *responseRecorder) {
 func (l *requestLog) write(
 	rec *responseRecorder, r *http.Request, took time.Duration, level slog.Level, message string, err error,
 ) {
-	if !l.all && !l.allow(message) {
+	if !l.LogAll && !l.allow(message) {
 		return
 	}
 	traceID, parentSpanID := l.traceOf(r.Header)
@@ -98,8 +95,8 @@ func (l *requestLog) write(
 		slog.String("request_id", rec.requestID),
 		slog.String("trace_id", traceID),
 		slog.String("span_id", fmt.Sprintf("%016x", rand.Uint64())),
-		slog.String("method", l.redact(r.Method)),
-		slog.String("path", l.redact(r.URL.Path)),
+		slog.String("method", l.Tokens.Redact(r.Method)),
+		slog.String("path", l.Tokens.Redact(r.URL.Path)),
 		slog.Int("status", rec.status),
 		slog.Float64("seconds", took.Seconds()),
 		slog.Int64("bytes", rec.bytes),
@@ -118,9 +115,9 @@ func (l *requestLog) write(
 		attrs = append(attrs, slog.Int("error", int(rec.code)))
 	}
 	if err != nil {
-		attrs = append(attrs, slog.String("err", l.redact(err.Error())))
+		attrs = append(attrs, slog.String("err", l.Tokens.Redact(err.Error())))
 	}
-	l.log.LogAttrs(context.WithoutCancel(r.Context()), level, message, attrs...)
+	l.Log.LogAttrs(context.WithoutCancel(r.Context()), level, message, attrs...)
 }
 
 // traceparents matches the header Traceparent (W3C Trace Context, levels 1 and 2): the
@@ -131,7 +128,7 @@ var traceparents = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{1
 // service records no spans: the ids find the log line of a request. A new trace, without
 // a parent, begins if the request has no valid traceparent, or one that contains a token.
 func (l *requestLog) traceOf(h http.Header) (traceID, parentSpanID string) {
-	if given := h["Traceparent"]; len(given) == 1 && l.redact(given[0]) == given[0] {
+	if given := h["Traceparent"]; len(given) == 1 && l.Tokens.Redact(given[0]) == given[0] {
 		if m := traceparents.FindStringSubmatch(given[0]); m != nil {
 			valid := m[1] != "ff" && (m[1] != "00" || m[4] == "")
 			if valid && strings.Trim(m[2], "0") != "" && strings.Trim(m[3], "0") != "" { // an id of zeros is none
@@ -166,7 +163,7 @@ func (l *requestLog) endSecond() {
 	l.mu.Unlock()
 	for message, n := range lines {
 		if n > maxLines {
-			l.log.Warn("lines left out", "line", message, "count", n-maxLines)
+			l.Log.Warn("lines left out", "line", message, "count", n-maxLines)
 		}
 	}
 }

@@ -43,8 +43,9 @@ func newStoreLog(t *testing.T, all bool) *storeLog {
 	read, write := &operation{id: "getPlant", scope: token.Read}, &operation{id: "createPlant", scope: token.Write}
 	s := &storeLog{t: t, registry: prometheus.NewRegistry()}
 	s.counts = newCounts(s.registry)
-	log := newRequestLog(slog.New(slog.NewJSONHandler(&s.text, nil)), all, time.Second, func(s string) string { return s })
-	s.handler = observer{counts: s.counts, log: log}.observe(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	log := slog.New(slog.NewJSONHandler(&s.text, nil))
+	opts := &Options{Tokens: token.NewVerifier(nil, ""), Log: log, LogAll: all, LogSlow: time.Second}
+	s.handler = observer{counts: s.counts, log: newRequestLog(opts)}.observe(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(s.takes)
 		recorderOf(w).operation = read
 		if r.Method == http.MethodPost {
