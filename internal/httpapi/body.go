@@ -348,8 +348,10 @@ func explainJSON(err error, body []byte) error {
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		reason = "a member name occurs twice in one object"
-	case bytes.HasPrefix(rest, []byte(`\`)), r == utf8.RuneError && size == 1: // an escape, or a byte that is not UTF-8
-		reason = "a string is not valid Unicode"
+	case bytes.HasPrefix(rest, []byte(`\ud`)), bytes.HasPrefix(rest, []byte(`\uD`)), r == utf8.RuneError && size == 1:
+		reason = "a string is not valid Unicode" // a surrogate, or a byte that is not UTF-8
+	case bytes.HasPrefix(rest, []byte(`\`)):
+		reason = `a string has an unknown escape: write a backslash as \\`
 	}
 	return fmt.Errorf("%s, at byte %d", reason, at)
 }

@@ -136,6 +136,26 @@ func TestContentType(t *testing.T) {
 	})
 }
 
+// The message says what is wrong, and at which byte.
+func TestMalformedBodyMessage(t *testing.T) {
+	s := newService(t)
+	for body, want := range map[string]string{
+		`{"id":1,"id":1}`:          "a member name occurs twice in one object, at byte 8",
+		"{\"name\":\"a\xff\"}":     "a string is not valid Unicode, at byte 10",
+		`{"name":"a\udc00"}`:       "a string is not valid Unicode, at byte 10",
+		`{"name":"C:\plants"}`:     `a string has an unknown escape: write a backslash as \\, at byte 11`,
+		`{"name":"\uDC00"}`:        "a string is not valid Unicode, at byte 9",
+		`{"name":"C:\Uda"}`:        `a string has an unknown escape: write a backslash as \\, at byte 11`,
+		`{"name":"\u00g0"}`:        `a string has an unknown escape: write a backslash as \\, at byte 9`,
+		`{"name":"a` + "\t" + `"}`: "syntax error, at byte 10",
+	} {
+		want = "body is not one well-formed JSON value: " + want
+		if got := s.post(body).wantError(t, plantapi.CodeMalformedBody).Message; got != want {
+			t.Errorf("%q: the message is %q, want %q", body, got, want)
+		}
+	}
+}
+
 // A message about the Content-Type has the one that was sent, and an option of curl.
 func TestContentTypeMessage(t *testing.T) {
 	s := newService(t)
