@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -31,7 +32,11 @@ import (
 // The service refuses more than kin-openapi, such as a name that is twice in a body.
 // TestGeneratedRequests checks that it accepts what the document allows.
 func FuzzRequest(f *testing.F) {
-	for _, r := range plantcontract.Plants().Requests() {
+	fuzzing := flag.Lookup("test.fuzz").Value.String() != ""
+	for i, r := range plantcontract.Plants().Requests() {
+		if fuzzing && i%8 != 0 {
+			continue // the fuzzer needs a minute of processor time to begin with all 1,138; make test sends each
+		}
 		h := r.Header
 		f.Add(r.Method, r.Path, r.Query, h.Get("Content-Type"), h.Get("If-Match"), h.Get("If-None-Match"), r.Body)
 	}

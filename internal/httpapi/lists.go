@@ -88,7 +88,7 @@ func (l *lists) reserve(w http.ResponseWriter, page *feed.Page, bytes int) (*rea
 	r := &reader{l, http.NewResponseController(w), bytes, page, time.Now()}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for l.unread+l.alone(r) > maxUnread {
+	for l.unread+l.extraBytes(r) > maxUnread {
 		slowest := slices.MinFunc(l.readers, func(a, b *reader) int { return a.read.Compare(b.read) })
 		if time.Since(slowest.read) < patience {
 			return nil, fmt.Errorf("%d responses that are being read take %d bytes: %w",
@@ -97,13 +97,13 @@ func (l *lists) reserve(w http.ResponseWriter, page *feed.Page, bytes int) (*rea
 		l.remove(slowest)
 		_ = slowest.control.SetWriteDeadline(time.Unix(1, 0)) // ends its write
 	}
-	l.unread += l.alone(r)
+	l.unread += l.extraBytes(r)
 	l.readers = append(l.readers, r)
 	return r, nil
 }
 
-// alone returns how many bytes a reader takes beside the others.
-func (l *lists) alone(r *reader) int {
+// extraBytes returns how many bytes a reader takes beside the others.
+func (l *lists) extraBytes(r *reader) int {
 	if r.page != nil && slices.ContainsFunc(l.readers, func(other *reader) bool { return other.page == r.page }) {
 		return 0
 	}
@@ -114,7 +114,7 @@ func (l *lists) alone(r *reader) int {
 func (l *lists) remove(r *reader) {
 	if i := slices.Index(l.readers, r); i >= 0 {
 		l.readers = slices.Delete(l.readers, i, i+1)
-		l.unread -= l.alone(r)
+		l.unread -= l.extraBytes(r)
 	}
 }
 
