@@ -55,9 +55,6 @@ func (w Writer) Create(ctx context.Context, p plant.Plant) error {
 
 // CreateAll implements [plant.Store].
 func (w Writer) CreateAll(ctx context.Context, plants []plant.Plant) (created int, err error) {
-	if len(plants) == 0 {
-		return 0, ctx.Err()
-	}
 	ids := make([]int64, len(plants))
 	for i, p := range plants {
 		ids[i] = p.ID
@@ -111,9 +108,9 @@ func (w Writer) Patch(
 	})
 }
 
-// replace stores what next makes of a plant, unless that is the same, and returns it. It
-// calls next before it checks the precondition, because a plant that does not exist is
-// [plant.ErrNotFound], whatever the precondition.
+// replace stores the result of next for a plant, unless that is the same, and returns it.
+// It calls next before it checks the precondition: with any precondition, a missing plant
+// is [plant.ErrNotFound].
 func (w Writer) replace(ctx context.Context, operation string, id int64, condition plant.Precondition,
 	next func(*plant.Plant) (plant.Plant, error),
 ) (plant.Plant, error) {
@@ -230,7 +227,7 @@ func (g *Group) Effect() (all Effect, changed []int64) {
 		case o.removed:
 			all.Remove = append(all.Remove, id)
 		case o.before == nil:
-			all.Insert = append(all.Insert, *o.written)
+			all.Insert = append(slices.Grow(all.Insert, len(g.ids)-i), *o.written)
 		default:
 			all.Update = append(all.Update, *o.written)
 		}

@@ -45,7 +45,7 @@ func (f *WriteFailure) Err() error {
 // Note records the error of a write if it is [plant.ErrUnavailable]. It returns err.
 func (f *WriteFailure) Note(err error) error {
 	if errors.Is(err, plant.ErrUnavailable) {
-		f.err.Store(&err)
+		f.err.Store(new(err)) // not &err, which would allocate for each write
 	}
 	return err
 }
@@ -53,20 +53,21 @@ func (f *WriteFailure) Note(err error) error {
 // End records that a trial has succeeded; see TryWrite of [Store].
 func (f *WriteFailure) End() { f.err.Store(nil) }
 
-// TrialPlants returns n plants of 1 KB for TryWrite of [Store]. Their IDs begin at a
+// TrialRows returns n plants of 1 KB for TryWrite of [Store]. Their IDs begin at a
 // random one, so that no client has them. The names are random, because a file system
 // may compress its files.
-func TrialPlants(n int) []plant.Plant {
-	plants := make([]plant.Plant, n)
+func TrialRows(n int) []PlantRow {
+	rows := make([]PlantRow, n)
 	var name [1000]byte
-	for i := range plants {
+	for i := range rows {
 		rand.Read(name[:]) // never fails
-		plants[i] = plant.Plant{ID: int64(binary.NativeEndian.Uint64(name[:])), Name: string(name[:])}
+		p := plant.Plant{ID: int64(binary.NativeEndian.Uint64(name[:])), Name: string(name[:])}
 		if i > 0 {
-			plants[i].ID = plants[0].ID + int64(i)
+			p.ID = rows[0].ID + int64(i)
 		}
+		rows[i] = NewPlantRow(p, nil)
 	}
-	return plants
+	return rows
 }
 
 // Durations measures the calls of a store that requests wait for: all methods of

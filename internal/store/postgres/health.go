@@ -55,10 +55,10 @@ func (s *Store) TryWrite(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	err := s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		var rows []store.PlantRow
+		rows := store.TrialRows(trialPlants)
 		var ids []int64
-		for _, p := range store.TrialPlants(trialPlants) {
-			rows, ids = append(rows, store.NewPlantRow(p, nil)), append(ids, p.ID)
+		for _, row := range rows {
+			ids = append(ids, row.ID)
 		}
 		var b pgx.Batch
 		b.Queue(beginWrite)

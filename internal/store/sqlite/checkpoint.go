@@ -197,7 +197,7 @@ func (f *openFiles) checkWitness(w witness) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !bytes.Equal(content[:n], w.content) && f.whole() == nil {
+	if !bytes.Equal(content[:n], w.content) && f.fatalErr() == nil {
 		// The next write returns the error.
 		_ = f.record(&fault{path: f.database.path, what: "was overwritten or truncated", damaged: true})
 	}

@@ -25,9 +25,10 @@ func (c columns[Row]) names(prefix string) string {
 	return strings.Join(names, ", ")
 }
 
-// insert returns a statement that inserts a row.
-func (c columns[Row]) insert(table string) string {
-	return "INSERT INTO " + table + " (" + c.names("") + ") VALUES (?" + strings.Repeat(", ?", len(c)-1) + ")"
+// insert returns a statement that inserts rows.
+func (c columns[Row]) insert(table string, rows int) string {
+	values := ", (?" + strings.Repeat(", ?", len(c)-1) + ")"
+	return "INSERT INTO " + table + " (" + c.names("") + ") VALUES " + strings.Repeat(values, rows)[2:]
 }
 
 // update returns a statement that replaces the row that has the same key.
@@ -39,14 +40,16 @@ func (c columns[Row]) update(table string) string {
 	return "UPDATE " + table + " SET " + strings.Join(set[1:], ", ") + " WHERE " + set[0]
 }
 
-// write runs a statement of insert or update with a row.
-func (c columns[Row]) write(conn *sqlite.Conn, statement string, row *Row) error {
+// write runs a statement of insert or update with its rows.
+func (c columns[Row]) write(conn *sqlite.Conn, statement string, rows ...Row) error {
 	stmt, err := conn.Prepare(statement)
 	if err != nil {
 		return err
 	}
-	for i := range c {
-		bindValue(stmt, i+1, c[i].Field(row))
+	for i := range rows {
+		for j := range c {
+			bindValue(stmt, i*len(c)+j+1, c[j].Field(&rows[i]))
+		}
 	}
 	_, err = stmt.Step()
 	return cmp.Or(err, stmt.Reset())

@@ -16,7 +16,7 @@ import (
 // Snapshot implements [store.Store]. A checkpoint does not wait for it as it does
 // for other reads of this program, because it may take minutes.
 func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) error {
-	if err := s.files.whole(); err != nil {
+	if err := s.files.fatalErr(); err != nil {
 		return err
 	}
 	var failed error // of read, which may use other stores, too
@@ -171,7 +171,7 @@ func (t *Target) ReplaceTokens(ctx context.Context, tokens []token.Token) error 
 			return err
 		}
 		for _, each := range tokens {
-			if err := tokenColumns.write(t.conn, insertTokenQuery, &each); err != nil {
+			if err := tokenColumns.write(t.conn, insertTokenQuery, each); err != nil {
 				return err
 			}
 		}

@@ -126,6 +126,7 @@ func TestOpenErrorAdvice(t *testing.T) {
 		"not a database":   {func(t *testing.T, path string) { garbage(filepath.Base(path))(t, filepath.Dir(path)) }, "not a SQLite database"},
 		"a damaged file":   {damageSchema, "restore a backup"},
 		"a read-only file": {readOnly, "give this user write permission"},
+		"a read-only -shm": {readOnlyIndex, "or its -shm; give this user write permission"},
 		"a locked file":    {lock, "another program has locked the file; stop it"},
 		"a newer schema":   {set("user_version", len(schema)+1), "use a newer plantstore"},
 		"another program":  {set("application_id", 42), "this is not a store of plantstore"},
@@ -176,6 +177,16 @@ func fullDisk(t *testing.T, _ *Store, path string) (remove func()) {
 // write any file, so it does so as another user.
 func readOnly(t *testing.T, path string) {
 	must.NoError(t, os.Chmod(path, 0o444))
+	if os.Getuid() == 0 {
+		asAnotherUser(t, path)
+	}
+}
+
+// readOnlyIndex leaves a -shm file that this thread cannot write, as a read-only service does
+// beside a store that it cannot write, either. The other files can be written.
+func readOnlyIndex(t *testing.T, path string) {
+	must.NoError(t, errors.Join(os.WriteFile(path+"-wal", nil, 0), os.WriteFile(path+"-shm", nil, 0o444)))
+	must.NoError(t, errors.Join(os.Chmod(path, 0o666), os.Chmod(path+"-wal", 0o666)))
 	if os.Getuid() == 0 {
 		asAnotherUser(t, path)
 	}

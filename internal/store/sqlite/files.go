@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"cmp"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/plantstore/plantstore/internal/atomicfile"
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/ticker"
 )
 
 // checkInterval is the time between two checks of [Store.Watch].
@@ -141,9 +143,9 @@ func (f *openFiles) close() {
 	}
 }
 
-// hide makes the files readable by their owner alone: the database contains hashes of
+// makePrivate makes the files readable by their owner alone: the database contains hashes of
 // tokens, and releases before createFile let every user read it.
-func (f *openFiles) hide() {
+func (f *openFiles) makePrivate() {
 	for _, file := range f.opened {
 		info, err := os.Stat(file.path)
 		if err != nil || info.Mode().Perm()&0o077 == 0 || runtime.GOOS == "windows" { // has no such permissions
@@ -159,8 +161,8 @@ func (f *openFiles) hide() {
 	}
 }
 
-// whole returns the error of a fault that only a restart can end, or nil.
-func (f *openFiles) whole() error {
+// fatalErr returns the error of a fault that only a restart can end, or nil.
+func (f *openFiles) fatalErr() error {
 	if err := f.fatal.Load(); err != nil {
 		return *err
 	}
@@ -195,7 +197,7 @@ func (f *openFiles) present() (sizes [3]int64, missing *fault) {
 // check returns an error if a file that SQLite has open is no longer at its path, or has
 // another content.
 func (f *openFiles) check() error {
-	if err := f.whole(); err != nil {
+	if err := f.fatalErr(); err != nil {
 		return err
 	}
 	f.mu.Lock()
@@ -235,7 +237,7 @@ func (f *openFiles) record(found *fault) error {
 // the index was removed. checkLog costs a third of check.
 func (f *openFiles) checkLog() error {
 	f.mu.Lock()
-	fine := f.moved == nil && f.whole() == nil && f.walSize > 0
+	fine := f.moved == nil && f.fatalErr() == nil && f.walSize > 0
 	for _, file := range f.opened[min(1, len(f.opened)):] {
 		id, size, err := identify(file.path)
 		fine = fine && err == nil && file.id.same(id) && (file.path != f.opened[1].path || size >= f.walSize)
@@ -373,7 +375,7 @@ func (s *Store) Watch(log *slog.Logger) {
 	s.files.mu.Lock()
 	s.files.log = log
 	s.files.mu.Unlock()
-	s.files.hide()
+	s.files.makePrivate()
 	if s.checkpointAt > 0 {
 		// A crash may have interrupted a checkpoint. Until it is complete, its
 		// changes cannot be told from those of other programs.
@@ -381,16 +383,5 @@ func (s *Store) Watch(log *slog.Logger) {
 		_, _, _, _ = checkpoint(conn, "PASSIVE")
 		s.writer <- conn
 	}
-	s.watch.Go(func() {
-		tick := time.NewTicker(checkInterval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				_ = s.files.check()
-			case <-s.closed:
-				return
-			}
-		}
-	})
+	s.stopWatch = ticker.Start(context.Background(), checkInterval, func(context.Context) { _ = s.files.check() })
 }

@@ -68,7 +68,7 @@ func TestWatchHidesFiles(t *testing.T) {
 	expose()
 	s.Watch(slog.New(slog.NewTextHandler(&log, nil)))
 	modes(0o600)
-	s.files.hide()
+	s.files.makePrivate()
 	if n := strings.Count(log.String(), "other users can no longer read the store"); n != 3 {
 		t.Errorf("the log has %d lines, want one for each file:\n%s", n, &log)
 	}
@@ -78,7 +78,7 @@ func TestWatchHidesFiles(t *testing.T) {
 	expose()
 	asAnotherUser(t, path)
 	log.Reset()
-	s.files.hide()
+	s.files.makePrivate()
 	modes(0o644)
 	if n := strings.Count(log.String(), "run chmod 600 as the owner of the file"); n != 3 {
 		t.Errorf("the log has %d lines, want one for each file:\n%s", n, &log)

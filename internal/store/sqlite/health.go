@@ -65,11 +65,7 @@ func tryPages(conn *sqlite.Conn) error {
 	if err := executeAll(conn, "SAVEPOINT trial", "PRAGMA cache_size = 1"); err != nil {
 		return err
 	}
-	for _, p := range store.TrialPlants(trialPlants) {
-		if err = insertPlant(conn, p); err != nil {
-			break
-		}
-	}
+	err = writePlants(conn, store.Effect{Insert: store.TrialRows(trialPlants)})
 	err = errors.Join(err, execute(conn, fmt.Sprint("PRAGMA cache_size = ", size)))
 	if err != nil {
 		return err

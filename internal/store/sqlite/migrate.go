@@ -97,7 +97,7 @@ func shortenTexts(conn *sqlite.Conn, found int, shorten func(plant.Plant)) error
 				row, err := first.one(conn, query, plant.ErrNotFound, id)
 				return row.Stored(), err
 			},
-			func(row store.PlantRow) error { return first.write(conn, first.update("plants"), &row) })
+			func(row store.PlantRow) error { return first.write(conn, first.update("plants"), row) })
 		if err != nil || found < feedSchema {
 			return err
 		}

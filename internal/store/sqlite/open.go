@@ -111,7 +111,7 @@ func openExisting(path string, pragmas []string, mode sqlite.OpenFlags) (*Store,
 func newStore(path string, conn *sqlite.Conn, found int) *Store {
 	s := &Store{
 		path: path, found: found, durations: store.NewDurations(), files: openFiles{log: slog.New(slog.DiscardHandler)},
-		writer: make(chan *sqlite.Conn, 1), closed: make(chan struct{}),
+		writer: make(chan *sqlite.Conn, 1), stopWatch: func() {},
 	}
 	s.writes, s.Writer = groupcommit.New(maxGroup, s.commit), store.Writer{Apply: s.apply}
 	s.writer <- conn
@@ -189,7 +189,7 @@ func advise(err error) error {
 	case sqlite.ResultFull:
 		return fmt.Errorf("%w (%w)", plant.ErrDiskFull, err)
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
-		advice = "cannot write to the file; give this user write permission for the file and its directory"
+		advice = "cannot write to the file, its -wal or its -shm; give this user write permission for these and the directory"
 	case sqlite.ResultNotADB:
 		advice = "this is not a SQLite database; give the path of another file"
 	case sqlite.ResultCorrupt:

@@ -16,7 +16,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -53,8 +52,7 @@ type Store struct {
 
 	found int // the number of migrations before Open
 
-	closed chan struct{}  // closed by Close
-	watch  sync.WaitGroup // the goroutine of Watch
+	stopWatch func() // ends what Watch has begun
 }
 
 var _ store.Store = (*Store)(nil)
@@ -63,9 +61,8 @@ var _ store.Store = (*Store)(nil)
 // after it.
 func (s *Store) Close() error {
 	s.writes.Close()
-	close(s.closed)
-	s.watch.Wait()
-	if s.files.whole() != nil {
+	s.stopWatch()
+	if s.files.fatalErr() != nil {
 		return nil // closing the last connection would write to a database that is damaged, or delete the log
 	}
 	defer s.files.close()
@@ -84,7 +81,7 @@ func (s *Store) Schema() (found, now int) { return s.found, len(schema) }
 
 // read runs fn with a connection that sees every write that has returned.
 func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	if err := s.files.whole(); err != nil {
+	if err := s.files.fatalErr(); err != nil {
 		return err
 	}
 	err := with(ctx, s.readers, func(conn *sqlite.Conn) error {

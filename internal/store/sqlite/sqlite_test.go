@@ -208,3 +208,8 @@ func openStore(t testing.TB, path string) *Store {
 	t.Cleanup(func() { expect.NoError(t, store.Close()) })
 	return store
 }
+
+// insertPlant stores a plant in the transaction of the connection.
+func insertPlant(conn *sqlite.Conn, p plant.Plant) error {
+	return writePlants(conn, store.Effect{Insert: []store.PlantRow{store.NewPlantRow(p, nil)}})
+}

@@ -13,7 +13,7 @@ import (
 var tokenColumns = columns[token.Token](store.TokenColumns)
 
 var (
-	insertTokenQuery = tokenColumns.insert("tokens")
+	insertTokenQuery = tokenColumns.insert("tokens", 1)
 	updateTokenQuery = tokenColumns.update("tokens")
 	getTokenQuery    = "SELECT " + tokenColumns.names("") + " FROM tokens WHERE id = ?"
 	listTokensQuery  = "SELECT " + tokenColumns.names("") + " FROM tokens ORDER BY created_at, id"
@@ -21,7 +21,7 @@ var (
 
 // CreateToken implements [token.Store].
 func (s *Store) CreateToken(ctx context.Context, t token.Token) error {
-	return s.write(ctx, func(conn *sqlite.Conn) error { return tokenColumns.write(conn, insertTokenQuery, &t) })
+	return s.write(ctx, func(conn *sqlite.Conn) error { return tokenColumns.write(conn, insertTokenQuery, t) })
 }
 
 // Token implements [token.Store].
@@ -60,7 +60,7 @@ func (s *Store) UpdateToken(ctx context.Context, id string, change func(*token.T
 			return err
 		}
 		changed.ID, changed.CreatedAt, changed.LastUsedAt = t.ID, t.CreatedAt, t.LastUsedAt
-		return tokenColumns.write(conn, updateTokenQuery, &changed)
+		return tokenColumns.write(conn, updateTokenQuery, changed)
 	})
 }
 
