@@ -117,7 +117,7 @@ func TestInvalidHosts(t *testing.T) {
 	hs := handlers(t, "")
 	for _, host := range []string{
 		"", `x"`, `x", "evil": "y`, "x\nevil: y", "x\r\nevil: y", "x' #", "x\u2028", "x/y", "x?y", "x@y", "x:y", "x:1:2", "[::1", "[x]",
-		"x\x00", "b\u00fccher.example", "${jndi:x}", "<script>", "x%22", strings.Repeat("x", 10_000), "x:" + strings.Repeat("1", 10_000),
+		"x\x00", "b\u00fccher.example", "${jndi:x}", "<script>", "x%22", strings.Repeat("x", 10_000), strings.Repeat("x", 254), "[:]", "x:" + strings.Repeat("1", 10_000),
 	} {
 		for path := range forms {
 			resp := get(hs[path], withHost(host))
