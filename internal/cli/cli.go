@@ -38,7 +38,12 @@ func Main(version string) int {
 	context.AfterFunc(ctx, stop)
 
 	sys := system{version: version, getenv: os.Getenv, environ: os.Environ(), stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	err := run(ctx, sys, os.Args)
+	return sys.main(ctx, os.Args)
+}
+
+// main runs the command that args name, prints its error, and returns the exit status.
+func (sys system) main(ctx context.Context, args []string) int {
+	err := run(ctx, sys, args)
 	if err == nil {
 		return 0
 	}

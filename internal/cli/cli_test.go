@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -31,14 +35,32 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){
+	testscript.Main(tests{m}, map[string]func(){
 		"plantstore": func() { os.Exit(Main("")) },
 	})
+}
+
+type tests struct{ *testing.M }
+
+// Run runs the tests without the variables of flags, which the flags of a command in the
+// process of the tests would read: a developer may have set some.
+func (t tests) Run() int {
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, prefix) && !strings.HasPrefix(name, prefix+"TEST_") {
+			os.Unsetenv(name)
+		}
+	}
+	return t.M.Run()
 }
 
 // TestScripts runs the scripts in testdata, which type the commands of the
 // program. Beside the commands of testscript they have
 //
+//	exits STATUS ARG...    runs `plantstore ARG...` in the process of the tests; it must
+//	                       end with STATUS. A start of the program costs a hundred times
+//	                       as much, so this is for what needs no file of the script and
+//	                       no variable of a flag, and exec for everything else
 //	serve ARG...           runs `plantstore serve ARG...` until it announces
 //	                       its address; sets $URL, $ADDR, and $TOKEN if it prints one
 //	quit SIGNAL            sends SIGTERM, SIGINT or SIGKILL to it and waits;
@@ -91,10 +113,44 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"serve": startServe, "quit": quit, "http": sendHTTP, "keep": keep, "id": keepID,
+			"exits": exits, "serve": startServe, "quit": quit, "http": sendHTTP, "keep": keep, "id": keepID,
 			"certificate": makeCertificate, "sql": runSQL,
 		},
 	})
+}
+
+// inProcess is held while a test runs a command in its process: the library keeps the
+// state of --help in a global variable.
+var inProcess sync.Mutex
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS ARG...")
+	}
+	inProcess.Lock()
+	defer inProcess.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), wait.Limit)
+	defer cancel()
+	sys := system{getenv: ts.Getenv, stdout: ts.Stdout(), stderr: ts.Stderr()}
+	before := here(ts)
+	status := strconv.Itoa(sys.main(ctx, append([]string{"plantstore"}, args[1:]...)))
+	made := slices.DeleteFunc(here(ts), func(name string) bool { return slices.Contains(before, name) })
+	for _, name := range made {
+		ts.Check(os.Remove(name))
+	}
+	if status != args[0] || len(made) > 0 {
+		ts.Fatalf("the status is %s, want %s; the command created %v, want nothing", status, args[0], made)
+	}
+}
+
+// here returns the names of the files in the working directory.
+func here(ts *testscript.TestScript) (names []string) {
+	entries, err := os.ReadDir(".")
+	ts.Check(err)
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return names
 }
 
 // runningKey finds the program that a script has started.

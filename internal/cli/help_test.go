@@ -11,6 +11,8 @@ import (
 // The help of every command has an example.
 func TestHelpHasExamples(t *testing.T) {
 	t.Parallel()
+	inProcess.Lock()
+	defer inProcess.Unlock()
 	checked := 0
 	var check func(path ...string)
 	check = func(path ...string) {
