@@ -50,7 +50,7 @@ type suite struct {
 	resources []*resource
 	uses      map[*route]*resourceUse
 	lists     []lister
-	inferred  []string // see Contract.Inferred
+	inferred  []string // see [Report.Inferred]
 
 	demanded []string // promises of constraints, whether cases try them or not
 }

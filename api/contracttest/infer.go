@@ -17,9 +17,6 @@ import (
 // same tests try both. Where a right service may do otherwise, the tests of an inferred one are
 // untried and do not fail.
 
-// Inferred returns one sentence for each thing that was inferred from the shape of the document.
-func (c *Contract) Inferred() []string { return newSuite(c).inferred }
-
 // infers reports whether the options let anything be inferred of an operation.
 func (s *suite) infers(r *route) bool {
 	return r != nil && (s.contract.options.Infer == nil || s.contract.options.Infer(r.declared()))

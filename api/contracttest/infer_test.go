@@ -114,7 +114,7 @@ func TestRightServers(t *testing.T) {
 func TestInferred(t *testing.T) {
 	t.Parallel()
 	const tools = "createTool creates what getTool, replaceTool, changeTool, deleteTool take by {toolId}: it is in the member id of its response, which the service assigns"
-	all := workshopContract(t, Options{}).Inferred()
+	all := workshopContract(t, Options{}).Report().Inferred
 	want := []string{
 		"putNote creates what getNote, deleteNote take by {slug}: it is in its path, which the client chooses",
 		"createShelf creates what getShelf, replaceShelf, deleteShelf take by {code}: it is in the member code of its body, which the client chooses",
@@ -136,7 +136,7 @@ func TestInferred(t *testing.T) {
 		"a declared list":     {Options{Lists: []List{{Operation: "listTools", Create: "createTool", ID: "id", Items: "items"}}}, 5},
 		"a declared resource": {corrections, 5},
 	} {
-		if got := workshopContract(t, c.options).Inferred(); len(got) != c.has {
+		if got := workshopContract(t, c.options).Report().Inferred; len(got) != c.has {
 			t.Errorf("with %s %q is inferred", name, got)
 		}
 	}

@@ -55,7 +55,7 @@ type Options struct {
 
 	// Infer reports whether the shape of the document may tell what an operation does: what it
 	// creates, reads, changes, deletes or lists. Nil: of every operation. What is inferred,
-	// [Contract.Inferred] lists, and a declaration replaces it: a Resource with the same Create,
+	// [Report.Inferred] lists, and a declaration replaces it: a Resource with the same Create,
 	// a List with the same Operation.
 	Infer     func(Operation) bool
 	Resources []Resource

@@ -27,7 +27,7 @@ var reportPage = template.Must(template.New("report").Parse(reportText))
 type Report struct {
 	Title, Version string   // of the document
 	Seed           uint64   // draws the same requests again, see [Options.Seed]
-	Inferred       []string // see [Contract.Inferred]
+	Inferred       []string // a sentence for each thing that was inferred from the shape of the document
 	Count                   // of Promises
 	Promises       []Promise
 	Causes         []Cause  // of what failed: crashes first, then what fails most often
@@ -78,7 +78,7 @@ func (r Report) WriteFiles(path string, w io.Writer) error {
 func (c *Contract) Report() Report {
 	r := Report{
 		Title: c.document.doc.Info.Title, Version: c.document.doc.Info.Version,
-		Seed: c.seed, Inferred: c.Inferred(), Promises: c.Promises(), Causes: c.Causes(),
+		Seed: c.seed, Inferred: newSuite(c).inferred, Promises: c.Promises(), Causes: c.Causes(),
 	}
 	for id, reason := range c.options.Known {
 		if !slices.ContainsFunc(r.Causes, func(c Cause) bool { return c.ID == id }) &&
