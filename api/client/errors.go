@@ -102,7 +102,7 @@ func (e *Error) Unwrap() error {
 // maxMessage is how much of a body that is not the service's is kept.
 const maxMessage = 1 << 10
 
-// newError makes an error of a response. It takes whatever the body is.
+// newError makes an error of a response with any body.
 func newError(resp *http.Response, body []byte) *Error {
 	e := &Error{
 		Status:     resp.StatusCode,
