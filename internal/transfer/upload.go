@@ -153,7 +153,7 @@ func (u *Upload) store(ctx context.Context, b *batch) error {
 	return b.err
 }
 
-// report passes on what became of a batch. It is called for one batch after the other.
+// report reports the outcome of a batch. It is called for one batch after the other.
 func (u *Upload) report(r Reader, b *batch) error {
 	u.sent = u.sent || len(b.rows) > 0
 	add(&u.created, b.created)
