@@ -213,6 +213,37 @@ func TestOtherProgramVacuums(t *testing.T) {
 	}
 }
 
+// A log that is truncated during a write loses what no checkpoint has copied. If it loses
+// nothing, the write begins it anew.
+func TestTruncatedDuringWrite(t *testing.T) {
+	for name, copied := range map[string]bool{"after a checkpoint": true, "without a checkpoint": false} {
+		t.Run(name, func(t *testing.T) {
+			path, backup := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "backup.db")
+			s := openStore(t, path)
+			must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+			if copied {
+				conn := wait.For(t, "the writer", s.writer)
+				_, _, _, err := checkpoint(conn, "RESTART")
+				s.writer <- conn
+				must.NoError(t, err)
+			}
+			err := s.write(t.Context(), func(conn *sqlite.Conn) error {
+				return errors.Join(os.Truncate(path+"-wal", 0), insertPlant(conn, plant.Plant{ID: 2}))
+			})
+			if !copied {
+				expect.Message(t, "write", err, "plants.db-wal was truncated")
+				return
+			}
+			must.NoError(t, err)
+			must.NoError(t, Copy(t.Context(), path, backup, ignore))
+			for id := range int64(2) {
+				_, err := openStore(t, backup).Get(t.Context(), id+1)
+				expect.NoError(t, err)
+			}
+		})
+	}
+}
+
 // A file that cannot be read is not one that another program has changed.
 func TestContentsThatCannotBeRead(t *testing.T) {
 	for name, file := range map[string]func(*openFiles) *openFile{
