@@ -111,7 +111,9 @@ func (t *Target) begin(ctx context.Context, source []int64) error {
 		return err
 	}
 	begun := id == incompleteID
-	if !begun {
+	if id == 0 { // a new file, which is incomplete before it has a schema
+		id = incompleteID
+	} else if !begun {
 		id = applicationID
 	}
 	if _, err := migrate(ctx, t.conn, int32(id), nil); err != nil {
