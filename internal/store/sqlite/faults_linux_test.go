@@ -128,6 +128,7 @@ func TestOpenErrorAdvice(t *testing.T) {
 		"a read-only file": {readOnly, "give this user write permission"},
 		"a read-only -shm": {readOnlyIndex, "or its -shm; give this user write permission"},
 		"a locked file":    {lock, "another program has locked the file; stop it"},
+		"a hard link":      {func(t *testing.T, path string) { must.NoError(t, os.Link(path, path+"2")) }, "has 2 names (hard links)"},
 		"a newer schema":   {set("user_version", len(schema)+1), "use a newer plantstore"},
 		"another program":  {set("application_id", 42), "this is not a store of plantstore"},
 	} {

@@ -36,3 +36,6 @@ func identify(path string) (fileID, int64, error) {
 }
 
 func (f fileID) same(other fileID) bool { return f == other }
+
+// links returns the number of hard links of a file.
+func links(info os.FileInfo) uint64 { return uint64(info.Sys().(*syscall.Stat_t).Nlink) } // 32 bits on arm64

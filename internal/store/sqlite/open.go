@@ -176,6 +176,16 @@ func checkPath(path string) error {
 	return nil
 }
 
+// checkLinks returns an error if the file has other names, which are hard links. SQLite has
+// a log for each name, so the plants written by one would be lost by another.
+func checkLinks(path string) error {
+	if info, err := os.Stat(path); err == nil && links(info) > 1 {
+		return fmt.Errorf("the file has %d names (hard links), and what is written by one can be lost by another; "+
+			"remove the others, which find / -samefile %s lists, or copy the file", links(info), path)
+	}
+	return nil
+}
+
 // adviceDamaged says what to do about a damaged store.
 const adviceDamaged = "the file is damaged; stop the service, " +
 	"move the file and its -wal and -shm files to another directory, and restore a backup (plantstore restore)"
@@ -275,6 +285,9 @@ func openConn(path string, pragmas []string, mode sqlite.OpenFlags) (*sqlite.Con
 // It creates the file if it does not exist.
 func openWriter(path string, first ...string) (conn *sqlite.Conn, err error) {
 	if path != Memory {
+		if err := checkLinks(path); err != nil {
+			return nil, err
+		}
 		createFile(path)
 	}
 	for end := time.Now().Add(busyTimeout); ; time.Sleep(time.Millisecond) {
