@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"runtime/debug"
@@ -75,7 +76,7 @@ func withStatus(ctx context.Context, command, stopped string, err error) error {
 func findToken(sys system, file string) (string, error) {
 	token := sys.getenv("PLANTSTORE_TOKEN")
 	if file != "" {
-		text, err := os.ReadFile(file)
+		text, err := readSmall(file)
 		if err != nil {
 			return "", fmt.Errorf("--token-file: %w", err)
 		}
@@ -92,4 +93,20 @@ func findToken(sys system, file string) (string, error) {
 			"check PLANTSTORE_TOKEN or --token-file")
 	}
 	return token, nil
+}
+
+// readSmall reads a file for which 64 KiB are plenty: a token, secrets, or the state of a
+// webhook. Without a limit a wrong name, such as /dev/zero, would fill the memory.
+func readSmall(name string) ([]byte, error) {
+	const limit = 64 << 10
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if len(text) > limit {
+		err = fmt.Errorf("%s has more than 64 KiB: give another file", name)
+	}
+	return text, err
 }

@@ -75,7 +75,7 @@ func webhookCommand(sys system) *cli.Command {
 			case cmd.String("rejects") == cmd.String("state"):
 				return errors.New("--rejects: must be another file than --state")
 			}
-			secrets, err := os.ReadFile(cmd.String("secret-file"))
+			secrets, err := readSmall(cmd.String("secret-file"))
 			if cmd.String("secret-file") == "" {
 				err = errors.New("must be a file with a secret, as echo \"whsec_$(openssl rand -base64 32)\" writes it")
 			} else if err == nil {
@@ -148,7 +148,7 @@ func runWebhook(ctx context.Context, sys system, cmd *cli.Command, r *webhook.Re
 	}
 	state := webhookState{Server: cmd.String("server"), To: r.URL}
 	var stored webhookState
-	switch text, err := os.ReadFile(name); {
+	switch text, err := readSmall(name); {
 	case errors.Is(err, fs.ErrNotExist) && cmd.String("from") == "now":
 		if state.Position, err = r.Service.Now(ctx); err != nil {
 			return err
