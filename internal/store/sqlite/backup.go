@@ -41,6 +41,9 @@ func Backup(ctx context.Context, from, to string, replace bool, progress func(do
 	if damaged != nil && replace {
 		return fmt.Errorf("read %s: %w", from, damaged)
 	}
+	if err := checkLinks(from); err != nil {
+		return fmt.Errorf("read %s: %w", from, err)
+	}
 	err := copyTo(ctx, from, to, replace, nil, progress)
 	if errors.Is(err, errExists) {
 		return fmt.Errorf("%w; --replace replaces it", err)

@@ -128,7 +128,6 @@ func TestOpenErrorAdvice(t *testing.T) {
 		"a read-only file": {readOnly, "give this user write permission"},
 		"a read-only -shm": {readOnlyIndex, "or its -shm; give this user write permission"},
 		"a locked file":    {lock, "another program has locked the file; stop it"},
-		"a hard link":      {func(t *testing.T, path string) { must.NoError(t, os.Link(path, path+"2")) }, "has 2 names (hard links)"},
 		"a newer schema":   {set("user_version", len(schema)+1), "use a newer plantstore"},
 		"another program":  {set("application_id", 42), "this is not a store of plantstore"},
 	} {
@@ -148,6 +147,25 @@ func TestOpenErrorAdvice(t *testing.T) {
 			}
 		})
 	}
+}
+
+// No command uses a file with several names but Copy, whose source may be a linked backup.
+func TestHardLink(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	must.NoError(t, openStore(t, path).Create(t.Context(), plant.Plant{ID: 1}))
+	must.NoError(t, os.Link(path, path+" 2"))
+	must.NoError(t, os.Symlink(path+" 2", path+"3"))
+	for name, open := range map[string]func() error{
+		"Open":         func() error { _, err := Open(t.Context(), path+"3"); return err },
+		"OpenReadOnly": func() error { _, err := OpenReadOnly(path + "3"); return err },
+		"OpenSource":   func() error { _, err := OpenSource(path + "3"); return err },
+		"OpenTarget":   func() error { _, err := OpenTarget(t.Context(), path+"3", nil); return err },
+		"Backup":       func() error { return Backup(t.Context(), path+"3", path+"4", false, ignore) },
+	} {
+		expect.Message(t, name, open(), `has 2 names (hard links), and each can have a log of its own; `)
+		expect.Message(t, name, open(), fmt.Sprintf("find / -samefile %q lists them", path+" 2"))
+	}
+	expect.Error(t, "Copy", Copy(t.Context(), path, path+"4", ignore), nil)
 }
 
 // set sets a pragma of a file.

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -94,7 +95,7 @@ func describeOpen(path string, err *error) {
 }
 
 func openExisting(path string, pragmas []string, mode sqlite.OpenFlags) (*Store, error) {
-	if err := checkPath(path); err != nil {
+	if err := cmp.Or(checkPath(path), checkLinks(path)); err != nil {
 		return nil, err
 	}
 	conn, err := openConn(path, pragmas, mode)
@@ -176,14 +177,19 @@ func checkPath(path string) error {
 	return nil
 }
 
-// checkLinks returns an error if the file has other names, which are hard links. SQLite has
-// a log for each name, so the plants written by one would be lost by another.
+// checkLinks returns an error if the file has several names, which are hard links. SQLite has
+// a log for each, so what is written by one name would be missing or lost by another.
 func checkLinks(path string) error {
-	if info, err := os.Stat(path); err == nil && links(info) > 1 {
-		return fmt.Errorf("the file has %d names (hard links), and what is written by one can be lost by another; "+
-			"remove the others, which find / -samefile %s lists, or copy the file", links(info), path)
+	info, err := os.Stat(path)
+	if err != nil || links(info) < 2 {
+		return nil // SQLite explains an error
 	}
-	return nil
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	return fmt.Errorf("the file has %d names (hard links), and each can have a log of its own; stop every program "+
+		"that uses it, keep the name that has a -wal file beside it, and remove the others (find / -samefile %q lists them)",
+		links(info), path)
 }
 
 // adviceDamaged says what to do about a damaged store.
