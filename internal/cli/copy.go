@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/dustin/go-humanize/english"
 	"github.com/urfave/cli/v3"
 
 	"github.com/plantstore/plantstore/internal/store"
@@ -123,9 +122,8 @@ func copyBetween(ctx context.Context, sys system, from, to string) (err error) {
 	if copied.Plants+copied.Tokens == 0 {
 		empty = ", which is empty,"
 	}
-	count := func(n int, noun string) string { return comma(n) + " " + english.PluralWord(n, noun, "") }
 	fmt.Fprintf(sys.stdout, "copied %s and %s from %s%s to %s",
-		count(copied.Plants, "plant"), count(copied.Tokens, "token"), open.Redacted(from), empty, open.Redacted(to))
+		amount(copied.Plants, "plant"), amount(copied.Tokens, "token"), open.Redacted(from), empty, open.Redacted(to))
 	if copied.Kept > 0 {
 		fmt.Fprintf(sys.stdout, " (%s by an earlier run)", comma(copied.Kept))
 	}

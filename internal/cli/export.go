@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v3"
 
 	"github.com/plantstore/plantstore/api/client"
@@ -81,7 +80,7 @@ func exportFile(
 	if err := keep(err); err != nil {
 		return withStatus(ctx, "export", " before it was complete: run it again", err)
 	}
-	fmt.Fprintf(sys.stderr, "%s plants in %v\n", humanize.Comma(progress.plants.Load()), progress.elapsed())
+	fmt.Fprintf(sys.stderr, "%s in %v\n", amount(int(progress.plants.Load()), "plant"), progress.elapsed())
 	return nil
 }
 

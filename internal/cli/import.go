@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/dustin/go-humanize"
+	"github.com/dustin/go-humanize/english"
 	"github.com/urfave/cli/v3"
 
 	"github.com/plantstore/plantstore/internal/transfer"
@@ -116,6 +117,9 @@ func importFile(
 }
 
 func comma(n int) string { return humanize.Comma(int64(n)) }
+
+// amount returns "1 plant" or "12,345 plants".
+func amount(n int, noun string) string { return comma(n) + " " + english.PluralWord(n, noun, "") }
 
 // openInput opens a file, or stdin for -, and returns its size; 0 if that is
 // unknown.

@@ -100,7 +100,7 @@ func startProgress(out io.Writer, total int64, service *transfer.Service) *progr
 // A line of a terminal that changes must be short, so it has no reason.
 func (p *progress) line() string {
 	plants := p.plants.Load()
-	text := humanize.Comma(plants) + " plants"
+	text := amount(int(plants), "plant")
 	if phase, ok := p.phase.Load().(string); ok {
 		text = phase + ": " + text
 	}
