@@ -108,16 +108,18 @@ const find = (at) =>
 
 /** @type {(mine: Content, version?: string) => Promise<void>} */
 async function save(mine, version) {
-  const [at, isNew] = [id.value.trim(), $("panel").dataset["mode"] === "new"];
+  const [at, isNew, here] = [id.value.trim(), $("panel").dataset["mode"] === "new", shows];
   const fault = wrongId(at) || (isNew && !mine.name && "A plant needs a name.");
   if (fault) return tell("panel-note", fault);
   if (plant && same(plant, mine) && plant.etag === version) return tell("panel-note", "Nothing has changed.");
   try {
-    fill(await store(at, mine, version), isNew ? "Created." : "Saved.");
-    if (isNew) go({ plant: at }, true);
+    const stored = await store(at, mine, version);
+    if (here !== shows) return; // another plant is open by now
+    fill(stored, isNew ? "Created." : "Saved."), isNew && go({ plant: at }, true);
   } catch (error) {
     if (!(error instanceof Failure) || ![40401, 41200].includes(error.code)) throw error;
     const theirs = await find(at);
+    if (here !== shows) throw error;
     if (theirs && same(theirs, mine)) fill(theirs, "Saved."); // by an attempt whose response was lost
     else if (isNew) tell("panel-note", "This id is taken: choose another one.");
     else if (theirs) compare(mine, theirs);
@@ -140,22 +142,22 @@ function compare(mine, theirs) {
 }
 
 async function remove() {
-  const gone = plant;
+  const [gone, here] = [plant, shows];
   if (!gone) return;
   try {
     await send("delete", "/plants/{id}", { id: gone.id, headers: { "If-Match": `"${gone.etag}"` } });
   } catch (error) {
     turn("plant-form");
     const theirs = error instanceof Failure && error.code === 41200 && (await find(gone.id));
-    if (!theirs) throw error;
+    if (!theirs || here !== shows) throw error;
     return fill(theirs, "Not deleted: someone has just changed it. This is what is stored now.");
   }
-  go({ plant: null });
+  if (here === shows) go({ plant: null });
   apply([{ id: gone.id }]);
   offer(gone);
 }
 
-/** Offers for ten seconds to insert a plant again. @param {Plant} gone */
+/** Offers for ten seconds to insert a plant again; the service ignores its version and times. @param {Plant} gone */
 function offer(gone) {
   const [toast, called] = [$("toast"), `“${brief(gone.name)}”`];
   clearTimeout(Number(toast.dataset["timer"]));
@@ -167,8 +169,7 @@ function offer(gone) {
   toast.hidden = $("undo").hidden = false;
   $("undo").focus();
   $("undo").onclick = once(async () => {
-    const stored = store(gone.id, gone); // the service ignores the version and the times
-    const failure = await stored.then(() => undefined, (error) => /** @type {Failure} */ (error));
+    const failure = await store(gone.id, gone).then(() => undefined, (error) => /** @type {Failure} */ (error));
     const isTaken = failure?.code === 41200;
     const why = isTaken ? "Someone has stored another plant with this id." : failure?.message;
     tell("toast-text", why ?? `${called} is back.`);
