@@ -143,6 +143,13 @@ async function edit(page, id, field, value) {
   await page.locator(field).fill(value);
 }
 
+// save saves what is in the panel, and waits for what the page says then.
+async function save(page, wanted = "Saved.") {
+  await page.locator("#panel-note").evaluate((it) => (it.textContent = "")); // not that of last time
+  await page.locator("#save").click();
+  await until(() => text(page, "#panel-note"), wanted);
+}
+
 // hold stops the requests to an address, and returns a function that lets them go on.
 async function hold(page, url) {
   let release;
@@ -371,12 +378,24 @@ describe("the page", { concurrency: 2 }, () => {
     await until(async () => (await rows(page)).find(([id]) => id === "101"), ["101", "Ficus lyrata Warb.", "Moraceae"]);
     assert.equal((await api("GET", "/plants/101")).name, "Ficus lyrata Warb.");
     await page.locator("#plant-tag").fill("");
-    await page.locator("#save").click();
-    await until(async () => (await api("GET", "/plants/101")).tag, undefined, "no tag");
+    await save(page);
+    assert.equal((await api("GET", "/plants/101")).tag, undefined, "no tag");
 
-    await page.locator("#plant-name").fill("x".repeat(1001));
+    await page.locator("#plant-tag").fill("late");
+    const patches = await hold(page, /\/plants\/101$/);
+    const answered = page.waitForResponse((it) => it.request().method() === "PATCH");
     await page.locator("#save").click();
-    await until(() => text(page, "#panel-note"), (it) => /name.*1,?000/.test(it), "what the service says");
+    await until(() => patches.held.length, 1);
+    await row(page, "102").locator("a").click();
+    await until(() => page.locator("#plant-id").inputValue(), "102");
+    patches.release();
+    await (await answered).finished();
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)));
+    assert.equal(await page.locator("#plant-name").inputValue(), "Ficus elastica", "a late response replaces another plant");
+    assert.equal((await api("GET", "/plants/101")).tag, "late");
+
+    await edit(page, "101", "#plant-name", "x".repeat(1001));
+    await save(page, (it) => /name.*1,?000/.test(it));
     await page.locator("#panel-close").click();
     await until(() => text(page, "#panel-note"), (it) => it.startsWith("Not saved yet"));
     await page.locator("#panel-close").click();
@@ -408,7 +427,8 @@ describe("the page", { concurrency: 2 }, () => {
     await conflict("mine", "theirs");
     await look(two, "conflict");
     await two.locator("#keep-mine").click();
-    await until(async () => (await api("GET", "/plants/101")).name, "mine");
+    await until(() => text(two, "#panel-note"), "Saved.");
+    assert.equal((await api("GET", "/plants/101")).name, "mine");
     await until(() => one.locator("#plant-name").inputValue(), "mine", "the other tab sees it");
     await one.goto("about:blank");
     await one.goBack();
@@ -454,7 +474,8 @@ describe("the page", { concurrency: 2 }, () => {
     await row(page, "101").waitFor({ state: "detached" });
     await look(page, "deleted");
     await page.locator("#undo").click();
-    await until(async () => (await api("GET", "/plants/101"))?.tag, "Moraceae", "it is back");
+    await until(() => text(page, "#toast-text"), "“Ficus lyrata” is back.");
+    assert.equal((await api("GET", "/plants/101")).tag, "Moraceae");
     await row(page, "101").waitFor();
 
     await remove();
@@ -464,8 +485,14 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => text(page, "#panel-note"), (it) => it.startsWith("Not deleted: someone has just changed it"));
     assert.equal((await api("GET", "/plants/101")).tag, "newer");
     await page.locator("#delete").click();
+    const deletions = await hold(page, /\/plants\/101$/);
     await page.locator("#confirm-delete").click();
+    await until(() => deletions.held.length, 1);
+    await row(page, "102").locator("a").click();
+    await until(() => page.locator("#plant-id").inputValue(), "102");
+    deletions.release();
     await until(() => isShown(page, "#undo"), true);
+    assert.ok(await isShown(page, "#panel"), "a late response closes another plant");
     await page.clock.fastForward(10_000);
     await until(() => isShown(page, "#toast"), false, "after ten seconds");
   });
@@ -508,8 +535,8 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => ids(page), ends);
     for (const id of ends) {
       await edit(page, id, "#plant-tag", `tag of ${id}`);
-      await page.locator("#save").click();
-      await until(async () => (await api("GET", `/plants/${id}`)).tag, `tag of ${id}`);
+      await save(page);
+      assert.equal((await api("GET", `/plants/${id}`)).tag, `tag of ${id}`);
     }
     await page.locator("#delete").click();
     await page.locator("#confirm-delete").click();
@@ -519,8 +546,8 @@ describe("the page", { concurrency: 2 }, () => {
     await page.locator("#new").click();
     await page.locator("#plant-id").fill("9223372036854775807");
     await page.locator("#plant-name").fill("the largest");
-    await page.locator("#save").click();
-    await until(async () => (await api("GET", "/plants/9223372036854775807"))?.name, "the largest");
+    await save(page, "Created.");
+    assert.equal((await api("GET", "/plants/9223372036854775807")).name, "the largest");
     await drop(page, `id,name,tag\n${ends[0]},n0,\n9223372036854775807,the largest,\n9223372036854775805,new,\n`);
     await until(() => imported(page), { 2: "taken", 3: "equal", 4: "new" });
     await page.locator("#import-start").click();
@@ -539,8 +566,9 @@ describe("the page", { concurrency: 2 }, () => {
     for (const { id, name } of plants) {
       await edit(page, id, "#plant-tag", "edited");
       assert.equal(await text(page, "#panel-title"), shown(name).trim());
-      await page.locator("#save").click();
-      await until(async () => ((it) => [it.name, it.tag])(await api("GET", `/plants/${id}`)), [name, "edited"], "only the tag has changed");
+      await save(page);
+      const stored = await api("GET", `/plants/${id}`);
+      assert.deepEqual([stored.name, stored.tag], [name, "edited"], "only the tag has changed");
     }
     await look(page, "text");
     for (const [i, name] of ["نخلة", "🌵👩🏽‍🌾", "<script>window.harmed = 1</script>", "y".repeat(1000)].entries()) {
@@ -548,8 +576,8 @@ describe("the page", { concurrency: 2 }, () => {
       await until(() => page.locator("#panel").getAttribute("data-mode"), "new");
       await page.locator("#plant-id").fill(String(100 + i));
       await page.locator("#plant-name").fill(name);
-      await page.locator("#save").click();
-      await until(async () => (await api("GET", `/plants/${100 + i}`))?.name, name);
+      await save(page, "Created.");
+      assert.equal((await api("GET", `/plants/${100 + i}`)).name, name);
     }
     for (const prefix of ["نخل", "🌵", "<script>"]) {
       await page.goto(`${address}/?q=${encodeURIComponent(prefix)}`);
@@ -805,8 +833,8 @@ describe("the page", { concurrency: 2 }, () => {
       if (name === "phone") assert.ok(y < options.viewport.height, `the first row is at y = ${y}`);
       await edit(page, "1", "#plant-name", "edited");
       await look(page, `${name}-plant`);
-      await page.locator("#save").click();
-      await until(async () => (await api("GET", "/plants/1")).name, "edited");
+      await save(page);
+      assert.equal((await api("GET", "/plants/1")).name, "edited");
       await page.locator("#panel-close").click();
       await until(() => isShown(page, "#panel"), false);
       await row(page, "-9223372036854775808").locator("a").click();
