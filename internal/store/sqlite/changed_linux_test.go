@@ -60,8 +60,15 @@ func TestChangedFile(t *testing.T) {
 		},
 		"the log is emptied": {
 			func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 0) },
-			"plants.db-wal was truncated while it was open; the writes in it are lost", false,
+			"plants.db-wal was truncated while it was open; the writes since the last checkpoint are lost", false,
 		},
+		"the log is emptied after a checkpoint": {func(t *testing.T, path, _ string) {
+			other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+			must.NoError(t, err)
+			must.NoError(t, execute(other, "PRAGMA wal_checkpoint(PASSIVE)"))
+			must.NoError(t, other.Close())
+			truncate(t, path+"-wal", 0)
+		}, "plants.db-wal was truncated while it was open; no write is lost", false},
 		"the log is cut short": {
 			func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 4200) },
 			"plants.db-wal was overwritten or cut short", true,
@@ -231,7 +238,7 @@ func TestTruncatedDuringWrite(t *testing.T) {
 				return errors.Join(os.Truncate(path+"-wal", 0), insertPlant(conn, plant.Plant{ID: 2}))
 			})
 			if !copied {
-				expect.Message(t, "write", err, "plants.db-wal was truncated")
+				expect.Message(t, "write", err, "the writes since the last checkpoint are lost")
 				return
 			}
 			must.NoError(t, err)

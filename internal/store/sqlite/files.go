@@ -309,10 +309,11 @@ func (f *openFiles) judge(x *walIndex, size, logSize int64, header, head [32]byt
 	case head != [32]byte{}: // the next start would use what it has
 		return &fault{path: f.wal.path, what: "was overwritten or cut short", damaged: true}
 	}
-	return &fault{
-		path: f.wal.path, what: "was truncated",
-		next: "the writes in it are lost: restart the service to use what the database has",
+	lost := "the writes since the last checkpoint are lost"
+	if copied == frames {
+		lost = "no write is lost"
 	}
+	return &fault{path: f.wal.path, what: "was truncated", next: lost + ": restart the service to use what the database has"}
 }
 
 // damagedSuffix is the suffix of a file beside the store that says why no program may
