@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -123,6 +123,7 @@ func TestOpenErrorAdvice(t *testing.T) {
 	}{
 		"no directory":     {func(t *testing.T, path string) { os.RemoveAll(filepath.Dir(path)) }, "does not exist; create it first"},
 		"a directory":      {func(t *testing.T, path string) { os.Remove(path); os.Mkdir(path, 0o700) }, "this is a directory; give the path of a file"},
+		"a pipe":           {func(t *testing.T, path string) { os.Remove(path); must.NoError(t, syscall.Mkfifo(path, 0o600)) }, "this is a pipe"},
 		"not a database":   {func(t *testing.T, path string) { garbage(filepath.Base(path))(t, filepath.Dir(path)) }, "not a SQLite database"},
 		"a damaged file":   {damageSchema, "restore a backup"},
 		"a read-only file": {readOnly, "give this user write permission"},

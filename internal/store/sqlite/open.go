@@ -140,8 +140,8 @@ func (s *Store) openReaders(mode sqlite.OpenFlags) error {
 	return nil
 }
 
-// Check returns an error if there cannot be a store at path: it is a directory, or in
-// none that exists.
+// Check returns an error if there cannot be a store at path: it is not a regular file, or in
+// no directory that exists.
 func Check(path string) error {
 	err := checkPath(path)
 	describeOpen(path, &err)
@@ -156,6 +156,8 @@ func checkPath(path string) error {
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return errors.New("this is a directory; give the path of a file")
+	} else if err == nil && !info.Mode().IsRegular() {
+		return errors.New("this is a pipe, a socket or a device; give the path of a file")
 	}
 	for _, suffix := range append(logSuffixes[:], markSuffix) {
 		if strings.HasSuffix(path, suffix) {
