@@ -19,6 +19,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -27,7 +29,6 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/storetest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // A database server that crashes repeatedly loses no acknowledged write, and the

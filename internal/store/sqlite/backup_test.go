@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 func ignore(_, _ int64) {}

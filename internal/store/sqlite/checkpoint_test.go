@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // The log stays short even if there is always a running read.

@@ -5,10 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plantstore/plantstore/internal/testing/must"
-	"github.com/plantstore/plantstore/internal/testing/wait"
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // TestColumns compares the lists of columns with the schema that the migrations

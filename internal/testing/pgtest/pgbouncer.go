@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 

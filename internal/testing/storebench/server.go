@@ -15,10 +15,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/token"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // staticToken is the token that the clients of a Server send.
