@@ -115,9 +115,9 @@ func TestFailureAfterLostResponse(t *testing.T) {
 		`{"error":40010,"message":"another plant has this id"}`: false,
 	} {
 		for _, name := range []string{"create", "createBatch"} {
-			sent := 0
+			var sent atomic.Int64
 			err := operations[name](t.Context(), at(t, handle(t, func(w http.ResponseWriter, _ *http.Request) {
-				if sent++; sent == 1 {
+				if sent.Add(1) == 1 {
 					panic(http.ErrAbortHandler)
 				}
 				w.WriteHeader(map[bool]int{true: 401, false: 400}[want])
