@@ -12,7 +12,9 @@ const [id, tag, name] = [input("plant-id"), input("plant-tag"), /** @type {HTMLT
 /** The version that is edited; undefined: there is none yet, or not any more. @type {Plant | undefined} */
 let plant;
 let before = ["", ""]; // what the fields had at first
-let [shows, warned, busy] = [0, "", false];
+/** Opened is what the panel shows: an id, "new", or null for nothing yet. While the change that is sent is
+ *  busy, the panel keeps its plant. @type {[number, string, string | null, Promise<unknown> | undefined]} */
+let [shows, warned, opened, busy] = [0, "", null, undefined];
 
 export const isOpen = () => !$("panel").hidden;
 const isDirty = () => isOpen() && !name.readOnly && (name.value !== before[0] || tag.value !== before[1]);
@@ -37,7 +39,7 @@ function turn(part, focused) {
 /** Fills the fields with what is stored, or for a new plant, and says something about it.
  *  @type {(stored: Plant | undefined, note?: string) => void} */
 function fill(stored, note = "") {
-  plant = stored;
+  [plant, opened, form.inert] = [stored, stored?.id ?? "new", false];
   $("panel").dataset["mode"] = !stored ? "new" : isWriter() ? "edit" : "read";
   const now = String(Math.floor((performance.timeOrigin + performance.now()) * 1000)); // in microseconds
   [id.value, name.value, tag.value] = [stored?.id ?? now, stored?.name ?? "", stored?.tag ?? ""];
@@ -58,7 +60,9 @@ function fill(stored, note = "") {
 export async function show(last) {
   const [wanted, mine, wasOpen] = [view.plant, ++shows, isOpen()];
   selected();
-  if (wasOpen && wanted !== null && wanted === plant?.id) return; // it was created just now
+  if (busy) await busy;
+  if (mine !== shows || (wanted !== null && wanted === opened)) return;
+  [plant, opened, form.inert] = [undefined, null, true];
   document.body.classList.toggle("beside", wanted !== null);
   $("panel").hidden = wanted === null;
   if (wanted === null) return void (wasOpen && focus(last));
@@ -83,11 +87,11 @@ function report(error) {
   tell("panel-note", error.message);
 }
 
-/** Lets a second click wait for the first one. @param {() => Promise<unknown>} call */
-const once = (call) => async () => {
-  if (busy) return;
-  busy = true;
-  await call().catch(report).finally(() => (busy = false));
+/** Makes one change at a time. One that fails keeps the panel. @param {() => Promise<void>} change */
+const once = (change) => () => {
+  const here = view.plant;
+  busy ??= change().then(isDirty, (error) => (report(error), true))
+    .finally(() => (busy = undefined)).then((stays) => stays && go({ plant: here }, true));
 };
 
 /** Changes what the page shows of a plant, if it still has the version, or stores one, if there is none.
@@ -102,29 +106,26 @@ async function store(at, body, version) {
 }
 
 /** Reads a plant, if there is one. @type {(at: string) => Promise<Plant | undefined>} */
-const find = (at) =>
-  send("get", "/plants/{id}", { id: at })
-    .then(({ body }) => body, (error) => (error.code === 40401 ? undefined : Promise.reject(error)));
+const find = (at) => send("get", "/plants/{id}", { id: at })
+  .then(({ body }) => body, (error) => (error.code === 40401 ? undefined : Promise.reject(error)));
 
 /** @type {(mine: Content, version?: string) => Promise<void>} */
 async function save(mine, version) {
-  const [at, isNew, here] = [id.value.trim(), $("panel").dataset["mode"] === "new", shows];
+  const [at, isNew] = [id.value.trim(), opened === "new"];
   const fault = wrongId(at) || (isNew && !mine.name && "A plant needs a name.");
   if (fault) return tell("panel-note", fault);
   if (plant && same(plant, mine) && plant.etag === version) return tell("panel-note", "Nothing has changed.");
   try {
-    const stored = await store(at, mine, version);
-    if (here !== shows) return; // another plant is open by now
-    fill(stored, isNew ? "Created." : "Saved."), isNew && go({ plant: at }, true);
+    fill(await store(at, mine, version), isNew ? "Created." : "Saved.");
   } catch (error) {
     if (!(error instanceof Failure) || ![40401, 41200].includes(error.code)) throw error;
     const theirs = await find(at);
-    if (here !== shows) throw error;
     if (theirs && same(theirs, mine)) fill(theirs, "Saved."); // by an attempt whose response was lost
     else if (isNew) tell("panel-note", "This id is taken: choose another one.");
     else if (theirs) compare(mine, theirs);
     else [plant] = [undefined, tell("panel-note", "Someone has deleted this plant. Save it to create it again.")];
   }
+  if (view.plant === "new" && opened === at) go({ plant: at }, true);
 }
 
 /** Someone was faster: shows both versions. @type {(mine: Content, theirs: Plant) => void} */
@@ -142,17 +143,19 @@ function compare(mine, theirs) {
 }
 
 async function remove() {
-  const [gone, here] = [plant, shows];
+  const gone = plant;
   if (!gone) return;
   try {
     await send("delete", "/plants/{id}", { id: gone.id, headers: { "If-Match": `"${gone.etag}"` } });
   } catch (error) {
     turn("plant-form");
     const theirs = error instanceof Failure && error.code === 41200 && (await find(gone.id));
-    if (!theirs || here !== shows) throw error;
-    return fill(theirs, "Not deleted: someone has just changed it. This is what is stored now.");
+    if (!theirs) throw error;
+    fill(theirs);
+    throw new Failure(41200, "Not deleted: someone has just changed it. This is what is stored now.");
   }
-  if (here === shows) go({ plant: null });
+  busy = undefined; // the panel may close
+  if (view.plant === gone.id) go({ plant: null });
   apply([{ id: gone.id }]);
   offer(gone);
 }
@@ -173,9 +176,8 @@ function offer(gone) {
     const isTaken = failure?.code === 41200;
     const why = isTaken ? "Someone has stored another plant with this id." : failure?.message;
     tell("toast-text", why ?? `${called} is back.`);
-    if (failure && !isTaken) return; // it can be tried again
-    $("undo").hidden = true;
-    focus(gone.id);
+    $("undo").hidden = !failure || isTaken; // else it can be tried again
+    if ($("undo").hidden) focus(gone.id);
   });
 }
 
@@ -210,10 +212,8 @@ export function start() {
   });
   $("new").onclick = () => go({ plant: "new" });
   $("panel-close").onclick = close;
-  $("delete").onclick = () => {
-    tell("confirm-text", `Delete “${brief(plant?.name ?? "")}”?`);
-    turn("confirm", "confirm-delete");
-  };
+  $("delete").onclick = () =>
+    (tell("confirm-text", `Delete “${brief(plant?.name ?? "")}”?`), turn("confirm", "confirm-delete"));
   $("confirm-delete").onclick = once(remove);
   $("confirm-keep").onclick = () => turn("plant-form", "delete");
 }

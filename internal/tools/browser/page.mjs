@@ -163,6 +163,17 @@ async function hold(page, url) {
   return { held, release };
 }
 
+// leave clicks a button that changes plant 101, and opens plant 102 before the response comes.
+async function leave(page, button) {
+  const { held, release } = await hold(page, /\/plants\/101$/);
+  await page.locator(button).click();
+  await until(() => held.length, 1);
+  await row(page, "102").locator("a").click();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal(await page.locator("#plant-id").inputValue(), "101", "the panel keeps its plant until then");
+  release();
+}
+
 async function drop(page, content, name = "plants.csv") {
   const dataTransfer = await page.evaluateHandle(([bytes, called]) => {
     const transfer = new DataTransfer();
@@ -382,18 +393,16 @@ describe("the page", { concurrency: 2 }, () => {
     assert.equal((await api("GET", "/plants/101")).tag, undefined, "no tag");
 
     await page.locator("#plant-tag").fill("late");
-    const patches = await hold(page, /\/plants\/101$/);
-    const answered = page.waitForResponse((it) => it.request().method() === "PATCH");
-    await page.locator("#save").click();
-    await until(() => patches.held.length, 1);
-    await row(page, "102").locator("a").click();
+    await leave(page, "#save");
     await until(() => page.locator("#plant-id").inputValue(), "102");
-    patches.release();
-    await (await answered).finished();
-    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)));
-    assert.equal(await page.locator("#plant-name").inputValue(), "Ficus elastica", "a late response replaces another plant");
     assert.equal((await api("GET", "/plants/101")).tag, "late");
 
+    const reads = await hold(page, /\/plants\/101$/);
+    await row(page, "101").locator("a").click();
+    await until(() => reads.held.length, 1);
+    await page.locator("#plant-name").focus();
+    assert.notEqual(await focused(page), "plant-name", "nobody edits a plant while the next one is read");
+    reads.release();
     await edit(page, "101", "#plant-name", "x".repeat(1001));
     await save(page, (it) => /name.*1,?000/.test(it));
     await page.locator("#panel-close").click();
@@ -411,14 +420,14 @@ describe("the page", { concurrency: 2 }, () => {
   check("two tabs edit the same plant", { statuses: [404, 412] }, async ({ start, context }) => {
     const { api, open } = await start([], species);
     const [one, two] = [await open("?q=Ficus"), await open("?q=Ficus")];
-    const conflict = async (mine, theirs) => {
+    const conflict = async (mine, theirs, send = () => two.locator("#save").click()) => {
       await edit(two, "101", "#plant-name", mine);
       await edit(one, "101", "#plant-name", theirs);
       await one.locator("#save").click();
       await until(() => text(one, "#panel-note"), "Saved.");
       await until(() => text(two, "#panel-note"), (it) => it.includes("you see both versions"));
       assert.equal(await two.locator("#plant-name").inputValue(), mine, "what is not saved");
-      await two.locator("#save").click();
+      await send();
       await until(() => isShown(two, "#conflict"), true);
       assert.deepEqual(await Promise.all(["#mine-name", "#theirs-name", "#mine-tag", "#theirs-tag"].map((it) => text(two, it))),
         [mine, theirs, "Moraceae", "Moraceae"]);
@@ -439,7 +448,8 @@ describe("the page", { concurrency: 2 }, () => {
       await until(async () => (await rows(page)).find(([id]) => id === "101")?.[1], "Ficus");
       await until(() => state(page), "live");
     }
-    await conflict("my second", "their second");
+    await conflict("my second", "their second", () => leave(two, "#save"));
+    assert.equal(new URL(two.url()).searchParams.get("plant"), "101", "a change that fails keeps its plant");
     await two.locator("#take-theirs").click();
     await until(() => two.locator("#plant-name").inputValue(), "their second");
     assert.equal((await api("GET", "/plants/101")).name, "their second");
@@ -481,18 +491,13 @@ describe("the page", { concurrency: 2 }, () => {
     await remove();
     await api("PUT", "/plants/101", { name: "Ficus lyrata", tag: "newer" });
     await until(() => text(page, "#plants tr[data-id='101']"), (it) => it.includes("newer"));
-    await page.locator("#confirm-delete").click();
+    await leave(page, "#confirm-delete");
     await until(() => text(page, "#panel-note"), (it) => it.startsWith("Not deleted: someone has just changed it"));
     assert.equal((await api("GET", "/plants/101")).tag, "newer");
     await page.locator("#delete").click();
-    const deletions = await hold(page, /\/plants\/101$/);
-    await page.locator("#confirm-delete").click();
-    await until(() => deletions.held.length, 1);
-    await row(page, "102").locator("a").click();
-    await until(() => page.locator("#plant-id").inputValue(), "102");
-    deletions.release();
+    await leave(page, "#confirm-delete");
     await until(() => isShown(page, "#undo"), true);
-    assert.ok(await isShown(page, "#panel"), "a late response closes another plant");
+    await until(() => page.locator("#plant-id").inputValue(), "102");
     await page.clock.fastForward(10_000);
     await until(() => isShown(page, "#toast"), false, "after ten seconds");
   });
