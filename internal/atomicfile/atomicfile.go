@@ -64,12 +64,16 @@ func SyncFolder(name string) error {
 
 func (f *File) rename(replace bool) error {
 	if !replace { // a rename would overwrite a file that was created in the meantime
-		err := record(os.Link(f.Name(), f.name), "link", f.Name(), f.name)
-		if err == nil || errors.Is(err, fs.ErrExist) {
-			f.Discard()
-			return err
+		err := record(renameNew(f.Name(), f.name), "rename", f.Name(), f.name)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			if err = record(os.Link(f.Name(), f.name), "link", f.Name(), f.name); err == nil {
+				f.Discard()
+			}
 		}
-		if _, err := os.Lstat(f.name); err == nil { // some file systems do not support links
+		if err == nil {
+			return nil
+		}
+		if _, err := os.Lstat(f.name); err == nil { // else the file system supports no links, either
 			return &fs.PathError{Op: "create", Path: f.name, Err: fs.ErrExist}
 		}
 	}

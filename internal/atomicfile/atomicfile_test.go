@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -60,7 +61,11 @@ func TestSteps(t *testing.T) {
 
 	must.NoError(t, os.Remove(name))
 	must.NoError(t, create().Publish(false))
-	want("a new name", "sync temporary", "link temporary", "remove temporary", "sync folder")
+	if runtime.GOOS == "linux" {
+		want("a new name", "sync temporary", "rename temporary", "sync folder")
+	} else {
+		want("a new name", "sync temporary", "link temporary", "remove temporary", "sync folder")
+	}
 	if text, err := os.ReadFile(name); err != nil || string(text) != "new" {
 		t.Errorf("the file has %q, %v", text, err)
 	}

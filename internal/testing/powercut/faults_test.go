@@ -113,14 +113,8 @@ var faults = []struct {
 	{"the journal is removed before the database is synced", swap("sync journaled", durably+"remove journal"), ""},
 	{"no sync of a new file", remove("sync temporary"), ""},
 	{"a new file gets its name before it is synced", swap("sync temporary", "rename temporary"), ""},
-	{"a new file gets its only name before it is synced", swap("sync temporary", "link temporary"), ""},
 	{"no sync of the folder", remove("folder "), ""},
 	{"the folder is synced before a new file gets its name", swap("rename temporary", "folder "), ""},
-	{"the folder is synced before a new file gets its only name", swap("link temporary", "folder "), ""},
-	{
-		"the folder is synced before a second name is removed", swap("remove temporary", "folder "),
-		"a temporary file may be left",
-	},
 }
 
 // TestFaults proves that the images show each missing sync and each wrong order: it changes
