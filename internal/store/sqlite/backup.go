@@ -141,6 +141,9 @@ func openCopied(path string) (*sqlite.Conn, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("the file does not exist")
 	}
+	if err := checkRegular(path); err != nil {
+		return nil, err
+	}
 	conn, err := openConn(path, forReaders, sqlite.OpenReadWrite)
 	if err != nil {
 		return nil, err

@@ -154,10 +154,8 @@ func checkPath(path string) error {
 	if path == Memory {
 		return nil
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return errors.New("this is a directory; give the path of a file")
-	} else if err == nil && !info.Mode().IsRegular() {
-		return errors.New("this is a pipe, a socket or a device; give the path of a file")
+	if err := checkRegular(path); err != nil {
+		return err
 	}
 	for _, suffix := range append(logSuffixes[:], markSuffix) {
 		if strings.HasSuffix(path, suffix) {
@@ -179,6 +177,16 @@ func checkPath(path string) error {
 	return nil
 }
 
+// checkRegular returns an error if there is something at path that is not a regular file.
+func checkRegular(path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return errors.New("this is a directory; give the path of a file")
+	} else if err == nil && !info.Mode().IsRegular() {
+		return errors.New("this is a pipe, a socket or a device; give the path of a file")
+	}
+	return nil
+}
+
 // checkLinks returns an error if the file has several names, which are hard links. SQLite has
 // a log for each, so what is written by one name would be missing or lost by another.
 func checkLinks(path string) error {
@@ -187,11 +195,11 @@ func checkLinks(path string) error {
 		return nil // SQLite explains an error
 	}
 	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
+		path, _ = filepath.Abs(target)
 	}
 	return fmt.Errorf("the file has %d names (hard links), and each can have a log of its own; stop every program "+
-		"that uses it, keep the name that has a -wal file beside it, and remove the others (find / -samefile %q lists them)",
-		links(info), path)
+		"that uses it, keep the name that has a -wal file beside it, or this one if none has, and remove the others "+
+		"(find / -samefile %q lists them)", links(info), path)
 }
 
 // adviceDamaged says what to do about a damaged store.
