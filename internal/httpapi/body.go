@@ -9,6 +9,7 @@ import (
 	"maps"
 	"mime"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -332,6 +333,11 @@ func number(token jsontext.Token) any {
 	return inexact{}
 }
 
+var (
+	surrogate = regexp.MustCompile(`^\\u[dD][89a-fA-F][[:xdigit:]]{2}`)
+	escape    = regexp.MustCompile(`^\\(["\\/bfnrt]|$)`) // right within a string
+)
+
 // explainJSON describes the error in our own words, which do not change with the
 // version of the decoder and do not quote the body.
 func explainJSON(err error, body []byte) error {
@@ -348,8 +354,10 @@ func explainJSON(err error, body []byte) error {
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		reason = "a member name occurs twice in one object"
-	case bytes.HasPrefix(rest, []byte(`\ud`)), bytes.HasPrefix(rest, []byte(`\uD`)), r == utf8.RuneError && size == 1:
+	case surrogate.Match(rest), r == utf8.RuneError && size == 1:
 		reason = "a string is not valid Unicode" // a surrogate, or a byte that is not UTF-8
+	case escape.Match(rest):
+		reason = "a backslash is not in a string: remove it"
 	case bytes.HasPrefix(rest, []byte(`\`)):
 		reason = `a string has an unknown escape: write a backslash as \\`
 	}

@@ -147,6 +147,9 @@ func TestMalformedBodyMessage(t *testing.T) {
 		`{"name":"\uDC00"}`:        "a string is not valid Unicode, at byte 9",
 		`{"name":"C:\Uda"}`:        `a string has an unknown escape: write a backslash as \\, at byte 11`,
 		`{"name":"\u00g0"}`:        `a string has an unknown escape: write a backslash as \\, at byte 9`,
+		`{"name":"\udzzz"}`:        `a string has an unknown escape: write a backslash as \\, at byte 9`,
+		`{\"id\":1}`:               "a backslash is not in a string: remove it, at byte 1",
+		`{"id":1\`:                 "a backslash is not in a string: remove it, at byte 7",
 		`{"name":"a` + "\t" + `"}`: "syntax error, at byte 10",
 	} {
 		want = "body is not one well-formed JSON value: " + want
