@@ -73,7 +73,8 @@ func (f *File) rename(replace bool) error {
 		if err == nil {
 			return nil
 		}
-		if _, err := os.Lstat(f.name); err == nil { // else the file system supports no links, either
+		// Else the file system supports no links, either.
+		if _, none := os.Lstat(f.name); none == nil || errors.Is(err, fs.ErrExist) {
 			return &fs.PathError{Op: "create", Path: f.name, Err: fs.ErrExist}
 		}
 	}
