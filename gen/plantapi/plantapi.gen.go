@@ -299,8 +299,8 @@ type Error struct {
 // | 41200 | the condition in `If-Match` or `If-None-Match` is not met |
 // | 42900 | too many requests; `Retry-After` gives the seconds to wait |
 // | 50000 | internal error |
-// | 50300 | the service is not available: it is starting, stopping, over capacity or read-only, its store or identity provider is down, or its names are not indexed; `Retry-After` gives the seconds to wait |
-// | 50301 | the store keeps no changes, until the operator does what the message says |
+// | 50300 | the service is not available: it is starting, stopping, over capacity or read-only, its store or identity provider is down, or its order of names is of another version of Unicode; `Retry-After` gives the seconds to wait |
+// | 50301 | the store keeps no changes; the message says why |
 //
 // Example: 40002
 type ErrorCode int32
@@ -588,7 +588,7 @@ type ListChangesParams struct {
 	Limit *int32 `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// After The position after which the changes begin, exactly as in an earlier response. Without it, the changes begin
-	// with all plants. Positions have 48 characters; those of earlier releases are shorter, and get 410.
+	// with all plants.
 	After *AfterPosition `form:"after,omitempty" json:"after,omitempty"`
 
 	// From Where the changes begin without `after`: `start` with all plants, `now` with what changes after this request.
@@ -606,7 +606,7 @@ type ListChangesParamsFrom string
 // StreamChangesParams defines parameters for StreamChanges.
 type StreamChangesParams struct {
 	// After The position after which the changes begin, exactly as in an earlier response. Without it, the changes begin
-	// with all plants. Positions have 48 characters; those of earlier releases are shorter, and get 410.
+	// with all plants.
 	After *AfterPosition `form:"after,omitempty" json:"after,omitempty"`
 
 	// LastEventID The last `id` that the client received. It has precedence over `after`, because a client that connects again
@@ -644,10 +644,19 @@ type DeletePlantParams struct {
 	// is a comma-separated list of entity tags in double quotes, or `*` for any version. A weak entity tag (`W/`) never
 	// matches.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// IfNoneMatch The service handles the request only if the plant has none of these versions (RFC 9110, section 13.1.2). The
+	// value is a comma-separated list of entity tags in double quotes, or `*` for any version.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
 // GetPlantParams defines parameters for GetPlant.
 type GetPlantParams struct {
+	// IfMatch The service handles the request only if the plant has one of these versions (RFC 9110, section 13.1.1). The value
+	// is a comma-separated list of entity tags in double quotes, or `*` for any version. A weak entity tag (`W/`) never
+	// matches.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
 	// IfNoneMatch The service handles the request only if the plant has none of these versions (RFC 9110, section 13.1.2). The
 	// value is a comma-separated list of entity tags in double quotes, or `*` for any version.
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
@@ -659,6 +668,10 @@ type PatchPlantParams struct {
 	// is a comma-separated list of entity tags in double quotes, or `*` for any version. A weak entity tag (`W/`) never
 	// matches.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
+
+	// IfNoneMatch The service handles the request only if the plant has none of these versions (RFC 9110, section 13.1.2). The
+	// value is a comma-separated list of entity tags in double quotes, or `*` for any version.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
 // PutPlantParams defines parameters for PutPlant.

@@ -95,9 +95,9 @@ type ClientInterface interface {
 	//
 	// Returns the changes after a position, and the position after them. Request the next page with that position.
 	//
-	// Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
-	// inside of a batch. Only `more` tells whether there are more changes. With `wait`, the response is held back
-	// until there is a change, the time is over, or the service stops.
+	// Without `after`, the first pages have all plants. A page ends at `limit` changes or at 256 KiB of JSON, whichever
+	// comes first, and it can end inside of a batch. Only `more` tells whether there are more changes. With `wait`, the
+	// response is held back until there is a change, the time is over, or the service stops.
 	//
 	// The response is 503 with 50301, and without `Retry-After`, if the store keeps no changes; the message says why.
 	//
@@ -131,14 +131,15 @@ type ClientInterface interface {
 	// ListPlants List plants
 	//
 	// Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
-	// `Link` header to the next page. The last page has none.
+	// `Link` header to the next page. The last page has none. A page ends at `limit` plants or at 256 KiB of JSON,
+	// whichever comes first, so it can have fewer plants than `limit` although more follow.
 	//
 	// Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 	// write.
 	//
 	// With `name_prefix`, `order=name` or `cursor` the plants come in the order of their names; see "The order of
 	// names". Then `tag`, `after` and `order=id` are refused with 40003. The response is 503 with 50300, and the
-	// message says why, if an earlier release created the store and the operator has not yet indexed its names.
+	// message says why, if the store has the order of another version of Unicode than the service.
 	//
 	// Requires the scope `read`.
 	//
@@ -151,6 +152,9 @@ type ClientInterface interface {
 	//
 	// It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
 	// changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
+	//
+	// The response has neither the `id`, which the client chose, nor an `etag`: this is the contract of clients that
+	// exist. An empty name is a name.
 	//
 	// Members that `NewPlant` does not define are ignored, and so are query parameters.
 	//
@@ -168,6 +172,9 @@ type ClientInterface interface {
 	// It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
 	// changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
 	//
+	// The response has neither the `id`, which the client chose, nor an `etag`: this is the contract of clients that
+	// exist. An empty name is a name.
+	//
 	// Members that `NewPlant` does not define are ignored, and so are query parameters.
 	//
 	// Requires the scope `write`.
@@ -181,8 +188,8 @@ type ClientInterface interface {
 	//
 	// Deletes the plant. Its id can be used again.
 	//
-	// With `If-Match`, the request only deletes a plant that has one of the listed versions. Otherwise the response is
-	// 412 and nothing changes.
+	// With `If-Match`, the request only deletes a plant that has one of the listed versions, and with `If-None-Match`
+	// one that has none of them. Otherwise the response is 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -191,7 +198,8 @@ type ClientInterface interface {
 
 	// GetPlant Read a plant
 	//
-	// Returns one plant. If `If-None-Match` lists its version, the response is 304 without a body.
+	// Returns one plant. If `If-None-Match` lists its version, the response is 304 without a body. With `If-Match`, the
+	// response is 412 unless the plant has one of the listed versions.
 	//
 	// Requires the scope `read`.
 	//
@@ -204,8 +212,8 @@ type ClientInterface interface {
 	// removes the tag. Members that `PlantPatch` does not define are ignored, so a
 	// client can send back a `StoredPlant` as it received it.
 	//
-	// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
-	// 412 and nothing changes.
+	// With `If-Match`, the request only changes a plant that has one of the listed versions, and with `If-None-Match`
+	// one that has none of them. Otherwise the response is 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -220,8 +228,8 @@ type ClientInterface interface {
 	// removes the tag. Members that `PlantPatch` does not define are ignored, so a
 	// client can send back a `StoredPlant` as it received it.
 	//
-	// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
-	// 412 and nothing changes.
+	// With `If-Match`, the request only changes a plant that has one of the listed versions, and with `If-None-Match`
+	// one that has none of them. Otherwise the response is 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -310,8 +318,8 @@ type ClientInterface interface {
 	// ListTags List tags
 	//
 	// Returns the tags that plants have, each once, in the order of their code points, one page at a time. While more
-	// tags follow, the response has a `Link` header to the next page. A page can have fewer tags than `limit`. An empty
-	// tag is a tag.
+	// tags follow, the response has a `Link` header to the next page. A page ends at `limit` tags or at 256 KiB of JSON,
+	// whichever comes first. An empty tag is a tag.
 	//
 	// Requires the scope `read`.
 	//
@@ -323,9 +331,9 @@ type ClientInterface interface {
 //
 // Returns the changes after a position, and the position after them. Request the next page with that position.
 //
-// Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
-// inside of a batch. Only `more` tells whether there are more changes. With `wait`, the response is held back
-// until there is a change, the time is over, or the service stops.
+// Without `after`, the first pages have all plants. A page ends at `limit` changes or at 256 KiB of JSON, whichever
+// comes first, and it can end inside of a batch. Only `more` tells whether there are more changes. With `wait`, the
+// response is held back until there is a change, the time is over, or the service stops.
 //
 // The response is 503 with 50301, and without `Retry-After`, if the store keeps no changes; the message says why.
 //
@@ -379,14 +387,15 @@ func (c *Client) StreamChanges(ctx context.Context, params *StreamChangesParams,
 // ListPlants List plants
 //
 // Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
-// `Link` header to the next page. The last page has none.
+// `Link` header to the next page. The last page has none. A page ends at `limit` plants or at 256 KiB of JSON,
+// whichever comes first, so it can have fewer plants than `limit` although more follow.
 //
 // Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 // write.
 //
 // With `name_prefix`, `order=name` or `cursor` the plants come in the order of their names; see "The order of
 // names". Then `tag`, `after` and `order=id` are refused with 40003. The response is 503 with 50300, and the
-// message says why, if an earlier release created the store and the operator has not yet indexed its names.
+// message says why, if the store has the order of another version of Unicode than the service.
 //
 // Requires the scope `read`.
 //
@@ -409,6 +418,9 @@ func (c *Client) ListPlants(ctx context.Context, params *ListPlantsParams, reqEd
 //
 // It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
 // changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
+//
+// The response has neither the `id`, which the client chose, nor an `etag`: this is the contract of clients that
+// exist. An empty name is a name.
 //
 // Members that `NewPlant` does not define are ignored, and so are query parameters.
 //
@@ -436,6 +448,9 @@ func (c *Client) CreatePlantWithBody(ctx context.Context, contentType string, bo
 // It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
 // changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
 //
+// The response has neither the `id`, which the client chose, nor an `etag`: this is the contract of clients that
+// exist. An empty name is a name.
+//
 // Members that `NewPlant` does not define are ignored, and so are query parameters.
 //
 // Requires the scope `write`.
@@ -459,8 +474,8 @@ func (c *Client) CreatePlant(ctx context.Context, body CreatePlantJSONRequestBod
 //
 // Deletes the plant. Its id can be used again.
 //
-// With `If-Match`, the request only deletes a plant that has one of the listed versions. Otherwise the response is
-// 412 and nothing changes.
+// With `If-Match`, the request only deletes a plant that has one of the listed versions, and with `If-None-Match`
+// one that has none of them. Otherwise the response is 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -479,7 +494,8 @@ func (c *Client) DeletePlant(ctx context.Context, id int64, params *DeletePlantP
 
 // GetPlant Read a plant
 //
-// Returns one plant. If `If-None-Match` lists its version, the response is 304 without a body.
+// Returns one plant. If `If-None-Match` lists its version, the response is 304 without a body. With `If-Match`, the
+// response is 412 unless the plant has one of the listed versions.
 //
 // Requires the scope `read`.
 //
@@ -502,8 +518,8 @@ func (c *Client) GetPlant(ctx context.Context, id int64, params *GetPlantParams,
 // removes the tag. Members that `PlantPatch` does not define are ignored, so a
 // client can send back a `StoredPlant` as it received it.
 //
-// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
-// 412 and nothing changes.
+// With `If-Match`, the request only changes a plant that has one of the listed versions, and with `If-None-Match`
+// one that has none of them. Otherwise the response is 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -528,8 +544,8 @@ func (c *Client) PatchPlantWithBody(ctx context.Context, id int64, params *Patch
 // removes the tag. Members that `PlantPatch` does not define are ignored, so a
 // client can send back a `StoredPlant` as it received it.
 //
-// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
-// 412 and nothing changes.
+// With `If-Match`, the request only changes a plant that has one of the listed versions, and with `If-None-Match`
+// one that has none of them. Otherwise the response is 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -678,8 +694,8 @@ func (c *Client) CountPlants(ctx context.Context, params *CountPlantsParams, req
 // ListTags List tags
 //
 // Returns the tags that plants have, each once, in the order of their code points, one page at a time. While more
-// tags follow, the response has a `Link` header to the next page. A page can have fewer tags than `limit`. An empty
-// tag is a tag.
+// tags follow, the response has a `Link` header to the next page. A page ends at `limit` tags or at 256 KiB of JSON,
+// whichever comes first. An empty tag is a tag.
 //
 // Requires the scope `read`.
 //
@@ -1053,6 +1069,17 @@ func NewDeletePlantRequest(server string, id int64, params *DeletePlantParams) (
 			req.Header.Set("If-Match", headerParam0)
 		}
 
+		if params.IfNoneMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam1)
+		}
+
 	}
 
 	return req, nil
@@ -1091,15 +1118,26 @@ func NewGetPlantRequest(server string, id int64, params *GetPlantParams) (*http.
 
 	if params != nil {
 
-		if params.IfNoneMatch != nil {
+		if params.IfMatch != nil {
 			var headerParam0 string
 
-			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
 			if err != nil {
 				return nil, err
 			}
 
-			req.Header.Set("If-None-Match", headerParam0)
+			req.Header.Set("If-Match", headerParam0)
+		}
+
+		if params.IfNoneMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam1)
 		}
 
 	}
@@ -1162,6 +1200,17 @@ func NewPatchPlantRequestWithBody(server string, id int64, params *PatchPlantPar
 			}
 
 			req.Header.Set("If-Match", headerParam0)
+		}
+
+		if params.IfNoneMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam1)
 		}
 
 	}
@@ -1474,9 +1523,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// Returns the changes after a position, and the position after them. Request the next page with that position.
 	//
-	// Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
-	// inside of a batch. Only `more` tells whether there are more changes. With `wait`, the response is held back
-	// until there is a change, the time is over, or the service stops.
+	// Without `after`, the first pages have all plants. A page ends at `limit` changes or at 256 KiB of JSON, whichever
+	// comes first, and it can end inside of a batch. Only `more` tells whether there are more changes. With `wait`, the
+	// response is held back until there is a change, the time is over, or the service stops.
 	//
 	// The response is 503 with 50301, and without `Retry-After`, if the store keeps no changes; the message says why.
 	//
@@ -1514,14 +1563,15 @@ type ClientWithResponsesInterface interface {
 	// ListPlantsWithResponse List plants
 	//
 	// Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
-	// `Link` header to the next page. The last page has none.
+	// `Link` header to the next page. The last page has none. A page ends at `limit` plants or at 256 KiB of JSON,
+	// whichever comes first, so it can have fewer plants than `limit` although more follow.
 	//
 	// Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 	// write.
 	//
 	// With `name_prefix`, `order=name` or `cursor` the plants come in the order of their names; see "The order of
 	// names". Then `tag`, `after` and `order=id` are refused with 40003. The response is 503 with 50300, and the
-	// message says why, if an earlier release created the store and the operator has not yet indexed its names.
+	// message says why, if the store has the order of another version of Unicode than the service.
 	//
 	// Requires the scope `read`.
 	//
@@ -1536,6 +1586,9 @@ type ClientWithResponsesInterface interface {
 	//
 	// It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
 	// changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
+	//
+	// The response has neither the `id`, which the client chose, nor an `etag`: this is the contract of clients that
+	// exist. An empty name is a name.
 	//
 	// Members that `NewPlant` does not define are ignored, and so are query parameters.
 	//
@@ -1553,6 +1606,9 @@ type ClientWithResponsesInterface interface {
 	// It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
 	// changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
 	//
+	// The response has neither the `id`, which the client chose, nor an `etag`: this is the contract of clients that
+	// exist. An empty name is a name.
+	//
 	// Members that `NewPlant` does not define are ignored, and so are query parameters.
 	//
 	// Requires the scope `write`.
@@ -1566,8 +1622,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Deletes the plant. Its id can be used again.
 	//
-	// With `If-Match`, the request only deletes a plant that has one of the listed versions. Otherwise the response is
-	// 412 and nothing changes.
+	// With `If-Match`, the request only deletes a plant that has one of the listed versions, and with `If-None-Match`
+	// one that has none of them. Otherwise the response is 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -1578,7 +1634,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetPlantWithResponse Read a plant
 	//
-	// Returns one plant. If `If-None-Match` lists its version, the response is 304 without a body.
+	// Returns one plant. If `If-None-Match` lists its version, the response is 304 without a body. With `If-Match`, the
+	// response is 412 unless the plant has one of the listed versions.
 	//
 	// Requires the scope `read`.
 	//
@@ -1593,8 +1650,8 @@ type ClientWithResponsesInterface interface {
 	// removes the tag. Members that `PlantPatch` does not define are ignored, so a
 	// client can send back a `StoredPlant` as it received it.
 	//
-	// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
-	// 412 and nothing changes.
+	// With `If-Match`, the request only changes a plant that has one of the listed versions, and with `If-None-Match`
+	// one that has none of them. Otherwise the response is 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -1609,8 +1666,8 @@ type ClientWithResponsesInterface interface {
 	// removes the tag. Members that `PlantPatch` does not define are ignored, so a
 	// client can send back a `StoredPlant` as it received it.
 	//
-	// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
-	// 412 and nothing changes.
+	// With `If-Match`, the request only changes a plant that has one of the listed versions, and with `If-None-Match`
+	// one that has none of them. Otherwise the response is 412 and nothing changes.
 	//
 	// Requires the scope `write`.
 	//
@@ -1701,8 +1758,8 @@ type ClientWithResponsesInterface interface {
 	// ListTagsWithResponse List tags
 	//
 	// Returns the tags that plants have, each once, in the order of their code points, one page at a time. While more
-	// tags follow, the response has a `Link` header to the next page. A page can have fewer tags than `limit`. An empty
-	// tag is a tag.
+	// tags follow, the response has a `Link` header to the next page. A page ends at `limit` tags or at 256 KiB of JSON,
+	// whichever comes first. An empty tag is a tag.
 	//
 	// Requires the scope `read`.
 	//
@@ -2491,6 +2548,11 @@ type GetPlantResponse404Headers struct {
 	XRequestID string
 }
 
+// GetPlantResponse412Headers the declared response headers of an HTTP 412 response for GetPlant
+type GetPlantResponse412Headers struct {
+	XRequestID string
+}
+
 // GetPlantResponse429Headers the declared response headers of an HTTP 429 response for GetPlant
 type GetPlantResponse429Headers struct {
 	RateLimitLimit     int32
@@ -2524,6 +2586,8 @@ type GetPlantResponse struct {
 	JSON403 *Forbidden
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *NoSuchPlant
+	// JSON412 the response for an HTTP 412 `application/json` response
+	JSON412 *PreconditionFailed
 	// JSON429 the response for an HTTP 429 `application/json` response
 	JSON429 *TooManyRequests
 	// JSON500 the response for an HTTP 500 `application/json` response
@@ -2542,6 +2606,8 @@ type GetPlantResponse struct {
 	Headers403 *GetPlantResponse403Headers
 	// Headers404 the parsed response headers for an HTTP 404 response
 	Headers404 *GetPlantResponse404Headers
+	// Headers412 the parsed response headers for an HTTP 412 response
+	Headers412 *GetPlantResponse412Headers
 	// Headers429 the parsed response headers for an HTTP 429 response
 	Headers429 *GetPlantResponse429Headers
 	// Headers500 the parsed response headers for an HTTP 500 response
@@ -2573,6 +2639,11 @@ func (r GetPlantResponse) GetJSON403() *Forbidden {
 // GetJSON404 returns the response for an HTTP 404 `application/json` response
 func (r GetPlantResponse) GetJSON404() *NoSuchPlant {
 	return r.JSON404
+}
+
+// GetJSON412 returns the response for an HTTP 412 `application/json` response
+func (r GetPlantResponse) GetJSON412() *PreconditionFailed {
+	return r.JSON412
 }
 
 // GetJSON429 returns the response for an HTTP 429 `application/json` response
@@ -3379,9 +3450,9 @@ func (r ListTagsResponse) ContentType() string {
 //
 // Returns the changes after a position, and the position after them. Request the next page with that position.
 //
-// Without `after`, the first pages have all plants. A page can have fewer changes than `limit`, and it can end
-// inside of a batch. Only `more` tells whether there are more changes. With `wait`, the response is held back
-// until there is a change, the time is over, or the service stops.
+// Without `after`, the first pages have all plants. A page ends at `limit` changes or at 256 KiB of JSON, whichever
+// comes first, and it can end inside of a batch. Only `more` tells whether there are more changes. With `wait`, the
+// response is held back until there is a change, the time is over, or the service stops.
 //
 // The response is 503 with 50301, and without `Retry-After`, if the store keeps no changes; the message says why.
 //
@@ -3431,14 +3502,15 @@ func (c *ClientWithResponses) StreamChangesWithResponse(ctx context.Context, par
 // ListPlantsWithResponse List plants
 //
 // Returns plants in the order of their ids, one page at a time. While more plants follow, the response has a
-// `Link` header to the next page. The last page has none.
+// `Link` header to the next page. The last page has none. A page ends at `limit` plants or at 256 KiB of JSON,
+// whichever comes first, so it can have fewer plants than `limit` although more follow.
 //
 // Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 // write.
 //
 // With `name_prefix`, `order=name` or `cursor` the plants come in the order of their names; see "The order of
 // names". Then `tag`, `after` and `order=id` are refused with 40003. The response is 503 with 50300, and the
-// message says why, if an earlier release created the store and the operator has not yet indexed its names.
+// message says why, if the store has the order of another version of Unicode than the service.
 //
 // Requires the scope `read`.
 //
@@ -3459,6 +3531,9 @@ func (c *ClientWithResponses) ListPlantsWithResponse(ctx context.Context, params
 //
 // It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
 // changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
+//
+// The response has neither the `id`, which the client chose, nor an `etag`: this is the contract of clients that
+// exist. An empty name is a name.
 //
 // Members that `NewPlant` does not define are ignored, and so are query parameters.
 //
@@ -3482,6 +3557,9 @@ func (c *ClientWithResponses) CreatePlantWithBodyWithResponse(ctx context.Contex
 // It is safe to repeat a create: with the same `id`, `name` and `tag` the response is 200 again and nothing
 // changes. If another plant has the `id`, the response is 400 with 40010. A create never overwrites a plant.
 //
+// The response has neither the `id`, which the client chose, nor an `etag`: this is the contract of clients that
+// exist. An empty name is a name.
+//
 // Members that `NewPlant` does not define are ignored, and so are query parameters.
 //
 // Requires the scope `write`.
@@ -3501,8 +3579,8 @@ func (c *ClientWithResponses) CreatePlantWithResponse(ctx context.Context, body 
 //
 // Deletes the plant. Its id can be used again.
 //
-// With `If-Match`, the request only deletes a plant that has one of the listed versions. Otherwise the response is
-// 412 and nothing changes.
+// With `If-Match`, the request only deletes a plant that has one of the listed versions, and with `If-None-Match`
+// one that has none of them. Otherwise the response is 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -3519,7 +3597,8 @@ func (c *ClientWithResponses) DeletePlantWithResponse(ctx context.Context, id in
 
 // GetPlantWithResponse Read a plant
 //
-// Returns one plant. If `If-None-Match` lists its version, the response is 304 without a body.
+// Returns one plant. If `If-None-Match` lists its version, the response is 304 without a body. With `If-Match`, the
+// response is 412 unless the plant has one of the listed versions.
 //
 // Requires the scope `read`.
 //
@@ -3540,8 +3619,8 @@ func (c *ClientWithResponses) GetPlantWithResponse(ctx context.Context, id int64
 // removes the tag. Members that `PlantPatch` does not define are ignored, so a
 // client can send back a `StoredPlant` as it received it.
 //
-// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
-// 412 and nothing changes.
+// With `If-Match`, the request only changes a plant that has one of the listed versions, and with `If-None-Match`
+// one that has none of them. Otherwise the response is 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -3562,8 +3641,8 @@ func (c *ClientWithResponses) PatchPlantWithBodyWithResponse(ctx context.Context
 // removes the tag. Members that `PlantPatch` does not define are ignored, so a
 // client can send back a `StoredPlant` as it received it.
 //
-// With `If-Match`, the request only changes a plant that has one of the listed versions. Otherwise the response is
-// 412 and nothing changes.
+// With `If-Match`, the request only changes a plant that has one of the listed versions, and with `If-None-Match`
+// one that has none of them. Otherwise the response is 412 and nothing changes.
 //
 // Requires the scope `write`.
 //
@@ -3690,8 +3769,8 @@ func (c *ClientWithResponses) CountPlantsWithResponse(ctx context.Context, param
 // ListTagsWithResponse List tags
 //
 // Returns the tags that plants have, each once, in the order of their code points, one page at a time. While more
-// tags follow, the response has a `Link` header to the next page. A page can have fewer tags than `limit`. An empty
-// tag is a tag.
+// tags follow, the response has a `Link` header to the next page. A page ends at `limit` tags or at 256 KiB of JSON,
+// whichever comes first. An empty tag is a tag.
 //
 // Requires the scope `read`.
 //
@@ -4807,6 +4886,13 @@ func ParseGetPlantResponse(rsp *http.Response) (*GetPlantResponse, error) {
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 412:
+		var dest PreconditionFailed
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON412 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 429:
 		var dest TooManyRequests
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -4933,6 +5019,16 @@ func ParseGetPlantResponse(rsp *http.Response) (*GetPlantResponse, error) {
 			headers.XRequestID = value
 		}
 		response.Headers404 = &headers
+	case rsp.StatusCode == 412:
+		var headers GetPlantResponse412Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: true, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestID = value
+		}
+		response.Headers412 = &headers
 	case rsp.StatusCode == 429:
 		var headers GetPlantResponse429Headers
 		if values := rsp.Header.Values("RateLimit-Limit"); len(values) > 0 {

@@ -16,6 +16,7 @@ import (
 	"github.com/go-chi/chi/v5"
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/oapi-codegen/nullable"
 	"github.com/oapi-codegen/runtime"
 	. "github.com/plantstore/plantstore/gen/plantapi"
 )
@@ -69,6 +70,12 @@ func ReadJSON(body io.Reader, v any) error {
 		case *NewPlants:
 			*v = bindNewPlants(decoded.Value())
 			return nil
+		case *Plant:
+			*v = bindPlant(decoded.Value())
+			return nil
+		case *PlantPatch:
+			*v = bindPlantPatch(decoded.Value())
+			return nil
 		}
 	}
 	return jsonv2.UnmarshalRead(body, v)
@@ -94,6 +101,35 @@ func bindNewPlants(value any) (v NewPlants) {
 		v.Plants = bindArray(value, bindNewPlant)
 	}
 	return v
+}
+
+func bindPlant(value any) (v Plant) {
+	object := value.(map[string]any)
+	if value, ok := object["name"]; ok {
+		v.Name = value.(string)
+	}
+	if value, ok := object["tag"]; ok {
+		v.Tag = new(value.(string))
+	}
+	return v
+}
+
+func bindPlantPatch(value any) (v PlantPatch) {
+	object := value.(map[string]any)
+	if value, ok := object["name"]; ok {
+		v.Name = new(value.(string))
+	}
+	if value, ok := object["tag"]; ok {
+		v.Tag = bindNullable[string](value)
+	}
+	return v
+}
+
+func bindNullable[T any](value any) nullable.Nullable[T] {
+	if value == nil {
+		return nullable.NewNullNullable[T]()
+	}
+	return nullable.NewNullableWithValue(value.(T))
 }
 
 func bindArray[T any](value any, bind func(any) T) []T {
@@ -673,6 +709,25 @@ func (siw *ServerInterfaceWrapper) DeletePlant(w http.ResponseWriter, r *http.Re
 
 	}
 
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
+			return
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.DeletePlant(w, r, id, params)
 	}))
@@ -703,6 +758,25 @@ func (siw *ServerInterfaceWrapper) GetPlant(w http.ResponseWriter, r *http.Reque
 	var params GetPlantParams
 
 	headers := r.Header
+
+	// ------------- Optional header parameter "If-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
+		var IfMatch IfMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
+			return
+		}
+
+		params.IfMatch = &IfMatch
+
+	}
 
 	// ------------- Optional header parameter "If-None-Match" -------------
 	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
@@ -770,6 +844,25 @@ func (siw *ServerInterfaceWrapper) PatchPlant(w http.ResponseWriter, r *http.Req
 		}
 
 		params.IfMatch = &IfMatch
+
+	}
+
+	// ------------- Optional header parameter "If-None-Match" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
+		var IfNoneMatch IfNoneMatch
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
+			return
+		}
+
+		params.IfNoneMatch = &IfNoneMatch
 
 	}
 
@@ -1590,6 +1683,12 @@ type GetPlant404JSONResponse struct{ NoSuchPlantJSONResponse }
 
 func (response GetPlant404JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
 	return WriteJSON(w, 404, (*Error)(&response.NoSuchPlantJSONResponse))
+}
+
+type GetPlant412JSONResponse struct{ PreconditionFailedJSONResponse }
+
+func (response GetPlant412JSONResponse) VisitGetPlantResponse(w http.ResponseWriter) error {
+	return WriteJSON(w, 412, (*Error)(&response.PreconditionFailedJSONResponse))
 }
 
 type GetPlant429JSONResponse struct{ TooManyRequestsJSONResponse }
