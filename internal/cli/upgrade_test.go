@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -24,11 +26,6 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-// startsOnNewer is the first commit whose program can work on the present schema. It
-// takes the place of the previous release until there is one. Programs before it do not
-// bound texts, so they cannot write on the schema since; nothing had been published.
-const startsOnNewer = "648bf1e"
-
 // Servers of the previous release are replaced by servers of this program, one
 // by one, while clients send requests. Old and new servers are one service at
 // every moment and read each other's writes. An old server is started again on
@@ -36,9 +33,7 @@ const startsOnNewer = "648bf1e"
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.DSN(t)
-	current, err := exec.LookPath("plantstore")
-	must.NoError(t, err)
-	before := buildReleaseBefore(t)
+	before, current := releases(t)
 	reader := strings.TrimSpace(finish(t, newCommand(t, before, "token", "create", "--name", "n", "--scope", "read",
 		"--store", dsn)))
 
@@ -99,39 +94,104 @@ func TestRollingUpgrade(t *testing.T) {
 	if diff := cmp.Diff(want, listAll(t, newOne.url, ours)); diff != "" {
 		t.Errorf("the acknowledged plants and the stored ones differ:\n%.2000s", diff)
 	}
-	t.Logf("figures: %d calls during an upgrade from %s", r.calls.Load(), releaseBefore(t))
+	t.Logf("figures: %d calls during an upgrade", r.calls.Load())
 }
 
-// releaseBefore returns the tag or commit of the previous release.
-func releaseBefore(t *testing.T) string {
+// releases returns the programs of two releases, one after the other: the last one and this
+// program or, before the first release, this program and the next release.
+func releases(t *testing.T) (before, after string) {
 	t.Helper()
+	this, err := exec.LookPath("plantstore")
+	must.NoError(t, err)
 	// A tag on HEAD itself is this release.
-	if tag, err := newCommand(t, "git", "describe", "--tags", "--abbrev=0", "HEAD^").Output(); err == nil {
-		return strings.TrimSpace(string(tag))
+	tag, err := newCommand(t, "git", "describe", "--tags", "--abbrev=0", "HEAD^").Output()
+	if err != nil {
+		return this, buildNextRelease(t)
 	}
-	return startsOnNewer
+	return buildRelease(t, strings.TrimSpace(string(tag))), this
 }
 
-// buildReleaseBefore builds the program of the previous release and returns its
-// path.
-func buildReleaseBefore(t *testing.T) string {
+// buildRelease builds the program of a tag and returns its path.
+func buildRelease(t *testing.T, tag string) string {
 	t.Helper()
-	folder, commit := t.TempDir(), releaseBefore(t)
+	folder := t.TempDir()
+	archive := filepath.Join(folder, "source.tar")
+	runIn(t, "../..", "git", "archive", "--output", archive, tag)
+	runIn(t, folder, "tar", "-xf", archive)
+	runIn(t, folder, "go", "build", "-buildvcs=false", "-o", "before", "./cmd/plantstore")
+	return filepath.Join(folder, "before")
+}
+
+// buildNextRelease builds this program with a made-up second migration of each engine, and
+// returns its path.
+func buildNextRelease(t *testing.T) string {
+	t.Helper()
+	folder, overlay := t.TempDir(), struct{ Replace map[string]string }{map[string]string{}}
+	for engine, migration := range map[string]string{
+		"sqlite":   "ALTER TABLE plants ADD COLUMN watered_at INTEGER;\n",
+		"postgres": "ALTER TABLE plants ADD COLUMN watered_at BIGINT;\n",
+	} {
+		file := filepath.Join(folder, engine+".sql")
+		must.NoError(t, os.WriteFile(file, []byte(migration), 0o600))
+		added, err := filepath.Abs("../store/" + engine + "/migrations/002.sql")
+		must.NoError(t, err)
+		overlay.Replace[added] = file
+	}
+	text, err := json.Marshal(overlay)
+	must.NoError(t, err)
+	list := filepath.Join(folder, "overlay.json")
+	must.NoError(t, os.WriteFile(list, text, 0o600))
+	runIn(t, "../..", "go", "build", "-buildvcs=false", "-overlay", list, "-o", filepath.Join(folder, "next"), "./cmd/plantstore")
+	return filepath.Join(folder, "next")
+}
+
+// runIn runs a command in a folder.
+func runIn(t *testing.T, folder, name string, args ...string) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	defer cancel()
-	run := func(dir, name string, args ...string) {
-		cmd := exec.CommandContext(ctx, name, args...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s %s: %v\n%s\nThis test builds the program of %s: it needs a clone with the history "+
-				"(git fetch --unshallow --tags)", name, strings.Join(args, " "), err, out, commit)
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = folder
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+}
+
+// A SQLite file is migrated by the next release, and then this one refuses it. Neither copy nor
+// serve --read-only migrates it.
+func TestUpgradeOfFile(t *testing.T) {
+	must.HaveTime(t)
+	t.Parallel()
+	next, dir := buildNextRelease(t), t.TempDir()
+	store := filepath.Join(dir, "plants.db")
+	r := watched(t, dir, store)
+	r.want(t, http.StatusOK, http.MethodPost, "/plants", `{"id":1,"name":"n"}`)
+	r.end(t, syscall.SIGTERM)
+	before := sums(t, store)
+
+	wantFailure := func(want, program string, args ...string) {
+		t.Helper()
+		out, err := newCommand(t, program, args...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, %s\nwant %q", strings.Join(args, " "), err, out, want)
 		}
 	}
-	archive := filepath.Join(folder, "source.tar")
-	run("../..", "git", "archive", "--output", archive, commit)
-	run(folder, "tar", "-xf", archive)
-	run(folder, "go", "build", "-buildvcs=false", "-o", "before", "./cmd/plantstore")
-	return filepath.Join(folder, "before")
+	const unchanged = "this store has schema 1 and this program needs schema 2; " +
+		"neither copy nor serve --read-only changes it: run plantstore migrate on it first"
+	wantFailure(unchanged, next, "copy", "--from", store, "--to", filepath.Join(dir, "copy.db"))
+	wantFailure(unchanged, next, "serve", "--read-only", "--addr", "127.0.0.1:0", "--store", store)
+	if sums(t, store) != before {
+		t.Error("copy or serve --read-only has changed the store")
+	}
+	want := store + " was updated from schema 1 to schema 2\n"
+	if got := finish(t, newCommand(t, next, "migrate", "--store", store)); got != want {
+		t.Errorf("migrate of the next release prints %q, want %q", got, want)
+	}
+	if got := finish(t, newCommand(t, next, "copy", "--from", store, "--to", filepath.Join(dir, "copy.db"))); !strings.HasPrefix(got, "copied 1 plant ") {
+		t.Errorf("copy of the next release prints %q", got)
+	}
+	fails(t, "the file has schema 2 of a newer plantstore, this program supports up to 1; use a newer plantstore, "+
+		"or restore an older backup", "serve", "--addr", "127.0.0.1:0", "--store", store)
 }
 
 // member is a server in the rotation.

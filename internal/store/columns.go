@@ -61,8 +61,7 @@ func (r *PlantRow) Stored() plant.Plant {
 }
 
 // PlantColumns are the columns of the table plants that are read. The first one is the
-// primary key. A new one comes last, because a store whose texts must be shortened before
-// it is migrated has only [FirstColumns].
+// primary key.
 var PlantColumns = []Column[PlantRow]{
 	{"id", func(r *PlantRow) any { return &r.ID }},
 	{"name", func(r *PlantRow) any { return &r.Name }},
@@ -71,9 +70,6 @@ var PlantColumns = []Column[PlantRow]{
 	{"created_at", func(r *PlantRow) any { return &r.CreatedAt }},
 	{"updated_at", func(r *PlantRow) any { return &r.UpdatedAt }},
 }
-
-// FirstColumns is how many columns the first migration makes.
-const FirstColumns = 6
 
 // WrittenColumns are the columns of the table plants that are written. The key of a name
 // is only compared.

@@ -37,17 +37,24 @@ func (s FeedState) Page(
 	case after != nil:
 		next.At, next.Walk = after.At, after.Walk
 	}
+	page := plant.Rows[plant.Change]{Limit: len(plants), Size: plant.Change.JSONSize}
 	for i := range plants {
-		next.Walk = &plants[i].ID
-		changes = append(changes, plant.Change{Position: next, ID: plants[i].ID, Plant: &plants[i]})
-	}
-	if !more {
-		next.Walk = nil
-		if len(changes) > 0 {
-			changes[len(changes)-1].Position = next
+		position := next
+		position.Walk = &plants[i].ID
+		if page.Add(plant.Change{Position: position, ID: plants[i].ID, Plant: &plants[i]}) != nil {
+			break
 		}
 	}
-	return changes, next, nil
+	changes = page.Items
+	if len(changes) == 0 {
+		next.Walk = nil
+		return nil, next, nil
+	}
+	last := &changes[len(changes)-1]
+	if !more && !page.More {
+		last.Position.Walk = nil
+	}
+	return changes, last.Position, nil
 }
 
 // allows reports whether the position of a client is valid. The changes are those after it.

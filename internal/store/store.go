@@ -35,9 +35,14 @@ type Store interface {
 	// forget the newest transaction.
 	ForgetChanges(ctx context.Context, before time.Time) error
 
-	// Ready returns nil if the store accepts writes, and otherwise the reason why
-	// it does not. It sends one query to the database and returns when ctx ends.
+	// Ready returns nil if reads work, and otherwise the reason why they do not. It asks
+	// the database what reads ask, and returns when ctx ends.
 	Ready(ctx context.Context) error
+
+	// Writable returns nil if writes work, and otherwise the reason why they do not: the
+	// WriteFailure, or the error of asking the database what writes ask. It leaves nothing
+	// behind, and returns when ctx ends.
+	Writable(ctx context.Context) error
 
 	// WriteFailure returns the error of the last write that failed with
 	// [plant.ErrUnavailable]. It returns nil if there was none since the last TryWrite

@@ -9,7 +9,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/postgres"
 	"github.com/plantstore/plantstore/internal/store/sqlite"
@@ -21,15 +20,10 @@ const Default = "plantstore.db"
 // Open opens the store that name describes: a path, sqlite: and a path,
 // sqlite::memory:, or the URL of a PostgreSQL database. A store that does not
 // exist yet is created.
-func Open(ctx context.Context, name string) (store.Store, error) { return Shortening(ctx, name, nil) }
-
-// Shortening is Open for a store of an earlier release. Names and tags that are too long
-// lose their last characters, and it calls shorten with each of these plants as it was.
-// Open refuses such a store.
-func Shortening(ctx context.Context, name string, shorten func(plant.Plant)) (store.Store, error) {
+func Open(ctx context.Context, name string) (store.Store, error) {
 	return choose(name,
-		func(dsn string) (store.Store, error) { return postgres.OpenShortening(ctx, dsn, shorten) },
-		func(path string) (store.Store, error) { return sqlite.OpenShortening(ctx, path, shorten) })
+		func(dsn string) (store.Store, error) { return postgres.Open(ctx, dsn) },
+		func(path string) (store.Store, error) { return sqlite.Open(ctx, path) })
 }
 
 // ReadOnly is [Open] for a store that is only read. It changes no SQLite file.
@@ -126,26 +120,6 @@ func Target(ctx context.Context, name string, source []int64) (store.Target, err
 	return choose(name,
 		func(dsn string) (store.Target, error) { return postgres.OpenTarget(ctx, dsn, source) },
 		func(path string) (store.Target, error) { return sqlite.OpenTarget(ctx, path, source) })
-}
-
-// EnableChanges gives the feed of changes to a store that an earlier release
-// created. Programs of that release cannot write to it afterwards. It does nothing if
-// the store has the feed.
-func EnableChanges(ctx context.Context, name string) error {
-	_, err := choose(name,
-		func(dsn string) (any, error) { return nil, postgres.EnableChanges(ctx, dsn) },
-		func(path string) (any, error) { return nil, sqlite.EnableChanges(ctx, path) })
-	return err
-}
-
-// IndexNames gives a key to every name of a store that an earlier release created, and calls
-// progress with the number of plants that have one. Programs of that release cannot write to
-// it afterwards. It does nothing if all names are indexed.
-func IndexNames(ctx context.Context, name string, progress func(plants int)) error {
-	_, err := choose(name,
-		func(dsn string) (any, error) { return nil, postgres.IndexNames(ctx, dsn, progress) },
-		func(path string) (any, error) { return nil, sqlite.IndexNames(ctx, path, progress) })
-	return err
 }
 
 // Distribute spreads the plants of a PostgreSQL database that has the extension Citus

@@ -5,8 +5,8 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -29,14 +29,14 @@ var migrations embed.FS
 var schema = store.Migrations(migrations)
 
 // oldest is the lowest schema version whose program can run on this schema.
-const oldest = 3
+const oldest = 1
 
 // The ids of the rows of plantstore_schema.
 const (
 	versionRow = 1 // the number of migrations that were applied
 	oldestRow  = 2 // oldest, written by the program that applied the last migration
 	copyRow    = 3 // a random number, drawn by a copy that is not complete; see Target
-	namesRow   = 4 // the version of the keys of names; see namesVersion
+	namesRow   = 4 // the version of the keys of all names; see NameKeyVersion of package plant
 )
 
 // migrate applies the migrations that the database lacks, and returns the number
@@ -46,9 +46,7 @@ const (
 //
 // A row serves as the lock. CockroachDB has no advisory locks, and pgbouncer does
 // not support them; the lock on a row ends with the connection of its holder.
-//
-// For shorten see [OpenShortening].
-func migrate(ctx context.Context, conn *pgx.Conn, shorten func(plant.Plant)) (found, now int, err error) {
+func migrate(ctx context.Context, conn *pgx.Conn) (found, now int, err error) {
 	found, err = number(ctx, conn, versionRow, "")
 	if err == nil {
 		err = checkComplete(ctx, conn)
@@ -66,7 +64,7 @@ func migrate(ctx context.Context, conn *pgx.Conn, shorten func(plant.Plant)) (fo
 	case found > len(schema):
 		return found, found, checkOldest(ctx, conn, found)
 	}
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return apply(ctx, tx, shorten) })
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return apply(ctx, tx) })
 	if err != nil {
 		return 0, 0, schemaError{found, len(schema), err}
 	}
@@ -74,18 +72,13 @@ func migrate(ctx context.Context, conn *pgx.Conn, shorten func(plant.Plant)) (fo
 }
 
 // apply applies the migrations that the database lacks.
-func apply(ctx context.Context, tx pgx.Tx, shorten func(plant.Plant)) error {
+func apply(ctx context.Context, tx pgx.Tx) error {
 	have, err := number(ctx, tx.Conn(), versionRow, ` FOR UPDATE`)
 	if err != nil {
 		return err
 	}
 	if have > len(schema) {
 		return checkOldest(ctx, tx.Conn(), have)
-	}
-	if 0 < have && have < boundedSchema {
-		if err := shortenTexts(ctx, tx, have, shorten); err != nil {
-			return err
-		}
 	}
 	for i, statements := range schema[have:] {
 		// One at a time: Citus passes the whole text of a query on to the workers, which take
@@ -102,45 +95,10 @@ func apply(ctx context.Context, tx pgx.Tx, shorten func(plant.Plant)) error {
 	if _, err := tx.Exec(ctx, raiseNumber, oldestRow, oldest); err != nil || have > 0 {
 		return err
 	}
-	// No program of an earlier release uses the database.
-	if err := enableChanges(ctx, tx); err != nil {
+	if _, err := tx.Exec(ctx, newEpoch, int64(rand.Uint64())); err != nil {
 		return err
 	}
-	return requireNames(ctx, tx, plant.NameKeyVersion)
-}
-
-// boundedSchema is the first schema in which the lengths of texts have a limit.
-const boundedSchema = 3
-
-// selectMaybeLong finds the plants whose texts may have too many characters. A character
-// has up to four bytes.
-const selectMaybeLong = `SELECT id FROM plants WHERE octet_length(name) > $1 OR octet_length(tag) > $2 ORDER BY id`
-
-// shortenTexts is [store.ShortenTexts] for a database.
-func shortenTexts(ctx context.Context, tx pgx.Tx, have int, shorten func(plant.Plant)) error {
-	rows, _ := tx.Query(ctx, selectMaybeLong, plant.MaxName, plant.MaxTag) // CollectRows returns the error
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return err
-	}
-	first := plantColumns[:store.FirstColumns] // the next migrations make the others
-	ids, err = store.ShortenTexts(ids, shorten,
-		func(id int64) (plant.Plant, error) {
-			query := `SELECT ` + first.names() + ` FROM plants WHERE id = $1 FOR UPDATE`
-			row, err := first.one(tx.QueryRow(ctx, query, id), plant.ErrNotFound)
-			return row.Stored(), err
-		},
-		func(row store.PlantRow) error {
-			_, err := tx.Exec(ctx, updateOf(first), first.values([]store.PlantRow{row})...)
-			return err
-		})
-	if err != nil || len(ids) == 0 || have < feedSchema {
-		return err
-	}
-	if _, err := tx.Exec(ctx, lockFeed); err != nil {
-		return err
-	}
-	_, err = tx.Exec(ctx, storeChanges, ids, time.Now().UnixMicro())
+	_, err = tx.Exec(ctx, setNumber, namesRow, plant.NameKeyVersion)
 	return err
 }
 

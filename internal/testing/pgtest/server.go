@@ -47,11 +47,20 @@ func NewServer(t testing.TB, settings ...string) *Server {
 func (s *Server) NewStandby() *Server {
 	s.t.Helper()
 	standby := newServer(s.t)
-	standby.run("pg_basebackup", "-D", standby.data(), "-h", "127.0.0.1", "-p", fmt.Sprint(s.Port), "-U", "plantstore",
-		"--write-recovery-conf", "--checkpoint=fast", "--no-sync")
-	standby.configure()
-	standby.Start()
+	standby.Follow(s)
 	return standby
+}
+
+// Follow starts a server that does not run as a new standby of a primary, without its old data.
+func (s *Server) Follow(primary *Server) {
+	s.t.Helper()
+	if err := os.RemoveAll(s.data()); err != nil {
+		s.t.Fatal(err)
+	}
+	s.run("pg_basebackup", "-D", s.data(), "-h", "127.0.0.1", "-p", fmt.Sprint(primary.Port), "-U", "plantstore",
+		"--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+	s.configure()
+	s.Start()
 }
 
 func newServer(t testing.TB) *Server {
@@ -59,21 +68,26 @@ func newServer(t testing.TB) *Server {
 	if os.Getenv(DrillVariable) == "" {
 		t.Skip("needs PostgreSQL servers of its own: make test-failover runs this")
 	}
+	s := &Server{t: t, bin: binaries(t), folder: Folder(t), Port: freePort(t)}
+	t.Cleanup(s.Kill)
+	return s
+}
+
+// Folder returns a new folder that the user of a [Server] can read and write. It is removed
+// when the test ends.
+func Folder(t testing.TB) string {
+	t.Helper()
 	folder, err := os.MkdirTemp("", "plantstore-postgres.") // other users cannot read t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &Server{t: t, bin: binaries(t), folder: folder, Port: freePort(t)}
-	t.Cleanup(func() {
-		s.Kill()
-		os.RemoveAll(folder)
-	})
+	t.Cleanup(func() { os.RemoveAll(folder) })
 	if c := credential(t); c != nil {
 		if err := os.Chown(folder, int(c.Uid), int(c.Gid)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return s
+	return folder
 }
 
 func (s *Server) data() string { return filepath.Join(s.folder, "data") }
@@ -105,6 +119,23 @@ func URL(servers ...*Server) string {
 func (s *Server) Start() {
 	s.t.Helper()
 	s.run("pg_ctl", "-D", s.data(), "-l", filepath.Join(s.folder, "log"), "-w", "start")
+}
+
+// Dump writes the database into a file in a [Folder].
+func (s *Server) Dump(file string) {
+	s.t.Helper()
+	s.run("pg_dump", "-Fc", "-f", file, "-d", s.conninfo())
+}
+
+// Restore replaces the content of the database with that of a file of Dump, while it is used.
+func (s *Server) Restore(file string) {
+	s.t.Helper()
+	s.run("pg_restore", "--clean", "--single-transaction", "-d", s.conninfo(), file)
+}
+
+// conninfo lets others be the victims of a deadlock, and not pg_restore.
+func (s *Server) conninfo() string {
+	return fmt.Sprint("host=127.0.0.1 user=plantstore dbname=postgres options='-c deadlock_timeout=1min' port=", s.Port)
 }
 
 // StopImmediately stops the server without a checkpoint, as a crash would.

@@ -3,7 +3,6 @@ package storetest
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -116,24 +115,4 @@ func (f *Follower) wantNext(t *testing.T, ids ...int64) {
 			t.Errorf("the change of plant %d has the state %+v, want %+v, %v", c.ID, c.Plant, p, err)
 		}
 	}
-}
-
-// WantNoFeed fails unless the store has no feed, and the error says how it gets one.
-func WantNoFeed(t testing.TB, s plant.Store) {
-	t.Helper()
-	_, _, err := s.Changes(timeout(t), nil, 10)
-	if e, ok := errors.AsType[plant.NoChangesError](err); !ok || !strings.Contains(e.Reason, "plantstore migrate --changes") {
-		t.Errorf("Changes = %v, want a NoChangesError with plantstore migrate --changes", err)
-	}
-}
-
-// WantFeed fails unless the follower gets everything, and then a create.
-func (f *Follower) WantFeed(t *testing.T) {
-	t.Helper()
-	f.Drain(t)
-	mustCreate(t, f.Store, plant.Plant{ID: 123_457})
-	if all := f.Drain(t); len(all) != 1 {
-		t.Errorf("after a create the feed has %d changes, want 1", len(all))
-	}
-	f.WantCopy(t)
 }

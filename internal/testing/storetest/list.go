@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -101,6 +102,12 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		}
 	})
 
+	t.Run("a page ends at its limit or at 256 KiB of JSON", func(t *testing.T) {
+		for name, character := range map[string]string{"short": "", "letters": "x", "quotes": `"`, "control characters": "\x01", "emoji": "🌵"} {
+			t.Run(name, func(t *testing.T) { pagesOfBytes(t, open(t), character) })
+		}
+	})
+
 	t.Run("paging returns every plant exactly once during other writes", func(t *testing.T) {
 		store := open(t)
 		const count = 200
@@ -145,6 +152,95 @@ func list(t *testing.T, open func(t *testing.T) plant.Store) {
 		close(stop)
 		writers.Wait()
 	})
+}
+
+// pagesOfBytes stores 400 plants with the largest texts of a character, and walks all
+// of the pages that a store has: by ID, by name, tags, changes from the start and since then.
+func pagesOfBytes(t *testing.T, store plant.Store, character string) {
+	t.Helper()
+	const count = 400
+	_, start, err := store.Changes(timeout(t), nil, 1) // an empty store: the walk has ended
+	noFeed := errors.Is(err, plant.ErrNoChanges)
+	if err != nil && !noFeed {
+		t.Fatal(err)
+	}
+	plants := make([]plant.Plant, count)
+	for i := range plants {
+		text := strings.Repeat(character, plant.MaxName)
+		plants[i] = plant.Plant{ID: int64(i), Name: text, Tag: new(fmt.Sprintf("%03d", i) + strings.Repeat(character, plant.MaxTag-3))}
+	}
+	if _, err := store.CreateAll(timeout(t), plants); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	// page checks a page of items with these sizes: it fits, and the next item would not.
+	last, full := 0, false
+	page := func(what string, sizes []int, more bool) {
+		t.Helper()
+		bytes := plant.PageFrame
+		for _, size := range sizes {
+			bytes += size
+		}
+		if bytes > plant.MaxPage || len(sizes) == 0 {
+			t.Errorf("%s: a page has %d items of %d bytes, want at most %d bytes", what, len(sizes), bytes, plant.MaxPage)
+		}
+		if full && last+sizes[0] <= plant.MaxPage {
+			t.Errorf("%s: a page ended at %d bytes, and the next item had %d", what, last, sizes[0])
+		}
+		seen, last, full = seen+len(sizes), bytes, more
+		if !more && seen != count {
+			t.Errorf("%s: the pages have %d items, want %d", what, seen, count)
+		}
+		if !more {
+			seen = 0
+		}
+	}
+	for _, list := range []plant.Page{{Limit: count}, {Limit: count, ByName: &plant.ByName{}}} {
+		for more := true; more; {
+			var found []plant.Plant
+			if found, more, err = store.List(timeout(t), list); err != nil {
+				t.Fatal(err)
+			}
+			var sizes []int
+			for _, p := range found {
+				sizes = append(sizes, p.JSONSize())
+				if list.After = &p.ID; list.ByName != nil {
+					list.After, list.ByName.After = nil, &plant.NamePlace{ID: p.ID, Key: plant.NameKey(p.Name)}
+				}
+			}
+			page(fmt.Sprintf("list by name %v", list.ByName != nil), sizes, more)
+		}
+	}
+	tags := plant.TagPage{Limit: count}
+	for more := true; more; {
+		var found []string
+		if found, more, err = store.Tags(timeout(t), tags); err != nil {
+			t.Fatal(err)
+		}
+		var sizes []int
+		for i, tag := range found {
+			sizes, tags.After = append(sizes, plant.TagSize(tag)), &found[i]
+		}
+		page("tags", sizes, more)
+		full = full && len(found) != 100 // a sharded store has no larger pages of tags
+	}
+	if noFeed {
+		return
+	}
+	for what, after := range map[string]*plant.Position{"changes from the start": nil, "changes since then": &start} {
+		for more := true; more; {
+			changes, next, err := store.Changes(timeout(t), after, count)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var sizes []int
+			for _, c := range changes {
+				sizes = append(sizes, c.JSONSize())
+			}
+			after, more = &next, !next.IsLast()
+			page(what, sizes, more)
+		}
+	}
 }
 
 // Filters returns a page for each field of [plant.Page] that selects plants, by its name.

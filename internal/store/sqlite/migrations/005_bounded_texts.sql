@@ -1,2 +1,0 @@
--- Changes nothing. From this schema on, a name has at most 1,000 characters and a tag at
--- most 256: the program that applies this file has checked it.

@@ -1,0 +1,75 @@
+package storetest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/store"
+)
+
+// Migrations tests that the migrations of a release were not edited: an edit would not change
+// the stores that have applied them. It compares the files with their SHA-256 sums. Only the
+// newest file may not be part of a release yet. And it tests that the migrations make every
+// column.
+func Migrations(t *testing.T, files fs.FS, sums map[string]string) {
+	t.Helper()
+	for _, fault := range migrationFaults(t, files, sums) {
+		t.Error(fault)
+	}
+	var all strings.Builder
+	must(t, "WalkDir", fs.WalkDir(files, "migrations", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(files, name)
+		all.Write(text)
+		return err
+	}))
+	for _, column := range columnNames() {
+		if !regexp.MustCompile(`\b` + column + `\b`).MatchString(all.String()) {
+			t.Errorf("no migration makes the column %s of internal/store/columns.go: add it to the migrations of this engine", column)
+		}
+	}
+}
+
+func columnNames() (names []string) {
+	for _, c := range store.WrittenColumns {
+		names = append(names, c.Name)
+	}
+	for _, c := range store.TokenColumns {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+func migrationFaults(t *testing.T, files fs.FS, sums map[string]string) (faults []string) {
+	t.Helper()
+	names, err := fs.Glob(files, "migrations/*.sql")
+	must(t, "Glob", err)
+	deleted := maps.Clone(sums)
+	for i, name := range names {
+		text, err := fs.ReadFile(files, name)
+		must(t, "ReadFile", err)
+		sum, name := fmt.Sprintf("%x", sha256.Sum256(text)), path.Base(name)
+		delete(deleted, name)
+		switch want, released := sums[name]; {
+		case name != fmt.Sprintf("%03d.sql", i+1):
+			faults = append(faults, fmt.Sprintf("%s is file %d: call it %03d.sql", name, i+1, i+1))
+		case released && sum != want:
+			faults = append(faults, name+" was edited, which does not change existing stores: add a migration instead")
+		case !released && i < len(names)-1:
+			faults = append(faults, fmt.Sprintf("%s is part of a release: add its sum, %s, to this test", name, sum))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(deleted)) {
+		faults = append(faults, name+" was deleted")
+	}
+	return faults
+}
