@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +42,7 @@ func Backup(ctx context.Context, from, to string, replace bool, progress func(do
 	if damaged != nil && replace {
 		return fmt.Errorf("read %s: %w", from, damaged)
 	}
-	if err := checkLinks(from); err != nil {
+	if err := checkOneName(from); err != nil {
 		return fmt.Errorf("read %s: %w", from, err)
 	}
 	err := copyTo(ctx, from, to, replace, nil, progress)
@@ -141,7 +142,8 @@ func openCopied(path string) (*sqlite.Conn, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, errors.New("the file does not exist")
 	}
-	if err := checkRegular(path); err != nil {
+	_, wrongLog := checkLog(path)
+	if err := cmp.Or(checkRegular(path), wrongLog); err != nil {
 		return nil, err
 	}
 	conn, err := openConn(path, forReaders, sqlite.OpenReadWrite)
@@ -220,11 +222,13 @@ func openCopy(name string) (*sqlite.Conn, error) {
 	return openConn(name, []string{"PRAGMA synchronous = OFF"}, sqlite.OpenReadWrite)
 }
 
-// checkIntegrity returns an error if the file is damaged.
+var errDamaged = errors.New("the file is damaged")
+
+// checkIntegrity returns errDamaged if the file is damaged.
 func checkIntegrity(conn *sqlite.Conn) error {
 	result, err := text(conn, "PRAGMA integrity_check(1)")
 	if err == nil && result != "ok" {
-		err = fmt.Errorf("the file is damaged: %s", result)
+		err = fmt.Errorf("%w: %s", errDamaged, result)
 	}
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -114,7 +113,7 @@ func TestChangedFile(t *testing.T) {
 				expect.Error(t, "Get", err, plant.ErrUnavailable)
 				expect.Error(t, "Snapshot", s.Snapshot(t.Context(), nil), plant.ErrUnavailable)
 				expect.Message(t, "Ready", s.Ready(t.Context()), c.want)
-				if n := strings.Count(log.String(), "store file changed"); n != 1 {
+				if n := strings.Count(log.String(), "store files cannot be used"); n != 1 {
 					t.Errorf("the log has the change %d times, want once:\n%s", n, &log)
 				}
 				before := contentOf(t, path)
@@ -141,19 +140,6 @@ func TestChangedFile(t *testing.T) {
 			})
 		}
 	}
-}
-
-// contentOf returns the content of a database and its log.
-func contentOf(t *testing.T, path string) (all string) {
-	t.Helper()
-	for _, name := range []string{path, path + "-wal"} {
-		data, err := os.ReadFile(name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			t.Fatal(err)
-		}
-		all += string(data) + "\n"
-	}
-	return all
 }
 
 // The record of a damage is not taken for that of a store that is restored.
@@ -251,7 +237,8 @@ func TestTruncatedDuringWrite(t *testing.T) {
 	}
 }
 
-// A file that cannot be read is not one that another program has changed.
+// A file that cannot be read is not one that another program has changed. Reads and writes
+// get 503 until it can be read again, and Ready says so.
 func TestContentsThatCannotBeRead(t *testing.T) {
 	for name, file := range map[string]func(*openFiles) *openFile{
 		"database": func(f *openFiles) *openFile { return f.database },
@@ -261,8 +248,23 @@ func TestContentsThatCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 			must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
-			file(&s.files).Close()
+			broken, file := file(&s.files), file(&s.files).File
+			closed, err := os.Open(file.Name())
+			must.NoError(t, err)
+			must.NoError(t, closed.Close())
+			broken.File = closed
 			expect.Error(t, "check", s.files.check(), nil)
+			for name, err := range map[string]error{
+				"Ready": s.Ready(t.Context()), "Writable": s.Writable(t.Context()),
+				"Create": s.Create(t.Context(), plant.Plant{ID: 2}),
+			} {
+				expect.Message(t, name, err, "could not be read while it was open; see the log of the operating system")
+			}
+			_, err = s.Get(t.Context(), 1)
+			expect.Error(t, "Get", err, plant.ErrUnavailable)
+			broken.File = file
+			expect.Error(t, "Ready after that", s.Ready(t.Context()), nil)
+			expect.Error(t, "Create after that", s.Create(t.Context(), plant.Plant{ID: 2}), nil)
 		})
 	}
 }
@@ -345,7 +347,7 @@ func TestTruncatedDuringCheckpoint(t *testing.T) {
 
 	read := s.reads.begin() // the checkpoint waits for it
 	phase := s.reads.phase.Load()
-	s.checkpointAt = 1
+	s.checkpointAt = int(s.files.pages.Load()) + 1
 	created := make(chan error, 1)
 	go func() { created <- s.Create(t.Context(), plant.Plant{ID: 1 << 30}) }()
 	wait.Until(t, "there is a checkpoint", func() bool { return s.reads.phase.Load() != phase })
@@ -357,4 +359,25 @@ func TestTruncatedDuringCheckpoint(t *testing.T) {
 	}
 	err = s.Create(t.Context(), plant.Plant{ID: 1<<30 + 1})
 	expect.Message(t, "Create", err, "plants.db was overwritten or truncated")
+}
+
+// A database that is truncated before a checkpoint begins is so short that SQLite refuses the
+// checkpoint, and does not end it.
+func TestTruncatedBeforeCheckpoint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	fill(t, s, 0, 400<<10)
+	conn := wait.For(t, "the writer", s.writer)
+	_, _, _, err := checkpoint(conn, "RESTART")
+	s.writer <- conn
+	must.NoError(t, err)
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1 << 20}))
+
+	conn = wait.For(t, "the writer", s.writer)
+	must.NoError(t, os.Truncate(path, 8192)) // after the check of the last commit
+	s.checkpointAt = 1
+	err = s.checkpointIfDue(conn)
+	s.writer <- conn
+	expect.Message(t, "checkpointIfDue", err, "malformed")
+	expect.Message(t, "Ready", s.Ready(t.Context()), "plants.db was overwritten or truncated")
 }

@@ -1,8 +1,8 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -26,11 +26,16 @@ const (
 	// newEpochQuery begins an epoch.
 	newEpochQuery = "INSERT INTO epochs (id, began) SELECT random(), " + lastPosition
 
+	// beginIfReplacedQuery begins an epoch unless the schema is still the one of a [content],
+	// which the first parameter says, and its transaction is there.
+	beginIfReplacedQuery = newEpochQuery +
+		" WHERE NOT ?1 OR ?2 > 0 AND NOT EXISTS (SELECT 1 FROM changes WHERE position = ?2 AND at = ?3)"
+
 	// renewEpochsQuery makes all positions invalid: the plants were replaced without
 	// rows in changes.
 	renewEpochsQuery = "UPDATE epochs SET id = random()"
 
-	// feedStateQuery reads a [store.FeedState]. It returns no row if the store has no feed.
+	// feedStateQuery reads a [store.FeedState].
 	feedStateQuery = `
 		SELECT newest.id, ` + lastPosition + `, ` + firstPosition + ` - 1, given.number,
 			coalesce((SELECT began FROM epochs WHERE number > given.number ORDER BY number LIMIT 1),
@@ -63,9 +68,6 @@ var changesQuery = `
 	FROM changes CROSS JOIN json_each(changes.ids) LEFT JOIN plants ON plants.id = json_each.value
 	WHERE changes.position > ?1 AND (changes.position - 1 > ?1 OR json_each.key >= ?2)
 	ORDER BY changes.position LIMIT ?3`
-
-// feedSchema is the first schema with the tables of the feed.
-const feedSchema = 4
 
 // Changed implements [plant.Feed].
 func (s *Store) Changed() <-chan struct{} { return s.committed.Wait() }
@@ -110,7 +112,7 @@ func (s *Store) changes(
 
 // feedState reads the state of the feed for a position.
 func feedState(conn *sqlite.Conn, after *plant.Position) (state store.FeedState, err error) {
-	epoch, missing := int64(0), errNoFeed
+	epoch := int64(0)
 	if after != nil {
 		epoch = after.Epoch
 	}
@@ -119,21 +121,16 @@ func feedState(conn *sqlite.Conn, after *plant.Position) (state store.FeedState,
 			Epoch: stmt.ColumnInt64(0), Last: stmt.ColumnInt64(1), Forgotten: stmt.ColumnInt64(2),
 			Known: !stmt.ColumnIsNull(3), End: stmt.ColumnInt64(4),
 		}
-		missing = nil
 		return nil
 	}, epoch)
-	return state, cmp.Or(err, missing)
-}
-
-var errNoFeed error = plant.NoChangesError{
-	Reason: "an earlier release created it: " +
-		"stop every server, run plantstore migrate --changes, and start the servers again",
+	return state, err
 }
 
 // changesAfter reads a page of changes that is not part of a walk.
 func changesAfter(
 	conn *sqlite.Conn, state store.FeedState, from plant.Position, limit int,
 ) (changes []plant.Change, err error) {
+	rows := plant.Rows[plant.Change]{Limit: limit, Size: plant.Change.JSONSize}
 	read := func(stmt *sqlite.Stmt) error {
 		c := plant.Change{
 			Position: state.After(stmt.ColumnInt64(0), stmt.ColumnInt(1), stmt.ColumnInt(2)),
@@ -146,25 +143,30 @@ func changesAfter(
 			}
 			c.Plant = new(row.Stored())
 		}
-		changes = append(changes, c)
-		return nil
+		return rows.Add(c)
 	}
 	err = query(conn, changesQuery, read, from.At, from.Index, limit)
-	return changes, err
+	return rows.Items, err
 }
 
 // BeginEpoch implements [store.Store].
 func (s *Store) BeginEpoch(ctx context.Context) error {
-	return s.write(ctx, beginEpoch)
+	return s.write(ctx, func(conn *sqlite.Conn) (err error) {
+		known := &content{}
+		if known.schema, err = number(conn, schemaVersion); err != nil {
+			return err
+		}
+		err = query(conn, "SELECT position, at FROM changes ORDER BY position DESC LIMIT 1", func(stmt *sqlite.Stmt) error {
+			known.position, known.at = stmt.ColumnInt64(0), stmt.ColumnInt64(1)
+			return nil
+		})
+		s.content = known
+		return errors.Join(err, beginEpoch(conn))
+	})
 }
 
-// beginEpoch begins an epoch if the store has a feed.
-func beginEpoch(conn *sqlite.Conn) error {
-	if have, err := number(conn, "PRAGMA user_version"); err != nil || have < feedSchema {
-		return err // a backup of an earlier release
-	}
-	return execute(conn, newEpochQuery+" WHERE EXISTS (SELECT 1 FROM epochs)")
-}
+// beginEpoch begins an epoch.
+func beginEpoch(conn *sqlite.Conn) error { return execute(conn, newEpochQuery) }
 
 // forgetRows is the number of rows that a transaction of ForgetChanges deletes. It
 // limits how long other writes wait.
@@ -189,18 +191,34 @@ func (s *Store) ForgetChanges(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// EnableChanges gives the feed of changes to the store in the file at path, which an
-// earlier release created. It fails if another program has the file open: that may
-// be a program that does not know the feed.
-func EnableChanges(ctx context.Context, path string) error {
-	return upgrade(ctx, path, "enable the feed of changes of", "SELECT count(*) FROM epochs",
-		func(conn *sqlite.Conn) error { return execute(conn, newEpochQuery) })
-}
+// content is what this program knows of the file. If another program has replaced the content
+// by an earlier one, in a transaction like any other, the next transaction begins an epoch
+// before its position, which another one has had. The .restore of sqlite3 raises the version of
+// the schema. After other ways to go back, such as statements that delete the rows and insert
+// those of a backup, the last transaction of this program is missing.
+//
+// Reads need no check: what they read has its own epochs, and positions beyond its end are
+// not valid.
+type content struct{ schema, position, at int64 }
 
-// storeChanges adds the row of a transaction that changes the plants with these IDs.
-func storeChanges(conn *sqlite.Conn, ids []int64) error {
+const schemaVersion = "PRAGMA schema_version"
+
+// storeChanges adds the row of a transaction that changes the plants with these IDs. It returns
+// the content after it. No epoch begins if known is nil.
+func storeChanges(conn *sqlite.Conn, known *content, ids []int64) (now *content, err error) {
 	if len(ids) == 0 {
-		return nil
+		return known, nil
 	}
-	return execute(conn, "INSERT INTO changes (ids, at) VALUES (?, ?)", jsonOf(ids), time.Now().UnixMicro())
+	now = &content{at: time.Now().UnixMicro()}
+	if now.schema, err = number(conn, schemaVersion); err != nil {
+		return nil, err
+	}
+	if known != nil {
+		err = execute(conn, beginIfReplacedQuery, now.schema == known.schema, known.position, known.at)
+	}
+	if err == nil {
+		err = execute(conn, "INSERT INTO changes (ids, at) VALUES (?, ?)", jsonOf(ids), now.at)
+	}
+	now.position = conn.LastInsertRowID()
+	return now, err
 }

@@ -2,10 +2,12 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -15,34 +17,8 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
+	"github.com/plantstore/plantstore/internal/token"
 )
-
-// A store that an earlier release created has no feed of changes until EnableChanges
-// has run, and that fails while a program of that release may be running.
-func TestFeedOfAnEarlierRelease(t *testing.T) {
-	left, err := os.ReadFile(filepath.Join("testdata", "released", "003.db"))
-	must.NoError(t, err)
-	path := filepath.Join(t.TempDir(), "plants.db")
-	must.NoError(t, os.WriteFile(path, left, 0o600))
-	shortened, err := OpenShortening(t.Context(), path, func(plant.Plant) {})
-	if err == nil {
-		err = shortened.Close()
-	}
-	must.NoError(t, err)
-	s, err := Open(t.Context(), path)
-	must.NoError(t, err)
-	storetest.WantNoFeed(t, s)
-	err = errors.Join(s.Create(t.Context(), plant.Plant{ID: 123_456}), s.BeginEpoch(t.Context()))
-	must.NoError(t, err)
-	storetest.WantNoFeed(t, s)
-	expect.Message(t, "EnableChanges while the file is open", EnableChanges(t.Context(), path), "another program has locked the file; stop it")
-	storetest.WantNoFeed(t, s)
-	must.NoError(t, errors.Join(s.Close(), EnableChanges(t.Context(), path)))
-	s = openStore(t, path)
-	f := &storetest.Follower{Store: s, Limit: 7}
-	f.WantFeed(t)
-	expect.Error(t, "EnableChanges again, while the file is open", EnableChanges(t.Context(), path), nil) // there is nothing to do
-}
 
 // If a file is replaced by an older copy of itself, every follower ends up with an
 // equal copy.
@@ -77,6 +53,119 @@ func TestFileCopiedBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The content goes back while servers run. A restore by statements is noticed by the server
+// that has seen the transactions that are gone; see content.
+func TestRestoredWhileRunning(t *testing.T) {
+	for name, c := range map[string]struct {
+		servers         int
+		backup, restore func(t *testing.T, path, backup string)
+	}{
+		"by .restore": {
+			servers: 2,
+			backup:  func(t *testing.T, path, backup string) { dotBackup(t, path, backup) },
+			restore: func(t *testing.T, path, backup string) { dotBackup(t, backup, path) },
+		},
+		"by statements": {
+			servers: 1,
+			backup:  func(t *testing.T, path, backup string) { dotBackup(t, path, backup) },
+			restore: func(t *testing.T, path, backup string) {
+				other := connect(t, path)
+				defer other.Close()
+				must.NoError(t, execute(other, "ATTACH ? AS backup", backup))
+				must.NoError(t, sqlitex.ExecuteScript(other, `
+					DELETE FROM plants; INSERT INTO plants SELECT * FROM backup.plants;
+					DELETE FROM changes; INSERT INTO changes SELECT * FROM backup.changes;
+					DELETE FROM epochs; INSERT INTO epochs SELECT * FROM backup.epochs`, nil))
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var path string
+			backup := func(number int) string { return fmt.Sprint(path, number, ".db") }
+			storetest.RestoredRunning(t, storetest.RestoreRunning{
+				Open: func(t *testing.T) (servers []store.Store) {
+					path = filepath.Join(t.TempDir(), "plants.db")
+					for range c.servers {
+						servers = append(servers, openStore(t, path))
+					}
+					return servers
+				},
+				Backup:  func(t *testing.T, number int) { c.backup(t, path, backup(number)) },
+				Restore: func(t *testing.T, number int) { c.restore(t, path, backup(number)) },
+			})
+		})
+	}
+}
+
+// A server that only reads cannot begin an epoch. It refuses the positions that are gone.
+func TestRestoredUnderReadOnlyServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s, err := Open(t.Context(), path)
+	must.NoError(t, err)
+	must.NoError(t, errors.Join(s.BeginEpoch(t.Context()), s.Create(t.Context(), plant.Plant{ID: 1})))
+	dotBackup(t, path, path+".backup")
+	must.NoError(t, errors.Join(s.Create(t.Context(), plant.Plant{ID: 2}), s.Close()))
+	reader, err := OpenReadOnly(path)
+	must.NoError(t, err)
+	t.Cleanup(func() { reader.Close() })
+	f := &storetest.Follower{Store: reader, Limit: 10}
+	f.Drain(t)
+	dotBackup(t, path+".backup", path)
+	f.Drain(t)
+	f.WantCopy(t)
+	if f.Restarts != 1 {
+		t.Errorf("the follower has begun again %d times, want 1", f.Restarts)
+	}
+}
+
+// After a restore under a running server the tokens are those of the backup, within a second.
+func TestRestoredTokens(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	kept, keptText := token.New("in the backup", nil, time.Hour)
+	lost, lostText := token.New("not in the backup", nil, time.Hour)
+	must.NoError(t, s.CreateToken(t.Context(), kept))
+	dotBackup(t, path, path+".backup")
+	must.NoError(t, s.CreateToken(t.Context(), lost))
+	must.NoError(t, s.UpdateToken(t.Context(), kept.ID, func(t *token.Token) error { t.RevokedAt = time.Now(); return nil }))
+	verifier := token.NewVerifier(s, "")
+	t.Cleanup(func() { verifier.Close() })
+	verify := func(text string) error {
+		_, err := verifier.Verify(t.Context(), text)
+		return err
+	}
+	expect.Error(t, "before the restore, the token of the backup", verify(keptText), token.ErrInvalid)
+	expect.Error(t, "before the restore, the other token", verify(lostText), nil)
+	dotBackup(t, path+".backup", path)
+	time.Sleep(token.CacheTTL)
+	expect.Error(t, "after the restore, the token of the backup", verify(keptText), nil)
+	expect.Error(t, "after the restore, the other token", verify(lostText), token.ErrInvalid)
+}
+
+// dotBackup does what .backup and .restore of sqlite3 do.
+func dotBackup(t *testing.T, from, to string) {
+	t.Helper()
+	source, target := connect(t, from), connect(t, to)
+	pages, err := sqlite.NewBackup(target, "main", source, "main")
+	must.NoError(t, err)
+	_, err = pages.Step(-1)
+	must.NoError(t, errors.Join(err, pages.Close(), source.Close(), target.Close()))
+}
+
+// connect opens a connection, which the test closes.
+func connect(t *testing.T, path string) *sqlite.Conn {
+	t.Helper()
+	conn, err := sqlite.OpenConn(path)
+	must.NoError(t, err)
+	conn.SetBusyTimeout(busyTimeout)
+	return conn
+}
+
+func TestNoEpochUnderLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	storetest.NoEpochUnderLoad(t, openStore(t, path), openStore(t, path))
 }
 
 func TestForgottenEpochs(t *testing.T) {

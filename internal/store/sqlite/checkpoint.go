@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"math"
 	"sync/atomic"
@@ -37,9 +38,9 @@ const (
 // always a read, so the log would grow without limit and every commit would make a
 // checkpoint.
 //
-// An error here fails no write, because the writes are durable in the log. The next
-// checkpoint tries again.
-func (s *Store) checkpointIfDue(conn *sqlite.Conn) {
+// It returns an error if the database cannot take what the log has. The writes in the log
+// are durable, but the log must not grow without limit.
+func (s *Store) checkpointIfDue(conn *sqlite.Conn) (err error) {
 	// The check after the commit has read the length. To ask SQLite takes 7 of the 47 µs of the
 	// processor that a commit needs without its fsync.
 	logged := s.files.pages.Load()
@@ -47,14 +48,18 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) {
 		s.checkpointAt = min(s.checkpointAt, checkpointPages)
 	}
 	if s.checkpointAt == 0 || logged < int64(s.checkpointAt) {
-		return
+		return nil
 	}
 	_, pages, _, err := checkpoint(conn, "NOOP")
 	if err != nil || pages < s.checkpointAt {
-		return
+		return err
 	}
+	_ = execute(conn, renewMarkQuery) // an older copy of the log does not have this mark
 	witness := s.files.witness()
-	defer s.files.checkWitness(witness)
+	defer func() {
+		s.files.checkWitness(witness)
+		s.files.checkRefusal(err)
+	}()
 	conn.SetBusyTimeout(otherProgramWait)
 	defer conn.SetBusyTimeout(busyTimeout)
 	// SQLite cannot copy a page while a read needs its older version, and cannot
@@ -65,7 +70,7 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) {
 	s.reads.drain(drainWait)
 	busy, now, copied, err := checkpoint(conn, "PASSIVE")
 	if err != nil {
-		return
+		return err
 	}
 	// If pages are left, another program reads the log, perhaps for as long as this one
 	// runs: Litestream does. It would be in vain to wait for it, too.
@@ -73,11 +78,12 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) {
 		s.reads.drain(drainWait)
 		if busy, _, _, err = checkpoint(conn, "RESTART"); err == nil && !busy {
 			s.checkpointAt = checkpointPages
-			return
+			return nil
 		}
 	}
 	// Trying again at every commit would delay each of them.
 	s.checkpointAt = pages + min(pages, retryPages)
+	return err
 }
 
 // checkpoint makes a checkpoint in a mode of SQLite. It returns whether a reader or writer
@@ -88,6 +94,9 @@ func checkpoint(conn *sqlite.Conn, mode string) (busy bool, pages, copied int, e
 		busy, pages, copied = stmt.ColumnInt(0) != 0, stmt.ColumnInt(1), stmt.ColumnInt(2)
 		return nil
 	})
+	if err != nil {
+		err = fmt.Errorf("copy the log to the database: %w", err)
+	}
 	return busy, pages, copied, err
 }
 
@@ -146,7 +155,7 @@ type witness struct {
 // witness returns the last page of the database that the log does not have, unless it is
 // empty: SQLite does not write every page that it takes.
 func (f *openFiles) witness() (w witness) {
-	if f.database == nil {
+	if f.index == nil {
 		return w
 	}
 	index, err := io.ReadAll(io.NewSectionReader(f.index, 0, math.MaxInt64))
@@ -197,8 +206,23 @@ func (f *openFiles) checkWitness(w witness) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !bytes.Equal(content[:n], w.content) && f.fatalErr() == nil {
+	if !bytes.Equal(content[:n], w.content) && !f.final() {
 		// The next write returns the error.
-		_ = f.record(&fault{path: f.database.path, what: "was overwritten or truncated", damaged: true})
+		f.record(&fault{path: f.database.path, what: "was overwritten or truncated", damaged: true})
+	}
+}
+
+// checkRefusal notices that SQLite has refused a checkpoint because another program has
+// truncated the database before it began. SQLite does not end such a checkpoint, so the size
+// of the database would be explained by it for ever.
+func (f *openFiles) checkRefusal(err error) {
+	if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultCorrupt || f.index == nil {
+		return
+	}
+	_ = f.check() // it may be another file that was changed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.found.Load() == nil {
+		f.record(&fault{path: f.database.path, what: "was overwritten or truncated", damaged: true})
 	}
 }

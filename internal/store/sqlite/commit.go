@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -52,11 +53,20 @@ func (s *Store) commit(calls []*groupcommit.Call[write]) {
 	defer func() { s.writer <- conn }()
 	err := s.files.checkLog()
 	if err == nil {
+		// It is due only if the last one has failed.
+		err = cmp.Or(s.checkpointIfDue(conn), s.files.err())
+	}
+	if err == nil {
 		mayBeStored := func(c *groupcommit.Call[write]) bool { return !c.Work.New }
 		err = s.transact(conn, calls, slices.ContainsFunc(calls, mayBeStored))
 		if fault := s.files.check(); fault != nil { // it may also be why the transaction has failed
 			err = fault
 		}
+	}
+	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultIOErr {
+		// The frames of a commit that was not synced stay behind the end of the log, and
+		// would look like lost commits. They do not once the log begins anew.
+		s.checkpointAt = min(s.checkpointAt, 1)
 	}
 	if err != nil {
 		// The transaction was rolled back, or the file will not be found at the
@@ -66,7 +76,8 @@ func (s *Store) commit(calls []*groupcommit.Call[write]) {
 		}
 		return
 	}
-	s.checkpointIfDue(conn)
+	s.markNewLog(conn)
+	_ = s.checkpointIfDue(conn) // the writes are durable; the next commit tries again first
 }
 
 // transact runs a group of writes in one transaction. It returns an error only if the
@@ -81,6 +92,7 @@ func (s *Store) commit(calls []*groupcommit.Call[write]) {
 // if none were stored, and begins again with reading when a row cannot be inserted.
 func (s *Store) transact(conn *sqlite.Conn, calls []*groupcommit.Call[write], read bool) error {
 	var changed []int64
+	var now *content // after the transaction
 	var failed error // of a write, and not of the transaction
 	// IMMEDIATE takes the write lock now. A transaction that reads first and
 	// writes later fails if another program has written in between.
@@ -99,9 +111,11 @@ func (s *Store) transact(conn *sqlite.Conn, calls []*groupcommit.Call[write], re
 		if failed = writePlants(conn, effect); failed != nil {
 			return failed
 		}
-		return storeChanges(conn, changed)
+		now, err = storeChanges(conn, s.content, changed)
+		return err
 	})
 	if err == nil && len(changed) > 0 {
+		s.content = now
 		s.committed.Send()
 	}
 	switch {

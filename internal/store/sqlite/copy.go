@@ -16,7 +16,7 @@ import (
 // Snapshot implements [store.Store]. A checkpoint does not wait for it as it does
 // for other reads of this program, because it may take minutes.
 func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) error {
-	if err := s.files.fatalErr(); err != nil {
+	if err := s.files.err(); err != nil {
 		return err
 	}
 	var failed error // of read, which may use other stores, too
@@ -87,7 +87,7 @@ var forgetSourceQuery = fmt.Sprint("DELETE FROM epochs WHERE number = ", store.S
 // epochs, newest first. It creates the file if it does not exist.
 func OpenTarget(ctx context.Context, path string, source []int64) (t *Target, err error) {
 	defer describeOpen(path, &err)
-	if err := checkPath(path); err != nil {
+	if _, err := checkFiles(path); err != nil {
 		return nil, err
 	}
 	// The lock keeps out every other program, a running server included. It ends
@@ -116,7 +116,7 @@ func (t *Target) begin(ctx context.Context, source []int64) error {
 	} else if !begun {
 		id = applicationID
 	}
-	if _, err := migrate(ctx, t.conn, int32(id), nil); err != nil {
+	if _, err := migrate(ctx, t.conn, int32(id)); err != nil {
 		return err
 	}
 	// No read keeps SQLite from resetting the log, so it can make the checkpoints.

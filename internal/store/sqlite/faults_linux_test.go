@@ -78,6 +78,50 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 	}
 }
 
+// If the database cannot take what the log has, writes fail although the log has space: it
+// would grow for ever. Writable says so, no acknowledged write is lost, and the first write
+// after that succeeds.
+func TestFailingCheckpoint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	fill(t, s, 0, 4*checkpointPages<<12) // longer than the log will be
+	info, err := os.Stat(path)
+	must.NoError(t, err)
+	remove := limitFiles(t, info.Size())
+	name := strings.Repeat("n", 1024)
+	stored := int64(1 << 40)
+	for err = nil; err == nil; stored++ {
+		if _, err = s.CreateAll(t.Context(), []plant.Plant{{ID: 2 * stored, Name: name}, {ID: 2*stored + 1, Name: name}}); err == nil {
+			_, err = s.Get(t.Context(), 2*stored)
+			must.NoError(t, err)
+		}
+		if logged := s.files.pages.Load(); logged > 2*checkpointPages {
+			t.Fatalf("the log has %d pages, and writes succeed", logged)
+		}
+	}
+	for range 3 {
+		expect.Error(t, "Create", s.Create(t.Context(), plant.Plant{ID: -1}), plant.ErrUnavailable)
+		expect.Message(t, "Writable", s.Writable(t.Context()), "copy the log to the database")
+		expect.Error(t, "TryWrite", s.TryWrite(t.Context()), plant.ErrUnavailable)
+		expect.Error(t, "Ready", s.Ready(t.Context()), nil)
+		if s.WriteFailure() == nil {
+			t.Error("WriteFailure = nil, which is the metric and starts TryWrite")
+		}
+	}
+	remove()
+	expect.Error(t, "Create after that", s.Create(t.Context(), plant.Plant{ID: -2}), nil)
+	expect.Error(t, "TryWrite after that", s.TryWrite(t.Context()), nil)
+	expect.Error(t, "Writable after that", s.Writable(t.Context()), nil)
+	for id := int64(2 << 40); id < 2*(stored-1); id++ {
+		if _, err := s.Get(t.Context(), id); err != nil {
+			t.Fatalf("Get of the acknowledged plant %d: %v", id, err)
+		}
+	}
+	if logged := s.files.pages.Load(); logged > checkpointPages {
+		t.Errorf("after that the log has %d pages", logged)
+	}
+}
+
 // If a commit fails, every write of the group fails and none is stored.
 func TestFailedCommit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
@@ -126,8 +170,8 @@ func TestOpenErrorAdvice(t *testing.T) {
 		"a pipe":           {func(t *testing.T, path string) { os.Remove(path); must.NoError(t, syscall.Mkfifo(path, 0o600)) }, "this is a pipe"},
 		"not a database":   {func(t *testing.T, path string) { garbage(filepath.Base(path))(t, filepath.Dir(path)) }, "not a SQLite database"},
 		"a damaged file":   {damageSchema, "restore a backup"},
-		"a read-only file": {readOnly, "give this user write permission"},
-		"a read-only -shm": {readOnlyIndex, "or its -shm; give this user write permission"},
+		"a read-only file": {readOnly, "run this as the user that the store belongs to"},
+		"a read-only -shm": {readOnlyIndex, "or its -shm; run this as the user that the store belongs to"},
 		"a locked file":    {lock, "another program has locked the file; stop it"},
 		"a newer schema":   {set("user_version", len(schema)+1), "use a newer plantstore"},
 		"another program":  {set("application_id", 42), "this is not a store of plantstore"},
@@ -151,22 +195,47 @@ func TestOpenErrorAdvice(t *testing.T) {
 }
 
 // No command uses a file with several names but Copy, whose source may be a linked backup.
-func TestHardLink(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "plants.db")
-	must.NoError(t, openStore(t, path).Create(t.Context(), plant.Plant{ID: 1}))
-	must.NoError(t, os.Link(path, path+" 2"))
-	must.NoError(t, os.Symlink(path+" 2", path+"3"))
-	for name, open := range map[string]func() error{
-		"Open":         func() error { _, err := Open(t.Context(), path+"3"); return err },
-		"OpenReadOnly": func() error { _, err := OpenReadOnly(path + "3"); return err },
-		"OpenSource":   func() error { _, err := OpenSource(path + "3"); return err },
-		"OpenTarget":   func() error { _, err := OpenTarget(t.Context(), path+"3", nil); return err },
-		"Backup":       func() error { return Backup(t.Context(), path+"3", path+"4", false, ignore) },
+func TestSeveralNames(t *testing.T) {
+	for name, c := range map[string]struct {
+		add  func(t *testing.T, path, other string)
+		want string
+	}{
+		"hard links":  {func(t *testing.T, path, other string) { must.NoError(t, os.Link(path, other)) }, "has 2 names (hard links), and each can"},
+		"bind mounts": {mountFile, "the file is a mount point (docker run -v FILE:FILE, mount --bind)"},
 	} {
-		expect.Message(t, name, open(), `has 2 names (hard links), and each can have a log of its own; `)
-		expect.Message(t, name, open(), fmt.Sprintf("find / -samefile %q lists them", path+" 2"))
+		t.Run(name, func(t *testing.T) {
+			if name == "bind mounts" && os.Getuid() != 0 {
+				return // only root can mount
+			}
+			path := filepath.Join(t.TempDir(), "plants.db")
+			must.NoError(t, openStore(t, path).Create(t.Context(), plant.Plant{ID: 1}))
+			c.add(t, path, path+" 2")
+			must.NoError(t, os.Symlink(path+" 2", path+"3"))
+			for name, open := range map[string]func() error{
+				"Open":         func() error { _, err := Open(t.Context(), path+"3"); return err },
+				"OpenReadOnly": func() error { _, err := OpenReadOnly(path + "3"); return err },
+				"OpenSource":   func() error { _, err := OpenSource(path + "3"); return err },
+				"OpenTarget":   func() error { _, err := OpenTarget(t.Context(), path+"3", nil); return err },
+				"Backup":       func() error { return Backup(t.Context(), path+"3", path+"4", false, ignore) },
+			} {
+				expect.Message(t, name, open(), c.want)
+				if name == "hard links" {
+					expect.Message(t, name, open(), fmt.Sprintf("find / -samefile '%s' lists them", path+" 2"))
+				}
+			}
+			expect.Error(t, "Copy", Copy(t.Context(), path, path+"4", ignore), nil)
+		})
 	}
-	expect.Error(t, "Copy", Copy(t.Context(), path, path+"4", ignore), nil)
+}
+
+// mountFile gives a file another name, which this thread alone has.
+func mountFile(t *testing.T, path, other string) {
+	runtime.LockOSThread() // never unlocked: the thread ends with the test
+	must.NoError(t, os.WriteFile(other, nil, 0o600))
+	must.NoError(t, syscall.Unshare(syscall.CLONE_NEWNS))
+	must.NoError(t, syscall.Mount("none", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""))
+	must.NoError(t, syscall.Mount(path, other, "", syscall.MS_BIND, ""))
+	t.Cleanup(func() { expect.NoError(t, syscall.Unmount(other, 0)) })
 }
 
 // set sets a pragma of a file.
@@ -182,12 +251,17 @@ func set(pragma string, to int) func(t *testing.T, path string) {
 func fullDisk(t *testing.T, _ *Store, path string) (remove func()) {
 	info, err := os.Stat(path + "-wal")
 	must.NoError(t, err)
+	return limitFiles(t, info.Size())
+}
+
+// limitFiles limits the size of every file.
+func limitFiles(t *testing.T, size int64) (remove func()) {
 	var before syscall.Rlimit
 	must.NoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
 	set := func(limit syscall.Rlimit) {
 		must.NoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
 	}
-	set(syscall.Rlimit{Cur: uint64(info.Size()), Max: before.Max})
+	set(syscall.Rlimit{Cur: uint64(size), Max: before.Max})
 	remove = func() { set(before) }
 	t.Cleanup(remove)
 	return remove
@@ -238,4 +312,22 @@ func lock(t *testing.T, path string) {
 	t.Cleanup(func() { conn.Close() })
 	must.NoError(t, executeAll(conn, "PRAGMA locking_mode = EXCLUSIVE"))
 	must.NoError(t, execute(conn, "BEGIN EXCLUSIVE"))
+}
+
+// A store in a folder of another user is not said to be damaged.
+func TestFolderOfAnotherUser(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "private")
+	must.NoError(t, os.Mkdir(folder, 0o700))
+	path := filepath.Join(folder, "plants.db")
+	s, err := Open(t.Context(), path)
+	must.NoError(t, err)
+	must.NoError(t, s.Close())
+	if os.Getuid() == 0 {
+		asAnotherUser(t, folder)
+	} else {
+		must.NoError(t, os.Chmod(folder, 0))
+		t.Cleanup(func() { expect.NoError(t, os.Chmod(folder, 0o700)) })
+	}
+	_, err = Open(t.Context(), path)
+	expect.Message(t, "Open", err, "permission denied: run the command as the user that the store belongs to")
 }

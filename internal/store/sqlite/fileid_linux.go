@@ -39,3 +39,10 @@ func (f fileID) same(other fileID) bool { return f == other }
 
 // links returns the number of hard links of a file.
 func links(info os.FileInfo) uint64 { return uint64(info.Sys().(*syscall.Stat_t).Nlink) } // 32 bits on arm64
+
+// isMounted reports whether a file is a mount point, which Linux says since 5.8.
+func isMounted(path string) bool {
+	var info unix.Statx_t
+	err := unix.Statx(unix.AT_FDCWD, path, 0, 0, &info)
+	return err == nil && info.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+}

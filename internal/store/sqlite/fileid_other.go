@@ -20,3 +20,6 @@ func (f fileID) same(other fileID) bool { return os.SameFile(f.info, other.info)
 
 // links returns the number of hard links of a file, which is known on Linux alone.
 func links(os.FileInfo) uint64 { return 1 }
+
+// isMounted reports whether a file is a mount point, which is known on Linux alone.
+func isMounted(string) bool { return false }

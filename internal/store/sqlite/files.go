@@ -21,7 +21,6 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/atomicfile"
-	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/ticker"
 )
 
@@ -30,11 +29,7 @@ const checkInterval = time.Second
 
 // openFiles are the database file, its write-ahead log and the index of the log, as
 // SQLite has opened them, and what is wrong with them. The zero value is for a store in
-// memory. What is wrong is in one of three fields:
-//
-//	moved     a path leads to no file or to another one; ends when the file is back
-//	fatal     another program has changed a file, or removed the index; ends with a restart
-//	reported  SQLite has reported damage; the store works on, but is not ready
+// memory.
 //
 // SQLite continues to write to a file that was moved, removed or replaced, and reads its
 // caches if another program has overwritten or truncated one. Without a check in each
@@ -45,22 +40,22 @@ const checkInterval = time.Second
 // Every other change of the size is wrong. So is one of the first bytes, which tell a
 // backup from a store in use. Other changes that keep the size are not noticed.
 type openFiles struct {
-	// target is the path of the database without symbolic links. SQLite has its other
-	// files beside it.
+	// target is the path of the database without symbolic links. SQLite has its other files
+	// beside it.
 	target string
 
-	opened               []openFile            // fewer than three if there is no log
-	fatal                atomic.Pointer[error] // nil unless a fault was found that only a restart can end
+	opened               []*openFile           // fewer than three if there is no log yet
 	database, wal, index *openFile             // of opened; nil unless contents are compared
+	found                atomic.Pointer[fault] // nil if nothing is wrong
+	suspected            atomic.Bool           // a statement has reported damage; see settle
 
-	mu       sync.Mutex
-	log      *slog.Logger
-	moved    error // nil if each path leads to the open file
-	reported error // nil if no statement has reported damage
+	mu  sync.Mutex
+	log *slog.Logger
 
-	begins        [24]byte // of the database: these never change while it is open
-	size, walSize int64    // of the database and its log
-	last          checkpointed
+	begins   [24]byte  // of the database: these never change while it is open
+	size     int64     // of the database
+	modified time.Time // the database; used while there is no log
+	last     checkpointed
 
 	pages atomic.Int64 // in the log at the last check; the maximum if contents are not compared
 }
@@ -71,7 +66,8 @@ type openFiles struct {
 type openFile struct {
 	path     string
 	id       fileID
-	*os.File // nil unless contents are compared
+	least    int64 // the size that the log or its index has at least
+	*os.File       // nil on Windows, which does not let SQLite remove files that are open here
 }
 
 // checkpointed is what the index says about the last checkpoint that is complete.
@@ -83,8 +79,19 @@ type checkpointed struct {
 // fault is what is wrong with a file, and what to do about it.
 type fault struct {
 	path, what, next string
-	moved            bool // it ends when the file is back
-	damaged          bool // the next start must refuse the store
+	passing          bool  // it ends when the file is back, or can be read; other faults end with a restart
+	unknown          bool  // the file cannot be read, so it may be as it should be
+	damaged          bool  // the next start must refuse the store
+	err              error // every call returns it
+}
+
+// unreadable is the fault of a file that cannot be read: a disk that fails says nothing about
+// the content.
+func unreadable(path string, cause error) *fault {
+	return &fault{
+		path: path, what: "could not be read", next: fmt.Sprintf("see the log of the operating system (%v)", cause),
+		passing: true, unknown: true,
+	}
 }
 
 // createFile creates the database file before SQLite opens it, readable only by
@@ -98,42 +105,43 @@ func createFile(path string) {
 	}
 	if f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err == nil {
 		f.Close()
-		if target, err := filepath.EvalSymlinks(path); err == nil {
-			_ = atomicfile.SyncFolder(target)
-		}
+		_ = atomicfile.SyncFolder(resolve(path))
 	}
 }
 
-// open records the files that SQLite has just opened.
+// open records the files that SQLite has just opened. A restored store has no log before the
+// first write; a read-only service makes none.
 func (f *openFiles) open(path string) error {
-	var err error
-	if f.target, err = filepath.EvalSymlinks(path); err != nil {
-		return err
-	}
-	for i, path := range []string{path, f.target + "-wal", f.target + "-shm"} {
-		id, _, err := identify(path)
-		if i > 0 && errors.Is(err, fs.ErrNotExist) {
-			break // a restored store has no log before the first write; a read-only service makes none
+	f.target = resolve(path)
+	f.pages.Store(math.MaxInt64)
+	all := []string{path, f.target + "-wal", f.target + "-shm"}
+	for _, path := range all {
+		id, size, err := identify(path)
+		if errors.Is(err, fs.ErrNotExist) && len(f.opened) > 0 {
+			break
+		}
+		file := &openFile{path: path, id: id, least: size}
+		if err == nil && runtime.GOOS != "windows" {
+			file.File, err = os.Open(path)
 		}
 		if err != nil {
 			return err
 		}
-		f.opened = append(f.opened, openFile{path: path, id: id})
+		f.opened = append(f.opened, file)
 	}
-	f.pages.Store(math.MaxInt64)
-	if len(f.opened) < 3 || runtime.GOOS == "windows" { // Windows does not let SQLite remove files that are open here
+	if runtime.GOOS == "windows" {
 		return nil
 	}
-	for i := range f.opened {
-		if f.opened[i].File, err = os.Open(f.opened[i].path); err != nil {
-			return err
-		}
+	f.database = f.opened[0]
+	if len(f.opened) == len(all) {
+		f.wal, f.index = f.opened[1], f.opened[2]
 	}
-	f.database, f.wal, f.index = &f.opened[0], &f.opened[1], &f.opened[2]
-	if _, err := f.database.ReadAt(f.begins[:], 0); err != nil {
+	info, err := f.database.Stat()
+	if err != nil {
 		return err
 	}
-	_, f.size, err = identify(f.database.path)
+	f.size, f.modified = info.Size(), info.ModTime()
+	_, err = f.database.ReadAt(f.begins[:], 0)
 	return err
 }
 
@@ -161,12 +169,18 @@ func (f *openFiles) makePrivate() {
 	}
 }
 
-// fatalErr returns the error of a fault that only a restart can end, or nil.
-func (f *openFiles) fatalErr() error {
-	if err := f.fatal.Load(); err != nil {
-		return *err
+// err returns the error of what the last check has found.
+func (f *openFiles) err() error {
+	if found := f.found.Load(); found != nil {
+		return found.err
 	}
 	return nil
+}
+
+// final reports whether something was found that only a restart ends.
+func (f *openFiles) final() bool {
+	found := f.found.Load()
+	return found != nil && !found.passing
 }
 
 var errReplaced = errors.New("the path leads to another file")
@@ -175,61 +189,58 @@ var errReplaced = errors.New("the path leads to another file")
 func (f *openFiles) present() (sizes [3]int64, missing *fault) {
 	for i, file := range f.opened {
 		id, size, cause := identify(file.path)
-		if cause == nil && !file.id.same(id) {
+		switch {
+		case cause == nil && file.id.same(id):
+			sizes[i] = size
+			continue
+		case cause == nil:
 			cause = errReplaced
+		case !errors.Is(cause, fs.ErrNotExist):
+			return sizes, unreadable(file.path, cause)
 		}
-		if cause != nil {
-			next := "move it back, or restart the service to use the file at this path"
-			if i == 2 { // programs that have begun meanwhile have another index, and do not see what this one writes
-				next = "restart the service"
-			}
-			gone := cause == errReplaced || errors.Is(cause, fs.ErrNotExist) // and not a disk that fails
-			return sizes, &fault{
-				path: file.path, what: "was moved, removed or replaced",
-				next: fmt.Sprintf("%s (%v)", next, cause), moved: i < 2 || !gone,
-			}
+		next := "move it back; to use another file at this path, stop the service, run " + withoutLog(f.target) +
+			" and start it again"
+		if i == 2 { // programs that have begun meanwhile have another index, and do not see what this one writes
+			next = "restart the service"
 		}
-		sizes[i] = size
+		return sizes, &fault{
+			path: file.path, what: "was moved, removed or replaced",
+			next: fmt.Sprintf("%s (%v)", next, cause), passing: i < 2,
+		}
 	}
 	return sizes, nil
 }
 
 // check returns an error if a file that SQLite has open is no longer at its path, or has
-// another content.
+// another content. While the files cannot be read, it returns nil, because they may be as
+// they should be, and err returns why.
 func (f *openFiles) check() error {
-	if err := f.fatalErr(); err != nil {
-		return err
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.record(f.compare())
+	if !f.final() {
+		f.record(f.compare())
+	}
+	if found := f.found.Load(); found != nil && !found.unknown {
+		return found.err
+	}
+	return nil
 }
 
-// record logs a fault, if it is a new one, and returns its error. Nil means that there is
-// none.
-func (f *openFiles) record(found *fault) error {
-	before := f.moved
-	f.moved = nil
-	if found == nil {
-		if before != nil {
-			f.log.Info("store file is back")
+// record stores a fault, and logs it if it is new. Nil means that there is none.
+func (f *openFiles) record(found *fault) {
+	if found != nil {
+		if found.damaged {
+			found.next = f.recordDamage(found)
 		}
-		return nil
+		found.err = unavailable(fmt.Errorf("%s %s while it was open; %s", found.path, found.what, found.next))
 	}
-	if found.damaged {
-		found.next = f.recordDamage(found)
+	before := f.found.Swap(found)
+	switch {
+	case found == nil && before != nil:
+		f.log.Info("store files can be used again")
+	case found != nil && (before == nil || !found.passing):
+		f.log.Error("store files cannot be used", "err", found.err)
 	}
-	cause := fmt.Errorf("%s %s while it was open; %s", found.path, found.what, found.next)
-	err := fmt.Errorf("sqlite: %w", store.Unavailable(cause))
-	if found.moved {
-		f.moved = err
-		if before == nil {
-			f.log.Error("store file moved or removed", "err", err)
-		}
-	} else if f.fatal.CompareAndSwap(nil, &err) {
-		f.log.Error("store file changed", "err", err)
-	}
-	return err
 }
 
 // checkLog runs before each transaction. A transaction would extend a truncated log to its
@@ -237,23 +248,22 @@ func (f *openFiles) record(found *fault) error {
 // the index was removed. checkLog costs a third of check.
 func (f *openFiles) checkLog() error {
 	f.mu.Lock()
-	fine := f.moved == nil && f.fatalErr() == nil && f.walSize > 0
+	fine := f.found.Load() == nil && f.wal != nil
 	for _, file := range f.opened[min(1, len(f.opened)):] {
 		id, size, err := identify(file.path)
-		fine = fine && err == nil && file.id.same(id) && (file.path != f.opened[1].path || size >= f.walSize)
+		fine = fine && err == nil && file.id.same(id) && size >= file.least
 	}
 	f.mu.Unlock()
 	if fine {
 		return nil
 	}
-	return f.check()
+	return cmp.Or(f.check(), f.err())
 }
 
 // compare returns the fault of a file that is missing or is not what SQLite has written.
 func (f *openFiles) compare() *fault {
-	if f.database == nil {
-		_, missing := f.present()
-		return missing
+	if f.index == nil {
+		return f.compareAlone()
 	}
 	for range 100 { // until SQLite writes nothing meanwhile
 		var before, after walIndex
@@ -265,13 +275,36 @@ func (f *openFiles) compare() *fault {
 		}
 		err = cmp.Or(err, f.database.begin(header[:]), f.wal.begin(head[:]), f.index.begin(after[:]))
 		if err != nil {
-			return nil // a disk that fails says nothing about the content
+			return unreadable(f.target, err)
 		}
+		if sizes[2] < f.index.least { // SQLite only makes it longer
+			return &fault{path: f.index.path, what: "was truncated", next: "restart the service"}
+		}
+		f.index.least = sizes[2]
 		if before.same(&after) {
 			return f.judge(&before, sizes[0], sizes[1], header, head)
 		}
 	}
 	return nil
+}
+
+// compareAlone is compare while there is no log. No program may write to the database then: a
+// service that does not write either cannot compare what the other one writes.
+func (f *openFiles) compareAlone() *fault {
+	_, missing := f.present()
+	if missing != nil || f.database == nil {
+		return missing
+	}
+	info, err := f.database.Stat()
+	switch {
+	case err != nil:
+		return unreadable(f.target, err)
+	case info.ModTime().Equal(f.modified):
+		return nil
+	}
+	return &fault{
+		path: f.database.path, what: "was changed by another program", next: "restart the service to use what it has now",
+	}
 }
 
 // begin reads the first bytes of a file, or fewer if it is shorter.
@@ -302,7 +335,7 @@ func (f *openFiles) judge(x *walIndex, size, logSize int64, header, head [32]byt
 	}
 	switch {
 	case frames == 0 || [8]byte(head[16:24]) == salts && logSize >= 32+frames*(24+pageSize):
-		f.walSize = logSize
+		f.wal.least = logSize
 		return nil
 	case running: // the database has a part of what the log had
 		return &fault{path: f.wal.path, what: "was truncated during a checkpoint", damaged: true}
@@ -332,14 +365,27 @@ func (f *openFiles) recordDamage(found *fault) (next string) {
 	return next
 }
 
-// checkDamage returns an error if the store at path was found to be damaged.
-func checkDamage(path string) error {
+// resolve returns the absolute path without symbolic links of a file. SQLite has its other files
+// beside it, and explains an error.
+func resolve(path string) string {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute
+	}
+	return path
+}
+
+// checkDamage returns an error if the store at path was found to be damaged.
+func checkDamage(path string) error {
+	path = resolve(path)
 	text, err := os.ReadFile(path + damagedSuffix)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		return errors.New("permission denied: run the command as the user that the store belongs to")
 	}
 	if err != nil {
 		return fmt.Errorf("the store may be damaged, and why cannot be read: %w", err)
@@ -348,25 +394,52 @@ func checkDamage(path string) error {
 		strings.TrimSpace(string(text)), path)
 }
 
-// note records and logs the first error of SQLite that reports a damaged file.
+// note records that a statement has reported damage.
 func (f *openFiles) note(err error) {
-	code := sqlite.ErrCode(err).ToPrimary()
-	if code != sqlite.ResultCorrupt && code != sqlite.ResultNotADB {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.reported == nil {
-		f.reported = err
-		f.log.Error("store damaged", "err", err)
+	if isDamage(err) && f.suspected.CompareAndSwap(false, true) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.log.Warn("a statement has failed because the disk cannot be read or the file is damaged", "err", err)
 	}
 }
 
-// damage returns the error that note has recorded, or nil.
-func (f *openFiles) damage() error {
+func isDamage(err error) bool {
+	code := sqlite.ErrCode(err).ToPrimary()
+	return code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB || errors.Is(err, errDamaged)
+}
+
+// settle decides what a statement has reported: SQLite has the same error for a disk that
+// cannot be read for a moment and for a damaged file. The file is damaged if two checks in a
+// row find damage, and all of it can be read after each. Then every call fails for ever. If
+// that is not so, the next report begins again.
+func (s *Store) settle(ctx context.Context) {
+	f := &s.files
+	if !f.suspected.Load() || f.err() != nil {
+		return
+	}
+	defer f.suspected.Store(false)
+	var damage error
+	for range 2 {
+		damage = s.readMany(ctx, checkIntegrity)
+		if !isDamage(damage) || !f.readable() {
+			return
+		}
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.reported
+	what := strings.Join(strings.Fields(damage.Error()), " ")
+	f.record(&fault{path: f.target, what: fmt.Sprintf("was found damaged (%s)", what), damaged: true})
+}
+
+// readable reports whether the files can be read to the end. It is false on Windows, where they are
+// not open here: damage is reported there, but not proved.
+func (f *openFiles) readable() bool {
+	for _, file := range f.opened {
+		if _, err := io.Copy(io.Discard, io.NewSectionReader(file, 0, math.MaxInt64)); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Watch keeps other users from reading the files of the store, and starts to log when
@@ -377,6 +450,10 @@ func (s *Store) Watch(log *slog.Logger) {
 	s.files.log = log
 	s.files.mu.Unlock()
 	s.files.makePrivate()
+	if s.incomplete > 0 {
+		log.Warn("the -wal file ended with an incomplete transaction, which is ignored: a power cut or damage has cut "+
+			"it short", "bytes", s.incomplete)
+	}
 	if s.checkpointAt > 0 {
 		// A crash may have interrupted a checkpoint. Until it is complete, its
 		// changes cannot be told from those of other programs.
@@ -384,5 +461,8 @@ func (s *Store) Watch(log *slog.Logger) {
 		_, _, _, _ = checkpoint(conn, "PASSIVE")
 		s.writer <- conn
 	}
-	s.stopWatch = ticker.Start(context.Background(), checkInterval, func(context.Context) { _ = s.files.check() })
+	s.stopWatch = ticker.Start(context.Background(), checkInterval, func(ctx context.Context) {
+		_ = s.files.check()
+		s.settle(ctx) // may take minutes; meanwhile each write and Ready check the files
+	})
 }

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -85,7 +87,7 @@ func TestWatchHidesFiles(t *testing.T) {
 	}
 }
 
-// While a file of the store is moved, removed or replaced, writes fail. They
+// While a file of the store is moved, removed or replaced, reads and writes fail. They
 // succeed again when the file is back.
 func TestMovedFile(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -123,7 +125,7 @@ func TestMovedFile(t *testing.T) {
 			}
 			expect.Message(t, "Ready", s.Ready(t.Context()), c.suffix+" was moved, removed or replaced")
 			_, err := s.Get(t.Context(), 1)
-			expect.Error(t, "while the file is moved Get(1)", err, nil)
+			expect.Error(t, "while the file is moved Get(1)", err, plant.ErrUnavailable)
 			if n := strings.Count(log.String(), "level=ERROR"); n != 1 {
 				t.Errorf("the log has %d errors, want 1:\n%s", n, &log)
 			}
@@ -134,7 +136,7 @@ func TestMovedFile(t *testing.T) {
 			_, err = s.Get(t.Context(), 12)
 			expect.Error(t, "after the file is back Get of a plant that was refused", err, plant.ErrNotFound)
 			expect.Error(t, "after the file is back Create", s.Create(t.Context(), plant.Plant{ID: 2}), nil)
-			if n := strings.Count(log.String(), "store file is back"); n != 1 {
+			if n := strings.Count(log.String(), "store files can be used again"); n != 1 {
 				t.Errorf("the log has %d lines about the return of the file, want 1:\n%s", n, &log)
 			}
 		})
@@ -163,36 +165,47 @@ func (l lines) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Calls on a damaged file return ErrUnavailable, and the store is not ready after a
-// statement has found the damage.
+// damages are ways to damage a page of a store, and to find that.
+var damages = map[string]struct {
+	damage func(t *testing.T, folder string)
+	find   func(s *Store, ctx context.Context) error
+}{
+	"in a list": {damage, func(s *Store, ctx context.Context) error {
+		_, _, err := s.List(ctx, plant.Page{Limit: 2000})
+		return err
+	}},
+	"in a snapshot": {damageTable("epochs"), func(s *Store, ctx context.Context) error {
+		return s.Snapshot(ctx, func(store.Snapshot) error { return nil })
+	}},
+	"in a write": {damageTable("tokens"), func(s *Store, ctx context.Context) error {
+		return s.TouchTokens(ctx, map[string]time.Time{"id": time.Now()})
+	}},
+}
+
+// damaged returns a store of which a page is damaged, and its file as it was before.
+func damaged(t *testing.T, damage func(*testing.T, string)) (s *Store, before []byte) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "from")
+	s, err := Open(t.Context(), path)
+	must.NoError(t, err)
+	fill(t, s, 0, 1<<20)
+	must.NoError(t, s.Close())
+	before, err = os.ReadFile(path)
+	must.NoError(t, err)
+	damage(t, folder)
+	return openStore(t, path), before
+}
+
+// Calls on a damaged file return ErrUnavailable. Once a statement has found the damage and a
+// check has proved it, every call does so for ever, and the next start refuses the store.
 func TestDamagedFile(t *testing.T) {
-	for name, c := range map[string]struct {
-		damage func(t *testing.T, folder string)
-		find   func(s *Store, ctx context.Context) error
-	}{
-		"in a list": {damage, func(s *Store, ctx context.Context) error {
-			_, _, err := s.List(ctx, plant.Page{Limit: 2000})
-			return err
-		}},
-		"in a snapshot": {damageTable("epochs"), func(s *Store, ctx context.Context) error {
-			return s.Snapshot(ctx, func(store.Snapshot) error { return nil })
-		}},
-		"in a write": {damageTable("tokens"), func(s *Store, ctx context.Context) error {
-			return s.TouchTokens(ctx, map[string]time.Time{"id": time.Now()})
-		}},
-	} {
+	for name, c := range damages {
 		t.Run(name, func(t *testing.T) {
-			folder := t.TempDir()
-			path := filepath.Join(folder, "from")
-			s, err := Open(t.Context(), path)
-			must.NoError(t, err)
-			fill(t, s, 0, 1<<20)
-			must.NoError(t, s.Close())
-			c.damage(t, folder)
-			s = openStore(t, path)
+			s, _ := damaged(t, c.damage)
 			var log bytes.Buffer
 			s.files.log = slog.New(slog.NewTextHandler(&log, nil))
-			expect.Error(t, "before a statement has found the damage Ready", s.Ready(t.Context()), nil)
+			s.settle(t.Context())
+			expect.Error(t, "before a statement has found the damage Create", s.Create(t.Context(), plant.Plant{ID: -1}), nil)
 			var all sync.WaitGroup
 			for range 3 {
 				all.Go(func() {
@@ -202,13 +215,135 @@ func TestDamagedFile(t *testing.T) {
 				})
 			}
 			all.Wait()
+			s.settle(t.Context()) // as Watch does
+			const advice = "to another directory, and restore a backup (plantstore restore)"
 			for range 3 {
-				expect.Message(t, "Ready", s.Ready(t.Context()), adviceDamaged)
+				expect.Message(t, "Ready", s.Ready(t.Context()), advice)
+				expect.Message(t, "Writable", s.Writable(t.Context()), advice)
+				expect.Message(t, "Create", s.Create(t.Context(), plant.Plant{ID: -2}), advice)
+				_, err := s.Get(t.Context(), -1)
+				expect.Message(t, "Get", err, advice)
 			}
-			if n := strings.Count(log.String(), "store damaged"); n != 1 || !strings.Contains(log.String(), adviceDamaged) {
-				t.Errorf("the log has %d lines about the damage, want 1 with the advice:\n%s", n, &log)
+			if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), advice) {
+				t.Errorf("the log has %d errors, want 1 with the advice:\n%s", n, &log)
+			}
+			_, err := Open(t.Context(), s.path)
+			expect.Message(t, "the next Open", err, "was found damaged")
+		})
+	}
+}
+
+// What looked like damage because the disk could not be read is over when the disk can be read
+// again. As long as it cannot be read, nothing is decided.
+func TestDiskErrorThatEnds(t *testing.T) {
+	for name, c := range damages {
+		for when, lasts := range map[string]bool{"before the check": false, "during the check": true} {
+			t.Run(name+" and ends "+when, func(t *testing.T) {
+				s, before := damaged(t, c.damage)
+				file := s.files.database.File
+				fail := func() { // what the statements see, and what the check sees
+					closed, err := os.Open(s.path + "-shm")
+					must.NoError(t, err)
+					must.NoError(t, closed.Close())
+					s.files.database.File = closed
+				}
+				mend := func() {
+					s.files.database.File = file
+					must.NoError(t, os.WriteFile(s.path, before, 0))
+				}
+				expect.Error(t, "a call while the disk fails", c.find(s, t.Context()), plant.ErrUnavailable)
+				if lasts {
+					fail()
+					s.settle(t.Context())
+					if s.files.final() {
+						t.Error("while the disk cannot be read, the file is said to be damaged")
+					}
+				}
+				mend()
+				s.settle(t.Context())
+				// Unlike what SQLite could not read, what it has read is in its caches, until
+				// another connection writes.
+				must.NoError(t, openStore(t, s.path).Create(t.Context(), plant.Plant{ID: -1}))
+				for range 2 {
+					expect.Error(t, "a call after that", c.find(s, t.Context()), nil)
+					s.settle(t.Context())
+					expect.Error(t, "Ready after that", s.Ready(t.Context()), nil)
+					expect.Error(t, "TryWrite after that", s.TryWrite(t.Context()), nil)
+					expect.Error(t, "Writable after that", s.Writable(t.Context()), nil)
+				}
+			})
+		}
+	}
+}
+
+// A -shm file that was cut short fails every read. The service says so, and a restart
+// loses nothing.
+func TestTruncatedIndex(t *testing.T) {
+	for _, size := range []int64{0, 1, 100, 136, 4096, 16384, 32767} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "plants.db")
+			s, err := Open(t.Context(), path)
+			must.NoError(t, err)
+			must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+			must.NoError(t, os.Truncate(path+"-shm", size))
+			const want = "-shm was truncated while it was open; restart the service"
+			expect.Message(t, "Create", s.Create(t.Context(), plant.Plant{ID: 2}), want)
+			expect.Message(t, "Ready", s.Ready(t.Context()), want)
+			expect.Message(t, "Writable", s.Writable(t.Context()), want)
+			_, err = s.Get(t.Context(), 1)
+			expect.Message(t, "Get", err, want)
+			must.NoError(t, s.Close())
+		})
+	}
+}
+
+// A read-only service whose store has no log notices that another program has overwritten
+// it, or writes to it.
+func TestReadOnlyWithoutLog(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(t *testing.T, path, other string)
+		want   error
+	}{
+		"cp":    {func(t *testing.T, path, other string) { runCommand(t, "cp", other, path) }, plant.ErrUnavailable},
+		"cp -p": {func(t *testing.T, path, other string) { runCommand(t, "cp", "-p", other, path) }, plant.ErrUnavailable},
+		"dd of the same bytes": {func(t *testing.T, path, _ string) {
+			runCommand(t, "dd", "if="+path, "of="+path, "conv=notrunc")
+		}, plant.ErrUnavailable},
+		"truncate": {func(t *testing.T, path, _ string) { must.NoError(t, os.Truncate(path, 8192)) }, plant.ErrUnavailable},
+		"another program of ours": {func(t *testing.T, path, _ string) {
+			must.NoError(t, openStore(t, path).Create(t.Context(), plant.Plant{ID: 3}))
+		}, plant.ErrUnavailable},
+		"nothing": {func(*testing.T, string, string) {}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			path, other := filepath.Join(folder, "plants.db"), filepath.Join(folder, "other.db")
+			from := openStore(t, filepath.Join(folder, "from.db"))
+			for id, to := range []string{other, path} {
+				must.NoError(t, from.Create(t.Context(), plant.Plant{ID: int64(id)}))
+				must.NoError(t, Copy(t.Context(), filepath.Join(folder, "from.db"), to, ignore))
+			}
+			s, err := OpenReadOnly(path)
+			must.NoError(t, err)
+			t.Cleanup(func() { expect.NoError(t, s.Close()) })
+			_, err = s.Get(t.Context(), 1)
+			expect.Error(t, "Get before", err, nil)
+			expect.Error(t, "Ready before", s.Ready(t.Context()), nil)
+			c.change(t, path, other)
+			for range 3 {
+				expect.Error(t, "Ready", s.Ready(t.Context()), c.want)
+				_, err = s.Get(t.Context(), 1)
+				expect.Error(t, "Get", err, c.want)
 			}
 		})
+	}
+}
+
+// runCommand runs a command.
+func runCommand(t *testing.T, command ...string) {
+	t.Helper()
+	if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%q: %v\n%s", command, err, out)
 	}
 }
 

@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -12,22 +14,24 @@ import (
 	"github.com/plantstore/plantstore/internal/store"
 )
 
-// Ready returns nil if the store accepts writes, has the schema that this
-// program needs, and no statement has found the file to be damaged. It runs a
-// write that changes nothing: it waits in the queue and for the lock on the
-// file, but not for the disk. A read would not be enough, because SQLite may
-// read from memory even if the file is gone.
+// Ready implements [store.Store]. It checks the files, as Watch does, and reads from each
+// table that requests read.
 func (s *Store) Ready(ctx context.Context) error {
-	if err := s.files.damage(); err != nil {
-		return err
-	}
-	return s.write(ctx, func(conn *sqlite.Conn) error {
-		have, err := number(conn, "PRAGMA user_version")
-		if err == nil && have < int64(len(schema)) {
-			err = fmt.Errorf("sqlite: the file has schema %d, this program needs %d", have, len(schema))
-		}
-		return err
+	_ = s.files.check() // the read returns what it has found
+	return s.readMany(ctx, func(conn *sqlite.Conn) error {
+		return cmp.Or(
+			execute(conn, getTokenQuery, ""),
+			execute(conn, allPlants.list, 1, math.MinInt64),
+			execute(conn, feedStateQuery, 0),
+		)
 	})
+}
+
+// Writable implements [store.Store]. It runs a write that changes nothing: it waits in the
+// queue and for the lock on the file, but not for the disk.
+func (s *Store) Writable(ctx context.Context) error {
+	err := s.write(ctx, func(*sqlite.Conn) error { return nil })
+	return cmp.Or(s.failure.Err(), err)
 }
 
 // WriteFailure implements [store.Store].
@@ -45,10 +49,12 @@ const trialPlants = 1000
 // rolls all of it back, and a smaller write might have succeeded.
 func (s *Store) TryWrite(ctx context.Context) error {
 	err := with(ctx, s.writer, func(conn *sqlite.Conn) error {
-		if err := s.files.check(); err != nil {
+		if err := cmp.Or(s.files.checkLog(), s.checkpointIfDue(conn)); err != nil {
 			return err
 		}
-		return inTransaction(conn, "BEGIN IMMEDIATE", func() error { return tryPages(conn) })
+		err := inTransaction(conn, "BEGIN IMMEDIATE", func() error { return tryPages(conn) })
+		s.markNewLog(conn)
+		return err
 	})
 	if err != nil {
 		return s.failure.Note(err)

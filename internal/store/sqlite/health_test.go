@@ -15,6 +15,7 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
+// Ready says whether reads work, and Writable whether writes do.
 func TestReady(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
@@ -28,12 +29,18 @@ func TestReady(t *testing.T) {
 	must.NoError(t, err)
 	defer other.Close()
 	must.NoError(t, execute(other, "BEGIN IMMEDIATE"))
-	expect.Error(t, "Ready while another program writes", s.Ready(t.Context()), plant.ErrUnavailable)
+	expect.Error(t, "Ready while another program writes", s.Ready(t.Context()), nil)
+	expect.Error(t, "Writable while another program writes", s.Writable(t.Context()), plant.ErrUnavailable)
 	must.NoError(t, execute(other, "ROLLBACK"))
-	expect.Error(t, "Ready after that", s.Ready(t.Context()), nil)
+	expect.Error(t, "TryWrite after that", s.TryWrite(t.Context()), nil)
+	expect.Error(t, "Writable after that", s.Writable(t.Context()), nil)
 
-	must.NoError(t, execute(other, "PRAGMA user_version = 1"))
-	expect.Message(t, "Ready with an old schema", s.Ready(t.Context()), "the file has schema 1, this program needs")
+	for _, table := range []string{"plants", "tokens", "changes", "epochs"} {
+		must.NoError(t, execute(other, "ALTER TABLE "+table+" RENAME TO renamed"))
+		expect.Message(t, "Ready without the table "+table, s.Ready(t.Context()), "no such table")
+		must.NoError(t, execute(other, "ALTER TABLE renamed RENAME TO "+table))
+		expect.Error(t, "Ready after that", s.Ready(t.Context()), nil)
+	}
 }
 
 func TestMetrics(t *testing.T) {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/shell"
 )
 
 // Litestream copies the log to object storage while a service runs. For that it has two
@@ -47,7 +49,7 @@ func checkRestored(conn *sqlite.Conn, path string) error {
 	tables, err := number(conn, litestreamTables)
 	if err == nil && tables > 0 {
 		err = fmt.Errorf("this file comes from Litestream and was not checked; give it another name, such as "+
-			"%[1]s.replica, and run plantstore restore --store %[1]s %[1]s.replica", path)
+			"%s.replica, and run plantstore restore --store %s %s", path, shell.Quote(path), shell.Quote(path+".replica"))
 	}
 	return err
 }

@@ -1,68 +1,24 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"zombiezen.com/go/sqlite"
+
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/storetest"
 )
 
-// earlierStore returns the path of a store of the release before the order of names.
-func earlierStore(t *testing.T) string {
-	t.Helper()
-	left, err := os.ReadFile(storetest.ReleasedFile(5, ".db"))
-	must.NoError(t, err)
-	path := filepath.Join(t.TempDir(), "plants.db")
-	must.NoError(t, os.WriteFile(path, left, 0o600))
-	return path
-}
-
-func TestNamesOfAnEarlierRelease(t *testing.T) {
-	t.Parallel()
-	path := earlierStore(t)
-	storetest.IndexNames(t, storetest.Earlier{
-		Open: func(t *testing.T) store.Store {
-			s, err := Open(t.Context(), path)
-			must.NoError(t, err)
-			return s
-		},
-		Index: func(ctx context.Context, progress func(int)) error { return IndexNames(ctx, path, progress) },
-		Execute: func(t *testing.T, statement string) {
-			conn, err := openWriter(path)
-			must.NoError(t, err)
-			must.NoError(t, errors.Join(executeAll(conn, statement), conn.Close()))
-		},
-		AddVersion: "UPDATE name_keys SET version = version + %d",
+func TestOtherUnicode(t *testing.T) {
+	s := openStore(t, Memory)
+	storetest.OtherUnicode(t, s, func(t *testing.T) {
+		must.NoError(t, s.write(t.Context(), func(conn *sqlite.Conn) error {
+			return execute(conn, "UPDATE name_keys SET version = version - 1")
+		}))
 	})
-}
-
-// IndexNames fails while a program that writes no keys may have the file open. Such a program
-// cannot open it from then on, because it does not know its schema.
-func TestIndexNamesOfOpenStore(t *testing.T) {
-	path := earlierStore(t)
-	earlier, err := openConn(path, nil, 0) // of a server that was started before
-	must.NoError(t, err)
-	_, err = number(earlier, "SELECT count(*) FROM plants")
-	must.NoError(t, err)
-	err = IndexNames(t.Context(), path, func(int) { t.Error("names are indexed") })
-	if err == nil || !strings.Contains(err.Error(), "another program has locked the file; stop it") {
-		t.Errorf("IndexNames while the file is open = %v", err)
-	}
-	if have, err := number(earlier, "PRAGMA user_version"); err != nil || have < 6 {
-		t.Errorf("the file has schema %d, %v, which a program of the earlier release opens", have, err)
-	}
-	must.NoError(t, errors.Join(earlier.Close(), IndexNames(t.Context(), path, func(int) {})))
-	s := openStore(t, path)
-	wantByName(t, s, 1001)
-	// There is nothing to do, so the file may be open.
-	must.NoError(t, IndexNames(t.Context(), path, func(int) { t.Error("again") }))
 }
 
 // wantByName fails unless a store finds a plant by its name.

@@ -16,6 +16,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/shell"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
@@ -31,14 +32,10 @@ const busyTimeout = 5 * time.Second
 
 // Open opens the store in the file at path. It creates the file and updates its
 // schema if necessary. The path [Memory] opens a new store in memory.
-func Open(ctx context.Context, path string) (*Store, error) { return OpenShortening(ctx, path, nil) }
-
-// OpenShortening is Open for a store of an earlier release. Names and tags that are too
-// long lose their last characters, and it calls shorten with each of these plants as it
-// was. Open refuses such a store.
-func OpenShortening(ctx context.Context, path string, shorten func(plant.Plant)) (s *Store, err error) {
+func Open(ctx context.Context, path string) (s *Store, err error) {
 	defer describeOpen(path, &err)
-	if err := checkPath(path); err != nil {
+	incomplete, err := checkFiles(path)
+	if err != nil {
 		return nil, err
 	}
 	unused := unused(path)
@@ -53,26 +50,29 @@ func OpenShortening(ctx context.Context, path string, shorten func(plant.Plant))
 	if err == nil {
 		// This also fails if the file is read-only. SQLite opens such a file without an
 		// error.
-		found, err = migrate(ctx, conn, applicationID, shorten)
+		found, err = migrate(ctx, conn, applicationID)
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	s = newStore(path, conn, found)
+	s = newStore(path, conn, found, incomplete)
 	if path == Memory {
 		s.readers = s.writer // a database in memory has only one connection
 		return s, nil
 	}
 	s.checkpointAt = checkpointPages
-	return s, s.openReaders(sqlite.OpenReadWrite)
+	if err := s.openReaders(sqlite.OpenReadWrite); err != nil {
+		return nil, err
+	}
+	s.markNewLog(conn)
+	return s, nil
 }
 
 // OpenReadOnly opens the store in the file at path, which must exist, and changes
 // neither the file nor its write-ahead log. Every write fails.
 func OpenReadOnly(path string) (*Store, error) {
 	// SQLite has a parameter immutable=1 for this. It ignores the log.
-	// Without query_only BEGIN IMMEDIATE begins a read, so that Ready works as always.
-	s, err := openExisting(path, nil, sqlite.OpenReadOnly)
+	s, err := openExisting(path, sqlite.OpenReadOnly)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, adviseReadOnly(err))
 	}
@@ -82,7 +82,7 @@ func OpenReadOnly(path string) (*Store, error) {
 // OpenSource opens the store in the file at path as the source of a copy. Every write
 // fails. Unlike OpenReadOnly, it leaves no log beside a store that no program uses.
 func OpenSource(path string) (*Store, error) {
-	s, err := openExisting(path, forReaders, sqlite.OpenReadWrite)
+	s, err := openExisting(path, sqlite.OpenReadWrite)
 	describeOpen(path, &err)
 	return s, err
 }
@@ -94,24 +94,26 @@ func describeOpen(path string, err *error) {
 	}
 }
 
-func openExisting(path string, pragmas []string, mode sqlite.OpenFlags) (*Store, error) {
-	if err := cmp.Or(checkPath(path), checkLinks(path)); err != nil {
+func openExisting(path string, mode sqlite.OpenFlags) (*Store, error) {
+	incomplete, err := checkFiles(path)
+	if err != nil {
 		return nil, err
 	}
-	conn, err := openConn(path, pragmas, mode)
+	conn, err := openConn(path, forReaders, mode)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkCurrent(conn); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	s := newStore(path, conn, len(schema))
+	s := newStore(path, conn, len(schema), incomplete)
 	return s, s.openReaders(mode)
 }
 
-func newStore(path string, conn *sqlite.Conn, found int) *Store {
+func newStore(path string, conn *sqlite.Conn, found int, incomplete int64) *Store {
 	s := &Store{
-		path: path, found: found, durations: store.NewDurations(), files: openFiles{log: slog.New(slog.DiscardHandler)},
+		path: path, found: found, incomplete: incomplete, durations: store.NewDurations(),
+		files:  openFiles{log: slog.New(slog.DiscardHandler)},
 		writer: make(chan *sqlite.Conn, 1), stopWatch: func() {},
 	}
 	s.writes, s.Writer = groupcommit.New(maxGroup, s.commit), store.Writer{Apply: s.apply}
@@ -146,6 +148,15 @@ func Check(path string) error {
 	err := checkPath(path)
 	describeOpen(path, &err)
 	return err
+}
+
+// checkFiles returns an error if the files of a store at path are not to be used, and the result
+// of checkLog.
+func checkFiles(path string) (incomplete int64, err error) {
+	if err := cmp.Or(checkPath(path), checkOneName(path)); err != nil || path == Memory {
+		return 0, err
+	}
+	return checkLog(path)
 }
 
 // checkPath returns an error that explains a wrong path. SQLite only reports
@@ -187,24 +198,27 @@ func checkRegular(path string) error {
 	return nil
 }
 
-// checkLinks returns an error if the file has several names, which are hard links. SQLite has
-// a log for each, so what is written by one name would be missing or lost by another.
-func checkLinks(path string) error {
+// checkOneName returns an error if the file has several names, which are hard links or bind
+// mounts. SQLite has a log for each, so what is written by one name would be missing or lost by
+// another.
+func checkOneName(path string) error {
+	if isMounted(path) {
+		return errors.New("the file is a mount point (docker run -v FILE:FILE, mount --bind), so it has another name, " +
+			"and each can have a log of its own; mount the directory of the file instead")
+	}
 	info, err := os.Stat(path)
 	if err != nil || links(info) < 2 {
 		return nil // SQLite explains an error
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path, _ = filepath.Abs(target)
-	}
 	return fmt.Errorf("the file has %d names (hard links), and each can have a log of its own; stop every program "+
 		"that uses it, keep the name that has a -wal file beside it, or this one if none has, and remove the others "+
-		"(find / -samefile %q lists them)", links(info), path)
+		"(find / -samefile %s lists them)", links(info), shell.Quote(resolve(path)))
 }
 
-// adviceDamaged says what to do about a damaged store.
-const adviceDamaged = "the file is damaged; stop the service, " +
-	"move the file and its -wal and -shm files to another directory, and restore a backup (plantstore restore)"
+// adviceDamaged says what to do about a store that may be damaged.
+const adviceDamaged = "the disk cannot be read, or the file is damaged; if the log of the operating system has no error " +
+	"of the disk, stop the service, move the file and its -wal and -shm files to another directory, " +
+	"and restore a backup (plantstore restore)"
 
 // advise adds to an error of SQLite what to do about it.
 func advise(err error) error {
@@ -215,7 +229,8 @@ func advise(err error) error {
 	case sqlite.ResultFull:
 		return fmt.Errorf("%w (%w)", plant.ErrDiskFull, err)
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
-		advice = "cannot write to the file, its -wal or its -shm; give this user write permission for these and the directory"
+		advice = "cannot write to the file, its -wal or its -shm; run this as the user that the store belongs to: " +
+			"it needs write permission for these and the directory"
 	case sqlite.ResultNotADB:
 		advice = "this is not a SQLite database; give the path of another file"
 	case sqlite.ResultCorrupt:
@@ -247,6 +262,10 @@ var forAll = []string{
 	// Without it a large write keeps what undoes it in temporary files, and a
 	// container may have no directory for them.
 	"PRAGMA temp_store = MEMORY",
+
+	// Without it a file that an attacker has prepared could call any function of SQLite from
+	// its schema, for example from a trigger or an index.
+	"PRAGMA trusted_schema = OFF",
 }
 
 // forReaders are the additional pragmas of the connections that read.
@@ -286,6 +305,9 @@ var forWriter = []string{
 // openConn opens a connection. It does not take URIs, because the name of a file
 // may contain a question mark.
 func openConn(path string, pragmas []string, mode sqlite.OpenFlags) (*sqlite.Conn, error) {
+	if err := beDefensive(); err != nil {
+		return nil, err
+	}
 	conn, err := sqlite.OpenConn(path, mode)
 	if err != nil {
 		return nil, err
@@ -301,9 +323,6 @@ func openConn(path string, pragmas []string, mode sqlite.OpenFlags) (*sqlite.Con
 // It creates the file if it does not exist.
 func openWriter(path string, first ...string) (conn *sqlite.Conn, err error) {
 	if path != Memory {
-		if err := checkLinks(path); err != nil {
-			return nil, err
-		}
 		createFile(path)
 	}
 	for end := time.Now().Add(busyTimeout); ; time.Sleep(time.Millisecond) {

@@ -105,14 +105,13 @@ func (s *Store) Count(ctx context.Context, page plant.Page) (n int, more bool, e
 func (s *Store) Tags(ctx context.Context, page plant.TagPage) (tags []string, more bool, err error) {
 	defer s.durations.Since(time.Now(), "tags")
 	from, until := page.Range()
+	rows := plant.Rows[string]{Limit: page.Limit, Size: plant.TagSize}
 	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
 		return query(conn, tagsQuery, func(stmt *sqlite.Stmt) error {
-			tags = append(tags, stmt.ColumnText(0))
-			return nil
+			return rows.Add(stmt.ColumnText(0))
 		}, page.Limit+1, from, until)
 	})
-	tags, more = plant.Cut(tags, page.Limit)
-	return tags, more, err
+	return rows.Items, rows.More, err
 }
 
 func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more bool, err error) {
@@ -120,10 +119,15 @@ func listPlants(conn *sqlite.Conn, page plant.Page) (plants []plant.Plant, more 
 	if err != nil {
 		return nil, false, err
 	}
-	found := func(row *store.PlantRow) { plants = append(plants, row.Stored()) }
-	err = plantColumns.query(conn, selected.list, found, args...)
-	plants, more = plant.Cut(plants, page.Limit)
-	return plants, more, err
+	rows := plant.Rows[plant.Plant]{Limit: page.Limit, Size: plant.Plant.JSONSize}
+	var row store.PlantRow
+	err = query(conn, selected.list, func(stmt *sqlite.Stmt) error {
+		if err := plantColumns.scan(stmt, 0, &row); err != nil {
+			return err
+		}
+		return rows.Add(row.Stored())
+	}, args...)
+	return rows.Items, rows.More, err
 }
 
 // selectionOf returns the queries of a page, and their parameters.

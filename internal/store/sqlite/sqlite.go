@@ -7,9 +7,10 @@
 // groupcommit). Reads do not wait for writes, because the file is in WAL mode;
 // checkpoint.go keeps the write-ahead log short. Statements are built from one list of
 // columns per table (columns.go). plants.go, names.go, tokens.go and changes.go have the
-// statements of their tables. open.go opens the connections, migrate.go updates the schema, and
-// operators see health.go. files.go notices what other programs do to the files, backup.go
-// copies them, and copy.go copies the plants and tokens.
+// statements of their tables. open.go and defensive.go open the connections, migrate.go updates
+// the schema, and operators see health.go. log.go reads the write-ahead log before SQLite does.
+// files.go notices what other programs do to the files, backup.go copies them, and copy.go
+// copies the plants and tokens.
 package sqlite
 
 import (
@@ -20,6 +21,7 @@ import (
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
 
+	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
@@ -44,13 +46,16 @@ type Store struct {
 	// The length of the write-ahead log, in pages, at which the next checkpoint is made; 0 in
 	// memory. Used with the writer only.
 	checkpointAt int
+	marked       [8]byte // the salts of the last log that has a mark of this store
 	reads        reads
 	files        openFiles
 	failure      store.WriteFailure
 
 	committed store.Signal // a transaction has changed plants
+	content   *content     // nil: BeginEpoch was not called. Used with the writer only
 
-	found int // the number of migrations before Open
+	found      int   // the number of migrations before Open
+	incomplete int64 // bytes of a transaction at the end of the log before Open
 
 	stopWatch func() // ends what Watch has begun
 }
@@ -62,9 +67,19 @@ var _ store.Store = (*Store)(nil)
 func (s *Store) Close() error {
 	s.writes.Close()
 	s.stopWatch()
-	if s.files.fatalErr() != nil {
+	if s.files.final() {
 		return nil // closing the last connection would write to a database that is damaged, or delete the log
 	}
+	conn := <-s.writer
+	if _, missing := s.files.present(); missing != nil {
+		// Closing the last connection would delete the log at this path, which another
+		// database may need. The open database gets what the log has, wherever it is now.
+		if missing.passing {
+			_, _, _, _ = checkpoint(conn, "PASSIVE")
+		}
+		return nil
+	}
+	_ = execute(conn, renewMarkQuery) // an older copy of the log does not have this mark
 	defer s.files.close()
 	var errs []error
 	if s.readers != nil && s.readers != s.writer {
@@ -72,7 +87,7 @@ func (s *Store) Close() error {
 			errs = append(errs, (<-s.readers).Close())
 		}
 	}
-	errs = append(errs, (<-s.writer).Close())
+	errs = append(errs, conn.Close())
 	return errors.Join(errs...)
 }
 
@@ -81,7 +96,7 @@ func (s *Store) Schema() (found, now int) { return s.found, len(schema) }
 
 // read runs fn with a connection that sees every write that has returned.
 func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	if err := s.files.fatalErr(); err != nil {
+	if err := s.files.err(); err != nil {
 		return err
 	}
 	err := with(ctx, s.readers, func(conn *sqlite.Conn) error {
@@ -126,12 +141,15 @@ func translate(err error) error {
 	switch sqlite.ErrCode(err).ToPrimary() {
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultFull, sqlite.ResultReadOnly,
 		sqlite.ResultIOErr, sqlite.ResultCantOpen, sqlite.ResultNoMem, sqlite.ResultPerm, sqlite.ResultProtocol:
-		return fmt.Errorf("sqlite: %w", store.Unavailable(advise(err)))
+		return unavailable(advise(err))
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB: // it was a database when it was opened
-		return fmt.Errorf("sqlite: %w", store.Unavailable(fmt.Errorf("%s (%w)", adviceDamaged, err)))
+		return unavailable(fmt.Errorf("%s (%w)", adviceDamaged, err))
 	}
 	return err
 }
+
+// unavailable marks an error as ErrUnavailable.
+func unavailable(err error) error { return fmt.Errorf("sqlite: %w", store.Unavailable(err)) }
 
 // inTransaction runs fn in a transaction that the statement begins. If it returns
 // nil, the transaction is durable; if it returns an error, the transaction was
@@ -156,9 +174,13 @@ func execute(conn *sqlite.Conn, statement string, args ...any) error {
 	return sqlitex.Execute(conn, statement, &sqlitex.ExecOptions{Args: args})
 }
 
-// query calls fn with each row of a statement.
+// query calls fn with each row of a statement, until that returns [plant.ErrPageEnd].
 func query(conn *sqlite.Conn, statement string, fn func(*sqlite.Stmt) error, args ...any) error {
-	return sqlitex.Execute(conn, statement, &sqlitex.ExecOptions{Args: args, ResultFunc: fn})
+	err := sqlitex.Execute(conn, statement, &sqlitex.ExecOptions{Args: args, ResultFunc: fn})
+	if errors.Is(err, plant.ErrPageEnd) {
+		return nil
+	}
+	return err
 }
 
 // executeAll runs statements one after the other, outside of a transaction.

@@ -213,3 +213,48 @@ func openStore(t testing.TB, path string) *Store {
 func insertPlant(conn *sqlite.Conn, p plant.Plant) error {
 	return writePlants(conn, store.Effect{Insert: []store.PlantRow{store.NewPlantRow(p, nil)}})
 }
+
+// No connection can damage its file with SQL, or runs what a prepared schema asks for.
+func TestDefensive(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	readOnly, err := OpenReadOnly(path)
+	must.NoError(t, err)
+	defer readOnly.Close()
+	source, err := OpenSource(path)
+	must.NoError(t, err)
+	defer source.Close()
+	target, err := OpenTarget(t.Context(), filepath.Join(t.TempDir(), "target.db"), nil)
+	must.NoError(t, err)
+	defer target.Close()
+	copied, err := openCopied(path)
+	must.NoError(t, err)
+	defer copied.Close()
+	empty := filepath.Join(t.TempDir(), "copy.db")
+	must.NoError(t, os.WriteFile(empty, nil, 0o600))
+	ofCopy, err := openCopy(empty)
+	must.NoError(t, err)
+	defer ofCopy.Close()
+	conns := map[string]*sqlite.Conn{"of a target": target.conn, "of a backup": copied, "of a copy": ofCopy}
+	for name, s := range map[string]*Store{"Open": s, "OpenReadOnly": readOnly, "OpenSource": source} {
+		writer := wait.For(t, "the writer", s.writer)
+		defer func() { s.writer <- writer }()
+		conns["writer of "+name] = writer
+		for i := range readers {
+			reader := wait.For(t, "a reader", s.readers)
+			defer func() { s.readers <- reader }()
+			conns[fmt.Sprint("reader ", i, " of ", name)] = reader
+		}
+	}
+	for name, conn := range conns {
+		trusted, err := number(conn, "PRAGMA trusted_schema")
+		if err != nil || trusted != 0 {
+			t.Errorf("%s: trusted_schema = %d, %v, want 0", name, trusted, err)
+		}
+		_ = executeAll(conn, "PRAGMA writable_schema = ON") // is ignored
+		const damage = "DELETE FROM sqlite_schema"
+		if _, _, err := conn.PrepareTransient(damage); err == nil || !strings.Contains(err.Error(), "may not be modified") {
+			t.Errorf("%s: %s: %v, want an error", name, damage, err)
+		}
+	}
+}

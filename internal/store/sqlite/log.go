@@ -1,0 +1,275 @@
+package sqlite
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/shell"
+)
+
+// SQLite applies any log to the database beside it, up to the first frame that is damaged.
+// So a database that was replaced by an older one would be mixed with a newer log, and a
+// flipped bit in the log would lose every later commit, both without an error. This file
+// reads the log before SQLite does; see https://sqlite.org/walformat.html.
+//
+// A mark says which database a log belongs to. The table log_mark has one random mark, and the
+// one before. The store renews it in each new log before it acknowledges a write in it, and
+// before it copies a log to the database. So the log has the mark of its database, as the
+// present one or the one before. The log of an older or a newer database has not. The salts of
+// the log would not do: the database would have to know those of the next log.
+
+// renewMarkQuery gives the database and its log a new mark.
+const renewMarkQuery = "UPDATE log_mark SET before = mark, mark = randomblob(8)"
+
+// markNewLog renews the mark if the log has begun anew since the last call. If that fails,
+// the next call tries again: it must not fail writes that are durable.
+func (s *Store) markNewLog(conn *sqlite.Conn) {
+	var header logHeader
+	if s.files.wal == nil || s.files.wal.begin(header[:]) != nil || header.salts() == s.marked {
+		return
+	}
+	if execute(conn, renewMarkQuery) == nil {
+		s.marked = header.salts()
+	}
+}
+
+// mark is a value of a column of log_mark. An empty database has the mark 0.
+type mark [8]byte
+
+// markCell is what precedes the two marks in the only row of log_mark: the length of the
+// record, the rowid, and the header of the record with the types of two blobs of 8 bytes.
+var markCell = []byte{19, 1, 3, 28, 28}
+
+// marksIn returns the marks if a page of the database is that of log_mark. No other table has
+// records of this form. The only row of a table is always at the end of its page.
+func marksIn(page []byte) (now, before mark, found bool) {
+	const tableLeaf, rows = 13, 1
+	start := len(page) - len(markCell) - len(now) - len(before)
+	oneRow := page[0] == tableLeaf && binary.BigEndian.Uint16(page[3:]) == rows
+	atTheEnd := binary.BigEndian.Uint16(page[5:]) == uint16(start)
+	if !oneRow || !atTheEnd || !bytes.HasPrefix(page[start:], markCell) {
+		return now, before, false
+	}
+	marks := page[start+len(markCell):]
+	return mark(marks), mark(marks[len(now):]), true
+}
+
+// logHeader is the beginning of the log.
+type logHeader [32]byte
+
+func (h *logHeader) salts() [8]byte { return [8]byte(h[16:24]) }
+
+// pageSize returns the size of a page, or 0 if SQLite ignores the log because its header is
+// damaged.
+func (h *logHeader) pageSize() int64 {
+	if h.checksum(0, h[:24]) != binary.BigEndian.Uint64(h[24:]) {
+		return 0
+	}
+	return int64(binary.BigEndian.Uint32(h[8:]))
+}
+
+// checksum returns a checksum of the log after more data.
+func (h *logHeader) checksum(sum uint64, data []byte) uint64 {
+	order := binary.ByteOrder(binary.LittleEndian)
+	if h[3]&1 == 1 { // of the magic number
+		order = binary.BigEndian
+	}
+	first, second := uint32(sum>>32), uint32(sum)
+	for ; len(data) >= 8; data = data[8:] {
+		first += order.Uint32(data) + second
+		second += order.Uint32(data[4:]) + first
+	}
+	return uint64(first)<<32 | uint64(second)
+}
+
+// logContent is what a log has.
+type logContent struct {
+	header   logHeader
+	pageSize int64
+
+	used int64 // frames that SQLite uses: up to the last commit before a damaged frame
+	all  int64 // frames up to the last one of this log
+	lost int   // commits that SQLite does not use
+
+	// explained is how many commits a power cut may have lost. Of the last transaction, which
+	// was not acknowledged then, any page may be missing while its commit is there. SQLite
+	// syncs a header before it writes a frame.
+	explained int
+
+	marks    map[mark]bool // that the database may have
+	markPage int64         // of the database
+}
+
+// end is where a number of frames ends in the file.
+func (l *logContent) end(frames int64) int64 {
+	return int64(len(l.header)) + frames*(frameHeader+l.pageSize)
+}
+
+// frame is a frame of the log: a header of 24 bytes, and a page.
+type frame []byte
+
+const frameHeader = 24
+
+func (f frame) page() []byte     { return f[frameHeader:] }
+func (f frame) number() int64    { return int64(binary.BigEndian.Uint32(f)) }
+func (f frame) commits() bool    { return binary.BigEndian.Uint32(f[4:]) != 0 }
+func (f frame) salts() [8]byte   { return [8]byte(f[8:]) }
+func (f frame) checksum() uint64 { return binary.BigEndian.Uint64(f[16:]) }
+
+// isOf reports whether a frame is of the log with these salts. One half is enough, because
+// the other one may be damaged. Both are new in each log.
+func (f frame) isOf(salts [8]byte) bool {
+	return bytes.Equal(f[8:12], salts[:4]) || bytes.Equal(f[12:16], salts[4:])
+}
+
+// readLog reads the log of the database at path. It is empty if there is none, or if it cannot be
+// read, which SQLite explains.
+func readLog(path string) *logContent {
+	l := &logContent{marks: map[mark]bool{}}
+	file, err := os.Open(path + "-wal")
+	if err != nil {
+		return l
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 1<<20)
+	if _, err = io.ReadFull(in, l.header[:]); err == nil {
+		err = l.readFrames(in)
+	}
+	if atEnd := err == io.EOF || err == io.ErrUnexpectedEOF; !atEnd {
+		return &logContent{}
+	}
+	return l
+}
+
+// readFrames reads frames until there is an error, such as the end of the file. If the header
+// is damaged, the frames tell what is lost.
+func (l *logContent) readFrames(in io.Reader) error {
+	salts, sum := l.header.salts(), binary.BigEndian.Uint64(l.header[24:])
+	l.pageSize = l.header.pageSize()
+	intact := l.pageSize > 0
+	if intact {
+		l.explained = 1
+	} else {
+		const usual = 4096
+		salts, l.pageSize = [8]byte{}, usual
+	}
+	f := make(frame, frameHeader+l.pageSize)
+	pages := map[int64]bool{} // of a transaction, which has each once, but perhaps that of its commit
+	unseen := 0               // commits whose frame is destroyed: a page comes again without one
+	for n := int64(1); ; n++ {
+		if _, err := io.ReadFull(in, f); err != nil {
+			return err
+		}
+		if salts == [8]byte{} {
+			salts = f.salts()
+		}
+		if intact {
+			sum = l.header.checksum(l.header.checksum(sum, f[:8]), f.page())
+			intact = f.salts() == salts && f.checksum() == sum
+		}
+		if !f.isOf(salts) {
+			if f.salts() == [8]byte{} {
+				l.all = n // a frame that is lost: one of an earlier log has salts
+			}
+			continue
+		}
+		l.all = n
+		switch {
+		case intact:
+			l.add(f, n)
+		case f.commits():
+			l.lost += 1 + unseen
+		case pages[f.number()]:
+			unseen = 1
+		}
+		pages[f.number()] = true
+		if f.commits() {
+			unseen = 0
+			clear(pages)
+		}
+	}
+}
+
+// add adds a frame that is not damaged.
+func (l *logContent) add(f frame, n int64) {
+	if f.commits() {
+		l.used = n
+	}
+	if now, before, found := marksIn(f.page()); found {
+		l.marks[now], l.marks[before] = true, true
+		l.markPage = f.number()
+	}
+}
+
+// belongsTo reports whether the log is of the database at path. That is not known of a log
+// without a mark: only other programs have written to it.
+func (l *logContent) belongsTo(path string) bool {
+	if l.used == 0 || len(l.marks) == 0 {
+		return true
+	}
+	database, err := os.Open(path)
+	if err != nil {
+		return true // SQLite explains the error
+	}
+	defer database.Close()
+	var header [20]byte
+	if _, err := database.ReadAt(header[:], 0); err != nil {
+		return true
+	}
+	if inWALMode := header[18] == 2; !inWALMode {
+		return false // VACUUM INTO or a backup has made it, perhaps while this log was in use
+	}
+	page := make([]byte, l.pageSize)
+	_, err = database.ReadAt(page, (l.markPage-1)*l.pageSize)
+	if err != nil && err != io.EOF {
+		return true
+	}
+	now, _, _ := marksIn(page)
+	return l.marks[now]
+}
+
+// checkLog returns an error if the log of the database at path is damaged or belongs to another
+// database. Otherwise it returns the size of the incomplete transaction at its end. This process
+// must have opened no connection to the database: closing a file ends the locks of a process
+// (POSIX).
+func checkLog(path string) (incomplete int64, err error) {
+	path = resolve(path)
+	// Other programs may change the files in between. What is wrong is wrong each time.
+	const attempts = 5
+	for range attempts {
+		log := readLog(path)
+		if err = log.check(path); err == nil {
+			return log.end(log.all) - log.end(log.used), nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return 0, err
+}
+
+func (l *logContent) check(path string) error {
+	const stop = "stop every program that uses these files, and run"
+	switch {
+	case l.lost > l.explained:
+		log, kept := shell.Quote(path+"-wal"), shell.Quote(path+"-wal.damaged")
+		return fmt.Errorf("%[1]s-wal is damaged, and commits (%[2]d) are behind the damage; nothing was changed; "+
+			"move %[1]s* to another directory, and restore a backup (plantstore restore); or, to go on without these "+
+			"commits, %[3]s cp -p %[4]s %[5]s && truncate -s %[6]d %[4]s", path, l.lost, stop, log, kept, l.end(l.used))
+	case !l.belongsTo(path):
+		return fmt.Errorf("%[1]s-wal is the log of another database than %[1]s, perhaps an older or newer one; nothing "+
+			"was changed; put back the database of this log; or, to use %[1]s without it, %[2]s %[3]s",
+			path, stop, withoutLog(path))
+	}
+	return nil
+}
+
+// withoutLog returns the command that takes the log from the database at path.
+func withoutLog(path string) string {
+	return fmt.Sprintf("mv %s %s", shell.Quote(path+"-wal"), shell.Quote(path+"-wal.other"))
+}
