@@ -45,7 +45,8 @@ func isSharded(ctx context.Context, conn *pgx.Conn) (sharded bool, err error) {
 	return sharded, err
 }
 
-// checkWorkers is checkDurable for the workers that respond.
+// checkWorkers returns an error if a worker that responds acknowledges commits that a crash can
+// undo: what beginWrite sets does not reach the workers.
 func checkWorkers(ctx context.Context, conn *pgx.Conn) error {
 	var worker string
 	err := conn.QueryRow(ctx, `
@@ -55,7 +56,7 @@ func checkWorkers(ctx context.Context, conn *pgx.Conn) error {
 		return nil
 	}
 	if err == nil {
-		err = notDurable("worker " + worker)
+		err = fmt.Errorf("synchronous_commit is off, so a crash of worker %s would lose acknowledged writes: set it to on", worker)
 	}
 	return err
 }
@@ -143,9 +144,8 @@ func shard(ctx context.Context, tx pgx.Tx) error {
 		`LOCK TABLE plants, tokens, marks IN ACCESS EXCLUSIVE MODE`,
 		`DELETE FROM marks`,
 		// Every write inserts a mark before its commit. So no write of a store that was
-		// opened before succeeds: it has the wrong statements. Programs of the first
-		// release leave feeds out.
-		`ALTER TABLE marks ADD CONSTRAINT marks_of_sharded_store CHECK (feeds IS NOT NULL AND NOT feeds)`,
+		// opened before succeeds: it has the wrong statements.
+		`ALTER TABLE marks ADD CONSTRAINT marks_of_sharded_store CHECK (NOT feeds)`,
 		`DELETE FROM epochs`, // ends the feed of a store that was opened before
 		`SELECT create_distributed_table('plants', 'id')`,
 		`SELECT create_distributed_table('marks', 'id', colocate_with => 'plants')`,
@@ -168,11 +168,6 @@ func (s *Store) fateOf(err error) fate {
 		}
 	}
 	return fateOf(err)
-}
-
-// errSharded is why a sharded store has no feed of changes.
-var errSharded = plant.NoChangesError{
-	Reason: "its plants are spread over several servers, which have no common order of commits",
 }
 
 const deleteOne = `DELETE FROM plants WHERE id = $1`
@@ -220,7 +215,7 @@ const storedIDs = `SELECT id FROM plants WHERE id = ANY($1) ORDER BY id`
 // If another program creates one of them meanwhile, the insert fails; see group.run.
 func lockSharded(ctx context.Context, conn *pgx.Conn, ids []int64, someNew bool, found func(pgx.Rows) error) error {
 	var b pgx.Batch
-	b.Queue(beginWrite)
+	beginWrite(&b)
 	if someNew {
 		b.Queue(storedIDs, ids).Query(func(rows pgx.Rows) (err error) {
 			ids, err = pgx.CollectRows(rows, pgx.RowTo[int64])

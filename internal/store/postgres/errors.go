@@ -94,7 +94,7 @@ func transient(code string) bool {
 }
 
 // errAgain asks for another attempt.
-var errAgain = errors.New("another program created a plant of this transaction first")
+var errAgain = errors.New("another program has changed what this transaction has read")
 
 // permanent marks an error that another attempt would return too.
 type permanent struct{ error }
@@ -128,10 +128,22 @@ func final(err error) error {
 	if isPooled(err) {
 		return fmt.Errorf("postgres: %w: %w", errPooled, err)
 	}
-	if code(err) == undefinedTable { // a copy to this database has begun; see Target
+	if notAsNeeded(code(err)) {
 		return unavailable(err)
 	}
 	return fmt.Errorf("postgres: %w", err)
+}
+
+// notAsNeeded reports whether an error with this code says that the database is not as the
+// program needs it, so that an operator must act: a feature is missing (0A), or a schema (3F),
+// a privilege, a table or a column (42; a copy to the database hides tables, see Target), an
+// object is in use (55), or the server cannot read its files (58, XX).
+func notAsNeeded(code string) bool {
+	switch code[:min(2, len(code))] {
+	case "0A", "3F", "42", "55", "58", "XX":
+		return true
+	}
+	return false
 }
 
 // unavailable marks an error after which the same call may succeed later.

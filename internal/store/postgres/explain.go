@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -71,6 +72,28 @@ func isPooled(err error) bool {
 	return code(err) == duplicateStatement || code(err) == undefinedStatement
 }
 
+// causeOf returns the error of one attempt to connect: pgx joins those of all attempts, to each
+// address of the host, with and without TLS. It prefers what the server says about the user or
+// the database.
+func causeOf(err error) error {
+	connectErr, ok := errors.AsType[*pgconn.ConnectError](err)
+	if !ok {
+		return err
+	}
+	joined, ok := errors.AsType[interface {
+		error
+		Unwrap() []error
+	}](connectErr.Unwrap())
+	if !ok {
+		return connectErr.Unwrap()
+	}
+	attempts := joined.Unwrap()
+	if i := slices.IndexFunc(attempts, func(err error) bool { return code(err) != "" }); i >= 0 {
+		return attempts[i]
+	}
+	return attempts[len(attempts)-1]
+}
+
 // explain adds to an error of opening the store what to do about it.
 func explain(err error, config *pgx.ConnConfig) error {
 	hosts := net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
@@ -80,6 +103,9 @@ func explain(err error, config *pgx.ConnConfig) error {
 		}
 	}
 	_, noConnection := errors.AsType[*pgconn.ConnectError](err)
+	_, noneOfSeveral := errors.AsType[noPrimary](err)
+	noConnection = noConnection || noneOfSeveral
+	err = causeOf(err)
 	_, otherName := errors.AsType[x509.HostnameError](err)
 	_, otherAuthority := errors.AsType[x509.UnknownAuthorityError](err)
 	switch {
@@ -103,8 +129,11 @@ func explain(err error, config *pgx.ConnConfig) error {
 		return privileges
 	}
 	switch code(err) {
-	case invalidPassword, invalidAccount:
+	case invalidPassword:
 		return fmt.Errorf("%s rejects user %s: check the user and the password in --store: %w", hosts, config.User, err)
+	case invalidAccount:
+		return fmt.Errorf("%s rejects user %s: check the user in --store, "+
+			"and that pg_hba.conf of the server has a line for it: %w", hosts, config.User, err)
 	case noSuchDatabase:
 		return fmt.Errorf("%s has no database %s: create it with createdb %[2]s: %w", hosts, config.Database, err)
 	case lockNotAvailable:
@@ -115,7 +144,7 @@ func explain(err error, config *pgx.ConnConfig) error {
 		return fmt.Errorf("database %s has tables of another program: give plantstore a database of its own: %w",
 			config.Database, err)
 	}
-	if _, ok := errors.AsType[noPrimary](err); ok || noConnection || errors.Is(err, context.DeadlineExceeded) {
+	if noConnection || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("no PostgreSQL server that accepts writes responds at %s: "+
 			"start it, or check the hosts in --store: %w", hosts, err)
 	}

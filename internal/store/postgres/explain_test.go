@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http/httptest"
@@ -128,5 +129,62 @@ func TestPgBouncerTransactionPooling(t *testing.T) {
 	}
 	if err := errors.Join(err, store.Ready(t.Context())); err != nil {
 		t.Errorf("without prepared statements: %v", err)
+	}
+}
+
+// An error of connecting has one cause, with every sslmode. With the default, prefer, pgx
+// tries TLS first, and reports that the server refused it before the cause.
+func TestDrillConnectErrors(t *testing.T) {
+	hba := filepath.Join(pgtest.Folder(t), "pg_hba.conf")
+	must.NoError(t, os.WriteFile(hba, []byte(`
+		host all plantstore 127.0.0.1/32 trust
+		host all nobody 127.0.0.1/32 trust
+		host all locked 127.0.0.1/32 scram-sha-256`), 0o644))
+	server := pgtest.NewServer(t, "hba_file = '"+hba+"'")
+	execute(t, pgtest.Connect(t, pgtest.URL(server)), `CREATE ROLE locked LOGIN PASSWORD 'right'; CREATE ROLE elsewhere LOGIN`)
+	address := fmt.Sprint("127.0.0.1:", server.Port)
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and says nothing
+	must.NoError(t, err)
+	t.Cleanup(func() { silent.Close() })
+	for _, c := range []struct {
+		name, url, want string
+		beforeTLS       bool // sslmode does not matter
+		causes          int  // one for each host; 0: one
+	}{
+		{name: "a wrong password", url: "locked:SECRET@" + address + "/postgres", want: address + " rejects user locked: check the user and the password in --store: "},
+		{name: "a wrong password of several hosts", url: "locked:SECRET@" + address + ",127.0.0.1:1/postgres", want: address + ", 127.0.0.1:1 rejects user locked: check the user and the password in --store: ", causes: 2},
+		{name: "no such role", url: "nobody@" + address + "/postgres", want: address + " rejects user nobody: check the user in --store, and that pg_hba.conf of the server has a line for it: "},
+		{name: "no line in pg_hba.conf", url: "elsewhere@" + address + "/postgres", want: address + " rejects user elsewhere: check the user in --store, and that pg_hba.conf of the server has a line for it: "},
+		{name: "no such database", url: "plantstore@" + address + "/missing", want: address + " has no database missing: create it with createdb missing: "},
+		{name: "a port without a server", url: "plantstore@127.0.0.1:1/postgres", want: "no PostgreSQL server that accepts writes responds at 127.0.0.1:1: ", beforeTLS: true},
+		{name: "an unknown host", url: "plantstore@missing.invalid:5432/postgres", want: "no PostgreSQL server that accepts writes responds at missing.invalid:5432: ", beforeTLS: true},
+		{name: "a server that does not respond", url: "plantstore@" + silent.Addr().String() + "/postgres", want: "no PostgreSQL server that accepts writes responds at " + silent.Addr().String() + ": ", beforeTLS: true},
+	} {
+		for _, mode := range []string{"", "disable", "prefer", "require"} {
+			t.Run(c.name+", sslmode="+mode, func(t *testing.T) {
+				t.Parallel()
+				dsn, want := "postgres://"+c.url+"?connect_timeout=1", "open PostgreSQL: "+c.want
+				if mode != "" {
+					dsn += "&sslmode=" + mode
+				}
+				if mode == "require" && !c.beforeTLS {
+					hosts, _, _ := strings.Cut(c.want, " rejects")
+					hosts, _, _ = strings.Cut(hosts, " has no")
+					want = "open PostgreSQL: " + hosts + " does not support TLS, and sslmode in --store requires it: set ssl = on"
+				}
+				s, err := Open(t.Context(), dsn)
+				if err == nil {
+					s.Close()
+					t.Fatal("Open = nil")
+				}
+				message := err.Error()
+				if !strings.HasPrefix(message, want) || strings.Count(message, "\n") > max(c.causes-1, 0) || strings.Contains(message, "SECRET") {
+					t.Errorf("Open = %q, want a line for each host that begins with %q", message, want)
+				}
+				if mode != "require" && strings.Contains(message, "TLS") {
+					t.Errorf("Open = %q, which is not about TLS", message)
+				}
+			})
+		}
 	}
 }

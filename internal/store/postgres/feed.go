@@ -24,10 +24,6 @@ import (
 // update leaves a dead row, and while a long transaction such as pg_dump runs,
 // PostgreSQL keeps these rows and each later update has to pass over all of them.
 
-// beginWrite begins a transaction that writes plants. At a higher level the statement that
-// waits for the lock would fail, instead of reading what the holder has committed.
-const beginWrite = `BEGIN ISOLATION LEVEL READ COMMITTED`
-
 // lastPosition is the position of the last transaction. Its row is never deleted.
 const lastPosition = `coalesce((SELECT max(position) FROM changes), 0)`
 
@@ -40,7 +36,7 @@ const (
 	storeCreated = `
 		INSERT INTO changes (position, ids, at) SELECT ` + lastPosition + ` + 1, $1, at FROM marks WHERE id = $2`
 
-	// selectFeed reads a [store.FeedState]. It returns no row if there is no feed.
+	// selectFeed reads a [store.FeedState]. It returns no row if the store is sharded.
 	selectFeed = `
 		SELECT newest.id, last, forgotten, given.number IS NOT NULL,
 			coalesce((SELECT began FROM epochs WHERE number > given.number ORDER BY number LIMIT 1), last)
@@ -54,6 +50,15 @@ const (
 	newEpoch = `
 		INSERT INTO epochs (number, id, began)
 		SELECT coalesce(max(number), 0) + 1, $1, ` + lastPosition + ` FROM epochs`
+
+	// beginIfReplaced begins an epoch in the transaction with the mark $5, which has locked
+	// the feed, unless the database has the [content] $2, $3 and $4.
+	beginIfReplaced = `
+		INSERT INTO epochs (number, id, began)
+		SELECT (SELECT max(number) FROM epochs) + 1, $1, ` + lastPosition + `
+		WHERE EXISTS (SELECT 1 FROM marks WHERE id = $5) AND NOT EXISTS (
+			SELECT 1 FROM epochs WHERE id = $2 AND xmin::TEXT = $3 AND pg_postmaster_start_time() = $4)
+		RETURNING xmin::TEXT, pg_postmaster_start_time()`
 
 	// renewEpochs makes all positions invalid: the plants were replaced without rows in
 	// changes. $1 is a random number.
@@ -100,7 +105,7 @@ func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (
 	changes []plant.Change, next plant.Position, err error,
 ) {
 	if s.sharded {
-		return nil, plant.Position{}, errSharded
+		return nil, plant.Position{}, plant.ErrNoChanges
 	}
 	walk, marked := after == nil || after.Walk != nil, int64(0)
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
@@ -116,11 +121,7 @@ func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (
 		var b pgx.Batch
 		b.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`) // one snapshot for both statements
 		b.Queue(selectFeed, epoch).QueryRow(func(row pgx.Row) error {
-			err := row.Scan(&state.Epoch, &state.Last, &state.Forgotten, &state.Known, &state.End)
-			if errors.Is(err, pgx.ErrNoRows) {
-				err = permanent{errNoFeed}
-			}
-			return err
+			return row.Scan(&state.Epoch, &state.Last, &state.Forgotten, &state.Known, &state.End)
 		})
 		if walk {
 			selected, args := selectionOf(page)
@@ -130,15 +131,18 @@ func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (
 			})
 		} else {
 			b.Queue(selectChanges, after.At, max(after.Index, 0), limit).Query(func(rows pgx.Rows) (err error) {
-				changes, err = scanChanges(rows, &state)
+				changes, err = scanChanges(rows, &state, limit)
 				return err
 			})
 		}
 		b.Queue(`COMMIT`)
-		if err := conn.SendBatch(ctx, &b).Close(); err != nil {
+		err := conn.SendBatch(ctx, &b).Close()
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = whyNoEpoch(ctx, conn)
+		}
+		if err != nil {
 			return err
 		}
-		var err error
 		if changes, next, err = state.Page(after, plants, more, changes); err != nil {
 			return permanent{err}
 		}
@@ -157,27 +161,35 @@ func (s *Store) changes(ctx context.Context, after *plant.Position, limit int) (
 	return changes, next, err
 }
 
-var errNoFeed = plant.NoChangesError{
-	Reason: "an earlier release created the database: once every server of that release has stopped, " +
-		"run plantstore migrate --changes",
+// whyNoEpoch returns the error of a read that has found no epoch. A restore may have replaced
+// the tables after its snapshot began, which has none of their new rows.
+func whyNoEpoch(ctx context.Context, conn *pgx.Conn) error {
+	var found bool
+	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM epochs)`).Scan(&found); err != nil {
+		return err
+	}
+	if found {
+		return errAgain
+	}
+	return permanent{plant.ErrNoChanges} // the store was distributed meanwhile
 }
 
 // scanChanges reads the rows of selectChanges.
-func scanChanges(rows pgx.Rows, state *store.FeedState) (changes []plant.Change, err error) {
+func scanChanges(rows pgx.Rows, state *store.FeedState, limit int) ([]plant.Change, error) {
+	page := plant.Rows[plant.Change]{Limit: limit, Size: plant.Change.JSONSize}
 	var row store.PlantRow
 	var position, id int64
 	var n, total int
 	var found bool
 	targets := append([]any{&position, &n, &total, &id, &found}, plantColumns.targets(&row)...)
-	_, err = pgx.ForEachRow(rows, targets, func() error {
+	_, err := pgx.ForEachRow(rows, targets, func() error {
 		c := plant.Change{Position: state.After(position, n, total), ID: id}
 		if found {
 			c.Plant = new(row.Stored())
 		}
-		changes = append(changes, c)
-		return nil
+		return page.Add(c)
 	})
-	return changes, err
+	return page.Items, pageError(err)
 }
 
 // confirm returns once every transaction up to a position, which the connection has
@@ -186,7 +198,11 @@ func scanChanges(rows pgx.Rows, state *store.FeedState) (changes []plant.Change,
 // has it. So confirm commits a write of its own on the same server, which waits until the
 // standby has everything before it. The mark of this write has the given id.
 func (s *Store) confirm(ctx context.Context, conn *pgx.Conn, epoch, last, id int64) error {
-	if _, err := conn.Exec(ctx, mark, id, time.Now().UnixMicro(), true); err != nil {
+	var b pgx.Batch
+	beginWrite(&b)
+	b.Queue(mark, id, time.Now().UnixMicro(), true)
+	b.Queue(`COMMIT`)
+	if err := conn.SendBatch(ctx, &b).Close(); err != nil {
 		return err
 	}
 	for {
@@ -198,77 +214,75 @@ func (s *Store) confirm(ctx context.Context, conn *pgx.Conn, epoch, last, id int
 }
 
 // confirmed is a position that was confirmed while the epoch was the newest one. A server
-// that lacks it, and draws it again, has a newer epoch; see beginOnServer.
+// that lacks it, and draws it again, has a newer epoch; see content.
 type confirmed struct{ epoch, last int64 }
 
 func (c *confirmed) has(epoch, last int64) bool {
 	return c != nil && c.epoch == epoch && c.last >= last
 }
 
-// BeginEpoch implements [store.Store].
+// content identifies what the database holds, by the row of an epoch that this program has
+// begun, or by a later one. Each transaction that changes plants looks for that row, and begins
+// an epoch if it is missing, was stored again, or is on a server that was started later:
+//
+//   - A backup was restored while this program was running. Even if it has the epoch, the rows
+//     that pg_restore stores have another xmin, which is the number of the transaction.
+//   - The server was an asynchronous standby, and lacks transactions that clients have seen.
+//
+// The next transactions get the same positions as those that are gone. The epoch begins before
+// them, so the positions of clients that have seen these are not valid. If nothing is gone, no
+// position is beyond the beginning of the epoch, and all stay valid. Several programs may each
+// begin an epoch.
+//
+// To compare the last position with the one that this program knows would not be enough: it
+// need not know the last one that another program has returned to a client.
+type content struct {
+	epoch   int64
+	xmin    string
+	started time.Time // the server
+}
+
+// beginIfReplaced queues the statement of the same name. If it begins an epoch, found gets the
+// content. Nothing is queued if the content is not known.
+func (known *content) beginIfReplaced(b *pgx.Batch, mark int64, found **content) {
+	if known == nil {
+		return
+	}
+	now := &content{epoch: int64(rand.Uint64())}
+	b.Queue(beginIfReplaced, now.epoch, known.epoch, known.xmin, known.started, mark).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&now.xmin, &now.started}, func() error { *found = now; return nil })
+		return err
+	})
+}
+
+// BeginEpoch implements [store.Store]. A retry may begin a second epoch, which does no harm.
 func (s *Store) BeginEpoch(ctx context.Context) error {
 	if s.sharded {
 		return nil
 	}
 	return s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		started, err := serverStart(ctx, conn)
-		if err != nil {
+		now := &content{epoch: int64(rand.Uint64())}
+		var b pgx.Batch
+		beginWrite(&b)
+		b.Queue(lockFeed)
+		b.Queue(newEpoch+` HAVING count(*) > 0`, now.epoch)
+		b.Queue(`COMMIT`)
+		if err := conn.SendBatch(ctx, &b).Close(); err != nil {
 			return err
 		}
-		return s.beginEpoch(ctx, conn, started)
-	})
-}
-
-// beginEpoch begins an epoch if there is a feed, on a server that started at that time. A
-// retry may begin a second one, which does no harm.
-func (s *Store) beginEpoch(ctx context.Context, conn *pgx.Conn, started int64) error {
-	var b pgx.Batch
-	b.Queue(beginWrite)
-	b.Queue(lockFeed)
-	b.Queue(newEpoch+` HAVING count(*) > 0`, int64(rand.Uint64()))
-	b.Queue(`COMMIT`)
-	err := conn.SendBatch(ctx, &b).Close()
-	if err == nil {
-		s.started.Store(started)
-	}
-	return err
-}
-
-// beginOnServer begins an epoch before the first write to a database server that was
-// restarted or replaced since this program last began one. If the server was an
-// asynchronous standby, it lacks transactions that clients have seen, and the next ones
-// get the same positions. The epoch begins before them, so the positions of those
-// clients are not valid. If it lacks nothing, no position is beyond the beginning of
-// the epoch, and all stay valid. Several programs may each begin an epoch here.
-//
-// A connection stays on its server, so each is asked once. Behind a pooler it can move
-// to another server unnoticed.
-func (s *Store) beginOnServer(ctx context.Context, conn *pgx.Conn) error {
-	const checked = "plantstore: start of the server checked"
-	last, data := s.started.Load(), conn.PgConn().CustomData()
-	if last == 0 || data[checked] != nil {
-		return nil
-	}
-	started, err := serverStart(ctx, conn)
-	if err == nil && started != 0 && started != last {
-		err = s.beginEpoch(ctx, conn, started)
-	}
-	if err != nil {
+		row := conn.QueryRow(ctx, `SELECT xmin::TEXT, pg_postmaster_start_time() FROM epochs WHERE id = $1`, now.epoch)
+		err := row.Scan(&now.xmin, &now.started)
+		if errors.Is(err, pgx.ErrNoRows) {
+			err = whyNoEpoch(ctx, conn)
+		}
+		switch {
+		case err == nil:
+			s.content.Store(now)
+		case notAsNeeded(code(err)), errors.Is(err, plant.ErrNoChanges): // not PostgreSQL, or without a feed
+			return nil
+		}
 		return err
-	}
-	data[checked] = true
-	return nil
-}
-
-// serverStart returns when the server of a connection was started, in microseconds since
-// 1970, or 0 if the server does not tell it.
-func serverStart(ctx context.Context, conn *pgx.Conn) (int64, error) {
-	const query = `SELECT (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::BIGINT`
-	at, err := readNumber(ctx, conn.PgConn(), query)
-	if err != nil && !conn.IsClosed() {
-		return 0, nil
-	}
-	return at, err
+	})
 }
 
 // forgetRows is the number of rows that ForgetChanges deletes at once.
@@ -308,32 +322,4 @@ func (s *Store) ForgetChanges(ctx context.Context, before time.Time) error {
 			return err
 		}
 	}
-}
-
-// EnableChanges gives the feed of changes to a database that an earlier release
-// created. From then on programs of that release cannot write.
-func EnableChanges(ctx context.Context, dsn string) (err error) {
-	s, err := Open(ctx, dsn)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if s.sharded {
-		return errSharded
-	}
-	return s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return pgx.BeginTxFunc(ctx, conn, readCommitted, func(tx pgx.Tx) error { return enableChanges(ctx, tx) })
-	})
-}
-
-// feedSchema is the lowest schema version whose program writes changes.
-const feedSchema = 2
-
-// enableChanges begins the first epoch, if there is none, and keeps out programs that write no
-// changes.
-func enableChanges(ctx context.Context, tx pgx.Tx) error {
-	var b pgx.Batch
-	requireMark(&b, "feeds", feedSchema)
-	b.Queue(newEpoch+` HAVING count(*) = 0`, int64(rand.Uint64()))
-	return tx.SendBatch(ctx, &b).Close()
 }

@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math/rand/v2"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -12,34 +14,74 @@ import (
 	"github.com/plantstore/plantstore/internal/store"
 )
 
-// Ready returns nil if a server that accepts writes responds and has the schema
-// that this program needs. It does not retry; after a lost connection, or one to a
-// server that became a standby, the idle connections are closed, so that the next
-// call connects again. Once an error has shown that prepared statements do not
-// work, the store is not ready until it is opened with another URL.
+// Ready implements [store.Store]. It reads from each table that requests read, on a server that
+// accepts writes, and asks for the schema that this program needs. It does not retry; after a
+// lost connection, or one to a server that became a standby, the idle connections are closed,
+// so that the next call connects again. Once an error has shown that prepared statements do not work, the store is
+// not ready until it is opened with another URL.
 func (s *Store) Ready(ctx context.Context) error {
 	var have int
-	err := s.on(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
+	err := s.ask(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
 		if err := pgconn.ValidateConnectTargetSessionAttrsReadWrite(ctx, conn.PgConn()); err != nil {
 			return err
 		}
 		if have, err = number(ctx, conn, versionRow, ""); err != nil {
 			return err
 		}
-		return checkComplete(ctx, conn)
+		if err := checkComplete(ctx, conn); err != nil {
+			return err
+		}
+		var b pgx.Batch
+		b.Queue(selectToken, []byte{})
+		b.Queue(selectPlant, 0)
+		if !s.sharded {
+			b.Queue(selectFeed, 0)
+			b.Queue(selectChanges, 0, 0, 1)
+		}
+		return conn.SendBatch(ctx, &b).Close()
 	})
 	if s.pooled.Load() { // then some requests fail and others succeed
 		return fmt.Errorf("postgres: %w", errPooled)
 	}
-	if err != nil {
-		s.resetIfLost(err)
-		return fmt.Errorf("postgres: %w", err)
-	}
-	if have < len(schema) {
-		return fmt.Errorf("postgres: schema %d of the database is older than this program, which needs schema %d",
+	if err == nil && have < len(schema) {
+		err = fmt.Errorf("postgres: schema %d of the database is older than this program, which needs schema %d",
 			have, len(schema))
 	}
-	return nil
+	return err
+}
+
+// ask runs fn once, and says what to do if the user lacks a privilege.
+func (s *Store) ask(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+	err := s.on(ctx, fn)
+	if err != nil {
+		s.resetIfLost(err)
+		err = fmt.Errorf("postgres: %w", cmp.Or(explainPrivileges(err, s.pool.Config().ConnConfig), err))
+	}
+	return err
+}
+
+// Writable implements [store.Store].
+func (s *Store) Writable(ctx context.Context) error {
+	if err := s.failure.Err(); err != nil {
+		return err
+	}
+	return s.ask(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		var b pgx.Batch
+		s.tryStatements(&b)
+		return conn.SendBatch(ctx, &b).Close()
+	})
+}
+
+// tryStatements queues the statements of a write that creates, replaces and removes a plant, and
+// rolls them back.
+func (s *Store) tryStatements(b *pgx.Batch) {
+	row := store.TrialRows(1)
+	ids := []int64{row[0].ID}
+	g := &group{sharded: s.sharded, changed: ids, content: s.content.Load()}
+	beginWrite(b)
+	b.Queue(lockOne, ids[0])
+	g.store(b, store.Effect{Insert: row, Update: row, Remove: ids}, int64(rand.Uint64()))
+	b.Queue(`ROLLBACK`)
 }
 
 // WriteFailure implements [store.Store].
@@ -49,8 +91,8 @@ func (s *Store) WriteFailure() error { return s.failure.Err() }
 // PostgreSQL needs space for one when a write fails.
 const trialPlants = 100
 
-// TryWrite implements [store.Store]. It inserts plants and deletes them in the same
-// transaction, and does not retry.
+// TryWrite implements [store.Store]. It runs the statements of a write. Then it inserts plants
+// and deletes them in the same transaction. It does not retry.
 func (s *Store) TryWrite(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -61,7 +103,8 @@ func (s *Store) TryWrite(ctx context.Context) error {
 			ids = append(ids, row.ID)
 		}
 		var b pgx.Batch
-		b.Queue(beginWrite)
+		s.tryStatements(&b)
+		beginWrite(&b)
 		insertRows(&b, "plants", writtenColumns, rows)
 		b.Queue(`DELETE FROM plants WHERE id = ANY($1)`, ids)
 		b.Queue(`COMMIT`)

@@ -1,8 +1,11 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/metricstest"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/token"
 )
 
 func TestReady(t *testing.T) {
@@ -54,6 +58,157 @@ func TestReady(t *testing.T) {
 	if err := ready(); err == nil {
 		t.Error("Ready = nil without tables")
 	}
+}
+
+// The signals and the responses say the same when a table cannot be used: Ready fails if a read
+// does, Writable if a read or a write does, and then these calls are 503.
+func TestSignalsAgree(t *testing.T) {
+	all := append([]string{"plantstore_schema"}, tables...)
+	with := func(db database, statement string) func() error {
+		return func() error {
+			_, err := db.Exec(t.Context(), statement)
+			return err
+		}
+	}
+	t.Run("a privilege is revoked", func(t *testing.T) {
+		r := newRoles(t)
+		r.run(t, r.statements[0])
+		open(t, r.owner)
+		s, admin := open(t, r.user), pgtest.Connect(t, r.dsn)
+		for _, table := range all {
+			for _, privilege := range []string{"SELECT", "INSERT", "UPDATE", "DELETE"} {
+				on := privilege + " ON " + table
+				fault := fault{on, with(admin, "REVOKE "+on+" FROM "+r.name), with(admin, "GRANT "+on+" TO "+r.name)}
+				expect.NoError(t, fault.signalsAgree(t.Context(), s))
+			}
+		}
+	})
+	t.Run("a table is renamed", func(t *testing.T) {
+		dsn := pgtest.DSN(t)
+		s, admin := open(t, dsn), pgtest.Connect(t, dsn)
+		for _, table := range all {
+			fault := fault{
+				table + " is renamed", with(admin, "ALTER TABLE "+table+" RENAME TO other"),
+				with(admin, "ALTER TABLE other RENAME TO "+table),
+			}
+			expect.NoError(t, fault.signalsAgree(t.Context(), s))
+		}
+	})
+	t.Run("a table is locked", func(t *testing.T) {
+		var cases sync.WaitGroup
+		for _, table := range all {
+			for _, mode := range []string{"ACCESS EXCLUSIVE", "EXCLUSIVE"} {
+				dsn := pgtest.DSN(t)
+				s, admin := open(t, dsn+"&pool_max_conns=16"), pgtest.Connect(t, dsn)
+				fault := fault{
+					table + " is locked in the mode " + mode, with(admin, "BEGIN; LOCK TABLE "+table+" IN "+mode+" MODE"),
+					with(admin, "ROLLBACK"),
+				}
+				cases.Go(func() { expect.NoError(t, fault.signalsAgree(t.Context(), s)) })
+			}
+		}
+		cases.Wait()
+	})
+}
+
+// fault is something that an operator does to a table.
+type fault struct {
+	what       string
+	begin, end func() error
+}
+
+// signalsAgree returns an error if the signals and the calls of requests differ while the fault
+// lasts.
+func (f fault) signalsAgree(ctx context.Context, s *Store) error {
+	reads := map[string]func(ctx context.Context) error{
+		"Get":   func(ctx context.Context) error { _, err := s.Get(ctx, 1); return err },
+		"List":  func(ctx context.Context) error { _, _, err := s.List(ctx, plant.Page{Limit: 1}); return err },
+		"Count": func(ctx context.Context) error { _, _, err := s.Count(ctx, plant.Page{Limit: 1}); return err },
+		"List by name": func(ctx context.Context) error {
+			_, _, err := s.List(ctx, plant.Page{Limit: 1, ByName: &plant.ByName{}})
+			return err
+		},
+		"Tags":    func(ctx context.Context) error { _, _, err := s.Tags(ctx, plant.TagPage{Limit: 1}); return err },
+		"Changes": func(ctx context.Context) error { _, _, err := s.Changes(ctx, nil, 1); return err },
+		"Token": func(ctx context.Context) error {
+			_, err := s.Token(ctx, "unknown")
+			if errors.Is(err, token.ErrNotFound) {
+				return nil
+			}
+			return err
+		},
+	}
+	anything := plant.Precondition{}
+	writes := map[string]func(ctx context.Context) error{
+		"Create": func(ctx context.Context) error { return s.Create(ctx, plant.Plant{ID: 2}) },
+		"CreateAll": func(ctx context.Context) error {
+			_, err := s.CreateAll(ctx, []plant.Plant{{ID: 3}, {ID: 4}})
+			return err
+		},
+		"Put": func(ctx context.Context) error { _, _, err := s.Put(ctx, plant.Plant{ID: 1}, anything); return err },
+		"Patch": func(ctx context.Context) error {
+			_, err := s.Patch(ctx, 5, plant.Patch{SetTag: true}, anything)
+			return err
+		},
+		"Delete": func(ctx context.Context) error { return s.Delete(ctx, 6, anything) },
+	}
+	for id := range int64(7) { // so that each write changes something
+		_, _, err := s.Put(ctx, plant.Plant{ID: id, Name: f.what, Tag: new("")}, anything)
+		if err == nil && 2 <= id && id <= 4 {
+			err = s.Delete(ctx, id, anything)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	// Reading the changes confirms the last position, which needs a write.
+	if err := errors.Join(s.BeginEpoch(ctx), reads["Changes"](ctx), f.begin()); err != nil {
+		return err
+	}
+	const patience = time.Second // of a load balancer, for instance
+	limited := func(call func(ctx context.Context) error) error {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return call(ctx)
+	}
+	ready, writable := limited(s.Ready), limited(s.Writable)
+	var mu sync.Mutex
+	var wrong []error
+	failing := func(calls map[string]func(ctx context.Context) error) (failed []string) {
+		var running sync.WaitGroup
+		for name, call := range calls {
+			running.Go(func() {
+				err := limited(call)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					failed = append(failed, name)
+				}
+				if err != nil && !errors.Is(err, plant.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
+					wrong = append(wrong, fmt.Errorf("%s: %s = %w, want %w", f.what, name, err, plant.ErrUnavailable))
+				}
+			})
+		}
+		running.Wait()
+		return failed
+	}
+	failedReads, failedWrites := failing(reads), failing(writes)
+	writableLater := limited(s.Writable)
+	if err := f.end(); err != nil {
+		return err
+	}
+	if (ready == nil) != (len(failedReads) == 0) {
+		wrong = append(wrong, fmt.Errorf("%s: Ready = %v, and the reads that fail are %v", f.what, ready, failedReads))
+	}
+	for _, err := range []error{cmp.Or(ready, writable), cmp.Or(ready, writableLater)} {
+		if (err == nil) != (len(failedReads)+len(failedWrites) == 0) {
+			wrong = append(wrong, fmt.Errorf("%s: Writable = %v, and the calls that fail are %v and %v", f.what, err, failedReads, failedWrites))
+		}
+	}
+	if err := errors.Join(s.TryWrite(ctx), s.Ready(ctx), s.Writable(ctx)); err != nil {
+		wrong = append(wrong, fmt.Errorf("after %s: %w", f.what, err))
+	}
+	return errors.Join(wrong...)
 }
 
 func TestMetrics(t *testing.T) {

@@ -28,8 +28,8 @@ func TestMarksOfKilledProcessesAreDeleted(t *testing.T) {
 	dsn := pgtest.DSN(t)
 	store := open(t, dsn)
 	old, recent := time.Now().Add(-markLife-time.Minute).UnixMicro(), time.Now().Add(-markLife+time.Minute).UnixMicro()
-	_, err := store.pool.Exec(t.Context(), `INSERT INTO marks (id, done, at, feeds, named) VALUES
-		(1, true, $1, true, true), (2, false, $1, true, true), (3, true, $2, true, true), (4, false, $2, true, true)`, old, recent)
+	_, err := store.pool.Exec(t.Context(), `INSERT INTO marks (id, done, at, feeds) VALUES
+		(1, true, $1, true), (2, false, $1, true), (3, true, $2, true), (4, false, $2, true)`, old, recent)
 	must.NoError(t, err)
 	open(t, dsn)
 	if got := marks(t, store); !slices.Equal(got, []int64{3, 4}) {

@@ -62,7 +62,7 @@ func TestQueryPlansUseIndexes(t *testing.T) {
 	must.NoError(t, err)
 	sent := &statements{about: aboutPlants, args: map[string][]any{}}
 	config.ConnConfig.Tracer = sent
-	store, err := openConfig(t.Context(), config, nil)
+	store, err := openConfig(t.Context(), config)
 	must.NoError(t, err)
 	defer store.Close()
 

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -33,8 +34,8 @@ var (
 		WITH created AS (` + insertPlants + ` WHERE NOT EXISTS (
 			SELECT 1 FROM plants WHERE id = ANY(` + writtenColumns.next(1) + `)) RETURNING id),
 		locked AS (SELECT id FROM feed WHERE id = 1 AND (SELECT count(*) FROM created) > 0 FOR UPDATE)
-		INSERT INTO marks (id, done, at, feeds, named)
-		SELECT ` + writtenColumns.next(2) + `, true, ` + writtenColumns.next(3) + `, true, true FROM locked`
+		INSERT INTO marks (id, done, at, feeds)
+		SELECT ` + writtenColumns.next(2) + `, true, ` + writtenColumns.next(3) + `, true FROM locked`
 
 	updatePlants = `UPDATE plants SET ` + writtenColumns.without("id").each("NAME = new.NAME", ", ") + `
 		FROM ` + writtenColumns.unnest() + ` WHERE plants.id = new.id`
@@ -101,8 +102,10 @@ func (s *Store) Tags(ctx context.Context, page plant.TagPage) (tags []string, mo
 		tags, err = read(ctx, conn, page)
 		return err
 	})
-	tags, more = plant.Cut(tags, page.Limit)
-	return tags, more, err
+	rows := plant.Rows[string]{Limit: page.Limit, Size: plant.TagSize}
+	for i := 0; i < len(tags) && rows.Add(tags[i]) == nil; i++ {
+	}
+	return rows.Items, rows.More, err
 }
 
 // countOf returns the statement that counts selected plants.
@@ -145,16 +148,22 @@ func selectionOf(page plant.Page) (selected string, args []any) {
 
 // scanPage reads the rows of a page.
 func scanPage(rows pgx.Rows, limit int) (plants []plant.Plant, more bool, err error) {
-	plants, err = scanPlants(rows)
-	plants, more = plant.Cut(plants, limit)
-	return plants, more, err
+	found := plant.Rows[plant.Plant]{Limit: limit, Size: plant.Plant.JSONSize}
+	err = forEachPlant(rows, found.Add)
+	return found.Items, found.More, err
 }
 
-func scanPlants(rows pgx.Rows) (plants []plant.Plant, err error) {
+// forEachPlant calls found with each plant, until that returns [plant.ErrPageEnd].
+func forEachPlant(rows pgx.Rows, found func(plant.Plant) error) error {
 	var row store.PlantRow
-	_, err = pgx.ForEachRow(rows, plantColumns.targets(&row), func() error {
-		plants = append(plants, row.Stored())
+	_, err := pgx.ForEachRow(rows, plantColumns.targets(&row), func() error { return found(row.Stored()) })
+	return pageError(err)
+}
+
+// pageError returns the error of reading a page.
+func pageError(err error) error {
+	if errors.Is(err, plant.ErrPageEnd) {
 		return nil
-	})
-	return plants, err
+	}
+	return err
 }

@@ -24,8 +24,9 @@
 // A transaction that changes plants draws the next position and adds a row with their IDs
 // to the table changes. It holds the lock of the table feed until its commit, so the order
 // of positions is the order of commits. A standby that becomes the primary may lack the
-// last transactions, and draws their positions again. Therefore an epoch begins with every
-// new primary: positions of an earlier epoch that are beyond its start are not valid.
+// last transactions, and draws their positions again. So does a database that was restored
+// from a backup. Therefore an epoch begins with every new primary and after a restore:
+// positions of an earlier epoch that are beyond its start are not valid (see content).
 // A position is returned to a client only after a synchronous standby has it (feed.go).
 //
 // # Servers
@@ -53,7 +54,6 @@ package postgres
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -66,7 +66,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
@@ -104,9 +103,7 @@ type Store struct {
 
 	committed store.Signal              // a transaction has changed plants
 	confirmed atomic.Pointer[confirmed] // see confirm
-	// When the server started on which this program has last begun an epoch. 0: it has not,
-	// or the server does not tell.
-	started atomic.Int64
+	content   atomic.Pointer[content]   // nil: BeginEpoch was not called, or the server does not tell
 
 	failure store.WriteFailure
 	lastErr atomic.Pointer[error] // of the last attempt of a transaction; nil if it succeeded
@@ -125,23 +122,18 @@ func IsDSN(text string) bool {
 // Open opens the store in the database with the given URL, which has the form that
 // libpq accepts, and applies the migrations that the database lacks. Its errors
 // contain no password.
-func Open(ctx context.Context, dsn string) (*Store, error) { return OpenShortening(ctx, dsn, nil) }
-
-// OpenShortening is Open for a database of an earlier release. Names and tags that are
-// too long lose their last characters, and it calls shorten with each of these plants as
-// it was. Open refuses such a database.
-func OpenShortening(ctx context.Context, dsn string, shorten func(plant.Plant)) (*Store, error) {
+func Open(ctx context.Context, dsn string) (*Store, error) {
 	config, err := parse(dsn)
 	if err != nil {
 		return nil, err
 	}
-	return openConfig(ctx, config, shorten)
+	return openConfig(ctx, config)
 }
 
-func openConfig(ctx context.Context, config *pgxpool.Config, shorten func(plant.Plant)) (*Store, error) {
+func openConfig(ctx context.Context, config *pgxpool.Config) (*Store, error) {
 	found, schema := 0, 0
 	s, err := connect(ctx, config, func(ctx context.Context, conn *pgx.Conn) error {
-		before, now, err := migrate(ctx, conn, shorten)
+		before, now, err := migrate(ctx, conn)
 		if err != nil {
 			return err
 		}
@@ -181,9 +173,6 @@ func connect(
 	defer cancel()
 	for wait := newBackoff(); ; {
 		err := s.on(limited, func(ctx context.Context, conn *pgx.Conn) (err error) {
-			if err := checkDurable(ctx, conn); err != nil {
-				return err
-			}
 			if err := prepare(ctx, conn); err != nil {
 				return err
 			}
@@ -259,25 +248,6 @@ func prepareSession(ctx context.Context, conn *pgx.Conn) error {
 		return nil // not PostgreSQL, but compatible with it
 	}
 	return err
-}
-
-// checkDurable returns an error if the server acknowledges commits that a crash
-// can undo.
-func checkDurable(ctx context.Context, conn *pgx.Conn) error {
-	var mode string
-	err := conn.QueryRow(ctx, `SHOW synchronous_commit`).Scan(&mode)
-	if code(err) == undefinedObject {
-		return nil // not PostgreSQL, but compatible with it
-	}
-	if err == nil && mode == "off" {
-		return notDurable("the server")
-	}
-	return err
-}
-
-func notDurable(server string) error {
-	return errors.New("synchronous_commit is off, so a crash of " + server +
-		" would lose acknowledged writes: set it to on")
 }
 
 // Schema implements [store.Store].

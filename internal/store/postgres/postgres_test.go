@@ -134,7 +134,6 @@ func TestOpenRefuses(t *testing.T) {
 			want:   "needs a program that knows schema 999",
 		},
 		"a database of another program": {script: `CREATE TABLE plants (x INT)`, want: "give plantstore a database of its own"},
-		"a server without durability":   {option: "-csynchronous_commit=off", want: "synchronous_commit is off"},
 		"a read-only server":            {option: "-cdefault_transaction_read_only=on", want: "no PostgreSQL server that accepts writes responds at"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -125,7 +125,7 @@ func (v *server) ask(ctx context.Context, validate pgconn.ValidateConnectFunc) (
 		defer cancel()
 		if v.conn, err = pgconn.ConnectConfig(limited, &v.config.Config); err != nil {
 			v.conn = nil
-			return 0, err
+			return 0, causeOf(err)
 		}
 	}
 	limited, cancel := context.WithTimeout(ctx, v.config.ConnectTimeout)

@@ -42,7 +42,7 @@ var hidden = []string{"plants", "tokens", "marks"}
 
 const hiddenSuffix = "_of_copy"
 
-// hide hides the tables, also those that an earlier release did not hide.
+// hide hides the tables.
 func hide(ctx context.Context, tx pgx.Tx) error { return rename(ctx, tx, "", hiddenSuffix) }
 
 // show undoes hide.
@@ -86,7 +86,7 @@ func OpenTarget(ctx context.Context, dsn string, source []int64) (*Target, error
 
 // begin marks the database as incomplete, or takes over what another copy has left.
 func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) error {
-	found, _, err := migrate(ctx, conn, nil)
+	found, _, err := migrate(ctx, conn)
 	if err != nil && !errors.Is(err, store.ErrIncomplete) {
 		return err
 	}
@@ -110,7 +110,7 @@ func (t *Target) begin(ctx context.Context, conn *pgx.Conn, source []int64) erro
 		if err := show(ctx, tx); err != nil {
 			return err
 		}
-		if err := apply(ctx, tx, nil); err != nil { // an earlier release may have begun the other copy
+		if err := apply(ctx, tx); err != nil { // an older program may have begun the other copy
 			return schemaError{found, len(schema), err}
 		}
 		if err := hide(ctx, tx); err != nil {

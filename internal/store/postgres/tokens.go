@@ -108,10 +108,11 @@ func (s *Store) change(ctx context.Context, fn func(context.Context, *pgx.Conn, 
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	defer cancel()
 	err := s.transact(ctx, func(ctx context.Context, conn *pgx.Conn, id int64) error {
-		if _, err := conn.Exec(ctx, `BEGIN`); err != nil {
+		var begin, b pgx.Batch
+		beginWrite(&begin)
+		if err := conn.SendBatch(ctx, &begin).Close(); err != nil {
 			return err
 		}
-		var b pgx.Batch
 		if err := fn(ctx, conn, &b); err != nil {
 			_, _ = conn.Exec(ctx, `ROLLBACK`)
 			return err

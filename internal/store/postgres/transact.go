@@ -29,20 +29,25 @@ const sweepMarks = `DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE at
 
 // mark inserts the mark of a transaction: a random number that shows, once the
 // transaction is committed, that it was. The store has a feed if $3 is true; see shard.
-const mark = `INSERT INTO marks (id, done, at, feeds, named) VALUES ($1, true, $2, $3, true)`
+const mark = `INSERT INTO marks (id, done, at, feeds) VALUES ($1, true, $2, $3)`
 
 // readCommitted is the isolation of transactions that wait for a lock: the statements after
 // it see what was committed meanwhile.
 var readCommitted = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
 
-// requireMark queues the statements that keep programs of earlier releases from writing:
-// those that know an older schema, and leave out a column of their marks. No write is in
-// progress while the table is locked, because every write inserts a mark before its commit.
-func requireMark(b *pgx.Batch, column string, schema int) {
-	b.Queue(`LOCK TABLE marks IN ACCESS EXCLUSIVE MODE`)
-	b.Queue(`UPDATE marks SET ` + column + ` = true WHERE ` + column + ` IS NULL`)
-	b.Queue(`ALTER TABLE marks ALTER COLUMN ` + column + ` SET NOT NULL`)
-	b.Queue(raiseNumber, oldestRow, schema)
+// beginWrite queues the beginning of a transaction whose commit is acknowledged.
+//
+// With synchronous_commit = off a crash of the server would lose it. That can be set for the
+// server, the database or the role at any time, and a pooler may give each transaction another
+// session. So each transaction turns it on, for itself. The other values are kept: each of them
+// survives a crash, and they say what a standby must have.
+//
+// At a higher level of isolation, a statement that waits for a lock would fail, instead of
+// reading what the holder of the lock has committed.
+func beginWrite(b *pgx.Batch) {
+	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
+	b.Queue(`
+		SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit', true) = 'off'`)
 }
 
 // transact calls attempt, which runs a whole transaction that inserts the given
@@ -109,10 +114,14 @@ func (s *Store) committedWith(ctx context.Context, id int64, partly bool) error 
 // although no standby has it.
 func (s *Store) settle(ctx context.Context, id int64) (done bool, err error) {
 	err = s.retry(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, `
-			INSERT INTO marks (id, done, at, feeds, named) VALUES ($1, false, $2, $3, true)
+		var b pgx.Batch
+		beginWrite(&b)
+		b.Queue(`
+			INSERT INTO marks (id, done, at, feeds) VALUES ($1, false, $2, $3)
 			ON CONFLICT (id) DO UPDATE SET at = excluded.at
-			RETURNING done`, id, time.Now().UnixMicro(), !s.sharded).Scan(&done)
+			RETURNING done`, id, time.Now().UnixMicro(), !s.sharded).QueryRow(func(row pgx.Row) error { return row.Scan(&done) })
+		b.Queue(`COMMIT`)
+		return conn.SendBatch(ctx, &b).Close()
 	})
 	return done, err
 }

@@ -118,12 +118,11 @@ func (s *Store) runTogether(writes []*write) error {
 		if len(g.writes) == 0 {
 			return permanent{groupcommit.ErrExpired}
 		}
-		if err := s.beginOnServer(ctx, conn); err != nil {
-			return err
-		}
+		g.content = s.content.Load()
 		return g.run(ctx, conn, id)
 	})
 	if err == nil && len(g.changed) > 0 {
+		s.content.Store(g.content)
 		s.committed.Send()
 	}
 	return err
@@ -140,7 +139,8 @@ type group struct {
 	sharded bool // see citus.go
 	writes  []*write
 	plants  *store.Group
-	changed []int64 // IDs of the plants that the transaction changes
+	changed []int64  // IDs of the plants that the transaction changes
+	content *content // before the transaction, and after it; see content
 }
 
 func (g *group) run(ctx context.Context, conn *pgx.Conn, id int64) error {
@@ -184,9 +184,10 @@ func (g *group) create(ctx context.Context, conn *pgx.Conn, id int64) error {
 	rows := g.decide().Insert
 	var marks int64
 	var b pgx.Batch
-	b.Queue(beginWrite)
+	beginWrite(&b)
 	b.Queue(createPlants, writtenColumns.args(rows, g.plants.IDs(), id, time.Now().UnixMicro())...).Exec(
 		func(tag pgconn.CommandTag) error { marks = tag.RowsAffected(); return nil })
+	g.content.beginIfReplaced(&b, id, &g.content)
 	b.Queue(storeCreated, g.changed, id)
 	b.Queue(`COMMIT`)
 	err := conn.SendBatch(ctx, &b).Close()
@@ -200,11 +201,10 @@ func (g *group) create(ctx context.Context, conn *pgx.Conn, id int64) error {
 func (g *group) change(ctx context.Context, conn *pgx.Conn, id int64) error {
 	g.reset()
 	found := func(rows pgx.Rows) error {
-		plants, err := scanPlants(rows)
-		for _, p := range plants {
+		return forEachPlant(rows, func(p plant.Plant) error {
 			g.plants.Found(p)
-		}
-		return err
+			return nil
+		})
 	}
 	if err := g.lock(ctx, conn, found); err != nil {
 		return err
@@ -215,19 +215,25 @@ func (g *group) change(ctx context.Context, conn *pgx.Conn, id int64) error {
 		return err
 	}
 	var b pgx.Batch
+	g.store(&b, all, id)
+	b.Queue(`COMMIT`)
+	return conn.SendBatch(ctx, &b).Close()
+}
+
+// store queues the statements that store the effect of the transaction.
+func (g *group) store(b *pgx.Batch, all store.Effect, id int64) {
 	if g.sharded {
-		writeSharded(&b, all)
+		writeSharded(b, all)
 	} else {
-		writeAll(&b, all)
+		writeAll(b, all)
 	}
 	now := time.Now().UnixMicro()
 	b.Queue(mark, id, now, !g.sharded)
 	if len(g.changed) > 0 && !g.sharded {
 		b.Queue(lockFeed)
+		g.content.beginIfReplaced(b, id, &g.content)
 		b.Queue(storeChanges, g.changed, now)
 	}
-	b.Queue(`COMMIT`)
-	return conn.SendBatch(ctx, &b).Close()
 }
 
 // lock begins the transaction, locks its plants, and calls found with the rows of those that
@@ -238,7 +244,7 @@ func (g *group) lock(ctx context.Context, conn *pgx.Conn, found func(pgx.Rows) e
 		return lockSharded(ctx, conn, g.plants.IDs(), someNew, found)
 	}
 	var b pgx.Batch
-	b.Queue(beginWrite)
+	beginWrite(&b)
 	b.Queue(lockPlants, g.plants.IDs()).Query(found)
 	return conn.SendBatch(ctx, &b).Close()
 }
