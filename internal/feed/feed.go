@@ -37,13 +37,9 @@ const (
 
 	pageLimit = 1000 // changes that the poller reads at once
 
-	// keptBytes limits the memory of the pages before the newest one, with their texts. The
-	// poller keeps them for clients that are a little behind.
-	keptBytes = 32 << 20
-
-	// changeSize is the estimated size of a change in bytes, in memory or as text, without
-	// the name and the tag of its plant.
-	changeSize = 400
+	// keptPages is how many pages the poller keeps for clients that are a little behind. A page
+	// ends at [plant.MaxPage], so with its text it takes up to 800 KiB.
+	keptPages = 40
 )
 
 // Feed shares the changes of a store among clients. Its methods may be called from
@@ -62,7 +58,6 @@ type Feed struct {
 	tip     plant.Position // the end of the newest page
 	read    time.Time      // when the poller began the read of tip
 	pages   []*Page        // the newest pages; each begins where the one before ends
-	bytes   int            // of pages
 }
 
 // New returns a feed of the changes of a store.
@@ -87,14 +82,12 @@ func (f *Feed) Stopped() <-chan struct{} { return f.ctx.Done() }
 type Page struct {
 	Changes []plant.Change
 	Next    plant.Position // after the last change
-	Shared  bool           // other clients get this page, too
 
-	own   bool           // was read for the request that got it
-	read  time.Time      // when the poller began to read it
-	from  plant.Position // before the first change
-	bytes int            // that the page and its text take
-	once  sync.Once
-	text  []byte
+	own  bool           // was read for the request that got it
+	read time.Time      // when the poller began to read it
+	from plant.Position // before the first change
+	once sync.Once
+	text []byte
 }
 
 // IsLast reports whether the page has every change that was committed before a request
@@ -103,45 +96,18 @@ func (p *Page) IsLast(began time.Time) bool {
 	return p.Next.IsLast() && (p.own || p.read.After(began))
 }
 
-// Size returns about how many bytes the page takes.
-func (p *Page) Size() (bytes int) {
-	for _, c := range p.Changes {
-		bytes += changeSize
-		if c.Plant != nil {
-			bytes += c.Plant.Size()
-		}
-	}
-	return bytes
-}
-
-// Text returns the result of encode for a shared page. It is called once for each
-// page, so all calls must have the same function.
-func (f *Feed) Text(p *Page, encode func(*Page) []byte) []byte {
-	p.once.Do(func() {
-		p.text = encode(p)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if slices.Contains(f.pages, p) {
-			f.bytes, p.bytes = f.bytes+cap(p.text), p.bytes+cap(p.text)
-			f.dropOldest()
-		}
-	})
+// Text returns the result of encode for the page. It is called once for each page, so all
+// calls must have the same function.
+func (p *Page) Text(encode func(*Page) []byte) []byte {
+	p.once.Do(func() { p.text = encode(p) })
 	return p.text
 }
-
-// Read reads changes from the store, as in [plant.Feed].
-type Read func(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error)
 
 // Next returns at most limit changes after a position; see [plant.Feed]. If there
 // are none, it waits until there is one, but at most for the given time or until
 // [Feed.Stop]. Then it returns a page without changes. The position of that page may
 // be newer than the given one. Without a wait, Next reads the store.
-//
-// Next calls read for changes that the poller does not have. It calls read again if that
-// returns no changes.
-func (f *Feed) Next(
-	ctx context.Context, after *plant.Position, limit int, wait time.Duration, read Read,
-) (*Page, error) {
+func (f *Feed) Next(ctx context.Context, after *plant.Position, limit int, wait time.Duration) (*Page, error) {
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
 	for joined := false; ; {
@@ -151,7 +117,7 @@ func (f *Feed) Next(
 			page = f.recent(after, limit)
 		}
 		if page == nil {
-			changes, next, err := read(ctx, after, limit)
+			changes, next, err := f.store.Changes(ctx, after, limit)
 			if err != nil {
 				return nil, err
 			}
@@ -283,23 +249,16 @@ func (f *Feed) readPage() (more bool, err error) {
 	defer f.mu.Unlock()
 	f.tip, f.read = next, began
 	if len(changes) > 0 {
-		f.add(&Page{Changes: changes, Next: next, Shared: true, read: began, from: tip})
+		f.add(&Page{Changes: changes, Next: next, read: began, from: tip})
 		f.added.Send()
 	}
 	return next.At < next.Seen, nil
 }
 
-// add adds a page.
+// add adds a page, and drops the oldest of too many.
 func (f *Feed) add(p *Page) {
-	p.bytes = p.Size()
-	f.pages, f.bytes = append(f.pages, p), f.bytes+p.bytes
-	f.dropOldest()
-}
-
-// dropOldest drops the oldest pages if the pages take too much memory.
-func (f *Feed) dropOldest() {
-	for len(f.pages) > 1 && f.bytes > keptBytes {
-		f.bytes -= f.pages[0].bytes
+	f.pages = append(f.pages, p)
+	if len(f.pages) > keptPages {
 		f.pages = slices.Delete(f.pages, 0, 1)
 	}
 }
@@ -308,8 +267,7 @@ func (f *Feed) dropOldest() {
 // idleTime, or if the tip is not a valid position any more. In the last case the clients
 // read from the store and get its error. After any other error the poller tries again.
 func (f *Feed) done(err error) bool {
-	_, noFeed := errors.AsType[plant.NoChangesError](err)
-	if noFeed || errors.Is(err, plant.ErrPosition) || f.ctx.Err() != nil {
+	if errors.Is(err, plant.ErrNoChanges) || errors.Is(err, plant.ErrPosition) || f.ctx.Err() != nil {
 		return true
 	}
 	f.mu.Lock()
@@ -320,7 +278,7 @@ func (f *Feed) done(err error) bool {
 // end drops the pages of the poller, and lets the clients read from the store.
 func (f *Feed) end() {
 	f.mu.Lock()
-	f.running, f.pages, f.bytes = false, nil, 0
+	f.running, f.pages = false, nil
 	f.mu.Unlock()
 	f.added.Send()
 }

@@ -49,7 +49,7 @@ func ids(p *Page) (ids []int64) {
 
 func wantNext(t *testing.T, f *Feed, after *plant.Position, wait time.Duration, want ...int64) *Page {
 	t.Helper()
-	page, err := f.Next(t.Context(), after, 10, wait, f.store.Changes)
+	page, err := f.Next(t.Context(), after, 10, wait)
 	if err != nil || !slices.Equal(ids(page), want) {
 		t.Fatalf("Next = %v, %v, want %v", page, err, want)
 	}
@@ -64,7 +64,7 @@ func goNext(t *testing.T, f *Feed, ctx context.Context, after *plant.Position) <
 	f.mu.Unlock()
 	got := make(chan result, 1)
 	go func() {
-		page, err := f.Next(ctx, after, 10, 2*wait.Limit, f.store.Changes)
+		page, err := f.Next(ctx, after, 10, 2*wait.Limit)
 		got <- result{page, err}
 	}()
 	wait.Until(t, "Next waits", func() bool {
@@ -158,13 +158,14 @@ func TestIsLast(t *testing.T) {
 // faulty is a feed that fails if err is set, and counts its calls.
 type faulty struct {
 	plant.Store
-	err   atomic.Pointer[error]
-	calls atomic.Int64
+	err    atomic.Pointer[error]
+	poller bool // only the reads of the poller fail
+	calls  atomic.Int64
 }
 
 func (f *faulty) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {
 	f.calls.Add(1)
-	if err := f.err.Load(); err != nil {
+	if err := f.err.Load(); err != nil && (!f.poller || limit == pageLimit) {
 		return nil, plant.Position{}, *err
 	}
 	return f.Store.Changes(ctx, after, limit)
@@ -186,7 +187,7 @@ func TestErrorsWhileWaiting(t *testing.T) {
 	if r.err != nil || !slices.Equal(ids(r.page), []int64{1}) {
 		t.Fatalf("Next = %v, %v, want 1", r.page, r.err)
 	}
-	for _, err := range []error{plant.ErrPosition, plant.NoChangesError{Reason: "it was removed"}} {
+	for _, err := range []error{plant.ErrPosition, plant.ErrNoChanges} {
 		got = goNext(t, f, t.Context(), &r.page.Next)
 		s.err.Store(&err)
 		if r := wait.For(t, "the end of a wait with "+err.Error(), got); !errors.Is(r.err, err) {
@@ -208,7 +209,7 @@ func TestPollerEnds(t *testing.T) {
 		wait.Until(t, "the poller ends", func() bool {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			return !f.running && f.pages == nil && f.bytes == 0
+			return !f.running && f.pages == nil
 		})
 	}
 }
@@ -224,13 +225,13 @@ func TestClientsSharePages(t *testing.T) {
 	for range clients {
 		waiting.Go(func() {
 			for after, n := after, 0; n < creates; {
-				page, err := f.Next(t.Context(), &after, 1000, wait.Limit, s.Changes)
+				page, err := f.Next(t.Context(), &after, 1000, wait.Limit)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				if page.Shared {
-					f.Text(page, func(p *Page) []byte { encoded.Add(1); return []byte(fmt.Sprint(len(p.Changes))) })
+				if page.from != (plant.Position{}) { // it is the poller's
+					page.Text(func(p *Page) []byte { encoded.Add(1); return []byte(fmt.Sprint(len(p.Changes))) })
 				}
 				pages.Add(1)
 				n += len(page.Changes)
@@ -257,28 +258,16 @@ func TestClientsSharePages(t *testing.T) {
 	}
 }
 
-// The pages of the poller and their texts take a limited memory.
+// The poller keeps a limited number of pages: the newest.
 func TestPagesTakeLittleMemory(t *testing.T) {
 	f := New(nil)
-	page := func(name string) *Page {
-		return &Page{Changes: []plant.Change{{Plant: &plant.Plant{Name: name}}}, Shared: true}
+	var last *Page
+	for range 2 * keptPages {
+		last = &Page{}
+		f.add(last)
 	}
-	a, b, c := page("a"), page("b"), page("c")
-	for _, p := range []*Page{a, b, c} {
-		f.add(p)
-	}
-	f.Text(b, func(*Page) []byte { return make([]byte, keptBytes) })
-	if len(f.pages) != 1 || f.pages[0] != c || f.bytes != c.Size() {
-		t.Errorf("with a large text, the feed keeps %d pages of %d bytes, want the last one", len(f.pages), f.bytes)
-	}
-	f.Text(a, func(*Page) []byte { return make([]byte, keptBytes) })
-	if len(f.pages) != 1 || f.bytes != c.Size() {
-		t.Errorf("the text of a page that is dropped counts: %d pages, %d bytes", len(f.pages), f.bytes)
-	}
-	large := page(string(make([]byte, keptBytes)))
-	f.add(large)
-	if len(f.pages) != 1 || f.pages[0] != large || f.bytes != large.Size() {
-		t.Errorf("with a large page, the feed keeps %d pages of %d bytes, want that one", len(f.pages), f.bytes)
+	if len(f.pages) != keptPages || f.pages[keptPages-1] != last {
+		t.Errorf("the feed keeps %d pages, want the newest %d", len(f.pages), keptPages)
 	}
 }
 
@@ -316,7 +305,7 @@ func TestCopiesAreEqual(t *testing.T) {
 				if last {
 					timeout = 0
 				}
-				page, err := f.Next(t.Context(), after, limit, timeout, s.Changes)
+				page, err := f.Next(t.Context(), after, limit, timeout)
 				if err != nil {
 					t.Errorf("Next: %v", err)
 					return

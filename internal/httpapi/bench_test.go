@@ -78,6 +78,8 @@ func (w *discarding) Header() http.Header { return w.header }
 
 func (w *discarding) WriteHeader(status int) { w.status = status }
 
+func (w *discarding) SetWriteDeadline(time.Time) error { return nil }
+
 func (w *discarding) Write(b []byte) (int, error) {
 	if w.status == 0 {
 		w.status = http.StatusOK

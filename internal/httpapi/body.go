@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +15,14 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
+	"github.com/plantstore/plantstore/internal/limit"
 )
 
 // The media types of bodies: JSON, and JSON Merge Patch (RFC 7396).
@@ -33,99 +36,133 @@ var (
 	errIncompleteBody = fail(plantapi.CodeIncompleteBody, "body was cut short or came too slowly")
 )
 
-// checkBody reads the body of a request, decodes it, and validates it against the
-// schema. The request then has the checked body, which the generated code binds, or
-// decodes with the same rules. The body must be released after the request.
-func (v validator) checkBody(w http.ResponseWriter, r *http.Request, op *operation) (*checkedBody, error) {
-	if r.ContentLength == 0 {
-		return nil, errMissingBody
-	}
+// checkBody reads the body of a request, decodes it, and validates it against the schema. The
+// generated code then binds the decoded body. The recorder releases the body.
+func (v validator) checkBody(w http.ResponseWriter, r *http.Request, op *operation) error {
 	schema, err := op.bodySchema(r.Header)
 	if err != nil && r.ContentLength > 0 {
-		return nil, err // without reading
+		return err // without reading
 	}
-	body := checkedBodies.Get().(*checkedBody)
+	rec, body := recorderOf(w), checkedBodies.Get().(*checkedBody)
+	rec.body = body
 	readErr := body.read(v, w, r)
-	switch {
-	case readErr == nil && len(body.text) == 0:
-		return body, errMissingBody
-	case err != nil:
-		return body, err
-	case readErr != nil:
-		return body, readErr
-	}
-	if err := body.check(schema); err != nil {
-		return body, err
-	}
-	body.Reset(body.text)
 	r.Body = body
-	return body, nil
+	switch {
+	case readErr == nil && body.text.Len() == 0:
+		return errMissingBody
+	case err != nil:
+		return err
+	case readErr != nil:
+		return readErr
+	}
+	return body.check(rec.ctx, v.memory, schema)
 }
 
-// checkedBody is the body of a request, to be read again after it has been checked.
+// checkedBody is the body of a request, which is decoded and checked.
 type checkedBody struct {
-	bytes.Reader
+	io.ReadCloser // without content: the generated code uses Value
 	decoder
-	text    []byte
-	value   any              // of text
-	limited io.LimitedReader // reads text
+	from  io.LimitedReader // the body as it comes
+	text  bytes.Buffer
+	value any           // of text
+	held  limit.Holding // of a large body
 }
 
-// Value returns the decoded body to [plantserver.ReadJSON].
-func (b *checkedBody) Value() any { return b.value }
+// Value returns the decoded body to [plantserver.ReadJSON], once: what it is bound to has all
+// that the service needs.
+func (b *checkedBody) Value() any {
+	value := b.value
+	b.value = nil
+	return value
+}
 
 // read reads the body of a request. A body that is larger than the limit by its
-// Content-Length is refused before it is read.
+// Content-Length is refused before it is read. When a body turns out to be large, all the
+// memory that it can need is reserved at once.
 func (b *checkedBody) read(v validator, w http.ResponseWriter, r *http.Request) error {
-	if r.ContentLength > v.MaxBody {
+	largest := v.MaxBody
+	if r.ContentLength > largest {
 		w.Header().Set("Connection", "close") // so that the rest need not be read
 		return v.tooLarge()
 	}
-	b.limited = io.LimitedReader{R: r.Body, N: v.MaxBody + 1}
-	text := bytes.NewBuffer(b.text[:0])
-	text.Grow(int(max(r.ContentLength, 0)) + bytes.MinRead) // at once
-	n, err := text.ReadFrom(&b.limited)
-	b.text, b.limited.R = text.Bytes(), nil
+	if r.ContentLength > 0 {
+		largest = r.ContentLength
+	}
+	b.from = io.LimitedReader{R: r.Body, N: small + 1}
+	_, err := b.text.ReadFrom(&b.from)
+	if b.text.Len() > small {
+		b.held = limit.Holding{Key: recorderOf(w).token, Bytes: bodySize(int(largest)), Client: w}
+		b.from.N = v.MaxBody - small // one more, to see the end
+		if !b.reserve(v.bodies) {
+			_, _ = io.Copy(io.Discard, &b.from) // or the client may be disconnected before it reads the 503
+			return fmt.Errorf("%w: large bodies take all their memory", limit.ErrFull)
+		}
+		b.text.Grow(int(largest) + bytes.MinRead) // or ReadFrom grows it to twice as much
+		_, err = b.text.ReadFrom(&b.from)
+		if !b.held.Keep() {
+			return fmt.Errorf("%w: the client sent its body slowly, and others needed the memory", limit.ErrFull)
+		}
+	}
 	switch {
+	case int64(b.text.Len()) > v.MaxBody:
+		return v.tooLarge()
 	case err != nil:
 		return errIncompleteBody
-	case n > v.MaxBody:
-		return v.tooLarge()
-	default:
-		return nil
 	}
+	return nil
+}
+
+// reserve reserves the memory of a large body. It cuts off no client for it within a moment: of
+// many bodies that come at the same time the first ones are not slow.
+func (b *checkedBody) reserve(bodies *limit.Account) bool {
+	for end := time.Now().Add(moment); time.Now().Before(end); time.Sleep(moment / 100) {
+		if bodies.Hold(&b.held, false) {
+			return true
+		}
+	}
+	return bodies.Hold(&b.held, true)
 }
 
 func (v validator) tooLarge() *failure {
 	return fail(plantapi.CodeBodyTooLarge, fmt.Sprintf("body is larger than the limit of %d bytes", v.MaxBody))
 }
 
-// check decodes the body and validates it against a schema.
-func (b *checkedBody) check(schema *openapi3.Schema) (err error) {
-	if b.value, err = b.decode(b.text); err != nil {
+// check decodes the body and validates it against a schema. A large one waits until few others
+// are decoded.
+func (b *checkedBody) check(ctx context.Context, m memory, schema *openapi3.Schema) error {
+	if b.text.Len() > small {
+		if err := m.decoding.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		defer m.decoding.Release(1)
+	}
+	value, err := b.decode(b.text.Bytes(), schema)
+	if err != nil {
 		return fail(plantapi.CodeMalformedBody, "body is not one well-formed JSON value: "+err.Error())
 	}
-	if details := violations(schema, b.value); len(details) > 0 {
+	if details := violations(schema, value); len(details) > 0 {
 		return invalid(plantapi.CodeInvalidBody, "body does not match the schema", details)
 	}
+	b.value = value
 	return nil
 }
 
-func (*checkedBody) Close() error { return nil }
-
-// checkedBodies are used again, except for large ones. New ones would cost 10 % of
-// the CPU of the handler for each create.
-var checkedBodies = sync.Pool{New: func() any { return new(checkedBody) }}
-
-// maxPooled is the largest body that is used again.
-const maxPooled = 64 << 10
+// checkedBodies are used again. New ones would cost 10 % of the CPU of the handler for each
+// create.
+var checkedBodies = sync.Pool{New: func() any { return &checkedBody{ReadCloser: http.NoBody} }}
 
 // release returns the body to the pool. It must not be used after that.
 func (b *checkedBody) release() {
-	if b != nil && cap(b.text) <= maxPooled {
-		b.value = nil
-		checkedBodies.Put(b)
+	if b == nil {
+		return
 	}
+	b.value, b.from = nil, io.LimitedReader{}
+	b.text.Reset()
+	if b.text.Cap() > 2*small {
+		b.text, b.decoder = bytes.Buffer{}, decoder{} // which has the text, too
+	}
+	b.held.Release()
+	checkedBodies.Put(b)
 }
 
 // bodySchema returns the schema for the media type of a request.
@@ -255,10 +292,14 @@ type decoder struct {
 // disagree about: duplicate names, invalid UTF-8, lone surrogates, trailing
 // bytes. Objects become map[string]any, arrays []any. A number is an int64 if
 // it is written as an integer that fits, else [inexact].
-func (d *decoder) decode(text []byte) (any, error) {
+//
+// It builds what the schema can need, because JSON of a megabyte can become forty: members
+// with a name that the schema does not have are skipped, of an array there is at most one item
+// more than it may have, and an object or array in place of something else is empty.
+func (d *decoder) decode(text []byte, schema *openapi3.Schema) (any, error) {
 	d.input = *bytes.NewBuffer(text)
 	d.tokens.Reset(&d.input)
-	value, err := d.value()
+	value, err := d.value(schema)
 	if err != nil {
 		return nil, explainJSON(err, text)
 	}
@@ -268,13 +309,19 @@ func (d *decoder) decode(text []byte) (any, error) {
 	return value, nil
 }
 
-func (d *decoder) value() (any, error) {
+// read reads the next token.
+func (d *decoder) read() (jsontext.Token, error) {
 	token, err := d.tokens.ReadToken()
+	if err == nil && d.tokens.StackDepth() > maxDepth {
+		err = fmt.Errorf("it is nested deeper than %d", maxDepth)
+	}
+	return token, err
+}
+
+func (d *decoder) value(schema *openapi3.Schema) (any, error) {
+	token, err := d.read()
 	if err != nil {
 		return nil, err
-	}
-	if d.tokens.StackDepth() > maxDepth {
-		return nil, fmt.Errorf("it is nested deeper than %d", maxDepth)
 	}
 	switch token.Kind() {
 	case 'n':
@@ -286,39 +333,72 @@ func (d *decoder) value() (any, error) {
 	case '0':
 		return number(token), nil
 	case '[':
-		return d.array()
+		return d.array(schema)
 	default: // '{': the decoder refuses a closing bracket in place of a value
-		return d.object()
+		return d.object(schema)
 	}
 }
 
-func (d *decoder) array() (any, error) {
+func (d *decoder) array(schema *openapi3.Schema) (any, error) {
 	array := []any{}
+	if !schema.Type.Is("array") {
+		return array, d.skipRest()
+	}
 	for d.tokens.PeekKind() != ']' {
-		value, err := d.value()
+		if max := schema.MaxItems; max != nil && uint64(len(array)) > *max {
+			return array, d.skipRest()
+		}
+		value, err := d.value(schema.Items.Value)
 		if err != nil {
 			return nil, err
 		}
 		array = append(array, value)
 	}
-	_, err := d.tokens.ReadToken()
+	_, err := d.read()
 	return array, err
 }
 
-func (d *decoder) object() (any, error) {
+func (d *decoder) object(schema *openapi3.Schema) (any, error) {
 	object := map[string]any{}
+	if !schema.Type.Is("object") {
+		return object, d.skipRest()
+	}
 	for d.tokens.PeekKind() != '}' {
-		token, err := d.tokens.ReadToken()
+		token, err := d.read()
 		if err != nil {
 			return nil, err
 		}
 		name := token.String() // the token is void after the next read
-		if object[name], err = d.value(); err != nil {
+		if member := schema.Properties[name]; member == nil {
+			err = d.skip()
+		} else {
+			object[name], err = d.value(member.Value)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	_, err := d.tokens.ReadToken()
+	_, err := d.read()
 	return object, err
+}
+
+// skip checks a value and builds nothing.
+func (d *decoder) skip() error {
+	token, err := d.read()
+	if kind := token.Kind(); err == nil && (kind == '{' || kind == '[') {
+		err = d.skipRest()
+	}
+	return err
+}
+
+// skipRest skips what is left of an object or an array.
+func (d *decoder) skipRest() error {
+	for depth := d.tokens.StackDepth(); d.tokens.StackDepth() >= depth; {
+		if _, err := d.read(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // inexact is a number that is not written as an integer of 64 bits, such as 1.0, 1e2 or

@@ -13,7 +13,6 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/feed"
-	"github.com/plantstore/plantstore/internal/limit"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
@@ -35,21 +34,15 @@ func (s *server) ListChanges(
 	if req.Params.Wait != nil {
 		wait = time.Duration(*req.Params.Wait) * time.Second
 	}
-	page, permit, err := s.next(ctx, after, n, wait)
+	page, err := s.next(ctx, after, n, wait)
 	switch cause, refused := errors.AsType[*failure](context.Cause(ctx)); {
 	case refused && cause != errStopping:
-		permit.Release()
 		return nil, cause
 	case ctx.Err() != nil && err != nil:
-		page, permit, err = s.next(context.WithoutCancel(ctx), after, n, 0)
+		page, err = s.next(context.WithoutCancel(ctx), after, n, 0)
 	}
 	if err != nil {
 		return nil, err
-	}
-	if !permit.Taken() && page.Size() > smallResponse {
-		if permit, err = s.lists.enter(context.WithoutCancel(ctx), true); err != nil {
-			return nil, err
-		}
 	}
 	changes := make([]plantapi.Change, len(page.Changes)) // never nil, which would be null
 	for i, c := range page.Changes {
@@ -58,7 +51,7 @@ func (s *server) ListChanges(
 	return changesResponse{plantserver.ListChanges200JSONResponse{
 		Body:    plantapi.Changes{Changes: changes, Position: positionText(page.Next), More: !page.IsLast(began)},
 		Headers: plantserver.ListChanges200ResponseHeaders{CacheControl: cacheControl},
-	}, permit, s.Changes.Stopped()}, nil
+	}, s.Changes.Stopped()}, nil
 }
 
 // begin returns the position at which a request begins: that of the client, nil for all
@@ -77,45 +70,28 @@ func (s *server) begin(
 	return &now, err
 }
 
-// next returns the next page of at most n changes, or an empty one after the wait. A page
-// that was read from the store comes with the permit of a list. Waiting needs no permit.
-func (s *server) next(
-	ctx context.Context, after *plant.Position, n int, wait time.Duration,
-) (page *feed.Page, permit limit.Slot, err error) {
+// next returns the next page of at most n changes, or an empty one after the wait.
+func (s *server) next(ctx context.Context, after *plant.Position, n int, wait time.Duration) (*feed.Page, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait+requestDeadline)
 	defer cancel()
-	read := func(ctx context.Context, after *plant.Position, n int) ([]plant.Change, plant.Position, error) {
-		var err error
-		if permit, err = s.lists.enter(ctx, n > s.changesPage.normal); err != nil {
-			return nil, plant.Position{}, err
-		}
-		changes, next, err := s.Plants.Changes(ctx, after, n)
-		if err != nil || len(changes) == 0 {
-			permit.Release()
-		}
-		return changes, next, err
-	}
-	page, err = s.Changes.Next(ctx, after, n, wait, read)
-	return page, permit, err
+	return s.Changes.Next(ctx, after, n, wait)
 }
 
-// changesResponse is a page of changes. It is made with the permit.
+// changesResponse is a page of changes.
 type changesResponse struct {
 	plantserver.ListChanges200JSONResponse
-	permit   limit.Slot
 	stopping <-chan struct{}
 }
 
 func (r changesResponse) VisitListChangesResponse(w http.ResponseWriter) error {
 	rec := recorderOf(w)
-	rec.permit = r.permit // released when the response begins
 	select {
 	case <-r.stopping:
 		rec.closeConnection()
 	default:
 	}
 	// The write time-out of the server began before the wait.
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(paceGrace))
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(readTime))
 	return r.ListChanges200JSONResponse.VisitListChangesResponse(w)
 }
 
@@ -139,11 +115,11 @@ func (s *server) StreamChanges(
 	if err != nil {
 		return nil, err
 	}
-	page, permit, err := s.next(context.WithoutCancel(ctx), after, s.changesPage.most, 0)
+	page, err := s.next(context.WithoutCancel(ctx), after, s.changesPage.most, 0)
 	if err != nil {
 		return nil, err
 	}
-	return &stream{ctx: ctx, server: s, first: page, permit: permit}, nil
+	return &stream{ctx: ctx, server: s, first: page}, nil
 }
 
 // tokenCheck is how often the token of a request that waits is verified again. A
@@ -216,8 +192,7 @@ func positionText(p plant.Position) string {
 	return base64.RawURLEncoding.EncodeToString(append(b, byte(sum>>16), byte(sum>>8), byte(sum)))
 }
 
-// parsePosition returns the position in a parameter, or nil if it is not given. A
-// position of an earlier release returns [plant.ErrPosition].
+// parsePosition returns the position in a parameter, or nil if it is not given.
 func parsePosition(in plantapi.ErrorDetailIn, name string, text *string) (*plant.Position, error) {
 	if text == nil {
 		return nil, nil
@@ -235,24 +210,7 @@ func parsePosition(in plantapi.ErrorDetailIn, name string, text *string) (*plant
 			return &p, nil
 		}
 	}
-	if err == nil && isEarlier(b) {
-		return nil, plant.ErrPosition
-	}
 	given := parameter{name: name, in: in}
 	detail := given.fault("is not a position: send one of an earlier response, complete and unchanged")
 	return nil, invalid(plantapi.CodeInvalidParameter, wrongParameter, []plantapi.ErrorDetail{detail})
-}
-
-// isEarlier reports whether b is a position of an earlier release: four or five integers
-// of variable length. The first is a random number of 64 bits, so it is long, while that
-// of a position of today is one byte.
-func isEarlier(b []byte) bool {
-	_, size := binary.Varint(b)
-	for n := 0; size > 0 && (n > 0 || size >= 7); n++ {
-		if b = b[size:]; len(b) == 0 {
-			return n == 3 || n == 4
-		}
-		_, size = binary.Varint(b)
-	}
-	return false
 }

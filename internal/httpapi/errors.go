@@ -54,9 +54,10 @@ var domainFailures = []struct {
 	{plant.ErrExists, idTaken("belongs to another plant", "/id")},
 	{plant.ErrNotFound, fail(plantapi.CodeNoSuchPlant, plant.ErrNotFound.Error())},
 	{plant.ErrPosition, fail(plantapi.CodePositionGone, plant.ErrPosition.Error())},
+	{plant.ErrNoChanges, fail(plantapi.CodeNoChanges, plant.ErrNoChanges.Error())},
 	{plant.ErrPrecondition, fail(plantapi.CodePreconditionFailed, plant.ErrPrecondition.Error())},
 	{plant.ErrDiskFull, errDiskFull}, // before ErrUnavailable, which these are, too
-	{plant.ErrNoNames, fail(plantapi.CodeUnavailable, plant.ErrNoNames.Error())},
+	{plant.ErrOtherUnicode, fail(plantapi.CodeUnavailable, plant.ErrOtherUnicode.Error())},
 	{plant.ErrUnavailable, errUnavailable},
 	{token.ErrInvalid, errBadCredentials},
 	{token.ErrUnavailable, errUnavailable},
@@ -89,9 +90,6 @@ func idTaken(message string, pointers ...string) *failure {
 func failureOf(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
-	}
-	if none, ok := errors.AsType[plant.NoChangesError](err); ok {
-		return fail(plantapi.CodeNoChanges, none.Error())
 	}
 	for _, a := range domainFailures {
 		if errors.Is(err, a.err) {

@@ -45,9 +45,9 @@ func TestStoreErrors(t *testing.T) {
 			func() error { return fmt.Errorf("%w: %w: %s", plant.ErrUnavailable, plant.ErrDiskFull, secret) },
 			plantapi.CodeUnavailable, "1", "the disk of the store is full, try again later",
 		},
-		"names not indexed": {
-			func() error { return fmt.Errorf("%w: %w: %s", plant.ErrUnavailable, plant.ErrNoNames, secret) },
-			plantapi.CodeUnavailable, "1", "the store has no order of names: run plantstore migrate --names",
+		"another version of Unicode": {
+			func() error { return fmt.Errorf("%w: %w: %s", plant.ErrUnavailable, plant.ErrOtherUnicode, secret) },
+			plantapi.CodeUnavailable, "1", plant.ErrOtherUnicode.Error(),
 		},
 		"too long in the queue": {func() error { return context.DeadlineExceeded }, plantapi.CodeUnavailable, "1", "not available, try again later"},
 	} {

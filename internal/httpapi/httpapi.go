@@ -112,9 +112,9 @@ func New(opts Options) (http.Handler, error) {
 		failedAuth: limit.NewRates[netip.Prefix](opts.FailedAuth, maxAddresses),
 		rateLimit:  limit.NewRates[string](opts.RateLimit, 0),
 		deadlines:  new(deadlines),
-		admitted:   limit.NewSlots("requests in flight (--max-in-flight)", opts.MaxInFlight, 0),
-		streams:    limit.NewSlots("requests that wait for changes (--max-streams)", opts.MaxStreams, 0),
-		lists:      newLists(),
+		admitted:   limit.NewSlots("requests in flight (--max-in-flight)", int64(opts.MaxInFlight)),
+		streams:    limit.NewSlots("requests that wait for changes (--max-streams)", int64(opts.MaxStreams)),
+		memory:     newMemory(opts.MaxBody),
 	}
 	basePath := ""
 	if opts.BaseURL != nil {
@@ -123,7 +123,6 @@ func New(opts Options) (http.Handler, error) {
 	server := plantserver.NewStrictHandlerWithOptions(
 		&server{
 			Options:     &opts,
-			lists:       validator.lists,
 			basePath:    basePath,
 			plantsPage:  operations[operationKey{http.MethodGet, "/plants"}].pageSize,
 			tagsPage:    operations[operationKey{http.MethodGet, "/tags"}].pageSize,
@@ -174,7 +173,6 @@ type handler struct {
 // of errors.go.
 type server struct {
 	*Options
-	lists    *lists
 	basePath string // the path that a proxy removes from requests; Location and Link begin with it
 
 	plantsPage, tagsPage, changesPage pageSize // of listPlants, listTags and listChanges

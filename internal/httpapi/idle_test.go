@@ -3,8 +3,7 @@ package httpapi
 import (
 	"errors"
 	"net/http"
-	"net/http/httptest"
-	"time"
+	"runtime"
 
 	"github.com/plantstore/plantstore/internal/limit"
 )
@@ -18,10 +17,20 @@ func HeldBy(h http.Handler) (held error) {
 			held = errors.Join(held, errors.New(what))
 		}
 	}
-	if !v.lists.takeAll() {
-		held = errors.Join(held, errors.New("permits of lists"))
+	if !v.decoding.TryAcquire(int64(runtime.GOMAXPROCS(0))) {
+		held = errors.Join(held, errors.New("decoding"))
+	}
+	if !HasRoom(v.bodies, accountSize) || !HasRoom(v.unread, accountSize) {
+		held = errors.Join(held, errors.New("memory of an account"))
 	}
 	return held
+}
+
+// HasRoom reports whether there is room for so many bytes in an account.
+func HasRoom(account *limit.Account, bytes int) bool {
+	held := &limit.Holding{Bytes: bytes}
+	defer held.Release()
+	return account.Hold(held, false)
 }
 
 // FillSlots takes the slots of all requests except those that wait for changes.
@@ -31,22 +40,12 @@ func FillSlots(h http.Handler) (release func()) {
 	return func() { slots.Release(slots.N) }
 }
 
-// takeAll reports whether no request holds a permit, or room for a list. If so, it
-// takes all permits.
-func (l *lists) takeAll() bool {
-	return l.short.TryAcquire(l.short.N) && l.long.TryAcquire(l.long.N) && l.unread == 0 && len(l.readers) == 0
+// Bodies returns the account of the bodies, and its size.
+func Bodies(h http.Handler) (account *limit.Account, size int) {
+	return h.(handler).bodies, accountSize
 }
 
-// FillUnread takes all memory for responses that are being written, for a client that
-// goes on to read, or for one that has read nothing for an hour.
-func FillUnread(h http.Handler, reads bool) (leave func(), err error) {
-	lists := h.(handler).lists
-	r, err := lists.reserve(httptest.NewRecorder(), nil, maxUnread)
-	if err != nil {
-		return nil, err
-	}
-	lists.mu.Lock()
-	defer lists.mu.Unlock()
-	r.read = time.Now().Add(map[bool]time.Duration{true: time.Hour, false: -time.Hour}[reads])
-	return r.leave, nil
+// Unread returns the account of the responses, and its size.
+func Unread(h http.Handler) (account *limit.Account, size int) {
+	return h.(handler).unread, accountSize
 }

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -118,22 +119,54 @@ func TestListLimits(t *testing.T) {
 	}
 }
 
-// A page has as many of the largest plants as it may have plants.
-func TestListLargePlants(t *testing.T) {
-	t.Parallel()
-	s := newService(t)
-	var plants []plant.Plant
-	for id := range int64(1001) {
-		plants = append(plants, plant.Plant{ID: id, Name: strings.Repeat("\x01", plant.MaxName), Tag: new(strings.Repeat("\x01", plant.MaxTag))})
-	}
-	_, err := s.store.CreateAll(t.Context(), plants)
-	must.NoError(t, err)
-	a := s.call(http.MethodGet, "/plants?limit=1000", "").wantStatus(t, http.StatusOK)
-	if got := ids(t, a); len(got) != 1000 || a.Header.Get("Link") == "" {
-		t.Errorf("a page has %d of the largest plants, Link %q; want 1000 and a Link", len(got), a.Header.Get("Link"))
-	}
-	if size := len(a.body); size < 7_500_000 || size > 7_750_000 {
-		t.Errorf("the largest page has %d bytes, want 7.5 to 7.75 MB", size)
+// A page of plants, tags or changes ends before it has more than 256 KiB, and not before the
+// next item would not fit, whatever its characters are in JSON.
+func TestPagesEndAt256KiB(t *testing.T) {
+	for name, character := range map[string]string{"letters": "x", "quotes": `"`, "control characters": "\x01", "line feeds": "\n", "emoji": "🌵"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t)
+			var plants []plant.Plant
+			for id := range int64(1000) {
+				plants = append(plants, plant.Plant{
+					ID: id*id*id - 500_000, Name: strings.Repeat(character, plant.MaxName),
+					Tag: new(fmt.Sprintf("%03d", id) + strings.Repeat(character, plant.MaxTag-3)),
+				})
+			}
+			_, err := s.store.CreateAll(t.Context(), plants)
+			must.NoError(t, err)
+			for _, path := range []string{"/plants", "/plants?order=name", "/tags", "/changes"} {
+				separator := map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")]
+				next, seen, last := path+separator+"limit=1000", 0, 0
+				for next != "" {
+					a := s.call(http.MethodGet, next, "").wantStatus(t, http.StatusOK)
+					var items []json.RawMessage
+					next = ""
+					if path == "/changes" {
+						page := decode[struct {
+							Changes  []json.RawMessage
+							Position string
+							More     bool
+						}](t, a.body)
+						if items = page.Changes; page.More {
+							next = path + "?limit=1000&after=" + page.Position
+						}
+					} else if items = decode[[]json.RawMessage](t, a.body); a.Header.Get("Link") != "" {
+						next = linkForm.FindStringSubmatch(a.Header.Get("Link"))[1]
+					}
+					if len(a.body) > plant.MaxPage || len(items) == 0 {
+						t.Fatalf("%s: a page has %d items and %d bytes", path, len(items), len(a.body))
+					}
+					if last > 0 && last+len(items[0]) < plant.MaxPage-plant.PageFrame {
+						t.Errorf("%s: a page ended at %d bytes, and the next item has %d", path, last, len(items[0]))
+					}
+					seen, last = seen+len(items), len(a.body)
+				}
+				if seen != len(plants) {
+					t.Errorf("%s: the pages have %d items, want %d", path, seen, len(plants))
+				}
+			}
+		})
 	}
 }
 

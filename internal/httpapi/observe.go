@@ -123,10 +123,9 @@ type responseRecorder struct {
 	operation *operation         // nil: none, or not found yet
 	ctx       context.Context    // of the operation; see validate
 	slot      limit.Slot         // of the requests in flight, or of the streams
-	permit    limit.Slot         // to make a list
-	lists     *lists             // of an operation: where a large response gets room
-	reader    *reader            // of a large response
-	refused   error              // why there is no room for it
+	body      *checkedBody       // nil: none
+	unread    *limit.Account     // of an operation
+	held      limit.Holding      // while the client reads the response
 	stream    bool               // waits for changes, and is not in flight any more
 	token     string             // the public ID of the token, or its name if it has none
 	code      plantapi.ErrorCode // 0: the request has not failed
@@ -143,40 +142,36 @@ func (rec *responseRecorder) waits() bool { return rec.operation != nil && rec.o
 // begun reports whether the response has begun.
 func (rec *responseRecorder) begun() bool { return rec.status != 0 }
 
-// WriteHeader records the status and sends it. The body is ready then, so a list does
-// not need its permit any more. A large response for which there is no room is not sent:
-// Write fails.
+// WriteHeader records the status and sends it.
 func (rec *responseRecorder) WriteHeader(status int) {
-	defer rec.permit.Release()
-	if length := rec.Header().Get("Content-Length"); length != "" && rec.lists != nil && rec.reader == nil {
-		size, _ := strconv.Atoi(length)
-		if rec.reader, rec.refused = rec.lists.reserve(rec, nil, size); rec.refused != nil {
-			return
-		}
-	}
 	if !rec.begun() && status >= 200 {
 		rec.status = status
 	}
 	rec.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes at the pace of the client, and records how much was written.
+// Write sends a response that is made, so the request does not need its slot and body any more. A client
+// that does not read it in time is cut off.
 func (rec *responseRecorder) Write(b []byte) (int, error) {
-	if err := rec.refused; err != nil {
-		rec.refused = nil
-		for _, name := range []string{"Cache-Control", "Content-Length", "Link"} { // not those of the error
-			rec.Header().Del(name)
-		}
-		return 0, err
+	rec.release()
+	if len(b) > small {
+		_ = http.NewResponseController(rec.ResponseWriter).SetWriteDeadline(time.Now().Add(readTime))
 	}
+	return rec.send(b)
+}
+
+// send sends a response, or a part of a stream, and records how much was sent. If others need
+// the memory, a client that does not read it is cut off.
+func (rec *responseRecorder) send(b []byte) (int, error) {
 	if !rec.begun() {
 		rec.status = http.StatusOK // as in net/http
 	}
-	write := rec.ResponseWriter.Write
-	if len(b) > smallResponse {
-		write = rec.writePaced
+	if len(b) > small && rec.unread != nil {
+		rec.held = limit.Holding{Key: rec.token, Text: b, Bytes: requestSize, Client: rec.ResponseWriter}
+		rec.unread.Hold(&rec.held, true)
+		defer rec.held.Release()
 	}
-	n, err := write(b)
+	n, err := rec.ResponseWriter.Write(b)
 	rec.bytes += int64(n)
 	if err != nil && rec.cut == nil {
 		rec.cut = err
@@ -187,10 +182,8 @@ func (rec *responseRecorder) Write(b []byte) (int, error) {
 // release returns what the request holds.
 func (rec *responseRecorder) release() {
 	rec.slot.Release()
-	rec.permit.Release()
-	if rec.reader != nil {
-		rec.reader.leave()
-	}
+	rec.body.release()
+	rec.body = nil
 }
 
 // closeConnection tells a client that has HTTP/1.1 to send no more requests on the

@@ -24,8 +24,7 @@ type operation struct {
 	takesQuery     bool                        // it has query parameters
 	ignoresUnknown bool                        // x-unknown-parameters: ignored
 	bodies         map[string]*openapi3.Schema // by media type; empty: takes no body
-	returnsList    bool                        // an array of many plants
-	pageSize       pageSize                    // of such an array, or of changes
+	pageSize       pageSize                    // of an array of plants or tags, or of changes
 	waits          bool                        // for changes
 }
 
@@ -155,7 +154,7 @@ func (op *operation) loadSuccess(o *openapi3.Operation) (err error) {
 	page := ok.Value.Content[jsonType].Schema.Value
 	if changes := page.Properties["changes"]; changes != nil {
 		op.pageSize, err = loadPageSize(o, changes.Value)
-	} else if op.returnsList = page.Type.Is("array"); op.returnsList {
+	} else if page.Type.Is("array") {
 		op.pageSize, err = loadPageSize(o, page)
 	}
 	return err

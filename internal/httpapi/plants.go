@@ -149,6 +149,10 @@ func (s *server) GetPlant(
 	if err != nil {
 		return nil, err
 	}
+	// If-None-Match is checked below, because here it makes a 304 and no 412.
+	if err := conditions(req.Params.IfMatch, nil).Check(&p); err != nil {
+		return nil, err
+	}
 	if known := ifNoneMatch(req.Params.IfNoneMatch); known != nil && known.Has(p.ETag) {
 		return plantserver.GetPlant304Response{
 			Headers: plantserver.GetPlant304ResponseHeaders{CacheControl: cacheControl, ETag: quoted(p.ETag)},
@@ -166,11 +170,7 @@ func (s *server) PutPlant(
 	ctx context.Context, req plantserver.PutPlantRequestObject,
 ) (plantserver.PutPlantResponseObject, error) {
 	p := plant.Plant{ID: req.ID, Name: req.Body.Name, Tag: req.Body.Tag}
-	condition := plant.Precondition{
-		IfMatch:     ifMatch(req.Params.IfMatch),
-		IfNoneMatch: ifNoneMatch(req.Params.IfNoneMatch),
-	}
-	stored, created, err := s.Plants.Put(ctx, p, condition)
+	stored, created, err := s.Plants.Put(ctx, p, conditions(req.Params.IfMatch, req.Params.IfNoneMatch))
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (s *server) PutPlant(
 func (s *server) PatchPlant(
 	ctx context.Context, req plantserver.PatchPlantRequestObject,
 ) (plantserver.PatchPlantResponseObject, error) {
-	condition := plant.Precondition{IfMatch: ifMatch(req.Params.IfMatch)}
+	condition := conditions(req.Params.IfMatch, req.Params.IfNoneMatch)
 	stored, err := s.Plants.Patch(ctx, req.ID, fromPatch(*req.Body), condition)
 	if err != nil {
 		return nil, err
@@ -200,7 +200,8 @@ func (s *server) PatchPlant(
 func (s *server) DeletePlant(
 	ctx context.Context, req plantserver.DeletePlantRequestObject,
 ) (plantserver.DeletePlantResponseObject, error) {
-	if err := s.Plants.Delete(ctx, req.ID, plant.Precondition{IfMatch: ifMatch(req.Params.IfMatch)}); err != nil {
+	condition := conditions(req.Params.IfMatch, req.Params.IfNoneMatch)
+	if err := s.Plants.Delete(ctx, req.ID, condition); err != nil {
 		return nil, err
 	}
 	return plantserver.DeletePlant204Response{}, nil
@@ -240,10 +241,10 @@ func (s *server) location(id int64) string {
 	return string(strconv.AppendInt(path, id, 10))
 }
 
-// ifMatch parses an If-Match header (RFC 9110, section 13.1.1), which compares
-// strongly: a weak tag matches nothing.
-func ifMatch(header *string) *plant.ETags {
-	return etags(header, false)
+// conditions parses the headers If-Match (RFC 9110, section 13.1.1), which compares
+// strongly, so that a weak tag matches nothing, and If-None-Match.
+func conditions(match, noneMatch *string) plant.Precondition {
+	return plant.Precondition{IfMatch: etags(match, false), IfNoneMatch: ifNoneMatch(noneMatch)}
 }
 
 // ifNoneMatch parses an If-None-Match header (RFC 9110, section 13.1.2), which

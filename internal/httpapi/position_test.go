@@ -35,33 +35,19 @@ func TestPositionTexts(t *testing.T) {
 	}
 }
 
-// earlierPositions are positions of earlier releases.
-var earlierPositions = []string{
-	"uoT1oLPPps99AAAA",                            // of an empty store
-	"uoT1oLPPps99pgQApgQC",                        // of a walk
-	"uoT1oLPPps99AgKmBA",                          // inside of a batch
-	"____________AYCAgIBAzg-AgICAQP7__________wE", // the largest numbers of a real store
-}
-
 // A text that is not a position is a wrong parameter: the copy of the client is still
-// good. A position of an earlier release is gone.
+// good.
 func TestTextsOfNoPosition(t *testing.T) {
 	whole := positionText(plant.Position{Epoch: 1 << 60, At: 300, Seen: 300, Walk: new(int64(-1))})
 	wrong := []string{"", "xyz", "unknown", "!", "$POSITION", whole + "A", whole + whole, strings.ToLower(whole), "B" + whole[1:], strings.Repeat("A", 48), strings.Repeat("a", 14)}
 	for i := range whole { // cut off, and mistyped
 		wrong = append(wrong, whole[:i], whole[i:][:len(whole)-i-1], whole[:i]+map[bool]string{true: "b", false: "a"}[whole[i] == 'a']+whole[i+1:])
 	}
-	wrong = append(wrong, earlierPositions[0][:8], earlierPositions[0]+"AAAA")
 	for _, text := range wrong {
 		p, err := parsePosition(plantapi.InHeader, "Last-Event-ID", &text)
 		f, ok := errors.AsType[*failure](err)
 		if !ok || f.code != plantapi.CodeInvalidParameter || len(f.details) != 1 || f.details[0].In != plantapi.InHeader || f.details[0].Pointer != "/Last-Event-ID" {
 			t.Errorf("%q is %+v, %v, want an invalid parameter", text, p, err)
-		}
-	}
-	for _, text := range earlierPositions {
-		if p, err := parsePosition(plantapi.InQuery, "after", &text); err != plant.ErrPosition {
-			t.Errorf("%q is %+v, %v, want %v", text, p, err, plant.ErrPosition)
 		}
 	}
 }

@@ -73,7 +73,7 @@ func (l *requestLog) noteStore(rec *responseRecorder) {
 		o = &l.writes
 	}
 	switch {
-	case errors.Is(rec.err, plant.ErrNoNames): // says nothing about other requests
+	case errors.Is(rec.err, plant.ErrOtherUnicode): // says nothing about other requests
 	case errors.Is(rec.err, plant.ErrUnavailable):
 		o.failed(l.Tokens.Redact(rec.err.Error()))
 	case rec.code == 0 && rec.cut == nil:

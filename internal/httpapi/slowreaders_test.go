@@ -4,19 +4,20 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/feed"
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/limit"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -39,12 +40,14 @@ func (p pipes) Close() error { close(p); return nil }
 
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// serveLists serves two plants, the second of which needs a response of 6 MiB, and
-// returns a function that requests a list of up to limit plants. It must be called
-// in a synctest bubble.
-func serveLists(t *testing.T, http2 bool) (list func(limit int) (*http.Response, error)) {
+// largePage is a store whose list has 240 KiB of JSON.
+var largePage = &mapPlants{sorted: []plant.Plant{{ID: 1, Name: "n"}, {ID: 2, Name: strings.Repeat("\x01", 40<<10)}}}
+
+// serveLists serves largePage, and returns a function that requests a list of up to limit
+// plants. It must be called in a synctest bubble.
+func serveLists(t *testing.T, http2 bool, options ...option) (list func(limit int) (*http.Response, error)) {
 	t.Helper()
-	get := servePipes(t, &mapPlants{sorted: []plant.Plant{{ID: 1, Name: "n"}, {ID: 2, Name: strings.Repeat("\x01", 1<<20)}}}, http2)
+	get, _ := servePipesTo(t, largePage, noTokens{}, staticToken, http2, options...)
 	return func(limit int) (*http.Response, error) { return get(fmt.Sprintf("/plants?limit=%d", limit)) }
 }
 
@@ -95,38 +98,48 @@ func servePipesTo(t *testing.T, plants plant.Store, tokens token.Store, text str
 	return get, ends
 }
 
-// A client that reads 50 kB a second gets a response of any size, also if it reads in
-// bursts.
-func TestSlowReaderIsServed(t *testing.T) {
+// forBoth runs a test with clients of HTTP/1.1 and HTTP/2, with a clock of its own.
+func forBoth(t *testing.T, test func(t *testing.T, http2 bool)) {
+	t.Helper()
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				resp, err := serveLists(t, http2)(2)
-				must.NoError(t, err)
-				defer resp.Body.Close()
-				var n int64
-				for began := time.Now(); err == nil; time.Sleep(time.Until(began.Add(time.Duration(n) * time.Second / 50_000))) {
-					var burst int64
-					burst, err = io.CopyN(io.Discard, resp.Body, 1<<20)
-					n += burst
-				}
-				if err != io.EOF || n != resp.ContentLength {
-					t.Errorf("read %d bytes of %d, %v", n, resp.ContentLength, err)
-				}
-			})
+			synctest.Test(t, func(t *testing.T) { test(t, http2) })
 		})
 	}
 }
 
-// Clients that do not read are cut off, and do not keep others from listing.
+// A client that reads a page in 30 seconds gets it, also if it reads in bursts.
+func TestSlowReaderIsServed(t *testing.T) {
+	forBoth(t, func(t *testing.T, http2 bool) {
+		resp, err := serveLists(t, http2)(2)
+		must.NoError(t, err)
+		defer resp.Body.Close()
+		var n int64
+		for err == nil {
+			time.Sleep(5 * time.Second)
+			var burst int64
+			burst, err = io.CopyN(io.Discard, resp.Body, 50<<10)
+			n += burst
+		}
+		if err != io.EOF || n != resp.ContentLength {
+			t.Errorf("read %d bytes of %d, %v", n, resp.ContentLength, err)
+		}
+	})
+}
+
+// Clients that do not read are cut off, and take no slots meanwhile.
 func TestClientsThatDoNotRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		list := serveLists(t, false)
+	forBoth(t, func(t *testing.T, http2 bool) {
+		const slots = 4
+		list := serveLists(t, http2, withOptions(func(o *httpapi.Options) { o.MaxInFlight = slots }))
 		var unread []*http.Response
-		for range 2*runtime.GOMAXPROCS(0) + 1 { // more than lists has permits
+		for range 2 * slots {
 			resp, err := list(2)
 			must.NoError(t, err)
 			defer resp.Body.Close()
+			if resp.StatusCode != http.StatusOK {
+				t.Errorf("a list that is not read is %s", resp.Status)
+			}
 			unread = append(unread, resp)
 		}
 		began := time.Now()
@@ -136,57 +149,94 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		if took := time.Since(began); other.StatusCode != http.StatusOK || took != 0 {
 			t.Errorf("another list: got %s after %v, want 200 at once", other.Status, took)
 		}
-		time.Sleep(20 * time.Second)
+		time.Sleep(31 * time.Second)
+		if http2 {
+			return // the client has read all that fits into its window
+		}
 		for _, resp := range unread {
-			if n, err := io.Copy(io.Discard, resp.Body); err == nil || n > 1<<20 {
-				t.Errorf("read %d bytes after 20 seconds, %v, want a connection that was cut off", n, err)
+			if n, err := io.Copy(io.Discard, resp.Body); err == nil || n > 100<<10 {
+				t.Errorf("read %d bytes after 31 seconds, %v, want a connection that was cut off", n, err)
 			}
 		}
 	})
 }
 
-// While clients read so many large responses that there is no memory for one more,
-// large ones are refused and small ones are not. Clients that do not read give way.
-func TestNoMemoryForLargeResponses(t *testing.T) {
+// 33 connections of one token with 16 requests each, whose clients read nothing, do not keep
+// others from reading and writing.
+func TestUnreadPagesOfManyConnections(t *testing.T) {
 	t.Parallel()
-	s := newService(t)
-	var plants []string
-	for id := range 300 {
-		plants = append(plants, fmt.Sprintf(`{"id":%d,"name":"%s"}`, id, strings.Repeat("x", 1000)))
-	}
-	s.call(http.MethodPost, "/plants:batch", `{"plants":[`+strings.Join(plants, ",")+`]}`).wantStatus(t, http.StatusOK)
-	for _, reads := range []bool{true, false} {
-		leave, err := httpapi.FillUnread(s.handler, reads)
-		must.NoError(t, err)
-		for _, path := range []string{"/plants", "/changes"} {
-			s.call(http.MethodGet, path+"?limit=100", "").wantStatus(t, http.StatusOK)
-			a := s.call(http.MethodGet, path+"?limit=300", "")
-			if !reads {
-				a.wantStatus(t, http.StatusOK)
-				continue
-			}
-			a.wantError(t, plantapi.CodeUnavailable)
-			for _, name := range []string{"Link", "Cache-Control"} {
-				if a.Header[name] != nil {
-					t.Errorf("%s: the refusal has %s: %q", path, name, a.Header[name])
+	const connections, streams = 33, 16
+	store := openStore(t)
+	s := newService(t, withStore(store), withOptions(func(o *httpapi.Options) { o.MaxInFlight = 512 }))
+	s.fill(100) // a page of them has 10 kB
+	attacker := newToken(t, store, token.Read)
+	t.Cleanup(func() { // after the server is closed, which does not wait for handlers of HTTP/2
+		unread, size := httpapi.Unread(s.handler)
+		wait.Until(t, "all handlers have returned", func() bool { return httpapi.HasRoom(unread, size) })
+	})
+	server := httptest.NewUnstartedServer(s.handler)
+	server.EnableHTTP2 = true
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // a transport dials more than it needs
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	var requests sync.WaitGroup
+	for range connections {
+		transport := server.Client().Transport.(*http.Transport).Clone()
+		transport.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 1} // byte
+		t.Cleanup(transport.CloseIdleConnections)
+		for range streams {
+			requests.Go(func() {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/plants", nil)
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			}
-			if a.Header.Get("Retry-After") != "1" {
-				t.Errorf("%s: Retry-After is %q, want 1", path, a.Header.Get("Retry-After"))
-			}
+				r.Header.Set("Authorization", "Bearer "+attacker)
+				resp, err := transport.RoundTrip(r)
+				if err != nil || resp.ProtoMajor != 2 {
+					t.Errorf("got %v, %v", resp, err)
+					return
+				}
+				t.Cleanup(func() { resp.Body.Close() })
+			})
 		}
-		f := s.follow("")
-		f.want(map[bool]string{true: "end 50300", false: "stored 0"}[reads])
-		f.Body.Close()
-		leave()
 	}
-	s.call(http.MethodGet, "/plants?limit=300", "").wantStatus(t, http.StatusOK)
+	requests.Wait()
+	for id := range 10 {
+		began := time.Now()
+		s.post(fmt.Sprintf(`{"id":%d,"name":"n"}`, 1000+id)).wantStatus(t, http.StatusOK)
+		s.call(http.MethodGet, "/plants", "").wantStatus(t, http.StatusOK)
+		if took := time.Since(began); took > wait.Limit/4 {
+			t.Errorf("a create and a list took %v", took)
+		}
+	}
 }
 
-// A client that does not read a large response is cut off when its memory is needed.
-func TestClientThatDoesNotReadGivesWay(t *testing.T) {
+// A client that sends its body slowly takes no slot meanwhile.
+func TestClientsThatSendSlowly(t *testing.T) {
+	t.Parallel()
+	s := newService(t, withOptions(func(o *httpapi.Options) { o.MaxInFlight = 2 }))
+	for _, length := range []int{100, 1 << 20, 1 << 20} { // the part of it that comes is small, small, and large
+		sent := strings.Repeat(" ", length/20)
+		conn, err := net.DialTimeout("tcp", strings.TrimPrefix(s.url, "http://"), wait.Limit)
+		must.NoError(t, err)
+		t.Cleanup(func() { conn.Close() })
+		_, err = fmt.Fprintf(conn, "POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"+
+			"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", staticToken, length, sent)
+		must.NoError(t, err)
+	}
+	account, size := httpapi.Bodies(s.handler)
+	wait.Until(t, "the large bodies have come to a stop", func() bool { return !httpapi.HasRoom(account, size-4<<20) })
+	for id := range 10 {
+		s.post(fmt.Sprintf(`{"id":%d,"name":"n"}`, id)).wantStatus(t, http.StatusOK)
+	}
+}
+
+// When the memory is needed, a client that waits gives way: it reads a response or
+// sends a body, in each version of HTTP.
+func TestClientGivesWay(t *testing.T) {
 	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
-		for _, path := range []string{"/plants", "/changes", "/changes:stream"} {
+		for _, path := range []string{"/plants", "/changes", "/changes:stream", "POST"} {
 			t.Run(name+path, func(t *testing.T) {
 				t.Parallel()
 				s := newService(t, withPlants(&largeFeed{}))
@@ -198,19 +248,40 @@ func TestClientThatDoesNotReadGivesWay(t *testing.T) {
 				server.EnableHTTP2 = http2
 				server.StartTLS()
 				t.Cleanup(server.Close)
+				account, size := httpapi.Unread(s.handler)
+				if path == "POST" {
+					account, size = httpapi.Bodies(s.handler)
+				}
+				fill := func() {
+					wait.Until(t, "the request is in the account", func() bool { return !httpapi.HasRoom(account, size) })
+					other := &limit.Holding{Key: "other", Bytes: size}
+					account.Hold(other, true)
+					other.Release()
+				}
+				if path == "POST" {
+					body, sender := io.Pipe()
+					t.Cleanup(func() { sender.Close() })
+					go func() { _, _ = sender.Write(make([]byte, 32<<10)) }()
+					r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/plants", body)
+					must.NoError(t, err)
+					r.Header.Set("Authorization", "Bearer "+staticToken)
+					r.Header.Set("Content-Type", "application/json")
+					go fill()
+					resp, err := server.Client().Do(r)
+					must.NoError(t, err)
+					defer resp.Body.Close()
+					if resp.StatusCode != http.StatusServiceUnavailable {
+						t.Errorf("a body that gives way is %s, want 503", resp.Status)
+					}
+					return
+				}
 				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
 				must.NoError(t, err)
 				r.Header.Set("Authorization", "Bearer "+staticToken)
 				resp, err := server.Client().Do(r)
 				must.NoError(t, err)
 				defer resp.Body.Close()
-				wait.Until(t, "there is memory for large responses", func() bool {
-					leave, err := httpapi.FillUnread(s.handler, false)
-					if err == nil {
-						leave()
-					}
-					return err == nil
-				})
+				fill()
 				wait.For(t, "the end of the response", ended)
 				if n, err := io.Copy(io.Discard, resp.Body); err == nil || n > 20<<20 {
 					t.Errorf("read %d bytes, %v, want a response that was cut off", n, err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/feed"
-	"github.com/plantstore/plantstore/internal/limit"
 )
 
 // eventStreamType is the media type of Server-Sent Events (HTML standard, section
@@ -30,14 +28,12 @@ const (
 )
 
 // stream is a response that sends the changes of a feed as they come. It reads no
-// further than it has written, so a slow client costs the memory of a page, which
-// lists limits. A client that does not read smallResponse bytes in paceGrace
-// is disconnected.
+// further than it has written, so a slow client costs the memory of the text of a page. A
+// client that does not read it in readTime is disconnected.
 type stream struct {
 	ctx    context.Context // see validator.waiting
 	server *server
 	first  *feed.Page
-	permit limit.Slot // to make the text of the page
 
 	rec     *responseRecorder
 	control *http.ResponseController
@@ -68,7 +64,7 @@ func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 			<-limited // the writer must not be used after the handler
 		}
 		if s.rec.cut == nil { // or HTTP/2 would reset a stream that has written its end in time
-			_ = s.control.SetWriteDeadline(time.Now().Add(paceGrace))
+			_ = s.control.SetWriteDeadline(time.Now().Add(readTime))
 		}
 	}()
 	err := s.run()
@@ -100,14 +96,14 @@ func (s *stream) run() error {
 	s.first = nil // or its memory is kept as long as the stream
 	for {
 		after := page.Next // and not page, whose memory would be kept while its text is sent
-		if err := s.send(page); err != nil || s.rec.cut != nil {
-			return err
+		if s.send(page); s.rec.cut != nil {
+			return nil
 		}
 		if s.ctx.Err() != nil {
 			return nil
 		}
 		var err error
-		page, s.permit, err = s.server.next(s.ctx, &after, s.server.changesPage.most, heartbeat)
+		page, err = s.server.next(s.ctx, &after, s.server.changesPage.most, heartbeat)
 		if err != nil {
 			return err
 		}
@@ -121,53 +117,27 @@ func (s *stream) run() error {
 	}
 }
 
-// text returns what to send for a page. It is made with a permit, and a large one has
-// room while it is sent.
-func (s *stream) text(page *feed.Page) (text []byte, to *reader, err error) {
-	defer s.permit.Release()
-	lists := s.server.lists
-	switch {
-	case len(page.Changes) == 0:
-		return []byte(":\n\n"), nil, nil // a comment
-	case page.Shared:
-		if text = s.server.Changes.Text(page, encodeEvents); len(text) > smallResponse {
-			to, err = lists.reserve(s.rec, page, page.Size()+cap(text))
-		}
-		return text, to, err
-	case !s.permit.Taken() && page.Size() > smallResponse: // a part of a shared page
-		if s.permit, err = lists.enter(s.ctx, true); err != nil {
-			return nil, nil, err
-		}
+// text returns what to send for a page. Streams with the same page share it.
+func (s *stream) text(page *feed.Page) []byte {
+	if len(page.Changes) == 0 {
+		return []byte(":\n\n") // a comment
 	}
-	text = encodeEvents(page)
-	to, err = lists.reserve(s.rec, nil, cap(text))
-	return text, to, err
+	return page.Text(encodeEvents)
 }
 
-// send writes a page. It fails if clients have not read too many large pages.
-func (s *stream) send(page *feed.Page) error {
-	text, to, err := s.text(page)
-	if err != nil {
-		return err
+// send writes a page, unless the stream ends before.
+func (s *stream) send(page *feed.Page) {
+	text := s.text(page)
+	if s.ctx.Err() != nil {
+		return
 	}
-	if to != nil {
-		defer to.leave()
-	}
-	for part := range slices.Chunk(text, smallResponse) {
-		if s.ctx.Err() != nil {
-			return nil
-		}
-		if s.rec.cut = to.next(s.control, time.Now().Add(paceGrace)); s.rec.cut != nil {
-			return nil
-		}
-		s.partial = true
-		if !s.write(part) {
-			return nil
-		}
+	_ = s.control.SetWriteDeadline(time.Now().Add(readTime))
+	s.partial = true
+	if !s.write(text) {
+		return
 	}
 	s.partial = false
 	_ = s.control.SetWriteDeadline(time.Time{}) // HTTP/2 resets the stream at its deadline, also if nothing is written
-	return nil
 }
 
 // write writes and reports whether that succeeded. If not, the recorder has the
@@ -178,7 +148,7 @@ func (s *stream) write(text []byte) bool {
 	if s.ctx.Err() != nil {
 		s.limitWrites()
 	}
-	_, err := s.rec.Write(text)
+	_, err := s.rec.send(text)
 	if err == nil {
 		err = s.control.Flush()
 		s.rec.cut = err
@@ -197,8 +167,7 @@ func (s *stream) limitWrites() {
 }
 
 // encodeEvents returns the events of a page.
-func encodeEvents(page *feed.Page) []byte {
-	b := make([]byte, 0, page.Size())
+func encodeEvents(page *feed.Page) (b []byte) {
 	for _, c := range page.Changes {
 		change := toChange(c)
 		b = append(append(b, "id: "...), change.Position...)

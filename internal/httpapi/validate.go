@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -27,13 +26,13 @@ type validator struct {
 	rateLimit  *limit.Rates[string] // by the id of a token
 	deadlines  *deadlines
 
-	// An admitted request may hold a body, so the slots bound the memory for bodies. A request
-	// without a slot is refused at once, because a queue would only delay its refusal. A slot
-	// is taken after the authorization, before the body is read, and is free again when the
-	// response is written. Requests that wait for changes hold little, for a long time; they
-	// have slots of their own.
+	// A request has a slot while the service works for it: from its authorization until its
+	// response is made, but not while its body comes. A request without a slot is refused at
+	// once, because a queue would only delay its refusal. Requests that wait for changes hold
+	// little, for a long time; they have slots of their own.
 	admitted, streams *limit.Slots
-	lists             *lists
+
+	memory
 }
 
 // validate passes on only requests that the document allows. It runs after chi has
@@ -42,7 +41,7 @@ func (v validator) validate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		op := v.operations[operationKey{documented(r.Method), r.Pattern}]
 		rec := recorderOf(w)
-		rec.operation, rec.lists = op, v.lists
+		rec.operation, rec.unread = op, v.unread
 		// A write never ends with its client. A read ends earlier only if the client resets its
 		// HTTP/2 stream: with HTTP/1, net/http also cancels the context of a client that closes
 		// its sending half of the connection and still reads.
@@ -58,8 +57,11 @@ func (v validator) validate(next http.Handler) http.Handler {
 			return
 		}
 		if len(op.bodies) > 0 {
-			body, err := v.checkBody(w, r, op)
-			defer body.release()
+			rec.slot.Release()
+			err := v.checkBody(w, r, op)
+			if err == nil {
+				rec.slot, err = v.admitted.Take()
+			}
 			if err != nil {
 				v.failures.write(w, r, err)
 				return
@@ -128,22 +130,16 @@ func (v validator) admit(ctx context.Context, w http.ResponseWriter, r *http.Req
 	if v.ReadOnly && op.scope == token.Write {
 		return errReadOnly
 	}
-	wrong := checkParameters(r, op) // returned after the capacity, which depends on the parameter limit
-	rec, slots := recorderOf(w), v.admitted
-	if op.returnsList {
-		n := op.pageSize.normal
-		if text := r.Form.Get("limit"); text != "" {
-			n, _ = strconv.Atoi(text)
-		}
-		if rec.permit, err = v.lists.enter(ctx, n > op.pageSize.normal); err != nil {
-			return err
-		}
-	}
+	rec := recorderOf(w)
 	if op.waits {
-		slots = v.streams
+		rec.slot, err = v.streams.TakeShare(rec.token)
+	} else {
+		rec.slot, err = v.admitted.Take()
 	}
-	rec.slot, err = slots.Take(ctx)
-	return cmp.Or(err, wrong)
+	if err != nil {
+		return err
+	}
+	return checkParameters(r, op)
 }
 
 // challenge begins every WWW-Authenticate header (RFC 6750, section 3).

@@ -1,10 +1,10 @@
 // Package limit bounds what clients may use: [Rates] how often something may happen for
-// each key, [Slots] how many requests may do something at the same time.
+// each key, [Slots] how many requests may do something at the same time, [Account] how much
+// memory they hold while they wait for their clients.
 package limit
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -88,7 +88,8 @@ func (q Quota) seconds(left float64) int {
 	return int(math.Ceil(seconds - 1e-6))
 }
 
-// ErrFull means that no slot was free.
+// ErrFull means that there is no room now: no slot is free, or a client was cut off because
+// the memory is needed for others.
 var ErrFull = errors.New("too many at the same time")
 
 // Slots limits how many requests do something at the same time.
@@ -96,44 +97,64 @@ type Slots struct {
 	*semaphore.Weighted
 	N    int64 // how many slots there are; exported for tests, as is Weighted
 	name string
-	wait time.Duration
+
+	mu    sync.Mutex
+	byKey map[string]int64 // slots of TakeShare
 }
 
-// NewSlots returns n slots; 0 means no limit. A request waits at most so long for one.
-// The name of the slots is in errors.
-func NewSlots(name string, n int, wait time.Duration) *Slots {
-	size := cmp.Or(int64(n), math.MaxInt64)
-	return &Slots{semaphore.NewWeighted(size), size, name, wait}
+// NewSlots returns n slots; 0 means no limit. The name of the slots is in errors.
+func NewSlots(name string, n int64) *Slots {
+	size := cmp.Or(n, math.MaxInt64)
+	return &Slots{Weighted: semaphore.NewWeighted(size), N: size, name: name, byKey: map[string]int64{}}
 }
 
 // Slot is the right of a request to do something, until it is released. The zero Slot is
 // none.
-type Slot struct{ of *Slots }
-
-// Take returns a slot, in the order of the calls. It fails with [ErrFull] if none is free
-// in time, and with the error of ctx if that ends first.
-func (s *Slots) Take(ctx context.Context) (Slot, error) {
-	if s.TryAcquire(1) {
-		return Slot{s}, nil
-	}
-	limited, cancel := context.WithTimeout(ctx, s.wait)
-	defer cancel()
-	switch err := s.Acquire(limited, 1); {
-	case ctx.Err() != nil && err != nil:
-		return Slot{}, ctx.Err()
-	case err != nil:
-		return Slot{}, fmt.Errorf("%w: the limit of %s is %d", ErrFull, s.name, s.N)
-	}
-	return Slot{s}, nil
+type Slot struct {
+	of  *Slots
+	key string // of TakeShare
 }
 
-// Taken reports whether the slot must be released.
-func (s Slot) Taken() bool { return s.of != nil }
+// Take returns a slot, or [ErrFull] if none is free.
+func (s *Slots) Take() (Slot, error) {
+	if !s.TryAcquire(1) {
+		return Slot{}, s.full(s.N)
+	}
+	return Slot{of: s}, nil
+}
+
+// TakeShare is Take for a key, which may have half of the slots at the same time.
+func (s *Slots) TakeShare(key string) (Slot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	share := s.N - s.N/2
+	if s.byKey[key] >= share {
+		return Slot{}, fmt.Errorf("for one token: %w", s.full(share))
+	}
+	slot, err := s.Take()
+	if err == nil {
+		s.byKey[key]++
+		slot.key = key
+	}
+	return slot, err
+}
+
+func (s *Slots) full(n int64) error {
+	return fmt.Errorf("%w: the limit of %s is %d", ErrFull, s.name, n)
+}
 
 // Release returns the slot. Further calls do nothing.
 func (s *Slot) Release() {
-	if s.of != nil {
-		s.of.Release(1)
-		s.of = nil
+	if s.of == nil {
+		return
 	}
+	if s.key != "" {
+		s.of.mu.Lock()
+		if s.of.byKey[s.key]--; s.of.byKey[s.key] == 0 {
+			delete(s.of.byKey, s.key)
+		}
+		s.of.mu.Unlock()
+	}
+	s.of.Release(1)
+	*s = Slot{}
 }

@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -125,11 +123,12 @@ func TestLimitersAreBounded(t *testing.T) {
 // A request within the limits takes no memory, but for the headers.
 func TestLimitsAllocateNothing(t *testing.T) {
 	var none *Rates[string]
-	rates, slots, h, ctx := NewRates[string](Rate{Limit: 1 << 20, Per: time.Hour}, 0), NewSlots("requests", 1, 0), http.Header{}, t.Context()
+	rates, slots, h := NewRates[string](Rate{Limit: 1 << 20, Per: time.Hour}, 0), NewSlots("requests", 2), http.Header{}
 	for what, f := range map[string]func(){
 		"a rate":  func() { rates.Use("mGdgoH14hxFz") },
 		"no rate": func() { none.Use("mGdgoH14hxFz").Describe(h) },
-		"a slot":  func() { slot, _ := slots.Take(ctx); slot.Release() },
+		"a slot":  func() { slot, _ := slots.Take(); slot.Release() },
+		"a share": func() { slot, _ := slots.TakeShare("mGdgoH14hxFz"); slot.Release() },
 	} {
 		if got := testing.AllocsPerRun(1000, f); got != 0 {
 			t.Errorf("%s: %v allocations, want none", what, got)
@@ -145,43 +144,39 @@ func BenchmarkRateLimit(b *testing.B) {
 	}
 }
 
-// Without a free slot, requests wait in order, and give up after a time.
+// Without a free slot a request is refused. One key has half of the slots at most.
 func TestSlots(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := NewSlots("lists", 1, 5*time.Second)
-		take := func() Slot {
-			t.Helper()
-			slot, err := s.Take(t.Context())
-			if err != nil || !slot.Taken() {
-				t.Fatalf("Take = %v, %v, want a slot", slot, err)
-			}
-			return slot
+	s := NewSlots("streams", 3)
+	take := func(key string) *Slot {
+		t.Helper()
+		slot, err := s.TakeShare(key)
+		must.NoError(t, err)
+		return &slot
+	}
+	full := func(key, want string) {
+		t.Helper()
+		if _, err := s.TakeShare(key); !errors.Is(err, ErrFull) || err.Error() != want {
+			t.Errorf("TakeShare = %v, want %s", err, want)
 		}
-		first := take()
-		began := time.Now()
-		_, err := s.Take(t.Context())
-		if !errors.Is(err, ErrFull) || err.Error() != "too many at the same time: the limit of lists is 1" || time.Since(began) != 5*time.Second {
-			t.Errorf("Take = %v after %v, want ErrFull after 5 seconds", err, time.Since(began))
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		_, err = s.Take(ctx)
-		expect.Error(t, "Take of a request that has ended", err, context.Canceled)
-		time.AfterFunc(time.Second, first.Release)
-		second := take()
-		synctest.Wait()
-		first.Release() // does nothing
-		if s.TryAcquire(1) {
-			t.Error("a slot that was released twice is free twice")
-		}
-		second.Release()
-		third := take()
-		third.Release()
+	}
+	first, second := take("a"), take("a")
+	full("a", "for one token: too many at the same time: the limit of streams is 2")
+	third := take("b")
+	full("c", "too many at the same time: the limit of streams is 3")
+	first.Release()
+	first.Release() // does nothing
+	fourth := take("c")
+	full("a", "too many at the same time: the limit of streams is 3")
+	for _, slot := range []*Slot{second, third, fourth} {
+		slot.Release()
+	}
+	if len(s.byKey) != 0 || !s.TryAcquire(3) {
+		t.Errorf("slots of %v were not released", s.byKey)
+	}
 
-		unlimited := NewSlots("requests", 0, 0)
-		for range 1000 {
-			_, err = unlimited.Take(t.Context())
-			must.NoError(t, err)
-		}
-	})
+	unlimited := NewSlots("requests", 0)
+	for range 1000 {
+		_, err := unlimited.TakeShare("a")
+		must.NoError(t, err)
+	}
 }

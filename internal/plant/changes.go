@@ -11,13 +11,9 @@ import (
 // position.
 var ErrPosition = errors.New("the position is not valid any more: begin again without a position")
 
-// NoChangesError means that a store has no feed of changes. It is permanent until
-// an operator changes the store.
-type NoChangesError struct {
-	Reason string // and what to do about it; clients may see it
-}
-
-func (e NoChangesError) Error() string { return "the store has no feed of changes: " + e.Reason }
+// ErrNoChanges means that a store has no feed of changes. It is permanent.
+var ErrNoChanges = errors.New("the store has no feed of changes: " +
+	"its plants are spread over several servers, which have no common order of commits")
 
 // Feed is the feed of changes of a store. It says which plants have changed and
 // gives their present state; it does not list each write. A client that begins
@@ -27,7 +23,7 @@ func (e NoChangesError) Error() string { return "the store has no feed of change
 // commits: a reader that has seen a position never sees a lower one appear later.
 type Feed interface {
 	// Changes returns changes after a position, and the position after the last of
-	// them. There are at most limit changes; none means that there is no change after
+	// them. They end at limit or at [MaxPage]; none means that there is no change after
 	// the position. Each state is at least as new as the change. All changes and their states are from
 	// one snapshot, which contains every write that returned before the call.
 	//
@@ -36,7 +32,7 @@ type Feed interface {
 	// walk are positions like any other.
 	//
 	// If the position is not valid, Changes returns [ErrPosition]. If the store has
-	// no feed, it returns a [NoChangesError].
+	// no feed, it returns [ErrNoChanges].
 	Changes(ctx context.Context, after *Position, limit int) (changes []Change, next Position, err error)
 
 	// Changed returns a channel that is closed at the next commit of this store
@@ -49,7 +45,7 @@ type Feed interface {
 // It is valid as long as Epoch is known to the store, Seen is not beyond the
 // position at which the next epoch began, and no change after it was forgotten.
 // Every start of a server begins an epoch, and so does the first write after a restart
-// or a failover of the database. So if a store is replaced by an earlier state of
+// or a failover of the database, or after a restore while the server runs. So if a store is replaced by an earlier state of
 // itself, the new epoch begins before what some clients have seen.
 type Position struct {
 	Epoch int64  // a random number that the store draws for each epoch

@@ -42,9 +42,10 @@ func NameKey(name string) string {
 // compared: a new version of Unicode adds characters, with their cases and their NFC.
 var NameKeyVersion, _ = strconv.ParseInt(strings.ReplaceAll(unicode.Version, ".", ""), 10, 64)
 
-// ErrNoNames is the cause of an [ErrUnavailable] when the names of the plants are not
-// indexed, or by another version of [NameKey].
-var ErrNoNames = errors.New("the store has no order of names: run plantstore migrate --names")
+// ErrOtherUnicode is the cause of an [ErrUnavailable] when the keys of the names in a store
+// are of another [NameKeyVersion]. A copy of the store has new keys.
+var ErrOtherUnicode = errors.New("the store has the order of names of another version of Unicode: " +
+	"stop the service, and copy the store to a new one with plantstore copy")
 
 // ByName selects plants in the order of their names, and of their IDs if the keys of
 // their names are equal.

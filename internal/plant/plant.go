@@ -41,38 +41,12 @@ func (p Plant) Same(q Plant) bool {
 	return p.Tag == nil || *p.Tag == *q.Tag
 }
 
-// Size is the number of bytes in the name and the tag.
-func (p Plant) Size() int {
-	if p.Tag == nil {
-		return len(p.Name)
-	}
-	return len(p.Name) + len(*p.Tag)
-}
-
 // The largest numbers of characters (Unicode code points) in a name and a tag, as in the
 // document.
 const (
 	MaxName = 1000
 	MaxTag  = 256
 )
-
-// Shortened returns p without the characters by which its name and its tag are too long.
-func (p Plant) Shortened() Plant {
-	p.Name = shortened(p.Name, MaxName)
-	if p.Tag != nil {
-		p.Tag = new(shortened(*p.Tag, MaxTag))
-	}
-	return p
-}
-
-func shortened(text string, characters int) string {
-	for i := range text {
-		if characters--; characters < 0 {
-			return text[:i]
-		}
-	}
-	return text
-}
 
 // Patch is a change to some fields of a plant.
 type Patch struct {

@@ -3,7 +3,6 @@ package plant
 import (
 	"math"
 	"regexp"
-	"strings"
 	"testing"
 )
 
@@ -22,21 +21,6 @@ func TestETag(t *testing.T) {
 				t.Errorf("ETag(%d, %d) = %q, which is a duplicate", at, random, etag)
 			}
 			seen[etag] = true
-		}
-	}
-}
-
-// Shortened counts characters, not bytes, and keeps an empty tag and an absent one.
-func TestShortened(t *testing.T) {
-	long := strings.Repeat("🌵\x00é", 500)
-	for _, c := range []struct{ before, after Plant }{
-		{Plant{Name: long[:len("🌵\x00é")*333] + "🌵"}, Plant{Name: long[:len("🌵\x00é")*333] + "🌵"}}, // 1,000
-		{Plant{Name: long, Tag: &long}, Plant{Name: long[:len("🌵\x00é")*333] + "🌵", Tag: new(long[:len("🌵\x00é")*85] + "🌵")}},
-		{Plant{Tag: new("")}, Plant{Tag: new("")}},
-		{Plant{}, Plant{}},
-	} {
-		if got := c.before.Shortened(); !got.Same(c.after) {
-			t.Errorf("Shortened of %d and %v bytes has %d and %v", len(c.before.Name), c.before.Tag, len(got.Name), got.Tag)
 		}
 	}
 }

@@ -33,8 +33,8 @@ type Store interface {
 	Get(ctx context.Context, id int64) (Plant, error)
 
 	// List returns a page of plants in ascending order of ID, or in the order of names,
-	// and whether more plants follow. It reads one plant more than the page has.
-	// If the names are not indexed, the order of names is [ErrNoNames].
+	// and whether more plants follow. It ends at the Limit or at [MaxPage].
+	// If the keys are of another version of Unicode, the order of names is [ErrOtherUnicode].
 	List(ctx context.Context, page Page) (plants []Plant, more bool, err error)
 
 	// Count returns the number of plants that a page selects, from the first one on, and
@@ -42,7 +42,8 @@ type Store interface {
 	Count(ctx context.Context, page Page) (n int, more bool, err error)
 
 	// Tags returns a page of the tags that plants have, each once and in ascending order,
-	// and whether more tags follow. The cost does not depend on the number of plants.
+	// and whether more tags follow. It ends at the Limit or at [MaxPage]. The cost does not
+	// depend on the number of plants.
 	Tags(ctx context.Context, page TagPage) (tags []string, more bool, err error)
 
 	// Put creates or replaces the plant with the ID of p. It returns the stored
@@ -86,11 +87,6 @@ func (p Page) From() (from int64, limit int) {
 	default:
 		return *p.After + 1, p.Limit + 1
 	}
-}
-
-// Cut returns the items of a page, of which one more was read if more follow.
-func Cut[T any](items []T, limit int) (page []T, more bool) {
-	return items[:min(len(items), limit)], len(items) > limit
 }
 
 // Precondition is a condition on the stored version of a plant (RFC 9110,

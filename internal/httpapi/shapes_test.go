@@ -1,0 +1,167 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// shapes returns JSON of at most size bytes in many shapes: each frame of a body, of an
+// operation, is filled with a container of many small values.
+func shapes(size int) map[string]map[operationKey]string {
+	all := map[string]map[operationKey]string{}
+	frames := map[operationKey][]string{
+		{"POST", "/plants"}:       {"%s", `{"id":1,"name":"n","x":%s}`, `{"id":1,"name":%s}`, `{"id":%s,"name":"n"}`, `{"id":1,"name":"n","tag":%s}`},
+		{"POST", "/plants:batch"}: {"%s", `{"plants":%s}`, `{"plants":[{"id":1,"name":%s}]}`, `{"plants":[{"id":1,"name":"n","x":%s}]}`, `{"plants":[{"id":1,"name":"n"}],"x":%s}`},
+		{"PUT", "/plants/{id}"}:   {`{"name":"n","x":%s}`},
+		{"PATCH", "/plants/{id}"}: {`{"name":"n","x":%s}`, `{"tag":%s}`},
+	}
+	items := []string{
+		"0", "1e9", `""`, `"é"`, "null", "true", "{}", "[]", "[[]]", `{"":{}}`, `{"":[]}`, `{"":0}`, `[{"":{}}]`, `{"a":{},"b":{}}`,
+		`{"id":1}`, `{"id":1,"name":""}`, `{"id":"","name":0,"tag":null}`, `{"plants":[]}`, `{"name":"` + strings.Repeat("x", 1000) + `"}`,
+	}
+	for key, frames := range frames {
+		for _, frame := range frames {
+			for _, item := range items {
+				var array, object, deep strings.Builder
+				for i := 0; array.Len()+len(item)+len(frame)+3 < size; i++ {
+					array.WriteString("," + item)
+					if object.Len()+len(item)+len(frame)+20 < size {
+						fmt.Fprintf(&object, `,"%x":%s`, i, item)
+					}
+					if deep.Len()+len(item)+len(frame)+140 < size {
+						deep.WriteString("," + strings.Repeat("[", 50) + item + strings.Repeat("]", 50))
+					}
+				}
+				thousand := "[" + strings.Repeat(item+",", min(999, max(0, size/(len(item)+1)-60))) + item + "]" // as many as a batch may have
+				for kind, text := range map[string]string{
+					"thousand": thousand,
+					"array":    "[" + array.String()[1:] + "]", "object": "{" + object.String()[1:] + "}", "nested": "[" + strings.TrimPrefix(deep.String(), ",") + "]",
+				} {
+					name := fmt.Sprintf("%s in %s, %s of %.30s", key, frame, kind, item)
+					all[name] = map[operationKey]string{key: fmt.Sprintf(frame, text)}
+				}
+			}
+		}
+	}
+	return all
+}
+
+// The worst of many shapes of a body does not become much more than its bytes when it is decoded
+// and checked, and hardly more than its bytes when it is passed on: not more than is reserved.
+func TestWorstShapeOfABody(t *testing.T) {
+	ops, err := loadOperations(api.Document)
+	must.NoError(t, err)
+	for size, most := range map[int]struct{ checked, kept int64 }{
+		small: {2 << 20, 512 << 10}, 64 << 10: {4 << 20, 1 << 20}, 256 << 10: {8 << 20, 1 << 20},
+	} {
+		worstChecked, worstKept, checkedName, keptName := int64(0), int64(0), "", ""
+		for name, shape := range shapes(size) {
+			for key, text := range shape {
+				checked, kept := costOf(ops[key].bodies, text)
+				if checked > worstChecked {
+					worstChecked, checkedName = checked, name
+				}
+				if reserved := int64(bodySize(len(text))); int64(len(text))+kept > reserved {
+					t.Errorf("%s: %d bytes become %d more, and %d are reserved", name, len(text), kept, reserved)
+				}
+				if kept > worstKept {
+					worstKept, keptName = kept, name
+				}
+			}
+		}
+		t.Logf("figures: %d bytes of JSON take at most %d kB to check (%s), and become at most %d kB (%s)",
+			size, worstChecked>>10, checkedName, worstKept>>10, keptName)
+		if worstChecked > most.checked || worstKept > most.kept {
+			t.Errorf("%d bytes of JSON take %d bytes to check, and become %d bytes; want at most %+v", size, worstChecked, worstKept, most)
+		}
+	}
+}
+
+// What the decoder skips makes no difference: the faults of a body are those of all that is in it.
+func TestFaultsOfSkippedValues(t *testing.T) {
+	ops, err := loadOperations(api.Document)
+	must.NoError(t, err)
+	for name, shape := range shapes(2000) {
+		for key, text := range shape {
+			for _, schema := range ops[key].bodies {
+				decoder := json.NewDecoder(strings.NewReader(text))
+				decoder.UseNumber()
+				var whole any
+				must.NoError(t, decoder.Decode(&whole))
+				value, err := new(checkedBody).decode([]byte(text), schema)
+				must.NoError(t, err)
+				if diff := cmp.Diff(violations(schema, exact(whole)), violations(schema, value)); diff != "" {
+					t.Errorf("%s: the faults of %s (-of all, +got):\n%s", name, text, diff)
+				}
+			}
+		}
+	}
+}
+
+// exact replaces the numbers in a value as the decoder does.
+func exact(value any) any {
+	switch value := value.(type) {
+	case json.Number:
+		if n, err := value.Int64(); err == nil {
+			return n
+		}
+		return inexact{}
+	case []any:
+		for i := range value {
+			value[i] = exact(value[i])
+		}
+	case map[string]any:
+		for name := range value {
+			value[name] = exact(value[name])
+		}
+	}
+	return value
+}
+
+// costOf returns how many bytes are allocated to decode and check a text, and about how many
+// the value takes that is passed on.
+func costOf(bodies map[string]*openapi3.Schema, text string) (checked, kept int64) {
+	var before, after runtime.MemStats
+	for _, schema := range bodies {
+		var body checkedBody
+		runtime.ReadMemStats(&before)
+		value, err := body.decode([]byte(text), schema)
+		valid := err == nil && violations(schema, value) == nil
+		runtime.ReadMemStats(&after)
+		checked = int64(after.TotalAlloc - before.TotalAlloc)
+		if valid {
+			kept = sizeOf(value)
+		}
+	}
+	return checked, kept
+}
+
+// sizeOf returns about how many bytes a decoded value takes: an interface, and a text, a slice, or
+// a map of a few members.
+func sizeOf(value any) (bytes int64) {
+	bytes = 16
+	switch value := value.(type) {
+	case string:
+		bytes += int64(len(value))
+	case []any:
+		bytes += 40
+		for _, item := range value {
+			bytes += sizeOf(item)
+		}
+	case map[string]any:
+		bytes += 400
+		for _, member := range value {
+			bytes += sizeOf(member)
+		}
+	}
+	return bytes
+}
