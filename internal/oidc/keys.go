@@ -3,6 +3,7 @@ package oidc
 import (
 	"cmp"
 	"context"
+	"crypto/rsa"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -38,6 +39,9 @@ const (
 	// and maxKeyID the length of the longest key ID.
 	maxAbsent = 1024
 	maxKeyID  = 256
+
+	// minRSA is the number of bits of the shortest RSA key: RFC 7518, section 3.3.
+	minRSA = 2048
 )
 
 // keySet has the keys of the provider. It fetches them when a token has a key ID that
@@ -182,6 +186,11 @@ func (k *keySet) fetch() (map[string][]jose.JSONWebKey, error) {
 		var key jose.JSONWebKey
 		if key.UnmarshalJSON(text) != nil || !key.IsPublic() || key.Use == "enc" {
 			continue // a provider may have keys for other purposes, and of kinds that are not supported
+		}
+		if public, ok := key.Key.(*rsa.PublicKey); ok && public.N.BitLen() < minRSA {
+			k.log.Warn("an RSA key of the identity provider is too short: its tokens are refused",
+				"issuer", k.issuer, "key", shorten(key.KeyID), "bits", public.N.BitLen(), "min", minRSA)
+			continue
 		}
 		found[""] = append(found[""], key)
 		if key.KeyID != "" {
