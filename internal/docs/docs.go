@@ -10,10 +10,13 @@ package docs
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
+	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -34,7 +37,7 @@ func Handlers(text []byte, baseURL *url.URL) (map[string]http.Handler, error) {
 		"/":             redirect("docs", http.StatusTemporaryRedirect),
 		"/docs/":        redirect("../docs", http.StatusPermanentRedirect),
 		"/openapi.yaml": serveDocument("application/yaml", text, baseURL),
-		"/openapi.json": Lazy(func() http.Handler {
+		"/openapi.json": lazy(func() http.Handler {
 			asJSON, err := toJSON(text)
 			if err != nil {
 				panic(err) // the document is embedded, so this cannot fail at run time
@@ -43,14 +46,14 @@ func Handlers(text []byte, baseURL *url.URL) (map[string]http.Handler, error) {
 		}),
 	}
 	for path, f := range files {
-		handlers[path] = Lazy(f.Handler)
+		handlers[path] = f.Handler()
 	}
 	return handlers, nil
 }
 
-// Lazy returns a handler that newHandler creates at the first request. A service
+// lazy returns a handler that newHandler creates at the first request. A service
 // whose documentation is not requested starts faster and needs less memory.
-func Lazy(newHandler func() http.Handler) http.Handler {
+func lazy(newHandler func() http.Handler) http.Handler {
 	handler := sync.OnceValue(newHandler)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) })
 }
@@ -66,16 +69,51 @@ func redirect(location string, status int) http.Handler {
 	})
 }
 
-// send writes a response with content, or a 304 if the client has this version
+// send writes a response with a text: compressed with gzip for a client that accepts this,
+// and plain for others. It writes a 304 if the client has this version in this encoding
 // already. Other conditions and ranges are ignored, because the failures that
 // [http.ServeContent] responds with have no Error in their body.
-func send(w http.ResponseWriter, r *http.Request, mediaType, etag, content string) {
+func send(w http.ResponseWriter, r *http.Request, mediaType, version, text string, compressed func() string) {
 	h := w.Header()
-	h.Set("ETag", `"`+etag+`"`)
+	h.Add("Vary", "Accept-Encoding")
 	h.Set("Content-Type", mediaType)
-	h.Set("Content-Length", strconv.Itoa(len(content))) // ServeContent does not set it if there is a Content-Encoding
+	if acceptsGzip(r.Header["Accept-Encoding"]) {
+		h.Set("Content-Encoding", "gzip")
+		version += "-gzip" // a strong ETag is that of the bytes
+		text = compressed()
+	}
+	h.Set("ETag", `"`+version+`"`)
+	h.Set("Content-Length", strconv.Itoa(len(text))) // ServeContent does not set it if there is a Content-Encoding
 	condition := http.Header{"If-None-Match": r.Header["If-None-Match"]}
-	http.ServeContent(w, &http.Request{Method: r.Method, Header: condition}, "", time.Time{}, strings.NewReader(content))
+	http.ServeContent(w, &http.Request{Method: r.Method, Header: condition}, "", time.Time{}, strings.NewReader(text))
+}
+
+// acceptsGzip reports whether a client that sends this Accept-Encoding accepts gzip. See
+// RFC 9110, section 12.5.3.
+func acceptsGzip(header []string) bool {
+	accepted := map[string]bool{} // by coding
+	for element := range strings.SplitSeq(strings.Join(header, ","), ",") {
+		coding, parameters, _ := mime.ParseMediaType(element)             // an element has the same form
+		weight, _ := strconv.ParseFloat(cmp.Or(parameters["q"], "1"), 64) // 0 if it is no number
+		accepted[coding] = weight > 0
+	}
+	accepts, isNamed := accepted["gzip"]
+	return accepts || !isNamed && accepted["*"]
+}
+
+// compressing makes compressions wait for each other: requests for the document that each have
+// another host cannot take more than one processor and the memory of one compression.
+var compressing sync.Mutex
+
+// compress returns a text compressed with gzip.
+func compress(text string) string {
+	compressing.Lock()
+	defer compressing.Unlock()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	_, _ = io.WriteString(w, text) // to memory, so there is no error
+	_ = w.Close()
+	return b.String()
 }
 
 // digest returns a hash of the parts, to be used as an ETag.
@@ -88,11 +126,11 @@ func digest(parts ...string) string {
 // page adds. They are strings, because a string stays in the file of the program until it
 // is read.
 var (
-	//go:embed swagger-ui/swagger-ui-bundle.js.gz
+	//go:embed swagger-ui/swagger-ui-bundle.js
 	bundle string
 	//go:embed swagger-ui/swagger-ui-bundle.js.LICENSE.txt
 	bundleLicenses string
-	//go:embed swagger-ui/swagger-ui.css.gz
+	//go:embed swagger-ui/swagger-ui.css
 	styles string
 	//go:embed swagger-ui/LICENSE
 	license string
@@ -116,9 +154,9 @@ var files = map[string]File{
 	"/docs/docs.css":                         {MediaType: "text/css; charset=utf-8", Content: ownStyles},
 	"/docs/docs.js":                          {MediaType: javascript, Content: script},
 	"/docs/favicon.svg":                      {MediaType: "image/svg+xml", Content: favicon},
-	"/docs/swagger-ui-bundle.js":             {MediaType: javascript, Content: bundle, Gzipped: true},
+	"/docs/swagger-ui-bundle.js":             {MediaType: javascript, Content: bundle},
 	"/docs/swagger-ui-bundle.js.LICENSE.txt": {MediaType: "text/plain; charset=utf-8", Content: bundleLicenses},
-	"/docs/swagger-ui.css":                   {MediaType: "text/css; charset=utf-8", Content: styles, Gzipped: true},
+	"/docs/swagger-ui.css":                   {MediaType: "text/css; charset=utf-8", Content: styles},
 	"/docs/swagger-ui.LICENSE.txt":           {MediaType: "text/plain; charset=utf-8", Content: license},
 	"/docs/swagger-ui.NOTICE.txt":            {MediaType: "text/plain; charset=utf-8", Content: notice},
 }
@@ -129,7 +167,6 @@ const javascript = "text/javascript; charset=utf-8"
 type File struct {
 	MediaType string
 	Content   string
-	Gzipped   bool   // Content is compressed with gzip
 	Policy    string // its Content-Security-Policy; empty: [Policy]
 }
 
@@ -139,18 +176,15 @@ type File struct {
 const Policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Handler serves the file. A compressed one is sent as it is, because every browser
-// accepts gzip.
+// Handler serves the file. Nothing is computed before the first request.
 func (f File) Handler() http.Handler {
-	version := digest(f.Content)
+	version := sync.OnceValue(func() string { return digest(f.Content) })
+	compressed := sync.OnceValue(func() string { return compress(f.Content) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-cache")
 		h.Set("Content-Security-Policy", cmp.Or(f.Policy, Policy))
 		h.Set("Referrer-Policy", "no-referrer")
-		if f.Gzipped {
-			h.Set("Content-Encoding", "gzip")
-		}
-		send(w, r, f.MediaType, version, f.Content)
+		send(w, r, f.MediaType, version(), f.Content, compressed)
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/oasdiff/yaml3" // the YAML parser of kin-openapi
+	"go.yaml.in/yaml/v4" // the YAML parser of kin-openapi
 )
 
 // documented is the address that the document in the repository has as the
@@ -31,11 +31,12 @@ func serveDocument(mediaType string, text []byte, baseURL *url.URL) http.Handler
 		if baseURL != nil {
 			address = baseURL.String()
 		} else {
-			w.Header().Set("Vary", "Host") // some caches ignore the host when they look up a response
+			w.Header().Add("Vary", "Host") // some caches ignore the host when they look up a response
 			address = requestURL(r)
 		}
 		// The address needs no escaping: ParseBaseURL or requestURL has checked it.
-		send(w, r, mediaType, digest(version, address), before+`"`+address+`"`+after)
+		plain := before + `"` + address + `"` + after
+		send(w, r, mediaType, digest(version, address), plain, func() string { return compress(plain) })
 	})
 }
 

@@ -2,9 +2,11 @@ package docs
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -13,7 +15,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
-	yaml "github.com/oasdiff/yaml3"
+	yaml "go.yaml.in/yaml/v4"
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -235,6 +237,27 @@ func TestDocumentWithoutAddress(t *testing.T) {
 	for _, text := range []string{"a: b", `a: "http://127.0.0.1:8080"` + "\n" + `b: "http://127.0.0.1:8080"`, "a: http://127.0.0.1:8080"} {
 		if _, err := Handlers([]byte(text), nil); err == nil {
 			t.Errorf("Handlers(%q) does not fail", text)
+		}
+	}
+}
+
+// The compressed document is the same as the plain one, whatever the length of the address is.
+func TestCompressedDocument(t *testing.T) {
+	hs := handlers(t, "")
+	for path := range forms {
+		for _, length := range []int{1, 2, 100, 253} {
+			host := withHost(strings.Repeat("x", length))
+			compressed := get(hs[path], func(r *http.Request) {
+				host(r)
+				r.Header.Set("Accept-Encoding", "gzip")
+			})
+			reader, err := gzip.NewReader(compressed.Body)
+			must.NoError(t, err)
+			text, err := io.ReadAll(reader)
+			must.NoError(t, err)
+			if want := body(t, get(hs[path], host)); string(text) != want {
+				t.Errorf("%s for a host of %d bytes differs if it is compressed", path, length)
+			}
 		}
 	}
 }

@@ -7,8 +7,6 @@
 package page
 
 import (
-	"bytes"
-	"compress/gzip"
 	"embed"
 	"net/http"
 	"path"
@@ -42,23 +40,11 @@ func Handlers() map[string]http.Handler {
 		if entry.Name() == "index.html" {
 			at = "/"
 		}
-		handlers[at] = docs.Lazy(func() http.Handler {
-			return docs.File{
-				MediaType: mediaTypes[path.Ext(entry.Name())],
-				Content:   compressed(content),
-				Gzipped:   true,
-				Policy:    policy,
-			}.Handler()
-		})
+		handlers[at] = docs.File{
+			MediaType: mediaTypes[path.Ext(entry.Name())],
+			Content:   string(content),
+			Policy:    policy,
+		}.Handler()
 	}
 	return handlers
-}
-
-// compressed returns a content compressed with gzip.
-func compressed(content []byte) string {
-	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = w.Write(content)                               // to memory
-	_ = w.Close()
-	return b.String()
 }

@@ -5,7 +5,7 @@ import { Failure, on, send, wrongId } from "./api.js";
 import { $, brief, counted, input, isWriter, make, number, shown, tell } from "./dom.js";
 import { go, recount } from "./filter.js";
 import { first, refresh } from "./table.js";
-/** @import {Parameters, Plant, Row} from "./types" */
+/** @import {Row} from "./types" */
 
 /** The columns after the id, and how many characters each can have. */
 const texts = { name: 1000, tag: 256 };
@@ -81,10 +81,13 @@ async function compare() {
     const from = good[0]?.id ?? 0n;
     const far = good.findIndex(({ id }) => id >= from + 1000n);
     const run = good.splice(0, far < 0 ? good.length : far);
-    const limit = Number((run.at(-1)?.id ?? from) - from) + 1;
-    const after = from > -(2n ** 63n) && { after: /** @type {any} */ (String(from - 1n)) };
-    const { body } = await send("get", "/plants", { query: { limit, ...after } });
-    const stored = new Map(body.map((plant) => [plant.id, plant]));
+    const [last, stored] = [run.at(-1)?.id ?? from, new Map()];
+    const after = from > -(2n ** 63n) && { after: String(from - 1n) };
+    for (let query = /** @type {any} */ ({ limit: Number(last - from) + 1, ...after }); query; ) {
+      const { body, next } = await send("get", "/plants", { query });
+      for (const plant of body) stored.set(plant.id, plant);
+      query = BigInt(body.at(-1)?.id ?? last) < last ? next : undefined; // a page also ends at 256 KiB
+    }
     for (const { row } of run) {
       const there = stored.get(row.plant.id);
       row.state = !there ? "new" : names.every((name) => there[name] === row.plant[name]) ? "equal" : "taken";
@@ -168,20 +171,18 @@ async function run() {
 async function download() {
   if ($("download").hasAttribute("aria-busy")) return;
   $("download").setAttribute("aria-busy", "true");
-  let [text, n] = [`id,${names}\n`, 0];
-  let query = /** @type {Parameters | undefined} */ ({ ...first(), limit: 1000 });
+  let [text, n, query] = [`id,${names}\n`, 0, /** @type {any} */ ({ ...first(), limit: 1000 })];
   try {
-    for (; query && n < most; n += 1000) {
-      /** @type {{body: Plant[], next: Parameters | undefined}} */
-      const { body, next } = await send("get", "/plants", { query: /** @type {any} */ (query) });
+    while (query && n < most) {
+      const { body, next } = await send("get", "/plants", { query });
       for (const plant of body) text += `${[plant.id, ...names.map((name) => cell(plant[name]))]}\n`;
-      query = next;
-      if (next) tell("message", `Downloading: ${number.format(n + 1000)} plants …`);
+      [query, n] = [next, n + body.length];
+      if (next) tell("message", `Downloading: ${number.format(n)} plants …`);
     }
     const href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
     make("a", { href, download: "plants.csv" }).click();
     setTimeout(() => URL.revokeObjectURL(href), 10_000);
-    tell("message", query ? `The file has the first ${number.format(most)} plants. plantstore export writes all.` : "");
+    tell("message", query ? `The file has the first ${number.format(n)} plants. plantstore export writes all.` : "");
   } catch (error) {
     tell("message", /** @type {Error} */ (error).message);
   }

@@ -3,7 +3,6 @@
 import { Failure, pause, send } from "./api.js";
 import { $, tell } from "./dom.js";
 
-const limit = 1000; // changes in a page
 let controller = new AbortController();
 
 /** @type {(state: "live" | "reconnecting" | "off", text?: string) => void} */
@@ -25,14 +24,14 @@ export async function follow(changed, missed) {
     looking = new AbortController();
     try {
       while (document.hidden) await pause(0.2);
-      const query = { limit, wait: isLive ? 25 : 0, from: /** @type {const} */ ("now"), ...(after && { after }) };
+      const query = { limit: 1000, wait: isLive ? 25 : 0, from: /** @type {const} */ ("now"), ...(after && { after }) };
       const ends = AbortSignal.any([signal, looking.signal, AbortSignal.timeout(45_000)]);
       const { body } = await send("get", "/changes", { query, again: false, signal: ends });
       if (!after) missed(); // between the first rows and this position
       [after, isLive, delay] = [body.position, true, 0.5];
       show("live");
       if (body.changes.length) changed(body.changes);
-      if (body.changes.length && body.changes.length < limit) await pause(0.25); // under load many at once
+      if (body.changes.length) await pause(0.25); // under load many at once
     } catch (error) {
       const { code, message } = error instanceof Failure ? error : { code: 0, message: "" };
       if (signal.aborted || code === 40101) return;

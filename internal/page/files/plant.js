@@ -112,7 +112,7 @@ const find = (at) => send("get", "/plants/{id}", { id: at })
 /** @type {(mine: Content, version?: string) => Promise<void>} */
 async function save(mine, version) {
   const [at, isNew] = [id.value.trim(), opened === "new"];
-  const fault = wrongId(at) || (isNew && !mine.name && "A plant needs a name.");
+  const fault = wrongId(at);
   if (fault) return tell("panel-note", fault);
   if (plant && same(plant, mine) && plant.etag === version) return tell("panel-note", "Nothing has changed.");
   try {
