@@ -183,8 +183,8 @@ func TestAdminRefusesForeignHost(t *testing.T) {
 	}
 }
 
-// While another program locks the file, the service is not ready.
-func TestReadyOnSQLite(t *testing.T) {
+// While another program locks the file, the service answers reads and no writes.
+func TestWritableOnSQLite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	r := watched(t, dir, "plants.db")
@@ -197,7 +197,8 @@ func TestReadyOnSQLite(t *testing.T) {
 		{"ROLLBACK", ""},
 	} {
 		must.NoError(t, sqlitex.ExecuteTransient(conn, c.statement, nil))
-		r.wantReady(t, c.reason)
+		r.wantReady(t, "") // reads do not wait for the lock
+		r.wantHealth(t, "/writez", "writable\n", c.reason)
 		if status, _ := r.page(t, "/livez"); status != http.StatusOK {
 			t.Errorf("/livez is %d although only the store is down", status)
 		}

@@ -47,7 +47,7 @@ func (sys system) main(ctx context.Context, args []string) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(sys.stderr, "plantstore:", sys.redact(err.Error())) // it may quote a password or a token
+	fmt.Fprintln(sys.stderr, "plantstore:", plainly.Replace(sys.redact(err.Error()))) // it may quote a password or a token
 	if e, ok := errors.AsType[statusError](err); ok {
 		return e.status
 	}

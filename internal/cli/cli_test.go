@@ -93,8 +93,6 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 	t.Parallel()
 	species, err := filepath.Abs("../transfer/testdata/species.csv")
 	must.NoError(t, err)
-	released, err := filepath.Abs("../store/sqlite/testdata/released/001.db")
-	must.NoError(t, err)
 	testscript.Run(t, testscript.Params{
 		Dir: dir,
 		Setup: func(env *testscript.Env) error {
@@ -102,7 +100,6 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("GOGC", os.Getenv("GOGC"))
 			env.Setenv("SPECIES", species)
-			env.Setenv("RELEASED", released)
 			started := new(*running)
 			env.Values[runningKey{}] = started
 			env.Defer(func() {
@@ -206,7 +203,7 @@ func sendHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	body := strings.Join(args[2:], "")
 	req, err := http.NewRequest(args[0], ts.Getenv("URL"), strings.NewReader(body))
 	ts.Check(err)
-	req.URL.Opaque = args[1] // sent unchanged, also *
+	req.URL.Opaque, req.URL.RawQuery, _ = strings.Cut(args[1], "?") // sent unchanged, also *
 	req.Header.Set("Content-Type", "application/json")
 	req.Close = true // an idle connection would keep a later quit waiting
 	if token := ts.Getenv("TOKEN"); token != "" {

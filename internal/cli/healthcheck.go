@@ -40,9 +40,9 @@ func healthcheckCommand(sys system) *cli.Command {
 			var err error
 			switch admin := adminAddr(cmd); {
 			case admin != "" && cmd.Bool("writes"):
-				said, err = getHealth(ctx, admin, "/writez")
+				said, err = getHealth(ctx, admin, "/writez", "writable")
 			case admin != "":
-				said, err = getHealth(ctx, admin, "/readyz")
+				said, err = getHealth(ctx, admin, "/readyz", "ready")
 			case cmd.Bool("writes"):
 				err = errors.New("--writes needs the admin listener: add --admin-addr HOST:PORT, as serve has it")
 			default:
@@ -57,8 +57,9 @@ func healthcheckCommand(sys system) *cli.Command {
 	}
 }
 
-// getHealth requests a path from the admin listener and returns its text.
-func getHealth(ctx context.Context, addr, path string) (string, error) {
+// getHealth requests a path from the admin listener and returns its text, which is good if
+// the service is healthy.
+func getHealth(ctx context.Context, addr, path, good string) (string, error) {
 	resp, err := send(ctx, http.MethodGet, "http", addr, path)
 	if err != nil {
 		return "", fmt.Errorf("the admin listener: %w", err)
@@ -66,30 +67,38 @@ func getHealth(ctx context.Context, addr, path string) (string, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 4<<10))
 	said := strings.TrimSpace(string(body))
-	if resp.StatusCode != http.StatusOK {
+	switch {
+	case resp.StatusCode == http.StatusServiceUnavailable:
 		return "", fmt.Errorf("%s responded with %s: %s", path, resp.Status, said)
+	case err == nil && said != good:
+		return "", notOurs(addr, resp, "check --admin-addr")
 	}
 	return said, err
 }
 
 // checkResponds sends a request that needs no token to the public listener.
 func checkResponds(ctx context.Context, addr string, withTLS bool) error {
-	scheme := "http"
+	scheme, advice := "http", "add --tls-cert FILE if serve has it, or check --addr"
 	if withTLS {
-		scheme = "https"
+		scheme, advice = "https", "check --addr"
 	}
 	resp, err := send(ctx, http.MethodOptions, scheme, addr, "/plants")
+	if _, plain := errors.AsType[tls.RecordHeaderError](err); plain {
+		return fmt.Errorf("%s does not use TLS: leave out --tls-cert, or check --addr", addr)
+	}
 	if err != nil {
 		return err
 	}
 	resp.Body.Close()
-	switch resp.StatusCode {
-	case http.StatusNoContent, http.StatusServiceUnavailable: // a busy service is healthy
-	default:
-		return fmt.Errorf("%s responded with %s, which is not a response of plantstore: check --addr",
-			addr, resp.Status)
+	if resp.Header.Get("X-Request-Id") == "" { // every response of the service has one, also if it is busy
+		return notOurs(addr, resp, advice)
 	}
 	return nil
+}
+
+// notOurs returns the error for a response of another program.
+func notOurs(addr string, resp *http.Response, advice string) error {
+	return fmt.Errorf("%s responded with %s, which is not a response of plantstore: %s", addr, resp.Status, advice)
 }
 
 // send sends a request to the address that a listener of this machine has,

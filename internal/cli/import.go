@@ -71,7 +71,8 @@ func chooseFormat(flag, file string, otherwise transfer.Format) (transfer.Format
 	case format == "" && file == "-":
 		return "", errors.New("the format of stdin is unknown: add --format csv or --format ndjson")
 	case format == "":
-		return "", fmt.Errorf("the format of %s is unknown: add --format csv or --format ndjson", file)
+		return "", fmt.Errorf("the format of %s is unknown: add --format csv or --format ndjson; "+
+			"a spreadsheet must be saved as CSV UTF-8 first", file)
 	}
 	return format, nil
 }

@@ -3,14 +3,20 @@ package cli
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/httpapi"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 func TestParseRate(t *testing.T) {
@@ -68,10 +74,22 @@ func TestMaxBody(t *testing.T) {
 	}
 }
 
-// The flag --max-in-flight reaches the handler: while a request waits for its
-// body, another one is refused.
+// The flag --max-in-flight reaches the handler: while a write waits for another program,
+// which has locked the store, a read is refused.
 func TestMaxInFlight(t *testing.T) {
 	t.Parallel()
-	r, _, _ := halfSent(t, "--max-in-flight", "1")
-	r.want(t, http.StatusServiceUnavailable, http.MethodPost, "/plants", `{"id":1,"name":"n"}`)
+	dir := t.TempDir()
+	r := watched(t, dir, "plants.db", "--max-in-flight", "1")
+	conn, err := sqlite.OpenConn(filepath.Join(dir, "plants.db"), sqlite.OpenReadWrite)
+	must.NoError(t, err)
+	defer conn.Close()
+	must.NoError(t, sqlitex.ExecuteTransient(conn, "BEGIN IMMEDIATE", nil))
+	var write sync.WaitGroup
+	write.Go(func() { _, _, _ = r.send(http.DefaultClient, http.MethodPost, "/plants", `{"id":1,"name":"n"}`) })
+	wait.Until(t, "a read is refused", func() bool {
+		resp, _, err := r.send(http.DefaultClient, http.MethodGet, "/plants", "")
+		return err == nil && resp.StatusCode == http.StatusServiceUnavailable
+	})
+	must.NoError(t, sqlitex.ExecuteTransient(conn, "ROLLBACK", nil))
+	write.Wait()
 }

@@ -208,16 +208,25 @@ func (r *running) dial(t testing.TB, options ...client.Option) *client.Client {
 	return c
 }
 
-// send sends a request, and returns the response and its body.
-func (r *running) send(web *http.Client, method, path, body string) (*http.Response, string, error) {
+// newRequest returns a request with the token.
+func (r *running) newRequest(method, path, body string) (*http.Request, error) {
 	req, err := http.NewRequest(method, r.url+path, strings.NewReader(body))
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	req.Header.Set("Authorization", "Bearer "+r.token)
 	req.Header.Set("Content-Type", "application/json")
 	if method == http.MethodPatch {
 		req.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	return req, nil
+}
+
+// send sends a request, and returns the response and its body.
+func (r *running) send(web *http.Client, method, path, body string) (*http.Response, string, error) {
+	req, err := r.newRequest(method, path, body)
+	if err != nil {
+		return nil, "", err
 	}
 	resp, err := web.Do(req)
 	if err != nil {
@@ -226,6 +235,16 @@ func (r *running) send(web *http.Client, method, path, body string) (*http.Respo
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	return resp, string(text), err
+}
+
+// readAll returns the status and the body of a response.
+func readAll(resp *http.Response, err error) (status int, body string, _ error) {
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text), err
 }
 
 // call sends a request, and returns the status and the header of the response.

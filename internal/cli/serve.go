@@ -47,7 +47,7 @@ func serveCommand(sys system) *cli.Command {
 			textFlag("tls-key", "", "read the private key of the certificate from `FILE` (PEM)"),
 			boolFlag("read-only", "refuse writes with 503 and store nothing, for instance while the store is "+
 				"copied; reads work as always"),
-			choiceFlag("page", pageOn, "serve a page for people at /: on or off; it needs a token to show plants"),
+			choiceFlag("page", pageOn, "serve a page for people at /: `on|off`; it needs a token to show plants"),
 			boolFlag("print-token", "print a token that is valid for 24 hours or until the service stops, a link "+
 				"to the page and a curl command that use it"),
 		}, slices.Concat(oidcFlags(), logFlags(), limitFlags())...),

@@ -35,6 +35,7 @@ func TestStoreChanged(t *testing.T) {
 		"cp of a backup":        {"cp monday.db plants.db", "plants.db", "was overwritten or truncated", refused},
 		"truncate the database": {"truncate -s 8192 plants.db", "plants.db", "was overwritten or truncated", refused},
 		"truncate the log":      {"truncate -s 0 plants.db-wal", "plants.db-wal", "was truncated", servesAPart},
+		"truncate the index":    {"truncate -s 4096 plants.db-shm", "plants.db-shm", "was truncated", servesAll},
 		"rm the index":          {"rm plants.db-shm", "plants.db-shm", "was moved, removed or replaced", servesAll},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,7 +99,7 @@ func testStoreChanged(t *testing.T, change, file, reason string, next nextStart)
 	again, err := launch(dir, nil, "--addr", "127.0.0.1:0", "--store", "plants.db", "--print-token")
 	if err != nil && next != servesAll {
 		next = refused
-		if !strings.Contains(err.Error(), "move plants.db* to another directory, and restore a backup") {
+		if !strings.Contains(err.Error(), "move "+filepath.Join(dir, "plants.db")+"* to another directory, and restore a backup") {
 			t.Errorf("the next start says %v", err)
 		}
 		recoverFrom(t, dir, "monday.db")
@@ -142,7 +143,7 @@ func endChanged(t *testing.T, r *running, change, notice string) {
 	}
 	r.end(t, syscall.SIGTERM)
 	log := r.stderr.String()
-	if n := strings.Count(log, `"msg":"store file changed"`); n != 1 || !strings.Contains(log, notice) {
+	if n := strings.Count(log, `"msg":"store files cannot be used"`); n != 1 || !strings.Contains(log, notice) {
 		t.Errorf("the log says %d times that a file was changed, want once with %q:\n%.2000s", n, notice, log)
 	}
 }

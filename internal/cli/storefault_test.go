@@ -11,7 +11,8 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// A service that has found its file damaged is not ready, and says what to do.
+// A service that has found its file damaged answers no request, is not ready, and says what
+// to do. The next start refuses the file.
 func TestStoreDamaged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -28,13 +29,21 @@ func TestStoreDamaged(t *testing.T) {
 	r = watched(t, dir, "plants.db")
 	r.wantReady(t, "") // nothing has read that page
 	r.want(t, http.StatusServiceUnavailable, "GET", "/plants?limit=1000", "")
-	const hint = "the file is damaged; stop the service, move the file and its -wal and -shm files to another directory, and restore a backup"
+	const hint = "plants.db* to another directory, and restore a backup"
 	if body := r.wantReady(t, "the store fails: sqlite: "); !strings.Contains(body, hint) {
 		t.Errorf("/readyz says %s, want the hint", body)
 	}
+	r.wantHealth(t, "/writez", "", "the store fails: sqlite: ")
+	r.want(t, http.StatusServiceUnavailable, "GET", "/plants?limit=1", "")
 	r.end(t, syscall.SIGTERM)
-	if n := strings.Count(r.stderr.String(), `"msg":"store damaged"`); n != 1 || !strings.Contains(r.stderr.String(), hint) {
+	if n := strings.Count(r.stderr.String(), `"msg":"store files cannot be used"`); n != 1 || !strings.Contains(r.stderr.String(), hint) {
 		t.Errorf("the log has the damage %d times, want once, with the hint:\n%s", n, &r.stderr)
+	}
+	if again, err := launch(dir, nil, "--addr", "127.0.0.1:0", "--store", "plants.db"); err == nil {
+		again.end(t, syscall.SIGTERM)
+		t.Error("the next start serves the damaged file")
+	} else if !strings.Contains(err.Error(), "was found damaged") || !strings.Contains(err.Error(), hint) {
+		t.Errorf("the next start says %v", err)
 	}
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/token"
@@ -281,7 +280,7 @@ func oldSecret(t token.Token) string {
 // openExisting opens the store that --store names, which must not be a new file:
 // otherwise a mistake in the path would create an empty store. Only serve, restore and
 // copy create one.
-func openExisting(ctx context.Context, cmd *cli.Command, shorten func(plant.Plant)) (store.Store, error) {
+func openExisting(ctx context.Context, cmd *cli.Command) (store.Store, error) {
 	name := cmd.String("store")
 	if open.InMemory(name) {
 		return nil, errors.New("--store sqlite::memory: cannot be shared with a running serve: " +
@@ -291,12 +290,12 @@ func openExisting(ctx context.Context, cmd *cli.Command, shorten func(plant.Plan
 		return nil, fmt.Errorf("there is no store at %s: check the path, or start plantstore serve once, which "+
 			"creates it", open.Redacted(name))
 	}
-	return open.Shortening(ctx, name, shorten)
+	return open.Open(ctx, name)
 }
 
 // withStore opens the store of a command, and closes it after use.
 func withStore(ctx context.Context, cmd *cli.Command, use func(store.Store) error) error {
-	s, err := openExisting(ctx, cmd, nil)
+	s, err := openExisting(ctx, cmd)
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,11 @@ func (m *mistakes) hook(cmd *cli.Command) error {
 			for _, f := range cmd.Flags {
 				names = append(names, f.Names()...)
 			}
-			hint = didYouMean("--", strings.TrimLeft(flag, "-"), names)
+			name := strings.TrimLeft(flag, "-")
+			if name == "port" || name == "host" { // what many programs call it
+				name = "addr"
+			}
+			hint = didYouMean("--", name, names)
 		}
 		return fmt.Errorf("%w%s (%s --help lists the flags)", err, hint, cmd.FullName())
 	}
@@ -59,6 +63,14 @@ func (m *mistakes) hook(cmd *cli.Command) error {
 	}
 	return nil
 }
+
+// plainly writes flags in mistakes that the library reports as the help writes them.
+var plainly = strings.NewReplacer(
+	"flag provided but not defined: -", "unknown flag --",
+	" for flag -", " for --",
+	" for flag ", " for --",
+	": parse error", ": must be true or false",
+)
 
 // ofOthers matches variables that Kubernetes and Docker set for a service that is
 // called plantstore, as in PLANTSTORE_PORT=tcp://10.0.0.1:80, and those of our tests.

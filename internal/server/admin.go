@@ -45,7 +45,8 @@ func adminMux(registry *prometheus.Registry) *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", livez)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	mux.Handle("/debug/pprof/", http.DefaultServeMux) // net/http/pprof registers itself there
+	mux.Handle("/debug/pprof/", http.DefaultServeMux)          // net/http/pprof registers itself there
+	mux.Handle("/debug/pprof/cmdline", http.NotFoundHandler()) // --store may have a password
 	return mux
 }
 
@@ -136,11 +137,9 @@ type health struct {
 	draining atomic.Bool
 }
 
-// checks are the checks of a store.
-type checks struct {
-	ready  func(context.Context) error
-	writes func() error // why writes fail
-}
+// checks are the checks of a store, which say why reads and why writes fail. A check may hang
+// after its context has ended.
+type checks struct{ reads, writes func(context.Context) error }
 
 // start marks the service as ready and writable, as long as the checks return nil.
 func (h *health) start(c checks) { h.checks.Store(&c) }
@@ -149,7 +148,7 @@ func (h *health) start(c checks) { h.checks.Store(&c) }
 // that load balancers stop sending requests here. The store is not checked again.
 func (h *health) drain() { h.draining.Store(true) }
 
-// ready returns nil if the service takes requests, and otherwise the reason. It returns
+// ready returns nil if the service answers reads, and otherwise the reason. It returns
 // when ctx ends, even if the store does not.
 func (h *health) ready(ctx context.Context) error {
 	checks := h.checks.Load()
@@ -159,31 +158,34 @@ func (h *health) ready(ctx context.Context) error {
 	case checks == nil:
 		return errors.New("starting")
 	}
+	return ask(ctx, "the store fails", checks.reads)
+}
+
+// writable returns nil if the service is ready and writes work, and otherwise the
+// reason. It returns when ctx ends, even if the store does not.
+func (h *health) writable(ctx context.Context) error {
+	if err := h.ready(ctx); err != nil {
+		return err
+	}
+	return ask(ctx, "writes fail", h.checks.Load().writes)
+}
+
+// ask returns the error of a check after what fails. It returns when ctx ends: a call to a
+// disk that hangs does not return.
+func ask(ctx context.Context, what string, check func(context.Context) error) error {
 	checked := make(chan error, 1)
-	go func() { checked <- checks.ready(ctx) }()
+	go func() { checked <- check(ctx) }()
 	var err error
 	select {
 	case err = <-checked:
-	case <-ctx.Done(): // a call to a disk that hangs does not return
+	case <-ctx.Done():
 		err = ctx.Err()
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return errors.New("the store does not respond in time")
 	case err != nil:
-		return fmt.Errorf("the store fails: %w", err)
-	}
-	return nil
-}
-
-// writable returns nil if the service is ready and writes work, and otherwise the
-// reason.
-func (h *health) writable(ctx context.Context) error {
-	if err := h.ready(ctx); err != nil {
-		return err
-	}
-	if err := h.checks.Load().writes(); err != nil {
-		return fmt.Errorf("writes fail: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }

@@ -39,7 +39,10 @@ func TestHealth(t *testing.T) {
 	}{
 		{func() {}, "starting", "starting"},
 		{func() {
-			health.start(checks{func(context.Context) error { return store }, func() error { return writes }})
+			health.start(checks{
+				reads:  func(context.Context) error { return store },
+				writes: func(context.Context) error { return writes },
+			})
 		}, "", ""},
 		{func() { writes = errors.New("the disk is full") }, "", "writes fail: the disk is full"},
 		{
@@ -66,18 +69,26 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// A store that hangs does not delay /readyz.
-func TestReadyTimesOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hanging := make(chan struct{})
-		defer close(hanging)
-		health := &health{}
-		health.start(checks{ready: func(context.Context) error { <-hanging; return nil }})
-		status, body := get(t, newAdmin(health, prometheus.NewRegistry()), "/readyz")
-		if status != http.StatusServiceUnavailable || body != "the store does not respond in time\n" {
-			t.Errorf("/readyz is %d %q", status, body)
-		}
-	})
+// A store that hangs delays neither signal, whether reads or only writes hang.
+func TestHealthTimesOut(t *testing.T) {
+	fine := func(context.Context) error { return nil }
+	for path, hanging := range map[string]func(*checks, func(context.Context) error){
+		"/readyz": func(c *checks, hangs func(context.Context) error) { c.reads = hangs },
+		"/writez": func(c *checks, hangs func(context.Context) error) { c.writes = hangs },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			end := make(chan struct{})
+			defer close(end)
+			checks := checks{reads: fine, writes: fine}
+			hanging(&checks, func(context.Context) error { <-end; return nil })
+			health := &health{}
+			health.start(checks)
+			status, body := get(t, newAdmin(health, prometheus.NewRegistry()), path)
+			if status != http.StatusServiceUnavailable || body != "the store does not respond in time\n" {
+				t.Errorf("%s is %d %q", path, status, body)
+			}
+		})
+	}
 }
 
 // The metric is 0 until Litestream sends its first heartbeat.
@@ -107,7 +118,6 @@ func TestAdminPages(t *testing.T) {
 		"/metrics":                       "\nplants_total 3\n",
 		"/debug/pprof/":                  "goroutine",
 		"/debug/pprof/goroutine?debug=1": "goroutine profile",
-		"/debug/pprof/cmdline":           "server.test",
 		"/debug/pprof/symbol":            "num_symbols",
 		"/debug/pprof/profile?seconds=1": "",
 		"/debug/pprof/trace?seconds=0.1": "",
@@ -119,6 +129,13 @@ func TestAdminPages(t *testing.T) {
 		if err != nil || resp.StatusCode != http.StatusOK || len(body) == 0 || !strings.Contains(string(body), want) {
 			t.Errorf("%s = %s %.300q, %v, want %q in it", path, resp.Status, body, err, want)
 		}
+	}
+	// The command line may have a password, in --store.
+	resp, err := http.Get(server.URL + "/debug/pprof/cmdline")
+	must.NoError(t, err)
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusNotFound {
+		t.Errorf("/debug/pprof/cmdline = %s, want 404", resp.Status)
 	}
 	for method, path := range map[string]string{"GET": "/plants", "POST": "/readyz", "DELETE": "/metrics"} {
 		w := httptest.NewRecorder()

@@ -6,12 +6,12 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/plantstore/plantstore/internal/httpapi"
+	"github.com/plantstore/plantstore/internal/shell"
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/token"
 )
@@ -58,7 +58,7 @@ Read about the API and try it in a browser: %s/docs
 // curlTarget returns the URL and the options with which curl on this machine
 // reaches the service and accepts its certificate, also a self-signed one.
 func curlTarget(addr net.Addr, cert *certificate) string {
-	leaf, options := cert.current.Leaf, " --cacert "+shellQuote(cert.certFile)
+	leaf, options := cert.current.Leaf, " --cacert "+shell.Quote(cert.certFile)
 	host, port, _ := net.SplitHostPort(addr.String()) // it is one
 	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
 		host = "localhost"
@@ -87,21 +87,10 @@ func adviseToken(ctx context.Context, log *slog.Logger, tokens token.Store, stor
 	case open.InMemory(store): // no other program can reach it
 		command = "plantstore serve --print-token --store " + store
 	case store != open.Default && open.Redacted(store) == store: // a URL with a password comes from PLANTSTORE_STORE
-		command += " --store " + shellQuote(store)
+		command += " --store " + shell.Quote(store)
 	}
 	log.Warn("there is no valid token: every request gets 401 until you create one", "run", command)
 	return nil
-}
-
-// unquoted matches a word that needs no quotes in a shell.
-var unquoted = regexp.MustCompile(`^[\w./:-]+$`)
-
-// shellQuote quotes a word for a shell if it needs quotes.
-func shellQuote(word string) string {
-	if unquoted.MatchString(word) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // notify sends a state to the service manager: systemd with Type=notify, see

@@ -113,22 +113,22 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 	defer func() { err = errors.Join(err, store.Close()) }()
 	store.Watch(log)
 	first := plant.Page{Limit: 1, ByName: &plant.ByName{}}
-	if _, _, err := store.List(ctx, first); errors.Is(err, plant.ErrNoNames) {
+	if _, _, err := store.List(ctx, first); errors.Is(err, plant.ErrOtherUnicode) {
 		log.Warn("lists by name get 503", "err", err)
 	}
-	writes := func() error { return errors.New("the service is read-only") }
+	writes := func(context.Context) error { return errors.New("the service is read-only") }
 	if !config.HTTP.ReadOnly {
 		if err := store.BeginEpoch(ctx); err != nil { // before the first write
 			return err
 		}
 		_, _, err := store.Changes(ctx, nil, 1) // on PostgreSQL this writes, too
-		if none, ok := errors.AsType[plant.NoChangesError](err); ok {
-			log.Warn("requests for changes get 503", "err", none)
+		if errors.Is(err, plant.ErrNoChanges) {
+			log.Warn("requests for changes get 503", "err", err)
 		}
 		defer keepChanges(ctx, log, store, config.KeepChanges)()
 		defer tryWrites(ctx, store)()
 		metrics.MustRegister(writeMetrics(store))
-		writes = store.WriteFailure
+		writes = store.Writable
 	}
 
 	tokens := token.NewVerifier(store, config.Token)
@@ -219,18 +219,21 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 // quarter of that of a page of 100 plants.
 const gcPercent = 400
 
-// leastMemory is a memory limit that no usual load comes close to.
-const leastMemory = 256 << 20
+// The memory of the service: what bodies, responses and streams take at most with the default
+// of --max-body, or so many times a larger one.
+const (
+	leastMemory = 384 << 20
+	bodyMemory  = 64
+)
 
-// limitMemory sets when garbage is collected. The memory limit is what the bodies
-// in flight may take; near that limit the heap grows less than gcPercent. A GOGC
-// or GOMEMLIMIT in the environment has precedence.
+// limitMemory sets when garbage is collected. Near the memory limit the heap grows less than
+// gcPercent. A GOGC or GOMEMLIMIT in the environment has precedence.
 func limitMemory(config Config) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
-		limit := max(leastMemory, int64(config.HTTP.MaxInFlight)*config.HTTP.MaxBody)
+		limit := max(leastMemory, bodyMemory*config.HTTP.MaxBody)
 		debug.SetMemoryLimit(limit / 4 * 3) // the Go runtime does not count the memory of SQLite
 	}
 }

@@ -60,7 +60,9 @@ func (c *csvReader) Read() (Row, error) {
 }
 
 func (c *csvReader) readHeader() error {
-	skipBOM(c.in)
+	if err := checkText(c.in); err != nil {
+		return err
+	}
 	_, fault, err := c.readRecord()
 	switch {
 	case err == io.EOF:

@@ -25,7 +25,9 @@ type ndjsonReader struct {
 
 func (n *ndjsonReader) Read() (Row, error) {
 	if n.line == 0 {
-		skipBOM(n.in)
+		if err := checkText(n.in); err != nil {
+			return Row{}, err
+		}
 	}
 	for {
 		line, err := n.readLine()

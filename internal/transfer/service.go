@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -166,6 +167,10 @@ func (s *Service) explainResponse(e *client.Error) error {
 	switch e.Code {
 	case client.ErrBadCredentials:
 		hint = ": plantstore token list shows whether the token is valid; a token that serve printed ends with its process"
+	case client.ErrInvalidParameter:
+		if strings.Contains(e.Message, "/after") { // the others are ours
+			hint = ": give --after a whole position that changes has printed, or begin an empty copy without it"
+		}
 	case client.ErrPositionGone:
 		hint = ": begin with an empty copy, without --after or the file of --state"
 	case client.ErrNoSuchPath, client.ErrMethodNotAllowed:

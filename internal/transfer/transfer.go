@@ -14,6 +14,7 @@ package transfer
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -114,9 +115,20 @@ const (
 
 func isRejectColumn(name string) bool { return name == lineColumn || name == reasonColumn }
 
-// skipBOM skips a byte order mark.
-func skipBOM(in *bufio.Reader) {
-	if mark, _ := in.Peek(3); string(mark) == "\ufeff" {
+// checkText returns an error that says what to do if a file is not UTF-8 but of a kind that
+// its first bytes show. It skips a byte order mark.
+func checkText(in *bufio.Reader) error {
+	peeked, _ := in.Peek(4) // less of a shorter file
+	first := string(peeked)
+	switch {
+	case first == "PK\x03\x04" || first == "\xd0\xcf\x11\xe0":
+		return errors.New("the file is a spreadsheet (.xlsx, .ods, .xls) or an archive: save the spreadsheet as CSV UTF-8")
+	case strings.HasPrefix(first, "\x1f\x8b"):
+		return errors.New("the file is compressed with gzip: decompress it first, as with gunzip")
+	case strings.Contains(first, "\x00"):
+		return errors.New("the file is UTF-16: save it as UTF-8, which spreadsheet programs call CSV UTF-8")
+	case strings.HasPrefix(first, "\ufeff"):
 		_, _ = in.Discard(3) // they are there
 	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package transfer_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -326,4 +328,38 @@ func write(t *testing.T, format transfer.Format, plants []client.Plant) string {
 	}
 	must.NoError(t, w.Flush())
 	return file.String()
+}
+
+// A file that is not UTF-8 text is refused with what it is, in both formats. Of no file is that
+// said wrongly.
+func TestFilesOfOtherKinds(t *testing.T) {
+	const text = "id,name\n1,Rosa\n"
+	wide := func(order binary.AppendByteOrder, text string) string {
+		var b []byte
+		for _, unit := range utf16.Encode([]rune(text)) {
+			b = order.AppendUint16(b, unit)
+		}
+		return string(b)
+	}
+	for name, c := range map[string]struct{ file, words string }{
+		"an .xlsx file":        {"PK\x03\x04\x14\x00\x06\x00", "save the spreadsheet as CSV UTF-8"},
+		"an .xls file":         {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save the spreadsheet as CSV UTF-8"},
+		"gzip":                 {"\x1f\x8b\x08\x00", "compressed with gzip"},
+		"UTF-16LE with a mark": {wide(binary.LittleEndian, "\ufeff"+text), "the file is UTF-16: save it as UTF-8"},
+		"UTF-16BE with a mark": {wide(binary.BigEndian, "\ufeff"+text), "the file is UTF-16: save it as UTF-8"},
+		"UTF-16LE":             {wide(binary.LittleEndian, text), "the file is UTF-16: save it as UTF-8"},
+		"UTF-16BE":             {wide(binary.BigEndian, text), "the file is UTF-16: save it as UTF-8"},
+		"UTF-16LE JSON":        {wide(binary.LittleEndian, `{"id":1}`), "the file is UTF-16: save it as UTF-8"},
+	} {
+		for _, format := range formats {
+			_, err := transfer.NewReader(strings.NewReader(c.file), format).Read()
+			expect.Message(t, name+" as "+string(format), err, c.words)
+		}
+	}
+	for _, file := range []string{"", "i", "id", "\ufeff", "\ufeffid,name\n", "P", "PK,id,name\n", "%,id\n"} {
+		_, err := transfer.NewReader(strings.NewReader(file), transfer.NDJSON).Read()
+		if err != nil && strings.Contains(err.Error(), "the file is") {
+			t.Errorf("%q is refused: %v", file, err)
+		}
+	}
 }
