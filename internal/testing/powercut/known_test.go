@@ -19,12 +19,11 @@ import (
 	sqlitestore "github.com/plantstore/plantstore/internal/store/sqlite"
 )
 
-// storeName is the name of the store that the tests write to, copyName of one that
-// `plantstore copy` fills with its plants, and oldName of one that `plantstore migrate` changes.
+// storeName is the name of the store that the tests write to, and copyName of one that
+// `plantstore copy` fills with its plants.
 const (
 	storeName = "plants.db"
 	copyName  = "copy.db"
-	oldName   = "old.db"
 )
 
 // known is what the clients of a store know at a moment, and so what must be there after a
@@ -35,7 +34,6 @@ type known struct {
 	plants   map[int64]string // the names, as this client has them
 	files    map[string][]*[]byte
 	copied   int // plants of the copy: -1 if it has not begun, 0 if it has begun
-	old      int // plants of the old store, once there is one
 }
 
 // progress is how many writes a client has begun, and how many have returned.
@@ -108,9 +106,6 @@ func (k *known) check(ctx context.Context, folder string) error {
 	if err := k.checkCopy(ctx, filepath.Join(folder, copyName)); err != nil {
 		return fmt.Errorf("the copy: %w", err)
 	}
-	if err := k.checkOld(ctx, filepath.Join(folder, oldName)); err != nil {
-		return fmt.Errorf("the old store: %w", err)
-	}
 	path := filepath.Join(folder, storeName)
 	s, err := sqlitestore.Open(ctx, path)
 	if err != nil {
@@ -142,7 +137,7 @@ func (k *known) checkStore(ctx context.Context, s *sqlitestore.Store) error {
 	for i := range found {
 		found[i] = map[string]string{}
 	}
-	plants, _, err := s.List(ctx, plant.Page{Limit: 100_000})
+	plants, _, err := allPlants(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -239,23 +234,6 @@ func (k *known) checkCopy(ctx context.Context, path string) error {
 		return err
 	}
 	return nil
-}
-
-// checkOld returns an error unless the old store has all its plants, whatever a migration has
-// done.
-func (k *known) checkOld(ctx context.Context, path string) error {
-	if k.old == 0 {
-		return nil
-	}
-	s, err := sqlitestore.Open(ctx, path)
-	if err != nil {
-		return err
-	}
-	n, _, err := s.Count(ctx, plant.Page{Limit: 100_000})
-	if err == nil && n != k.old {
-		err = fmt.Errorf("it has %d plants, want %d", n, k.old)
-	}
-	return errors.Join(err, checkIntegrity(path), s.Close())
 }
 
 // checkIntegrity lets SQLite check a file.

@@ -25,16 +25,7 @@ import (
 // recorded (internal/tools/recordfs), so the record also has what SQLite does with names and
 // with the folder.
 func TestProgram(t *testing.T) {
-	n := must.Number(t, "PLANTSTORE_TEST_POWER_IMAGES", 0) / 4
-	if n == 0 {
-		t.Skip("needs a minute: make power")
-	}
-	if file, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil || os.Getuid() != 0 {
-		t.Logf("figures: this machine tests no unmodified program: /dev/fuse: %v, user %d", err, os.Getuid())
-		t.Skip("needs FUSE and root: make power")
-	} else {
-		file.Close()
-	}
+	n := imagesOfProgram(t)
 	r := recordProgram(t)
 	for shard := range uint64(2) {
 		t.Run(fmt.Sprint("shard ", shard), func(t *testing.T) {
@@ -66,12 +57,30 @@ func TestProgram(t *testing.T) {
 	}
 }
 
+// imagesOfProgram returns how many images of the unmodified program are tested. It skips the test
+// if that is none, or if the machine has no FUSE.
+func imagesOfProgram(t *testing.T) int {
+	n := must.Number(t, "PLANTSTORE_TEST_POWER_IMAGES", 0) / 4
+	if n == 0 {
+		t.Skip("needs a minute: make power")
+	}
+	file, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+	if err != nil || os.Getuid() != 0 {
+		t.Logf("figures: this machine tests no unmodified program: /dev/fuse: %v, user %d", err, os.Getuid())
+		t.Skip("needs FUSE and root: make power")
+	}
+	file.Close()
+	return n
+}
+
 // program is a plantstore program that works on a recorded file system.
 type program struct {
 	t      *testing.T
 	path   string // of the program
-	folder string // that is recorded
+	below  string // the folder that the file system shows
+	folder string // where it shows it
 	url    string // of the service
+	files  *commands
 
 	mu     sync.Mutex
 	record *os.File
@@ -80,39 +89,86 @@ type program struct {
 
 // recordProgram runs a service and the commands that write files, and returns the record.
 func recordProgram(t *testing.T) record {
-	bin := t.TempDir()
-	build := func(folder, of string) {
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin, of)
-		cmd.Dir = folder
+	p := newProgram(t, buildProgram(t))
+	p.work()
+	p.files.end()
+	return p.events()
+}
+
+// buildProgram builds the program and the file system, and returns their folder.
+func buildProgram(t *testing.T) (folder string) {
+	folder = t.TempDir()
+	build := func(module, of string) {
+		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", folder, of)
+		cmd.Dir = module
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%q: %v\n%s", cmd.Args, err, out)
 		}
 	}
 	build("../../..", "./cmd/plantstore")
 	build("../../tools", "./recordfs")
+	return folder
+}
+
+// newProgram mounts a file system for a program.
+func newProgram(t *testing.T, bin string) *program {
 	below, err := os.MkdirTemp(inMemory, "plantstore-recorded-")
 	must.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(below) })
-	p := &program{t: t, path: filepath.Join(bin, "plantstore"), folder: t.TempDir()}
-	p.record, err = os.OpenFile(filepath.Join(bin, "record"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	p := &program{t: t, path: filepath.Join(bin, "plantstore"), below: below, folder: t.TempDir()}
+	p.record, err = os.OpenFile(filepath.Join(t.TempDir(), "record"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	must.NoError(t, err)
 	t.Cleanup(func() { p.record.Close() })
-
 	files := exec.Command(filepath.Join(bin, "recordfs"), below, p.folder, p.record.Name()) // t.Context ends before unmount
+	p.files = newCommands(t, files)
+	t.Cleanup(p.files.end) // before the folder is removed
+	return p
+}
+
+// commands sends commands to the file system.
+type commands struct {
+	t       *testing.T
+	in      io.Writer
+	answers <-chan string
+	end     func() // unmounts
+}
+
+// newCommands starts the file system, and waits until it is mounted.
+func newCommands(t *testing.T, files *exec.Cmd) *commands {
 	files.Stderr = os.Stderr
-	until, err := files.StdinPipe()
+	in, err := files.StdinPipe()
 	must.NoError(t, err)
-	p.start(files, "mounted")
+	out, err := files.StdoutPipe()
+	must.NoError(t, err)
+	must.NoError(t, files.Start())
+	answers := make(chan string, 1)
 	ended := make(chan error, 1)
-	unmount := sync.OnceFunc(func() {
-		until.Close()
-		go func() { ended <- files.Wait() }()
+	go func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			answers <- lines.Text()
+		}
+		ended <- files.Wait()
+	}()
+	c := &commands{t: t, in: in, answers: answers}
+	c.end = sync.OnceFunc(func() {
+		in.Close()
 		must.NoError(t, wait.For(t, "the end of recordfs", ended))
 	})
-	t.Cleanup(unmount) // before the folder is removed
-	p.work()
-	unmount()
-	return p.events()
+	wait.For(t, "the mount", answers)
+	return c
+}
+
+// do sends a command, and returns what its answer has after a word.
+func (c *commands) do(command, word string) (rest string) {
+	c.t.Helper()
+	_, err := fmt.Fprintln(c.in, command)
+	must.NoError(c.t, err)
+	answer := wait.For(c.t, "the answer to "+command, c.answers)
+	rest, found := strings.CutPrefix(answer, word)
+	if !found {
+		c.t.Fatalf("recordfs answers %q to %q", answer, command)
+	}
+	return strings.TrimSpace(rest)
 }
 
 // start starts a command, and returns what it prints after a text on the first line that has it.

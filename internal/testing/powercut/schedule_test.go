@@ -198,7 +198,7 @@ func runSchedule(t *testing.T, seed uint64, empty []byte) (events []happening) {
 		if seed%2 == 1 { // as the store of PostgreSQL: each write with a limit
 			s.queue = groupcommit.New(1+random.IntN(4), s.party(committer, "committer").group)
 		}
-		f := feed.New(&slowFeed{s.store, s.party(poller, "poller").slowly(s.store.Changes)})
+		f := feed.New(&slowFeed{s.store, s.party(poller, "poller")})
 		var writers, others sync.WaitGroup
 		for i := range 4 {
 			writers.Go(func() { s.party(firstWriter+i, "writer").writer(int64(i+1)*1_000_000, 12) })

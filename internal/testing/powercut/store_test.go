@@ -69,7 +69,6 @@ func recordStore(t *testing.T) record {
 		must.NoError(t, s.Close())
 	}
 	copies(t, folder)
-	migrates(t, folder)
 	return recording.end()
 }
 
@@ -146,23 +145,6 @@ func copies(t *testing.T, folder string) {
 	must.NoError(t, target.Close())
 	recording.mark("file", func(known *known) { known.copied = copied.Plants })
 	must.NoError(t, source.Close())
-}
-
-// migrates migrates a store of an earlier release, which has no feed of changes and no index
-// of names. That is done without the log.
-func migrates(t *testing.T, folder string) {
-	path := filepath.Join(folder, oldName)
-	content, err := os.ReadFile("../../store/sqlite/testdata/released/005.db")
-	must.NoError(t, err)
-	must.NoError(t, os.WriteFile(path, content, 0o600))
-	s, err := sqlitestore.Open(t.Context(), path)
-	must.NoError(t, err)
-	n, _, err := s.Count(t.Context(), plant.Page{Limit: 100_000})
-	must.NoError(t, err)
-	must.NoError(t, s.Close())
-	recording.mark("old", func(known *known) { known.old = n })
-	must.NoError(t, sqlitestore.EnableChanges(t.Context(), path))
-	must.NoError(t, sqlitestore.IndexNames(t.Context(), path, func(int) {}))
 }
 
 // TestStore cuts the power at many moments, in several ways.

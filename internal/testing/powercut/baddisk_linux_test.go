@@ -1,0 +1,576 @@
+package powercut
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
+)
+
+// TestBadDisk lets each call of the disk fail that the unmodified program makes in a script of
+// 200 operations: the first one of an operation, then, when that operation is done again, the
+// second one, until it is done without an error. So each failure meets the files as many failures
+// have left them. A failure is one of a single call, or lasts until the client has compared what
+// /readyz and /writez say with the responses.
+//
+// One client makes all requests, so it knows what must be stored: what was acknowledged and, of a
+// write that failed, all or nothing.
+func TestBadDisk(t *testing.T) {
+	imagesOfProgram(t)
+	bin := buildProgram(t)
+	for shard := range badDisks {
+		t.Run(fmt.Sprint("disk ", shard), func(t *testing.T) {
+			t.Parallel()
+			c := newClientOfBadDisk(t, bin, shard)
+			for _, operation := range script {
+				c.everyFailure(operation)
+			}
+			c.restart(syscall.SIGTERM)
+			c.compareAll()
+			c.useTokens()
+			c.figures()
+		})
+	}
+}
+
+// badDisks is how many disks there are, each with a service and a client of its own.
+const badDisks = 4
+
+// script has 50 operations. It is done on each disk.
+var script = slices.Concat(
+	slices.Repeat([]string{"create", "put", "list", "patch", "batch", "delete", "changes", "put", "create", "get", "patch"}, 4),
+	[]string{"token", "checkpoint", "backup", "token", "checkpoint", "restart"},
+)
+
+// failure is how calls of the disk fail.
+type failure struct {
+	call  string
+	error string
+	times string
+}
+
+// failures are tried for each call of an operation. A disk that is full can be read.
+var failures = func() (all []failure) {
+	for _, call := range []string{"read", "write", "sync", "truncate", "create", "rename", "remove", "folder"} {
+		for _, times := range []string{"1", "all"} {
+			all = append(all, failure{call: call, error: "EIO", times: times})
+			if call != "read" {
+				all = append(all, failure{call: call, error: "ENOSPC", times: times})
+			}
+		}
+	}
+	return all
+}()
+
+// clientOfBadDisk is a client of a service on a disk that fails.
+type clientOfBadDisk struct {
+	*program
+	serve    *exec.Cmd
+	log      bytes.Buffer
+	ended    chan error
+	adminURL string
+	web      *http.Client
+
+	shard   int
+	lastID  int64
+	plants  map[int64]string // what is stored
+	tokens  []string
+	pending []request // without a known outcome
+	doing   string    // for messages
+
+	failed   map[string]int // calls, by kind
+	attempts int
+	starts   int
+	failures int
+}
+
+func newClientOfBadDisk(t *testing.T, bin string, shard int) *clientOfBadDisk {
+	c := &clientOfBadDisk{
+		program: newProgram(t, bin), web: &http.Client{Timeout: wait.Limit},
+		plants: map[int64]string{}, failed: map[string]int{}, shard: shard,
+	}
+	t.Cleanup(c.kill)
+	must.NoError(t, c.startService())
+	for range 20 {
+		c.mustSend(c.next("create"))
+	}
+	return c
+}
+
+// everyFailure does an operation until each of its calls has failed in each way.
+func (c *clientOfBadDisk) everyFailure(operation string) {
+	for i, f := range failures {
+		if isCommand(operation) && i%badDisks != c.shard {
+			continue // another disk does it: it takes a hundred times as long as a request
+		}
+		for k := 1; c.failureAt(operation, f, k); k++ {
+		}
+	}
+	c.wantSignal("/writez", true)
+}
+
+// isCommand reports whether an operation runs a command of the program.
+func isCommand(operation string) bool {
+	return operation == "restart" || operation == "backup" || operation == "token"
+}
+
+// failureAt does an operation while its call k fails. It returns false if there is no such call.
+func (c *clientOfBadDisk) failureAt(operation string, f failure, k int) bool {
+	c.attempts++
+	c.doing = fmt.Sprintf("%s with %s at %s %d (%s)", operation, f.error, f.call, k, f.times)
+	failed := 0
+	fail := func() { c.files.do(fmt.Sprintf("fail %s %d %s %s", f.call, k, f.error, f.times), "failing") }
+	heal := func() int {
+		n, err := strconv.Atoi(c.files.do("heal", "healed"))
+		must.NoError(c.t, err)
+		failed += n
+		return n
+	}
+	switch operation {
+	case "restart":
+		c.restartOnBadDisk(fail, heal)
+	case "backup":
+		fail()
+		_, err := c.run("backup", "--store", storeName, "--replace", "backup.db")
+		heal()
+		c.compareBackup(err, failed)
+	case "token":
+		fail()
+		out, err := c.run("token", "create", "--store", storeName, "--name", "of the script")
+		heal()
+		c.useToken(out, err, failed)
+	default:
+		c.requestOnBadDisk(operation, f, fail, heal)
+	}
+	c.failed[f.call] += failed
+	c.wantSignal("/readyz", true)
+	return failed > 0
+}
+
+// request is a request and what it does.
+type request struct {
+	method, path, body string
+	good               int
+	after              map[int64]string // of the plants that it changes; empty for none
+}
+
+// text is what the client compares of a plant.
+func text(name, tag string) string { return fmt.Sprintf("%q %q", name, tag) }
+
+// next returns the next request of an operation. Each has texts of its own.
+func (c *clientOfBadDisk) next(operation string) request {
+	ids := slices.Sorted(maps.Keys(c.plants))
+	c.lastID++
+	id := c.lastID
+	name := fmt.Sprint("plant ", id)
+	some := id
+	if len(ids) > 0 {
+		some = ids[int(id)%len(ids)]
+	}
+	onSome := fmt.Sprint("/plants/", some)
+	switch operation {
+	case "create":
+		body := fmt.Sprintf(`{"id":%d,"name":%q}`, id, name)
+		return request{method: "POST", path: "/plants", body: body, good: 200, after: map[int64]string{id: text(name, "")}}
+	case "batch":
+		c.lastID += 2
+		after := map[int64]string{}
+		var plants []string
+		for id := id; id <= c.lastID; id++ {
+			plants = append(plants, fmt.Sprintf(`{"id":%d,"name":%q}`, id, name))
+			after[id] = text(name, "")
+		}
+		body := `{"plants":[` + strings.Join(plants, ",") + `]}`
+		return request{method: "POST", path: "/plants:batch", body: body, good: 200, after: after}
+	case "put", "checkpoint":
+		body := fmt.Sprintf(`{"name":%q,"tag":"put"}`, name)
+		return request{method: "PUT", path: onSome, body: body, good: 200, after: map[int64]string{some: text(name, "put")}}
+	case "patch":
+		body := fmt.Sprintf(`{"name":%q,"tag":null}`, name)
+		return request{method: "PATCH", path: onSome, body: body, good: 200, after: map[int64]string{some: text(name, "")}}
+	case "delete":
+		return request{method: "DELETE", path: onSome, good: 204, after: map[int64]string{some: ""}}
+	case "get":
+		return request{method: "GET", path: onSome, good: 200}
+	case "list":
+		return request{method: "GET", path: "/plants?limit=1000", good: 200}
+	case "changes":
+		return request{method: "GET", path: "/changes?limit=1000", good: 200}
+	}
+	c.t.Fatalf("there is no operation %q", operation)
+	return request{}
+}
+
+// requestOnBadDisk sends a request while the disk fails, and then looks at what it has done.
+func (c *clientOfBadDisk) requestOnBadDisk(operation string, f failure, fail func(), heal func() int) {
+	if operation == "delete" && len(c.plants) < 20 {
+		c.mustSend(c.next("create"))
+	}
+	if operation == "checkpoint" {
+		c.fillLog()
+	}
+	r := c.next(operation)
+	fail()
+	status, body := c.send(r)
+	if status == http.StatusServiceUnavailable && f.times == "all" {
+		c.compareSignals(r)
+	}
+	if failed := heal(); status == http.StatusServiceUnavailable && failed == 0 {
+		// An earlier failure is the reason. The service says when it works again.
+		c.wantSignal("/writez", true)
+		fail()
+		status, body = c.send(r)
+		if failed = heal(); status == http.StatusServiceUnavailable && failed == 0 {
+			c.wrong("%s is 503 on a disk that works, and /writez is 200", r.method)
+		}
+	}
+	c.wantSignal("/readyz", true) // from then on reads work
+	for _, other := range c.pending {
+		c.allOrNothing(other)
+	}
+	c.pending = nil
+	switch status {
+	case r.good:
+		c.acknowledged(r)
+		if r.method == "GET" && operation == "list" {
+			c.compareList(body)
+		}
+	case http.StatusServiceUnavailable:
+		c.allOrNothing(r)
+	default:
+		c.wrong("the response is %d %.300s, want %d or 503", status, body, r.good)
+		c.allOrNothing(r)
+	}
+}
+
+// send sends a request to the service. The status is 0 if there is no response.
+func (c *clientOfBadDisk) send(r request) (status int, body string) {
+	req, err := http.NewRequest(r.method, c.url+r.path, strings.NewReader(r.body))
+	must.NoError(c.t, err)
+	req.Header.Set("Authorization", "Bearer "+programToken)
+	req.Header.Set("Content-Type", "application/json")
+	if r.method == "PATCH" {
+		req.Header.Set("Content-Type", "application/merge-patch+json")
+	}
+	resp, err := c.web.Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return resp.StatusCode, string(text)
+}
+
+// mustSend sends a request that must succeed, because the disk works.
+func (c *clientOfBadDisk) mustSend(r request) {
+	status, body := c.send(r)
+	if status == http.StatusServiceUnavailable {
+		c.wantSignal("/writez", true)
+		status, body = c.send(r)
+	}
+	if status != r.good {
+		c.t.Fatalf("%s: then %s %s is %d %.300s, want %d", c.doing, r.method, r.path, status, body, r.good)
+	}
+	c.acknowledged(r)
+}
+
+// acknowledged notes what a request has changed.
+func (c *clientOfBadDisk) acknowledged(r request) {
+	for id, text := range r.after {
+		if c.plants[id] = text; text == "" {
+			delete(c.plants, id)
+		}
+	}
+}
+
+// allOrNothing finds out whether a request that failed has changed all of its plants, or none.
+func (c *clientOfBadDisk) allOrNothing(r request) {
+	changed := 0
+	for id, after := range r.after {
+		switch have := c.stored(id); have {
+		case after:
+			changed++
+		case c.plants[id]:
+		default:
+			c.wrong("then plant %d is %s, want %s or %s", id, have, c.plants[id], after)
+		}
+	}
+	switch changed {
+	case 0:
+	case len(r.after):
+		c.acknowledged(r)
+	default:
+		c.wrong("%d of %d plants of a batch are stored", changed, len(r.after))
+	}
+}
+
+// plantJSON is what the client reads of a plant.
+type plantJSON struct {
+	ID        int64
+	Name, Tag string
+}
+
+// stored returns what the service has of a plant. The disk works.
+func (c *clientOfBadDisk) stored(id int64) string {
+	status, body := c.send(request{method: "GET", path: fmt.Sprint("/plants/", id)})
+	switch status {
+	case http.StatusOK:
+		var p plantJSON
+		must.NoError(c.t, json.Unmarshal([]byte(body), &p))
+		return text(p.Name, p.Tag)
+	case http.StatusNotFound:
+		return ""
+	}
+	c.t.Fatalf("%s: then GET is %d %.300s", c.doing, status, body)
+	return ""
+}
+
+// compareAll compares all plants with what was acknowledged.
+func (c *clientOfBadDisk) compareAll() {
+	status, body := c.send(c.next("list"))
+	if status != http.StatusOK {
+		c.t.Fatalf("%s: then a list is %d %.300s", c.doing, status, body)
+	}
+	c.compareList(body)
+}
+
+func (c *clientOfBadDisk) compareList(body string) {
+	var plants []plantJSON
+	must.NoError(c.t, json.Unmarshal([]byte(body), &plants))
+	have := map[int64]string{}
+	for _, p := range plants {
+		have[p.ID] = text(p.Name, p.Tag)
+	}
+	if !maps.Equal(have, c.plants) {
+		c.t.Fatalf("%s: the service has %d plants, want %d: other ones than were acknowledged", c.doing, len(have), len(c.plants))
+	}
+}
+
+// page returns whether a page of the admin listener is 200, and its text.
+func (c *clientOfBadDisk) page(path string) (good bool, text string) {
+	resp, err := c.web.Get(c.adminURL + path)
+	if err != nil {
+		return false, err.Error()
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode == http.StatusOK, string(body)
+}
+
+// signalTime is how long a signal may be wrong: a trial of a write runs each second.
+const signalTime = 15 * time.Second
+
+// wrong fails the test, which ends after a few failures.
+func (c *clientOfBadDisk) wrong(format string, args ...any) {
+	c.t.Helper()
+	c.t.Errorf(c.doing+": "+format, args...)
+	if c.failures++; c.failures == 5 {
+		c.t.FailNow()
+	}
+}
+
+// wantSignal waits until a page is good, or says why not.
+func (c *clientOfBadDisk) wantSignal(path string, want bool) {
+	var have bool
+	var body string
+	for end := time.Now().Add(signalTime); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if have, body = c.page(path); have == want {
+			return
+		}
+	}
+	c.wrong("for %v %s has said %q", signalTime, path, body)
+	c.restart(syscall.SIGKILL)
+}
+
+// compareSignals compares the signals with the responses while the disk fails: if a request fails
+// again, its signal fails, too.
+func (c *clientOfBadDisk) compareSignals(r request) {
+	path := "/writez"
+	again := c.next("create")
+	if r.method == "GET" {
+		path, again = "/readyz", r
+	}
+	var good bool
+	var body string
+	for end := time.Now().Add(signalTime); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		status, _ := c.send(again)
+		if status == again.good {
+			c.acknowledged(again)
+			return // the failing calls were those of something else
+		}
+		c.pending = append(c.pending, again)
+		if good, body = c.page(path); !good {
+			break
+		}
+	}
+	if good {
+		c.wrong("while %s fails %s says %q", again.method, path, body)
+	}
+}
+
+// compareBackup compares a backup, whose command has ended with an error or not.
+func (c *clientOfBadDisk) compareBackup(err error, failed int) {
+	if err != nil && failed == 0 {
+		c.wrong("backup fails on a disk that works: %v", err)
+	}
+	path := filepath.Join(c.below, "backup.db")
+	if _, missing := os.Stat(path); missing != nil && err != nil {
+		return // there was no backup before
+	}
+	if err := checkIntegrity(path); err != nil {
+		c.wrong("the backup: %v", err)
+	}
+}
+
+// useToken uses a token, whose command has ended with an error or not.
+func (c *clientOfBadDisk) useToken(out string, err error, failed int) {
+	if err != nil {
+		if failed == 0 {
+			c.wrong("token create fails on a disk that works: %v", err)
+		}
+		return
+	}
+	for line := range strings.Lines(out) {
+		if line = strings.TrimSpace(line); strings.HasPrefix(line, "pst_") {
+			c.tokens = append(c.tokens, line)
+			return
+		}
+	}
+	c.wrong("token create prints %q", out)
+}
+
+// fillLog writes until the next write makes a checkpoint.
+func (c *clientOfBadDisk) fillLog() {
+	const almost = 990 // pages; a write has some pages
+	for range 2000 {
+		index, err := os.ReadFile(filepath.Join(c.folder, storeName+"-shm"))
+		must.NoError(c.t, err)
+		if binary.NativeEndian.Uint32(index[16:]) >= almost {
+			return
+		}
+		c.mustSend(c.next("put"))
+	}
+	c.t.Fatal("the log has not become long")
+}
+
+// startService starts the service, and returns an error if it ends.
+func (c *clientOfBadDisk) startService() error {
+	c.starts++
+	c.serve = exec.Command(c.path, "serve", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--store", storeName)
+	c.serve.Dir, c.serve.Env = c.folder, []string{"PLANTSTORE_TOKEN=" + programToken}
+	c.log.Reset()
+	c.serve.Stderr = &c.log
+	out, err := c.serve.StdoutPipe()
+	must.NoError(c.t, err)
+	must.NoError(c.t, c.serve.Start())
+	c.ended = make(chan error, 1)
+	started := make(chan error, 1)
+	ended, serve := c.ended, c.serve
+	go func() {
+		defer func() {
+			ended <- serve.Wait()
+			close(ended)
+		}()
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if _, url, found := strings.Cut(lines.Text(), "plantstore admin listens on "); found {
+				c.adminURL = url
+			}
+			if _, url, found := strings.Cut(lines.Text(), "plantstore listens on "); found {
+				c.url = url
+				started <- nil
+			}
+		}
+		started <- errors.New("the service has ended")
+	}()
+	return wait.For(c.t, "the service", started)
+}
+
+// stop sends the service a signal, and waits for its end.
+func (c *clientOfBadDisk) stop(signal syscall.Signal) error {
+	_ = c.serve.Process.Signal(signal)
+	return wait.For(c.t, "the end of the service", c.ended)
+}
+
+// kill ends the service, which may have ended before.
+func (c *clientOfBadDisk) kill() {
+	_ = c.serve.Process.Kill()
+	_ = wait.For(c.t, "the end of the service", c.ended)
+}
+
+// restart restarts the service on a disk that works.
+func (c *clientOfBadDisk) restart(signal syscall.Signal) {
+	if err := c.stop(signal); err != nil && signal == syscall.SIGTERM {
+		c.wrong("then the service ends with %v\n%s", err, &c.log)
+	}
+	if err := c.startService(); err != nil {
+		c.t.Fatalf("%s: then the service does not start: %v\n%s", c.doing, err, &c.log)
+	}
+}
+
+// restartOnBadDisk stops and starts the service while the disk fails. Of the stops every second is
+// a kill. A service that does not start says why; on a disk that works it starts.
+func (c *clientOfBadDisk) restartOnBadDisk(fail func(), heal func() int) {
+	signal := syscall.SIGTERM
+	if c.attempts%2 == 0 {
+		signal = syscall.SIGKILL
+	}
+	fail()
+	_ = c.stop(signal)
+	err := c.startService()
+	heal()
+	if err != nil {
+		_ = wait.For(c.t, "the end of the service", c.ended) // then the log is complete
+		if c.log.Len() == 0 {
+			c.wrong("the service ends without a message")
+		}
+		if err := c.startService(); err != nil {
+			c.t.Fatalf("%s: then the service does not start: %v\n%s", c.doing, err, &c.log)
+		}
+	}
+	c.wantSignal("/readyz", true)
+	c.compareAll()
+}
+
+// useTokens uses every token whose creation was acknowledged.
+func (c *clientOfBadDisk) useTokens() {
+	for _, token := range c.tokens {
+		req, err := http.NewRequest("GET", c.url+"/plants?limit=1", nil)
+		must.NoError(c.t, err)
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := c.web.Do(req)
+		must.NoError(c.t, err)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			c.wrong("an acknowledged token gets %s", resp.Status)
+		}
+	}
+}
+
+func (c *clientOfBadDisk) figures() {
+	var failed []string
+	for _, call := range slices.Sorted(maps.Keys(c.failed)) {
+		failed = append(failed, fmt.Sprint(c.failed[call], " ", call))
+	}
+	c.t.Logf("figures: a bad disk: %d operations, of which calls failed: %s; %d starts; %d plants, %d tokens",
+		c.attempts, strings.Join(failed, ", "), c.starts, len(c.plants), len(c.tokens))
+}
