@@ -39,8 +39,8 @@ test-given: # the same, on the server in PLANTSTORE_TEST_POSTGRES
 	@export CGO_ENABLED=1; $(call unskipped,-count=1 -race ./internal/store/postgres)
 	@$(call unskipped,-count=1 ./internal/httpapi ./internal/cli)
 
-test-failover: ## test twenty crashes and a failover of PostgreSQL; prints the times
-	@export PLANTSTORE_TEST_FAILOVER=1; $(call unskipped,-count=1 -run Drill ./internal/store/postgres)
+test-failover: ## test twenty crashes and a failover of PostgreSQL, and histories of two servers; prints the times
+	@export PLANTSTORE_TEST_FAILOVER=1; $(call unskipped,-count=1 -run Drill ./internal/store/postgres ./internal/cli)
 
 test-oidc: internal/tools/node_modules ## test tokens of a real identity provider: late start, key rotation, a flood, a stop
 	@PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH" PLANTSTORE_TEST_OIDC=1 go test -count=1 -run '^TestIdentityProvider$$' -v ./internal/cli
@@ -245,8 +245,8 @@ crash: ## kill the store and the service 60 times while they write and webhook 3
 	go test -count=1 -run '^Test(Crash|StoreChanged|WebhookKilled)$$' -v ./internal/store/sqlite ./internal/cli
 
 # released='$(platforms)' does it for all of them; with empty caches that takes four minutes more.
-power: ## cut the power at 2,000 moments, and look for every acknowledged write; prints what finds each missing fsync
-	@export PLANTSTORE_TEST_POWER_IMAGES=2000; $(call unskipped,-count=1 ./internal/testing/powercut)
+power: ## cut the power at 2,000 moments, let each call of the disk fail, and look for every acknowledged write; prints what finds each missing fsync
+	@export PLANTSTORE_TEST_POWER_IMAGES=2000; $(call unskipped,-count=1 -timeout 30m ./internal/testing/powercut)
 
 schedules: ## try 1,000 orders of writes, reads, changes and checkpoints on a fake clock, and look for lost and reordered ones
 	@export PLANTSTORE_TEST_SCHEDULES=1000; $(call unskipped,-count=1 -run '^TestSchedules$$' ./internal/testing/powercut)
@@ -295,7 +295,7 @@ move: ## move a store of 100,000 plants from SQLite to PostgreSQL while a client
 test-walk: ## follow a store of a million plants from nothing while others write and old changes are forgotten; PLANTS=5000000 for more
 	PLANTSTORE_TEST_WALK_PLANTS=$(or $(PLANTS),1000000) go test -count=1 -timeout 30m -run '^TestWalk$$' -v ./internal/cli
 
-memory: ## check the memory with 128 bodies of 1 MiB at once, on both stores, with 128 clients that do not read changes, and with 1,000 that read lists slowly
+memory: ## check the memory with 128 bodies of 1 MiB at once, and 512 of the worst shapes, on both stores, and with clients that send slowly, or do not read lists and changes
 	PLANTSTORE_TEST_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run "^TestMemory" -v ./internal/cli
 
 # Runs go test and fails if a test is skipped, except tests that name make

@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"internal/plant":                 {},
 	"internal/atomicfile":            {},
 	"internal/cache":                 {},
+	"internal/shell":                 {},
 	"internal/ticker":                {},
 	"internal/token":                 {"internal/cache"},
 	"internal/compat":                {},
@@ -55,7 +56,8 @@ var mayImport = map[string][]string{
 	},
 	"internal/testing/storebench": {"internal/httpapi", "internal/plant", "internal/token"},
 	"internal/store/sqlite": {
-		"internal/atomicfile", "internal/plant", "internal/store", "internal/store/groupcommit", "internal/ticker",
+		"internal/atomicfile", "internal/plant", "internal/shell", "internal/store", "internal/store/groupcommit",
+		"internal/ticker",
 		"internal/token",
 	},
 	"internal/testing/wait": {},
@@ -70,7 +72,7 @@ var mayImport = map[string][]string{
 		"api/client", "gen/plantapi", "gen/plantserver", "internal/plant", "internal/store", "internal/token",
 	},
 	"internal/server": {
-		"internal/feed", "internal/httpapi", "internal/oidc", "internal/plant", "internal/store",
+		"internal/feed", "internal/httpapi", "internal/oidc", "internal/plant", "internal/shell", "internal/store",
 		"internal/store/open", "internal/ticker", "internal/token",
 	},
 	"internal/cli": {

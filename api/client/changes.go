@@ -90,11 +90,11 @@ func (c *Client) changes(ctx context.Context, after Position, wait int32) iter.S
 type changesPage struct {
 	Changes  []Change `json:"changes"`
 	Position Position `json:"position"`
-	More     *bool    `json:"more"` // nil: the service is of an earlier release
+	More     bool     `json:"more"`
 }
 
 // last reports whether nothing followed when the page was read without waiting.
-func (p changesPage) last() bool { return p.More != nil && !*p.More || len(p.Changes) == 0 }
+func (p changesPage) last() bool { return !p.More || len(p.Changes) == 0 }
 
 // changesAfter reads the page after a position. Its error at the end of the context is
 // that of the context.

@@ -87,7 +87,7 @@ func TestChangesEndWithAnError(t *testing.T) {
 		position client.Position
 		want     error
 	}{
-		"a position that is gone": {func() {}, "uoT1oLPPps99pgQApgQC", client.ErrPositionGone}, // of an earlier release
+		"a position that is gone": {func() {}, "AD7PTT2aDqEdAAAAAAAAACgAAAAAAAAAKgAAAAAAAAAAUFTG", client.ErrPositionGone}, // of another store
 		"a part of a position":    {func() {}, "AD7PTT2aDqEdAAAAAAAAACgAAAAAAAAAKgAA", client.ErrInvalidParameter},
 		"no text of a position":   {func() {}, "no position", client.ErrInvalidParameter},
 		"no service at the start": {func() { server.Fail(10, clienttest.Unavailable) }, "", client.ErrUnavailable},
@@ -199,21 +199,6 @@ func TestChangesUntilNowWhileOthersWrite(t *testing.T) {
 	}
 	if n == 0 {
 		t.Error("there is no change")
-	}
-	// A service of an earlier release does not say whether there are more changes.
-	older, pages := handle(t, func(w http.ResponseWriter, r *http.Request) {
-		fmt.Fprint(w, map[string]string{
-			"": `{"changes":[{"position":"a","id":1}],"position":"a"}`, "a": `{"changes":[{"position":"b","id":2}],"position":"b"}`,
-			"b": `{"changes":[],"position":"b"}`,
-		}[r.URL.Query().Get("after")])
-	}), 0
-	for _, err := range at(t, older).ChangesUntilNow(t.Context(), "") {
-		if pages++; err != nil {
-			t.Fatal(err)
-		}
-	}
-	if pages != 2 {
-		t.Errorf("of two pages of an earlier release there are %d", pages)
 	}
 }
 

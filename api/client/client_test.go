@@ -225,12 +225,6 @@ func TestCreated(t *testing.T) {
 			t.Errorf("CreateBatch of %d plants = %+v, %v, want %+v", step.plants, got, err, step.want)
 		}
 	}
-	older := at(t, handle(t, func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"plants":[{"name":""},{"name":""}]}`))
-	}))
-	if got, err := older.CreateBatch(ctx, plants[:2]); got != (client.Created{Unknown: 2}) || err != nil {
-		t.Errorf("CreateBatch of an older service = %+v, %v", got, err)
-	}
 }
 
 // Insert creates a plant only if the id is free, and says so only if it is known.

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/oasdiff/yaml3"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/plantstore/plantstore/api"
 	"github.com/plantstore/plantstore/api/client"

@@ -48,7 +48,7 @@ func (c *Client) Insert(ctx context.Context, p Plant) (Plant, error) {
 type Created struct {
 	New      int // were not stored before
 	Existing int // were stored before
-	Unknown  int // new or existing: an earlier response was lost, or a service of an early release does not say
+	Unknown  int // new or existing: an earlier response was lost
 }
 
 // CreateBatch stores 1 to 1000 plants: all of them or none. Each is handled as by
@@ -70,7 +70,7 @@ type Created struct {
 func (c *Client) CreateBatch(ctx context.Context, plants []Plant) (Created, error) {
 	var batch struct {
 		Plants  []struct{}
-		Created *int // services of an early release do not send it
+		Created int
 	}
 	ids := make([]int64, len(plants))
 	for i, p := range plants {
@@ -89,12 +89,10 @@ func (c *Client) CreateBatch(ctx context.Context, plants []Plant) (Created, erro
 	switch {
 	case err != nil:
 		return Created{}, err
-	case batch.Created == nil:
-		return Created{Unknown: len(plants)}, nil
 	case lost: // the lost attempt may have stored the others
-		return Created{New: *batch.Created, Unknown: len(plants) - *batch.Created}, nil
+		return Created{New: batch.Created, Unknown: len(plants) - batch.Created}, nil
 	}
-	return Created{New: *batch.Created, Existing: len(plants) - *batch.Created}, nil
+	return Created{New: batch.Created, Existing: len(plants) - batch.Created}, nil
 }
 
 // Get returns a plant, or [ErrNoSuchPlant]. With [IfNoneMatch] it may return

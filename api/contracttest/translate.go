@@ -1,6 +1,7 @@
 package contracttest
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/oasdiff/yaml"
+	"go.yaml.in/yaml/v4"
 )
 
 // translator turns a document into one of OpenAPI 3.0 that this package and its
@@ -59,15 +60,43 @@ func load(text []byte, report func(format string, args ...any)) (doc *openapi3.T
 	return doc, original, err
 }
 
+// decodeDocument reads YAML, of which JSON is a part, as JSON would be: names are strings, as
+// 200 is, and so are dates.
 func decodeDocument(text []byte) (map[string]any, error) {
-	var tree any
-	numbers := func(d *json.Decoder) *json.Decoder { d.UseNumber(); return d }
-	_, err := yaml.Unmarshal(text, &tree, yaml.DecodeOpts{DisableTimestamps: true}, numbers)
-	root, ok := tree.(map[string]any)
-	if err == nil && !ok {
-		err = errors.New("is not an object")
+	var node yaml.Node
+	if err := yaml.Unmarshal(text, &node); err != nil {
+		return nil, err
 	}
-	return root, err
+	asJSON(&node)
+	var tree any
+	if err := node.Decode(&tree); err != nil { // refuses aliases that are too many
+		return nil, err
+	}
+	same, err := json.Marshal(tree)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(same))
+	decoder.UseNumber()
+	var root map[string]any
+	if err := decoder.Decode(&root); err != nil || root == nil {
+		return nil, errors.New("is not an object")
+	}
+	return root, nil
+}
+
+// asJSON makes strings of names and of dates.
+func asJSON(n *yaml.Node) {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!timestamp" {
+		n.Tag = "!!str"
+	}
+	for i, child := range n.Content {
+		isName := n.Kind == yaml.MappingNode && i%2 == 0
+		if isName && child.Kind == yaml.ScalarNode && child.ShortTag() != "!!merge" {
+			child.Tag = "!!str"
+		}
+		asJSON(child)
+	}
 }
 
 func loadTree(root map[string]any) (*openapi3.T, error) {

@@ -94,6 +94,7 @@ func New(t testing.TB) *Server {
 	server := httptest.NewUnstartedServer(s)
 	server.Config.DisableGeneralOptionsHandler = true // as serve has it, and
 	server.Config.MaxHeaderBytes = httpapi.MaxHeaderBytes
+	server.Config.WriteTimeout = time.Minute
 	server.Start()
 	t.Cleanup(func() {
 		changes.Stop() // no request waits any longer
