@@ -1,3 +1,7 @@
+//go:build !race
+
+// The race detector makes the program take several times its memory.
+
 package cli
 
 import (
