@@ -94,7 +94,7 @@ func TestEveryMember(t *testing.T) {
 			}
 		}
 	}
-	wantStored(s, "writes (store/columns.go)")
+	wantStored(s, "writes (plants.go of the engine)")
 
 	for _, format := range []transfer.Format{transfer.CSV, transfer.NDJSON} {
 		var file bytes.Buffer

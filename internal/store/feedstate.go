@@ -19,23 +19,33 @@ type FeedState struct {
 	End   int64
 }
 
-// Page returns the changes after a position, and the position after them, or
-// [plant.ErrPosition]. An engine reads in one snapshot with s the plants of a walk, with more
-// if others follow them, or the changes after a position that is not of a walk.
-func (s FeedState) Page(
-	after *plant.Position, plants []plant.Plant, more bool, changes []plant.Change,
+// ChangesPage returns the changes after a position that is not of a walk, and the position
+// after them, or [plant.ErrPosition]. An engine reads them in one snapshot with the state.
+func (s FeedState) ChangesPage(
+	after plant.Position, changes []plant.Change,
 ) ([]plant.Change, plant.Position, error) {
-	next := plant.Position{Epoch: s.Epoch, At: s.Last, Seen: s.Last} // after the last transaction
-	switch {
-	case after != nil && !s.allows(*after, changes):
-		return nil, next, plant.ErrPosition
-	case after != nil && after.Walk == nil:
-		if len(changes) > 0 {
-			next = changes[len(changes)-1].Position
+	if !s.allows(after, changes) {
+		return nil, plant.Position{}, plant.ErrPosition
+	}
+	if len(changes) == 0 {
+		return nil, plant.Position{Epoch: s.Epoch, At: s.Last, Seen: s.Last}, nil
+	}
+	return changes, changes[len(changes)-1].Position, nil
+}
+
+// WalkPage returns the next plants of a walk as changes, and the position after them, or
+// [plant.ErrPosition]. The walk begins if after is nil. An engine reads the plants in one
+// snapshot with the state; more says whether others follow them. A walk without plants has
+// ended.
+func (s FeedState) WalkPage(
+	after *plant.Position, plants []plant.Plant, more bool,
+) ([]plant.Change, plant.Position, error) {
+	next := plant.Position{Epoch: s.Epoch, At: s.Last, Seen: s.Last}
+	if after != nil {
+		if !s.allows(*after, nil) {
+			return nil, plant.Position{}, plant.ErrPosition
 		}
-		return changes, next, nil
-	case after != nil:
-		next.At, next.Walk = after.At, after.Walk
+		next.At = after.At
 	}
 	page := plant.Rows[plant.Change]{Limit: len(plants), Size: plant.Change.JSONSize}
 	for i := range plants {
@@ -45,68 +55,66 @@ func (s FeedState) Page(
 			break
 		}
 	}
-	changes = page.Items
-	if len(changes) == 0 {
-		next.Walk = nil
+	if len(page.Items) == 0 {
 		return nil, next, nil
 	}
-	last := &changes[len(changes)-1]
+	last := &page.Items[len(page.Items)-1]
 	if !more && !page.More {
 		last.Position.Walk = nil
 	}
-	return changes, last.Position, nil
+	return page.Items, last.Position, nil
 }
 
 // allows reports whether the position of a client is valid. The changes are those after it.
-func (s FeedState) allows(p plant.Position, changes []plant.Change) bool {
-	switch {
-	case !s.Known, p.Seen > s.End: // another store, or an earlier state of this one
-		return false
-	case p.At > p.Seen, p.Index > 0 && p.At == p.Seen, p.Index < 0, p.Index > 0 && p.Walk != nil: // not one of ours
-		return false
-	case p.At < s.Forgotten:
-		return false
-	case p.Index == 0:
-		return true
-	case len(changes) == 0:
+func (s FeedState) allows(position plant.Position, changes []plant.Change) bool {
+	ofThisState := s.Known && position.Seen <= s.End // else of another store, or of a later state
+	if !ofThisState || position.At < s.Forgotten {
 		return false
 	}
-	next := changes[0].Position // must be inside of the transaction, or right after it
-	return next.At == p.At && next.Index == p.Index+1 || next.At == p.At+1 && next.Index == 0
+	if position.Index == 0 {
+		return position.At <= position.Seen
+	}
+	insideTransaction := position.Index > 0 && position.At < position.Seen
+	if !insideTransaction || len(changes) == 0 {
+		return false // not one of ours: a walk has no changes
+	}
+	next := changes[0].Position
+	sameTransaction := next.At == position.At && next.Index == position.Index+1
+	nextTransaction := next.At == position.At+1 && next.Index == 0
+	return sameTransaction || nextTransaction
 }
 
-// After returns the position after n of the changes of the transaction at. It has
-// total changes.
-func (s FeedState) After(at int64, n, total int) plant.Position {
-	if n == total {
-		return plant.Position{Epoch: s.Epoch, At: at, Seen: s.Last}
+// After returns the position after some changes of a transaction, which has total changes.
+func (s FeedState) After(transaction int64, changes, total int) plant.Position {
+	if changes == total {
+		return plant.Position{Epoch: s.Epoch, At: transaction, Seen: s.Last}
 	}
-	return plant.Position{Epoch: s.Epoch, At: at - 1, Index: n, Seen: s.Last} // positions have no gaps
+	return plant.Position{Epoch: s.Epoch, At: transaction - 1, Index: changes, Seen: s.Last} // positions have no gaps
 }
 
 // Signal tells any number of goroutines that something has happened. The zero value
 // is ready for use.
 type Signal struct {
-	mu sync.Mutex
-	c  chan struct{} // nil: no goroutine waits
+	mutex sync.Mutex
+	sent  chan struct{} // nil: no goroutine waits
 }
 
 // Wait returns a channel that the next call of Send closes.
 func (s *Signal) Wait() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.c == nil {
-		s.c = make(chan struct{})
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.sent == nil {
+		s.sent = make(chan struct{})
 	}
-	return s.c
+	return s.sent
 }
 
 // Send closes the channels of Wait.
 func (s *Signal) Send() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.c != nil {
-		close(s.c)
-		s.c = nil
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.sent != nil {
+		close(s.sent)
+		s.sent = nil
 	}
 }

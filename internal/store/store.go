@@ -2,9 +2,8 @@
 // and metrics for operators. The packages sqlite and postgres implement it; the
 // package open opens one of them by its URL.
 //
-// It also has what both engines share: what a write does ([Writer], [Group]), the columns
-// of the tables ([PlantColumns], [TokenColumns]), the rules of the feed of changes
-// ([FeedState]), and what operators see of a store ([WriteFailure], [Durations]).
+// It also has what both engines share: what a write does ([Writer], [Group]) and the rows that
+// it stores ([PlantRow]), the rules of the feed of changes ([FeedState]), and what operators see of a store ([WriteFailure], [Durations]).
 package store
 
 import (

@@ -114,7 +114,7 @@ func Distribute(ctx context.Context, dsn string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	return s.withConnection(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		if !s.sharded {
 			if err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return shard(ctx, tx) }); err != nil {
 				return err
@@ -172,37 +172,43 @@ func (s *Store) fateOf(err error) fate {
 
 const deleteOne = `DELETE FROM plants WHERE id = $1`
 
-var (
-	lockOne   = selectPlant + ` FOR UPDATE`
-	updateOne = updateOf(writtenColumns)
-)
+const lockOne = `
+	SELECT id, name, tag, version, created_at, updated_at
+	FROM plants WHERE id = $1 FOR UPDATE`
 
-// updateOf returns the statement that updates the row of one plant. Its arguments are the
-// values of the columns. It does not set the id, which Citus refuses.
-func updateOf(cs columns[store.PlantRow]) string {
-	set := strings.Split(cs.each("NAME = $NUMBER", "\n"), "\n")
-	return `UPDATE plants SET ` + strings.Join(set[1:], ", ") + ` WHERE ` + set[0]
+// updateOne does not set the id, which Citus refuses.
+const updateOne = `
+	UPDATE plants
+	SET name = $2, tag = $3, version = $4, created_at = $5, updated_at = $6, name_key = $7
+	WHERE id = $1`
+
+// plantValues returns the arguments of updateOne.
+func plantValues(row store.PlantRow) []any {
+	return []any{
+		row.ID, []byte(row.Name), optionalBytes(row.Tag), row.Version,
+		row.CreatedAt.UnixMicro(), row.UpdatedAt.UnixMicro(), []byte(row.NameKey),
+	}
 }
 
 // maxRows is the number of rows that a statement inserts at most.
 const maxRows = 512
 
-// insertRows queues the statements that insert rows. The number of rows of a
+// queueInserts queues the statements that insert rows without unnest. The number of rows of a
 // statement is a power of two, so that there are few statements to prepare.
-func insertRows[R any](b *pgx.Batch, table string, cs columns[R], rows []R) {
+func queueInserts(batch *pgx.Batch, rows []store.PlantRow) {
 	for len(rows) > 0 {
-		n := min(maxRows, 1<<(bits.Len(uint(len(rows)))-1))
-		var values strings.Builder
-		for i := range n * len(cs) {
-			if i > 0 && i%len(cs) == 0 {
-				values.WriteString("), (")
-			} else if i > 0 {
-				values.WriteString(", ")
-			}
-			fmt.Fprint(&values, "$", i+1)
+		count := min(maxRows, 1<<(bits.Len(uint(len(rows)))-1))
+		var arguments []any
+		var parameters []string
+		for i, row := range rows[:count] {
+			arguments = append(arguments, plantValues(row)...)
+			parameters = append(parameters, fmt.Sprintf("($%d, $%d, $%d, $%d, $%d, $%d, $%d)",
+				7*i+1, 7*i+2, 7*i+3, 7*i+4, 7*i+5, 7*i+6, 7*i+7))
 		}
-		b.Queue(`INSERT INTO `+table+` (`+cs.names()+`) VALUES (`+values.String()+`)`, cs.values(rows[:n])...)
-		rows = rows[n:]
+		batch.Queue(`
+			INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key)
+			VALUES `+strings.Join(parameters, ", "), arguments...)
+		rows = rows[count:]
 	}
 }
 
@@ -238,9 +244,9 @@ func writeSharded(b *pgx.Batch, all store.Effect) {
 		b.Queue(deleteOne, id)
 	}
 	for _, row := range all.Update {
-		b.Queue(updateOne, writtenColumns.values([]store.PlantRow{row})...)
+		b.Queue(updateOne, plantValues(row)...)
 	}
-	insertRows(b, "plants", writtenColumns, all.Insert)
+	queueInserts(b, all.Insert)
 }
 
 // maxTagsSharded is the largest number of tags in a page of a sharded store. A query takes
@@ -253,7 +259,7 @@ func listTagsSharded(ctx context.Context, conn *pgx.Conn, page plant.TagPage) (t
 	for len(tags) <= page.Limit && err == nil {
 		var tag string
 		from, until := page.Range()
-		if err = conn.QueryRow(ctx, first, []byte(from), []byte(until)).Scan(scanner{&tag}); err == nil {
+		if err = conn.QueryRow(ctx, first, []byte(from), []byte(until)).Scan((*text)(&tag)); err == nil {
 			tags, page.After = append(tags, tag), &tag
 		}
 	}

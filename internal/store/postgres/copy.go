@@ -20,7 +20,7 @@ const stepTime = time.Minute
 // Snapshot implements [store.Store].
 func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) error {
 	var failed error // of read
-	err := s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err := s.withConnection(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		if s.sharded {
 			if err := waitForPrepared(ctx, conn); err != nil {
 				return err
@@ -74,7 +74,7 @@ func (s snapshot) List(ctx context.Context, page plant.Page) ([]plant.Plant, boo
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	selected, args := selectionOf(page)
-	rows, _ := s.conn.Query(ctx, s.of(selectPlants+selected), args...) // scanPage returns the error
+	rows, _ := s.conn.Query(ctx, s.of(selected.list), args...) // scanPage returns the error
 	plants, more, err := scanPage(rows, page.Limit)
 	return plants, more, stepError(err)
 }
@@ -95,7 +95,7 @@ func (s snapshot) Epochs(ctx context.Context) ([]int64, error) {
 }
 
 func (s snapshot) LastChange(ctx context.Context) (int64, error) {
-	return s.number(ctx, `SELECT `+lastPosition)
+	return s.number(ctx, `SELECT coalesce(max(position), 0) FROM changes`)
 }
 
 func (s snapshot) number(ctx context.Context, query string) (n int64, err error) {

@@ -28,7 +28,7 @@ func TestSynchronousCommit(t *testing.T) {
 			},
 			"later": func(t *testing.T, dsn string) *Store {
 				s := open(t, dsn+"&pool_max_conns=1")
-				must.NoError(t, s.on(t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
+				must.NoError(t, s.withConnection(t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
 					_, err := conn.Exec(ctx, `SET synchronous_commit = `+value)
 					return err
 				}))

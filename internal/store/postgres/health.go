@@ -52,7 +52,7 @@ func (s *Store) Ready(ctx context.Context) error {
 
 // ask runs fn once, and says what to do if the user lacks a privilege.
 func (s *Store) ask(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
-	err := s.on(ctx, fn)
+	err := s.withConnection(ctx, fn)
 	if err != nil {
 		s.resetIfLost(err)
 		err = fmt.Errorf("postgres: %w", cmp.Or(explainPrivileges(err, s.pool.Config().ConnConfig), err))
@@ -96,7 +96,7 @@ const trialPlants = 100
 func (s *Store) TryWrite(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	err := s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+	err := s.withConnection(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 		rows := store.TrialRows(trialPlants)
 		var ids []int64
 		for _, row := range rows {
@@ -105,7 +105,7 @@ func (s *Store) TryWrite(ctx context.Context) error {
 		var b pgx.Batch
 		s.tryStatements(&b)
 		beginWrite(&b)
-		insertRows(&b, "plants", writtenColumns, rows)
+		queueInserts(&b, rows)
 		b.Queue(`DELETE FROM plants WHERE id = ANY($1)`, ids)
 		b.Queue(`COMMIT`)
 		return conn.SendBatch(ctx, &b).Close()

@@ -32,7 +32,7 @@ func TestReady(t *testing.T) {
 	}
 	onIts := func(statement string) { // on the connection of the store
 		t.Helper()
-		must.NoError(t, s.on(t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
+		must.NoError(t, s.withConnection(t.Context(), func(ctx context.Context, conn *pgx.Conn) error {
 			_, err := conn.Exec(ctx, statement)
 			return err
 		}))

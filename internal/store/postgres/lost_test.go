@@ -174,7 +174,7 @@ func TestCommitOfUnknownOutcome(t *testing.T) {
 	for _, end := range []string{"COMMIT", "ROLLBACK"} {
 		id := time.Now().UnixNano()
 		execute(t, conn, "BEGIN")
-		execute(t, conn, mark, id, id/1000, true)
+		execute(t, conn, insertMark, id, id/1000, true)
 		settled := make(chan bool, 1)
 		go func() {
 			ctx, cancel := context.WithTimeout(t.Context(), callTime)
@@ -191,7 +191,7 @@ func TestCommitOfUnknownOutcome(t *testing.T) {
 		if done, err := store.settle(t.Context(), id); err != nil || done != (end == "COMMIT") {
 			t.Errorf("after %s a second settle = done %v, %v", end, done, err)
 		}
-		if _, err := conn.Exec(t.Context(), mark, id, id/1000, true); code(err) != uniqueViolation {
+		if _, err := conn.Exec(t.Context(), insertMark, id, id/1000, true); code(err) != uniqueViolation {
 			t.Errorf("after settle the transaction can insert its mark: %v", err)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -114,4 +116,17 @@ func TestFailedMigration(t *testing.T) {
 	}
 	nextRelease(t, madeUpMigration) // would fail if a part of it were there
 	must.NoError(t, open(t, dsn).Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
+}
+
+// A table without a migration, or a migration with another table, fails here.
+func TestTables(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	s := open(t, dsn)
+	made := value[[]string](t, s.pool, `
+		SELECT array_agg(table_name::TEXT ORDER BY table_name::TEXT) FROM information_schema.tables
+		WHERE table_schema = $1`, schemaOf(t, dsn))
+	want := slices.Sorted(slices.Values(append(slices.Clone(tables), "plantstore_schema")))
+	if diff := cmp.Diff(want, made); diff != "" {
+		t.Errorf("the tables that checkPrivileges checks (-) and those of the migrations (+) differ:\n%s", diff)
+	}
 }

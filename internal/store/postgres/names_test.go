@@ -60,7 +60,7 @@ func TestRowsOfPages(t *testing.T) {
 		for name, page := range pages {
 			page.Limit = limit
 			selected, args := selectionOf(page)
-			for kind, query := range map[string]string{"list": selectPlants + selected, "count": countOf(selected)} {
+			for kind, query := range map[string]string{"list": selected.list, "count": selected.count} {
 				t.Run(fmt.Sprint(mode, "/", kind, " ", name), func(t *testing.T) {
 					wantRows(t, explainRows(t, conn, query, args), limit+1)
 				})

@@ -11,130 +11,86 @@ import (
 	"github.com/plantstore/plantstore/internal/store"
 )
 
-// The columns of the table plants.
-var (
-	plantColumns   = columns[store.PlantRow](store.PlantColumns)
-	writtenColumns = columns[store.PlantRow](store.WrittenColumns)
-)
+// plantTargets returns where Scan stores the columns of a plant: id, name, tag, version,
+// created_at, updated_at.
+func plantTargets(row *store.PlantRow) []any {
+	return []any{
+		&row.ID, (*text)(&row.Name), optionalText{&row.Tag}, &row.Version,
+		(*timestamp)(&row.CreatedAt), (*timestamp)(&row.UpdatedAt),
+	}
+}
 
-// The statements about plants.
-var (
-	selectPlants = `SELECT ` + plantColumns.names() + ` FROM plants WHERE `
+// forEachPlant calls found with each plant, until that returns [plant.ErrPageEnd].
+func forEachPlant(rows pgx.Rows, found func(plant.Plant) error) error {
+	var row store.PlantRow
+	_, err := pgx.ForEachRow(rows, plantTargets(&row), func() error { return found(row.Stored()) })
+	return pageError(err)
+}
 
-	selectPlant = selectPlants + `id = $1`
+// pageError returns the error of reading a page.
+func pageError(err error) error {
+	if errors.Is(err, plant.ErrPageEnd) {
+		return nil
+	}
+	return err
+}
 
-	lockPlants = selectPlants + `id = ANY($1) ORDER BY id FOR UPDATE`
-
-	insertPlants = `INSERT INTO plants (` + writtenColumns.names() + `) SELECT * FROM ` + writtenColumns.unnest()
-
-	// createPlants inserts plants and a mark if none of the given IDs is stored. It locks the
-	// feed of changes after the plants and before the mark, because PostgreSQL can count the
-	// rows of created only after all inserts.
-	createPlants = `
-		WITH created AS (` + insertPlants + ` WHERE NOT EXISTS (
-			SELECT 1 FROM plants WHERE id = ANY(` + writtenColumns.next(1) + `)) RETURNING id),
-		locked AS (SELECT id FROM feed WHERE id = 1 AND (SELECT count(*) FROM created) > 0 FOR UPDATE)
-		INSERT INTO marks (id, done, at, feeds)
-		SELECT ` + writtenColumns.next(2) + `, true, ` + writtenColumns.next(3) + `, true FROM locked`
-
-	updatePlants = `UPDATE plants SET ` + writtenColumns.without("id").each("NAME = new.NAME", ", ") + `
-		FROM ` + writtenColumns.unnest() + ` WHERE plants.id = new.id`
-)
-
-// The plants of a page, as they follow selectPlants; see also countOf.
-const (
-	allPlants    = `id >= $2 ORDER BY id LIMIT $1`
-	taggedPlants = `(tag, id) >= ($3, $2) AND tag <= $3 ORDER BY tag, id LIMIT $1`
-	plantsByName = `(name_key, id) >= ($2, $3) AND name_key < $4 ORDER BY name_key, id LIMIT $1`
-
-	// selectTags makes one seek for each tag.
-	selectTags = `
-		WITH RECURSIVE tags (tag) AS (
-			SELECT (SELECT tag FROM plants WHERE tag >= $2 AND tag < $3 ORDER BY tag LIMIT 1)
-			UNION ALL
-			SELECT (SELECT tag FROM plants WHERE tag > tags.tag AND tag < $3 ORDER BY tag LIMIT 1)
-			FROM tags WHERE tags.tag IS NOT NULL
-		) SELECT tag FROM tags WHERE tag IS NOT NULL LIMIT $1`
-)
+const selectPlant = `
+	SELECT id, name, tag, version, created_at, updated_at
+	FROM plants WHERE id = $1`
 
 // Get implements [plant.Store].
-func (s *Store) Get(ctx context.Context, id int64) (p plant.Plant, err error) {
+func (s *Store) Get(ctx context.Context, id int64) (found plant.Plant, err error) {
 	defer s.durations.Since(time.Now(), "get")
 	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		row, err := plantColumns.one(conn.QueryRow(ctx, selectPlant, id), plant.ErrNotFound)
-		p = row.Stored()
-		return err
-	})
-	return p, err
-}
-
-// List implements [plant.Store].
-func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
-	defer s.durations.Since(time.Now(), "list")
-	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		plants, more, err = listPlants(ctx, conn, page)
-		return err
-	})
-	return plants, more, err
-}
-
-// Count implements [plant.Store].
-func (s *Store) Count(ctx context.Context, page plant.Page) (n int, more bool, err error) {
-	defer s.durations.Since(time.Now(), "count")
-	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		if err := checkNames(ctx, conn, page); err != nil {
-			return err
+		var row store.PlantRow
+		err := conn.QueryRow(ctx, selectPlant, id).Scan(plantTargets(&row)...)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return permanent{plant.ErrNotFound}
 		}
-		selected, args := selectionOf(page)
-		return conn.QueryRow(ctx, countOf(selected), args...).Scan(&n)
-	})
-	return min(n, page.Limit), n > page.Limit, err
-}
-
-// Tags implements [plant.Store].
-func (s *Store) Tags(ctx context.Context, page plant.TagPage) (tags []string, more bool, err error) {
-	defer s.durations.Since(time.Now(), "tags")
-	read := listTags
-	if s.sharded {
-		read, page.Limit = listTagsSharded, min(page.Limit, maxTagsSharded)
-	}
-	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		tags, err = read(ctx, conn, page)
+		found = row.Stored()
 		return err
 	})
-	rows := plant.Rows[string]{Limit: page.Limit, Size: plant.TagSize}
-	for i := 0; i < len(tags) && rows.Add(tags[i]) == nil; i++ {
-	}
-	return rows.Items, rows.More, err
+	return found, err
 }
 
-// countOf returns the statement that counts selected plants.
-func countOf(selected string) string {
-	return `SELECT count(*) FROM (SELECT 1 FROM plants WHERE ` + selected + `) AS selected`
+// A selection has the two statements of a page. $1 is the largest number of rows; the other
+// arguments select the plants.
+type selection struct{ list, count string }
+
+var allPlants = selection{
+	list: `
+		SELECT id, name, tag, version, created_at, updated_at
+		FROM plants WHERE id >= $2 ORDER BY id LIMIT $1`,
+	count: `
+		SELECT count(*) FROM (
+			SELECT 1 FROM plants WHERE id >= $2 ORDER BY id LIMIT $1
+		) AS selected`,
 }
 
-// listTags reads a page of tags, and one more if others follow.
-func listTags(ctx context.Context, conn *pgx.Conn, page plant.TagPage) ([]string, error) {
-	from, until := page.Range()
-	rows, _ := conn.Query(ctx, selectTags, page.Limit+1, []byte(from), []byte(until)) // CollectRows returns the error
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (tag string, err error) {
-		return tag, row.Scan(scanner{&tag})
-	})
+var taggedPlants = selection{
+	list: `
+		SELECT id, name, tag, version, created_at, updated_at
+		FROM plants WHERE (tag, id) >= ($3, $2) AND tag <= $3 ORDER BY tag, id LIMIT $1`,
+	count: `
+		SELECT count(*) FROM (
+			SELECT 1 FROM plants WHERE (tag, id) >= ($3, $2) AND tag <= $3 ORDER BY tag, id LIMIT $1
+		) AS selected`,
 }
 
-// listPlants reads a page of plants.
-func listPlants(ctx context.Context, conn *pgx.Conn, page plant.Page) ([]plant.Plant, bool, error) {
-	if err := checkNames(ctx, conn, page); err != nil {
-		return nil, false, err
-	}
-	selected, args := selectionOf(page)
-	rows, _ := conn.Query(ctx, selectPlants+selected, args...) // scanPage returns the error
-	return scanPage(rows, page.Limit)
+var plantsByName = selection{
+	list: `
+		SELECT id, name, tag, version, created_at, updated_at
+		FROM plants WHERE (name_key, id) >= ($2, $3) AND name_key < $4 ORDER BY name_key, id LIMIT $1`,
+	count: `
+		SELECT count(*) FROM (
+			SELECT 1 FROM plants WHERE (name_key, id) >= ($2, $3) AND name_key < $4 ORDER BY name_key, id LIMIT $1
+		) AS selected`,
 }
 
-// selectionOf returns the plants of a page and their arguments. There is one plant more than
-// the page has, if more follow.
-func selectionOf(page plant.Page) (selected string, args []any) {
+// selectionOf returns the statements of a page and their arguments. They read one plant more
+// than the page has, if more follow.
+func selectionOf(page plant.Page) (selected selection, args []any) {
 	if page.ByName != nil {
 		from, until := page.ByName.Range()
 		return plantsByName, []any{page.Limit + 1, []byte(from.Key), from.ID, []byte(until)}
@@ -146,6 +102,34 @@ func selectionOf(page plant.Page) (selected string, args []any) {
 	return allPlants, []any{limit, from}
 }
 
+// checkNames returns an error if a page is in the order of names, unless the names have keys
+// of this program.
+func checkNames(ctx context.Context, conn *pgx.Conn, page plant.Page) error {
+	if page.ByName == nil {
+		return nil
+	}
+	version, err := number(ctx, conn, namesRow, "")
+	if err == nil && int64(version) != plant.NameKeyVersion {
+		err = permanent{store.Unavailable(plant.ErrOtherUnicode)}
+	}
+	return err
+}
+
+// List implements [plant.Store].
+func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
+	defer s.durations.Since(time.Now(), "list")
+	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if err := checkNames(ctx, conn, page); err != nil {
+			return err
+		}
+		selected, args := selectionOf(page)
+		rows, _ := conn.Query(ctx, selected.list, args...) // scanPage returns the error
+		plants, more, err = scanPage(rows, page.Limit)
+		return err
+	})
+	return plants, more, err
+}
+
 // scanPage reads the rows of a page.
 func scanPage(rows pgx.Rows, limit int) (plants []plant.Plant, more bool, err error) {
 	found := plant.Rows[plant.Plant]{Limit: limit, Size: plant.Plant.JSONSize}
@@ -153,17 +137,119 @@ func scanPage(rows pgx.Rows, limit int) (plants []plant.Plant, more bool, err er
 	return found.Items, found.More, err
 }
 
-// forEachPlant calls found with each plant, until that returns [plant.ErrPageEnd].
-func forEachPlant(rows pgx.Rows, found func(plant.Plant) error) error {
-	var row store.PlantRow
-	_, err := pgx.ForEachRow(rows, plantColumns.targets(&row), func() error { return found(row.Stored()) })
-	return pageError(err)
+// Count implements [plant.Store].
+func (s *Store) Count(ctx context.Context, page plant.Page) (count int, more bool, err error) {
+	defer s.durations.Since(time.Now(), "count")
+	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		if err := checkNames(ctx, conn, page); err != nil {
+			return err
+		}
+		selected, args := selectionOf(page)
+		return conn.QueryRow(ctx, selected.count, args...).Scan(&count)
+	})
+	return min(count, page.Limit), count > page.Limit, err
 }
 
-// pageError returns the error of reading a page.
-func pageError(err error) error {
-	if errors.Is(err, plant.ErrPageEnd) {
-		return nil
+// selectTags makes one seek for each tag.
+const selectTags = `
+	WITH RECURSIVE tags (tag) AS (
+		SELECT (SELECT tag FROM plants WHERE tag >= $2 AND tag < $3 ORDER BY tag LIMIT 1)
+		UNION ALL
+		SELECT (SELECT tag FROM plants WHERE tag > tags.tag AND tag < $3 ORDER BY tag LIMIT 1)
+		FROM tags WHERE tags.tag IS NOT NULL
+	)
+	SELECT tag FROM tags WHERE tag IS NOT NULL LIMIT $1`
+
+// Tags implements [plant.Store].
+func (s *Store) Tags(ctx context.Context, page plant.TagPage) (tags []string, more bool, err error) {
+	defer s.durations.Since(time.Now(), "tags")
+	list := listTags
+	if s.sharded {
+		list, page.Limit = listTagsSharded, min(page.Limit, maxTagsSharded)
 	}
-	return err
+	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		tags, err = list(ctx, conn, page)
+		return err
+	})
+	rows := plant.Rows[string]{Limit: page.Limit, Size: plant.TagSize}
+	for _, tag := range tags {
+		if rows.Add(tag) != nil {
+			break
+		}
+	}
+	return rows.Items, rows.More, err
+}
+
+// listTags reads a page of tags, and one more if others follow.
+func listTags(ctx context.Context, conn *pgx.Conn, page plant.TagPage) ([]string, error) {
+	from, until := page.Range()
+	rows, _ := conn.Query(ctx, selectTags, page.Limit+1, []byte(from), []byte(until)) // CollectRows returns the error
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (tag string, err error) {
+		err = row.Scan((*text)(&tag))
+		return tag, err
+	})
+}
+
+const lockPlants = `
+	SELECT id, name, tag, version, created_at, updated_at
+	FROM plants WHERE id = ANY($1) ORDER BY id FOR UPDATE`
+
+const insertPlants = `
+	INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key)
+	SELECT id, name, tag, version, created_at, updated_at, name_key
+	FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])
+		AS new (id, name, tag, version, created_at, updated_at, name_key)`
+
+// createPlants inserts plants and the mark $9 if none of the IDs $8 is stored. It locks the
+// feed of changes after the plants and before the mark, because PostgreSQL can count the
+// rows of created only after all inserts.
+const createPlants = `
+	WITH created AS (
+		INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key)
+		SELECT id, name, tag, version, created_at, updated_at, name_key
+		FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])
+			AS new (id, name, tag, version, created_at, updated_at, name_key)
+		WHERE NOT EXISTS (SELECT 1 FROM plants WHERE id = ANY($8))
+		RETURNING id
+	),
+	locked AS (SELECT id FROM feed WHERE id = 1 AND (SELECT count(*) FROM created) > 0 FOR UPDATE)
+	INSERT INTO marks (id, done, at, feeds) SELECT $9, true, $10, true FROM locked`
+
+const updatePlants = `
+	UPDATE plants
+	SET name = new.name, tag = new.tag, version = new.version, created_at = new.created_at,
+		updated_at = new.updated_at, name_key = new.name_key
+	FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])
+		AS new (id, name, tag, version, created_at, updated_at, name_key)
+	WHERE plants.id = new.id`
+
+// plantArrays returns the first seven arguments of insertPlants, createPlants and updatePlants:
+// an array for each column, so that one statement serves any number of rows.
+func plantArrays(rows []store.PlantRow) []any {
+	ids, versions := make([]int64, len(rows)), make([]int64, len(rows))
+	created, updated := make([]int64, len(rows)), make([]int64, len(rows))
+	names, tags, keys := make([][]byte, len(rows)), make([][]byte, len(rows)), make([][]byte, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+		names[i] = []byte(row.Name)
+		tags[i] = optionalBytes(row.Tag)
+		versions[i] = row.Version
+		created[i] = row.CreatedAt.UnixMicro()
+		updated[i] = row.UpdatedAt.UnixMicro()
+		keys[i] = []byte(row.NameKey)
+	}
+	return []any{ids, names, tags, versions, created, updated, keys}
+}
+
+// writePlants queues the statements that write plants.
+func writePlants(batch *pgx.Batch, effect store.Effect) {
+	if len(effect.Remove) > 0 {
+		batch.Queue(`DELETE FROM plants WHERE id = ANY($1)`, effect.Remove)
+	}
+	if len(effect.Update) > 0 {
+		batch.Queue(updatePlants, plantArrays(effect.Update)...)
+	}
+	if len(effect.Insert) > 0 {
+		batch.Queue(insertPlants, plantArrays(effect.Insert)...)
+	}
 }

@@ -5,9 +5,8 @@
 //
 // Writes that wait at the same time share a transaction ([groupcommit.Queue]); each
 // process has one committer. It locks and reads the plants, lets package store decide the
-// writes, and stores the effect: two round trips. Creates try one first (writes.go). The
-// statements are made from the columns, which package store declares once (columns.go,
-// plants.go, tokens.go).
+// writes, and stores the effect: two round trips. Creates try one first (writes.go). plants.go,
+// tokens.go and changes.go each have a table with its statements and rows.
 //
 // # Fates and marks
 //
@@ -27,7 +26,7 @@
 // last transactions, and draws their positions again. So does a database that was restored
 // from a backup. Therefore an epoch begins with every new primary and after a restore:
 // positions of an earlier epoch that are beyond its start are not valid (see content).
-// A position is returned to a client only after a synchronous standby has it (feed.go).
+// A position is returned to a client only after a synchronous standby has it (changes.go).
 //
 // # Servers
 //
@@ -172,7 +171,7 @@ func connect(
 	limited, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	for wait := newBackoff(); ; {
-		err := s.on(limited, func(ctx context.Context, conn *pgx.Conn) (err error) {
+		err := s.withConnection(limited, func(ctx context.Context, conn *pgx.Conn) (err error) {
 			if err := prepare(ctx, conn); err != nil {
 				return err
 			}

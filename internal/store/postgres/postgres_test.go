@@ -87,6 +87,8 @@ func open(t testing.TB, dsn string) *Store {
 	return store
 }
 
+func TestMembers(t *testing.T) { storetest.Members(t, open(t, pgtest.DSN(t))) }
+
 func TestDurations(t *testing.T) { storetest.Durations(t, open(t, pgtest.DSN(t))) }
 
 // Two stores on one database keep the promises of one.

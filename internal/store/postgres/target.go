@@ -59,8 +59,17 @@ func rename(ctx context.Context, tx pgx.Tx, from, to string) error {
 
 // toHidden makes a statement about plants or tokens one about the hidden table.
 var toHidden = strings.NewReplacer(
+	"INTO plants", "INTO plants"+hiddenSuffix,
+	"INTO tokens", "INTO tokens"+hiddenSuffix,
 	"FROM plants", "FROM plants"+hiddenSuffix+" AS plants",
 	"FROM tokens", "FROM tokens"+hiddenSuffix+" AS tokens")
+
+// hideTables makes the queued statements ones about the hidden tables.
+func hideTables(b *pgx.Batch) {
+	for _, queued := range b.QueuedQueries {
+		queued.SQL = toHidden.Replace(queued.SQL)
+	}
+}
 
 // OpenTarget opens the database with the given URL as the target of a copy of the
 // source with the given epochs, newest first. It creates the tables if they do not
@@ -163,7 +172,8 @@ func (t *Target) Replace(ctx context.Context, remove []int64, plants []plant.Pla
 			}
 		}
 		var b pgx.Batch
-		insertRows(&b, "plants"+hiddenSuffix, writtenColumns, rows)
+		queueInserts(&b, rows)
+		hideTables(&b)
 		return tx.SendBatch(ctx, &b).Close()
 	})
 }
@@ -175,7 +185,10 @@ func (t *Target) ReplaceTokens(ctx context.Context, tokens []token.Token) error 
 			return err
 		}
 		var b pgx.Batch
-		insertRows(&b, "tokens"+hiddenSuffix, tokenColumns, tokens)
+		for _, each := range tokens {
+			queueToken(&b, each)
+		}
+		hideTables(&b)
 		return tx.SendBatch(ctx, &b).Close()
 	})
 }

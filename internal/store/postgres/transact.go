@@ -27,9 +27,9 @@ const (
 // they have no index by time: it would cost more than it saves.
 const sweepMarks = `DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE at < $1 LIMIT $2)`
 
-// mark inserts the mark of a transaction: a random number that shows, once the
+// insertMark inserts the mark of a transaction: a random number that shows, once the
 // transaction is committed, that it was. The store has a feed if $3 is true; see shard.
-const mark = `INSERT INTO marks (id, done, at, feeds) VALUES ($1, true, $2, $3)`
+const insertMark = `INSERT INTO marks (id, done, at, feeds) VALUES ($1, true, $2, $3)`
 
 // readCommitted is the isolation of transactions that wait for a lock: the statements after
 // it see what was committed meanwhile.
@@ -163,8 +163,8 @@ func (s *Store) retry(ctx context.Context, fn func(context.Context, *pgx.Conn) e
 	}
 }
 
-// on runs fn with a connection of the pool.
-func (s *Store) on(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+// withConnection runs fn with a connection of the pool.
+func (s *Store) withConnection(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return notSent{err}
@@ -193,7 +193,7 @@ func (s *Store) try(ctx context.Context, fn func(context.Context, *pgx.Conn) err
 		defer cancel()
 		ctx = limited
 	}
-	return s.on(ctx, func(ctx context.Context, conn *pgx.Conn) error { return refused(ctx, conn, fn(ctx, conn)) })
+	return s.withConnection(ctx, func(ctx context.Context, conn *pgx.Conn) error { return refused(ctx, conn, fn(ctx, conn)) })
 }
 
 // resetIfLost closes the idle connections after an error that shows that their

@@ -143,6 +143,8 @@ type group struct {
 	content *content // before the transaction, and after it; see content
 }
 
+func (g *group) setContent(begun *content) { g.content = begun }
+
 func (g *group) run(ctx context.Context, conn *pgx.Conn, id int64) error {
 	err := errStored
 	if !g.sharded && !slices.ContainsFunc(g.writes, func(w *write) bool { return !w.New }) {
@@ -185,9 +187,9 @@ func (g *group) create(ctx context.Context, conn *pgx.Conn, id int64) error {
 	var marks int64
 	var b pgx.Batch
 	beginWrite(&b)
-	b.Queue(createPlants, writtenColumns.args(rows, g.plants.IDs(), id, time.Now().UnixMicro())...).Exec(
+	b.Queue(createPlants, append(plantArrays(rows), g.plants.IDs(), id, time.Now().UnixMicro())...).Exec(
 		func(tag pgconn.CommandTag) error { marks = tag.RowsAffected(); return nil })
-	g.content.beginIfReplaced(&b, id, &g.content)
+	g.content.beginIfReplaced(&b, id, g.setContent)
 	b.Queue(storeCreated, g.changed, id)
 	b.Queue(`COMMIT`)
 	err := conn.SendBatch(ctx, &b).Close()
@@ -225,13 +227,13 @@ func (g *group) store(b *pgx.Batch, all store.Effect, id int64) {
 	if g.sharded {
 		writeSharded(b, all)
 	} else {
-		writeAll(b, all)
+		writePlants(b, all)
 	}
 	now := time.Now().UnixMicro()
-	b.Queue(mark, id, now, !g.sharded)
+	b.Queue(insertMark, id, now, !g.sharded)
 	if len(g.changed) > 0 && !g.sharded {
 		b.Queue(lockFeed)
-		g.content.beginIfReplaced(b, id, &g.content)
+		g.content.beginIfReplaced(b, id, g.setContent)
 		b.Queue(storeChanges, g.changed, now)
 	}
 }
@@ -247,17 +249,4 @@ func (g *group) lock(ctx context.Context, conn *pgx.Conn, found func(pgx.Rows) e
 	beginWrite(&b)
 	b.Queue(lockPlants, g.plants.IDs()).Query(found)
 	return conn.SendBatch(ctx, &b).Close()
-}
-
-// writeAll queues the statements that write plants.
-func writeAll(b *pgx.Batch, all store.Effect) {
-	if len(all.Remove) > 0 {
-		b.Queue(`DELETE FROM plants WHERE id = ANY($1)`, all.Remove)
-	}
-	if len(all.Update) > 0 {
-		b.Queue(updatePlants, writtenColumns.args(all.Update)...)
-	}
-	if len(all.Insert) > 0 {
-		b.Queue(insertPlants, writtenColumns.args(all.Insert)...)
-	}
 }

@@ -16,99 +16,70 @@ import (
 // changes, just before its commit. SQLite runs one write transaction at a time, so
 // the order of the positions is the order of the commits.
 
-// lastPosition is the position of the last transaction. Its row is never deleted.
-const lastPosition = "coalesce((SELECT max(position) FROM changes), 0)"
-
-// firstPosition is the position of the oldest transaction that was not forgotten.
-const firstPosition = "coalesce((SELECT min(position) FROM changes), 1)"
-
-const (
-	// newEpochQuery begins an epoch.
-	newEpochQuery = "INSERT INTO epochs (id, began) SELECT random(), " + lastPosition
-
-	// beginIfReplacedQuery begins an epoch unless the schema is still the one of a [content],
-	// which the first parameter says, and its transaction is there.
-	beginIfReplacedQuery = newEpochQuery +
-		" WHERE NOT ?1 OR ?2 > 0 AND NOT EXISTS (SELECT 1 FROM changes WHERE position = ?2 AND at = ?3)"
-
-	// renewEpochsQuery makes all positions invalid: the plants were replaced without
-	// rows in changes.
-	renewEpochsQuery = "UPDATE epochs SET id = random()"
-
-	// feedStateQuery reads a [store.FeedState].
-	feedStateQuery = `
-		SELECT newest.id, ` + lastPosition + `, ` + firstPosition + ` - 1, given.number,
-			coalesce((SELECT began FROM epochs WHERE number > given.number ORDER BY number LIMIT 1),
-				` + lastPosition + `)
-		FROM (SELECT id FROM epochs ORDER BY number DESC LIMIT 1) AS newest
-		LEFT JOIN epochs AS given ON given.id = ?`
-
-	// forgetQuery deletes the oldest rows that are older than the first parameter.
-	// Positions have no gaps, so the number of rows is limited by position. It keeps
-	// the row with the highest position, so that SQLite draws no position twice.
-	forgetQuery = `
-		DELETE FROM changes WHERE position < min(` + lastPosition + `, coalesce(
-			(SELECT position FROM changes
-				WHERE position < ` + firstPosition + ` + ?2 AND at >= ?1 ORDER BY position LIMIT 1),
-			` + firstPosition + ` + ?2))`
-
-	// forgetEpochsQuery deletes the epochs whose positions have all been forgotten.
-	forgetEpochsQuery = "DELETE FROM epochs WHERE number < " +
-		"(SELECT max(number) FROM epochs WHERE began < " + firstPosition + " - 1)"
-)
-
-// changesQuery reads the plants that have changed after a position: the first parameter
-// is a transaction, the second how many changes of the next one to leave out, the third the
-// maximum number of changes. CROSS JOIN fixes the order of the tables, so that the rows
-// come in the order of positions without sorting, and no plant is read for a change that
-// is left out.
-var changesQuery = `
-	SELECT changes.position, json_each.key + 1, json_array_length(changes.ids), json_each.value,
-		plants.id IS NOT NULL, ` + plantColumns.names("plants.") + `
-	FROM changes CROSS JOIN json_each(changes.ids) LEFT JOIN plants ON plants.id = json_each.value
-	WHERE changes.position > ?1 AND (changes.position - 1 > ?1 OR json_each.key >= ?2)
-	ORDER BY changes.position LIMIT ?3`
-
 // Changed implements [plant.Feed].
 func (s *Store) Changed() <-chan struct{} { return s.committed.Wait() }
 
 // Changes implements [plant.Feed].
-func (s *Store) Changes(ctx context.Context, after *plant.Position, limit int) ([]plant.Change, plant.Position, error) {
-	defer s.durations.Since(time.Now(), "changes")
-	return s.changes(ctx, after, limit)
-}
-
-func (s *Store) changes(
+func (s *Store) Changes(
 	ctx context.Context, after *plant.Position, limit int,
 ) (changes []plant.Change, next plant.Position, err error) {
-	walk := after == nil || after.Walk != nil
-	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
-		return inTransaction(conn, "BEGIN", func() error {
-			state, err := feedState(conn, after)
-			if err != nil {
-				return err
-			}
-			var plants []plant.Plant
-			more := false
-			switch {
-			case !walk:
-				changes, err = changesAfter(conn, state, *after, limit)
-			case after == nil:
-				plants, more, err = listPlants(conn, plant.Page{Limit: limit})
-			default:
-				plants, more, err = listPlants(conn, plant.Page{After: after.Walk, Limit: limit})
-			}
-			if err == nil {
-				changes, next, err = state.Page(after, plants, more, changes)
-			}
-			return err
-		})
-	})
-	if err == nil && walk && len(changes) == 0 {
-		return s.changes(ctx, &next, limit) // the walk has ended
+	defer s.durations.Since(time.Now(), "changes")
+	changes, next, err = s.changesPage(ctx, after, limit)
+	inWalk := after == nil || after.Walk != nil
+	if err == nil && inWalk && len(changes) == 0 { // the walk has ended
+		changes, next, err = s.changesPage(ctx, &next, limit)
 	}
 	return changes, next, err
 }
+
+// changesPage reads a page of a walk or of the changes after it, in one snapshot.
+func (s *Store) changesPage(
+	ctx context.Context, after *plant.Position, limit int,
+) (changes []plant.Change, next plant.Position, err error) {
+	err = s.readMany(ctx, func(conn *sqlite.Conn) error {
+		return inTransaction(conn, "BEGIN", func() error {
+			changes, next, err = readChanges(conn, after, limit)
+			return err
+		})
+	})
+	return changes, next, err
+}
+
+func readChanges(
+	conn *sqlite.Conn, after *plant.Position, limit int,
+) ([]plant.Change, plant.Position, error) {
+	state, err := feedState(conn, after)
+	if err != nil {
+		return nil, plant.Position{}, err
+	}
+	if after != nil && after.Walk == nil {
+		changes, err := changesAfter(conn, state, *after, limit)
+		if err != nil {
+			return nil, plant.Position{}, err
+		}
+		return state.ChangesPage(*after, changes)
+	}
+	page := plant.Page{Limit: limit}
+	if after != nil {
+		page.After = after.Walk
+	}
+	plants, more, err := listPlants(conn, page)
+	if err != nil {
+		return nil, plant.Position{}, err
+	}
+	return state.WalkPage(after, plants, more)
+}
+
+// feedStateQuery reads a [store.FeedState]. The parameter is the epoch of a position. If
+// nothing was forgotten, the first position is 1.
+const feedStateQuery = `
+	SELECT newest.id, last, first - 1, given.number IS NOT NULL,
+		coalesce((SELECT began FROM epochs WHERE number > given.number ORDER BY number LIMIT 1), last)
+	FROM (
+		SELECT coalesce((SELECT max(position) FROM changes), 0) AS last,
+			coalesce((SELECT min(position) FROM changes), 1) AS first)
+	CROSS JOIN (SELECT id FROM epochs ORDER BY number DESC LIMIT 1) AS newest
+	LEFT JOIN epochs AS given ON given.id = ?`
 
 // feedState reads the state of the feed for a position.
 func feedState(conn *sqlite.Conn, after *plant.Position) (state store.FeedState, err error) {
@@ -118,36 +89,64 @@ func feedState(conn *sqlite.Conn, after *plant.Position) (state store.FeedState,
 	}
 	err = query(conn, feedStateQuery, func(stmt *sqlite.Stmt) error {
 		state = store.FeedState{
-			Epoch: stmt.ColumnInt64(0), Last: stmt.ColumnInt64(1), Forgotten: stmt.ColumnInt64(2),
-			Known: !stmt.ColumnIsNull(3), End: stmt.ColumnInt64(4),
+			Epoch:     stmt.ColumnInt64(0),
+			Last:      stmt.ColumnInt64(1),
+			Forgotten: stmt.ColumnInt64(2),
+			Known:     stmt.ColumnBool(3),
+			End:       stmt.ColumnInt64(4),
 		}
 		return nil
 	}, epoch)
 	return state, err
 }
 
+// changesQuery reads the plants that have changed after a position: the first parameter
+// is a transaction, the second how many changes of the next one to leave out, the third the
+// maximum number of changes. CROSS JOIN fixes the order of the tables, so that the rows
+// come in the order of positions without sorting, and no plant is read for a change that
+// is left out.
+const changesQuery = `
+	SELECT changes.position, json_each.key + 1, json_array_length(changes.ids), json_each.value,
+		plants.id IS NOT NULL,
+		plants.id, plants.name, plants.tag, plants.version, plants.created_at, plants.updated_at
+	FROM changes CROSS JOIN json_each(changes.ids) LEFT JOIN plants ON plants.id = json_each.value
+	WHERE changes.position > ?1 AND (changes.position - 1 > ?1 OR json_each.key >= ?2)
+	ORDER BY changes.position LIMIT ?3`
+
 // changesAfter reads a page of changes that is not part of a walk.
 func changesAfter(
 	conn *sqlite.Conn, state store.FeedState, from plant.Position, limit int,
-) (changes []plant.Change, err error) {
+) ([]plant.Change, error) {
 	rows := plant.Rows[plant.Change]{Limit: limit, Size: plant.Change.JSONSize}
-	read := func(stmt *sqlite.Stmt) error {
-		c := plant.Change{
+	err := query(conn, changesQuery, func(stmt *sqlite.Stmt) error {
+		change := plant.Change{
 			Position: state.After(stmt.ColumnInt64(0), stmt.ColumnInt(1), stmt.ColumnInt(2)),
 			ID:       stmt.ColumnInt64(3),
 		}
-		if stmt.ColumnBool(4) {
-			var row store.PlantRow
-			if err := plantColumns.scan(stmt, 5, &row); err != nil {
-				return err
-			}
-			c.Plant = new(row.Stored())
+		if exists := stmt.ColumnBool(4); exists {
+			change.Plant = new(plantFromRow(stmt, 5))
 		}
-		return rows.Add(c)
-	}
-	err = query(conn, changesQuery, read, from.At, from.Index, limit)
+		return rows.Add(change)
+	}, from.At, from.Index, limit)
 	return rows.Items, err
 }
+
+// content is what this program knows of the file. If another program has replaced the content
+// by an earlier one, in a transaction like any other, the next transaction begins an epoch
+// before its position, which another one has had. The .restore of sqlite3 raises the version of
+// the schema. After other ways to go back, such as statements that delete the rows and insert
+// those of a backup, the last transaction of this program is missing.
+//
+// Reads need no check: what they read has its own epochs, and positions beyond its end are
+// not valid.
+type content struct{ schema, position, at int64 }
+
+const schemaVersion = "PRAGMA schema_version"
+
+// newEpochQuery begins an epoch after the last transaction.
+const newEpochQuery = `
+	INSERT INTO epochs (id, began)
+	SELECT random(), coalesce((SELECT max(position) FROM changes), 0)`
 
 // BeginEpoch implements [store.Store].
 func (s *Store) BeginEpoch(ctx context.Context) error {
@@ -167,6 +166,59 @@ func (s *Store) BeginEpoch(ctx context.Context) error {
 
 // beginEpoch begins an epoch.
 func beginEpoch(conn *sqlite.Conn) error { return execute(conn, newEpochQuery) }
+
+// renewEpochsQuery makes all positions invalid: the plants were replaced without
+// rows in changes.
+const renewEpochsQuery = "UPDATE epochs SET id = random()"
+
+// beginIfReplacedQuery begins an epoch unless the schema is still the one of a [content],
+// which the first parameter says, and its transaction, the others, is there.
+const beginIfReplacedQuery = `
+	INSERT INTO epochs (id, began)
+	SELECT random(), coalesce((SELECT max(position) FROM changes), 0)
+	WHERE NOT ?1 OR ?2 > 0 AND NOT EXISTS (SELECT 1 FROM changes WHERE position = ?2 AND at = ?3)`
+
+// storeChanges adds the row of a transaction that changes the plants with these IDs. It returns
+// the content after it. No epoch begins if known is nil.
+func storeChanges(conn *sqlite.Conn, known *content, ids []int64) (*content, error) {
+	if len(ids) == 0 {
+		return known, nil
+	}
+	schema, err := number(conn, schemaVersion)
+	if err != nil {
+		return nil, err
+	}
+	if known != nil {
+		err = execute(conn, beginIfReplacedQuery, schema == known.schema, known.position, known.at)
+		if err != nil {
+			return nil, err
+		}
+	}
+	now := time.Now().UnixMicro()
+	if err := execute(conn, "INSERT INTO changes (ids, at) VALUES (?, ?)", jsonOf(ids), now); err != nil {
+		return nil, err
+	}
+	return &content{schema: schema, position: conn.LastInsertRowID(), at: now}, nil
+}
+
+// forgetQuery deletes the oldest rows that are older than the first parameter, at most as many
+// as the second one says. Positions have no gaps, so the number of rows is limited by position.
+// It keeps the row with the highest position, so that SQLite draws no position twice.
+const forgetQuery = `
+	WITH ends AS (
+		SELECT coalesce((SELECT min(position) FROM changes), 1) AS first,
+			coalesce((SELECT max(position) FROM changes), 0) AS last)
+	DELETE FROM changes WHERE position < (
+		SELECT min(last, coalesce(
+			(SELECT position FROM changes WHERE position < first + ?2 AND at >= ?1 ORDER BY position LIMIT 1),
+			first + ?2))
+		FROM ends)`
+
+// forgetEpochsQuery deletes the epochs whose positions have all been forgotten.
+const forgetEpochsQuery = `
+	DELETE FROM epochs WHERE number < (
+		SELECT max(number) FROM epochs
+		WHERE began < coalesce((SELECT min(position) FROM changes), 1) - 1)`
 
 // forgetRows is the number of rows that a transaction of ForgetChanges deletes. It
 // limits how long other writes wait.
@@ -189,36 +241,4 @@ func (s *Store) ForgetChanges(ctx context.Context, before time.Time) error {
 		}
 	}
 	return nil
-}
-
-// content is what this program knows of the file. If another program has replaced the content
-// by an earlier one, in a transaction like any other, the next transaction begins an epoch
-// before its position, which another one has had. The .restore of sqlite3 raises the version of
-// the schema. After other ways to go back, such as statements that delete the rows and insert
-// those of a backup, the last transaction of this program is missing.
-//
-// Reads need no check: what they read has its own epochs, and positions beyond its end are
-// not valid.
-type content struct{ schema, position, at int64 }
-
-const schemaVersion = "PRAGMA schema_version"
-
-// storeChanges adds the row of a transaction that changes the plants with these IDs. It returns
-// the content after it. No epoch begins if known is nil.
-func storeChanges(conn *sqlite.Conn, known *content, ids []int64) (now *content, err error) {
-	if len(ids) == 0 {
-		return known, nil
-	}
-	now = &content{at: time.Now().UnixMicro()}
-	if now.schema, err = number(conn, schemaVersion); err != nil {
-		return nil, err
-	}
-	if known != nil {
-		err = execute(conn, beginIfReplacedQuery, now.schema == known.schema, known.position, known.at)
-	}
-	if err == nil {
-		err = execute(conn, "INSERT INTO changes (ids, at) VALUES (?, ?)", jsonOf(ids), now.at)
-	}
-	now.position = conn.LastInsertRowID()
-	return now, err
 }

@@ -161,6 +161,5 @@ func newGroup(conn *sqlite.Conn, calls []*groupcommit.Call[write], read bool) (*
 	if len(ids) == 0 || !read {
 		return group, nil
 	}
-	found := func(row *store.PlantRow) { group.Found(row.Stored()) }
-	return group, plantColumns.query(conn, getPlantsQuery, found, jsonOf(group.IDs()))
+	return group, findPlants(conn, group)
 }

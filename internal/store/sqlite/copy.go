@@ -59,7 +59,7 @@ func (s snapshot) Epochs(ctx context.Context) ([]int64, error) {
 }
 
 func (s snapshot) LastChange(ctx context.Context) (int64, error) {
-	return step(ctx, func() (int64, error) { return number(s.conn, "SELECT "+lastPosition) })
+	return step(ctx, func() (int64, error) { return number(s.conn, "SELECT coalesce(max(position), 0) FROM changes") })
 }
 
 // step reads a part of a snapshot.
@@ -173,7 +173,7 @@ func (t *Target) ReplaceTokens(ctx context.Context, tokens []token.Token) error 
 			return err
 		}
 		for _, each := range tokens {
-			if err := tokenColumns.write(t.conn, insertTokenQuery, each); err != nil {
+			if err := writeToken(t.conn, insertTokenQuery, each); err != nil {
 				return err
 			}
 		}

@@ -5,18 +5,19 @@
 // one writer at a time, so writes wait in a queue; those that queue while a
 // commit runs share the next transaction (commit.go and the package
 // groupcommit). Reads do not wait for writes, because the file is in WAL mode;
-// checkpoint.go keeps the write-ahead log short. Statements are built from one list of
-// columns per table (columns.go). plants.go, names.go, tokens.go and changes.go have the
-// statements of their tables. open.go and defensive.go open the connections, migrate.go updates
+// checkpoint.go keeps the write-ahead log short. plants.go, tokens.go and changes.go each have
+// a table, its statements and its rows. open.go and defensive.go open the connections, migrate.go updates
 // the schema, and operators see health.go. log.go reads the write-ahead log before SQLite does.
 // files.go notices what other programs do to the files, backup.go copies them, and copy.go
 // copies the plants and tokens.
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
@@ -181,6 +182,31 @@ func query(conn *sqlite.Conn, statement string, fn func(*sqlite.Stmt) error, arg
 		return nil
 	}
 	return err
+}
+
+// stepToRow moves a statement to its first row. It returns the error none if there is no row.
+func stepToRow(stmt *sqlite.Stmt, none error) error {
+	found, err := stmt.Step()
+	if err == nil && !found {
+		err = cmp.Or(stmt.Reset(), none)
+	}
+	return err
+}
+
+// columnTime returns the time in a column of a row: microseconds since 1970, or NULL, which is
+// the zero time.
+func columnTime(stmt *sqlite.Stmt, column int) time.Time {
+	if stmt.ColumnIsNull(column) {
+		return time.Time{}
+	}
+	return time.UnixMicro(stmt.ColumnInt64(column)).UTC()
+}
+
+// bindTime is the inverse of columnTime. The parameter must be NULL before.
+func bindTime(stmt *sqlite.Stmt, parameter int, value time.Time) {
+	if !value.IsZero() {
+		stmt.BindInt64(parameter, value.UnixMicro())
+	}
 }
 
 // executeAll runs statements one after the other, outside of a transaction.

@@ -42,6 +42,8 @@ func TestStore(t *testing.T) {
 	}
 }
 
+func TestMembers(t *testing.T) { storetest.Members(t, openStore(t, Memory)) }
+
 func TestDurations(t *testing.T) { storetest.Durations(t, openStore(t, Memory)) }
 
 func TestPageHasWholeBatches(t *testing.T) {
