@@ -34,61 +34,64 @@ type Effect struct {
 }
 
 // Apply returns once the effect of a change is durable, or with the error of the change.
-type Apply func(ctx context.Context, c Change) error
+type Apply func(ctx context.Context, change Change) error
 
 // Writer implements the methods of [plant.Store] that write, for every engine: what
 // becomes of a plant is decided here, and an engine only reads, locks and writes.
 type Writer struct{ Apply Apply }
 
 // Create implements [plant.Store].
-func (w Writer) Create(ctx context.Context, p plant.Plant) error {
-	return w.Apply(ctx, Change{"create", []int64{p.ID}, true, func(stored Stored) (e Effect, err error) {
-		switch current := stored(p.ID); {
-		case current == nil:
-			e.Insert = []PlantRow{NewPlantRow(p, nil)}
-		case !current.Same(p):
-			err = plant.ErrExists
+func (w Writer) Create(ctx context.Context, created plant.Plant) error {
+	decide := func(stored Stored) (Effect, error) {
+		current := stored(created.ID)
+		if current == nil {
+			return Effect{Insert: []PlantRow{NewPlantRow(created, nil)}}, nil
 		}
-		return e, err
-	}})
+		if !current.Same(created) {
+			return Effect{}, plant.ErrExists
+		}
+		return Effect{}, nil
+	}
+	return w.Apply(ctx, Change{Operation: "create", IDs: []int64{created.ID}, New: true, Decide: decide})
 }
 
 // CreateAll implements [plant.Store].
 func (w Writer) CreateAll(ctx context.Context, plants []plant.Plant) (created int, err error) {
 	ids := make([]int64, len(plants))
-	for i, p := range plants {
-		ids[i] = p.ID
+	for i, each := range plants {
+		ids[i] = each.ID
 	}
 	inserted := 0
-	err = w.Apply(ctx, Change{"create_all", ids, true, func(stored Stored) (Effect, error) {
-		var e Effect
+	decide := func(stored Stored) (Effect, error) {
+		var effect Effect
 		var taken plant.ExistsError
-		for i, p := range plants {
-			switch current := stored(p.ID); {
-			case current == nil:
-				e.Insert = append(e.Insert, NewPlantRow(p, nil))
-			case !current.Same(p):
+		for i, each := range plants {
+			current := stored(each.ID)
+			if current == nil {
+				effect.Insert = append(effect.Insert, NewPlantRow(each, nil))
+			} else if !current.Same(each) {
 				taken.Indexes = append(taken.Indexes, i)
 			}
 		}
 		if len(taken.Indexes) > 0 {
 			return Effect{}, taken
 		}
-		inserted = len(e.Insert)
-		return e, nil
-	}})
-	if err != nil {
+		inserted = len(effect.Insert)
+		return effect, nil
+	}
+	if err := w.Apply(ctx, Change{Operation: "create_all", IDs: ids, New: true, Decide: decide}); err != nil {
 		return 0, err
 	}
 	return inserted, nil
 }
 
 // Put implements [plant.Store].
-func (w Writer) Put(ctx context.Context, p plant.Plant, condition plant.Precondition) (plant.Plant, bool, error) {
-	var created bool
-	stored, err := w.replace(ctx, "put", p.ID, condition, func(current *plant.Plant) (plant.Plant, error) {
+func (w Writer) Put(
+	ctx context.Context, replacement plant.Plant, condition plant.Precondition,
+) (stored plant.Plant, created bool, err error) {
+	stored, err = w.replace(ctx, "put", replacement.ID, condition, func(current *plant.Plant) (plant.Plant, error) {
 		created = current == nil
-		return p, nil
+		return replacement, nil
 	})
 	if err != nil {
 		return plant.Plant{}, false, err
@@ -98,43 +101,45 @@ func (w Writer) Put(ctx context.Context, p plant.Plant, condition plant.Precondi
 
 // Patch implements [plant.Store].
 func (w Writer) Patch(
-	ctx context.Context, id int64, change plant.Patch, condition plant.Precondition,
+	ctx context.Context, id int64, patch plant.Patch, condition plant.Precondition,
 ) (plant.Plant, error) {
 	return w.replace(ctx, "patch", id, condition, func(current *plant.Plant) (plant.Plant, error) {
 		if current == nil {
 			return plant.Plant{}, plant.ErrNotFound
 		}
-		return change.Apply(*current), nil
+		return patch.Apply(*current), nil
 	})
 }
 
-// replace stores the result of next for a plant, unless that is the same, and returns it.
-// It calls next before it checks the precondition: with any precondition, a missing plant
-// is [plant.ErrNotFound].
-func (w Writer) replace(ctx context.Context, operation string, id int64, condition plant.Precondition,
-	next func(*plant.Plant) (plant.Plant, error),
+// replace stores the result of replacementOf for a plant, unless that is the same, and returns
+// it. It calls replacementOf before it checks the precondition: with any precondition, a
+// missing plant is [plant.ErrNotFound].
+func (w Writer) replace(
+	ctx context.Context, operation string, id int64, condition plant.Precondition,
+	replacementOf func(current *plant.Plant) (plant.Plant, error),
 ) (plant.Plant, error) {
 	var result plant.Plant
-	err := w.Apply(ctx, Change{operation, []int64{id}, false, func(stored Stored) (e Effect, err error) {
+	decide := func(stored Stored) (Effect, error) {
 		current := stored(id)
-		p, err := next(current)
-		if err == nil {
-			err = condition.Check(current)
+		replacement, err := replacementOf(current)
+		if err != nil {
+			return Effect{}, err
 		}
-		switch {
-		case err != nil:
-		case current == nil:
-			row := NewPlantRow(p, nil)
-			e.Insert, result = []PlantRow{row}, row.Stored()
-		case current.Same(p):
+		if err := condition.Check(current); err != nil {
+			return Effect{}, err
+		}
+		if current != nil && current.Same(replacement) {
 			result = *current
-		default:
-			row := NewPlantRow(p, current)
-			e.Update, result = []PlantRow{row}, row.Stored()
+			return Effect{}, nil
 		}
-		return e, err
-	}})
-	if err != nil {
+		row := NewPlantRow(replacement, current)
+		result = row.Stored()
+		if current == nil {
+			return Effect{Insert: []PlantRow{row}}, nil
+		}
+		return Effect{Update: []PlantRow{row}}, nil
+	}
+	if err := w.Apply(ctx, Change{Operation: operation, IDs: []int64{id}, Decide: decide}); err != nil {
 		return plant.Plant{}, err // and not result, which Decide may still set
 	}
 	return result, nil
@@ -142,21 +147,22 @@ func (w Writer) replace(ctx context.Context, operation string, id int64, conditi
 
 // Delete implements [plant.Store].
 func (w Writer) Delete(ctx context.Context, id int64, condition plant.Precondition) error {
-	return w.Apply(ctx, Change{"delete", []int64{id}, false, func(stored Stored) (Effect, error) {
+	decide := func(stored Stored) (Effect, error) {
 		current := stored(id)
 		if current == nil {
 			return Effect{}, plant.ErrNotFound
 		}
 		return Effect{Remove: []int64{id}}, condition.Check(current)
-	}})
+	}
+	return w.Apply(ctx, Change{Operation: "delete", IDs: []int64{id}, Decide: decide})
 }
 
 // Group decides the changes of one transaction, one after the other, each with the
 // effects of those before it. An engine reads the plants of all changes before, and
 // writes the effect of all of them afterwards.
 type Group struct {
-	ids    []int64
-	plants []outcome // of ids
+	ids      []int64
+	outcomes []outcome // of ids
 }
 
 // outcome is what a transaction makes of a plant.
@@ -166,12 +172,20 @@ type outcome struct {
 	removed bool
 }
 
+// changesPlant reports whether the plant is another one after the transaction.
+func (o outcome) changesPlant() bool {
+	if o.removed {
+		return o.before != nil
+	}
+	return o.written != nil
+}
+
 // NewGroup returns a group of changes of the plants with the given IDs. It keeps and
 // changes the slice.
 func NewGroup(ids []int64) *Group {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	return &Group{ids, make([]outcome, len(ids))}
+	return &Group{ids: ids, outcomes: make([]outcome, len(ids))}
 }
 
 // IDs returns the IDs of the plants in ascending order. If all programs lock plants in
@@ -179,59 +193,64 @@ func NewGroup(ids []int64) *Group {
 func (g *Group) IDs() []int64 { return g.ids }
 
 func (g *Group) outcome(id int64) *outcome {
-	i, _ := slices.BinarySearch(g.ids, id)
-	return &g.plants[i]
+	index, _ := slices.BinarySearch(g.ids, id)
+	return &g.outcomes[index]
 }
 
 // Found records that a plant is stored.
-func (g *Group) Found(p plant.Plant) { g.outcome(p.ID).before = &p }
+func (g *Group) Found(stored plant.Plant) { g.outcome(stored.ID).before = &stored }
 
 // stored returns a plant with the effects of the changes so far, or nil.
 func (g *Group) stored(id int64) *plant.Plant {
-	switch o := g.outcome(id); {
-	case o.removed:
+	switch outcome := g.outcome(id); {
+	case outcome.removed:
 		return nil
-	case o.written != nil:
-		return new(o.written.Stored())
+	case outcome.written != nil:
+		return new(outcome.written.Stored())
 	default:
-		return o.before
+		return outcome.before
 	}
 }
 
 // Decide adds the effect of a change, or changes nothing and returns the error of the
 // change.
-func (g *Group) Decide(c Change) error {
-	effect, err := c.Decide(g.stored)
+func (g *Group) Decide(change Change) error {
+	effect, err := change.Decide(g.stored)
 	if err != nil {
 		return err
 	}
-	for _, rows := range [][]PlantRow{effect.Insert, effect.Update} {
-		for i := range rows {
-			o := g.outcome(rows[i].ID)
-			o.written, o.removed = &rows[i], false
-		}
-	}
+	g.record(effect.Insert)
+	g.record(effect.Update)
 	for _, id := range effect.Remove {
 		g.outcome(id).removed = true
 	}
 	return nil
 }
 
+// record records rows that a change writes.
+func (g *Group) record(rows []PlantRow) {
+	for i := range rows {
+		outcome := g.outcome(rows[i].ID)
+		outcome.written, outcome.removed = &rows[i], false
+	}
+}
+
 // Effect returns the effect of all changes, and the IDs of the plants that it changes, in
 // ascending order.
-func (g *Group) Effect() (all Effect, changed []int64) {
-	for i, id := range g.ids {
-		switch o := g.plants[i]; {
-		case o.removed && o.before == nil, !o.removed && o.written == nil:
+func (g *Group) Effect() (effect Effect, changed []int64) {
+	for i, outcome := range g.outcomes {
+		if !outcome.changesPlant() {
 			continue
-		case o.removed:
-			all.Remove = append(all.Remove, id)
-		case o.before == nil:
-			all.Insert = append(slices.Grow(all.Insert, len(g.ids)-i), *o.written)
-		default:
-			all.Update = append(all.Update, *o.written)
 		}
-		changed = append(changed, id)
+		changed = append(changed, g.ids[i])
+		switch {
+		case outcome.removed:
+			effect.Remove = append(effect.Remove, g.ids[i])
+		case outcome.before == nil:
+			effect.Insert = append(slices.Grow(effect.Insert, len(g.ids)-i), *outcome.written)
+		default:
+			effect.Update = append(effect.Update, *outcome.written)
+		}
 	}
-	return all, changed
+	return effect, changed
 }

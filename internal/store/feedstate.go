@@ -21,14 +21,14 @@ type FeedState struct {
 
 // ChangesPage returns the changes after a position that is not of a walk, and the position
 // after them, or [plant.ErrPosition]. An engine reads them in one snapshot with the state.
-func (s FeedState) ChangesPage(
+func (state FeedState) ChangesPage(
 	after plant.Position, changes []plant.Change,
 ) ([]plant.Change, plant.Position, error) {
-	if !s.allows(after, changes) {
+	if !state.allows(after, changes) {
 		return nil, plant.Position{}, plant.ErrPosition
 	}
 	if len(changes) == 0 {
-		return nil, plant.Position{Epoch: s.Epoch, At: s.Last, Seen: s.Last}, nil
+		return nil, plant.Position{Epoch: state.Epoch, At: state.Last, Seen: state.Last}, nil
 	}
 	return changes, changes[len(changes)-1].Position, nil
 }
@@ -37,12 +37,12 @@ func (s FeedState) ChangesPage(
 // [plant.ErrPosition]. The walk begins if after is nil. An engine reads the plants in one
 // snapshot with the state; more says whether others follow them. A walk without plants has
 // ended.
-func (s FeedState) WalkPage(
+func (state FeedState) WalkPage(
 	after *plant.Position, plants []plant.Plant, more bool,
 ) ([]plant.Change, plant.Position, error) {
-	next := plant.Position{Epoch: s.Epoch, At: s.Last, Seen: s.Last}
+	next := plant.Position{Epoch: state.Epoch, At: state.Last, Seen: state.Last}
 	if after != nil {
-		if !s.allows(*after, nil) {
+		if !state.allows(*after, nil) {
 			return nil, plant.Position{}, plant.ErrPosition
 		}
 		next.At = after.At
@@ -66,9 +66,9 @@ func (s FeedState) WalkPage(
 }
 
 // allows reports whether the position of a client is valid. The changes are those after it.
-func (s FeedState) allows(position plant.Position, changes []plant.Change) bool {
-	ofThisState := s.Known && position.Seen <= s.End // else of another store, or of a later state
-	if !ofThisState || position.At < s.Forgotten {
+func (state FeedState) allows(position plant.Position, changes []plant.Change) bool {
+	ofThisState := state.Known && position.Seen <= state.End // else of another store, or of a later state
+	if !ofThisState || position.At < state.Forgotten {
 		return false
 	}
 	if position.Index == 0 {
@@ -85,11 +85,11 @@ func (s FeedState) allows(position plant.Position, changes []plant.Change) bool 
 }
 
 // After returns the position after some changes of a transaction, which has total changes.
-func (s FeedState) After(transaction int64, changes, total int) plant.Position {
+func (state FeedState) After(transaction int64, changes, total int) plant.Position {
 	if changes == total {
-		return plant.Position{Epoch: s.Epoch, At: transaction, Seen: s.Last}
+		return plant.Position{Epoch: state.Epoch, At: transaction, Seen: state.Last}
 	}
-	return plant.Position{Epoch: s.Epoch, At: transaction - 1, Index: changes, Seen: s.Last} // positions have no gaps
+	return plant.Position{Epoch: state.Epoch, At: transaction - 1, Index: changes, Seen: state.Last} // positions have no gaps
 }
 
 // Signal tells any number of goroutines that something has happened. The zero value
@@ -100,21 +100,21 @@ type Signal struct {
 }
 
 // Wait returns a channel that the next call of Send closes.
-func (s *Signal) Wait() <-chan struct{} {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.sent == nil {
-		s.sent = make(chan struct{})
+func (signal *Signal) Wait() <-chan struct{} {
+	signal.mutex.Lock()
+	defer signal.mutex.Unlock()
+	if signal.sent == nil {
+		signal.sent = make(chan struct{})
 	}
-	return s.sent
+	return signal.sent
 }
 
 // Send closes the channels of Wait.
-func (s *Signal) Send() {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	if s.sent != nil {
-		close(s.sent)
-		s.sent = nil
+func (signal *Signal) Send() {
+	signal.mutex.Lock()
+	defer signal.mutex.Unlock()
+	if signal.sent != nil {
+		close(signal.sent)
+		signal.sent = nil
 	}
 }

@@ -32,40 +32,40 @@ func (e unavailableError) Unwrap() error { return e.error }
 
 // WriteFailure is the reason why the writes of a store fail. A write that succeeds
 // does not end it: on a full disk a small write may succeed between two that fail.
-type WriteFailure struct{ err atomic.Pointer[error] }
+type WriteFailure struct{ reason atomic.Pointer[error] }
 
 // Err returns nil if writes work.
-func (f *WriteFailure) Err() error {
-	if err := f.err.Load(); err != nil {
-		return *err
+func (failure *WriteFailure) Err() error {
+	if reason := failure.reason.Load(); reason != nil {
+		return *reason
 	}
 	return nil
 }
 
 // Note records the error of a write if it is [plant.ErrUnavailable]. It returns err.
-func (f *WriteFailure) Note(err error) error {
+func (failure *WriteFailure) Note(err error) error {
 	if errors.Is(err, plant.ErrUnavailable) {
-		f.err.Store(new(err)) // not &err, which would allocate for each write
+		failure.reason.Store(new(err)) // not &err, which would allocate for each write
 	}
 	return err
 }
 
 // End records that a trial has succeeded; see TryWrite of [Store].
-func (f *WriteFailure) End() { f.err.Store(nil) }
+func (failure *WriteFailure) End() { failure.reason.Store(nil) }
 
-// TrialRows returns n plants of 1 KB for TryWrite of [Store]. Their IDs begin at a
+// TrialRows returns plants of 1 KB for TryWrite of [Store]. Their IDs begin at a
 // random one, so that no client has them. The names are random, because a file system
 // may compress its files.
-func TrialRows(n int) []PlantRow {
-	rows := make([]PlantRow, n)
+func TrialRows(count int) []PlantRow {
+	rows := make([]PlantRow, count)
 	var name [1000]byte
 	for i := range rows {
 		rand.Read(name[:]) // never fails
-		p := plant.Plant{ID: int64(binary.NativeEndian.Uint64(name[:])), Name: string(name[:])}
+		trial := plant.Plant{ID: int64(binary.NativeEndian.Uint64(name[:])), Name: string(name[:])}
 		if i > 0 {
-			p.ID = rows[0].ID + int64(i)
+			trial.ID = rows[0].ID + int64(i)
 		}
-		rows[i] = NewPlantRow(p, nil)
+		rows[i] = NewPlantRow(trial, nil)
 	}
 	return rows
 }
@@ -76,7 +76,7 @@ type Durations struct{ *prometheus.HistogramVec }
 
 // NewDurations returns the metric of a store without calls.
 func NewDurations() Durations {
-	d := Durations{prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	durations := Durations{prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "plantstore_store_duration_seconds",
 		Help: "Duration of store calls in seconds by operation, including the time in queues.",
 		// From a read of memory to the longest timeout of a write.
@@ -87,9 +87,9 @@ func NewDurations() Durations {
 		NativeHistogramMaxBucketNumber: 100,
 	}, []string{"operation"})}
 	for _, operation := range strings.Fields("create create_all get list count tags changes put patch delete token") {
-		d.WithLabelValues(operation) // a series without calls is 0
+		durations.WithLabelValues(operation) // a series without calls is 0
 	}
-	return d
+	return durations
 }
 
 // Since observes the duration of a call. It is deferred, so that a call that panics
