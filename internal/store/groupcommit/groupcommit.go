@@ -36,7 +36,7 @@ type Queue[W any] struct {
 	group []*Call[W]           // the running group; used by the committer only
 	sizes prometheus.Histogram // of groups
 
-	mu      sync.Mutex
+	mutex   sync.Mutex
 	waiting []*Call[W]    // in order of arrival
 	closed  bool          // set by Close; waiting does not grow any more
 	arrived chan struct{} // wakes the committer; has a buffer of one, closed by Close
@@ -56,7 +56,7 @@ type Call[W any] struct {
 // at a time. run must set Err of the calls that failed, return when the others
 // are durable, and not keep the slice. Close stops the committer.
 func New[W any](limit int, run func([]*Call[W])) *Queue[W] {
-	q := &Queue[W]{
+	queue := &Queue[W]{
 		limit: limit,
 		run:   run,
 		sizes: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -67,144 +67,145 @@ func New[W any](limit int, run func([]*Call[W])) *Queue[W] {
 		arrived: make(chan struct{}, 1),
 		ended:   make(chan struct{}),
 	}
-	go q.commit()
-	return q
+	go queue.commit()
+	return queue
 }
 
 // Metrics returns a histogram of the sizes of groups.
-func (q *Queue[W]) Metrics() []prometheus.Collector { return []prometheus.Collector{q.sizes} }
+func (queue *Queue[W]) Metrics() []prometheus.Collector { return []prometheus.Collector{queue.sizes} }
 
 // Do runs work in a group and returns its error. If ctx ends while the work is
 // queued, it is not begun and Do returns the error of ctx. Work that has begun is
 // finished even if ctx ends.
 //
-// When expired receives a value, Do returns [ErrExpired], even if the work has begun.
-// The works of a group share their retries, and another work of the group may have a
-// later deadline. With a nil channel, Do waits for that one.
-func (q *Queue[W]) Do(ctx context.Context, work W, expired <-chan time.Time) error {
+// The channel expired is the deadline of the work; nil means none. When it receives a
+// value, Do returns [ErrExpired] at once. Work that has begun then continues, because its
+// group may contain works with later deadlines.
+func (queue *Queue[W]) Do(ctx context.Context, work W, expired <-chan time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c := &Call[W]{Work: work, done: make(chan struct{}, 1)}
-	if !q.enqueue(c) {
+	call := &Call[W]{Work: work, done: make(chan struct{}, 1)}
+	if !queue.enqueue(call) {
 		return ErrClosed
 	}
 	select {
-	case <-c.done:
+	case <-call.done:
+		return call.Err
+	case <-expired:
+		queue.withdraw(call)
+		return ErrExpired
 	case <-ctx.Done():
-		if q.withdraw(c) {
+		if queue.withdraw(call) {
 			return ctx.Err()
 		}
-		select {
-		case <-c.done:
-		case <-expired:
-			return ErrExpired
-		}
+	}
+	select { // the work has begun
+	case <-call.done:
+		return call.Err
 	case <-expired:
-		q.withdraw(c)
 		return ErrExpired
 	}
-	return c.Err
 }
 
 // enqueue adds a call to the queue and wakes the committer. It returns false if
 // the queue is closed.
-func (q *Queue[W]) enqueue(c *Call[W]) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.closed {
+func (queue *Queue[W]) enqueue(call *Call[W]) bool {
+	queue.mutex.Lock()
+	defer queue.mutex.Unlock()
+	if queue.closed {
 		return false
 	}
-	q.waiting = append(q.waiting, c)
+	queue.waiting = append(queue.waiting, call)
 	select {
-	case q.arrived <- struct{}{}:
+	case queue.arrived <- struct{}{}:
 	default: // there is a signal already
 	}
 	return true
 }
 
 // withdraw removes a call from the queue. It returns false if the call has begun.
-func (q *Queue[W]) withdraw(c *Call[W]) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	i := slices.Index(q.waiting, c)
-	if i < 0 {
+func (queue *Queue[W]) withdraw(call *Call[W]) bool {
+	queue.mutex.Lock()
+	defer queue.mutex.Unlock()
+	index := slices.Index(queue.waiting, call)
+	if index < 0 {
 		return false
 	}
-	q.waiting = slices.Delete(q.waiting, i, i+1)
+	queue.waiting = slices.Delete(queue.waiting, index, index+1)
 	return true
 }
 
 // commit is the committer: it runs groups until the queue is closed and empty. It looks
 // at the queue once more after Close has closed arrived, and no call is queued after that.
 // So Close loses no call.
-func (q *Queue[W]) commit() {
-	defer close(q.ended)
-	for open := true; open; _, open = <-q.arrived {
-		for q.next() {
-			q.runGroup()
+func (queue *Queue[W]) commit() {
+	defer close(queue.ended)
+	for open := true; open; _, open = <-queue.arrived {
+		for queue.next() {
+			queue.runGroup()
 		}
 	}
 }
 
 // next moves waiting calls into the next group. It returns false if there are
 // none.
-func (q *Queue[W]) next() bool {
-	q.gather()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := min(len(q.waiting), q.limit)
-	q.group = append(q.group[:0], q.waiting[:n]...)
-	q.waiting = slices.Delete(q.waiting, 0, n)
-	return n > 0
+func (queue *Queue[W]) next() bool {
+	queue.gather()
+	queue.mutex.Lock()
+	defer queue.mutex.Unlock()
+	count := min(len(queue.waiting), queue.limit)
+	queue.group = append(queue.group[:0], queue.waiting[:count]...)
+	queue.waiting = slices.Delete(queue.waiting, 0, count)
+	return count > 0
 }
 
 // gather yields to other goroutines as long as they queue more calls. Without it
 // the committer continues before the goroutines that it has just woken can queue
 // their next calls: on one processor, 256 clients then share a transaction in groups
 // of 3.
-func (q *Queue[W]) gather() {
-	for before, now := -1, q.queued(); now > before && now < q.limit; {
+func (queue *Queue[W]) gather() {
+	for before, now := -1, queue.queued(); now > before && now < queue.limit; {
 		runtime.Gosched()
-		before, now = now, q.queued()
+		before, now = now, queue.queued()
 	}
 }
 
-func (q *Queue[W]) queued() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.waiting)
+func (queue *Queue[W]) queued() int {
+	queue.mutex.Lock()
+	defer queue.mutex.Unlock()
+	return len(queue.waiting)
 }
 
 // runGroup runs the group and wakes the goroutines that wait for its calls. If run
 // panics, all calls of the group fail.
-func (q *Queue[W]) runGroup() {
-	q.sizes.Observe(float64(len(q.group)))
-	failed := Try(func() error { q.run(q.group); return nil })
-	for _, c := range q.group {
-		c.Err = cmp.Or(failed, c.Err)
-		c.done <- struct{}{}
+func (queue *Queue[W]) runGroup() {
+	queue.sizes.Observe(float64(len(queue.group)))
+	failed := Try(func() error { queue.run(queue.group); return nil })
+	for _, call := range queue.group {
+		call.Err = cmp.Or(failed, call.Err)
+		call.done <- struct{}{}
 	}
-	clear(q.group) // lets the calls be freed before the next group
+	clear(queue.group) // lets the calls be freed before the next group
 }
 
 // Close lets further calls of Do fail, and returns when all queued work is done.
 // It must be called only once.
-func (q *Queue[W]) Close() {
-	q.mu.Lock()
-	q.closed = true
-	close(q.arrived)
-	q.mu.Unlock()
-	<-q.ended
+func (queue *Queue[W]) Close() {
+	queue.mutex.Lock()
+	queue.closed = true
+	close(queue.arrived)
+	queue.mutex.Unlock()
+	<-queue.ended
 }
 
-// Try calls fn and returns its error. If fn panics, the error has the stack of the panic.
+// Try calls work and returns its error. If work panics, the error has the stack of the panic.
 // So a store can continue with the other works of the group.
-func Try(fn func() error) (err error) {
+func Try(work func() error) (err error) {
 	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v\n\n%s", v, debug.Stack())
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v\n\n%s", cause, debug.Stack())
 		}
 	}()
-	return fn()
+	return work()
 }
