@@ -92,25 +92,33 @@ func Source(ctx context.Context, name string) (store.Source, error) {
 
 // Same reports whether two names describe the same store, in another spelling, by a
 // link, or by another host of a database. An error is about other.
-func Same(ctx context.Context, one, other string) (bool, error) {
-	if postgres.IsDSN(one) != postgres.IsDSN(other) {
+func Same(ctx context.Context, name, other string) (bool, error) {
+	if postgres.IsDSN(name) != postgres.IsDSN(other) {
 		return false, nil
 	}
-	if postgres.IsDSN(one) {
-		same, err := postgres.Same(ctx, one, other)
+	if postgres.IsDSN(name) {
+		same, err := postgres.Same(ctx, name, other)
 		return same, about(other, err)
 	}
-	first, err := sqlitePath(one)
+	path, err := sqlitePath(name)
 	if err != nil {
 		return false, err
 	}
-	second, err := sqlitePath(other)
+	otherPath, err := sqlitePath(other)
 	if err != nil {
 		return false, err
 	}
-	info, _ := os.Stat(first) // a file that does not exist is no other file
-	with, _ := os.Stat(second)
-	return os.SameFile(info, with), nil
+	return sameFile(path, otherPath), nil
+}
+
+// sameFile reports whether two paths lead to one file. If a file does not exist, they do not.
+func sameFile(path, other string) bool {
+	file, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	otherFile, err := os.Stat(other)
+	return err == nil && os.SameFile(file, otherFile)
 }
 
 // Target opens the store that name describes as the target of a copy of the source
