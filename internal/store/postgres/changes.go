@@ -251,32 +251,11 @@ const beginIfReplaced = `
 		SELECT 1 FROM epochs WHERE id = $2 AND xmin::TEXT = $3 AND pg_postmaster_start_time() = $4)
 	RETURNING xmin::TEXT, pg_postmaster_start_time()`
 
-// beginIfReplaced queues the statement of the same name. If it begins an epoch, begun gets the
-// content. Nothing is queued if the content is not known.
-func (known *content) beginIfReplaced(batch *pgx.Batch, mark int64, begun func(*content)) {
-	if known == nil {
-		return
-	}
-	now := &content{epoch: int64(rand.Uint64())}
-	queued := batch.Queue(beginIfReplaced, now.epoch, known.epoch, known.xmin, known.started, mark)
-	queued.Query(func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&now.xmin, &now.started}, func() error {
-			begun(now)
-			return nil
-		})
-		return err
-	})
-}
-
 const lockFeed = `SELECT id FROM feed WHERE id = 1 FOR UPDATE`
 
-// newEpoch begins an epoch with the random number $1.
+// newEpoch begins an epoch with the random number $1, unless the store has no feed and
+// therefore no epoch.
 const newEpoch = `
-	INSERT INTO epochs (number, id, began)
-	SELECT coalesce(max(number), 0) + 1, $1, coalesce((SELECT max(position) FROM changes), 0) FROM epochs`
-
-// nextEpoch is newEpoch for a store that has a feed, and therefore an epoch.
-const nextEpoch = `
 	INSERT INTO epochs (number, id, began)
 	SELECT max(number) + 1, $1, coalesce((SELECT max(position) FROM changes), 0)
 	FROM epochs HAVING count(*) > 0`
@@ -302,7 +281,7 @@ func beginEpoch(ctx context.Context, conn *pgx.Conn) (*content, error) {
 	var batch pgx.Batch
 	beginWrite(&batch)
 	batch.Queue(lockFeed)
-	batch.Queue(nextEpoch, begun.epoch)
+	batch.Queue(newEpoch, begun.epoch)
 	batch.Queue(`COMMIT`)
 	if err := conn.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -38,8 +39,8 @@ const (
 
 // code returns the SQLSTATE of an error that the server sent, or "".
 func code(err error) string {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return e.Code
+	if reported, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return reported.Code
 	}
 	return ""
 }
@@ -61,18 +62,20 @@ func fateOf(err error) fate {
 	if errors.Is(err, errAgain) {
 		return again
 	}
-	if _, ok := errors.AsType[permanent](err); ok {
+	if isPermanent(err) {
 		return failed
 	}
-	e, ok := errors.AsType[*pgconn.PgError](err)
+	reported, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return unknown
+	}
+	severity := cmp.Or(reported.SeverityUnlocalized, reported.Severity)
 	switch {
-	case !ok, e.Code == completionUnknown:
+	case reported.Code == completionUnknown, severity != "ERROR":
 		return unknown
-	case cmp.Or(e.SeverityUnlocalized, e.Severity) != "ERROR":
-		return unknown
-	case e.Code == protocolViolation: // a wrong number of arguments, for instance
+	case reported.Code == protocolViolation: // a wrong number of arguments, for instance
 		return failed
-	case transient(e.Code):
+	case transient(reported.Code):
 		return again
 	}
 	return failed
@@ -83,14 +86,15 @@ func fateOf(err error) fate {
 // resources (53), is stopping or starting (57), has lost a connection to another
 // one (08) or became a standby.
 func transient(code string) bool {
+	return slices.Contains([]string{"08", "40", "53", "57"}, class(code)) || code == readOnlyTransaction
+}
+
+// class returns the class of a SQLSTATE, or "".
+func class(code string) string {
 	if len(code) != 5 {
-		return false
+		return ""
 	}
-	switch code[:2] {
-	case "08", "40", "53", "57":
-		return true
-	}
-	return code == readOnlyTransaction
+	return code[:2]
 }
 
 // errAgain asks for another attempt.
@@ -101,29 +105,38 @@ type permanent struct{ error }
 
 func (p permanent) Unwrap() error { return p.error }
 
+func isPermanent(err error) bool {
+	_, ok := errors.AsType[permanent](err)
+	return ok
+}
+
 // refused marks err as permanent if pgx refused to send a statement or could not
 // scan a row. Such an error has no type; it is one that neither the server nor
 // the network reported.
 func refused(ctx context.Context, conn *pgx.Conn, err error) error {
-	_, marked := errors.AsType[permanent](err)
-	if err == nil || marked || ctx.Err() != nil || code(err) != "" {
+	if err == nil || isPermanent(err) {
 		return err
 	}
-	if conn.IsClosed() {
-		// pgx also closes a connection that works when it cannot encode a batch.
-		_, batch := errors.AsType[pgx.ErrPreprocessingBatch](err)
-		_, network := errors.AsType[net.Error](err)
-		if !batch || network || errors.Is(err, io.ErrUnexpectedEOF) {
-			return err
-		}
+	reported := code(err) != "" || ctx.Err() != nil
+	lost := conn.IsClosed() && !notEncoded(err)
+	if reported || lost {
+		return err
 	}
 	return permanent{fmt.Errorf("postgres: %w", err)}
 }
 
+// notEncoded reports whether pgx could not encode a batch. It closes the connection then, too.
+func notEncoded(err error) bool {
+	_, batch := errors.AsType[pgx.ErrPreprocessingBatch](err)
+	_, network := errors.AsType[net.Error](err)
+	lost := network || errors.Is(err, io.ErrUnexpectedEOF)
+	return batch && !lost
+}
+
 // final returns the error of a call whose transaction failed.
 func final(err error) error {
-	if p, ok := errors.AsType[permanent](err); ok {
-		return p.error
+	if marked, ok := errors.AsType[permanent](err); ok {
+		return marked.error
 	}
 	if isPooled(err) {
 		return fmt.Errorf("postgres: %w: %w", errPooled, err)
@@ -139,11 +152,7 @@ func final(err error) error {
 // a privilege, a table or a column (42; a copy to the database hides tables, see Target), an
 // object is in use (55), or the server cannot read its files (58, XX).
 func notAsNeeded(code string) bool {
-	switch code[:min(2, len(code))] {
-	case "0A", "3F", "42", "55", "58", "XX":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"0A", "3F", "42", "55", "58", "XX"}, class(code))
 }
 
 // unavailable marks an error after which the same call may succeed later.

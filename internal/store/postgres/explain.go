@@ -96,82 +96,95 @@ func causeOf(err error) error {
 
 // explain adds to an error of opening the store what to do about it.
 func explain(err error, config *pgx.ConnConfig) error {
-	hosts := net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
-	for _, f := range config.Fallbacks {
-		if host := net.JoinHostPort(f.Host, fmt.Sprint(f.Port)); !strings.Contains(hosts, host) {
-			hosts += ", " + host
-		}
-	}
 	_, noConnection := errors.AsType[*pgconn.ConnectError](err)
 	_, noneOfSeveral := errors.AsType[noPrimary](err)
 	noConnection = noConnection || noneOfSeveral
 	err = causeOf(err)
-	_, otherName := errors.AsType[x509.HostnameError](err)
-	_, otherAuthority := errors.AsType[x509.UnknownAuthorityError](err)
-	switch {
-	case otherName:
-		return fmt.Errorf("the certificate of %s is for another name: "+
-			"write the name in the certificate as the host in --store, "+
-			"or write sslmode=verify-ca to accept any name: %w", hosts, err)
-	case otherAuthority:
-		return fmt.Errorf("the certificate of %s is signed by an authority that this machine does not trust: "+
-			"write sslrootcert=FILE in --store, "+
-			"with the file that has the certificate of the authority: %w", hosts, err)
-	case noConnection && strings.Contains(err.Error(), refusedTLS):
-		return fmt.Errorf("%s does not support TLS, and sslmode in --store requires it: "+
-			"set ssl = on in postgresql.conf, or write sslmode=disable if you trust the network: %w", hosts, err)
-	case noConnection && (code(err) == undefinedObject || code(err) == protocolViolation):
-		return fmt.Errorf("%s does not know a parameter in --store: correct its name or remove it: %w", hosts, err)
-	case isPooled(err):
+	if isPooled(err) {
 		return fmt.Errorf("%w: %w", errPooled, err)
 	}
 	if privileges := explainPrivileges(err, config); privileges != nil {
 		return privileges
 	}
-	switch code(err) {
-	case invalidPassword:
-		return fmt.Errorf("%s rejects user %s: check the user and the password in --store: %w", hosts, config.User, err)
-	case invalidAccount:
-		return fmt.Errorf("%s rejects user %s: check the user in --store, "+
-			"and that pg_hba.conf of the server has a line for it: %w", hosts, config.User, err)
-	case noSuchDatabase:
-		return fmt.Errorf("%s has no database %s: create it with createdb %[2]s: %w", hosts, config.Database, err)
-	case lockNotAvailable:
-		return fmt.Errorf("another program has locked tables in database %s, "+
-			"for instance another plantstore copy or pg_dump: wait until it ends, then try again: %w",
-			config.Database, err)
-	case duplicateTable:
-		return fmt.Errorf("database %s has tables of another program: give plantstore a database of its own: %w",
-			config.Database, err)
+	advice := adviceOfCode(code(err), config)
+	if advice == "" && (noConnection || errors.Is(err, context.DeadlineExceeded)) {
+		advice = adviceOfConnection(err, hostsOf(config))
 	}
-	if noConnection || errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("no PostgreSQL server that accepts writes responds at %s: "+
-			"start it, or check the hosts in --store: %w", hosts, err)
+	if advice == "" {
+		return err
 	}
-	return err
+	return fmt.Errorf("%s: %w", advice, err)
+}
+
+// hostsOf returns the hosts of a URL with their ports.
+func hostsOf(config *pgx.ConnConfig) string {
+	hosts := net.JoinHostPort(config.Host, fmt.Sprint(config.Port))
+	for _, fallback := range config.Fallbacks {
+		if host := net.JoinHostPort(fallback.Host, fmt.Sprint(fallback.Port)); !strings.Contains(hosts, host) {
+			hosts += ", " + host
+		}
+	}
+	return hosts
+}
+
+// adviceOfCode returns what to do about an error that the server reports with this code, or "".
+func adviceOfCode(code string, config *pgx.ConnConfig) string {
+	hosts, user, database := hostsOf(config), config.User, config.Database
+	return map[string]string{
+		invalidPassword: hosts + " rejects user " + user + ": check the user and the password in --store",
+		invalidAccount: hosts + " rejects user " + user + ": check the user in --store, " +
+			"and that pg_hba.conf of the server has a line for it",
+		noSuchDatabase: hosts + " has no database " + database + ": create it with createdb " + database,
+		lockNotAvailable: "another program has locked tables in database " + database + ", " +
+			"for instance another plantstore copy or pg_dump: wait until it ends, then try again",
+		duplicateTable: "database " + database + " has tables of another program: " +
+			"give plantstore a database of its own",
+	}[code]
+}
+
+// adviceOfConnection returns what to do about an error of connecting to the hosts.
+func adviceOfConnection(err error, hosts string) string {
+	_, otherName := errors.AsType[x509.HostnameError](err)
+	_, otherAuthority := errors.AsType[x509.UnknownAuthorityError](err)
+	switch {
+	case otherName:
+		return "the certificate of " + hosts + " is for another name: " +
+			"write the name in the certificate as the host in --store, or write sslmode=verify-ca to accept any name"
+	case otherAuthority:
+		return "the certificate of " + hosts + " is signed by an authority that this machine does not trust: " +
+			"write sslrootcert=FILE in --store, with the file that has the certificate of the authority"
+	case strings.Contains(err.Error(), refusedTLS):
+		return hosts + " does not support TLS, and sslmode in --store requires it: " +
+			"set ssl = on in postgresql.conf, or write sslmode=disable if you trust the network"
+	case code(err) == undefinedObject, code(err) == protocolViolation:
+		return hosts + " does not know a parameter in --store: correct its name or remove it"
+	default:
+		return "no PostgreSQL server that accepts writes responds at " + hosts + ": " +
+			"start it, or check the hosts in --store"
+	}
 }
 
 // explainPrivileges returns what to do if the user lacks a privilege, or nil if err
 // has another cause.
 func explainPrivileges(err error, config *pgx.ConnConfig) error {
-	schema, old := errors.AsType[schemaError](err)
+	user, database := config.User, config.Database
+	migration, migrating := errors.AsType[schemaError](err)
 	_, lacking := errors.AsType[privilegeError](err)
+	forbidden := code(err) == notAllowed
 	switch {
-	case lacking || code(err) == notAllowed && !old:
+	case lacking, forbidden && !migrating:
 		return fmt.Errorf("user %s may not use the tables in database %s: as their owner run "+
-			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO %[1]s: %[3]w",
-			config.User, config.Database, err)
-	case code(err) != notAllowed:
+			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO %[1]s: %[3]w", user, database, err)
+	case !forbidden:
 		return nil
-	case schema.have == schema.need:
+	case migration.have == migration.need:
 		return fmt.Errorf("user %s does not own the tables in database %s: run this command as their owner: %w",
-			config.User, config.Database, err)
-	case schema.have == 0:
+			user, database, err)
+	case migration.have == 0:
 		return fmt.Errorf("database %s has no tables of plantstore, and user %s may not create them: "+
 			"run plantstore migrate as a user that may, or run GRANT USAGE, CREATE ON SCHEMA public TO %[2]s: %[3]w",
-			config.Database, config.User, err)
+			database, user, err)
 	}
 	return fmt.Errorf("database %s has schema %d, this program needs schema %d, and user %s may not change it: "+
-		"run plantstore migrate as the owner of the tables: %w",
-		config.Database, schema.have, schema.need, config.User, err)
+		"run plantstore migrate as the owner of the tables: %w", database, migration.have, migration.need, user, err)
 }

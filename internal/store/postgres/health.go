@@ -31,14 +31,14 @@ func (s *Store) Ready(ctx context.Context) error {
 		if err := checkComplete(ctx, conn); err != nil {
 			return err
 		}
-		var b pgx.Batch
-		b.Queue(selectToken, []byte{})
-		b.Queue(selectPlant, 0)
+		var batch pgx.Batch
+		batch.Queue(selectToken, []byte{})
+		batch.Queue(selectPlant, 0)
 		if !s.sharded {
-			b.Queue(selectFeed, 0)
-			b.Queue(selectChanges, 0, 0, 1)
+			batch.Queue(selectFeed, 0)
+			batch.Queue(selectChanges, 0, 0, 1)
 		}
-		return conn.SendBatch(ctx, &b).Close()
+		return conn.SendBatch(ctx, &batch).Close()
 	})
 	if s.pooled.Load() { // then some requests fail and others succeed
 		return fmt.Errorf("postgres: %w", errPooled)
@@ -50,9 +50,9 @@ func (s *Store) Ready(ctx context.Context) error {
 	return err
 }
 
-// ask runs fn once, and says what to do if the user lacks a privilege.
-func (s *Store) ask(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
-	err := s.withConnection(ctx, fn)
+// ask calls question once, and says what to do if the user lacks a privilege.
+func (s *Store) ask(ctx context.Context, question func(context.Context, *pgx.Conn) error) error {
+	err := s.withConnection(ctx, question)
 	if err != nil {
 		s.resetIfLost(err)
 		err = fmt.Errorf("postgres: %w", cmp.Or(explainPrivileges(err, s.pool.Config().ConnConfig), err))
@@ -66,22 +66,22 @@ func (s *Store) Writable(ctx context.Context) error {
 		return err
 	}
 	return s.ask(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		var b pgx.Batch
-		s.tryStatements(&b)
-		return conn.SendBatch(ctx, &b).Close()
+		var batch pgx.Batch
+		s.tryStatements(&batch)
+		return conn.SendBatch(ctx, &batch).Close()
 	})
 }
 
 // tryStatements queues the statements of a write that creates, replaces and removes a plant, and
 // rolls them back.
-func (s *Store) tryStatements(b *pgx.Batch) {
-	row := store.TrialRows(1)
-	ids := []int64{row[0].ID}
-	g := &group{sharded: s.sharded, changed: ids, content: s.content.Load()}
-	beginWrite(b)
-	b.Queue(lockOne, ids[0])
-	g.store(b, store.Effect{Insert: row, Update: row, Remove: ids}, int64(rand.Uint64()))
-	b.Queue(`ROLLBACK`)
+func (s *Store) tryStatements(batch *pgx.Batch) {
+	trial := store.TrialRows(1)
+	ids := []int64{trial[0].ID}
+	transaction := &group{sharded: s.sharded, changed: ids, content: s.content.Load()}
+	beginWrite(batch)
+	batch.Queue(lockOne, ids[0])
+	transaction.store(batch, store.Effect{Insert: trial, Update: trial, Remove: ids}, int64(rand.Uint64()))
+	batch.Queue(`ROLLBACK`)
 }
 
 // WriteFailure implements [store.Store].
@@ -102,13 +102,13 @@ func (s *Store) TryWrite(ctx context.Context) error {
 		for _, row := range rows {
 			ids = append(ids, row.ID)
 		}
-		var b pgx.Batch
-		s.tryStatements(&b)
-		beginWrite(&b)
-		queueInserts(&b, rows)
-		b.Queue(`DELETE FROM plants WHERE id = ANY($1)`, ids)
-		b.Queue(`COMMIT`)
-		return conn.SendBatch(ctx, &b).Close()
+		var batch pgx.Batch
+		s.tryStatements(&batch)
+		beginWrite(&batch)
+		queueInserts(&batch, rows)
+		batch.Queue(`DELETE FROM plants WHERE id = ANY($1)`, ids)
+		batch.Queue(`COMMIT`)
+		return conn.SendBatch(ctx, &batch).Close()
 	})
 	if err != nil {
 		s.resetIfLost(err)
@@ -120,26 +120,30 @@ func (s *Store) TryWrite(ctx context.Context) error {
 
 // Metrics implements [store.Store].
 func (s *Store) Metrics() []prometheus.Collector {
-	gauge := func(name, help, state string, value func(*pgxpool.Stat) int32) prometheus.Collector {
-		opts := prometheus.GaugeOpts{Name: "plantstore_pgx_pool_" + name, Help: help}
-		if state != "" {
-			opts.ConstLabels = prometheus.Labels{"state": state}
-		}
-		return prometheus.NewGaugeFunc(opts, func() float64 { return float64(value(s.pool.Stat())) })
-	}
-	counter := func(name, help string, value func(*pgxpool.Stat) float64) prometheus.Collector {
-		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "plantstore_pgx_pool_" + name, Help: help},
-			func() float64 { return value(s.pool.Stat()) })
-	}
-	const connections = "Connections to PostgreSQL by state: acquired (in use), idle, constructing (being opened)."
 	return append(s.writes.Metrics(),
 		s.durations,
-		gauge("connections", connections, "acquired", (*pgxpool.Stat).AcquiredConns),
-		gauge("connections", connections, "idle", (*pgxpool.Stat).IdleConns),
-		gauge("connections", connections, "constructing", (*pgxpool.Stat).ConstructingConns),
-		gauge("connections_max", "Maximum number of connections to PostgreSQL.", "", (*pgxpool.Stat).MaxConns),
-		counter("acquires_total", "Connections acquired from the pool.",
-			func(s *pgxpool.Stat) float64 { return float64(s.AcquireCount()) }),
-		counter("wait_seconds_total", "Seconds spent waiting for a connection while none was idle.",
-			func(s *pgxpool.Stat) float64 { return s.EmptyAcquireWaitTime().Seconds() }))
+		s.connections("acquired", (*pgxpool.Stat).AcquiredConns),
+		s.connections("idle", (*pgxpool.Stat).IdleConns),
+		s.connections("constructing", (*pgxpool.Stat).ConstructingConns),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "plantstore_pgx_pool_connections_max",
+			Help: "Maximum number of connections to PostgreSQL.",
+		}, func() float64 { return float64(s.pool.Stat().MaxConns()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "plantstore_pgx_pool_acquires_total",
+			Help: "Connections acquired from the pool.",
+		}, func() float64 { return float64(s.pool.Stat().AcquireCount()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "plantstore_pgx_pool_wait_seconds_total",
+			Help: "Seconds spent waiting for a connection while none was idle.",
+		}, func() float64 { return s.pool.Stat().EmptyAcquireWaitTime().Seconds() }))
+}
+
+// connections returns the metric of the connections in a state.
+func (s *Store) connections(state string, count func(*pgxpool.Stat) int32) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "plantstore_pgx_pool_connections",
+		Help:        "Connections to PostgreSQL by state: acquired (in use), idle, constructing (being opened).",
+		ConstLabels: prometheus.Labels{"state": state},
+	}, func() float64 { return float64(count(s.pool.Stat())) })
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -41,32 +42,34 @@ const (
 
 // migrate applies the migrations that the database lacks, and returns the number
 // of migrations before and after. Any number of programs may call it at the same
-// time. A database that was migrated by a newer program
-// is refused if its oldest is newer than this program.
+// time. It refuses a database that a newer program has migrated if this program cannot
+// run on the schema; see [checkOldest].
 //
 // A row serves as the lock. CockroachDB has no advisory locks, and pgbouncer does
 // not support them; the lock on a row ends with the connection of its holder.
 func migrate(ctx context.Context, conn *pgx.Conn) (found, now int, err error) {
 	found, err = number(ctx, conn, versionRow, "")
+	if code(err) == undefinedTable || errors.Is(err, pgx.ErrNoRows) {
+		found, err = 0, nil
+		if err := begin(ctx, conn); err != nil {
+			return 0, 0, schemaError{have: 0, need: len(schema), error: err}
+		}
+	}
 	if err == nil {
 		err = checkComplete(ctx, conn)
 	}
-	switch {
-	case code(err) == undefinedTable || errors.Is(err, pgx.ErrNoRows):
-		if err := begin(ctx, conn); err != nil {
-			return 0, 0, schemaError{0, len(schema), err}
-		}
-		found = 0
-	case err != nil:
+	if err != nil {
 		return found, found, err
-	case found == len(schema): // so a usual start needs no privilege to change the schema
-		return found, found, nil
-	case found > len(schema):
+	}
+	if found > len(schema) {
 		return found, found, checkOldest(ctx, conn, found)
+	}
+	if found == len(schema) { // so a usual start needs no privilege to change the schema
+		return found, found, nil
 	}
 	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return apply(ctx, tx) })
 	if err != nil {
-		return 0, 0, schemaError{found, len(schema), err}
+		return 0, 0, schemaError{have: found, need: len(schema), error: err}
 	}
 	return found, len(schema), nil
 }
@@ -80,10 +83,10 @@ func apply(ctx context.Context, tx pgx.Tx) error {
 	if have > len(schema) {
 		return checkOldest(ctx, tx.Conn(), have)
 	}
-	for i, statements := range schema[have:] {
-		// One at a time: Citus passes the whole text of a query on to the workers, which take
-		// only one statement. The simple protocol takes what follows the last one, which is none.
-		for statement := range strings.SplitSeq(statements, ";\n") {
+	for i, script := range schema[have:] {
+		// Each statement is sent alone, because the workers of Citus refuse several in one query.
+		// The text after the last semicolon is empty, which PgConn.Exec accepts.
+		for statement := range strings.SplitSeq(script, ";\n") {
 			if _, err := tx.Conn().PgConn().Exec(ctx, statement).ReadAll(); err != nil {
 				return fmt.Errorf("migration %d: %w", have+i+1, err)
 			}
@@ -92,10 +95,14 @@ func apply(ctx context.Context, tx pgx.Tx) error {
 	if _, err := tx.Exec(ctx, setNumber, versionRow, len(schema)); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, raiseNumber, oldestRow, oldest); err != nil || have > 0 {
+	if _, err := tx.Exec(ctx, raiseNumber, oldestRow, oldest); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, newEpoch, int64(rand.Uint64())); err != nil {
+	if have > 0 {
+		return nil
+	}
+	const firstEpoch = `INSERT INTO epochs (number, id, began) VALUES (1, $1, 0)`
+	if _, err := tx.Exec(ctx, firstEpoch, int64(rand.Uint64())); err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, setNumber, namesRow, plant.NameKeyVersion)
@@ -160,9 +167,9 @@ type privilegeError string
 func (e privilegeError) Error() string { return "missing privileges: " + string(e) }
 
 // number returns the number in a row of plantstore_schema.
-func number(ctx context.Context, conn *pgx.Conn, row int, lock string) (n int, err error) {
-	err = conn.QueryRow(ctx, `SELECT version FROM plantstore_schema WHERE id = $1`+lock, row).Scan(&n)
-	return n, err
+func number(ctx context.Context, conn *pgx.Conn, row int, lock string) (found int, err error) {
+	err = conn.QueryRow(ctx, `SELECT version FROM plantstore_schema WHERE id = $1`+lock, row).Scan(&found)
+	return found, err
 }
 
 // checkOldest returns an error unless this program can run on the schema of the
@@ -183,7 +190,8 @@ func checkOldest(ctx context.Context, conn *pgx.Conn, have int) error {
 // so at the same time, one may get the error that the table or its type exists.
 func begin(ctx context.Context, conn *pgx.Conn) error {
 	_, err := conn.Exec(ctx, `CREATE TABLE IF NOT EXISTS plantstore_schema (id INT PRIMARY KEY, version INT NOT NULL)`)
-	if err != nil && code(err) != uniqueViolation && code(err) != duplicateTable && code(err) != duplicateObject {
+	exists := []string{uniqueViolation, duplicateTable, duplicateObject}
+	if err != nil && !slices.Contains(exists, code(err)) {
 		return err
 	}
 	_, err = conn.Exec(ctx, `INSERT INTO plantstore_schema (id, version) VALUES (1, 0) ON CONFLICT (id) DO NOTHING`)

@@ -63,9 +63,7 @@ var allPlants = selection{
 		SELECT id, name, tag, version, created_at, updated_at
 		FROM plants WHERE id >= $2 ORDER BY id LIMIT $1`,
 	count: `
-		SELECT count(*) FROM (
-			SELECT 1 FROM plants WHERE id >= $2 ORDER BY id LIMIT $1
-		) AS selected`,
+		SELECT count(*) FROM (SELECT 1 FROM plants WHERE id >= $2 ORDER BY id LIMIT $1) AS selected`,
 }
 
 var taggedPlants = selection{
@@ -73,9 +71,7 @@ var taggedPlants = selection{
 		SELECT id, name, tag, version, created_at, updated_at
 		FROM plants WHERE (tag, id) >= ($3, $2) AND tag <= $3 ORDER BY tag, id LIMIT $1`,
 	count: `
-		SELECT count(*) FROM (
-			SELECT 1 FROM plants WHERE (tag, id) >= ($3, $2) AND tag <= $3 ORDER BY tag, id LIMIT $1
-		) AS selected`,
+		SELECT count(*) FROM (SELECT 1 FROM plants WHERE (tag, id) >= ($3, $2) AND tag <= $3 ORDER BY tag, id LIMIT $1) AS selected`,
 }
 
 var plantsByName = selection{
@@ -83,9 +79,7 @@ var plantsByName = selection{
 		SELECT id, name, tag, version, created_at, updated_at
 		FROM plants WHERE (name_key, id) >= ($2, $3) AND name_key < $4 ORDER BY name_key, id LIMIT $1`,
 	count: `
-		SELECT count(*) FROM (
-			SELECT 1 FROM plants WHERE (name_key, id) >= ($2, $3) AND name_key < $4 ORDER BY name_key, id LIMIT $1
-		) AS selected`,
+		SELECT count(*) FROM (SELECT 1 FROM plants WHERE (name_key, id) >= ($2, $3) AND name_key < $4 ORDER BY name_key, id LIMIT $1) AS selected`,
 }
 
 // selectionOf returns the statements of a page and their arguments. They read one plant more
@@ -196,9 +190,7 @@ const lockPlants = `
 
 const insertPlants = `
 	INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key)
-	SELECT id, name, tag, version, created_at, updated_at, name_key
-	FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])
-		AS new (id, name, tag, version, created_at, updated_at, name_key)`
+	SELECT * FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])`
 
 // createPlants inserts plants and the mark $9 if none of the IDs $8 is stored. It locks the
 // feed of changes after the plants and before the mark, because PostgreSQL can count the
@@ -206,9 +198,7 @@ const insertPlants = `
 const createPlants = `
 	WITH created AS (
 		INSERT INTO plants (id, name, tag, version, created_at, updated_at, name_key)
-		SELECT id, name, tag, version, created_at, updated_at, name_key
-		FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])
-			AS new (id, name, tag, version, created_at, updated_at, name_key)
+		SELECT * FROM unnest($1::BIGINT[], $2::BYTEA[], $3::BYTEA[], $4::BIGINT[], $5::BIGINT[], $6::BIGINT[], $7::BYTEA[])
 		WHERE NOT EXISTS (SELECT 1 FROM plants WHERE id = ANY($8))
 		RETURNING id
 	),

@@ -93,7 +93,7 @@ type Store struct {
 	store.Writer
 	pool      *pgxpool.Pool
 	servers   *servers // nil: the URL has one host
-	writes    *groupcommit.Queue[*write]
+	writes    *groupcommit.Queue[*pendingWrite]
 	durations store.Durations
 	found     int         // the number of migrations before Open
 	schema    int         // and after it
@@ -107,7 +107,7 @@ type Store struct {
 	failure store.WriteFailure
 	lastErr atomic.Pointer[error] // of the last attempt of a transaction; nil if it succeeded
 
-	mu        sync.Mutex
+	mutex     sync.Mutex
 	discarded []int64 // marks that are no longer needed
 }
 
@@ -256,9 +256,9 @@ func (s *Store) Schema() (found, now int) { return s.found, s.schema }
 // after it.
 func (s *Store) Close() error {
 	s.writes.Close()
-	s.mu.Lock()
+	s.mutex.Lock()
 	discarded := s.discarded
-	s.mu.Unlock()
+	s.mutex.Unlock()
 	s.deleteMarks(discarded)
 	s.pool.Close()
 	if s.servers != nil {

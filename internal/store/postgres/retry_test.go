@@ -106,9 +106,9 @@ func TestCreatesBesideStoredPlants(t *testing.T) {
 }
 
 // writesOf returns the writes of send, in their order, to run them as one group.
-func writesOf(send func(store.Writer)) (writes []*write) {
+func writesOf(send func(store.Writer)) (writes []*pendingWrite) {
 	send(store.Writer{Apply: func(_ context.Context, c store.Change) error {
-		writes = append(writes, &write{Change: c, deadline: time.Now().Add(callTime)})
+		writes = append(writes, &pendingWrite{Change: c, deadline: time.Now().Add(callTime)})
 		return nil
 	}})
 	return writes
@@ -127,9 +127,9 @@ func TestGroupPlants(t *testing.T) {
 			_, _ = w.CreateAll(t.Context(), plants)
 		}
 	})
-	var calls []*groupcommit.Call[*write]
+	var calls []*groupcommit.Call[*pendingWrite]
 	for _, w := range writes {
-		calls = append(calls, &groupcommit.Call[*write]{Work: w})
+		calls = append(calls, &groupcommit.Call[*pendingWrite]{Work: w})
 	}
 	before := len(marks(t, s))
 	s.run(calls)

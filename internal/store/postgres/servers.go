@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ type servers struct {
 	cancel   context.CancelFunc
 	ended    sync.WaitGroup
 
-	mu       sync.Mutex
+	mutex    sync.Mutex
 	timeline int64                   // the highest of all servers, ever
 	conns    map[*pooledConn]*server // the connections of the pool
 }
@@ -54,7 +55,7 @@ type server struct {
 	unknown error  // why it does not tell its timeline
 	logged  string // the last message about it
 
-	// Protected by servers.mu.
+	// Protected by servers.mutextex.
 	err      error // nil: it accepts writes
 	timeline int64 // 0: not known
 }
@@ -62,17 +63,17 @@ type server struct {
 // newServers returns the servers that a config names and lets the pool connect to
 // their primary, or returns nil if the config names only one.
 func newServers(config *pgxpool.Config) *servers {
-	c := config.ConnConfig
-	s := &servers{validate: c.ValidateConnect, conns: map[*pooledConn]*server{}}
-	first := &pgconn.FallbackConfig{Host: c.Host, Port: c.Port, TLSConfig: c.TLSConfig}
-	for _, f := range append([]*pgconn.FallbackConfig{first}, c.Fallbacks...) {
-		address := net.JoinHostPort(f.Host, fmt.Sprint(f.Port))
-		if n := len(s.all); n > 0 && s.all[n-1].address == address { // the same one without TLS
-			s.all[n-1].config.Fallbacks = append(s.all[n-1].config.Fallbacks, f)
+	named := config.ConnConfig
+	s := &servers{validate: named.ValidateConnect, conns: map[*pooledConn]*server{}}
+	first := &pgconn.FallbackConfig{Host: named.Host, Port: named.Port, TLSConfig: named.TLSConfig}
+	for _, fallback := range append([]*pgconn.FallbackConfig{first}, named.Fallbacks...) {
+		address := net.JoinHostPort(fallback.Host, fmt.Sprint(fallback.Port))
+		if count := len(s.all); count > 0 && s.all[count-1].address == address { // the same one without TLS
+			s.all[count-1].config.Fallbacks = append(s.all[count-1].config.Fallbacks, fallback)
 			continue
 		}
-		host := c.Copy()
-		host.Host, host.Port, host.TLSConfig, host.Fallbacks = f.Host, f.Port, f.TLSConfig, nil
+		host := named.Copy()
+		host.Host, host.Port, host.TLSConfig, host.Fallbacks = fallback.Host, fallback.Port, fallback.TLSConfig, nil
 		host.ValidateConnect = nil
 		s.all = append(s.all, &server{config: host, address: address, asked: make(chan struct{})})
 	}
@@ -88,8 +89,8 @@ func newServers(config *pgxpool.Config) *servers {
 func (s *servers) watch(lost func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	for _, v := range s.all {
-		s.ended.Go(func() { s.watchOne(ctx, v, lost) })
+	for _, server := range s.all {
+		s.ended.Go(func() { s.watchOne(ctx, server, lost) })
 	}
 }
 
@@ -98,17 +99,17 @@ func (s *servers) close() {
 	s.ended.Wait()
 }
 
-func (s *servers) watchOne(ctx context.Context, v *server, lost func()) {
-	defer v.disconnect()
+func (s *servers) watchOne(ctx context.Context, server *server, lost func()) {
+	defer server.disconnect()
 	for first := true; ; first = false {
-		timeline, err := v.ask(ctx, s.validate)
-		if s.note(v, timeline, err) {
+		timeline, err := server.ask(ctx, s.validate)
+		if s.note(server, timeline, err) {
 			lost()
 		}
 		if first {
-			close(v.asked)
+			close(server.asked)
 		}
-		s.report(v)
+		s.report(server)
 		select {
 		case <-time.After(askInterval):
 		case <-ctx.Done():
@@ -119,23 +120,23 @@ func (s *servers) watchOne(ctx context.Context, v *server, lost func()) {
 
 // ask returns the timeline of the server, or an error if it does not accept writes.
 // The timeline is 0 if the server does not tell it.
-func (v *server) ask(ctx context.Context, validate pgconn.ValidateConnectFunc) (timeline int64, err error) {
-	if v.conn == nil || v.conn.IsClosed() {
-		limited, cancel := context.WithTimeout(ctx, 2*v.config.ConnectTimeout) // which does not limit the name service
+func (server *server) ask(ctx context.Context, validate pgconn.ValidateConnectFunc) (timeline int64, err error) {
+	if server.conn == nil || server.conn.IsClosed() {
+		limited, cancel := context.WithTimeout(ctx, 2*server.config.ConnectTimeout) // which does not limit the name service
 		defer cancel()
-		if v.conn, err = pgconn.ConnectConfig(limited, &v.config.Config); err != nil {
-			v.conn = nil
+		if server.conn, err = pgconn.ConnectConfig(limited, &server.config.Config); err != nil {
+			server.conn = nil
 			return 0, causeOf(err)
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, v.config.ConnectTimeout)
+	limited, cancel := context.WithTimeout(ctx, server.config.ConnectTimeout)
 	defer cancel()
-	if err := validate(limited, v.conn); err != nil {
+	if err := validate(limited, server.conn); err != nil {
 		return 0, err
 	}
-	timeline, v.unknown = readNumber(limited, v.conn, selectTimeline)
-	if v.conn.IsClosed() {
-		return 0, v.unknown
+	timeline, server.unknown = readNumber(limited, server.conn, selectTimeline)
+	if server.conn.IsClosed() {
+		return 0, server.unknown
 	}
 	return timeline, nil
 }
@@ -157,32 +158,32 @@ func readNumber(ctx context.Context, conn *pgconn.PgConn, query string) (int64, 
 	return strconv.ParseInt(string(results[0].Rows[0][0]), 10, 64)
 }
 
-func (v *server) disconnect() {
-	if v.conn != nil {
+func (server *server) disconnect() {
+	if server.conn != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_ = v.conn.Close(ctx)
+		_ = server.conn.Close(ctx)
 	}
 }
 
 // note records what a server said. It reports whether it closed connections to
 // another one, which was the primary before.
-func (s *servers) note(v *server, timeline int64, err error) (lost bool) {
-	s.mu.Lock()
-	v.err = err
+func (s *servers) note(server *server, timeline int64, err error) (lost bool) {
+	s.mutex.Lock()
+	server.err = err
 	if timeline != 0 {
-		v.timeline = timeline
+		server.timeline = timeline
 	}
 	var old []*pooledConn
-	if err == nil && v.timeline > s.timeline {
-		s.timeline = v.timeline
-		for conn, server := range s.conns {
-			if server.timeline < s.timeline {
+	if err == nil && server.timeline > s.timeline {
+		s.timeline = server.timeline
+		for conn, connected := range s.conns {
+			if connected.timeline < s.timeline {
 				old = append(old, conn)
 			}
 		}
 	}
-	s.mu.Unlock()
+	s.mutex.Unlock()
 	for _, conn := range old {
 		conn.Close()
 	}
@@ -193,12 +194,12 @@ func (s *servers) note(v *server, timeline int64, err error) (lost bool) {
 var errReplaced = errors.New("accepts writes, but another server was promoted since: " +
 	"stop it; if the servers were set up anew, restart plantstore")
 
-// state returns nil if the server is the primary. The caller holds s.mu.
-func (s *servers) state(v *server) error {
-	if v.err == nil && v.timeline < s.timeline {
-		return fmt.Errorf("timeline %d instead of %d: %w", v.timeline, s.timeline, errReplaced)
+// state returns nil if the server is the primary. The caller holds s.mutextex.
+func (s *servers) state(server *server) error {
+	if server.err == nil && server.timeline < s.timeline {
+		return fmt.Errorf("timeline %d instead of %d: %w", server.timeline, s.timeline, errReplaced)
 	}
-	return v.err
+	return server.err
 }
 
 // noPrimary is the error of a connection while no server is the primary. It says
@@ -209,40 +210,41 @@ func (e noPrimary) Unwrap() error { return e.error }
 
 // primary returns the first server that is the primary.
 func (s *servers) primary() (*server, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
 	var errs []error
-	for _, v := range s.all {
-		err := s.state(v)
+	for _, server := range s.all {
+		err := s.state(server)
 		if err == nil {
-			return v, nil
+			return server, nil
 		}
-		errs = append(errs, fmt.Errorf("%s: %w", v.address, err))
+		errs = append(errs, fmt.Errorf("%s: %w", server.address, err))
 	}
 	return nil, noPrimary{errors.Join(errs...)}
 }
 
 // connect lets a new connection of the pool go to the primary. At the start it
 // waits until each server has responded, or has not in time.
-func (s *servers) connect(ctx context.Context, c *pgx.ConnConfig) error {
-	for _, v := range s.all {
+func (s *servers) connect(ctx context.Context, config *pgx.ConnConfig) error {
+	for _, server := range s.all {
 		select {
-		case <-v.asked:
+		case <-server.asked:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	v, err := s.primary()
+	primary, err := s.primary()
 	if err != nil {
 		return err
 	}
-	c.Host, c.Port, c.TLSConfig, c.Fallbacks = v.config.Host, v.config.Port, v.config.TLSConfig, v.config.Fallbacks
-	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := v.config.DialFunc(ctx, network, address)
+	found := primary.config
+	config.Host, config.Port, config.TLSConfig, config.Fallbacks = found.Host, found.Port, found.TLSConfig, found.Fallbacks
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := found.DialFunc(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
-		return s.add(v, conn)
+		return s.add(primary, conn)
 	}
 	return nil
 }
@@ -255,61 +257,67 @@ type pooledConn struct {
 
 // add registers a connection of the pool, unless its server was replaced while it
 // was made.
-func (s *servers) add(v *server, conn net.Conn) (net.Conn, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if v.timeline < s.timeline {
+func (s *servers) add(server *server, conn net.Conn) (net.Conn, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if server.timeline < s.timeline {
 		conn.Close()
 		return nil, errReplaced
 	}
 	pooled := &pooledConn{conn, s}
-	s.conns[pooled] = v
+	s.conns[pooled] = server
 	return pooled, nil
 }
 
 // Close implements [net.Conn].
 func (c *pooledConn) Close() error {
-	c.servers.mu.Lock()
+	c.servers.mutex.Lock()
 	delete(c.servers.conns, c)
-	c.servers.mu.Unlock()
+	c.servers.mutex.Unlock()
 	return c.Conn.Close()
 }
 
 // report logs what has changed about a server.
-func (s *servers) report(v *server) {
+func (s *servers) report(server *server) {
 	log := s.log.Load()
 	if log == nil {
 		return
 	}
-	s.mu.Lock()
-	err, timeline := s.state(v), v.timeline
-	s.mu.Unlock()
-	level, message := slog.LevelInfo, "database server is the primary"
-	switch {
-	case errors.Is(err, errReplaced):
-		level, message = slog.LevelWarn, "database server was replaced as the primary and still accepts writes"
-	case err != nil && v.conn != nil && !v.conn.IsClosed():
-		message = "database server does not accept writes"
-	case err != nil:
-		level, message = slog.LevelWarn, "cannot connect to database server"
-	case v.unknown != nil:
-		err, level = v.unknown, slog.LevelWarn
-		message = "database server does not tell its timeline, so a primary that was replaced is not noticed"
-		if code(err) == notAllowed {
-			message += ": GRANT EXECUTE ON FUNCTION pg_current_wal_lsn(), pg_walfile_name(pg_lsn) " +
-				"TO the role in --store"
-		}
-	}
-	if message == v.logged {
+	s.mutex.Lock()
+	err, timeline := s.state(server), server.timeline
+	s.mutex.Unlock()
+	level, message := server.describe(err)
+	if message == server.logged {
 		return
 	}
-	v.logged = message
-	attrs := []slog.Attr{slog.String("host", v.address)}
+	server.logged = message
+	attrs := []slog.Attr{slog.String("host", server.address)}
 	if timeline != 0 {
 		attrs = append(attrs, slog.Int64("timeline", timeline))
 	}
-	if err != nil {
-		attrs = append(attrs, slog.Any("err", err))
+	if cause := cmp.Or(err, server.unknown); cause != nil {
+		attrs = append(attrs, slog.Any("err", cause))
 	}
 	log.LogAttrs(context.Background(), level, message, attrs...)
+}
+
+// describe returns the message about a server in a state.
+func (server *server) describe(state error) (slog.Level, string) {
+	connected := server.conn != nil && !server.conn.IsClosed()
+	switch {
+	case errors.Is(state, errReplaced):
+		return slog.LevelWarn, "database server was replaced as the primary and still accepts writes"
+	case state != nil && connected:
+		return slog.LevelInfo, "database server does not accept writes"
+	case state != nil:
+		return slog.LevelWarn, "cannot connect to database server"
+	case server.unknown == nil:
+		return slog.LevelInfo, "database server is the primary"
+	}
+	message := "database server does not tell its timeline, so a primary that was replaced is not noticed"
+	if code(server.unknown) == notAllowed {
+		message += ": GRANT EXECUTE ON FUNCTION pg_current_wal_lsn(), pg_walfile_name(pg_lsn) " +
+			"TO the role in --store"
+	}
+	return slog.LevelWarn, message
 }

@@ -44,9 +44,9 @@ var readCommitted = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
 //
 // At a higher level of isolation, a statement that waits for a lock would fail, instead of
 // reading what the holder of the lock has committed.
-func beginWrite(b *pgx.Batch) {
-	b.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
-	b.Queue(`
+func beginWrite(batch *pgx.Batch) {
+	batch.Queue(`BEGIN ISOLATION LEVEL READ COMMITTED`)
+	batch.Queue(`
 		SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit', true) = 'off'`)
 }
 
@@ -56,19 +56,21 @@ func beginWrite(b *pgx.Batch) {
 //
 // If the connection is lost, the transaction may have been committed, or may be
 // committed a moment later. [Store.settle] finds out.
-func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, conn *pgx.Conn, id int64) error) error {
+func (s *Store) transact(
+	ctx context.Context, attempt func(ctx context.Context, conn *pgx.Conn, mark int64) error,
+) error {
 	for wait := newBackoff(); ; {
-		id := int64(rand.Uint64())
+		mark := int64(rand.Uint64())
 		warned := false
 		err := s.try(ctx, func(ctx context.Context, conn *pgx.Conn) error {
 			notices := conn.PgConn().CustomData()
 			delete(notices, warning)
-			err := attempt(ctx, conn, id)
+			err := attempt(ctx, conn, mark)
 			_, warned = notices[warning]
 			return err
 		})
 		if err == nil {
-			return s.committedWith(ctx, id, warned)
+			return s.committedWith(ctx, mark, warned)
 		}
 		s.lastErr.Store(&err)
 		outcome := s.fateOf(err)
@@ -76,13 +78,13 @@ func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, 
 			return final(err)
 		}
 		s.resetIfLost(err)
-		if _, ok := err.(notSent); !ok && outcome == unknown {
-			done, settleErr := s.settle(ctx, id)
-			switch {
-			case settleErr != nil:
+		if outcome == unknown && !isNotSent(err) {
+			committed, settleErr := s.settle(ctx, mark)
+			if settleErr != nil {
 				return unavailable(settleErr)
-			case done:
-				return s.committedWith(ctx, id, true)
+			}
+			if committed {
+				return s.committedWith(ctx, mark, true)
 			}
 		}
 		if !wait.sleep(ctx) {
@@ -93,13 +95,13 @@ func (s *Store) transact(ctx context.Context, attempt func(ctx context.Context, 
 
 // committedWith ends a transaction that was committed with a mark. In a sharded store, parts
 // of it may not be committed yet after a warning or a lost connection.
-func (s *Store) committedWith(ctx context.Context, id int64, partly bool) error {
+func (s *Store) committedWith(ctx context.Context, mark int64, partly bool) error {
 	if s.sharded && partly {
 		if err := s.retry(ctx, waitForPrepared); err != nil {
 			return unavailable(err)
 		}
 	}
-	s.discard(id)
+	s.discard(mark)
 	s.lastErr.Store(nil)
 	return nil
 }
@@ -112,31 +114,35 @@ func (s *Store) committedWith(ctx context.Context, id int64, partly bool) error 
 // commit therefore waits until a standby has the transaction, too. PostgreSQL can
 // cancel the wait of the transaction itself. Readers then see the transaction
 // although no standby has it.
-func (s *Store) settle(ctx context.Context, id int64) (done bool, err error) {
+func (s *Store) settle(ctx context.Context, mark int64) (committed bool, err error) {
 	err = s.retry(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		var b pgx.Batch
-		beginWrite(&b)
-		b.Queue(`
-			INSERT INTO marks (id, done, at, feeds) VALUES ($1, false, $2, $3)
-			ON CONFLICT (id) DO UPDATE SET at = excluded.at
-			RETURNING done`, id, time.Now().UnixMicro(), !s.sharded).QueryRow(func(row pgx.Row) error { return row.Scan(&done) })
-		b.Queue(`COMMIT`)
-		return conn.SendBatch(ctx, &b).Close()
+		var batch pgx.Batch
+		beginWrite(&batch)
+		batch.Queue(settleMark, mark, time.Now().UnixMicro(), !s.sharded).QueryRow(func(row pgx.Row) error {
+			return row.Scan(&committed)
+		})
+		batch.Queue(`COMMIT`)
+		return conn.SendBatch(ctx, &batch).Close()
 	})
-	return done, err
+	return committed, err
 }
 
-// read runs fn, which only reads, and retries it after a failure that may be
-// temporary. Its connection is to the primary, so fn sees every write that was
+const settleMark = `
+	INSERT INTO marks (id, done, at, feeds) VALUES ($1, false, $2, $3)
+	ON CONFLICT (id) DO UPDATE SET at = excluded.at
+	RETURNING done`
+
+// read calls readOnce, which only reads, and retries it after a failure that may be
+// temporary. Its connection is to the primary, so it sees every write that was
 // acknowledged before. If a standby is promoted while the primary goes on, that is
 // noticed within about a second; see [servers].
-func (s *Store) read(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+func (s *Store) read(ctx context.Context, readOnce func(context.Context, *pgx.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	limited, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	err := s.retry(limited, fn)
+	err := s.retry(limited, readOnce)
 	switch {
 	case err == nil:
 		return nil
@@ -148,11 +154,11 @@ func (s *Store) read(ctx context.Context, fn func(context.Context, *pgx.Conn) er
 	return unavailable(err)
 }
 
-// retry runs fn until it succeeds or fails with an error that another attempt would
+// retry calls attempt until it succeeds or fails with an error that another attempt would
 // return, too, and for as long as ctx leaves time for another attempt.
-func (s *Store) retry(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+func (s *Store) retry(ctx context.Context, attempt func(context.Context, *pgx.Conn) error) error {
 	for wait := newBackoff(); ; {
-		err := s.try(ctx, fn)
+		err := s.try(ctx, attempt)
 		if err == nil || s.fateOf(err) == failed || errors.Is(ctx.Err(), context.Canceled) {
 			return err
 		}
@@ -163,14 +169,14 @@ func (s *Store) retry(ctx context.Context, fn func(context.Context, *pgx.Conn) e
 	}
 }
 
-// withConnection runs fn with a connection of the pool.
-func (s *Store) withConnection(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+// withConnection calls use with a connection of the pool.
+func (s *Store) withConnection(ctx context.Context, use func(context.Context, *pgx.Conn) error) error {
 	conn, err := s.pool.Acquire(ctx)
 	if err != nil {
 		return notSent{err}
 	}
 	defer conn.Release() // closes it if it is broken or still in a transaction
-	err = fn(ctx, conn.Conn())
+	err = use(ctx, conn.Conn())
 	if isPooled(err) {
 		s.pooled.Store(true)
 	}
@@ -185,22 +191,29 @@ type notSent struct{ error }
 
 func (e notSent) Unwrap() error { return e.error }
 
-// try runs fn with a connection and half of the remaining time, so that a server
+func isNotSent(err error) bool {
+	_, ok := err.(notSent)
+	return ok
+}
+
+// try calls attempt with a connection and half of the remaining time, so that a server
 // that does not respond leaves time to try another one.
-func (s *Store) try(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
-	if end, ok := ctx.Deadline(); ok {
-		limited, cancel := context.WithTimeout(ctx, time.Until(end)/2)
+func (s *Store) try(ctx context.Context, attempt func(context.Context, *pgx.Conn) error) error {
+	if deadline, ok := ctx.Deadline(); ok {
+		limited, cancel := context.WithTimeout(ctx, time.Until(deadline)/2)
 		defer cancel()
 		ctx = limited
 	}
-	return s.withConnection(ctx, func(ctx context.Context, conn *pgx.Conn) error { return refused(ctx, conn, fn(ctx, conn)) })
+	return s.withConnection(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		return refused(ctx, conn, attempt(ctx, conn))
+	})
 }
 
 // resetIfLost closes the idle connections after an error that shows that their
 // server is lost or became a standby. That no connection became free in time does
 // not show it.
 func (s *Store) resetIfLost(err error) {
-	if _, ok := err.(notSent); ok && errors.Is(err, context.DeadlineExceeded) {
+	if isNotSent(err) && errors.Is(err, context.DeadlineExceeded) {
 		return
 	}
 	if fateOf(err) == unknown || code(err) == readOnlyTransaction {
@@ -210,37 +223,37 @@ func (s *Store) resetIfLost(err error) {
 
 // discard deletes the mark of a transaction whose outcome is known, together with
 // others.
-func (s *Store) discard(id int64) {
-	s.mu.Lock()
-	s.discarded = append(s.discarded, id)
+func (s *Store) discard(mark int64) {
+	s.mutex.Lock()
+	s.discarded = append(s.discarded, mark)
 	var discarded []int64
 	if len(s.discarded) >= maxDiscarded {
 		discarded, s.discarded = s.discarded, nil
 	}
-	s.mu.Unlock()
+	s.mutex.Unlock()
 	s.deleteMarks(discarded)
 }
 
 // deleteMarks deletes marks. The next store that is opened a day later deletes what this leaves.
-func (s *Store) deleteMarks(ids []int64) {
-	if len(ids) > 0 {
+func (s *Store) deleteMarks(marks []int64) {
+	if len(marks) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, ids)
+		_, _ = s.pool.Exec(ctx, `DELETE FROM marks WHERE id = ANY($1)`, marks)
 	}
 }
 
 // backoff waits between attempts. The first waits are short, because most failures
 // are conflicts with another program.
-type backoff struct{ next time.Duration }
+type backoff struct{ nextWait time.Duration }
 
-func newBackoff() *backoff { return &backoff{2 * time.Millisecond} }
+func newBackoff() *backoff { return &backoff{nextWait: 2 * time.Millisecond} }
 
 // sleep waits, or returns false if ctx ends before the wait is over.
 func (b *backoff) sleep(ctx context.Context) bool {
-	wait := b.next/2 + rand.N(b.next)
-	b.next = min(2*b.next, 200*time.Millisecond)
-	if end, ok := ctx.Deadline(); ok && time.Until(end) <= wait {
+	wait := b.nextWait/2 + rand.N(b.nextWait)
+	b.nextWait = min(2*b.nextWait, 200*time.Millisecond)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		return false
 	}
 	timer := time.NewTimer(wait)

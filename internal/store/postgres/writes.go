@@ -7,13 +7,14 @@ package postgres
 //	runAll        runs each write on its own if they fail together
 //	runTogether   ends writes whose deadline is over
 //	transact      retries, and finds out whether a lost transaction was committed
-//	try, on       take a connection
+//	try           takes a connection
 //	group.run     creates plants in one round trip, or changes plants in two
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -36,8 +37,8 @@ const (
 	maxGroupPlants = 1000
 )
 
-// write is a change with its deadline and its outcome.
-type write struct {
+// pendingWrite is a change with its deadline and its outcome.
+type pendingWrite struct {
 	store.Change
 	deadline time.Time
 
@@ -45,16 +46,16 @@ type write struct {
 	ended bool  // err is the outcome
 }
 
-func (w *write) end(err error) { w.ended, w.err = true, err }
+func (w *pendingWrite) end(err error) { w.ended, w.err = true, err }
 
 // apply implements [store.Apply]. It returns at the latest after callTime.
-func (s *Store) apply(ctx context.Context, c store.Change) error {
-	defer s.durations.Since(time.Now(), c.Operation)
-	w := &write{Change: c, deadline: time.Now().Add(callTime)}
-	if end, ok := ctx.Deadline(); ok && end.Before(w.deadline) {
-		w.deadline = end
+func (s *Store) apply(ctx context.Context, change store.Change) error {
+	defer s.durations.Since(time.Now(), change.Operation)
+	pending := &pendingWrite{Change: change, deadline: time.Now().Add(callTime)}
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(pending.deadline) {
+		pending.deadline = deadline
 	}
-	err := s.writes.Do(ctx, w, time.After(time.Until(w.deadline)))
+	err := s.writes.Do(ctx, pending, time.After(time.Until(pending.deadline)))
 	if err == groupcommit.ErrExpired {
 		if last := s.lastErr.Load(); last != nil {
 			err = *last // says more
@@ -65,17 +66,17 @@ func (s *Store) apply(ctx context.Context, c store.Change) error {
 }
 
 // run commits calls of the queue, in transactions of about maxGroupPlants.
-func (s *Store) run(calls []*groupcommit.Call[*write]) {
+func (s *Store) run(calls []*groupcommit.Call[*pendingWrite]) {
 	for len(calls) > 0 {
-		var writes []*write
+		var writes []*pendingWrite
 		for plants := 0; len(writes) < len(calls) && plants < maxGroupPlants; {
-			w := calls[len(writes)].Work
-			plants += len(w.IDs)
-			writes = append(writes, w)
+			pending := calls[len(writes)].Work
+			plants += len(pending.IDs)
+			writes = append(writes, pending)
 		}
 		s.runAll(writes)
-		for i, w := range writes {
-			calls[i].Err = w.err
+		for i, pending := range writes {
+			calls[i].Err = pending.err
 		}
 		calls = calls[len(writes):]
 	}
@@ -83,49 +84,57 @@ func (s *Store) run(calls []*groupcommit.Call[*write]) {
 
 // runAll runs writes in a transaction. If that fails, each runs in a transaction of
 // its own, because one of them may be the cause.
-func (s *Store) runAll(writes []*write) {
+func (s *Store) runAll(writes []*pendingWrite) {
 	err := s.runTogether(writes)
-	for _, w := range writes {
+	for _, pending := range writes {
 		switch {
-		case w.ended:
+		case pending.ended:
 		case err == nil:
-			w.ended = true
+			pending.ended = true
 		case len(writes) == 1, errors.Is(err, plant.ErrUnavailable):
-			w.end(err)
+			pending.end(err)
 		default:
-			s.runAll([]*write{w})
+			s.runAll([]*pendingWrite{pending})
 		}
 	}
 }
 
 // runTogether runs writes in one transaction, which it retries until the last deadline. If
 // it returns nil, each write has its outcome: an error if it was refused.
-func (s *Store) runTogether(writes []*write) error {
-	last := slices.MaxFunc(writes, func(a, b *write) int { return a.deadline.Compare(b.deadline) })
+func (s *Store) runTogether(writes []*pendingWrite) error {
+	last := slices.MaxFunc(writes, func(a, b *pendingWrite) int { return a.deadline.Compare(b.deadline) })
 	ctx, cancel := context.WithDeadline(context.Background(), last.deadline)
 	defer cancel()
-	g := &group{sharded: s.sharded}
-	err := s.transact(ctx, func(ctx context.Context, conn *pgx.Conn, id int64) error {
-		g.writes = nil
-		for _, w := range writes {
-			if !w.ended && time.Now().After(w.deadline) {
-				w.end(unavailable(groupcommit.ErrExpired)) // its client has this response already
-			}
-			if !w.ended {
-				g.writes = append(g.writes, w)
-			}
-		}
-		if len(g.writes) == 0 {
+	transaction := &group{sharded: s.sharded}
+	err := s.transact(ctx, func(ctx context.Context, conn *pgx.Conn, mark int64) error {
+		transaction.writes = unended(writes)
+		if len(transaction.writes) == 0 {
 			return permanent{groupcommit.ErrExpired}
 		}
-		g.content = s.content.Load()
-		return g.run(ctx, conn, id)
+		transaction.content = s.content.Load()
+		return transaction.run(ctx, conn, mark)
 	})
-	if err == nil && len(g.changed) > 0 {
-		s.content.Store(g.content)
+	if err == nil && len(transaction.changed) > 0 {
+		s.content.Store(transaction.content)
 		s.committed.Send()
 	}
 	return err
+}
+
+// unended ends the writes whose deadline is over, and returns the others that have not ended.
+func unended(writes []*pendingWrite) (left []*pendingWrite) {
+	now := time.Now()
+	for _, pending := range writes {
+		if pending.ended {
+			continue
+		}
+		if now.After(pending.deadline) {
+			pending.end(unavailable(groupcommit.ErrExpired)) // its client has this response already
+			continue
+		}
+		left = append(left, pending)
+	}
+	return left
 }
 
 // group is a transaction of writes. It takes two round trips: the first reads and locks
@@ -137,21 +146,20 @@ func (s *Store) runTogether(writes []*write) error {
 // 1 ms a client that creates one plant after the other is nearly twice as fast.
 type group struct {
 	sharded bool // see citus.go
-	writes  []*write
+	writes  []*pendingWrite
 	plants  *store.Group
 	changed []int64  // IDs of the plants that the transaction changes
 	content *content // before the transaction, and after it; see content
 }
 
-func (g *group) setContent(begun *content) { g.content = begun }
-
-func (g *group) run(ctx context.Context, conn *pgx.Conn, id int64) error {
+func (g *group) run(ctx context.Context, conn *pgx.Conn, mark int64) error {
+	mayBeStored := func(pending *pendingWrite) bool { return !pending.New }
 	err := errStored
-	if !g.sharded && !slices.ContainsFunc(g.writes, func(w *write) bool { return !w.New }) {
-		err = g.create(ctx, conn, id)
+	if !g.sharded && !slices.ContainsFunc(g.writes, mayBeStored) {
+		err = g.create(ctx, conn, mark)
 	}
 	if err == errStored {
-		err = g.change(ctx, conn, id)
+		err = g.change(ctx, conn, mark)
 	}
 	if code(err) == uniqueViolation {
 		return fmt.Errorf("%w: %w", errAgain, err) // another program has created one of the plants
@@ -162,37 +170,42 @@ func (g *group) run(ctx context.Context, conn *pgx.Conn, id int64) error {
 // reset forgets what is known about the plants.
 func (g *group) reset() {
 	var ids []int64
-	for _, w := range g.writes {
-		ids = append(ids, w.IDs...)
+	for _, pending := range g.writes {
+		ids = append(ids, pending.IDs...)
 	}
 	g.plants = store.NewGroup(ids)
 }
 
-// decide decides the writes, and returns what becomes of the plants.
-func (g *group) decide() (all store.Effect) {
-	for _, w := range g.writes {
-		w.err = groupcommit.Try(func() error { return g.plants.Decide(w.Change) })
+// decide decides the writes, and returns what becomes of the plants. It returns false if it has
+// refused all of them.
+func (g *group) decide() (effect store.Effect, accepted bool) {
+	for _, pending := range g.writes {
+		pending.err = groupcommit.Try(func() error { return g.plants.Decide(pending.Change) })
+		accepted = accepted || pending.err == nil
 	}
-	all, g.changed = g.plants.Effect()
-	return all
+	effect, g.changed = g.plants.Effect()
+	return effect, accepted
 }
 
 // errStored means that the plants were not created, because one of them is stored.
 var errStored = errors.New("one of the plants is stored")
 
 // create runs the transaction as if none of the plants were stored.
-func (g *group) create(ctx context.Context, conn *pgx.Conn, id int64) error {
+func (g *group) create(ctx context.Context, conn *pgx.Conn, mark int64) error {
 	g.reset()
-	rows := g.decide().Insert
+	effect, _ := g.decide()
+	arguments := append(plantArrays(effect.Insert), g.plants.IDs(), mark, time.Now().UnixMicro())
 	var marks int64
-	var b pgx.Batch
-	beginWrite(&b)
-	b.Queue(createPlants, append(plantArrays(rows), g.plants.IDs(), id, time.Now().UnixMicro())...).Exec(
-		func(tag pgconn.CommandTag) error { marks = tag.RowsAffected(); return nil })
-	g.content.beginIfReplaced(&b, id, g.setContent)
-	b.Queue(storeCreated, g.changed, id)
-	b.Queue(`COMMIT`)
-	err := conn.SendBatch(ctx, &b).Close()
+	var batch pgx.Batch
+	beginWrite(&batch)
+	batch.Queue(createPlants, arguments...).Exec(func(result pgconn.CommandTag) error {
+		marks = result.RowsAffected()
+		return nil
+	})
+	g.beginEpochIfReplaced(&batch, mark)
+	batch.Queue(storeCreated, g.changed, mark)
+	batch.Queue(`COMMIT`)
+	err := conn.SendBatch(ctx, &batch).Close()
 	if err == nil && marks == 0 {
 		return errStored
 	}
@@ -200,53 +213,71 @@ func (g *group) create(ctx context.Context, conn *pgx.Conn, id int64) error {
 }
 
 // change reads and locks the plants, decides the writes, and stores their effect.
-func (g *group) change(ctx context.Context, conn *pgx.Conn, id int64) error {
+func (g *group) change(ctx context.Context, conn *pgx.Conn, mark int64) error {
 	g.reset()
-	found := func(rows pgx.Rows) error {
-		return forEachPlant(rows, func(p plant.Plant) error {
-			g.plants.Found(p)
-			return nil
-		})
-	}
-	if err := g.lock(ctx, conn, found); err != nil {
+	if err := g.lock(ctx, conn); err != nil {
 		return err
 	}
-	all := g.decide()
-	if !slices.ContainsFunc(g.writes, func(w *write) bool { return w.err == nil }) {
+	effect, accepted := g.decide()
+	if !accepted {
 		_, err := conn.Exec(ctx, `ROLLBACK`)
 		return err
 	}
-	var b pgx.Batch
-	g.store(&b, all, id)
-	b.Queue(`COMMIT`)
-	return conn.SendBatch(ctx, &b).Close()
+	var batch pgx.Batch
+	g.store(&batch, effect, mark)
+	batch.Queue(`COMMIT`)
+	return conn.SendBatch(ctx, &batch).Close()
+}
+
+// lock begins the transaction, locks its plants, and finds those that are stored.
+func (g *group) lock(ctx context.Context, conn *pgx.Conn) error {
+	found := func(rows pgx.Rows) error {
+		return forEachPlant(rows, func(stored plant.Plant) error {
+			g.plants.Found(stored)
+			return nil
+		})
+	}
+	if g.sharded {
+		someNew := slices.ContainsFunc(g.writes, func(pending *pendingWrite) bool { return pending.New })
+		return lockSharded(ctx, conn, g.plants.IDs(), someNew, found)
+	}
+	var batch pgx.Batch
+	beginWrite(&batch)
+	batch.Queue(lockPlants, g.plants.IDs()).Query(found)
+	return conn.SendBatch(ctx, &batch).Close()
 }
 
 // store queues the statements that store the effect of the transaction.
-func (g *group) store(b *pgx.Batch, all store.Effect, id int64) {
-	if g.sharded {
-		writeSharded(b, all)
-	} else {
-		writePlants(b, all)
-	}
+func (g *group) store(batch *pgx.Batch, effect store.Effect, mark int64) {
 	now := time.Now().UnixMicro()
-	b.Queue(insertMark, id, now, !g.sharded)
-	if len(g.changed) > 0 && !g.sharded {
-		b.Queue(lockFeed)
-		g.content.beginIfReplaced(b, id, g.setContent)
-		b.Queue(storeChanges, g.changed, now)
+	if g.sharded {
+		writeSharded(batch, effect)
+		batch.Queue(insertMark, mark, now, false)
+		return
+	}
+	writePlants(batch, effect)
+	batch.Queue(insertMark, mark, now, true)
+	if len(g.changed) > 0 {
+		batch.Queue(lockFeed)
+		g.beginEpochIfReplaced(batch, mark)
+		batch.Queue(storeChanges, g.changed, now)
 	}
 }
 
-// lock begins the transaction, locks its plants, and calls found with the rows of those that
-// are stored.
-func (g *group) lock(ctx context.Context, conn *pgx.Conn, found func(pgx.Rows) error) error {
-	if g.sharded {
-		someNew := slices.ContainsFunc(g.writes, func(w *write) bool { return w.New })
-		return lockSharded(ctx, conn, g.plants.IDs(), someNew, found)
+// beginEpochIfReplaced queues the statement that begins an epoch if the content is another one.
+// Nothing is queued if the content is not known.
+func (g *group) beginEpochIfReplaced(batch *pgx.Batch, mark int64) {
+	known := g.content
+	if known == nil {
+		return
 	}
-	var b pgx.Batch
-	beginWrite(&b)
-	b.Queue(lockPlants, g.plants.IDs()).Query(found)
-	return conn.SendBatch(ctx, &b).Close()
+	begun := &content{epoch: int64(rand.Uint64())}
+	queued := batch.Queue(beginIfReplaced, begun.epoch, known.epoch, known.xmin, known.started, mark)
+	queued.Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{&begun.xmin, &begun.started}, func() error {
+			g.content = begun
+			return nil
+		})
+		return err
+	})
 }
