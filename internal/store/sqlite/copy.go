@@ -20,7 +20,7 @@ func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) e
 		return err
 	}
 	var failed error // of read, which may use other stores, too
-	err := with(ctx, s.readers, func(conn *sqlite.Conn) error {
+	err := withConnection(ctx, s.readers, func(conn *sqlite.Conn) error {
 		if err := execute(conn, "BEGIN"); err != nil {
 			return err
 		}

@@ -48,7 +48,7 @@ const trialPlants = 1000
 // It does not share a transaction with other writes: if the disk is full, SQLite
 // rolls all of it back, and a smaller write might have succeeded.
 func (s *Store) TryWrite(ctx context.Context) error {
-	err := with(ctx, s.writer, func(conn *sqlite.Conn) error {
+	err := withConnection(ctx, s.writer, func(conn *sqlite.Conn) error {
 		if err := cmp.Or(s.files.checkLog(), s.checkpointIfDue(conn)); err != nil {
 			return err
 		}

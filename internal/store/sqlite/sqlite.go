@@ -100,7 +100,7 @@ func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {
 	if err := s.files.err(); err != nil {
 		return err
 	}
-	err := with(ctx, s.readers, func(conn *sqlite.Conn) error {
+	err := withConnection(ctx, s.readers, func(conn *sqlite.Conn) error {
 		defer s.reads.begin().Add(-1)
 		return fn(conn)
 	})
@@ -122,8 +122,8 @@ func (s *Store) readMany(ctx context.Context, fn func(*sqlite.Conn) error) error
 	})
 }
 
-// with runs fn with a connection from a pool.
-func with(ctx context.Context, pool chan *sqlite.Conn, fn func(*sqlite.Conn) error) error {
+// withConnection runs fn with a connection from a pool.
+func withConnection(ctx context.Context, pool chan *sqlite.Conn, fn func(*sqlite.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err // select picks at random if a connection is free, too
 	}
