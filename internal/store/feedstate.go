@@ -19,6 +19,10 @@ type FeedState struct {
 	End   int64
 }
 
+// InWalk reports whether the page after a position is a part of a walk of all plants. Without
+// a position it is the first one.
+func InWalk(after *plant.Position) bool { return after == nil || after.Walk != nil }
+
 // ChangesPage returns the changes after a position that is not of a walk, and the position
 // after them, or [plant.ErrPosition]. An engine reads them in one snapshot with the state.
 func (state FeedState) ChangesPage(

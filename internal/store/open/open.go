@@ -40,7 +40,7 @@ func choose[T any](name string, database, file func(place string) (T, error)) (o
 	}
 	if postgres.IsDSN(name) {
 		opened, err = database(name)
-		return opened, about(name, err)
+		return opened, describe(name, err)
 	}
 	path, err := sqlitePath(name)
 	if err != nil {
@@ -49,8 +49,8 @@ func choose[T any](name string, database, file func(place string) (T, error)) (o
 	return file(path)
 }
 
-// about returns an error of a database with the name of the store.
-func about(name string, err error) error {
+// describe returns an error of a database with the name of the store.
+func describe(name string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -98,7 +98,7 @@ func Same(ctx context.Context, name, other string) (bool, error) {
 	}
 	if postgres.IsDSN(name) {
 		same, err := postgres.Same(ctx, name, other)
-		return same, about(other, err)
+		return same, describe(other, err)
 	}
 	path, err := sqlitePath(name)
 	if err != nil {
@@ -134,7 +134,7 @@ func Target(ctx context.Context, name string, source []int64) (store.Target, err
 // over its workers. It does nothing if they are spread already, and completes what
 // was interrupted. Call [CheckDistribute] first.
 func Distribute(ctx context.Context, name string) error {
-	return about(name, postgres.Distribute(ctx, name))
+	return describe(name, postgres.Distribute(ctx, name))
 }
 
 // CheckDistribute returns an error if a store with this name cannot be distributed. It

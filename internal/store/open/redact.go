@@ -28,10 +28,10 @@ var passwords = regexp.MustCompile(`(?i)([^\s/:@"]*:)\S*@|(password\s*=\s*)('(?:
 // urlForm is the example of a URL in messages. It is not redacted.
 const urlForm = "USER:PASSWORD@HOST"
 
-// RedactPasswords returns s without the passwords in it, for messages that
+// RedactPasswords returns a message without the passwords in it, for those that
 // quote the command line: a store, or another argument in its place.
-func RedactPasswords(s string) string {
-	parts := strings.Split(s, urlForm)
+func RedactPasswords(message string) string {
+	parts := strings.Split(message, urlForm)
 	for i, part := range parts {
 		parts[i] = passwords.ReplaceAllString(part, "$1$2…")
 	}
@@ -53,13 +53,13 @@ func Redacted(name string) string {
 	if !IsURL(name) {
 		return RedactPasswords(name)
 	}
-	m := database.FindStringSubmatch(name)
-	if m == nil {
+	match := database.FindStringSubmatch(name)
+	if match == nil {
 		scheme, _, _ := strings.Cut(name, "://")
 		return scheme + "://…"
 	}
-	shown := m[1] + m[2]
-	for parameter := range strings.SplitSeq(m[3], "&") {
+	shown := match[1] + match[2]
+	for parameter := range strings.SplitSeq(match[3], "&") {
 		if socket.MatchString(parameter) {
 			shown += "?" + parameter
 		}

@@ -37,8 +37,8 @@ func (s *Store) Changes(
 		return nil, plant.Position{}, plant.ErrNoChanges
 	}
 	page, err := s.readPage(ctx, after, limit)
-	inWalk := after == nil || after.Walk != nil
-	if err == nil && inWalk && len(page.changes) == 0 { // the walk has ended
+	walkEnded := store.InWalk(after) && len(page.changes) == 0
+	if err == nil && walkEnded {
 		page, err = s.readPage(ctx, &page.next, limit)
 	}
 	return page.changes, page.next, err
@@ -72,26 +72,22 @@ func (s *Store) readPage(ctx context.Context, after *plant.Position, limit int) 
 
 // readChanges reads a page and the state of the feed in one snapshot and one round trip.
 func readChanges(ctx context.Context, conn *pgx.Conn, after *plant.Position, limit int) (changesPage, error) {
-	epoch := int64(0)
+	epoch, page := int64(0), plant.Page{Limit: limit}
 	if after != nil {
-		epoch = after.Epoch
+		epoch, page.After = after.Epoch, after.Walk
 	}
 	var batch pgx.Batch
 	batch.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
 	batch.Queue(selectFeed, epoch)
-	switch {
-	case after == nil:
-		selected, args := selectionOf(plant.Page{Limit: limit})
+	if store.InWalk(after) {
+		selected, args := selectionOf(page)
 		batch.Queue(selected.list, args...)
-	case after.Walk != nil:
-		selected, args := selectionOf(plant.Page{Limit: limit, After: after.Walk})
-		batch.Queue(selected.list, args...)
-	default:
+	} else {
 		batch.Queue(selectChanges, after.At, max(after.Index, 0), limit)
 	}
 	batch.Queue(`COMMIT`)
 	results := conn.SendBatch(ctx, &batch)
-	page, err := scanChangesPage(results, after, limit)
+	changes, err := scanChangesPage(results, after, limit)
 	err = cmp.Or(err, results.Close())
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -99,7 +95,7 @@ func readChanges(ctx context.Context, conn *pgx.Conn, after *plant.Position, lim
 	case errors.Is(err, plant.ErrPosition):
 		err = permanent{err}
 	}
-	return page, err
+	return changes, err
 }
 
 // scanChangesPage reads the results of readChanges.
@@ -111,19 +107,19 @@ func scanChangesPage(results pgx.BatchResults, after *plant.Position, limit int)
 		return changesPage{}, err
 	}
 	rows, _ := results.Query() // scanChanges and scanPage return the error
-	if after != nil && after.Walk == nil {
-		changes, err := scanChanges(rows, page.state, limit)
+	if store.InWalk(after) {
+		plants, more, err := scanPage(rows, limit)
 		if err != nil {
 			return changesPage{}, err
 		}
-		page.changes, page.next, err = page.state.ChangesPage(*after, changes)
+		page.changes, page.next, err = page.state.WalkPage(after, plants, more)
 		return page, err
 	}
-	plants, more, err := scanPage(rows, limit)
+	changes, err := scanChanges(rows, page.state, limit)
 	if err != nil {
 		return changesPage{}, err
 	}
-	page.changes, page.next, err = page.state.WalkPage(after, plants, more)
+	page.changes, page.next, err = page.state.ChangesPage(*after, changes)
 	return page, err
 }
 

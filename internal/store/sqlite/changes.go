@@ -25,8 +25,8 @@ func (s *Store) Changes(
 ) (changes []plant.Change, next plant.Position, err error) {
 	defer s.durations.Since(time.Now(), "changes")
 	changes, next, err = s.changesPage(ctx, after, limit)
-	inWalk := after == nil || after.Walk != nil
-	if err == nil && inWalk && len(changes) == 0 { // the walk has ended
+	walkEnded := store.InWalk(after) && len(changes) == 0
+	if err == nil && walkEnded {
 		changes, next, err = s.changesPage(ctx, &next, limit)
 	}
 	return changes, next, err
@@ -52,7 +52,7 @@ func readChanges(
 	if err != nil {
 		return nil, plant.Position{}, err
 	}
-	if after != nil && after.Walk == nil {
+	if !store.InWalk(after) {
 		changes, err := changesAfter(conn, state, *after, limit)
 		if err != nil {
 			return nil, plant.Position{}, err

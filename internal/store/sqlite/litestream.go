@@ -32,15 +32,18 @@ func dropLitestream(conn *sqlite.Conn) error {
 // there: there is neither a log nor the directory that Litestream makes beside it.
 func unused(path string) bool {
 	info, err := os.Stat(path)
-	target, linked := filepath.EvalSymlinks(path)
-	unused := err == nil && linked == nil && info.Size() > 0
-	for _, file := range []string{path, target} {
-		for _, beside := range []string{file + "-wal", filepath.Join(filepath.Dir(file), "."+filepath.Base(file)+"-litestream")} {
-			_, err := os.Lstat(beside)
-			unused = unused && errors.Is(err, os.ErrNotExist)
-		}
+	if err != nil || info.Size() == 0 {
+		return false
 	}
-	return unused
+	target, err := filepath.EvalSymlinks(path)
+	return err == nil && nothingBeside(path) && nothingBeside(target)
+}
+
+// nothingBeside reports whether a database has neither a log nor the directory of Litestream.
+func nothingBeside(path string) bool {
+	_, logErr := os.Lstat(path + "-wal")
+	_, directoryErr := os.Lstat(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"-litestream"))
+	return errors.Is(logErr, os.ErrNotExist) && errors.Is(directoryErr, os.ErrNotExist)
 }
 
 // checkRestored returns an error if the file at path, which was unused, comes from

@@ -43,11 +43,13 @@ func migrate(ctx context.Context, conn *sqlite.Conn, id int32) (found int, err e
 		return 0, err
 	}
 	found, err = checkKnown(conn)
-	if err == nil && found == 0 {
-		err = create(conn, id)
-	}
 	if err != nil {
 		return 0, err
+	}
+	if found == 0 {
+		if err := create(conn, id); err != nil {
+			return 0, err
+		}
 	}
 	return found, sqlitemigration.Migrate(ctx, conn, sqlitemigration.Schema{AppID: id, Migrations: schema})
 }
@@ -78,18 +80,26 @@ func checkFree(conn *sqlite.Conn, want int32) error {
 	if err != nil {
 		return err
 	}
-	if id, err := number(conn, "PRAGMA application_id"); err != nil || id == 0 && taken == 0 {
-		return err // an empty file
+	id, err := number(conn, "PRAGMA application_id")
+	if err != nil {
+		return err
+	}
+	if empty := id == 0 && taken == 0; empty {
+		return nil
 	}
 	return checkID(conn, want)
 }
 
 // checkID returns an error if the file has another application ID than want.
 func checkID(conn *sqlite.Conn, want int32) error {
-	switch id, err := number(conn, "PRAGMA application_id"); {
-	case err != nil || id == int64(want):
+	id, err := number(conn, "PRAGMA application_id")
+	if err != nil {
 		return err
-	case id == incompleteID:
+	}
+	switch id {
+	case int64(want):
+		return nil
+	case incompleteID:
 		return store.ErrIncomplete
 	}
 	return errors.New("this is not a store of plantstore; give the path of another file")

@@ -66,16 +66,14 @@ var allPlants = selection{
 	list: `
 		SELECT id, name, tag, version, created_at, updated_at
 		FROM plants WHERE id >= ?2 ORDER BY id LIMIT ?1`,
-	count: `
-		SELECT count(*) FROM (SELECT 1 FROM plants WHERE id >= ?2 LIMIT ?1)`,
+	count: `SELECT count(*) FROM (SELECT 1 FROM plants WHERE id >= ?2 LIMIT ?1)`,
 }
 
 var taggedPlants = selection{
 	list: `
 		SELECT id, name, tag, version, created_at, updated_at
 		FROM plants WHERE id >= ?2 AND tag = ?3 ORDER BY id LIMIT ?1`,
-	count: `
-		SELECT count(*) FROM (SELECT 1 FROM plants WHERE id >= ?2 AND tag = ?3 LIMIT ?1)`,
+	count: `SELECT count(*) FROM (SELECT 1 FROM plants WHERE id >= ?2 AND tag = ?3 LIMIT ?1)`,
 }
 
 // SQLite does not seek with a comparison of rows such as (name_key, id) >= (?2, ?3). So the
@@ -88,8 +86,7 @@ var plantsByName = selection{
 		SELECT id, name, tag, version, created_at, updated_at, name_key
 		FROM plants WHERE name_key > ?2 AND name_key < ?4
 		ORDER BY name_key, id LIMIT ?1`,
-	count: `
-		SELECT count(*) FROM (SELECT 1 FROM plants WHERE name_key >= ?2 AND name_key < ?4 LIMIT ?1)`,
+	count: `SELECT count(*) FROM (SELECT 1 FROM plants WHERE name_key >= ?2 AND name_key < ?4 LIMIT ?1)`,
 }
 
 // selectionOf returns the queries of a page, and their parameters.

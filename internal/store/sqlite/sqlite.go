@@ -83,8 +83,8 @@ func (s *Store) Close() error {
 	_ = execute(conn, renewMarkQuery) // an older copy of the log does not have this mark
 	defer s.files.close()
 	var errs []error
-	if s.readers != nil && s.readers != s.writer {
-		for range cap(s.readers) {
+	if s.readers != s.writer {
+		for range cap(s.readers) { // none if there is no channel
 			errs = append(errs, (<-s.readers).Close())
 		}
 	}
@@ -95,14 +95,14 @@ func (s *Store) Close() error {
 // Schema implements [store.Store].
 func (s *Store) Schema() (found, now int) { return s.found, len(schema) }
 
-// read runs fn with a connection that sees every write that has returned.
-func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {
+// read calls readFrom with a connection that sees every write that has returned.
+func (s *Store) read(ctx context.Context, readFrom func(*sqlite.Conn) error) error {
 	if err := s.files.err(); err != nil {
 		return err
 	}
 	err := withConnection(ctx, s.readers, func(conn *sqlite.Conn) error {
 		defer s.reads.begin().Add(-1)
-		return fn(conn)
+		return readFrom(conn)
 	})
 	s.files.note(err)
 	return err
@@ -110,11 +110,11 @@ func (s *Store) read(ctx context.Context, fn func(*sqlite.Conn) error) error {
 
 // readMany is read for statements with many rows. The end of ctx interrupts them. To be
 // ready for that takes 4 to 7 µs of the processor, as much as reading one plant.
-func (s *Store) readMany(ctx context.Context, fn func(*sqlite.Conn) error) error {
+func (s *Store) readMany(ctx context.Context, readFrom func(*sqlite.Conn) error) error {
 	return s.read(ctx, func(conn *sqlite.Conn) error {
 		conn.SetInterrupt(ctx.Done())
 		defer conn.SetInterrupt(nil)
-		err := fn(conn)
+		err := readFrom(conn)
 		if sqlite.ErrCode(err) == sqlite.ResultInterrupt {
 			return fmt.Errorf("sqlite: %w", ctx.Err())
 		}
@@ -122,15 +122,15 @@ func (s *Store) readMany(ctx context.Context, fn func(*sqlite.Conn) error) error
 	})
 }
 
-// withConnection runs fn with a connection from a pool.
-func withConnection(ctx context.Context, pool chan *sqlite.Conn, fn func(*sqlite.Conn) error) error {
+// withConnection calls use with a connection from a pool.
+func withConnection(ctx context.Context, pool chan *sqlite.Conn, use func(*sqlite.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err // select picks at random if a connection is free, too
 	}
 	select {
 	case conn := <-pool:
 		defer func() { pool <- conn }()
-		return translate(fn(conn))
+		return translate(use(conn))
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -152,14 +152,14 @@ func translate(err error) error {
 // unavailable marks an error as ErrUnavailable.
 func unavailable(err error) error { return fmt.Errorf("sqlite: %w", store.Unavailable(err)) }
 
-// inTransaction runs fn in a transaction that the statement begins. If it returns
+// inTransaction calls work in a transaction that the statement begins. If it returns
 // nil, the transaction is durable; if it returns an error, the transaction was
 // rolled back.
-func inTransaction(conn *sqlite.Conn, begin string, fn func() error) error {
+func inTransaction(conn *sqlite.Conn, begin string, work func() error) error {
 	if err := execute(conn, begin); err != nil {
 		return err
 	}
-	err := fn()
+	err := work()
 	if err == nil {
 		err = execute(conn, "COMMIT")
 	}
@@ -175,9 +175,9 @@ func execute(conn *sqlite.Conn, statement string, args ...any) error {
 	return sqlitex.Execute(conn, statement, &sqlitex.ExecOptions{Args: args})
 }
 
-// query calls fn with each row of a statement, until that returns [plant.ErrPageEnd].
-func query(conn *sqlite.Conn, statement string, fn func(*sqlite.Stmt) error, args ...any) error {
-	err := sqlitex.Execute(conn, statement, &sqlitex.ExecOptions{Args: args, ResultFunc: fn})
+// query calls found with each row of a statement, until that returns [plant.ErrPageEnd].
+func query(conn *sqlite.Conn, statement string, found func(*sqlite.Stmt) error, args ...any) error {
+	err := sqlitex.Execute(conn, statement, &sqlitex.ExecOptions{Args: args, ResultFunc: found})
 	if errors.Is(err, plant.ErrPageEnd) {
 		return nil
 	}
