@@ -15,8 +15,12 @@ import (
 // created_at, updated_at.
 func plantTargets(row *store.PlantRow) []any {
 	return []any{
-		&row.ID, (*text)(&row.Name), optionalText{&row.Tag}, &row.Version,
-		(*timestamp)(&row.CreatedAt), (*timestamp)(&row.UpdatedAt),
+		&row.ID,
+		(*text)(&row.Name),
+		optionalText{field: &row.Tag},
+		&row.Version,
+		(*timestamp)(&row.CreatedAt),
+		(*timestamp)(&row.UpdatedAt),
 	}
 }
 
