@@ -40,7 +40,6 @@ func TestShardedStore(t *testing.T) {
 	pgtest.Citus(t)
 	storetest.Plants(t, func(t *testing.T) plant.Store { return open(t, shardedDSN(t)) })
 	storetest.Tokens(t, func(t *testing.T) token.Store { return open(t, shardedDSN(t)) })
-	storetest.Members(t, open(t, shardedDSN(t)))
 }
 
 func TestShardedStoreOnTwoServers(t *testing.T) {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -20,38 +21,36 @@ import (
 var errNotDSN = errors.New("this is not a PostgreSQL URL: write postgres://USER:PASSWORD@HOST:5432/DATABASE, " +
 	"with %40 for @, %2F for / and %3A for : in a password, and several hosts separated by commas")
 
-// validValues describes the values of the most common parameters.
-var validValues = map[string]string{
-	"pool_max_conns":          "a number of at least 1",
-	"pool_min_conns":          "a number",
-	"connect_timeout":         "a number of seconds",
-	"sslmode":                 "disable, allow, prefer, require, verify-ca or verify-full",
-	"sslrootcert":             "a file with certificates in PEM",
-	"target_session_attrs":    "read-write, primary or any",
-	"default_query_exec_mode": "exec, or leave the parameter out",
+// valueAdvice says what to write as the value of the most common parameters.
+var valueAdvice = map[string]string{
+	"pool_max_conns":          "write a number of at least 1",
+	"pool_min_conns":          "write a number",
+	"connect_timeout":         "write a number of seconds",
+	"sslmode":                 "write disable, allow, prefer, require, verify-ca or verify-full",
+	"sslrootcert":             "write a file with certificates in PEM",
+	"target_session_attrs":    "write read-write, primary or any",
+	"default_query_exec_mode": "write exec, or leave the parameter out",
 }
 
 // explainURL returns an error that says what is wrong with a URL that pgx cannot
 // parse. It names a parameter only if the URL is valid without it: then pgx knows
 // the name, so it is not part of a password.
 func explainURL(dsn string) error {
-	u, err := url.Parse(dsn)
+	parsed, err := url.Parse(dsn)
 	if err != nil {
 		return errNotDSN
 	}
-	query := u.Query()
-	u.RawQuery = query.Encode()
-	if _, err := pgxpool.ParseConfig(u.String()); err == nil {
+	query := parsed.Query()
+	parsed.RawQuery = query.Encode()
+	if _, err := pgxpool.ParseConfig(parsed.String()); err == nil {
 		return errNotDSN // the mistake is in the separators of the parameters
 	}
 	for name, values := range query {
 		query.Del(name)
-		u.RawQuery = query.Encode()
-		if _, err := pgxpool.ParseConfig(u.String()); err == nil {
-			if valid := validValues[name]; valid != "" {
-				return fmt.Errorf("the value of %s in --store is not valid: write %s", name, valid)
-			}
-			return fmt.Errorf("the value of %s in --store is not valid: correct it or remove the parameter", name)
+		parsed.RawQuery = query.Encode()
+		if _, err := pgxpool.ParseConfig(parsed.String()); err == nil {
+			advice := cmp.Or(valueAdvice[name], "correct it or remove the parameter")
+			return fmt.Errorf("the value of %s in --store is not valid: %s", name, advice)
 		}
 		query[name] = values
 	}

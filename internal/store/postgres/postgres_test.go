@@ -89,6 +89,14 @@ func open(t testing.TB, dsn string) *Store {
 
 func TestMembers(t *testing.T) { storetest.Members(t, open(t, pgtest.DSN(t))) }
 
+// The statements of a sharded store work without Citus, too, so that a column that they lack is
+// found by every run of the tests.
+func TestMembersOfShardedStore(t *testing.T) {
+	s := open(t, pgtest.DSN(t))
+	s.sharded = true
+	storetest.Members(t, s)
+}
+
 func TestDurations(t *testing.T) { storetest.Durations(t, open(t, pgtest.DSN(t))) }
 
 // Two stores on one database keep the promises of one.

@@ -173,11 +173,7 @@ func (s *Store) change(ctx context.Context, queue func(context.Context, *pgx.Con
 		return err
 	}
 	// A write that has begun is finished even if the client disconnects.
-	deadline := time.Now().Add(callTime)
-	if sooner, ok := ctx.Deadline(); ok && sooner.Before(deadline) {
-		deadline = sooner
-	}
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadlineOf(ctx))
 	defer cancel()
 	err := s.transact(ctx, func(ctx context.Context, conn *pgx.Conn, mark int64) error {
 		var begin, batch pgx.Batch

@@ -50,6 +50,15 @@ func beginWrite(batch *pgx.Batch) {
 		SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit', true) = 'off'`)
 }
 
+// deadlineOf returns the deadline of a call: callTime from now, or that of ctx if it is sooner.
+func deadlineOf(ctx context.Context) time.Time {
+	deadline := time.Now().Add(callTime)
+	if sooner, ok := ctx.Deadline(); ok && sooner.Before(deadline) {
+		return sooner
+	}
+	return deadline
+}
+
 // transact calls attempt, which runs a whole transaction that inserts the given
 // mark, until an attempt commits. After any error except [plant.ErrUnavailable],
 // nothing was committed.
@@ -159,7 +168,11 @@ func (s *Store) read(ctx context.Context, readOnce func(context.Context, *pgx.Co
 func (s *Store) retry(ctx context.Context, attempt func(context.Context, *pgx.Conn) error) error {
 	for wait := newBackoff(); ; {
 		err := s.try(ctx, attempt)
-		if err == nil || s.fateOf(err) == failed || errors.Is(ctx.Err(), context.Canceled) {
+		canceled := errors.Is(ctx.Err(), context.Canceled)
+		if err == nil || canceled {
+			return err
+		}
+		if s.fateOf(err) == failed {
 			return err
 		}
 		s.resetIfLost(err)

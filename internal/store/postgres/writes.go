@@ -51,10 +51,7 @@ func (w *pendingWrite) end(err error) { w.ended, w.err = true, err }
 // apply implements [store.Apply]. It returns at the latest after callTime.
 func (s *Store) apply(ctx context.Context, change store.Change) error {
 	defer s.durations.Since(time.Now(), change.Operation)
-	pending := &pendingWrite{Change: change, deadline: time.Now().Add(callTime)}
-	if deadline, ok := ctx.Deadline(); ok && deadline.Before(pending.deadline) {
-		pending.deadline = deadline
-	}
+	pending := &pendingWrite{Change: change, deadline: deadlineOf(ctx)}
 	err := s.writes.Do(ctx, pending, time.After(time.Until(pending.deadline)))
 	if err == groupcommit.ErrExpired {
 		if last := s.lastErr.Load(); last != nil {
