@@ -48,6 +48,15 @@ func plantMembers(t *testing.T, s store.Store) {
 		t.Errorf("Put of %v returns %v", before, stored)
 	}
 	wantMembers(t, s, "Put", replaced)
+
+	patched := replaced // keeps what the write has read
+	patched.Name = "patched"
+	stored, err = s.Patch(timeout(t), created.ID, plant.Patch{Name: &patched.Name}, plant.Precondition{})
+	must(t, "Patch", err)
+	if !stored.CreatedAt.Equal(before.CreatedAt) {
+		t.Errorf("Patch changes the time of creation from %v to %v", before.CreatedAt, stored.CreatedAt)
+	}
+	wantMembers(t, s, "Patch", patched)
 }
 
 // wantMembers fails unless each read of a store returns a plant as it was written.
