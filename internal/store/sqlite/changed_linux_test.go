@@ -2,13 +2,15 @@ package sqlite
 
 import (
 	"bytes"
-	"encoding/binary"
+	"cmp"
 	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"zombiezen.com/go/sqlite"
 
@@ -72,6 +74,13 @@ func TestChangedFile(t *testing.T) {
 			func(t *testing.T, path, _ string) { truncate(t, path+"-wal", 4200) },
 			"plants.db-wal was overwritten or cut short", true,
 		},
+		"the log loses its last byte": {func(t *testing.T, path, _ string) {
+			other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+			must.NoError(t, err)
+			_, pages, _, err := checkpoint(other, "NOOP")
+			must.NoError(t, errors.Join(err, other.Close()))
+			truncate(t, path+"-wal", 32+int64(pages)*(frameHeader+4096)-1)
+		}, "plants.db-wal was overwritten or cut short", true},
 		"the index is removed": {
 			func(_ *testing.T, path, _ string) { os.Remove(path + "-shm") },
 			"plants.db-shm was moved, removed or replaced", false,
@@ -101,7 +110,7 @@ func TestChangedFile(t *testing.T) {
 				s.files.log = slog.New(slog.NewTextHandler(&log, nil))
 				c.change(t, path, backup)
 				if when != "before a write" {
-					_ = s.files.check() // as Watch does
+					s.checkFiles(t.Context()) // as Watch does
 				}
 				for range 2 {
 					if err := s.Create(t.Context(), plant.Plant{ID: 1 << 30}); !errors.Is(err, plant.ErrUnavailable) ||
@@ -161,7 +170,7 @@ func TestOtherProgramsChangeNothing(t *testing.T) {
 	defer other.Close()
 	other.SetBusyTimeout(busyTimeout)
 	defer wait.Repeat(1, func(int) bool {
-		err := s.files.check()
+		err := withConnection(t.Context(), s.readers, s.files.check)
 		expect.Error(t, "check", err, nil)
 		return err == nil
 	})()
@@ -196,7 +205,7 @@ func TestOtherProgramVacuums(t *testing.T) {
 	for _, statement := range []string{"PRAGMA wal_checkpoint(PASSIVE)", "DELETE FROM plants WHERE id > 10"} {
 		must.NoError(t, execute(other, statement))
 	}
-	must.NoError(t, s.files.check())
+	must.NoError(t, withConnection(t.Context(), s.readers, s.files.check))
 	for _, statement := range []string{"VACUUM", "PRAGMA wal_checkpoint(PASSIVE)"} {
 		must.NoError(t, execute(other, statement))
 	}
@@ -204,6 +213,19 @@ func TestOtherProgramVacuums(t *testing.T) {
 	if _, err := s.Get(t.Context(), 1); err != nil {
 		t.Error(err)
 	}
+}
+
+// A log that another program has emptied with a checkpoint is not truncated, however long it stays so.
+func TestOtherProgramEmptiesLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	fill(t, s, 0, 50<<10)
+	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	must.NoError(t, err)
+	defer other.Close()
+	must.NoError(t, execute(other, "PRAGMA wal_checkpoint(TRUNCATE)"))
+	expect.Error(t, "Ready", s.Ready(t.Context()), nil)
+	expect.Error(t, "Create", s.Create(t.Context(), plant.Plant{ID: 1 << 20}), nil)
 }
 
 // A log that is truncated during a write loses what no checkpoint has copied. If it loses
@@ -237,13 +259,26 @@ func TestTruncatedDuringWrite(t *testing.T) {
 	}
 }
 
+// A log that is replaced by the beginning of another one during a write is as long as before after it.
+func TestOverwrittenDuringWrite(t *testing.T) {
+	path, other := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "other.db")
+	openStore(t, other)
+	header, err := os.ReadFile(other + "-wal")
+	must.NoError(t, err)
+	s := openStore(t, path)
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+	err = s.write(t.Context(), func(conn *sqlite.Conn) error {
+		return errors.Join(os.WriteFile(path+"-wal", header[:32], 0), insertPlant(conn, plant.Plant{ID: 2}))
+	})
+	expect.Message(t, "write", err, "plants.db-wal was overwritten or cut short")
+}
+
 // A file that cannot be read is not one that another program has changed. Reads and writes
 // get 503 until it can be read again, and Ready says so.
 func TestContentsThatCannotBeRead(t *testing.T) {
 	for name, file := range map[string]func(*openFiles) *openFile{
 		"database": func(f *openFiles) *openFile { return f.database },
 		"log":      func(f *openFiles) *openFile { return f.wal },
-		"index":    func(f *openFiles) *openFile { return f.index },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
@@ -253,7 +288,7 @@ func TestContentsThatCannotBeRead(t *testing.T) {
 			must.NoError(t, err)
 			must.NoError(t, closed.Close())
 			broken.File = closed
-			expect.Error(t, "check", s.files.check(), nil)
+			expect.Error(t, "check", withConnection(t.Context(), s.readers, s.files.check), nil)
 			for name, err := range map[string]error{
 				"Ready": s.Ready(t.Context()), "Writable": s.Writable(t.Context()),
 				"Create": s.Create(t.Context(), plant.Plant{ID: 2}),
@@ -269,33 +304,50 @@ func TestContentsThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// The size of the database means nothing while a checkpoint changes it: after VACUUM of
-// another program it is neither the old one nor that of the header.
+// Other programs may make checkpoints and VACUUM at any moment, while the service writes and
+// looks at its files all the time, and so does one that only reads.
 func TestContentsDuringCheckpoint(t *testing.T) {
-	const page = 4096
-	var header, head [32]byte
-	binary.BigEndian.PutUint32(header[28:], 90) // pages, once the checkpoint is complete
-	index := func(copied, attempted uint32) *walIndex {
-		var x walIndex
-		binary.NativeEndian.PutUint16(x[14:], page)
-		binary.NativeEndian.PutUint32(x[96:], copied)
-		binary.NativeEndian.PutUint32(x[128:], attempted)
-		return &x
+	must.HaveTime(t)
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	fill(t, s, 0, 200<<10)
+	end := time.Now().Add(5 * time.Second)
+	loops := [][]string{
+		{"PRAGMA wal_checkpoint(PASSIVE)"},
+		{"PRAGMA wal_checkpoint(RESTART)", "PRAGMA wal_checkpoint(TRUNCATE)"},
+		{"DELETE FROM plants WHERE id % 3 <> 0", "VACUUM"},
+		{"INSERT INTO changes (ids, at) SELECT '[]', 0 FROM plants LIMIT 500", "DELETE FROM changes WHERE ids = '[]'"},
 	}
-	f := openFiles{database: &openFile{}, wal: &openFile{}, size: 100 * page}
-	for _, step := range []struct {
-		copied, attempted uint32
-		pages             int64
-		fine              bool
-	}{
-		{0, 0, 100, true}, {0, 50, 10, true}, {0, 50, 60, true}, {50, 50, 90, true}, // a checkpoint
-		{50, 50, 89, false}, // nothing explains it
-	} {
-		found := f.judge(index(step.copied, step.attempted), step.pages*page, 0, header, head)
-		if (found == nil) != step.fine {
-			t.Errorf("with %d of %d frames copied, %d pages are a fault: %+v, want none: %v",
-				step.copied, step.attempted, step.pages, found, step.fine)
-		}
+	var others sync.WaitGroup
+	for _, statements := range loops {
+		other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+		must.NoError(t, err)
+		defer other.Close()
+		defer others.Wait()
+		other.SetBusyTimeout(time.Millisecond)
+		others.Go(func() {
+			for i := 0; time.Now().Before(end); i++ {
+				statement := statements[i%len(statements)]
+				if err := execute(other, statement); err != nil && sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+					t.Errorf("%s: %v", statement, err)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	readOnly, err := OpenReadOnly(path)
+	must.NoError(t, err)
+	defer readOnly.Close()
+	services := []*Store{s, readOnly}
+	defer wait.Repeat(len(services), func(i int) bool {
+		err := withConnection(t.Context(), services[i].readers, services[i].files.check)
+		expect.Error(t, "check", cmp.Or(err, services[i].files.err()), nil)
+		time.Sleep(time.Millisecond)
+		return err == nil
+	})()
+	for round := int64(1); time.Now().Before(end) && !t.Failed(); round++ {
+		fill(t, s, round<<20, 50<<10)
 	}
 }
 
@@ -325,59 +377,110 @@ func TestBackupOfDamagedStore(t *testing.T) {
 	expect.Message(t, "Open beside a record that cannot be read", err, "may be damaged")
 }
 
-// A database that is truncated while a checkpoint runs has its size again afterwards. The
-// store notices that its pages are gone.
-func TestTruncatedDuringCheckpoint(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "plants.db")
-	s := openStore(t, path)
+// storeBeforeCheckpoint returns a store whose log is long enough that SQLite would make a truncated
+// database longer. The log does not have most pages of the database.
+func storeBeforeCheckpoint(t *testing.T) (s *Store, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "plants.db")
+	s = openStore(t, path)
 	fill(t, s, 0, 400<<10)
 	conn := wait.For(t, "the writer", s.writer)
 	_, _, _, err := checkpoint(conn, "RESTART")
 	s.writer <- conn
 	must.NoError(t, err)
-	size := func() int64 {
-		_, bytes, err := identify(path)
-		must.NoError(t, err)
-		return bytes
-	}
-	before := size()
-	for id := range int64(300) { // SQLite makes the database longer only if the log is long
+	for id := range int64(300) {
 		must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1<<20 + id}))
 	}
+	return s, path
+}
 
+// A database that is truncated while a checkpoint runs has its size again afterwards. The
+// store notices that its pages are gone. It is no damage if another program writes meanwhile.
+func TestChangedDuringCheckpoint(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(t *testing.T, path string)
+		want   string // the next write fails; empty if it does not
+	}{
+		"the database is truncated": {
+			func(t *testing.T, path string) { expect.NoError(t, os.Truncate(path, 8192)) },
+			"plants.db was overwritten or truncated",
+		},
+		"the log is truncated": {
+			func(t *testing.T, path string) { expect.NoError(t, os.Truncate(path+"-wal", 0)) },
+			"plants.db-wal was truncated during a checkpoint",
+		},
+		"another program writes": {func(t *testing.T, path string) {
+			other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+			must.NoError(t, err)
+			defer other.Close()
+			expect.NoError(t, execute(other, "UPDATE plants SET name = 'n'"))
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, path := storeBeforeCheckpoint(t)
+			_, before, err := identify(path)
+			must.NoError(t, err)
+			s.checkpointAt = loggedPages(t, s) + 1
+			conn := wait.For(t, "the writer", s.writer)
+			must.NoError(t, conn.SetAuthorizer(sqlite.AuthorizeFunc(func(action sqlite.Action) sqlite.AuthResult {
+				if action.PragmaArg() == "PASSIVE" { // SQLite prepares the statement that makes the checkpoint
+					c.change(t, path)
+				}
+				return sqlite.AuthResultOK
+			})))
+			s.writer <- conn
+			expect.Error(t, "Create before the change", s.Create(t.Context(), plant.Plant{ID: 1 << 30}), nil)
+			if _, size, err := identify(path); err != nil || size < before {
+				t.Fatalf("the database has %d bytes, before it had %d, %v: there was no checkpoint", size, before, err)
+			}
+			err = s.Create(t.Context(), plant.Plant{ID: 1<<30 + 1})
+			if c.want == "" {
+				expect.Error(t, "Create", err, nil)
+				return
+			}
+			expect.Message(t, "Create", err, c.want)
+		})
+	}
+}
+
+// A checkpoint makes the database shorter if another program has run VACUUM before.
+func TestCheckpointAfterVacuum(t *testing.T) {
+	s, path := storeBeforeCheckpoint(t)
+	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	must.NoError(t, err)
+	defer other.Close()
+	for _, statement := range []string{"PRAGMA wal_autocheckpoint = 0", "DELETE FROM plants WHERE id <= 200", "VACUUM"} {
+		must.NoError(t, execute(other, statement))
+	}
+	_, before, err := identify(path)
+	must.NoError(t, err)
+	s.checkpointAt = 1
+	expect.Error(t, "Create that makes a checkpoint", s.Create(t.Context(), plant.Plant{ID: 1 << 30}), nil)
+	if _, size, err := identify(path); err != nil || size >= before {
+		t.Errorf("the database has %d bytes, before it had %d, %v: there was no checkpoint", size, before, err)
+	}
+	expect.Error(t, "Create after that", s.Create(t.Context(), plant.Plant{ID: 1<<30 + 1}), nil)
+}
+
+// A database that is truncated before a checkpoint begins, also while that waits for reads, gets
+// no checkpoint.
+func TestTruncatedBeforeCheckpoint(t *testing.T) {
+	s, path := storeBeforeCheckpoint(t)
 	read := s.reads.begin() // the checkpoint waits for it
 	phase := s.reads.phase.Load()
-	s.checkpointAt = int(s.files.pages.Load()) + 1
+	s.checkpointAt = 1
 	created := make(chan error, 1)
-	go func() { created <- s.Create(t.Context(), plant.Plant{ID: 1 << 30}) }()
+	go func() { created <- s.Create(t.Context(), plant.Plant{ID: 1 << 20}) }()
 	wait.Until(t, "there is a checkpoint", func() bool { return s.reads.phase.Load() != phase })
 	must.NoError(t, os.Truncate(path, 8192))
 	read.Add(-1)
 	expect.Error(t, "Create before the change", wait.For(t, "the write of the checkpoint", created), nil)
-	if size() < before {
-		t.Fatalf("the database has %d bytes, before it had %d: there was no checkpoint", size(), before)
-	}
-	err = s.Create(t.Context(), plant.Plant{ID: 1<<30 + 1})
-	expect.Message(t, "Create", err, "plants.db was overwritten or truncated")
-}
-
-// A database that is truncated before a checkpoint begins is so short that SQLite refuses the
-// checkpoint, and does not end it.
-func TestTruncatedBeforeCheckpoint(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "plants.db")
-	s := openStore(t, path)
-	fill(t, s, 0, 400<<10)
-	conn := wait.For(t, "the writer", s.writer)
-	_, _, _, err := checkpoint(conn, "RESTART")
-	s.writer <- conn
+	_, size, err := identify(path)
 	must.NoError(t, err)
-	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1 << 20}))
-
-	conn = wait.For(t, "the writer", s.writer)
-	must.NoError(t, os.Truncate(path, 8192)) // after the check of the last commit
-	s.checkpointAt = 1
-	err = s.checkpointIfDue(conn)
-	s.writer <- conn
-	expect.Message(t, "checkpointIfDue", err, "malformed")
+	if size != 8192 {
+		t.Errorf("the database has %d bytes, want 8192: there was a checkpoint", size)
+	}
+	err = s.Create(t.Context(), plant.Plant{ID: 1<<20 + 1})
+	expect.Message(t, "Create", err, "plants.db was overwritten or truncated")
 	expect.Message(t, "Ready", s.Ready(t.Context()), "plants.db was overwritten or truncated")
 }

@@ -1,8 +1,9 @@
 package sqlite
 
 import (
+	"bufio"
 	"bytes"
-	"encoding/binary"
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -40,14 +41,11 @@ const (
 //
 // It returns an error if the database cannot take what the log has. The writes in the log
 // are durable, but the log must not grow without limit.
-func (s *Store) checkpointIfDue(conn *sqlite.Conn) (err error) {
-	// The check after the commit has read the length. To ask SQLite takes 7 of the 47 µs of the
-	// processor that a commit needs without its fsync.
-	logged := s.files.pages.Load()
-	if logged < checkpointPages { // another program may have reset the log
-		s.checkpointAt = min(s.checkpointAt, checkpointPages)
+func (s *Store) checkpointIfDue(conn *sqlite.Conn) error {
+	if s.checkpointAt > checkpointPages && !s.files.logHas(checkpointPages) {
+		s.checkpointAt = checkpointPages // another program has reset the log
 	}
-	if s.checkpointAt == 0 || logged < int64(s.checkpointAt) {
+	if s.checkpointAt == 0 || !s.files.logHas(s.checkpointAt) {
 		return nil
 	}
 	_, pages, _, err := checkpoint(conn, "NOOP")
@@ -55,11 +53,6 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) (err error) {
 		return err
 	}
 	_ = execute(conn, renewMarkQuery) // an older copy of the log does not have this mark
-	witness := s.files.witness()
-	defer func() {
-		s.files.checkWitness(witness)
-		s.files.checkRefusal(err)
-	}()
 	conn.SetBusyTimeout(otherProgramWait)
 	defer conn.SetBusyTimeout(busyTimeout)
 	// SQLite cannot copy a page while a read needs its older version, and cannot
@@ -68,22 +61,58 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) (err error) {
 	// that are running: before it copies the pages and before it resets the log.
 	// Only the next commit has to wait, no read.
 	s.reads.drain(drainWait)
-	busy, now, copied, err := checkpoint(conn, "PASSIVE")
+	complete, err := s.files.copyLog(conn)
 	if err != nil {
 		return err
 	}
 	// If pages are left, another program reads the log, perhaps for as long as this one
 	// runs: Litestream does. It would be in vain to wait for it, too.
-	if !busy && copied == now {
+	if complete {
 		s.reads.drain(drainWait)
-		if busy, _, _, err = checkpoint(conn, "RESTART"); err == nil && !busy {
+		busy, _, _, failed := checkpoint(conn, "RESTART")
+		if failed == nil && !busy {
 			s.checkpointAt = checkpointPages
 			return nil
 		}
+		err = failed
 	}
 	// Trying again at every commit would delay each of them.
 	s.checkpointAt = pages + min(pages, retryPages)
 	return err
+}
+
+// logHas reports whether the log may have so many pages: the salts of the last one are those of an
+// earlier log if it has fewer.
+func (files *openFiles) logHas(pages int) bool {
+	if files.wal == nil { // contents are not compared
+		return true
+	}
+	files.mu.Lock()
+	defer files.mu.Unlock()
+	last := make(frame, frameHeader)
+	err := files.wal.read(last, files.frameStart(int64(pages)))
+	return err != nil || last.salts() == files.logHeader.salts()
+}
+
+// copyLog copies what the log has to the database, unless a file was changed. It reports whether
+// the database has all of it. A check of the files waits for it.
+func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
+	files.mu.Lock()
+	defer files.mu.Unlock()
+	if err := files.checkLocked(conn); err != nil {
+		return false, err
+	}
+	witness := files.witness(conn)
+	files.copying = true
+	busy, pages, copied, err := checkpoint(conn, "PASSIVE")
+	if err != nil {
+		return false, err
+	}
+	files.copying = false
+	if files.isGone(conn, witness) {
+		files.record(files.damagedDatabase()) // the next write returns the error
+	}
+	return !busy && copied == pages, nil
 }
 
 // checkpoint makes a checkpoint in a mode of SQLite. It returns whether a reader or writer
@@ -109,9 +138,9 @@ type reads struct {
 
 // begin counts a read. The caller subtracts 1 from the result when the read ends.
 func (r *reads) begin() *atomic.Int64 {
-	n := &r.running[r.phase.Load()%2]
-	n.Add(1)
-	return n
+	running := &r.running[r.phase.Load()%2]
+	running.Add(1)
+	return running
 }
 
 // drain waits until the reads that began before it have ended, at most for limit.
@@ -122,107 +151,82 @@ func (r *reads) drain(limit time.Duration) {
 	}
 }
 
-// walIndex is the beginning of the index of the log, in the byte order of the machine;
-// see https://sqlite.org/walformat.html#the_wal_index_file_format.
-type walIndex [132]byte
-
-func (x *walIndex) number(at int) int64 { return int64(binary.NativeEndian.Uint32(x[at:])) }
-
-func (x *walIndex) pageSize() int64 {
-	if size := binary.NativeEndian.Uint16(x[14:]); size != 1 {
-		return int64(size)
-	}
-	return 1 << 16
-}
-
-// same reports whether SQLite has written neither x nor other in between.
-func (x *walIndex) same(other *walIndex) bool {
-	const copies, marks = 48, 100 // two copies of a header, then marks of readers and locks
-	return [copies]byte(x[:copies]) == [copies]byte(x[copies:]) &&
-		[marks]byte(x[:marks]) == [marks]byte(other[:marks]) && x.number(128) == other.number(128)
-}
-
 // witness is a page of the database that the log does not have, so that no checkpoint
 // writes it. SQLite ends a checkpoint by making the database as long as its header says:
 // if another program has truncated it meanwhile, its size is right again, and zeros are
 // where the witness was.
 type witness struct {
-	index   walIndex // if it is another one later, the log may have the page
-	at      int64
-	content []byte // nil: there is no witness
+	logHeader logHeader // with another header or more frames, the log may have the page
+	frames    int64
+	start     int64  // in the database
+	content   []byte // nil: there is no witness
 }
 
 // witness returns the last page of the database that the log does not have, unless it is
 // empty: SQLite does not write every page that it takes.
-func (f *openFiles) witness() (w witness) {
-	if f.index == nil {
-		return w
+func (files *openFiles) witness(conn *sqlite.Conn) (none witness) {
+	if files.wal == nil {
+		return none
 	}
-	index, err := io.ReadAll(io.NewSectionReader(f.index, 0, math.MaxInt64))
-	if err != nil || copy(w.index[:], index) < len(w.index) {
-		return w
+	frames, _, err := askSQLite(conn)
+	if err != nil {
+		return none
 	}
-	logged := map[int64]bool{}
-	for frame := range w.index.number(16) {
-		n := frame + 34 // after the header; each block of 32 KiB begins with 16 KiB of page numbers
-		at := n/4096<<15 + n%4096*4
-		if at+4 > int64(len(index)) {
-			return w
-		}
-		logged[int64(binary.NativeEndian.Uint32(index[at:]))] = true
+	logged, end, err := files.loggedPages(frames)
+	if err != nil {
+		return none
 	}
-	pageSize := w.index.pageSize()
-	content := make([]byte, pageSize)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for page := min(w.index.number(20), f.size/pageSize); page > 0; page-- {
+	pageSize := files.first.pageSize()
+	for page := min(end, files.database.least/pageSize); page > 0; page-- {
 		if logged[page] {
 			continue
 		}
-		w.at = (page - 1) * pageSize
-		n, err := f.database.ReadAt(content, w.at)
-		if err != nil && err != io.EOF {
-			return w
+		start := (page - 1) * pageSize
+		content := make([]byte, pageSize)
+		if err := files.database.read(content, start); err != nil {
+			return none
 		}
-		if bytes.Count(content, []byte{0}) < n || n < len(content) { // fewer bytes: it was truncated already
-			w.content = content[:n]
-			return w
+		if bytes.Count(content, []byte{0}) < len(content) {
+			return witness{logHeader: files.logHeader, frames: frames, start: start, content: content}
 		}
 	}
-	return w
+	return none
 }
 
-// checkWitness notices after a checkpoint that another program has truncated or
-// overwritten the database before it ended.
-func (f *openFiles) checkWitness(w witness) {
-	if w.content == nil {
-		return
+// loggedPages returns the pages of the database that the log has, and how long the database is
+// after the last transaction.
+func (files *openFiles) loggedPages(frames int64) (logged map[int64]bool, end int64, err error) {
+	logged = map[int64]bool{}
+	reader := bufio.NewReaderSize(io.NewSectionReader(files.wal, files.frameStart(1), math.MaxInt64), 1<<16)
+	header := make(frame, frameHeader)
+	for range frames {
+		if _, err = io.ReadFull(reader, header); err == nil {
+			_, err = reader.Discard(int(files.first.pageSize()))
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		logged[header.number()] = true
+		end = header.databasePages()
 	}
-	var index walIndex
-	content := make([]byte, w.index.pageSize())
-	n, err := f.database.ReadAt(content, w.at)
-	if err != nil && err != io.EOF || f.index.begin(index[:]) != nil || [48]byte(index[:]) != [48]byte(w.index[:]) {
-		return // a disk that fails says nothing about the content, and a page that is in the log now may be another one
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !bytes.Equal(content[:n], w.content) && !f.final() {
-		// The next write returns the error.
-		f.record(&fault{path: f.database.path, what: "was overwritten or truncated", damaged: true})
-	}
+	return logged, end, nil
 }
 
-// checkRefusal notices that SQLite has refused a checkpoint because another program has
-// truncated the database before it began. SQLite does not end such a checkpoint, so the size
-// of the database would be explained by it for ever.
-func (f *openFiles) checkRefusal(err error) {
-	if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultCorrupt || f.index == nil {
-		return
+// isGone reports whether another program has truncated or overwritten the database before a
+// checkpoint ended. It is false if that is not known.
+func (files *openFiles) isGone(conn *sqlite.Conn, page witness) bool {
+	if page.content == nil {
+		return false
 	}
-	_ = f.check() // it may be another file that was changed
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.found.Load() == nil {
-		f.record(&fault{path: f.database.path, what: "was overwritten or truncated", damaged: true})
+	content := make([]byte, len(page.content))
+	if err := files.database.read(content, page.start); err != nil { // a disk that fails says nothing about the content
+		return false
 	}
+	if bytes.Equal(content, page.content) {
+		return false
+	}
+	var now logHeader
+	frames, _, err := askSQLite(conn)
+	err = cmp.Or(err, files.wal.read(now[:], 0))
+	return err == nil && frames == page.frames && now == page.logHeader
 }

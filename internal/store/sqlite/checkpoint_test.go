@@ -88,7 +88,7 @@ func TestWritesDuringLongRead(t *testing.T) {
 	}
 	// Each checkpoint that is due during the read doubles the length of the log for the
 	// next one, but adds no more than retryPages.
-	logged := int(s.files.pages.Load())
+	logged := loggedPages(t, s)
 	if next := s.checkpointAt; next < 8*checkpointPages || next > logged+retryPages {
 		t.Errorf("the log has %d pages and the next checkpoint is due at %d", logged, next)
 	}
@@ -147,6 +147,16 @@ func fill(t *testing.T, s *Store, after int64, size int) {
 		})
 		must.NoError(t, err)
 	}
+}
+
+// loggedPages returns the number of pages in the log.
+func loggedPages(t *testing.T, s *Store) int {
+	t.Helper()
+	conn := wait.For(t, "the writer", s.writer)
+	defer func() { s.writer <- conn }()
+	_, pages, _, err := checkpoint(conn, "NOOP")
+	must.NoError(t, err)
+	return pages
 }
 
 func countPlants(t *testing.T, conn *sqlite.Conn) (n int64) {

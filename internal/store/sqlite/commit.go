@@ -17,67 +17,66 @@ import (
 // the first write waits for the last one.
 const maxGroup = 1024
 
-// write is a write of a group: a change of plants or, if run is set, a function that
+// groupedWrite is a write of a group: a change of plants or, if run is set, a function that
 // runs other statements.
-type write struct {
+type groupedWrite struct {
 	store.Change
 	run func(*sqlite.Conn) error
 }
 
 // apply implements [store.Apply].
-func (s *Store) apply(ctx context.Context, c store.Change) error {
-	defer s.durations.Since(time.Now(), c.Operation)
-	return s.do(ctx, write{Change: c})
+func (s *Store) apply(ctx context.Context, change store.Change) error {
+	defer s.durations.Since(time.Now(), change.Operation)
+	return s.submit(ctx, groupedWrite{Change: change})
 }
 
-// write runs fn in a transaction, which other writes may share, and returns once
-// the transaction is durable. If fn fails, its changes are rolled back. The end
+// write calls run in a transaction, which other writes may share, and returns once
+// the transaction is durable. If run fails, its changes are rolled back. The end
 // of ctx does not stop a write that has begun.
 //
-// fn may run twice; the changes of the first run are rolled back before. So fn
+// run may be called twice; the changes of the first call are rolled back before. So it
 // must assign the variables that it captures, not add to them.
-func (s *Store) write(ctx context.Context, fn func(*sqlite.Conn) error) error {
-	return s.do(ctx, write{run: fn})
+func (s *Store) write(ctx context.Context, run func(*sqlite.Conn) error) error {
+	return s.submit(ctx, groupedWrite{run: run})
 }
 
-// do runs a write in a group.
-func (s *Store) do(ctx context.Context, w write) error {
-	err := translate(s.writes.Do(ctx, w, nil))
+// submit runs a write in a group.
+func (s *Store) submit(ctx context.Context, work groupedWrite) error {
+	err := translate(s.writes.Do(ctx, work, nil))
 	s.files.note(err)
 	return s.failure.Note(err)
 }
 
 // commit runs a group of writes in one transaction and sets the error of each.
-func (s *Store) commit(calls []*groupcommit.Call[write]) {
+func (s *Store) commit(calls []*groupcommit.Call[groupedWrite]) {
 	conn := <-s.writer
 	defer func() { s.writer <- conn }()
-	err := s.files.checkLog()
-	if err == nil {
-		// It is due only if the last one has failed.
+	err := s.files.checkBeforeWrite(conn)
+	if err == nil && s.checkpointFailed {
 		err = cmp.Or(s.checkpointIfDue(conn), s.files.err())
 	}
 	if err == nil {
-		mayBeStored := func(c *groupcommit.Call[write]) bool { return !c.Work.New }
+		mayBeStored := func(call *groupcommit.Call[groupedWrite]) bool { return !call.Work.New }
 		err = s.transact(conn, calls, slices.ContainsFunc(calls, mayBeStored))
-		if fault := s.files.check(); fault != nil { // it may also be why the transaction has failed
+		if fault := s.files.check(conn); fault != nil { // it may also be why the transaction has failed
 			err = fault
 		}
 	}
 	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultIOErr {
 		// The frames of a commit that was not synced stay behind the end of the log, and
 		// would look like lost commits. They do not once the log begins anew.
-		s.checkpointAt = min(s.checkpointAt, 1)
+		s.checkpointAt, s.checkpointFailed = min(s.checkpointAt, 1), true
 	}
 	if err != nil {
 		// The transaction was rolled back, or the file will not be found at the
 		// next start: no write has succeeded, and no error of a single write counts.
-		for _, c := range calls {
-			c.Err = err
+		for _, call := range calls {
+			call.Err = err
 		}
 		return
 	}
 	s.markNewLog(conn)
-	_ = s.checkpointIfDue(conn) // the writes are durable; the next commit tries again first
+	s.checkpointFailed = s.checkpointIfDue(conn) != nil // the writes are durable; the next commit tries again first
 }
 
 // transact runs a group of writes in one transaction. It returns an error only if the
@@ -88,21 +87,21 @@ func (s *Store) commit(calls []*groupcommit.Call[write]) {
 // the transaction is rolled back and each write runs in a transaction of its own.
 // Running them again replaces savepoints, which cost a third of an insert.
 //
-// read says whether it reads the plants before it decides. If it does not, it decides as
+// readFirst says whether it reads the plants before it decides. If it does not, it decides as
 // if none were stored, and begins again with reading when a row cannot be inserted.
-func (s *Store) transact(conn *sqlite.Conn, calls []*groupcommit.Call[write], read bool) error {
+func (s *Store) transact(conn *sqlite.Conn, calls []*groupcommit.Call[groupedWrite], readFirst bool) error {
 	var changed []int64
-	var now *content // after the transaction
-	var failed error // of a write, and not of the transaction
+	var newContent *content // after the transaction
+	var failed error        // of a write, and not of the transaction
 	// IMMEDIATE takes the write lock now. A transaction that reads first and
 	// writes later fails if another program has written in between.
 	err := inTransaction(conn, "BEGIN IMMEDIATE", func() error {
-		group, err := newGroup(conn, calls, read)
+		group, err := newGroup(conn, calls, readFirst)
 		if err != nil {
 			return err
 		}
-		for _, c := range calls {
-			if c.Err, failed = attempt(conn, group, c); failed != nil {
+		for _, call := range calls {
+			if call.Err, failed = attempt(conn, group, call); failed != nil {
 				return failed
 			}
 		}
@@ -111,22 +110,22 @@ func (s *Store) transact(conn *sqlite.Conn, calls []*groupcommit.Call[write], re
 		if failed = writePlants(conn, effect); failed != nil {
 			return failed
 		}
-		now, err = storeChanges(conn, s.content, changed)
+		newContent, err = storeChanges(conn, s.content, changed)
 		return err
 	})
 	if err == nil && len(changed) > 0 {
-		s.content = now
+		s.content = newContent
 		s.committed.Send()
 	}
 	switch {
-	case failed != nil && !read:
+	case failed != nil && !readFirst:
 		return s.transact(conn, calls, true)
 	case failed == nil || len(calls) == 1:
 		return err
 	}
-	for i, c := range calls {
+	for i, call := range calls {
 		if err := s.transact(conn, calls[i:i+1], true); err != nil {
-			c.Err = err
+			call.Err = err
 		}
 	}
 	return nil
@@ -134,12 +133,12 @@ func (s *Store) transact(conn *sqlite.Conn, calls []*groupcommit.Call[write], re
 
 // attempt decides a change of plants, or runs another write. It returns the error of a
 // write that has changed nothing, or another error.
-func attempt(conn *sqlite.Conn, group *store.Group, c *groupcommit.Call[write]) (refused, failed error) {
+func attempt(conn *sqlite.Conn, group *store.Group, call *groupcommit.Call[groupedWrite]) (refused, failed error) {
 	failed = groupcommit.Try(func() error {
-		if c.Work.run != nil {
-			return c.Work.run(conn)
+		if call.Work.run != nil {
+			return call.Work.run(conn)
 		}
-		refused = group.Decide(c.Work.Change)
+		refused = group.Decide(call.Work.Change)
 		return nil
 	})
 	if failed == nil && conn.AutocommitEnabled() {
@@ -150,15 +149,15 @@ func attempt(conn *sqlite.Conn, group *store.Group, c *groupcommit.Call[write]) 
 	return refused, failed
 }
 
-// newGroup returns a group of writes. If read is set, it reads the plants that they may
+// newGroup returns a group of writes. If readFirst is set, it reads the plants that they may
 // change.
-func newGroup(conn *sqlite.Conn, calls []*groupcommit.Call[write], read bool) (*store.Group, error) {
+func newGroup(conn *sqlite.Conn, calls []*groupcommit.Call[groupedWrite], readFirst bool) (*store.Group, error) {
 	var ids []int64
-	for _, c := range calls {
-		ids = append(ids, c.Work.IDs...)
+	for _, call := range calls {
+		ids = append(ids, call.Work.IDs...)
 	}
 	group := store.NewGroup(ids)
-	if len(ids) == 0 || !read {
+	if len(ids) == 0 || !readFirst {
 		return group, nil
 	}
 	return group, findPlants(conn, group)

@@ -26,7 +26,7 @@ func TestWritesCanRunTwice(t *testing.T) {
 	openTwice := func(t *testing.T) *Store {
 		s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 		s.writes.Close()
-		s.writes = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[write]) {
+		s.writes = groupcommit.New(maxGroup, func(calls []*groupcommit.Call[groupedWrite]) {
 			conn := <-s.writer
 			undone := inTransaction(conn, "BEGIN IMMEDIATE", func() error {
 				group, err := newGroup(conn, calls, true)
@@ -57,8 +57,8 @@ func TestWritesCanRunTwice(t *testing.T) {
 func TestWritesOfAGroupAreIndependent(t *testing.T) {
 	t.Parallel()
 	errLate := errors.New("failed after a change")
-	insert := func(ids ...int64) write {
-		return write{run: func(conn *sqlite.Conn) error {
+	insert := func(ids ...int64) groupedWrite {
+		return groupedWrite{run: func(conn *sqlite.Conn) error {
 			for _, id := range ids {
 				if err := insertPlant(conn, plant.Plant{ID: id, Name: "n"}); err != nil {
 					return err
@@ -67,8 +67,8 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 			return nil
 		}}
 	}
-	then := func(w write, end func(conn *sqlite.Conn) error) write {
-		return write{run: func(conn *sqlite.Conn) error {
+	then := func(w groupedWrite, end func(conn *sqlite.Conn) error) groupedWrite {
+		return groupedWrite{run: func(conn *sqlite.Conn) error {
 			if err := w.run(conn); err != nil {
 				return err
 			}
@@ -76,10 +76,10 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 		}}
 	}
 	fail := func(*sqlite.Conn) error { return errLate }
-	decide := func(effect store.Effect, err error) write {
-		return write{Change: store.Change{IDs: []int64{10}, Decide: func(func(int64) *plant.Plant) (store.Effect, error) { return effect, err }}}
+	decide := func(effect store.Effect, err error) groupedWrite {
+		return groupedWrite{Change: store.Change{IDs: []int64{10}, Decide: func(func(int64) *plant.Plant) (store.Effect, error) { return effect, err }}}
 	}
-	for name, bad := range map[string]write{
+	for name, bad := range map[string]groupedWrite{
 		"a change that is refused":                    decide(store.Effect{}, errLate),
 		"a write that fails at once":                  {run: fail},
 		"a write that fails after a change":           then(insert(10), fail),
@@ -96,7 +96,7 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, at := range []int{0, 1, 3} {
 				s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
-				writes := []write{insert(1), insert(2, 3), insert(4)}
+				writes := []groupedWrite{insert(1), insert(2, 3), insert(4)}
 				writes = append(slices.Insert(writes, at, bad), bad) // a group of 5
 				for i, err := range inOneGroup(s, writes) {
 					if failed := err != nil; failed != (i == at || i == 4) {
@@ -106,11 +106,11 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 				wantIDs(t, s, 1, 2, 3, 4)
 			}
 			s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
-			if errs := inOneGroup(s, []write{bad}); errs[0] == nil {
+			if errs := inOneGroup(s, []groupedWrite{bad}); errs[0] == nil {
 				t.Error("alone it returned nil")
 			}
 			wantIDs(t, s)
-			if errs := inOneGroup(s, []write{insert(1)}); errs[0] != nil {
+			if errs := inOneGroup(s, []groupedWrite{insert(1)}); errs[0] != nil {
 				t.Errorf("the next write = %v, want nil", errs[0])
 			}
 			wantIDs(t, s, 1)
@@ -123,9 +123,9 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 func TestCreatesBesideStoredPlants(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 2, Name: "stored"}))
-	var writes []write
+	var writes []groupedWrite
 	w := store.Writer{Apply: func(_ context.Context, c store.Change) error {
-		writes = append(writes, write{Change: c})
+		writes = append(writes, groupedWrite{Change: c})
 		return nil
 	}}
 	for _, p := range []plant.Plant{{ID: 1, Name: "n"}, {ID: 2, Name: "another"}, {ID: 2, Name: "stored"}, {ID: 4, Name: "n"}} {
@@ -147,8 +147,8 @@ func TestCreatesBesideStoredPlants(t *testing.T) {
 	}))
 }
 
-func executes(statement string) write {
-	return write{run: func(conn *sqlite.Conn) error { return sqlitex.Execute(conn, statement, nil) }}
+func executes(statement string) groupedWrite {
+	return groupedWrite{run: func(conn *sqlite.Conn) error { return sqlitex.Execute(conn, statement, nil) }}
 }
 
 // leaveOpen panics between two rows of an UPDATE.
@@ -164,10 +164,10 @@ func leaveOpen(conn *sqlite.Conn) error {
 }
 
 // inOneGroup runs writes as one group and returns their errors.
-func inOneGroup(s *Store, writes []write) []error {
-	var calls []*groupcommit.Call[write]
+func inOneGroup(s *Store, writes []groupedWrite) []error {
+	var calls []*groupcommit.Call[groupedWrite]
 	for _, w := range writes {
-		calls = append(calls, &groupcommit.Call[write]{Work: w})
+		calls = append(calls, &groupcommit.Call[groupedWrite]{Work: w})
 	}
 	s.commit(calls)
 	var errs []error

@@ -36,17 +36,17 @@ func TestStoreRecoversFromFaults(t *testing.T) {
 			writer.SetBusyTimeout(10 * time.Millisecond)
 			s.writer <- writer
 			big := strings.Repeat("n", 1<<20)
-			insert := func(id int64, name string) write {
-				return write{run: func(conn *sqlite.Conn) error {
+			insert := func(id int64, name string) groupedWrite {
+				return groupedWrite{run: func(conn *sqlite.Conn) error {
 					return insertPlant(conn, plant.Plant{ID: id, Name: name})
 				}}
 			}
-			if errs := inOneGroup(s, []write{insert(1, "n"), insert(2, "n")}); errs[0] != nil || errs[1] != nil {
+			if errs := inOneGroup(s, []groupedWrite{insert(1, "n"), insert(2, "n")}); errs[0] != nil || errs[1] != nil {
 				t.Fatal(errs)
 			}
 			remove := cause(t, s, path)
 			for range 3 {
-				for i, err := range inOneGroup(s, []write{insert(3, "n"), insert(4, big), insert(5, "n")}) {
+				for i, err := range inOneGroup(s, []groupedWrite{insert(3, "n"), insert(4, big), insert(5, "n")}) {
 					if err := translate(err); i == 1 && !errors.Is(err, plant.ErrUnavailable) {
 						t.Errorf("write %d = %v, want %v", i, err, plant.ErrUnavailable)
 					}
@@ -95,7 +95,7 @@ func TestFailingCheckpoint(t *testing.T) {
 			_, err = s.Get(t.Context(), 2*stored)
 			must.NoError(t, err)
 		}
-		if logged := s.files.pages.Load(); logged > 2*checkpointPages {
+		if logged := loggedPages(t, s); logged > 2*checkpointPages {
 			t.Fatalf("the log has %d pages, and writes succeed", logged)
 		}
 	}
@@ -117,7 +117,7 @@ func TestFailingCheckpoint(t *testing.T) {
 			t.Fatalf("Get of the acknowledged plant %d: %v", id, err)
 		}
 	}
-	if logged := s.files.pages.Load(); logged > checkpointPages {
+	if logged := loggedPages(t, s); logged > checkpointPages {
 		t.Errorf("after that the log has %d pages", logged)
 	}
 }
@@ -129,14 +129,14 @@ func TestFailedCommit(t *testing.T) {
 	insert := executes(`INSERT INTO plants (id, name, version, created_at, updated_at) SELECT 1 + count(*), 'n', 0, 0, 0 FROM plants`)
 	remove := fullDisk(t, s, path)
 	taken := executes(`INSERT INTO plants (id, name, version, created_at, updated_at) VALUES (1, 'other', 0, 0, 0)`)
-	for i, err := range inOneGroup(s, []write{insert, taken, insert}) {
+	for i, err := range inOneGroup(s, []groupedWrite{insert, taken, insert}) {
 		if !errors.Is(translate(err), plant.ErrUnavailable) {
 			t.Errorf("write %d = %v, want %v", i, err, plant.ErrUnavailable)
 		}
 	}
 	remove()
 	wantIDs(t, s)
-	if errs := inOneGroup(s, []write{insert}); errs[0] != nil {
+	if errs := inOneGroup(s, []groupedWrite{insert}); errs[0] != nil {
 		t.Errorf("after the fault a write = %v, want nil", errs[0])
 	}
 	wantIDs(t, s, 1)

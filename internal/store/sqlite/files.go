@@ -5,15 +5,12 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,10 +32,9 @@ const checkInterval = time.Second
 // caches if another program has overwritten or truncated one. Without a check in each
 // commit, the store would acknowledge writes that are lost at the next start.
 //
-// The check compares what costs a few microseconds. A checkpoint, also of another
-// program, changes the size of the database, and leaves a trace in the index of the log.
-// Every other change of the size is wrong. So is one of the first bytes, which tell a
-// backup from a store in use. Other changes that keep the size are not noticed.
+// The check costs a few microseconds. It compares where the files are, how long they are, and the
+// first bytes of the database and of the log; fault.go decides what a difference means. Other
+// changes are not noticed.
 type openFiles struct {
 	// target is the path of the database without symbolic links. SQLite has its other files
 	// beside it.
@@ -52,12 +48,10 @@ type openFiles struct {
 	mu  sync.Mutex
 	log *slog.Logger
 
-	begins   [24]byte  // of the database: these never change while it is open
-	size     int64     // of the database
-	modified time.Time // the database; used while there is no log
-	last     checkpointed
-
-	pages atomic.Int64 // in the log at the last check; the maximum if contents are not compared
+	first     databaseHeader // when the database was opened
+	modified  time.Time      // the database; used while there is no log
+	logHeader logHeader      // at the last check
+	copying   bool           // a checkpoint of this store has not ended, so the database may have a part of the log
 }
 
 // openFile is a file and what SQLite has opened at its path. The locks of a process end
@@ -66,32 +60,24 @@ type openFiles struct {
 type openFile struct {
 	path     string
 	id       fileID
-	least    int64 // the size that the log or its index has at least
+	size     int64 // at the last look
+	least    int64 // the size that it has unless SQLite has made it shorter
 	*os.File       // nil on Windows, which does not let SQLite remove files that are open here
 }
 
-// checkpointed is what the index says about the last checkpoint that is complete.
-type checkpointed struct {
-	salts  [8]byte // of the log; new when it begins again
-	copied int64   // pages of the log
-}
+// databaseHeader is the beginning of the database; see https://sqlite.org/fileformat.html.
+type databaseHeader [32]byte
 
-// fault is what is wrong with a file, and what to do about it.
-type fault struct {
-	path, what, next string
-	passing          bool  // it ends when the file is back, or can be read; other faults end with a restart
-	unknown          bool  // the file cannot be read, so it may be as it should be
-	damaged          bool  // the next start must refuse the store
-	err              error // every call returns it
-}
-
-// unreadable is the fault of a file that cannot be read: a disk that fails says nothing about
-// the content.
-func unreadable(path string, cause error) *fault {
-	return &fault{
-		path: path, what: "could not be read", next: fmt.Sprintf("see the log of the operating system (%v)", cause),
-		passing: true, unknown: true,
+func (header *databaseHeader) pageSize() int64 {
+	if size := binary.BigEndian.Uint16(header[16:]); size != 1 {
+		return int64(size)
 	}
+	return 1 << 16
+}
+
+// size returns how long the database is, unless a checkpoint is running.
+func (header *databaseHeader) size() int64 {
+	return int64(binary.BigEndian.Uint32(header[28:])) * header.pageSize()
 }
 
 // createFile creates the database file before SQLite opens it, readable only by
@@ -111,258 +97,136 @@ func createFile(path string) {
 
 // open records the files that SQLite has just opened. A restored store has no log before the
 // first write; a read-only service makes none.
-func (f *openFiles) open(path string) error {
-	f.target = resolve(path)
-	f.pages.Store(math.MaxInt64)
-	all := []string{path, f.target + "-wal", f.target + "-shm"}
-	for _, path := range all {
-		id, size, err := identify(path)
-		if errors.Is(err, fs.ErrNotExist) && len(f.opened) > 0 {
+func (files *openFiles) open(path string) error {
+	files.target = resolve(path)
+	paths := []string{path, files.target + "-wal", files.target + "-shm"}
+	for _, path := range paths {
+		file, err := openOne(path)
+		if errors.Is(err, fs.ErrNotExist) && len(files.opened) > 0 {
 			break
-		}
-		file := &openFile{path: path, id: id, least: size}
-		if err == nil && runtime.GOOS != "windows" {
-			file.File, err = os.Open(path)
 		}
 		if err != nil {
 			return err
 		}
-		f.opened = append(f.opened, file)
+		files.opened = append(files.opened, file)
 	}
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	f.database = f.opened[0]
-	if len(f.opened) == len(all) {
-		f.wal, f.index = f.opened[1], f.opened[2]
+	files.database = files.opened[0]
+	if len(files.opened) == len(paths) {
+		files.wal, files.index = files.opened[1], files.opened[2]
 	}
-	info, err := f.database.Stat()
+	info, err := files.database.Stat()
 	if err != nil {
 		return err
 	}
-	f.size, f.modified = info.Size(), info.ModTime()
-	_, err = f.database.ReadAt(f.begins[:], 0)
-	return err
+	files.modified = info.ModTime()
+	if _, err = files.database.ReadAt(files.first[:], 0); err != nil || files.wal == nil {
+		return err
+	}
+	return files.wal.read(files.logHeader[:], 0)
 }
 
-func (f *openFiles) close() {
-	for _, file := range f.opened {
+func openOne(path string) (*openFile, error) {
+	id, size, err := identify(path)
+	if err != nil {
+		return nil, err
+	}
+	file := &openFile{path: path, id: id, least: size}
+	if runtime.GOOS != "windows" {
+		file.File, err = os.Open(path)
+	}
+	return file, err
+}
+
+func (files *openFiles) close() {
+	for _, file := range files.opened {
 		file.Close() // of nil, too
 	}
 }
 
 // makePrivate makes the files readable by their owner alone: the database contains hashes of
 // tokens, and releases before createFile let every user read it.
-func (f *openFiles) makePrivate() {
-	for _, file := range f.opened {
+func (files *openFiles) makePrivate() {
+	for _, file := range files.opened {
 		info, err := os.Stat(file.path)
 		if err != nil || info.Mode().Perm()&0o077 == 0 || runtime.GOOS == "windows" { // has no such permissions
 			continue
 		}
 		if err := os.Chmod(file.path, info.Mode().Perm()&0o700); err != nil {
-			f.log.Warn("other users may read the store: its permissions cannot be changed; "+
+			files.log.Warn("other users may read the store: its permissions cannot be changed; "+
 				"run chmod 600 as the owner of the file",
 				"mode", info.Mode().String(), "err", err)
 			continue
 		}
-		f.log.Info("other users can no longer read the store", "file", file.path, "before", info.Mode().String())
+		files.log.Info("other users can no longer read the store", "file", file.path, "before", info.Mode().String())
 	}
 }
 
-// err returns the error of what the last check has found.
-func (f *openFiles) err() error {
-	if found := f.found.Load(); found != nil {
-		return found.err
-	}
-	return nil
-}
-
-// final reports whether something was found that only a restart ends.
-func (f *openFiles) final() bool {
-	found := f.found.Load()
-	return found != nil && !found.passing
-}
-
-var errReplaced = errors.New("the path leads to another file")
-
-// present returns the sizes of the files, or the fault of one that is no longer at its path.
-func (f *openFiles) present() (sizes [3]int64, missing *fault) {
-	for i, file := range f.opened {
-		id, size, cause := identify(file.path)
-		switch {
-		case cause == nil && file.id.same(id):
-			sizes[i] = size
-			continue
-		case cause == nil:
-			cause = errReplaced
-		case !errors.Is(cause, fs.ErrNotExist):
-			return sizes, unreadable(file.path, cause)
-		}
-		next := "move it back; to use another file at this path, stop the service, run " + withoutLog(f.target) +
-			" and start it again"
-		if i == 2 { // programs that have begun meanwhile have another index, and do not see what this one writes
-			next = "restart the service"
-		}
-		return sizes, &fault{
-			path: file.path, what: "was moved, removed or replaced",
-			next: fmt.Sprintf("%s (%v)", next, cause), passing: i < 2,
-		}
-	}
-	return sizes, nil
-}
-
-// check returns an error if a file that SQLite has open is no longer at its path, or has
-// another content. While the files cannot be read, it returns nil, because they may be as
-// they should be, and err returns why.
-func (f *openFiles) check() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.final() {
-		f.record(f.compare())
-	}
-	if found := f.found.Load(); found != nil && !found.unknown {
-		return found.err
-	}
-	return nil
-}
-
-// record stores a fault, and logs it if it is new. Nil means that there is none.
-func (f *openFiles) record(found *fault) {
-	if found != nil {
-		if found.damaged {
-			found.next = f.recordDamage(found)
-		}
-		found.err = unavailable(fmt.Errorf("%s %s while it was open; %s", found.path, found.what, found.next))
-	}
-	before := f.found.Swap(found)
-	switch {
-	case found == nil && before != nil:
-		f.log.Info("store files can be used again")
-	case found != nil && (before == nil || !found.passing):
-		f.log.Error("store files cannot be used", "err", found.err)
-	}
-}
-
-// checkLog runs before each transaction. A transaction would extend a truncated log to its
-// old length, and would overwrite the writes of a program that has opened the store after
-// the index was removed. checkLog costs a third of check.
-func (f *openFiles) checkLog() error {
-	f.mu.Lock()
-	fine := f.found.Load() == nil && f.wal != nil
-	for _, file := range f.opened[min(1, len(f.opened)):] {
-		id, size, err := identify(file.path)
-		fine = fine && err == nil && file.id.same(id) && size >= file.least
-	}
-	f.mu.Unlock()
-	if fine {
-		return nil
-	}
-	return cmp.Or(f.check(), f.err())
-}
-
-// compare returns the fault of a file that is missing or is not what SQLite has written.
-func (f *openFiles) compare() *fault {
-	if f.index == nil {
-		return f.compareAlone()
-	}
-	for range 100 { // until SQLite writes nothing meanwhile
-		var before, after walIndex
-		var header, head [32]byte // of the database and the log
-		err := f.index.begin(before[:])
-		sizes, missing := f.present()
-		if missing != nil {
-			return missing
-		}
-		err = cmp.Or(err, f.database.begin(header[:]), f.wal.begin(head[:]), f.index.begin(after[:]))
-		if err != nil {
-			return unreadable(f.target, err)
-		}
-		if sizes[2] < f.index.least { // SQLite only makes it longer
-			return &fault{path: f.index.path, what: "was truncated", next: "restart the service"}
-		}
-		f.index.least = sizes[2]
-		if before.same(&after) {
-			return f.judge(&before, sizes[0], sizes[1], header, head)
-		}
-	}
-	return nil
-}
-
-// compareAlone is compare while there is no log. No program may write to the database then: a
-// service that does not write either cannot compare what the other one writes.
-func (f *openFiles) compareAlone() *fault {
-	_, missing := f.present()
-	if missing != nil || f.database == nil {
-		return missing
-	}
-	info, err := f.database.Stat()
-	switch {
-	case err != nil:
-		return unreadable(f.target, err)
-	case info.ModTime().Equal(f.modified):
-		return nil
-	}
-	return &fault{
-		path: f.database.path, what: "was changed by another program", next: "restart the service to use what it has now",
-	}
-}
-
-// begin reads the first bytes of a file, or fewer if it is shorter.
-func (f *openFile) begin(first []byte) error {
-	_, err := f.ReadAt(first, 0)
+// read reads bytes of a file, or fewer if it ends before.
+func (file *openFile) read(content []byte, start int64) error {
+	_, err := file.ReadAt(content, start)
 	if err == io.EOF {
-		err = nil
+		return nil
 	}
 	return err
 }
 
-// judge is compare for what was read at one moment.
-func (f *openFiles) judge(x *walIndex, size, logSize int64, header, head [32]byte) *fault {
-	pageSize := x.pageSize()
-	frames, copied, attempted := x.number(16), x.number(96), x.number(128)
-	f.pages.Store(frames)
-	salts := [8]byte(x[32:40])
-	last := checkpointed{salts, copied}
-	running := attempted > copied
-	// A checkpoint makes the database longer or, after VACUUM, as long as its header says.
-	pages := int64(binary.BigEndian.Uint32(header[28:]))
-	explained := running || last != f.last && (size > f.size || size == pages*pageSize)
-	if [24]byte(header[:24]) != f.begins || size != f.size && !explained {
-		return &fault{path: f.database.path, what: "was overwritten or truncated", damaged: true}
+var errReplaced = errors.New("the path leads to another file")
+
+// findAgain reads the size of a file. It returns an error if the path leads to no file or to another one.
+func (file *openFile) findAgain() error {
+	id, size, err := identify(file.path)
+	if err != nil {
+		return err
 	}
-	if !running { // or the size is one that the checkpoint has not finished
-		f.size, f.last = size, last
+	file.size = size
+	if !file.id.same(id) {
+		return errReplaced
 	}
-	switch {
-	case frames == 0 || [8]byte(head[16:24]) == salts && logSize >= 32+frames*(24+pageSize):
-		f.wal.least = logSize
-		return nil
-	case running: // the database has a part of what the log had
-		return &fault{path: f.wal.path, what: "was truncated during a checkpoint", damaged: true}
-	case head != [32]byte{}: // the next start would use what it has
-		return &fault{path: f.wal.path, what: "was overwritten or cut short", damaged: true}
-	}
-	lost := "the writes since the last checkpoint are lost"
-	if copied == frames {
-		lost = "no write is lost"
-	}
-	return &fault{path: f.wal.path, what: "was truncated", next: lost + ": restart the service to use what the database has"}
+	return nil
 }
 
-// damagedSuffix is the suffix of a file beside the store that says why no program may
-// open it any more.
-const damagedSuffix = "-damaged"
+// unchanged reports whether a file is at its path and is not shorter than it was.
+func (file *openFile) unchanged() bool { return file.findAgain() == nil && file.size >= file.least }
 
-// recordDamage keeps the next start from using a damaged store, and returns what to do. A
-// full check there could miss it: a database from a backup and a log that does not
-// belong to it can be a valid file.
-func (f *openFiles) recordDamage(found *fault) (next string) {
-	next = "stop the service, move " + f.target + "* to another directory, and restore a backup (plantstore restore)"
-	text := fmt.Sprintf("%s %s at %s while it was open", found.path, found.what, time.Now().UTC().Format(time.RFC3339))
-	if err := atomicfile.Write(f.target+damagedSuffix, []byte(text+"\n"), 0o600); err != nil {
-		next += fmt.Sprintf("; the next start may not notice the damage (%v)", err)
+// check returns an error if a file that SQLite has open is no longer at its path, or has
+// another content. While the files cannot be read, it returns nil, because they may be as
+// they should be, and err returns why. The connection must be in no transaction.
+func (files *openFiles) check(conn *sqlite.Conn) error {
+	files.mu.Lock()
+	defer files.mu.Unlock()
+	return files.checkLocked(conn)
+}
+
+func (files *openFiles) checkLocked(conn *sqlite.Conn) error {
+	if !files.final() {
+		files.record(files.findFault(conn))
 	}
-	return next
+	found := files.found.Load()
+	if found == nil || found.unknown {
+		return nil
+	}
+	return found.err
+}
+
+// checkFiles is check while there are no writes.
+func (s *Store) checkFiles(ctx context.Context) {
+	_ = withConnection(ctx, s.readers, s.files.check) // the next call returns what it has found
+}
+
+// checkBeforeWrite runs before each transaction. A transaction would extend a truncated log to
+// its old length, and would overwrite the writes of a program that has opened the store after
+// the index was removed. The check of all files follows it.
+func (files *openFiles) checkBeforeWrite(conn *sqlite.Conn) error {
+	files.mu.Lock()
+	defer files.mu.Unlock()
+	compared := files.found.Load() == nil && files.wal != nil
+	if compared && files.wal.unchanged() && files.index.unchanged() {
+		return nil
+	}
+	return cmp.Or(files.checkLocked(conn), files.err())
 }
 
 // resolve returns the absolute path without symbolic links of a file. SQLite has its other files
@@ -375,71 +239,6 @@ func resolve(path string) string {
 		return absolute
 	}
 	return path
-}
-
-// checkDamage returns an error if the store at path was found to be damaged.
-func checkDamage(path string) error {
-	path = resolve(path)
-	text, err := os.ReadFile(path + damagedSuffix)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if errors.Is(err, fs.ErrPermission) {
-		return errors.New("permission denied: run the command as the user that the store belongs to")
-	}
-	if err != nil {
-		return fmt.Errorf("the store may be damaged, and why cannot be read: %w", err)
-	}
-	return fmt.Errorf("%s; move %s* to another directory, and restore a backup (plantstore restore)",
-		strings.TrimSpace(string(text)), path)
-}
-
-// note records that a statement has reported damage.
-func (f *openFiles) note(err error) {
-	if isDamage(err) && f.suspected.CompareAndSwap(false, true) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.log.Warn("a statement has failed because the disk cannot be read or the file is damaged", "err", err)
-	}
-}
-
-func isDamage(err error) bool {
-	code := sqlite.ErrCode(err).ToPrimary()
-	return code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB || errors.Is(err, errDamaged)
-}
-
-// settle decides what a statement has reported: SQLite has the same error for a disk that
-// cannot be read for a moment and for a damaged file. The file is damaged if two checks in a
-// row find damage, and all of it can be read after each. Then every call fails for ever. If
-// that is not so, the next report begins again.
-func (s *Store) settle(ctx context.Context) {
-	f := &s.files
-	if !f.suspected.Load() || f.err() != nil {
-		return
-	}
-	defer f.suspected.Store(false)
-	var damage error
-	for range 2 {
-		damage = s.readMany(ctx, checkIntegrity)
-		if !isDamage(damage) || !f.readable() {
-			return
-		}
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	what := strings.Join(strings.Fields(damage.Error()), " ")
-	f.record(&fault{path: f.target, what: fmt.Sprintf("was found damaged (%s)", what), damaged: true})
-}
-
-// readable reports whether the files can be read to the end. It is false on Windows, where they are
-// not open here: damage is reported there, but not proved.
-func (f *openFiles) readable() bool {
-	for _, file := range f.opened {
-		if _, err := io.Copy(io.Discard, io.NewSectionReader(file, 0, math.MaxInt64)); err != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // Watch keeps other users from reading the files of the store, and starts to log when
@@ -455,14 +254,14 @@ func (s *Store) Watch(log *slog.Logger) {
 			"it short", "bytes", s.incomplete)
 	}
 	if s.checkpointAt > 0 {
-		// A crash may have interrupted a checkpoint. Until it is complete, its
-		// changes cannot be told from those of other programs.
+		// A crash may have interrupted a checkpoint. Until it is complete, the database is of
+		// no use without the log.
 		conn := <-s.writer
-		_, _, _, _ = checkpoint(conn, "PASSIVE")
+		_, _ = s.files.copyLog(conn)
 		s.writer <- conn
 	}
 	s.stopWatch = ticker.Start(context.Background(), checkInterval, func(ctx context.Context) {
-		_ = s.files.check()
+		s.checkFiles(ctx)
 		s.settle(ctx) // may take minutes; meanwhile each write and Ready check the files
 	})
 }

@@ -17,7 +17,7 @@ import (
 // Ready implements [store.Store]. It checks the files, as Watch does, and reads from each
 // table that requests read.
 func (s *Store) Ready(ctx context.Context) error {
-	_ = s.files.check() // the read returns what it has found
+	s.checkFiles(ctx)
 	return s.readMany(ctx, func(conn *sqlite.Conn) error {
 		return cmp.Or(
 			execute(conn, getTokenQuery, ""),
@@ -49,10 +49,13 @@ const trialPlants = 1000
 // rolls all of it back, and a smaller write might have succeeded.
 func (s *Store) TryWrite(ctx context.Context) error {
 	err := withConnection(ctx, s.writer, func(conn *sqlite.Conn) error {
-		if err := cmp.Or(s.files.checkLog(), s.checkpointIfDue(conn)); err != nil {
+		if err := cmp.Or(s.files.checkBeforeWrite(conn), s.checkpointIfDue(conn)); err != nil {
 			return err
 		}
 		err := inTransaction(conn, "BEGIN IMMEDIATE", func() error { return tryPages(conn) })
+		if fault := s.files.check(conn); fault != nil {
+			return fault
+		}
 		s.markNewLog(conn)
 		return err
 	})

@@ -28,16 +28,20 @@ import (
 // renewMarkQuery gives the database and its log a new mark.
 const renewMarkQuery = "UPDATE log_mark SET before = mark, mark = randomblob(8)"
 
-// markNewLog renews the mark if the log has begun anew since the last call. If that fails,
-// the next call tries again: it must not fail writes that are durable.
+// markNewLog renews the mark if the log has begun anew since the last call, as the check of the
+// files has seen. If that fails, the next call tries again: it must not fail writes that are durable.
 func (s *Store) markNewLog(conn *sqlite.Conn) {
-	var header logHeader
-	if s.files.wal == nil || s.files.wal.begin(header[:]) != nil || header.salts() == s.marked {
-		return
+	salts := s.files.salts()
+	if salts != s.marked && execute(conn, renewMarkQuery) == nil {
+		s.marked = salts
 	}
-	if execute(conn, renewMarkQuery) == nil {
-		s.marked = header.salts()
-	}
+}
+
+// salts returns those of the log at the last check.
+func (files *openFiles) salts() [8]byte {
+	files.mu.Lock()
+	defer files.mu.Unlock()
+	return files.logHeader.salts()
 }
 
 // mark is a value of a column of log_mark. An empty database has the mark 0.
@@ -64,21 +68,21 @@ func marksIn(page []byte) (now, before mark, found bool) {
 // logHeader is the beginning of the log.
 type logHeader [32]byte
 
-func (h *logHeader) salts() [8]byte { return [8]byte(h[16:24]) }
+func (header *logHeader) salts() [8]byte { return [8]byte(header[16:24]) }
 
 // pageSize returns the size of a page, or 0 if SQLite ignores the log because its header is
 // damaged.
-func (h *logHeader) pageSize() int64 {
-	if h.checksum(0, h[:24]) != binary.BigEndian.Uint64(h[24:]) {
+func (header *logHeader) pageSize() int64 {
+	if header.checksum(0, header[:24]) != binary.BigEndian.Uint64(header[24:]) {
 		return 0
 	}
-	return int64(binary.BigEndian.Uint32(h[8:]))
+	return int64(binary.BigEndian.Uint32(header[8:]))
 }
 
 // checksum returns a checksum of the log after more data.
-func (h *logHeader) checksum(sum uint64, data []byte) uint64 {
+func (header *logHeader) checksum(sum uint64, data []byte) uint64 {
 	order := binary.ByteOrder(binary.LittleEndian)
-	if h[3]&1 == 1 { // of the magic number
+	if header[3]&1 == 1 { // of the magic number
 		order = binary.BigEndian
 	}
 	first, second := uint32(sum>>32), uint32(sum)
@@ -108,8 +112,8 @@ type logContent struct {
 }
 
 // end is where a number of frames ends in the file.
-func (l *logContent) end(frames int64) int64 {
-	return int64(len(l.header)) + frames*(frameHeader+l.pageSize)
+func (logged *logContent) end(frames int64) int64 {
+	return int64(len(logged.header)) + frames*(frameHeader+logged.pageSize)
 }
 
 // frame is a frame of the log: a header of 24 bytes, and a page.
@@ -119,9 +123,12 @@ const frameHeader = 24
 
 func (f frame) page() []byte     { return f[frameHeader:] }
 func (f frame) number() int64    { return int64(binary.BigEndian.Uint32(f)) }
-func (f frame) commits() bool    { return binary.BigEndian.Uint32(f[4:]) != 0 }
+func (f frame) commits() bool    { return f.databasePages() != 0 }
 func (f frame) salts() [8]byte   { return [8]byte(f[8:]) }
 func (f frame) checksum() uint64 { return binary.BigEndian.Uint64(f[16:]) }
+
+// databasePages is how long the database is after a transaction; 0 unless the frame is its last.
+func (f frame) databasePages() int64 { return int64(binary.BigEndian.Uint32(f[4:])) }
 
 // isOf reports whether a frame is of the log with these salts. One half is enough, because
 // the other one may be damaged. Both are new in each log.
@@ -132,65 +139,65 @@ func (f frame) isOf(salts [8]byte) bool {
 // readLog reads the log of the database at path. It is empty if there is none, or if it cannot be
 // read, which SQLite explains.
 func readLog(path string) *logContent {
-	l := &logContent{marks: map[mark]bool{}}
+	logged := &logContent{marks: map[mark]bool{}}
 	file, err := os.Open(path + "-wal")
 	if err != nil {
-		return l
+		return logged
 	}
 	defer file.Close()
-	in := bufio.NewReaderSize(file, 1<<20)
-	if _, err = io.ReadFull(in, l.header[:]); err == nil {
-		err = l.readFrames(in)
+	reader := bufio.NewReaderSize(file, 1<<20)
+	if _, err = io.ReadFull(reader, logged.header[:]); err == nil {
+		err = logged.readFrames(reader)
 	}
 	if atEnd := err == io.EOF || err == io.ErrUnexpectedEOF; !atEnd {
 		return &logContent{}
 	}
-	return l
+	return logged
 }
 
 // readFrames reads frames until there is an error, such as the end of the file. If the header
 // is damaged, the frames tell what is lost.
-func (l *logContent) readFrames(in io.Reader) error {
-	salts, sum := l.header.salts(), binary.BigEndian.Uint64(l.header[24:])
-	l.pageSize = l.header.pageSize()
-	intact := l.pageSize > 0
+func (logged *logContent) readFrames(reader io.Reader) error {
+	salts, sum := logged.header.salts(), binary.BigEndian.Uint64(logged.header[24:])
+	logged.pageSize = logged.header.pageSize()
+	intact := logged.pageSize > 0
 	if intact {
-		l.explained = 1
+		logged.explained = 1
 	} else {
 		const usual = 4096
-		salts, l.pageSize = [8]byte{}, usual
+		salts, logged.pageSize = [8]byte{}, usual
 	}
-	f := make(frame, frameHeader+l.pageSize)
+	current := make(frame, frameHeader+logged.pageSize)
 	pages := map[int64]bool{} // of a transaction, which has each once, but perhaps that of its commit
 	unseen := 0               // commits whose frame is destroyed: a page comes again without one
-	for n := int64(1); ; n++ {
-		if _, err := io.ReadFull(in, f); err != nil {
+	for number := int64(1); ; number++ {
+		if _, err := io.ReadFull(reader, current); err != nil {
 			return err
 		}
 		if salts == [8]byte{} {
-			salts = f.salts()
+			salts = current.salts()
 		}
 		if intact {
-			sum = l.header.checksum(l.header.checksum(sum, f[:8]), f.page())
-			intact = f.salts() == salts && f.checksum() == sum
+			sum = logged.header.checksum(logged.header.checksum(sum, current[:8]), current.page())
+			intact = current.salts() == salts && current.checksum() == sum
 		}
-		if !f.isOf(salts) {
-			if f.salts() == [8]byte{} {
-				l.all = n // a frame that is lost: one of an earlier log has salts
+		if !current.isOf(salts) {
+			if current.salts() == [8]byte{} {
+				logged.all = number // a frame that is lost: one of an earlier log has salts
 			}
 			continue
 		}
-		l.all = n
+		logged.all = number
 		switch {
 		case intact:
-			l.add(f, n)
-		case f.commits():
-			l.lost += 1 + unseen
-		case pages[f.number()]:
+			logged.add(current, number)
+		case current.commits():
+			logged.lost += 1 + unseen
+		case pages[current.number()]:
 			unseen = 1
 		}
-		pages[f.number()] = true
-		if f.commits() {
+		pages[current.number()] = true
+		if current.commits() {
 			unseen = 0
 			clear(pages)
 		}
@@ -198,20 +205,20 @@ func (l *logContent) readFrames(in io.Reader) error {
 }
 
 // add adds a frame that is not damaged.
-func (l *logContent) add(f frame, n int64) {
-	if f.commits() {
-		l.used = n
+func (logged *logContent) add(intact frame, number int64) {
+	if intact.commits() {
+		logged.used = number
 	}
-	if now, before, found := marksIn(f.page()); found {
-		l.marks[now], l.marks[before] = true, true
-		l.markPage = f.number()
+	if now, before, found := marksIn(intact.page()); found {
+		logged.marks[now], logged.marks[before] = true, true
+		logged.markPage = intact.number()
 	}
 }
 
 // belongsTo reports whether the log is of the database at path. That is not known of a log
 // without a mark: only other programs have written to it.
-func (l *logContent) belongsTo(path string) bool {
-	if l.used == 0 || len(l.marks) == 0 {
+func (logged *logContent) belongsTo(path string) bool {
+	if logged.used == 0 || len(logged.marks) == 0 {
 		return true
 	}
 	database, err := os.Open(path)
@@ -226,13 +233,13 @@ func (l *logContent) belongsTo(path string) bool {
 	if inWALMode := header[18] == 2; !inWALMode {
 		return false // VACUUM INTO or a backup has made it, perhaps while this log was in use
 	}
-	page := make([]byte, l.pageSize)
-	_, err = database.ReadAt(page, (l.markPage-1)*l.pageSize)
+	page := make([]byte, logged.pageSize)
+	_, err = database.ReadAt(page, (logged.markPage-1)*logged.pageSize)
 	if err != nil && err != io.EOF {
 		return true
 	}
 	now, _, _ := marksIn(page)
-	return l.marks[now]
+	return logged.marks[now]
 }
 
 // checkLog returns an error if the log of the database at path is damaged or belongs to another
@@ -253,15 +260,15 @@ func checkLog(path string) (incomplete int64, err error) {
 	return 0, err
 }
 
-func (l *logContent) check(path string) error {
+func (logged *logContent) check(path string) error {
 	const stop = "stop every program that uses these files, and run"
 	switch {
-	case l.lost > l.explained:
+	case logged.lost > logged.explained:
 		log, kept := shell.Quote(path+"-wal"), shell.Quote(path+"-wal.damaged")
 		return fmt.Errorf("%[1]s-wal is damaged, and commits (%[2]d) are behind the damage; nothing was changed; "+
 			"move %[1]s* to another directory, and restore a backup (plantstore restore); or, to go on without these "+
-			"commits, %[3]s cp -p %[4]s %[5]s && truncate -s %[6]d %[4]s", path, l.lost, stop, log, kept, l.end(l.used))
-	case !l.belongsTo(path):
+			"commits, %[3]s cp -p %[4]s %[5]s && truncate -s %[6]d %[4]s", path, logged.lost, stop, log, kept, logged.end(logged.used))
+	case !logged.belongsTo(path):
 		return fmt.Errorf("%[1]s-wal is the log of another database than %[1]s, perhaps an older or newer one; nothing "+
 			"was changed; put back the database of this log; or, to use %[1]s without it, %[2]s %[3]s",
 			path, stop, withoutLog(path))

@@ -9,6 +9,7 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 	"github.com/plantstore/plantstore/internal/token"
 )
 
@@ -32,6 +33,31 @@ func TestOpenReadOnly(t *testing.T) {
 	} {
 		expect.Error(t, name, write(), plant.ErrUnavailable)
 	}
+}
+
+// A service of a user that cannot write the files cannot ask SQLite about the log, which the
+// service that writes begins anew.
+func TestReadOnlyBesideCheckpoints(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can play a user that does not own the files")
+	}
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	fill(t, s, 0, 50<<10)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		must.NoError(t, os.Chmod(path+suffix, 0o644))
+	}
+	asAnotherUser(t, path)
+	r, err := OpenReadOnly(path)
+	must.NoError(t, err)
+	defer func() { expect.NoError(t, r.Close()) }()
+	conn := wait.For(t, "the writer", s.writer)
+	_, _, _, err = checkpoint(conn, "TRUNCATE")
+	s.writer <- conn
+	must.NoError(t, err)
+	expect.Error(t, "Ready beside an empty log", r.Ready(t.Context()), nil)
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1 << 20}))
+	expect.Error(t, "Ready beside a new log", r.Ready(t.Context()), nil)
 }
 
 // SQLite cannot read a store without a log if it cannot create one, and the error says so.

@@ -63,6 +63,9 @@ func atStore(b *testing.B, table *storebench.Table) {
 					return nil
 				})
 				must.NoError(b, err)
+				if n/size%100 == 0 {
+					must.NoError(b, bare.files.check(conn)) // or it would not know that the log has begun anew
+				}
 				bare.checkpointIfDue(conn)
 			}
 			return n

@@ -8,8 +8,8 @@
 // checkpoint.go keeps the write-ahead log short. plants.go, tokens.go and changes.go each have
 // a table, its statements and its rows. open.go and defensive.go open the connections, migrate.go updates
 // the schema, and operators see health.go. log.go reads the write-ahead log before SQLite does.
-// files.go notices what other programs do to the files, backup.go copies them, and copy.go
-// copies the plants and tokens.
+// files.go has the files that are watched, fault.go decides what other programs have done to them,
+// and damage.go records damage. backup.go copies the files, and copy.go copies the plants and tokens.
 package sqlite
 
 import (
@@ -37,7 +37,7 @@ const EngineVersion = sqlite.Version
 type Store struct {
 	store.Writer
 	path      string
-	writes    *groupcommit.Queue[write]
+	writes    *groupcommit.Queue[groupedWrite]
 	durations store.Durations
 
 	// Each channel is a pool: it holds the connections that are not in use.
@@ -46,11 +46,12 @@ type Store struct {
 
 	// The length of the write-ahead log, in pages, at which the next checkpoint is made; 0 in
 	// memory. Used with the writer only.
-	checkpointAt int
-	marked       [8]byte // the salts of the last log that has a mark of this store
-	reads        reads
-	files        openFiles
-	failure      store.WriteFailure
+	checkpointAt     int
+	checkpointFailed bool    // the last commit was durable, but its checkpoint has failed
+	marked           [8]byte // the salts of the last log that has a mark of this store
+	reads            reads
+	files            openFiles
+	failure          store.WriteFailure
 
 	committed store.Signal // a transaction has changed plants
 	content   *content     // nil: BeginEpoch was not called. Used with the writer only
@@ -72,7 +73,7 @@ func (s *Store) Close() error {
 		return nil // closing the last connection would write to a database that is damaged, or delete the log
 	}
 	conn := <-s.writer
-	if _, missing := s.files.present(); missing != nil {
+	if missing := s.files.missing(); missing != nil {
 		// Closing the last connection would delete the log at this path, which another
 		// database may need. The open database gets what the log has, wherever it is now.
 		if missing.passing {
