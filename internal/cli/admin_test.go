@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"path/filepath"
 	"regexp"
@@ -35,12 +34,9 @@ func engines(t *testing.T) map[string]string {
 // page returns the response of the admin listener to a request.
 func (r *running) page(t *testing.T, path string) (status int, body string) {
 	t.Helper()
-	resp, err := http.Get(r.adminURL + path)
+	status, body, err := readAll(http.Get(r.adminURL + path))
 	must.NoError(t, err)
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	must.NoError(t, err)
-	return resp.StatusCode, string(text)
+	return status, body
 }
 
 // wantReady waits until /readyz gives the reason text; empty: until it is ready. It

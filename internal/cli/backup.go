@@ -19,24 +19,24 @@ func backupCommand(sys system) *cli.Command {
 		Name:      "backup",
 		Usage:     "copy the store to a file, also while the service runs",
 		ArgsUsage: "FILE",
-		Description: "The copy is a consistent snapshot, and its integrity is checked. If the command fails, " +
-			"there is no\n" +
-			"FILE. FILE must not exist, unless --replace is given. The service is not blocked.\n\n" +
-			"   plantstore backup --store plantstore.db monday.db",
+		Description: `The copy is a consistent snapshot, and its integrity is checked. If the command fails, there is no
+FILE. FILE must not exist, unless --replace is given. The service is not blocked.
+
+   plantstore backup --store plantstore.db monday.db`,
 		Flags: []cli.Flag{
 			storeFlag("copy the plants and tokens of `STORE`"),
 			boolFlag("replace", "replace FILE after the new backup has been checked; FILE is unchanged if the "+
 				"backup fails"),
 		},
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			file, path, err := fileAndStore(cmd)
+		Action: func(ctx context.Context, command *cli.Command) error {
+			file, path, err := fileAndStore(command)
 			if err != nil {
 				return err
 			}
 			if file == "-" { // a stream can be neither checked nor removed
 				return errors.New("backup cannot write to stdout: name a FILE")
 			}
-			replace := cmd.Bool("replace")
+			replace := command.Bool("replace")
 			return copyStore(sys, path, file, "backup", func(progress func(done, total int64)) error {
 				return sqlite.Backup(ctx, path, file, replace, progress)
 			})
@@ -49,22 +49,23 @@ func restoreCommand(sys system) *cli.Command {
 		Name:      "restore",
 		Usage:     "create a store from a backup",
 		ArgsUsage: "FILE",
-		Description: "This is the way back to a backup: never copy one over the store, least of all while the " +
-			"service runs.\n\n" +
-			"Copies FILE to the store that --store names, which must not exist, and checks the copy. FILE is not\n" +
-			"changed. To go back to a backup, first stop the service and move the old store away, together with\n" +
-			"its -wal and -shm files.\n\n" +
-			"   plantstore restore --store plantstore.db monday.db",
+		Description: `This is the way back to a backup: never copy one over the store, least of all while the service runs.
+
+Copies FILE to the store that --store names, which must not exist, and checks the copy. FILE is not
+changed. To go back to a backup, first stop the service and move the old store away, together with
+its -wal and -shm files.
+
+   plantstore restore --store plantstore.db monday.db`,
 		Flags: []cli.Flag{
 			storeFlag("create `STORE` with the plants and tokens of FILE"),
 			boolFlag("if-missing", "do nothing if STORE exists or FILE does not, as before the first start in a container"),
 		},
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			file, path, err := fileAndStore(cmd)
+		Action: func(ctx context.Context, command *cli.Command) error {
+			file, path, err := fileAndStore(command)
 			if err != nil {
 				return err
 			}
-			if cmd.Bool("if-missing") && (!missing(path) || missing(file)) {
+			if command.Bool("if-missing") && (!missing(path) || missing(file)) {
 				fmt.Fprintf(sys.stdout, "nothing to restore: %s exists, or %s does not\n", path, file)
 				return nil
 			}
@@ -76,13 +77,13 @@ func restoreCommand(sys system) *cli.Command {
 }
 
 // fileAndStore returns the only argument of a command, and the path of its store.
-func fileAndStore(cmd *cli.Command) (file, store string, err error) {
-	if cmd.Args().Len() != 1 || cmd.Args().First() == "" {
+func fileAndStore(command *cli.Command) (file, store string, err error) {
+	if command.Args().Len() != 1 || command.Args().First() == "" {
 		return "", "", fmt.Errorf("%s takes one FILE, got %d arguments (%s --help shows an example)",
-			cmd.Name, cmd.Args().Len(), cmd.FullName())
+			command.Name, command.Args().Len(), command.FullName())
 	}
-	store, err = open.File(cmd.String("store"))
-	return cmd.Args().First(), store, err
+	store, err = open.File(command.String("store"))
+	return command.Args().First(), store, err
 }
 
 // copyStore copies a store file with run. It shows the progress on a terminal, and

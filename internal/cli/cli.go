@@ -106,13 +106,13 @@ func run(ctx context.Context, sys system, args []string) error {
 		ExitErrHandler: func(context.Context, *cli.Command, error) {},
 	}
 	mistakes := mistakes{sys: sys, variables: []string{"PLANTSTORE_TOKEN"}}
-	hook := func(cmd *cli.Command) error {
-		cmd.ShellComplete = complete
-		return mistakes.hook(cmd)
+	hook := func(command *cli.Command) error {
+		command.ShellComplete = complete
+		return mistakes.hook(command)
 	}
-	root.ConfigureShellCompletionCommand = func(cmd *cli.Command) { // Run adds this command
-		configureCompletion(cmd)
-		_ = cmd.Walk(hook)
+	root.ConfigureShellCompletionCommand = func(command *cli.Command) { // Run adds this command
+		configureCompletion(command)
+		_ = command.Walk(hook)
 	}
 	_ = root.Walk(hook)
 	return cmp.Or(root.Run(ctx, args), mistakes.unknownCommand)

@@ -35,13 +35,13 @@ var choices = map[string][]string{
 
 // complete prints the possible next words. The command line ends with the word
 // that is being completed if that is a flag.
-func complete(ctx context.Context, cmd *cli.Command) {
+func complete(ctx context.Context, command *cli.Command) {
 	word := ""
 	if len(os.Args) > 1 {
 		word = os.Args[len(os.Args)-2] // the last one asks for completion
 	}
 	name, _, withValue := strings.Cut(strings.TrimPrefix(word, "--"), "=")
-	for _, flag := range cmd.Flags {
+	for _, flag := range command.Flags {
 		if _, isBool := flag.(*cli.BoolFlag); isBool || !strings.HasPrefix(word, "--") || !slices.Contains(flag.Names(), name) {
 			continue
 		}
@@ -49,7 +49,7 @@ func complete(ctx context.Context, cmd *cli.Command) {
 			if withValue {
 				choice = "--" + name + "=" + choice
 			}
-			fmt.Fprintln(cmd.Root().Writer, choice)
+			fmt.Fprintln(command.Root().Writer, choice)
 		}
 		return
 	}
@@ -57,31 +57,36 @@ func complete(ctx context.Context, cmd *cli.Command) {
 	// an ID is expected.
 	isOwn := func(sub *cli.Command) bool { return sub.Name != "help" }
 	isFlag := func(arg string) bool { return strings.HasPrefix(arg, "-") }
-	if slices.ContainsFunc(cmd.Args().Slice(), isFlag) || slices.ContainsFunc(cmd.Commands, isOwn) {
-		cli.DefaultCompleteWithFlags(ctx, cmd)
+	if slices.ContainsFunc(command.Args().Slice(), isFlag) || slices.ContainsFunc(command.Commands, isOwn) {
+		cli.DefaultCompleteWithFlags(ctx, command)
 	}
 }
 
 // configureCompletion lists the completion command of the library in the help,
 // and makes it print our scripts.
-func configureCompletion(cmd *cli.Command) {
-	cmd.Hidden = false
-	cmd.Usage = "print a script that completes commands, flags and files in a shell"
-	cmd.Description = "In bash, for this session, or in ~/.bashrc for every session:\n\n" +
-		"   source <(plantstore completion bash)\n\n" +
-		"In zsh, in ~/.zshrc after compinit:\n\n" +
-		"   source <(plantstore completion zsh)\n\n" +
-		"In fish:\n\n" +
-		"   plantstore completion fish > ~/.config/fish/completions/plantstore.fish"
-	cmd.Commands = slices.DeleteFunc(cmd.Commands, func(sub *cli.Command) bool { return sub.Name == "pwsh" })
-	for _, sub := range cmd.Commands {
+func configureCompletion(command *cli.Command) {
+	command.Hidden = false
+	command.Usage = "print a script that completes commands, flags and files in a shell"
+	command.Description = `In bash, for this session, or in ~/.bashrc for every session:
+
+   source <(plantstore completion bash)
+
+In zsh, in ~/.zshrc after compinit:
+
+   source <(plantstore completion zsh)
+
+In fish:
+
+   plantstore completion fish > ~/.config/fish/completions/plantstore.fish`
+	command.Commands = slices.DeleteFunc(command.Commands, func(sub *cli.Command) bool { return sub.Name == "pwsh" })
+	for _, sub := range command.Commands {
 		sub.Usage = "print the script for " + sub.Name
-		sub.Action = func(_ context.Context, cmd *cli.Command) error {
-			script, err := completionScripts.ReadFile("completion/" + cmd.Name)
+		sub.Action = func(_ context.Context, command *cli.Command) error {
+			script, err := completionScripts.ReadFile("completion/" + command.Name)
 			if err != nil {
 				return err
 			}
-			_, err = cmd.Root().Writer.Write(script)
+			_, err = command.Root().Writer.Write(script)
 			return err
 		}
 	}

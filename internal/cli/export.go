@@ -19,43 +19,45 @@ func exportCommand(sys system) *cli.Command {
 		Name:      "export",
 		Usage:     "export the plants of a running service to a file",
 		ArgsUsage: "[FILE]",
-		Description: "Without FILE, or with -, the plants go to stdout, as CSV unless --format is given. They are " +
-			"sorted\n" +
-			"by id, and plantstore import reads them back byte for byte. The token in PLANTSTORE_TOKEN or\n" +
-			"--token-file needs the scope read. With --name-prefix they are sorted by name, then by id; a plant\n" +
-			"that is renamed during the export may be in it twice or not at all.\n\n" +
-			"FILE is created, or replaced, when the export is complete.\n\n" +
-			"The exit status is 0 on success, 3 if the service is not available, 4 if it does not accept the\n" +
-			"token, 130 after Ctrl-C, and 1 for any other failure.\n\n" +
-			"   PLANTSTORE_TOKEN=pst_… plantstore export plants.csv",
+		Description: `Without FILE, or with -, the plants go to stdout, as CSV unless --format is given. They are sorted
+by id, and plantstore import reads them back byte for byte. The token in PLANTSTORE_TOKEN or
+--token-file needs the scope read. With --name-prefix they are sorted by name, then by id; a plant
+that is renamed during the export may be in it twice or not at all.
+
+FILE is created, or replaced, when the export is complete.
+
+The exit status is 0 on success, 3 if the service is not available, 4 if it does not accept the
+token, 130 after Ctrl-C, and 1 for any other failure.
+
+   PLANTSTORE_TOKEN=pst_… plantstore export plants.csv`,
 		Flags: append([]cli.Flag{
 			formatFlag("write"),
 			// A variable that is set by mistake would make the export incomplete, so they have none.
 			&cli.StringFlag{Name: "tag", Usage: "export only the plants with exactly `TAG`"},
 			&cli.StringFlag{Name: "name-prefix", Usage: "export only the plants whose name begins with `TEXT`, ignoring case"},
 		}, serverFlags()...),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if cmd.NArg() > 1 {
-				return fmt.Errorf("export takes at most one FILE, got %d arguments", cmd.NArg())
+		Action: func(ctx context.Context, command *cli.Command) error {
+			if command.NArg() > 1 {
+				return fmt.Errorf("export takes at most one FILE, got %d arguments", command.NArg())
 			}
 			var selected []client.ListOption
-			switch tag, prefix := cmd.IsSet("tag"), cmd.IsSet("name-prefix"); { // an empty tag is a tag
+			switch tag, prefix := command.IsSet("tag"), command.IsSet("name-prefix"); { // an empty tag is a tag
 			case tag && prefix:
 				return errors.New("--tag and --name-prefix cannot be combined: leave one of them out")
 			case tag:
-				selected = append(selected, client.HasTag(cmd.String("tag")))
+				selected = append(selected, client.HasTag(command.String("tag")))
 			case prefix:
-				selected = append(selected, client.HasNamePrefix(cmd.String("name-prefix")))
+				selected = append(selected, client.HasNamePrefix(command.String("name-prefix")))
 			}
-			name, otherwise := cmd.Args().First(), transfer.Format("")
+			name, otherwise := command.Args().First(), transfer.Format("")
 			if name == "" || name == "-" {
 				name, otherwise = "-", transfer.CSV
 			}
-			format, err := chooseFormat(cmd.String("format"), name, otherwise)
+			format, err := chooseFormat(command.String("format"), name, otherwise)
 			if err != nil {
 				return err
 			}
-			service, err := dial(sys, cmd)
+			service, err := dial(sys, command)
 			if err != nil {
 				return err
 			}

@@ -26,8 +26,8 @@ func adminFlag(usage string) cli.Flag {
 }
 
 // adminAddr returns the address of the admin listener; empty if there is none.
-func adminAddr(cmd *cli.Command) string {
-	if addr := cmd.String("admin-addr"); addr != noAdmin {
+func adminAddr(command *cli.Command) string {
+	if addr := command.String("admin-addr"); addr != noAdmin {
 		return addr
 	}
 	return ""

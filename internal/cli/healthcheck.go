@@ -21,11 +21,11 @@ func healthcheckCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "healthcheck",
 		Usage: "check whether the service on this machine is healthy",
-		Description: "For containers without a shell or curl. The exit status is 0 if the service is healthy; " +
-			"otherwise it\n" +
-			"is 1, and stderr has the reason. The settings are those of serve: with an admin listener it checks\n" +
-			"that the service is ready, and with --writes that writes work, too; otherwise that it responds.\n\n" +
-			"   HEALTHCHECK CMD [\"/plantstore\", \"healthcheck\"]",
+		Description: `For containers without a shell or curl. The exit status is 0 if the service is healthy; otherwise it
+is 1, and stderr has the reason. The settings are those of serve: with an admin listener it checks
+that the service is ready, and with --writes that writes work, too; otherwise that it responds.
+
+   HEALTHCHECK CMD ["/plantstore", "healthcheck"]`,
 		Flags: []cli.Flag{
 			addrFlag("check the service at `HOST:PORT`, if it has no admin listener"),
 			adminFlag("check the admin listener at `HOST:PORT`, or off if there is none"),
@@ -33,20 +33,20 @@ func healthcheckCommand(sys system) *cli.Command {
 			textFlag("tls-cert", "", "use TLS for --addr if serve has a certificate in `FILE`; any certificate is "+
 				"accepted"),
 		},
-		Action: func(ctx context.Context, cmd *cli.Command) error {
+		Action: func(ctx context.Context, command *cli.Command) error {
 			ctx, cancel := context.WithTimeout(ctx, healthTime)
 			defer cancel()
 			said := "responding"
 			var err error
-			switch admin := adminAddr(cmd); {
-			case admin != "" && cmd.Bool("writes"):
+			switch admin := adminAddr(command); {
+			case admin != "" && command.Bool("writes"):
 				said, err = getHealth(ctx, admin, "/writez", "writable")
 			case admin != "":
 				said, err = getHealth(ctx, admin, "/readyz", "ready")
-			case cmd.Bool("writes"):
+			case command.Bool("writes"):
 				err = errors.New("--writes needs the admin listener: add --admin-addr HOST:PORT, as serve has it")
 			default:
-				err = checkResponds(ctx, cmd.String("addr"), cmd.String("tls-cert") != "")
+				err = checkResponds(ctx, command.String("addr"), command.String("tls-cert") != "")
 			}
 			if err != nil {
 				return fmt.Errorf("healthcheck: %w", err)

@@ -21,37 +21,39 @@ func importCommand(sys system) *cli.Command {
 		Name:      "import",
 		Usage:     "import plants from a file into a running service",
 		ArgsUsage: "FILE",
-		Description: "FILE is CSV or NDJSON; - is stdin. CSV begins with a line of column names: id, name and " +
-			"optionally\n" +
-			"tag, in any order. An empty field is no tag, and \"\" is an empty tag. NDJSON has one JSON object per\n" +
-			"line. The token in PLANTSTORE_TOKEN or --token-file needs the scope write.\n\n" +
-			"A row that cannot be stored is reported with its line and the reason; the other rows are stored.\n" +
-			"Nothing is overwritten or stored twice, so you can run a stopped import again to complete it. The\n" +
-			"file of --rejects has the refused rows in the order of FILE, each with its line and the reason in\n" +
-			"two more columns (or members). Correct the rows and import that file as it is: import ignores these\n" +
-			"columns.\n\n" +
-			"The exit status is 0 if every row is stored, 2 if rows were refused, 3 if the service is not\n" +
-			"available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any other failure.\n\n" +
-			"   PLANTSTORE_TOKEN=pst_… plantstore import species.csv",
+		Description: `FILE is CSV or NDJSON; - is stdin. CSV begins with a line of column names: id, name and optionally
+tag, in any order. An empty field is no tag, and "" is an empty tag. NDJSON has one JSON object per
+line. The token in PLANTSTORE_TOKEN or --token-file needs the scope write.
+
+A row that cannot be stored is reported with its line and the reason; the other rows are stored.
+Nothing is overwritten or stored twice, so you can run a stopped import again to complete it. The
+file of --rejects has the refused rows in the order of FILE, each with its line and the reason in
+two more columns (or members). Correct the rows and import that file as it is: import ignores these
+columns.
+
+The exit status is 0 if every row is stored, 2 if rows were refused, 3 if the service is not
+available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any other failure.
+
+   PLANTSTORE_TOKEN=pst_… plantstore import species.csv`,
 		Flags: append([]cli.Flag{
 			formatFlag("read"),
 			textFlag("rejects", "", "write the refused rows to `FILE`, with line and reason, in the format of the "+
 				"imported file"),
 		}, serverFlags()...),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			if cmd.NArg() != 1 || cmd.Args().First() == "" {
+		Action: func(ctx context.Context, command *cli.Command) error {
+			if command.NArg() != 1 || command.Args().First() == "" {
 				return errors.New("import takes the name of one file, or - for stdin")
 			}
-			name := cmd.Args().First()
-			format, err := chooseFormat(cmd.String("format"), name, "")
+			name := command.Args().First()
+			format, err := chooseFormat(command.String("format"), name, "")
 			if err != nil {
 				return err
 			}
-			service, err := dial(sys, cmd)
+			service, err := dial(sys, command)
 			if err != nil {
 				return err
 			}
-			return importFile(ctx, sys, service, name, format, cmd.String("rejects"))
+			return importFile(ctx, sys, service, name, format, command.String("rejects"))
 		},
 	}
 }
@@ -136,28 +138,31 @@ func openInput(sys system, name string) (io.ReadCloser, int64, error) {
 		return nil, 0, err
 	}
 	info, err := file.Stat()
-	switch {
-	case err != nil:
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a folder: name a file", name)
+	}
+	if err != nil {
 		return nil, 0, errors.Join(err, file.Close())
-	case info.IsDir():
-		return nil, 0, errors.Join(fmt.Errorf("%s is a folder: name a file", name), file.Close())
-	case !info.Mode().IsRegular(): // a pipe
+	}
+	if !info.Mode().IsRegular() { // a pipe
 		return file, 0, nil
 	}
 	return file, info.Size(), nil
 }
 
 // createRejects creates the file of refused rows; see createOutput.
-func createRejects(sys system, name string, in io.Reader) (list io.Writer, keep func(error) error, err error) {
-	if input, ok := in.(*os.File); ok {
-		a, errA := os.Stat(name)
-		b, errB := input.Stat()
-		if errA == nil && errB == nil && os.SameFile(a, b) {
-			return nil, nil, errors.New("--rejects is the imported file: name another file")
-		}
+func createRejects(sys system, name string, input io.Reader) (list io.Writer, keep func(error) error, err error) {
+	if file, isFile := input.(*os.File); isFile && isSameFile(name, file) {
+		return nil, nil, errors.New("--rejects is the imported file: name another file")
 	}
 	if list, keep, err = createOutput(sys, name); err != nil {
 		return nil, nil, fmt.Errorf("--rejects: %w", err)
 	}
 	return list, keep, nil
+}
+
+func isSameFile(name string, file *os.File) bool {
+	named, _ := os.Stat(name) // without both it is not the same
+	opened, _ := file.Stat()
+	return os.SameFile(named, opened)
 }

@@ -8,10 +8,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -219,9 +217,10 @@ func (r *running) others(t *testing.T) (end func()) {
 	}
 }
 
-// TestMemoryOfChanges lets many clients request the largest pages of changes, and not read
-// them. PLANTSTORE_TEST_MEMORY_CLIENTS is the number of clients; eight times as many get a stream.
-func TestMemoryOfChanges(t *testing.T) {
+// TestMemoryOfPages lets many clients request the largest pages, and not read them.
+// PLANTSTORE_TEST_MEMORY_CLIENTS is the number of clients for pages of changes; eight times as many
+// get a stream, and eight times as many a list.
+func TestMemoryOfPages(t *testing.T) {
 	t.Parallel()
 	const bound = 384 << 20
 	clients := memoryClients(t)
@@ -229,11 +228,19 @@ func TestMemoryOfChanges(t *testing.T) {
 	after := r.present(t)
 	r.createLargest(t)
 	others := r.others(t)
-	for path, n := range map[string]int{"/changes?limit=1000&after=": clients, "/changes:stream?after=": 8 * clients} {
+	for path, n := range map[string]int{
+		"/changes?limit=1000&after=" + after: clients,
+		"/changes:stream?after=" + after:     8 * clients,
+		"/plants?limit=1000":                 8 * clients,
+	} {
 		var wg sync.WaitGroup
+		working := make(chan struct{}, 256) // half of the requests in flight: the others need some, too
 		for range n {
 			wg.Go(func() {
-				if _, status, err := r.request(t.Context(), path+after); err != nil || status != http.StatusOK {
+				working <- struct{}{}
+				_, status, err := r.request(t.Context(), path)
+				<-working
+				if err != nil || status != http.StatusOK {
 					t.Errorf("%s: %d, %v", path, status, err)
 				}
 			})
@@ -260,58 +267,6 @@ func (r *running) createLargest(t *testing.T) {
 		r.insist(t, http.DefaultClient, http.MethodPost, "/plants:batch",
 			`{"plants":[`+strings.Join(plants, ",")+`]}`, 200)
 	}
-}
-
-// TestMemoryOfLists lets a thousand clients request the largest page and read 2 kB of it
-// a second, for half a minute. Those that are cut off request it again.
-func TestMemoryOfLists(t *testing.T) {
-	if os.Getenv("PLANTSTORE_TEST_MEMORY_CLIENTS") == "" {
-		t.Skip("needs a minute: make memory runs this")
-	}
-	t.Parallel()
-	const slow = 1000
-	r := serve(t, "plantstore.db")
-	r.createLargest(t)
-	others := r.others(t)
-	ctx, end := context.WithCancel(t.Context())
-	working := make(chan struct{}, 256) // half of the requests in flight: the others need some, too
-	var clients, responses sync.WaitGroup
-	defer clients.Wait()
-	defer end()
-	for range slow {
-		responses.Add(1)
-		responded := sync.OnceFunc(responses.Done)
-		clients.Go(func() {
-			defer responded()
-			for ctx.Err() == nil {
-				working <- struct{}{}
-				conn, status, err := r.request(ctx, "/plants?limit=1000")
-				<-working
-				if err != nil {
-					if ctx.Err() == nil {
-						t.Error(err)
-					}
-					return
-				}
-				responded()
-				if status != http.StatusOK && status != http.StatusServiceUnavailable {
-					t.Errorf("a large list has the status %d", status)
-				}
-				for tick := time.Tick(500 * time.Millisecond); err == nil && status == http.StatusOK; <-tick {
-					_, err = io.CopyN(io.Discard, conn, 1000)
-				}
-				conn.Close()
-				select {
-				case <-ctx.Done():
-				case <-time.After(time.Second): // as Retry-After says
-				}
-			}
-		})
-	}
-	responses.Wait()
-	time.Sleep(30 * time.Second)
-	others()
-	r.wantMemory(t, 384<<20, fmt.Sprint(slow, " clients that read large lists slowly"))
 }
 
 // request sends a GET, and returns once the status has come. The kernel keeps little

@@ -103,10 +103,3 @@ func sums(t *testing.T, store string) (of [2][sha256.Size]byte) {
 	}
 	return of
 }
-
-// A read-only service creates no store.
-func TestServeReadOnlyRefuses(t *testing.T) {
-	t.Parallel()
-	fails(t, "does not exist, and serve --read-only creates no store: check the path",
-		"serve", "--addr", "127.0.0.1:0", "--read-only", "--store", filepath.Join(t.TempDir(), "none.db"))
-}

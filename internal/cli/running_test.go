@@ -58,9 +58,15 @@ func output(t testing.TB, args ...string) string {
 // fails runs plantstore, which must fail with a message.
 func fails(t *testing.T, message string, args ...string) {
 	t.Helper()
-	out, err := newCommand(t, "plantstore", args...).CombinedOutput()
+	programFails(t, "plantstore", message, args...)
+}
+
+// programFails is fails for another plantstore program.
+func programFails(t *testing.T, program, message string, args ...string) {
+	t.Helper()
+	out, err := newCommand(t, program, args...).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), message) {
-		t.Errorf("plantstore %q: %v, %s\nwant %q", args, err, out, message)
+		t.Errorf("%s %q: %v, %s\nwant %q", program, args, err, out, message)
 	}
 }
 
@@ -229,12 +235,8 @@ func (r *running) send(web *http.Client, method, path, body string) (*http.Respo
 		return nil, "", err
 	}
 	resp, err := web.Do(req)
-	if err != nil {
-		return nil, "", err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	return resp, string(text), err
+	_, text, err := readAll(resp, err)
+	return resp, text, err
 }
 
 // readAll returns the status and the body of a response.

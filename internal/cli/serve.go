@@ -25,14 +25,18 @@ func serveCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "serve",
 		Usage: "run the service",
-		Description: "Prints its address on stdout once it accepts requests, and logs to stderr. SIGTERM or Ctrl-C\n" +
-			"stops it after the requests in flight have finished; a second signal stops it at once.\n\n" +
-			"Every request needs a token. Create one with plantstore token create, or set PLANTSTORE_TOKEN to a\n" +
-			"token of your own, which has every scope and needs at least 16 characters:\n\n" +
-			"   PLANTSTORE_TOKEN=$(openssl rand -hex 32) plantstore serve\n\n" +
-			"To try the service, let it print a token; to serve other machines, use TLS:\n\n" +
-			"   plantstore serve --print-token\n" +
-			"   plantstore serve --addr 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem",
+		Description: `Prints its address on stdout once it accepts requests, and logs to stderr. SIGTERM or Ctrl-C
+stops it after the requests in flight have finished; a second signal stops it at once.
+
+Every request needs a token. Create one with plantstore token create, or set PLANTSTORE_TOKEN to a
+token of your own, which has every scope and needs at least 16 characters:
+
+   PLANTSTORE_TOKEN=$(openssl rand -hex 32) plantstore serve
+
+To try the service, let it print a token; to serve other machines, use TLS:
+
+   plantstore serve --print-token
+   plantstore serve --addr 0.0.0.0:443 --tls-cert fullchain.pem --tls-key privkey.pem`,
 		Flags: append([]cli.Flag{
 			addrFlag("listen on `HOST:PORT`; port 0 takes any free port"),
 			adminFlag("serve /livez, /readyz, /writez, /metrics and /debug/pprof/ on `HOST:PORT`, or off; there is " +
@@ -51,13 +55,13 @@ func serveCommand(sys system) *cli.Command {
 			boolFlag("print-token", "print a token that is valid for 24 hours or until the service stops, a link "+
 				"to the page and a curl command that use it"),
 		}, slices.Concat(oidcFlags(), logFlags(), limitFlags())...),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			maxBody, err := parseSize(cmd.String("max-body"))
+		Action: func(ctx context.Context, command *cli.Command) error {
+			maxBody, err := parseSize(command.String("max-body"))
 			if err != nil {
 				return fmt.Errorf("--max-body: %w", err)
 			}
 			var baseURL *url.URL
-			if text := cmd.String("base-url"); text != "" {
+			if text := command.String("base-url"); text != "" {
 				if baseURL, err = docs.ParseBaseURL(text); err != nil {
 					if strings.Contains(text, "@") {
 						text = "…" // it may contain a password
@@ -65,37 +69,37 @@ func serveCommand(sys system) *cli.Command {
 					return fmt.Errorf("--base-url %s: %w", text, err)
 				}
 			}
-			identityProvider, err := oidcConfig(cmd)
+			identityProvider, err := oidcConfig(command)
 			if err != nil {
 				return err
 			}
-			if name := cmd.String("store"); cmd.Bool("read-only") && missing(name) {
+			if name := command.String("store"); command.Bool("read-only") && missing(name) {
 				return fmt.Errorf("--store %s does not exist, and serve --read-only creates no store: check the path",
 					name)
 			}
 			build := thisBuild(sys)
 			config := server.Config{
-				Addr:         cmd.String("addr"),
-				AdminAddr:    adminAddr(cmd),
-				Store:        cmd.String("store"),
+				Addr:         command.String("addr"),
+				AdminAddr:    adminAddr(command),
+				Store:        command.String("store"),
 				Token:        sys.getenv("PLANTSTORE_TOKEN"),
 				OIDC:         identityProvider,
-				TLSCert:      cmd.String("tls-cert"),
-				TLSKey:       cmd.String("tls-key"),
-				PrintToken:   cmd.Bool("print-token"),
+				TLSCert:      command.String("tls-cert"),
+				TLSKey:       command.String("tls-key"),
+				PrintToken:   command.Bool("print-token"),
 				NotifySocket: sys.getenv("NOTIFY_SOCKET"),
 				HTTP: httpapi.Options{
 					BaseURL:  baseURL,
-					ReadOnly: cmd.Bool("read-only"),
+					ReadOnly: command.Bool("read-only"),
 					MaxBody:  maxBody,
-					Page:     cmd.String("page") == pageOn,
-					LogAll:   cmd.String("log-requests") == logAll,
-					LogSlow:  cmd.Duration("log-slow"),
+					Page:     command.String("page") == pageOn,
+					LogAll:   command.String("log-requests") == logAll,
+					LogSlow:  command.Duration("log-slow"),
 				},
 				Build:    server.Build{Version: build.Version, Commit: build.Commit, Go: build.Go},
-				Settings: changedSettings(sys, cmd),
+				Settings: changedSettings(sys, command),
 			}
-			if err := setLimits(&config, cmd); err != nil {
+			if err := setLimits(&config, command); err != nil {
 				return err
 			}
 			return server.Run(ctx, sys.stdout, newLog(sys.stderr), config)
@@ -110,13 +114,13 @@ const minBody = 16 << 10
 // changedSettings returns the flags of a command that differ from their defaults, as
 // attributes of a log line without secrets. It leaves out --addr, --admin-addr and
 // --store, which the line has anyway.
-func changedSettings(sys system, cmd *cli.Command) (settings []any) {
-	for _, f := range cmd.Flags {
+func changedSettings(sys system, command *cli.Command) (settings []any) {
+	for _, f := range command.Flags {
 		name := f.Names()[0]
-		if !cmd.IsSet(name) || slices.Contains([]string{"addr", "admin-addr", "store"}, name) {
+		if !command.IsSet(name) || slices.Contains([]string{"addr", "admin-addr", "store"}, name) {
 			continue
 		}
-		value, unchanged := fmt.Sprint(cmd.Value(name)), f.(cli.DocGenerationFlag).GetValue() // the default
+		value, unchanged := fmt.Sprint(command.Value(name)), f.(cli.DocGenerationFlag).GetValue() // the default
 		if value != unchanged && strconv.Quote(value) != unchanged {
 			settings = append(settings, slog.String(name, sys.redact(value)))
 		}
@@ -196,18 +200,18 @@ func limitFlags() []cli.Flag {
 }
 
 // setLimits sets the fields of config that limitFlags are for.
-func setLimits(config *server.Config, cmd *cli.Command) (err error) {
-	if config.HTTP.RateLimit, err = parseRate(cmd.String("rate-limit")); err != nil {
+func setLimits(config *server.Config, command *cli.Command) (err error) {
+	if config.HTTP.RateLimit, err = parseRate(command.String("rate-limit")); err != nil {
 		return fmt.Errorf("--rate-limit: %w", err)
 	}
-	if config.HTTP.FailedAuth, err = parseRate(cmd.String("failed-auth-limit")); err != nil {
+	if config.HTTP.FailedAuth, err = parseRate(command.String("failed-auth-limit")); err != nil {
 		return fmt.Errorf("--failed-auth-limit: %w", err)
 	}
-	config.HTTP.MaxInFlight, config.HTTP.MaxStreams = cmd.Int("max-in-flight"), cmd.Int("max-streams")
-	if config.KeepChanges = cmd.Duration("keep-changes"); config.KeepChanges < time.Minute {
+	config.HTTP.MaxInFlight, config.HTTP.MaxStreams = command.Int("max-in-flight"), command.Int("max-streams")
+	if config.KeepChanges = command.Duration("keep-changes"); config.KeepChanges < time.Minute {
 		return fmt.Errorf("--keep-changes: must be at least 1m, got %v", config.KeepChanges)
 	}
-	config.HTTP.CORSOrigins = cmd.StringSlice("cors-origin")
+	config.HTTP.CORSOrigins = command.StringSlice("cors-origin")
 	for _, origin := range config.HTTP.CORSOrigins {
 		if err := checkOrigin(origin); err != nil {
 			return fmt.Errorf("--cors-origin: %w", err)
@@ -263,20 +267,20 @@ func oidcFlags() []cli.Flag {
 }
 
 // oidcConfig returns the settings of oidcFlags; the zero Config without a provider.
-func oidcConfig(cmd *cli.Command) (oidc.Config, error) {
+func oidcConfig(command *cli.Command) (oidc.Config, error) {
 	config := oidc.Config{
-		Issuer:       cmd.String("oidc-issuer"),
-		Audience:     cmd.String("oidc-audience"),
-		ScopeClaim:   cmd.String("oidc-scope-claim"),
-		ScopePrefix:  cmd.String("oidc-scope-prefix"),
-		RequireATJWT: cmd.Bool("oidc-require-at-jwt"),
-		MaxLifetime:  cmd.Duration("oidc-max-lifetime"),
+		Issuer:       command.String("oidc-issuer"),
+		Audience:     command.String("oidc-audience"),
+		ScopeClaim:   command.String("oidc-scope-claim"),
+		ScopePrefix:  command.String("oidc-scope-prefix"),
+		RequireATJWT: command.Bool("oidc-require-at-jwt"),
+		MaxLifetime:  command.Duration("oidc-max-lifetime"),
 	}
 	if config.Issuer != "" {
 		return config, nil
 	}
 	for _, flag := range oidcFlags() {
-		if name := flag.Names()[0]; cmd.IsSet(name) && name != "oidc-issuer" {
+		if name := flag.Names()[0]; command.IsSet(name) && name != "oidc-issuer" {
 			return oidc.Config{}, fmt.Errorf("--%s needs --oidc-issuer URL", name)
 		}
 	}

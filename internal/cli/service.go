@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v3"
@@ -25,17 +26,17 @@ func serverFlags() []cli.Flag {
 }
 
 // dial returns a client of the service at --server. It sends no request.
-func dial(sys system, cmd *cli.Command) (*transfer.Service, error) {
-	address := cmd.String("server")
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
+func dial(sys system, command *cli.Command) (*transfer.Service, error) {
+	address := command.String("server")
+	parsed, err := url.Parse(address)
+	if err != nil || !isServiceURL(parsed) {
 		return nil, fmt.Errorf("--server: must be a URL, as in http://127.0.0.1:8080, got %q", address)
 	}
-	if u.User != nil {
+	if parsed.User != nil {
 		return nil, errors.New("--server: must not contain a user or a password: put a token into " +
 			"PLANTSTORE_TOKEN or --token-file")
 	}
-	token, err := findToken(sys, cmd.String("token-file"))
+	token, err := findToken(sys, command.String("token-file"))
 	if err != nil {
 		return nil, err
 	}
@@ -46,27 +47,43 @@ func dial(sys system, cmd *cli.Command) (*transfer.Service, error) {
 	return transfer.NewService(address, token)
 }
 
+func isServiceURL(parsed *url.URL) bool {
+	isHTTP := slices.Contains([]string{"http", "https"}, parsed.Scheme)
+	hasMore := parsed.RawQuery+parsed.Fragment != ""
+	isComplete := isHTTP && parsed.Host != ""
+	return isComplete && !hasMore
+}
+
+// exitStatuses are the statuses of the errors that have one of their own.
+var exitStatuses = []struct {
+	is     func(error) bool
+	status int
+}{
+	{is: isError[transfer.TokenError], status: statusToken},
+	{is: isError[transfer.UnavailableError], status: statusUnavailable},
+	{is: func(err error) bool { return errors.Is(err, webhook.ErrGone) }, status: statusReceiver},
+	{is: isError[transfer.PositionError], status: statusPosition},
+}
+
+func isError[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
 // withStatus returns the error of a command with its exit status. If ctx has ended, the
 // error says what to do after a stop.
-func withStatus(ctx context.Context, command, stopped string, err error) error {
+func withStatus(ctx context.Context, name, stopped string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return statusError{fmt.Errorf("%s: stopped%s", command, stopped), statusStopped}
+		return statusError{fmt.Errorf("%s: stopped%s", name, stopped), statusStopped}
 	}
-	err = fmt.Errorf("%s: %w", command, err)
-	if _, ok := errors.AsType[transfer.TokenError](err); ok {
-		return statusError{err, statusToken}
-	}
-	if _, ok := errors.AsType[transfer.UnavailableError](err); ok {
-		return statusError{err, statusUnavailable}
-	}
-	if errors.Is(err, webhook.ErrGone) {
-		return statusError{err, statusReceiver}
-	}
-	if _, ok := errors.AsType[transfer.PositionError](err); ok {
-		return statusError{err, statusPosition}
+	err = fmt.Errorf("%s: %w", name, err)
+	for _, kind := range exitStatuses {
+		if kind.is(err) {
+			return statusError{err, kind.status}
+		}
 	}
 	return err
 }
@@ -81,14 +98,15 @@ func findToken(sys system, file string) (string, error) {
 			return "", fmt.Errorf("--token-file: %w", err)
 		}
 		token = strings.TrimSpace(string(text))
+		if token == "" {
+			return "", fmt.Errorf("--token-file: %s is empty: write a token into it", file)
+		}
 	}
-	switch {
-	case token == "" && file != "":
-		return "", fmt.Errorf("--token-file: %s is empty: write a token into it", file)
-	case token == "":
+	if token == "" {
 		return "", errors.New("the token is missing: set PLANTSTORE_TOKEN, or write the token into a file and " +
 			"add --token-file FILE; plantstore token create creates one")
-	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+	}
+	if strings.ContainsFunc(token, func(char rune) bool { return char <= ' ' || char > '~' }) {
 		return "", errors.New("the token contains a space or a character that is not printable ASCII: " +
 			"check PLANTSTORE_TOKEN or --token-file")
 	}

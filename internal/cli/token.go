@@ -24,12 +24,12 @@ func tokenCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "token",
 		Usage: "create, list, revoke and rotate tokens",
-		Description: "Every request needs a token. These commands work directly on the store, also while the " +
-			"service runs;\n" +
-			"a change takes effect within a second on every server. The store holds only a hash of a token, so a\n" +
-			"token is shown once, when it is created.\n\n" +
-			"   TOKEN=$(plantstore token create --name \"green laptop\")\n" +
-			"   plantstore token list",
+		Description: `Every request needs a token. These commands work directly on the store, also while the service runs;
+a change takes effect within a second on every server. The store holds only a hash of a token, so a
+token is shown once, when it is created.
+
+   TOKEN=$(plantstore token create --name "green laptop")
+   plantstore token list`,
 		Commands: []*cli.Command{
 			tokenCreateCommand(sys),
 			tokenListCommand(sys),
@@ -43,34 +43,35 @@ func tokenCreateCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "create",
 		Usage: "create a token and print it once",
-		Description: "Prints the token alone on stdout, and its ID, scopes and expiry on stderr.\n\n" +
-			"   TOKEN=$(plantstore token create --name \"green laptop\" --scope read --expires 30d)",
+		Description: `Prints the token alone on stdout, and its ID, scopes and expiry on stderr.
+
+   TOKEN=$(plantstore token create --name "green laptop" --scope read --expires 30d)`,
 		Flags: []cli.Flag{
 			storeFlag(anyStore),
 			textFlag("name", "", "name the token `NAME`, after its user and purpose; required"),
 			textFlag("scope", "read,write", "give the token `SCOPES`: read, write, or both, separated by a comma"),
 			textFlag("expires", "90d", "let the token expire after `TIME`, as in 90d, 12h or 1y, or never"),
 		},
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			name := cmd.String("name")
+		Action: func(ctx context.Context, command *cli.Command) error {
+			name := command.String("name")
 			if err := checkName(name); err != nil {
 				return err
 			}
-			scopes, err := parseScopes(cmd.String("scope"))
+			scopes, err := parseScopes(command.String("scope"))
 			if err != nil {
 				return err
 			}
-			lifetime, err := parseLifetime(cmd.String("expires"))
+			lifetime, err := parseLifetime(command.String("expires"))
 			if err != nil {
 				return err
 			}
 			t, text := token.New(name, scopes, lifetime)
-			err = withStore(ctx, cmd, func(s store.Store) error { return s.CreateToken(ctx, t) })
+			err = withStore(ctx, command, func(s store.Store) error { return s.CreateToken(ctx, t) })
 			if err != nil {
 				return err
 			}
 			fmt.Fprintf(sys.stderr, "created token %q in %s: ID %s, scopes %s, %s; it is shown only once:\n",
-				t.Name, open.Redacted(cmd.String("store")), t.ID, token.JoinScopes(t.Scopes, " and "), expiry(t))
+				t.Name, open.Redacted(command.String("store")), t.ID, token.JoinScopes(t.Scopes, " and "), expiry(t))
 			_, err = fmt.Fprintln(sys.stdout, text)
 			return err
 		},
@@ -107,22 +108,23 @@ func tokenListCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "list",
 		Usage: "list all tokens, oldest first",
-		Description: "Prints a table, or JSON with --json. It never prints a secret.\n\n" +
-			"   plantstore token list --json | jq -r '.[] | select(.revoked_at == null).name'",
+		Description: `Prints a table, or JSON with --json. It never prints a secret.
+
+   plantstore token list --json | jq -r '.[] | select(.revoked_at == null).name'`,
 		Flags: []cli.Flag{
 			storeFlag(anyStore),
 			boolFlag("json", "print a JSON array"),
 		},
-		Action: func(ctx context.Context, cmd *cli.Command) error {
+		Action: func(ctx context.Context, command *cli.Command) error {
 			var all []token.Token
-			err := withStore(ctx, cmd, func(s store.Store) (err error) {
+			err := withStore(ctx, command, func(s store.Store) (err error) {
 				all, err = s.Tokens(ctx)
 				return err
 			})
 			if err != nil {
 				return err
 			}
-			if cmd.Bool("json") {
+			if command.Bool("json") {
 				return listJSON(sys.stdout, all)
 			}
 			return listTable(sys.stdout, all, time.Now())
@@ -201,12 +203,12 @@ func tokenRevokeCommand(sys system) *cli.Command {
 		Name:      "revoke",
 		Usage:     "revoke a token for good",
 		ArgsUsage: "ID",
-		Description: "Every server on the store refuses the token within a second. Revoking it again changes " +
-			"nothing.\n\n" +
-			"   plantstore token revoke mGdgoH14hxFz",
+		Description: `Every server on the store refuses the token within a second. Revoking it again changes nothing.
+
+   plantstore token revoke mGdgoH14hxFz`,
 		Flags: []cli.Flag{storeFlag(anyStore)},
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			revoked, err := updateToken(ctx, cmd, func(t *token.Token) error {
+		Action: func(ctx context.Context, command *cli.Command) error {
+			revoked, err := updateToken(ctx, command, func(t *token.Token) error {
 				t.Revoke(time.Now())
 				return nil
 			})
@@ -224,25 +226,25 @@ func tokenRotateCommand(sys system) *cli.Command {
 		Name:      "rotate",
 		Usage:     "give a token a new secret and print the new token once",
 		ArgsUsage: "ID",
-		Description: "Prints the new token alone on stdout. The old one works until the grace period ends, so that " +
-			"its\n" +
-			"users can switch one after the other. If it has leaked, end it at once with --grace 0s.\n\n" +
-			"   TOKEN=$(plantstore token rotate mGdgoH14hxFz --grace 2h)",
+		Description: `Prints the new token alone on stdout. The old one works until the grace period ends, so that its
+users can switch one after the other. If it has leaked, end it at once with --grace 0s.
+
+   TOKEN=$(plantstore token rotate mGdgoH14hxFz --grace 2h)`,
 		Flags: []cli.Flag{
 			storeFlag(anyStore),
 			durationFlag("grace", time.Hour, "let the old token work for `TIME` from now, as in 1h or 2d"),
 			textFlag("expires", "", "let the new token expire after `TIME` from now, as in 90d or 1y, or never "+
 				"(default: when the old one does)"),
 		},
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			grace := cmd.Duration("grace")
-			renew := cmd.String("expires") != ""
-			lifetime, err := parseLifetime(cmp.Or(cmd.String("expires"), "never"))
+		Action: func(ctx context.Context, command *cli.Command) error {
+			grace := command.Duration("grace")
+			renew := command.String("expires") != ""
+			lifetime, err := parseLifetime(cmp.Or(command.String("expires"), "never"))
 			if err != nil {
 				return err
 			}
 			var text string
-			rotated, err := updateToken(ctx, cmd, func(t *token.Token) (err error) {
+			rotated, err := updateToken(ctx, command, func(t *token.Token) (err error) {
 				now := time.Now()
 				if text, err = t.Rotate(now, grace); err != nil {
 					return err
@@ -280,8 +282,8 @@ func oldSecret(t token.Token) string {
 // openExisting opens the store that --store names, which must not be a new file:
 // otherwise a mistake in the path would create an empty store. Only serve, restore and
 // copy create one.
-func openExisting(ctx context.Context, cmd *cli.Command) (store.Store, error) {
-	name := cmd.String("store")
+func openExisting(ctx context.Context, command *cli.Command) (store.Store, error) {
+	name := command.String("store")
 	if open.InMemory(name) {
 		return nil, errors.New("--store sqlite::memory: cannot be shared with a running serve: " +
 			"use a file or PostgreSQL, or start serve with --print-token")
@@ -294,8 +296,8 @@ func openExisting(ctx context.Context, cmd *cli.Command) (store.Store, error) {
 }
 
 // withStore opens the store of a command, and closes it after use.
-func withStore(ctx context.Context, cmd *cli.Command, use func(store.Store) error) error {
-	s, err := openExisting(ctx, cmd)
+func withStore(ctx context.Context, command *cli.Command, use func(store.Store) error) error {
+	s, err := openExisting(ctx, command)
 	if err != nil {
 		return err
 	}
@@ -307,17 +309,17 @@ const idHint = "plantstore token list shows the IDs"
 // updateToken changes the token whose ID is on the command line, and returns it. Its
 // errors never repeat the argument, which may be a secret.
 func updateToken(
-	ctx context.Context, cmd *cli.Command, change func(*token.Token) error,
+	ctx context.Context, command *cli.Command, change func(*token.Token) error,
 ) (changed token.Token, err error) {
-	id := cmd.Args().First()
-	if cmd.NArg() != 1 || id == "" {
-		return changed, fmt.Errorf("token %s takes the ID of one token: %s", cmd.Name, idHint)
+	id := command.Args().First()
+	if command.NArg() != 1 || id == "" {
+		return changed, fmt.Errorf("token %s takes the ID of one token: %s", command.Name, idHint)
 	}
 	if strings.HasPrefix(id, "pst_") {
 		return changed, fmt.Errorf("token %s takes the ID of a token, not the token: %s; "+
-			"revoke that token, because other users of this machine may have seen it", cmd.Name, idHint)
+			"revoke that token, because other users of this machine may have seen it", command.Name, idHint)
 	}
-	err = withStore(ctx, cmd, func(s store.Store) error {
+	err = withStore(ctx, command, func(s store.Store) error {
 		return s.UpdateToken(ctx, id, func(t *token.Token) error {
 			err := change(t)
 			changed = *t

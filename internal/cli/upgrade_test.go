@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -148,13 +147,9 @@ func buildNextRelease(t *testing.T) string {
 // runIn runs a command in a folder.
 func runIn(t *testing.T, folder, name string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := newCommand(t, name, args...)
 	cmd.Dir = folder
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	}
+	finish(t, cmd)
 }
 
 // A SQLite file is migrated by the next release, and then this one refuses it. Neither copy nor
@@ -169,17 +164,10 @@ func TestUpgradeOfFile(t *testing.T) {
 	r.end(t, syscall.SIGTERM)
 	before := sums(t, store)
 
-	wantFailure := func(want, program string, args ...string) {
-		t.Helper()
-		out, err := newCommand(t, program, args...).CombinedOutput()
-		if err == nil || !strings.Contains(string(out), want) {
-			t.Errorf("%s: %v, %s\nwant %q", strings.Join(args, " "), err, out, want)
-		}
-	}
 	const unchanged = "this store has schema 1 and this program needs schema 2; " +
 		"neither copy nor serve --read-only changes it: run plantstore migrate on it first"
-	wantFailure(unchanged, next, "copy", "--from", store, "--to", filepath.Join(dir, "copy.db"))
-	wantFailure(unchanged, next, "serve", "--read-only", "--addr", "127.0.0.1:0", "--store", store)
+	programFails(t, next, unchanged, "copy", "--from", store, "--to", filepath.Join(dir, "copy.db"))
+	programFails(t, next, unchanged, "serve", "--read-only", "--addr", "127.0.0.1:0", "--store", store)
 	if sums(t, store) != before {
 		t.Error("copy or serve --read-only has changed the store")
 	}

@@ -19,49 +19,72 @@ type mistakes struct {
 }
 
 // hook sets the hooks of one command; see [cli.Command.Walk].
-func (m *mistakes) hook(cmd *cli.Command) error {
-	cmd.CommandNotFound = func(_ context.Context, cmd *cli.Command, name string) {
-		var names []string
-		for _, sub := range cmd.Commands {
-			names = append(names, sub.Names()...)
-		}
-		m.unknownCommand = fmt.Errorf("unknown command %q%s (%s --help lists the commands)",
-			name, didYouMean("", name, names), cmd.FullName())
+func (m *mistakes) hook(command *cli.Command) error {
+	command.CommandNotFound = func(_ context.Context, command *cli.Command, name string) {
+		m.unknownCommand = unknownCommandError(command, name)
 	}
-	cmd.OnUsageError = func(_ context.Context, cmd *cli.Command, err error, _ bool) error {
-		hint := ""
-		// The library has no type for this error.
-		if _, flag, ok := strings.Cut(err.Error(), "flag provided but not defined: "); ok {
-			var names []string
-			for _, f := range cmd.Flags {
-				names = append(names, f.Names()...)
-			}
-			name := strings.TrimLeft(flag, "-")
-			if name == "port" || name == "host" { // what many programs call it
-				name = "addr"
-			}
-			hint = didYouMean("--", name, names)
-		}
-		return fmt.Errorf("%w%s (%s --help lists the flags)", err, hint, cmd.FullName())
+	command.OnUsageError = func(_ context.Context, command *cli.Command, err error, _ bool) error {
+		return fmt.Errorf("%w%s (%s --help lists the flags)", err, suggestedFlag(command, err), command.FullName())
 	}
-	for _, flag := range cmd.Flags {
-		if f, ok := flag.(cli.DocGenerationFlag); ok && len(f.GetEnvVars()) > 0 {
-			m.variables = append(m.variables, f.GetEnvVars()...)
-			cmd.Before = m.warn
-		}
+	variables := variablesOf(command)
+	if len(variables) > 0 {
+		m.variables = append(m.variables, variables...)
+		command.Before = m.warn
 	}
-	if cmd.ArgsUsage == "" && len(cmd.Commands) == 0 {
-		action := cmd.Action
-		cmd.Action = func(ctx context.Context, cmd *cli.Command) error {
-			if !cmd.Args().Present() {
-				return action(ctx, cmd)
-			}
-			return fmt.Errorf("%s takes no argument, got %q: check for a missing flag or quote before it "+
-				"(%s --help lists the flags)",
-				strings.TrimPrefix(cmd.FullName(), "plantstore "), cmd.Args().First(), cmd.FullName())
-		}
+	if command.ArgsUsage == "" && len(command.Commands) == 0 {
+		command.Action = withoutArguments(command.Action)
 	}
 	return nil
+}
+
+func unknownCommandError(command *cli.Command, name string) error {
+	var known []string
+	for _, sub := range command.Commands {
+		known = append(known, sub.Names()...)
+	}
+	return fmt.Errorf("unknown command %q%s (%s --help lists the commands)",
+		name, didYouMean("", name, known), command.FullName())
+}
+
+// suggestedFlag returns a hint if an error of the library is about an unknown flag.
+func suggestedFlag(command *cli.Command, err error) string {
+	// The library has no type for this error.
+	_, flag, isUnknown := strings.Cut(err.Error(), "flag provided but not defined: ")
+	if !isUnknown {
+		return ""
+	}
+	var known []string
+	for _, f := range command.Flags {
+		known = append(known, f.Names()...)
+	}
+	name := strings.TrimLeft(flag, "-")
+	if name == "port" || name == "host" { // what many programs call it
+		name = "addr"
+	}
+	return didYouMean("--", name, known)
+}
+
+// variablesOf returns the environment variables of the flags of a command.
+func variablesOf(command *cli.Command) []string {
+	var variables []string
+	for _, flag := range command.Flags {
+		if documented, ok := flag.(cli.DocGenerationFlag); ok {
+			variables = append(variables, documented.GetEnvVars()...)
+		}
+	}
+	return variables
+}
+
+// withoutArguments returns an action that refuses arguments.
+func withoutArguments(action cli.ActionFunc) cli.ActionFunc {
+	return func(ctx context.Context, command *cli.Command) error {
+		if !command.Args().Present() {
+			return action(ctx, command)
+		}
+		return fmt.Errorf("%s takes no argument, got %q: check for a missing flag or quote before it "+
+			"(%s --help lists the flags)",
+			strings.TrimPrefix(command.FullName(), "plantstore "), command.Args().First(), command.FullName())
+	}
 }
 
 // plainly writes flags in mistakes that the library reports as the help writes them.
@@ -80,17 +103,18 @@ var ofOthers = regexp.MustCompile(
 // warn logs each variable of the environment that could be meant for this program but
 // is not known.
 func (m *mistakes) warn(ctx context.Context, _ *cli.Command) (context.Context, error) {
+	var known []string
+	for _, variable := range m.variables {
+		known = append(known, strings.TrimPrefix(variable, prefix))
+	}
 	for _, variable := range m.sys.environ {
 		name, value, _ := strings.Cut(variable, "=")
-		short, ours := strings.CutPrefix(name, prefix)
-		if !ours || value == "" || slices.Contains(m.variables, name) || ofOthers.MatchString(variable) {
-			continue
+		short, isOurs := strings.CutPrefix(name, prefix)
+		isSet := isOurs && value != ""
+		isKnown := slices.Contains(known, short) || ofOthers.MatchString(variable)
+		if isSet && !isKnown {
+			newLog(m.sys.stderr).Warn("environment variable " + name + " is not known" + didYouMean(prefix, short, known))
 		}
-		var names []string
-		for _, known := range m.variables {
-			names = append(names, strings.TrimPrefix(known, prefix))
-		}
-		newLog(m.sys.stderr).Warn("environment variable " + name + " is not known" + didYouMean(prefix, short, names))
 	}
 	return ctx, nil
 }
@@ -104,10 +128,12 @@ func didYouMean(prefix, name string, known []string) string {
 		maxEdits = 3
 	)
 	for edits := range min(len(name)/3, maxEdits) + 1 {
-		for _, k := range known {
-			isPart := min(len(name), len(k)) >= minPart && (strings.HasPrefix(k, name) || strings.HasPrefix(name, k))
-			if isPart || isNear(name, k, edits) {
-				return fmt.Sprintf(": did you mean %s%s?", prefix, k)
+		for _, other := range known {
+			isLong := min(len(name), len(other)) >= minPart
+			isPart := strings.HasPrefix(other, name) || strings.HasPrefix(name, other)
+			isSimilar := isLong && isPart
+			if isSimilar || isNear(name, other, edits) {
+				return fmt.Sprintf(": did you mean %s%s?", prefix, other)
 			}
 		}
 	}
@@ -115,19 +141,22 @@ func didYouMean(prefix, name string, known []string) string {
 }
 
 // isNear reports whether at most so many letters have to be inserted, removed, replaced,
-// or swapped with the next one to make b of a.
-func isNear(a, b string, edits int) bool {
+// or swapped with the next one to make the other word.
+func isNear(word, other string, edits int) bool {
 	switch {
-	case a == "" || b == "":
-		return len(a)+len(b) <= edits
-	case a[0] == b[0]:
-		return isNear(a[1:], b[1:], edits)
+	case word == "" || other == "":
+		return len(word)+len(other) <= edits
+	case word[0] == other[0]:
+		return isNear(word[1:], other[1:], edits)
 	case edits == 0:
 		return false
 	}
-	edits--
-	return isNear(a[1:], b, edits) || isNear(a, b[1:], edits) || isNear(a[1:], b[1:], edits) ||
-		len(a) > 1 && len(b) > 1 && a[0] == b[1] && a[1] == b[0] && isNear(a[2:], b[2:], edits)
+	type pair struct{ word, other string }
+	rests := []pair{{word[1:], other}, {word, other[1:]}, {word[1:], other[1:]}}
+	if len(word) > 1 && strings.HasPrefix(other, word[1:2]+word[:1]) { // swapped
+		rests = append(rests, pair{word[2:], other[2:]})
+	}
+	return slices.ContainsFunc(rests, func(rest pair) bool { return isNear(rest.word, rest.other, edits-1) })
 }
 
 // helpCommand makes help COMMAND the same as COMMAND --help. That of the library
@@ -139,9 +168,9 @@ func helpCommand(sys system) *cli.Command {
 		Usage:       "show the help of the program or of a command",
 		ArgsUsage:   "[COMMAND]",
 		Description: "The same as plantstore COMMAND --help.\n\n   plantstore help token create",
-		Action: func(_ context.Context, cmd *cli.Command) error {
+		Action: func(_ context.Context, command *cli.Command) error {
 			// With the context of help the library would take help for the parent.
-			return run(context.Background(), sys, slices.Concat([]string{"plantstore"}, cmd.Args().Slice(), []string{"--help"}))
+			return run(context.Background(), sys, slices.Concat([]string{"plantstore"}, command.Args().Slice(), []string{"--help"}))
 		},
 	}
 }

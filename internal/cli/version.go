@@ -50,15 +50,15 @@ func versionCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "version",
 		Usage: "print the version of this program",
-		Description: "Prints the version, the commit, and the versions of Go and SQLite. A + after the commit " +
-			"means that\n" +
-			"files were changed.\n\n" +
-			"   plantstore version --json",
+		Description: `Prints the version, the commit, and the versions of Go and SQLite. A + after the commit means that
+files were changed.
+
+   plantstore version --json`,
 		Flags: []cli.Flag{
 			boolFlag("json", "print a JSON object"),
 		},
-		Action: func(_ context.Context, cmd *cli.Command) error {
-			if cmd.Bool("json") {
+		Action: func(_ context.Context, command *cli.Command) error {
+			if command.Bool("json") {
 				enc := json.NewEncoder(sys.stdout)
 				enc.SetIndent("", "  ")
 				return enc.Encode(thisBuild(sys))

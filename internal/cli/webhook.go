@@ -21,6 +21,7 @@ import (
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/atomicfile"
 	"github.com/plantstore/plantstore/internal/server"
+	"github.com/plantstore/plantstore/internal/transfer"
 	"github.com/plantstore/plantstore/internal/webhook"
 )
 
@@ -28,14 +29,16 @@ func webhookCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "webhook",
 		Usage: "send what changes in a running service to a URL",
-		Description: "Sends each plant that changes as a POST, signed as Standard Webhooks say, at least once and those\n" +
-			"about a plant in the order of its changes, until SIGTERM or Ctrl-C. The token in PLANTSTORE_TOKEN or\n" +
-			"--token-file needs the scope read.\n\n" +
-			"The exit status is 0 after a signal, 3 if the service is not available, 4 if it does not accept the\n" +
-			"token, 5 if the position is not valid any more (with --on-gone stop), 6 if the receiver responds with\n" +
-			"410, and 1 for any other failure.\n\n" +
-			"   echo \"whsec_$(openssl rand -base64 32)\" >secret\n" +
-			"   plantstore webhook --to https://example.com/plants --secret-file secret --from now",
+		Description: `Sends each plant that changes as a POST, signed as Standard Webhooks say, at least once and those
+about a plant in the order of its changes, until SIGTERM or Ctrl-C. The token in PLANTSTORE_TOKEN or
+--token-file needs the scope read.
+
+The exit status is 0 after a signal, 3 if the service is not available, 4 if it does not accept the
+token, 5 if the position is not valid any more (with --on-gone stop), 6 if the receiver responds with
+410, and 1 for any other failure.
+
+   echo "whsec_$(openssl rand -base64 32)" >secret
+   plantstore webhook --to https://example.com/plants --secret-file secret --from now`,
 		Flags: append([]cli.Flag{
 			textFlag("to", "", "send the changes to `URL`; the list of processes shows it, unless it is in the variable"),
 			textFlag("secret-file", "", "sign with each secret in `FILE`, one a line: whsec_ and base64 of 24 to 64 bytes"),
@@ -50,60 +53,77 @@ func webhookCommand(sys system) *cli.Command {
 			adminFlag("serve /livez, /metrics and /debug/pprof/ on `HOST:PORT`, or off; use a private address"),
 			&cli.BoolFlag{Name: "test", Usage: "send one plant of the service, show the request and the response, and end"},
 		}, serverFlags()...),
-		Action: func(ctx context.Context, cmd *cli.Command) error {
-			transport := http.DefaultTransport.(*http.Transport).Clone()
-			transport.MaxIdleConnsPerHost = cmd.Int("concurrency")
-			r := webhook.Relay{
-				URL: cmd.String("to"), Timeout: cmd.Duration("timeout"), Concurrency: cmd.Int("concurrency"),
-				HTTP: transport, Restart: cmd.String("on-gone") == onGoneRestart, Log: newLog(sys.stderr),
-			}
-			if err := webhook.CheckURL(r.URL, cmd.Bool("insecure")); err != nil {
-				return fmt.Errorf("--to: %w", err)
-			}
-			for text := range strings.SplitSeq(cmd.String("retry"), ",") {
-				pause, err := parseSpan(text)
-				if err != nil || pause == 0 {
-					return errors.New("--retry: must be durations with commas between them, as in 5s,5m,1h")
-				}
-				r.Retry = append(r.Retry, pause)
-			}
-			switch {
-			case r.Timeout == 0:
-				return errors.New("--timeout: must be more than 0")
-			case r.Concurrency > 100:
-				return errors.New("--concurrency: must be at most 100")
-			case cmd.String("rejects") == cmd.String("state"):
-				return errors.New("--rejects: must be another file than --state")
-			}
-			secrets, err := readSmall(cmd.String("secret-file"))
-			if cmd.String("secret-file") == "" {
-				err = errors.New("must be a file with a secret, as echo \"whsec_$(openssl rand -base64 32)\" writes it")
-			} else if err == nil {
-				r.Secrets, err = webhook.ParseSecrets(string(secrets))
-			}
+		Action: func(ctx context.Context, command *cli.Command) error {
+			relay, err := newRelay(sys, command)
 			if err != nil {
-				return fmt.Errorf("--secret-file: %w", err)
-			}
-			if r.Service, err = dial(sys, cmd); err != nil {
 				return err
 			}
-			if cmd.Bool("test") {
-				return withStatus(ctx, "webhook", "", testWebhook(ctx, sys, &r))
+			if command.Bool("test") {
+				return withStatus(ctx, "webhook", "", testWebhook(ctx, sys, relay))
 			}
-			return withStatus(ctx, "webhook", "", runWebhook(ctx, sys, cmd, &r))
+			return withStatus(ctx, "webhook", "", runWebhook(ctx, sys, command, relay))
 		},
 	}
+}
+
+// newRelay returns the relay that the flags describe, without the files that it writes.
+func newRelay(sys system, command *cli.Command) (*webhook.Relay, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = command.Int("concurrency")
+	relay := &webhook.Relay{
+		URL:         command.String("to"),
+		Timeout:     command.Duration("timeout"),
+		Concurrency: command.Int("concurrency"),
+		HTTP:        transport,
+		Restart:     command.String("on-gone") == onGoneRestart,
+		Log:         newLog(sys.stderr),
+	}
+	if err := webhook.CheckURL(relay.URL, command.Bool("insecure")); err != nil {
+		return nil, fmt.Errorf("--to: %w", err)
+	}
+	for text := range strings.SplitSeq(command.String("retry"), ",") {
+		pause, err := parseSpan(text)
+		if err != nil || pause == 0 {
+			return nil, errors.New("--retry: must be durations with commas between them, as in 5s,5m,1h")
+		}
+		relay.Retry = append(relay.Retry, pause)
+	}
+	switch {
+	case relay.Timeout == 0:
+		return nil, errors.New("--timeout: must be more than 0")
+	case relay.Concurrency > 100:
+		return nil, errors.New("--concurrency: must be at most 100")
+	case command.String("rejects") == command.String("state"):
+		return nil, errors.New("--rejects: must be another file than --state")
+	}
+	var err error
+	if relay.Secrets, err = readSecrets(command.String("secret-file")); err != nil {
+		return nil, fmt.Errorf("--secret-file: %w", err)
+	}
+	relay.Service, err = dial(sys, command)
+	return relay, err
+}
+
+func readSecrets(file string) ([][]byte, error) {
+	if file == "" {
+		return nil, errors.New("must be a file with a secret, as echo \"whsec_$(openssl rand -base64 32)\" writes it")
+	}
+	text, err := readSmall(file)
+	if err != nil {
+		return nil, err
+	}
+	return webhook.ParseSecrets(string(text))
 }
 
 // onGoneRestart is the value of --on-gone that begins again.
 const onGoneRestart = "restart"
 
 // testWebhook sends the first plant of the service: an example could end up in the data of the receiver.
-func testWebhook(ctx context.Context, sys system, r *webhook.Relay) error {
-	r.HTTP = shown{r.HTTP, sys}
-	for c, err := range r.Service.Changes(ctx, "", false) {
+func testWebhook(ctx context.Context, sys system, relay *webhook.Relay) error {
+	relay.HTTP = shown{relay.HTTP, sys}
+	for change, err := range relay.Service.Changes(ctx, "", false) {
 		if err == nil {
-			_, _, err = r.Send(ctx, webhook.NewEvent(c, time.Now()))
+			_, _, err = relay.Send(ctx, webhook.NewEvent(change, time.Now()))
 		}
 		return err
 	}
@@ -116,13 +136,14 @@ type shown struct {
 	system
 }
 
-func (s shown) RoundTrip(r *http.Request) (resp *http.Response, err error) {
+func (s shown) RoundTrip(request *http.Request) (*http.Response, error) {
 	show := func(text []byte, _ error) { fmt.Fprintf(s.stdout, "%s\n\n", bytes.TrimSpace(text)) }
-	show(httputil.DumpRequestOut(r, true))
-	if resp, err = s.RoundTripper.RoundTrip(r); err == nil {
-		show(httputil.DumpResponse(resp, true))
+	show(httputil.DumpRequestOut(request, true))
+	response, err := s.RoundTripper.RoundTrip(request)
+	if err == nil {
+		show(httputil.DumpResponse(response, true))
 	}
-	return resp, err
+	return response, err
 }
 
 // webhookState is the content of the file of --state.
@@ -132,69 +153,98 @@ type webhookState struct {
 	Position client.Position `json:"position"`
 }
 
-// runWebhook runs a relay with the files and the admin listener of the flags.
-func runWebhook(ctx context.Context, sys system, cmd *cli.Command, r *webhook.Relay) error {
-	name := cmd.String("state")
-	// SQLite locks a file on every system, until the process ends. This is another file than that of the position,
-	// which is replaced.
-	lock, err := sqlite.OpenConn(name+".lock", sqlite.OpenReadWrite, sqlite.OpenCreate)
+// stateFile is the file of --state.
+type stateFile struct {
+	name  string
+	saved webhookState // what it has
+}
+
+// load returns the state in the file, or if there is none, that with which a relay begins.
+func (f *stateFile) load(ctx context.Context, command *cli.Command, service *transfer.Service) (webhookState, error) {
+	state := webhookState{Server: command.String("server"), To: command.String("to")}
+	text, err := readSmall(f.name)
 	if err == nil {
-		defer lock.Close()
-		lock.SetBusyTimeout(time.Second)
-		err = sqlitex.ExecuteTransient(lock, "BEGIN EXCLUSIVE", nil)
-	}
-	if err != nil {
-		return fmt.Errorf("--state: another plantstore webhook may use %s, or its folder is not writable: %w", name, err)
-	}
-	state := webhookState{Server: cmd.String("server"), To: r.URL}
-	var stored webhookState
-	switch text, err := readSmall(name); {
-	case errors.Is(err, fs.ErrNotExist) && cmd.String("from") == "now":
-		if state.Position, err = r.Service.Now(ctx); err != nil {
-			return err
+		err = json.Unmarshal(text, &f.saved)
+		state.Position = f.saved.Position
+		if err != nil || f.saved != state {
+			return state, fmt.Errorf("--state: %s is not the file of this --server and --to: name another file", f.name)
 		}
-	case errors.Is(err, fs.ErrNotExist) && cmd.String("from") == "start":
-	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("--state: %w: add --from now or --from start to create it", err)
-	case err != nil:
-		return fmt.Errorf("--state: %w", err)
-	case json.Unmarshal(text, &stored) != nil || stored.Server != state.Server || stored.To != state.To:
-		return fmt.Errorf("--state: %s is not the file of this --server and --to: name another file", name)
-	default:
-		state = stored
+		return state, nil
 	}
-	r.Save = func(p client.Position) error {
-		next := webhookState{state.Server, state.To, p}
-		if next == stored {
-			return nil
-		}
-		text, err := json.Marshal(next)
-		if err = errors.Join(err, atomicfile.Write(name, text, 0o600)); err == nil {
-			stored = next
-		}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return state, fmt.Errorf("--state: %w", err)
+	}
+	switch command.String("from") {
+	case "now":
+		state.Position, err = service.Now(ctx)
+		return state, err
+	case "start":
+		return state, nil
+	}
+	return state, fmt.Errorf("--state: %w: add --from now or --from start to create it", err)
+}
+
+func (f *stateFile) save(state webhookState) error {
+	if state == f.saved {
+		return nil
+	}
+	text, err := json.Marshal(state)
+	if err = errors.Join(err, atomicfile.Write(f.name, text, 0o600)); err != nil {
 		return err
 	}
-	if err := r.Save(state.Position); err != nil {
+	f.saved = state
+	return nil
+}
+
+// lockFile locks a file until the connection is closed. SQLite does so on every system, until the process ends.
+func lockFile(name string) (*sqlite.Conn, error) {
+	lock, err := sqlite.OpenConn(name, sqlite.OpenReadWrite, sqlite.OpenCreate)
+	if err != nil {
+		return nil, err
+	}
+	lock.SetBusyTimeout(time.Second)
+	return lock, sqlitex.ExecuteTransient(lock, "BEGIN EXCLUSIVE", nil)
+}
+
+// runWebhook runs a relay with the files and the admin listener of the flags.
+func runWebhook(ctx context.Context, sys system, command *cli.Command, relay *webhook.Relay) error {
+	file := stateFile{name: command.String("state")}
+	lock, err := lockFile(file.name + ".lock") // another file than that of the position, which is replaced
+	if lock != nil {
+		defer lock.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("--state: another plantstore webhook may use %s, or its folder is not writable: %w", file.name, err)
+	}
+	state, err := file.load(ctx, command, relay.Service)
+	if err != nil {
+		return err
+	}
+	relay.Save = func(position client.Position) error {
+		return file.save(webhookState{Server: state.Server, To: state.To, Position: position})
+	}
+	if err := relay.Save(state.Position); err != nil {
 		return fmt.Errorf("--state: %w", err)
 	}
-	if rejects := cmd.String("rejects"); rejects != "" {
-		file, err := os.OpenFile(rejects, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
+	if name := command.String("rejects"); name != "" {
+		rejects, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return fmt.Errorf("--rejects: %w", err)
 		}
-		defer file.Close()
-		r.Reject = func(e webhook.Event, status int) error {
-			err := appendLine(file, fmt.Sprintf(`{"webhook_id":%q,"status":%d,"event":%s}`+"\n", e.ID, status, e.Body))
-			return errors.Join(err, file.Sync(), atomicfile.SyncFolder(rejects)) // before the position moves on
+		defer rejects.Close()
+		relay.Reject = func(event webhook.Event, status int) error {
+			line := fmt.Sprintf(`{"webhook_id":%q,"status":%d,"event":%s}`+"\n", event.ID, status, event.Body)
+			err := appendLine(rejects, line)
+			return errors.Join(err, rejects.Sync(), atomicfile.SyncFolder(name)) // before the position moves on
 		}
 	}
-	stop, err := server.StartAdmin(sys.stdout, r.Log, adminAddr(cmd), r)
+	stop, err := server.StartAdmin(sys.stdout, relay.Log, adminAddr(command), relay)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	r.Log.Info("started", "server", state.Server, "state", name)
-	return r.Run(ctx, state.Position)
+	relay.Log.Info("started", "server", state.Server, "state", file.name)
+	return relay.Run(ctx, state.Position)
 }
 
 // appendLine writes a line at the end of a file. A part of one that a full disk left there stays on a line of its own.

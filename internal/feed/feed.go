@@ -53,7 +53,7 @@ type Feed struct {
 
 	mu      sync.Mutex
 	waiting int            // clients
-	left    time.Time      // when waiting became 0
+	left    time.Time      // when the last client stopped waiting
 	running bool           // the poller
 	tip     plant.Position // the end of the newest page
 	read    time.Time      // when the poller began the read of tip

@@ -23,8 +23,8 @@ type Account struct {
 	texts map[*byte]int // how many of held share a text, which takes memory once
 }
 
-// NewAccount returns an account of so many bytes. It cuts a client off by a deadline in the past,
-// for reads or for writes.
+// NewAccount returns an account of the given number of bytes. To cut a client off, it sets a
+// deadline in the past with setDeadline, which is for reads or for writes.
 func NewAccount(bytes int, setDeadline func(*http.ResponseController, time.Time) error) *Account {
 	return &Account{max: bytes, setDeadline: setDeadline, texts: map[*byte]int{}}
 }
@@ -40,8 +40,8 @@ type Holding struct {
 	account *Account
 }
 
-// Hold adds what a request holds, if there is room for it, and reports that. It makes room if it
-// may cut clients off, and some requests still wait for them.
+// Hold adds what a request holds if there is room for it, and reports whether there is. If
+// cutOff is set, it makes room by cutting off clients that requests wait for.
 func (a *Account) Hold(h *Holding, cutOff bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,8 +66,8 @@ func (a *Account) Hold(h *Holding, cutOff bool) bool {
 // start identifies the text. It is nil for an empty one.
 func (h *Holding) start() *byte { return unsafe.SliceData(h.Text) }
 
-// Keep says that the request waits for the service now, so that it is not cut off any more. It
-// reports whether it was not cut off before.
+// Keep says that the request does not wait for its client any more, so that it is not cut off
+// from now on. It reports false if it was cut off already.
 func (h *Holding) Keep() bool {
 	h.account.mu.Lock()
 	defer h.account.mu.Unlock()

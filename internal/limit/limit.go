@@ -34,8 +34,9 @@ type Rates[K comparable] struct {
 	cache cache.Cache[K, *rate.Limiter]
 }
 
-// NewRates returns nil, which limits nothing, for the zero Rate. Beyond the maximum
-// of keys limiters are dropped that are not full; 0 means no maximum.
+// NewRates returns limiters for any number of keys, or for at most maxKeys if that is not 0:
+// then limiters are dropped although they are not full. For the zero Rate it returns nil,
+// which limits nothing.
 func NewRates[K comparable](r Rate, maxKeys int) *Rates[K] {
 	if r.Limit == 0 {
 		return nil
@@ -81,8 +82,8 @@ func (q Quota) Describe(h http.Header) {
 	}
 }
 
-// seconds is the time until so many are left. It is rounded up, so that a client
-// that waits for so long does not come too early.
+// seconds returns the time until the given number is left, in seconds. It is rounded up, so
+// that a client that waits for this time does not come too early.
 func (q Quota) seconds(left float64) int {
 	seconds := (left - q.left) * q.rate.Per.Seconds() / float64(q.rate.Limit)
 	return int(math.Ceil(seconds - 1e-6))
@@ -95,24 +96,24 @@ var ErrFull = errors.New("too many at the same time")
 // Slots limits how many requests do something at the same time.
 type Slots struct {
 	*semaphore.Weighted
-	N    int64 // how many slots there are; exported for tests, as is Weighted
+	N    int64 // the number of slots; it and Weighted are exported for tests
 	name string
 
 	mu    sync.Mutex
-	byKey map[string]int64 // slots of TakeShare
+	byKey map[string]int64 // the number of slots that each key of TakeShare has
 }
 
-// NewSlots returns n slots; 0 means no limit. The name of the slots is in errors.
+// NewSlots returns n slots, or any number of them if n is 0. Errors have the name.
 func NewSlots(name string, n int64) *Slots {
 	size := cmp.Or(n, math.MaxInt64)
 	return &Slots{Weighted: semaphore.NewWeighted(size), N: size, name: name, byKey: map[string]int64{}}
 }
 
-// Slot is the right of a request to do something, until it is released. The zero Slot is
-// none.
+// Slot is one of the [Slots], which a request has until [Slot.Release]. The zero Slot is not
+// one of them.
 type Slot struct {
-	of  *Slots
-	key string // of TakeShare
+	slots *Slots
+	key   string // empty if it is not from TakeShare
 }
 
 // Take returns a slot, or [ErrFull] if none is free.
@@ -120,10 +121,11 @@ func (s *Slots) Take() (Slot, error) {
 	if !s.TryAcquire(1) {
 		return Slot{}, s.full(s.N)
 	}
-	return Slot{of: s}, nil
+	return Slot{slots: s}, nil
 }
 
-// TakeShare is Take for a key, which may have half of the slots at the same time.
+// TakeShare returns a slot for a key, as Take does. A key may have half of the slots at the
+// same time; if it has them, TakeShare returns [ErrFull].
 func (s *Slots) TakeShare(key string) (Slot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,16 +147,22 @@ func (s *Slots) full(n int64) error {
 
 // Release returns the slot. Further calls do nothing.
 func (s *Slot) Release() {
-	if s.of == nil {
+	if s.slots == nil {
 		return
 	}
 	if s.key != "" {
-		s.of.mu.Lock()
-		if s.of.byKey[s.key]--; s.of.byKey[s.key] == 0 {
-			delete(s.of.byKey, s.key)
-		}
-		s.of.mu.Unlock()
+		s.slots.removeShare(s.key)
 	}
-	s.of.Release(1)
+	s.slots.Release(1)
 	*s = Slot{}
+}
+
+// removeShare counts a slot of a key less.
+func (s *Slots) removeShare(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byKey[key]--
+	if s.byKey[key] == 0 {
+		delete(s.byKey, key)
+	}
 }

@@ -22,10 +22,11 @@ var ErrNoChanges = errors.New("the store has no feed of changes: " +
 // Every transaction that changes plants has a position, in the order of the
 // commits: a reader that has seen a position never sees a lower one appear later.
 type Feed interface {
-	// Changes returns changes after a position, and the position after the last of
-	// them. They end at limit or at [MaxPage]; none means that there is no change after
-	// the position. Each state is at least as new as the change. All changes and their states are from
-	// one snapshot, which contains every write that returned before the call.
+	// Changes returns a page of changes after a position, and the position after the last
+	// of them. The page ends at limit or at [MaxPage]. A page without changes means that
+	// there is no change after the position. The state of a plant is that of the change or
+	// newer. All changes and their states are from one snapshot, which has every write that
+	// returned before the call.
 	//
 	// Without a position the feed begins with a walk of all plants by ascending ID.
 	// Then it continues with the changes since the walk began. The positions of the
@@ -42,17 +43,21 @@ type Feed interface {
 
 // Position is a place in the feed of changes.
 //
-// It is valid as long as Epoch is known to the store, Seen is not beyond the
-// position at which the next epoch began, and no change after it was forgotten.
-// Every start of a server begins an epoch, and so does the first write after a restart
-// or a failover of the database, or after a restore while the server runs. So if a store is replaced by an earlier state of
-// itself, the new epoch begins before what some clients have seen.
+// A position is valid if all of this holds:
+//   - The store knows the Epoch.
+//   - Seen is not after the position at which the next epoch began.
+//   - No change after the position has been forgotten.
+//
+// An epoch begins when a server starts. It also begins with the first write after the
+// database was restarted, failed over, or was restored while the server runs. The second
+// rule finds clients of a store that was replaced by a backup: the epoch after the restore
+// begins at the last position of the backup, and these clients have seen later ones.
 type Position struct {
 	Epoch int64  // a random number that the store draws for each epoch
-	At    int64  // the last transaction whose changes were all returned; of a walk: the one before it began
-	Index int    // the number of changes of the transaction after At that were returned
-	Seen  int64  // the last transaction of the snapshot of the latest page: states are not newer than this
-	Walk  *int64 // the last ID of the walk; nil after the walk
+	At    int64  // all changes up to this transaction were returned; during a walk: the last transaction before the walk
+	Index int    // how many changes of the next transaction were returned
+	Seen  int64  // the last transaction that the latest page could see: its plants are not newer than this
+	Walk  *int64 // the last ID that the walk has returned; nil after the walk
 }
 
 // IsLast reports whether there was no change after the position in the snapshot of the

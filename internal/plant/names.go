@@ -60,8 +60,8 @@ type NamePlace struct {
 	ID  int64
 }
 
-// Range returns the places of the plants: from the first one on, until before the key of
-// the second one.
+// Range returns where the plants are in the order of names: at the place from or after it,
+// with a key that is less than until.
 func (b ByName) Range() (from NamePlace, until string) {
 	from, until = NamePlace{b.Prefix, minID}, b.Prefix+lastByte
 	if after := b.After; after != nil && after.Key >= b.Prefix {
@@ -81,7 +81,8 @@ type TagPage struct {
 	Limit  int     // maximum number of tags, at least 1
 }
 
-// Range returns the smallest tag that a page can have, and the one before which it ends.
+// Range returns which tags a page can have: from is the smallest one, and all are less than
+// until.
 func (p TagPage) Range() (from, until string) {
 	from = p.Prefix
 	if p.After != nil {

@@ -11,11 +11,12 @@ import (
 // Store stores plants. Its methods may be called from several goroutines at the
 // same time.
 //
-// A write returns once it is durable. Every method may also return
-// [ErrUnavailable]; any error that is not documented here is an internal error. A
-// write that fails changes nothing, except that after these two it may have been
-// stored. A read sees every write that returned before the read
-// began.
+// A write returns once it is durable. A read sees every write that returned before the
+// read began.
+//
+// Every method may also return [ErrUnavailable]. Any error that is not documented here is
+// an internal error. A write that fails changes nothing, with one exception: a write that
+// fails with [ErrUnavailable] or an internal error may have been stored.
 type Store interface {
 	Feed
 

@@ -7,200 +7,198 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/plantstore/plantstore/api/client"
 )
 
 // header is the first line as export writes it.
-var header = memberNames(",")
+var header = strings.Join(names(members), ",")
 
 // csvReader reads CSV (RFC 4180) with CRLF or LF, with or without a byte order
 // mark, and with its columns in any order. encoding/csv cannot be used: it does
 // not distinguish "" from an empty field, and it turns CRLF within quotes into
 // LF.
 type csvReader struct {
-	in      *bufio.Reader
-	columns []string
-	ended   int // number of lines read
-
-	// The current record.
-	line   int // its first one
-	record []byte
-	commas []int // between the fields
-	fields []string
-}
-
-func (c *csvReader) Read() (Row, error) {
-	if c.columns == nil {
-		if err := c.readHeader(); err != nil {
-			return Row{}, err
-		}
-	}
-	for {
-		text, fault, err := c.readRecord()
-		if err != nil {
-			return Row{}, err
-		}
-		if fault == nil && text == "" {
-			continue // an empty line
-		}
-		row := Row{Line: c.line, text: text}
-		if slices.ContainsFunc(c.columns, isRejectColumn) {
-			row.text = c.withoutRejectColumns(c.fields)
-		}
-		if fault == nil {
-			fault = c.readPlant(&row.Plant)
-		}
-		if fault != nil {
-			return Row{}, RowError{row.Line, fault.Error(), row.text}
-		}
-		return row, nil
-	}
+	input   *bufio.Reader
+	columns []member // of the file
+	lines   int      // number of lines read
 }
 
 func (c *csvReader) readHeader() error {
-	if err := checkText(c.in); err != nil {
+	if err := checkText(c.input); err != nil {
 		return err
 	}
-	_, fault, err := c.readRecord()
-	switch {
-	case err == io.EOF:
+	first, err := c.readRow()
+	if err == io.EOF {
 		return fmt.Errorf("the file is empty: the first line of a CSV file must name its columns, as in %s", header)
-	case err != nil:
+	}
+	if err != nil {
 		return err
-	case fault != nil:
-		return fmt.Errorf("line 1: %w", fault)
 	}
-	var columns []string
-	for _, field := range c.fields {
-		value, err := unquote(field)
-		if err != nil {
-			return fmt.Errorf("line 1: %w", err)
-		}
-		name := strings.ToLower(strings.TrimSpace(value))
-		switch {
-		case memberIndex(name) < 0 && !isRejectColumn(name):
-			hint := ""
-			if strings.ContainsAny(name, ";\t|") {
-				hint = "; columns are separated by commas"
-			}
-			return fmt.Errorf("line 1: unknown column %.100q: the columns are %s%s", name, header, hint)
-		case slices.Contains(columns, name):
-			return fmt.Errorf("line 1: duplicate column %q", name)
-		}
-		columns = append(columns, name)
+	c.columns, err = columnsOf(first)
+	if err != nil {
+		return fmt.Errorf("line 1: %w", err)
 	}
-	for _, m := range members {
-		if !m.isOptional() && !slices.Contains(columns, m.name) {
-			return fmt.Errorf("line 1: the column %q is missing: the first line of a CSV file must name its columns, as in %s",
-				m.name, header)
-		}
-	}
-	c.columns = columns
 	return nil
 }
 
-// readRecord reads a record and returns its text. The text and the fields are as they
-// are in the file. If the fault is not nil, the record is invalid, and the next one can
-// still be read.
-func (c *csvReader) readRecord() (text string, fault, err error) {
-	const (
-		begin  = iota // of a field
-		plain         // within a field that does not begin with a quote
-		quoted        // within quotes
-		closed        // after a quote that closes the field, unless another one follows
-	)
-	c.line, c.record, c.commas, c.fields = c.ended+1, c.record[:0], c.commas[:0], c.fields[:0]
-	state := begin
-	size := 0 // of the record, which has only the first maxRow bytes
-	for {
-		part, err := c.in.ReadSlice('\n')
+// columnsOf returns the columns that a header names.
+func columnsOf(first fileRow) ([]member, error) {
+	if first.fault != nil {
+		return nil, first.fault
+	}
+	var found []member
+	for _, field := range first.fields {
+		text, err := unquote(field)
+		if err != nil {
+			return nil, err
+		}
+		name := strings.ToLower(strings.TrimSpace(text))
+		column, isKnown := membersByName[name]
 		switch {
-		case err == io.EOF && size+len(part) == 0, err != nil && err != io.EOF && err != bufio.ErrBufferFull:
-			return "", nil, err
+		case !isKnown:
+			return nil, unknownColumnError(name)
+		case slices.Contains(names(found), name):
+			return nil, fmt.Errorf("duplicate column %q", name)
 		}
-		size += len(part)
-		for i, b := range part {
-			switch {
-			case state == quoted && b == '"':
-				state = closed
-			case state == quoted:
-			case b == '"' && state != plain:
-				state = quoted
-			case b == ',' && size <= maxRow:
-				c.commas = append(c.commas, len(c.record)+i)
-				fallthrough
-			case b == ',':
-				state = begin
-			default:
-				state = plain
-			}
-		}
-		if size <= maxRow {
-			c.record = append(c.record, part...)
-		}
-		if err != bufio.ErrBufferFull {
-			c.ended++
-		}
-		if err == io.EOF || err == nil && state != quoted {
+		found = append(found, column)
+	}
+	if missing := missingMember(names(found)); missing != "" {
+		return nil, fmt.Errorf("the column %q is missing: the first line of a CSV file must name its columns, as in %s",
+			missing, header)
+	}
+	return found, nil
+}
+
+func unknownColumnError(name string) error {
+	hint := ""
+	if strings.ContainsAny(name, ";\t|") {
+		hint = "; columns are separated by commas"
+	}
+	return fmt.Errorf("unknown column %.100q: the columns are %s%s", name, header, hint)
+}
+
+// readRow reads a row: a line, or more of them if there are line ends within quotes.
+func (c *csvReader) readRow() (fileRow, error) {
+	row := fileRow{line: c.lines + 1}
+	text := make([]byte, 0, 128) // at most one byte more than a row may have
+	state := fieldBegin
+	for state != rowEnd {
+		char, err := c.input.ReadByte()
+		if err == io.EOF && len(text) > 0 {
+			c.lines++ // the last line needs no end
 			break
 		}
-	}
-	if size > maxRow {
-		fault = fmt.Errorf("the row is larger than %d MiB: check for a missing closing quote", maxRow>>20)
-		c.record, c.commas = nil, nil
-	} else if state == quoted {
-		fault = errors.New("a quoted field is not closed")
-	}
-	if fault != nil && c.ended > c.line {
-		fault = fmt.Errorf("%w; the row ends at line %d", fault, c.ended)
-	}
-	text, ended := strings.CutSuffix(string(c.record), "\n")
-	if ended {
-		text = strings.TrimSuffix(text, "\r")
-	}
-	from := 0
-	for _, comma := range c.commas {
-		c.fields = append(c.fields, text[from:comma])
-		from = comma + 1
-	}
-	c.fields = append(c.fields, text[from:])
-	return text, fault, nil
-}
-
-// readPlant reads the fields of a record.
-func (c *csvReader) readPlant(p *client.Plant) error {
-	if len(c.fields) != len(c.columns) {
-		return fmt.Errorf("the row has %d fields but the header has %d columns", len(c.fields), len(c.columns))
-	}
-	for i, field := range c.fields {
-		if !utf8.ValidString(field) {
-			return errors.New("the row is not valid UTF-8")
-		}
-		value, err := unquote(field)
 		if err != nil {
-			return err
+			return fileRow{}, err
 		}
-		i := memberIndex(c.columns[i])
-		if i < 0 {
-			continue // line or reason, in a file of refused rows
+		if char == '\n' {
+			c.lines++
 		}
-		m := members[i]
-		if m.isInteger() {
-			value = strings.TrimSpace(value)
-		}
-		if m.isOptional() && field == "" {
-			continue
-		}
-		if err := m.set(p, value); err != nil {
-			return err
-		}
+		text = append(text, char)
+		text = text[:min(len(text), maxRow+1)]
+		state = state.after(char)
 	}
-	return nil
+	end := ""
+	if c.lines > row.line {
+		end = fmt.Sprintf("; the row ends at line %d", c.lines)
+	}
+	switch {
+	case len(text) > maxRow:
+		row.fault = fmt.Errorf("the row is larger than %d MiB: check for a missing closing quote%s", maxRow>>20, end)
+		return row, nil
+	case state == fieldQuoted:
+		row.fault = fmt.Errorf("a quoted field is not closed%s", end)
+	}
+	record := withoutLineEnd(string(text))
+	row.isEmpty = record == ""
+	row.fields = splitFields(record)
+	row.text = c.withoutRejectColumns(row.fields)
+	return row, nil
 }
 
-// unquote returns the value of a field.
+// rowState is a place in a row.
+type rowState int
+
+const (
+	fieldBegin  rowState = iota
+	fieldPlain           // in a field that does not begin with a quote, or after its closing quote
+	fieldQuoted          // within quotes
+	fieldClosed          // after a quote that closes the field, unless another one follows
+	rowEnd
+)
+
+// nextStates are the states after a quote, a comma, a line end or another byte.
+var nextStates = [...]struct{ quote, comma, lineEnd, other rowState }{
+	fieldBegin:  {quote: fieldQuoted, comma: fieldBegin, lineEnd: rowEnd, other: fieldPlain},
+	fieldPlain:  {quote: fieldPlain, comma: fieldBegin, lineEnd: rowEnd, other: fieldPlain},
+	fieldQuoted: {quote: fieldClosed, comma: fieldQuoted, lineEnd: fieldQuoted, other: fieldQuoted},
+	fieldClosed: {quote: fieldQuoted, comma: fieldBegin, lineEnd: rowEnd, other: fieldPlain},
+}
+
+// after returns the state after the next byte.
+func (r rowState) after(char byte) rowState {
+	next := nextStates[r]
+	switch char {
+	case '"':
+		return next.quote
+	case ',':
+		return next.comma
+	case '\n':
+		return next.lineEnd
+	}
+	return next.other
+}
+
+// splitFields returns the fields of a row, with their quotes.
+func splitFields(row string) []string {
+	var fields []string
+	state, begin := fieldBegin, 0
+	for i := range len(row) {
+		state = state.after(row[i])
+		if state == fieldBegin { // after a comma
+			fields = append(fields, row[begin:i])
+			begin = i + 1
+		}
+	}
+	return append(fields, row[begin:])
+}
+
+// withoutLineEnd removes LF or CRLF. A CR at the end of a file belongs to the last field.
+func withoutLineEnd(record string) string {
+	line, ended := strings.CutSuffix(record, "\n")
+	if !ended {
+		return record
+	}
+	return strings.TrimSuffix(line, "\r")
+}
+
+func (c *csvReader) plantFrom(row fileRow) (client.Plant, error) {
+	var plant client.Plant
+	if len(row.fields) != len(c.columns) {
+		return plant, fmt.Errorf("the row has %d fields but the header has %d columns", len(row.fields), len(c.columns))
+	}
+	for i, field := range row.fields {
+		if err := setField(&plant, c.columns[i], field); err != nil {
+			return plant, err
+		}
+	}
+	return plant, nil
+}
+
+// setField sets a member of a plant.
+func setField(plant *client.Plant, column member, field string) error {
+	text, err := unquote(field)
+	if err != nil {
+		return err
+	}
+	if column.isOptional && field == "" {
+		return nil
+	}
+	return column.set(plant, text)
+}
+
+// unquote returns the text of a field.
 func unquote(field string) (string, error) {
 	inner, quoted := strings.CutPrefix(field, `"`)
 	if !quoted {
@@ -217,52 +215,60 @@ func unquote(field string) (string, error) {
 // read, because invalid rows are copied as they are.
 
 func (c *csvReader) rejectHeader() string {
-	return lineColumn + "," + reasonColumn + "," + c.withoutRejectColumns(c.columns) + "\n"
+	return lineColumn + "," + reasonColumn + "," + c.withoutRejectColumns(names(c.columns)) + "\n"
 }
 
 // withoutRejectColumns returns the text of a record without its line and reason.
 func (c *csvReader) withoutRejectColumns(fields []string) string {
-	var kept []string
+	kept := make([]string, 0, len(fields))
 	for i, field := range fields {
-		if i >= len(c.columns) || !isRejectColumn(c.columns[i]) {
+		hasColumn := i < len(c.columns)
+		if !hasColumn || !c.columns[i].isIgnored {
 			kept = append(kept, field)
 		}
 	}
 	return strings.Join(kept, ",")
 }
 
-func (c *csvReader) appendReject(dst []byte, bad RowError) []byte {
-	dst = fmt.Appendf(dst, "%d,%s", bad.Line, quoteField(bad.Reason, false))
-	if bad.text != "" {
-		dst = append(append(dst, ','), bad.text...)
+func (c *csvReader) appendReject(buffer []byte, refused RowError) []byte {
+	buffer = fmt.Appendf(buffer, "%d,%s", refused.Line, quoteIfNeeded(refused.Reason))
+	if refused.text != "" {
+		buffer = append(append(buffer, ','), refused.text...)
 	}
-	if strings.HasSuffix(bad.text, "\r") { // it belongs to the last field, not to the end of the line
-		dst = append(dst, '\r')
+	if strings.HasSuffix(refused.text, "\r") { // it belongs to the last field, not to the end of the line
+		buffer = append(buffer, '\r')
 	}
-	return append(dst, '\n')
+	return append(buffer, '\n')
 }
 
 // csvWriter writes CSV with LF, and quotes only the fields that need it.
 type csvWriter struct{ *bufio.Writer }
 
-// A bufio.Writer keeps its first error, so only the last write is checked.
-
-func (c csvWriter) Write(p client.Plant) error {
+func (c csvWriter) Write(plant client.Plant) error {
+	fields := make([]string, len(members))
 	for i, m := range members {
-		if i > 0 {
-			_ = c.WriteByte(',')
-		}
-		value, present := m.get(&p)
-		// An absent member is an empty field; an empty one that could be absent is "".
-		_, _ = c.WriteString(quoteField(value, m.isOptional() && present && value == ""))
+		fields[i] = m.field(&plant)
 	}
-	return c.WriteByte('\n')
+	_, err := c.WriteString(strings.Join(fields, ",") + "\n")
+	return err
 }
 
-// quoteField returns text as a field: in quotes if it needs them or if quote is
-// true.
-func quoteField(text string, quote bool) string {
-	if !quote && !strings.ContainsAny(text, ",\"\r\n") {
+// field returns the member of a plant as a field. An absent member is an empty field; an
+// empty one that could be absent is "".
+func (m member) field(plant *client.Plant) string {
+	text := m.get(plant)
+	if text == nil {
+		return ""
+	}
+	if m.isOptional && *text == "" {
+		return `""`
+	}
+	return quoteIfNeeded(*text)
+}
+
+// quoteIfNeeded returns text as a field.
+func quoteIfNeeded(text string) string {
+	if !strings.ContainsAny(text, ",\"\r\n") {
 		return text
 	}
 	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`

@@ -14,17 +14,17 @@ import (
 
 // Download writes the plants of a service that the options select, and calls written after
 // each.
-func Download(ctx context.Context, s *Service, w Writer, written func(plants int), opts ...client.ListOption) error {
-	for p, err := range s.client.All(ctx, opts...) {
-		if err := s.end(err); err != nil {
+func Download(ctx context.Context, service *Service, file Writer, written func(plants int), options ...client.ListOption) error {
+	for plant, err := range service.client.All(ctx, options...) {
+		if err := service.end(err); err != nil {
 			return err
 		}
-		if err := w.Write(p); err != nil {
+		if err := file.Write(plant); err != nil {
 			return err
 		}
 		written(1)
 	}
-	return w.Flush()
+	return file.Flush()
 }
 
 // Changes returns the changes of a service after a position. An empty position begins with
@@ -33,11 +33,13 @@ func Download(ctx context.Context, s *Service, w Writer, written func(plants int
 func (s *Service) Changes(ctx context.Context, after client.Position, follow bool) iter.Seq2[client.Change, error] {
 	changes := s.client.ChangesUntilNow
 	if follow {
-		changes, s.follows, s.patience = s.client.Changes, true, 0
+		changes = s.client.Changes
+		s.follows, s.patience, s.silence = true, forever, forever
+		s.grace = 0 // such a request changes nothing
 	}
 	return func(yield func(client.Change, error) bool) {
-		for c, err := range changes(ctx, after) {
-			if !yield(c, s.end(err)) {
+		for change, err := range changes(ctx, after) {
+			if !yield(change, s.end(err)) {
 				return
 			}
 		}
@@ -50,36 +52,42 @@ func (s *Service) Now(ctx context.Context) (client.Position, error) {
 	return position, s.end(err)
 }
 
-// WriteChanges writes [Service.Changes] to w, each as a line of JSON in the form of the
+// WriteChanges writes [Service.Changes] to file, each as a line of JSON in the form of the
 // service.
-func WriteChanges(ctx context.Context, s *Service, after string, follow bool, w io.Writer) error {
-	out := bufio.NewWriter(w)
-	for c, err := range s.Changes(ctx, client.Position(after), follow) {
-		if err == nil {
-			err = writeChange(out, c)
+func WriteChanges(ctx context.Context, service *Service, after string, follow bool, file io.Writer) error {
+	output := bufio.NewWriter(file)
+	for change, err := range service.Changes(ctx, client.Position(after), follow) {
+		if err != nil {
+			return cmp.Or(err, output.Flush()) // the changes before the error are written
 		}
-		if follow || err != nil {
-			err = cmp.Or(err, out.Flush()) // also the changes before an error
+		_, err = output.Write(changeLine(change))
+		if follow {
+			err = cmp.Or(err, output.Flush())
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return out.Flush()
+	return output.Flush()
 }
 
-func writeChange(w io.Writer, c client.Change) error {
-	change := plantapi.Change{Position: string(c.Position), ID: c.ID}
-	if c.Plant != nil {
-		change.Plant = new(StoredPlant(*c.Plant))
+// changeLine returns a change as a line of JSON.
+func changeLine(changed client.Change) []byte {
+	change := plantapi.Change{Position: string(changed.Position), ID: changed.ID}
+	if changed.Plant != nil {
+		change.Plant = new(StoredPlant(*changed.Plant))
 	}
-	_, err := w.Write(append(plantserver.AppendJSON(nil, &change), '\n'))
-	return err
+	return append(plantserver.AppendJSON(nil, &change), '\n')
 }
 
 // StoredPlant returns a plant in the form of the service.
-func StoredPlant(p client.Plant) plantapi.StoredPlant {
+func StoredPlant(plant client.Plant) plantapi.StoredPlant {
 	return plantapi.StoredPlant{
-		ID: p.ID, Name: p.Name, Tag: p.Tag, ETag: string(p.ETag), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt,
+		ID:        plant.ID,
+		Name:      plant.Name,
+		Tag:       plant.Tag,
+		ETag:      string(plant.ETag),
+		CreatedAt: plant.CreatedAt,
+		UpdatedAt: plant.UpdatedAt,
 	}
 }

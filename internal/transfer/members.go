@@ -7,82 +7,104 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/plantstore/plantstore/api/client"
 )
 
 // members are the members of a plant in a file, in the order in which they are
-// written. CSV and NDJSON both read this list: a new member is one line here.
+// written. CSV and NDJSON both read this list: a new member is one entry here.
 var members = []member{
-	{"id", func(p *client.Plant) any { return &p.ID }},
-	{"name", func(p *client.Plant) any { return &p.Name }},
-	{"tag", func(p *client.Plant) any { return &p.Tag }},
+	{
+		name: "id",
+		kind: jsontext.KindNumber,
+		get:  func(plant *client.Plant) *string { return new(strconv.FormatInt(plant.ID, 10)) },
+		set: func(plant *client.Plant, text string) (err error) {
+			plant.ID, err = parseInteger("id", strings.TrimSpace(text))
+			return err
+		},
+	},
+	{
+		name: "name",
+		kind: jsontext.KindString,
+		get:  func(plant *client.Plant) *string { return &plant.Name },
+		set: func(plant *client.Plant, text string) error {
+			plant.Name = text
+			return nil
+		},
+	},
+	{
+		name:       "tag",
+		kind:       jsontext.KindString,
+		isOptional: true,
+		get:        func(plant *client.Plant) *string { return plant.Tag },
+		set: func(plant *client.Plant, text string) error {
+			plant.Tag = &text
+			return nil
+		},
+	},
 }
 
 // member is one member of a plant: a column in CSV, a member of an object in NDJSON.
 type member struct {
-	name  string
-	field func(*client.Plant) any // a *int64 or *string, or a **string if it may be absent
+	name       string
+	kind       jsontext.Kind               // of a JSON value: a number, which is an integer, or a string
+	isOptional bool                        // it may be absent, which is not the same as empty
+	isIgnored  bool                        // it is not of a plant, but of a file of refused rows
+	get        func(*client.Plant) *string // nil: it is absent
+	set        func(plant *client.Plant, text string) error
 }
 
-// zero is where isInteger and isOptional look up the type of a field.
-var zero client.Plant
-
-// isInteger reports whether the member is a number in JSON. The others are strings.
-func (m member) isInteger() bool {
-	_, ok := m.field(&zero).(*int64)
-	return ok
-}
-
-// isOptional reports whether the member may be absent. An absent member is not an empty one.
-func (m member) isOptional() bool {
-	_, ok := m.field(&zero).(**string)
-	return ok
-}
-
-func (m member) get(p *client.Plant) (value string, present bool) {
-	switch field := m.field(p).(type) {
-	case *int64:
-		return strconv.FormatInt(*field, 10), true
-	case *string:
-		return *field, true
-	case **string:
-		if *field != nil {
-			return **field, true
-		}
+// parseInteger returns the value of a member that is an integer.
+func parseInteger(name, text string) (int64, error) {
+	value, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case text == "":
+		return 0, fmt.Errorf("%s is missing", name)
+	case errors.Is(err, strconv.ErrRange):
+		return 0, fmt.Errorf("%s %.30s is out of range for a 64-bit integer", name, text)
+	case err != nil:
+		return 0, fmt.Errorf("%s must be an integer, got %.30q", name, text)
 	}
-	return "", false
+	return value, nil
 }
 
-func (m member) set(p *client.Plant, value string) (err error) {
-	switch field := m.field(p).(type) {
-	case *string:
-		*field = value
-	case **string:
-		*field = &value
-	case *int64:
-		*field, err = strconv.ParseInt(value, 10, 64)
-		switch {
-		case value == "":
-			return fmt.Errorf("%s is missing", m.name)
-		case errors.Is(err, strconv.ErrRange):
-			return fmt.Errorf("%s %.30s is out of range for a 64-bit integer", m.name, value)
-		case err != nil:
-			return fmt.Errorf("%s must be an integer, got %.30q", m.name, value)
-		}
+// The additional columns, or members, of a file of refused rows.
+const (
+	lineColumn   = "line"
+	reasonColumn = "reason"
+)
+
+// membersByName has the members and the additional columns.
+var membersByName = func() map[string]member {
+	byName := map[string]member{
+		lineColumn:   {name: lineColumn, isIgnored: true, set: ignore},
+		reasonColumn: {name: reasonColumn, isIgnored: true, set: ignore},
 	}
-	return nil
-}
-
-// memberIndex returns the index of a member in members, or -1.
-func memberIndex(name string) int {
-	return slices.IndexFunc(members, func(m member) bool { return m.name == name })
-}
-
-// memberNames lists the names of all members.
-func memberNames(separator string) string {
-	var names []string
 	for _, m := range members {
-		names = append(names, m.name)
+		byName[m.name] = m
 	}
-	return strings.Join(names, separator)
+	return byName
+}()
+
+func ignore(*client.Plant, string) error { return nil }
+
+// missingMember returns the name of a member that every plant has and that is not among
+// the present ones. It is empty if there is none.
+func missingMember(present []string) string {
+	for _, m := range members {
+		if !m.isOptional && !slices.Contains(present, m.name) {
+			return m.name
+		}
+	}
+	return ""
+}
+
+// names returns the names of members.
+func names(list []member) []string {
+	listed := make([]string, len(list))
+	for i, m := range list {
+		listed[i] = m.name
+	}
+	return listed
 }

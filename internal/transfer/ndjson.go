@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -18,124 +18,112 @@ import (
 // ndjsonReader reads NDJSON. It refuses duplicate members, unknown members and
 // invalid UTF-8.
 type ndjsonReader struct {
-	in   *bufio.Reader
-	line int
-	dec  jsontext.Decoder
+	input   *bufio.Reader
+	lines   int // number of lines read
+	decoder jsontext.Decoder
 }
 
-func (n *ndjsonReader) Read() (Row, error) {
-	if n.line == 0 {
-		if err := checkText(n.in); err != nil {
-			return Row{}, err
-		}
-	}
-	for {
-		line, err := n.readLine()
-		if err != nil {
-			return Row{}, err
-		}
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			continue
-		}
-		row := Row{Line: n.line, text: string(line)}
-		if row.Plant, err = n.plant(line); err != nil {
-			return Row{}, RowError{n.line, explainJSON(line, err), row.text}
-		}
-		return row, nil
-	}
-}
+func (n *ndjsonReader) readHeader() error { return checkText(n.input) }
 
-// readLine returns the next line, until the next call.
-func (n *ndjsonReader) readLine() ([]byte, error) {
-	n.line++
-	line, err := n.in.ReadSlice('\n')
-	tooLarge := err == bufio.ErrBufferFull
+func (n *ndjsonReader) readRow() (fileRow, error) {
+	n.lines++
+	line, err := n.input.ReadSlice('\n')
+	if len(line) == 0 {
+		return fileRow{}, err
+	}
+	row := fileRow{line: n.lines, text: string(bytes.TrimSpace(line))}
 	for err == bufio.ErrBufferFull {
-		_, err = n.in.ReadSlice('\n')
+		row.text, row.fault = "{}", fmt.Errorf("the row is larger than %d MiB", maxRow>>20)
+		_, err = n.input.ReadSlice('\n')
 	}
-	switch {
-	case err != nil && err != io.EOF:
-		return nil, err
-	case tooLarge:
-		return nil, RowError{n.line, fmt.Sprintf("the row is larger than %d MiB", maxRow>>20), "{}"}
-	case len(line) == 0:
-		return nil, io.EOF
+	row.isEmpty = row.text == ""
+	if err == io.EOF {
+		err = nil // the last line needs no end
 	}
-	return line, nil
+	return row, err
 }
 
-// plant reads the object in a line.
-func (n *ndjsonReader) plant(line []byte) (p client.Plant, err error) {
+func (n *ndjsonReader) plantFrom(row fileRow) (client.Plant, error) {
+	plant, err := n.decode(row.text)
+	return plant, explainJSON(err)
+}
+
+// decode returns the plant of a JSON object.
+func (n *ndjsonReader) decode(text string) (client.Plant, error) {
+	var plant client.Plant
 	// The members line and reason may be there twice; see appendReject.
-	n.dec.Reset(bytes.NewBuffer(line), jsontext.AllowDuplicateNames(true))
-	if begin, err := n.dec.ReadToken(); err != nil {
-		return p, err
-	} else if begin.Kind() != '{' {
-		return p, errors.New("the line is not a JSON object")
+	n.decoder.Reset(bytes.NewBufferString(text), jsontext.AllowDuplicateNames(true))
+	begin, err := n.decoder.ReadToken()
+	if err != nil {
+		return plant, err
 	}
-	present := make([]bool, len(members))
-	for n.dec.PeekKind() != '}' {
-		token, err := n.dec.ReadToken()
+	if begin.Kind() != jsontext.KindBeginObject {
+		return plant, errors.New("the line is not a JSON object")
+	}
+	var present []string
+	for n.decoder.PeekKind() != jsontext.KindEndObject {
+		name, err := n.readMember(&plant, present)
 		if err != nil {
-			return p, err
+			return plant, err
 		}
-		name := token.String()
-		if isRejectColumn(name) || name == rowMember {
-			if err := n.dec.SkipValue(); err != nil {
-				return p, err
-			}
-			continue
-		}
-		i := memberIndex(name)
-		if i < 0 {
-			return p, fmt.Errorf("unknown member %.100q: the members are %s", name, memberNames(", "))
-		}
-		if present[i] {
-			return p, fmt.Errorf("the line is not a JSON object: duplicate object member name %q", name)
-		}
-		present[i] = true
-		if token, err = n.dec.ReadToken(); err != nil {
-			return p, err
-		}
-		m := members[i]
-		switch kind := token.Kind(); {
-		case kind == 'n' && m.isOptional():
-			continue
-		case m.isInteger() && kind != '0':
-			return p, fmt.Errorf("%s must be an integer", name)
-		case !m.isInteger() && kind != '"':
-			return p, fmt.Errorf("%s must be a string", name)
-		}
-		if err := m.set(&p, token.String()); err != nil {
-			return p, err
-		}
+		present = append(present, name)
 	}
-	if _, err := n.dec.ReadToken(); err != nil {
-		return p, err
+	if _, err := n.decoder.ReadToken(); err != nil {
+		return plant, err
 	}
-	if _, err := n.dec.ReadToken(); err != io.EOF {
-		return p, errors.New("the line has more than one JSON value")
+	if _, err := n.decoder.ReadToken(); err != io.EOF {
+		return plant, errors.New("the line has more than one JSON value")
 	}
-	for i, m := range members {
-		if !m.isOptional() && !present[i] {
-			return p, fmt.Errorf("%s is missing", m.name)
-		}
+	if missing := missingMember(present); missing != "" {
+		return plant, fmt.Errorf("%s is missing", missing)
 	}
-	return p, nil
+	return plant, nil
 }
 
-// explainJSON says what is wrong with a line.
-func explainJSON(line []byte, err error) string {
-	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
-	switch {
-	case !utf8.Valid(line):
-		return "the row is not valid UTF-8"
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return "the line is not a JSON object: unexpected end of line"
-	case ok:
-		return fmt.Sprintf("the line is not a JSON object: %.200s", syntax.Err)
+// readMember sets the next member of a plant, which must not be present yet, and returns its
+// name.
+func (n *ndjsonReader) readMember(plant *client.Plant, present []string) (string, error) {
+	token, err := n.decoder.ReadToken()
+	if err != nil {
+		return "", err
 	}
-	return err.Error()
+	name := token.String()
+	m, isKnown := membersByName[name]
+	if m.isIgnored || name == rowMember {
+		return name, n.decoder.SkipValue()
+	}
+	if !isKnown {
+		return "", fmt.Errorf("unknown member %.100q: the members are %s", name, strings.Join(names(members), ", "))
+	}
+	if slices.Contains(present, name) {
+		return "", fmt.Errorf("the line is not a JSON object: duplicate object member name %q", name)
+	}
+	value, err := n.decoder.ReadToken()
+	if err != nil {
+		return "", err
+	}
+	if value.Kind() == jsontext.KindNull && m.isOptional {
+		return name, nil
+	}
+	if value.Kind() != m.kind {
+		return "", fmt.Errorf("%s must be %s", name, kindNames[m.kind])
+	}
+	return name, m.set(plant, value.String())
+}
+
+// kindNames says what the value of a member must be.
+var kindNames = map[jsontext.Kind]string{jsontext.KindNumber: "an integer", jsontext.KindString: "a string"}
+
+// explainJSON returns an error that says what is wrong with a line.
+func explainJSON(err error) error {
+	syntax, isSyntax := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("the line is not a JSON object: unexpected end of line")
+	case isSyntax:
+		return fmt.Errorf("the line is not a JSON object: %.200s", syntax.Err)
+	}
+	return err
 }
 
 // rowMember is the member of a file of refused rows that holds a line that is not
@@ -148,51 +136,52 @@ func (n *ndjsonReader) rejectHeader() string { return "" }
 var rejected = regexp.MustCompile(`^\{"line":\d+,"reason":"(\\.|[^"\\])*",?`)
 
 // appendReject keeps the line as it is, so that a person can correct it.
-func (n *ndjsonReader) appendReject(dst []byte, bad RowError) []byte {
-	dst = fmt.Appendf(dst, `{"line":%d,"reason":`, bad.Line)
-	dst = appendText(dst, bad.Reason)
-	rest, isObject := strings.CutPrefix(rejected.ReplaceAllString(bad.text, "{"), "{")
+func (n *ndjsonReader) appendReject(buffer []byte, refused RowError) []byte {
+	buffer = fmt.Appendf(buffer, `{"line":%d,"reason":`, refused.Line)
+	buffer = appendText(buffer, refused.Reason)
+	rest, isObject := strings.CutPrefix(rejected.ReplaceAllString(refused.text, "{"), "{")
 	if !isObject {
-		rest = string(append(appendText([]byte(`"`+rowMember+`":`), bad.text), '}'))
+		rest = string(append(appendText([]byte(`"`+rowMember+`":`), refused.text), '}'))
 	}
-	if rest = strings.TrimSpace(rest); rest != "" && rest[0] != '}' {
-		dst = append(dst, ',')
+	rest = strings.TrimSpace(rest)
+	if rest != "" && rest[0] != '}' { // members follow
+		buffer = append(buffer, ',')
 	}
-	return append(append(dst, rest...), '\n')
+	return append(append(buffer, rest...), '\n')
 }
 
 // ndjsonWriter writes NDJSON.
 type ndjsonWriter struct {
 	*bufio.Writer
-	buf []byte
+	buffer []byte
 }
 
-func (n *ndjsonWriter) Write(p client.Plant) error {
-	n.buf = append(appendJSON(n.buf[:0], &p), '\n')
-	_, err := n.Writer.Write(n.buf)
+func (n *ndjsonWriter) Write(plant client.Plant) error {
+	n.buffer = append(appendJSON(n.buffer[:0], &plant), '\n')
+	_, err := n.Writer.Write(n.buffer)
 	return err
 }
 
 // appendJSON appends a plant as JSON. The strings of the plant must be valid UTF-8.
-func appendJSON(dst []byte, p *client.Plant) []byte {
+func appendJSON(buffer []byte, plant *client.Plant) []byte {
 	separator := byte('{')
 	for _, m := range members {
-		value, present := m.get(p)
-		if !present {
+		text := m.get(plant)
+		if text == nil {
 			continue
 		}
-		dst = append(appendText(append(dst, separator), m.name), ':')
-		if m.isInteger() {
-			dst = append(dst, value...)
+		buffer = append(appendText(append(buffer, separator), m.name), ':')
+		if m.kind == jsontext.KindString {
+			buffer = appendText(buffer, *text)
 		} else {
-			dst = appendText(dst, value)
+			buffer = append(buffer, *text...)
 		}
 		separator = ','
 	}
-	return append(dst, '}')
+	return append(buffer, '}')
 }
 
-func appendText(dst []byte, text string) []byte {
-	dst, _ = jsontext.AppendQuote(dst, text) // its only error is invalid UTF-8, which it replaces
-	return dst
+func appendText(buffer []byte, text string) []byte {
+	buffer, _ = jsontext.AppendQuote(buffer, text) // its only error is invalid UTF-8, which it replaces
+	return buffer
 }

@@ -47,7 +47,7 @@ func TestRejects(t *testing.T) {
 			strings.Join([]string{
 				`{"line":1,"reason":"r","tag":null,"name":"Rosa","id":1}`,
 				`{"line":2,"reason":"id is missing"}`,
-				`{"line":3,"reason":"unknown member \"family\": the members are ` + memberNames(", ") + `","id":1 , "family":"b"}`,
+				`{"line":3,"reason":"unknown member \"family\": the members are ` + strings.Join(names(members), ", ") + `","id":1 , "family":"b"}`,
 				`{"line":4,"reason":"the line is not a JSON object: invalid character ',' at start of value","id":1,,"name":"a"}`,
 				`{"line":5,"reason":"the line has more than one JSON value","id":1,"name":"a"} {}`,
 				`{"line":6,"reason":"the line is not a JSON object: duplicate object member name \"id\"","id":1,"name":"a","id":2}`,
@@ -81,12 +81,13 @@ func TestRejects(t *testing.T) {
 
 // A batch has few refused rows if they are large.
 func TestRefusedRowsAreBounded(t *testing.T) {
-	batches := make(chan *batch)
 	file := strings.Repeat(strings.Repeat("y", maxBatchBytes+1)+"\n", 3)
-	go new(Upload).read(t.Context(), NewReader(strings.NewReader(file), NDJSON), batches)
-	for b := range batches {
+	reader := NewReader(strings.NewReader(file), NDJSON)
+	for isLast := false; !isLast; {
+		b := readBatch(reader)
+		isLast = b.isLast
 		if len(b.refused) > 1 {
-			t.Errorf("a batch has %d refused rows of %d bytes", len(b.refused), b.refusedSize)
+			t.Errorf("a batch has %d refused rows of %d bytes", len(b.refused), b.size)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,6 +29,8 @@ const (
 	patience = time.Minute
 	// silence is how long a request may take before it counts as a wait.
 	silence = 3 * time.Second
+	// forever is a time that does not end.
+	forever time.Duration = math.MaxInt64
 )
 
 // Service is a running service. It decides how long the client sends requests
@@ -35,7 +39,9 @@ type Service struct {
 	client    *client.Client
 	transport http.RoundTripper
 	url       string
-	patience  time.Duration // 0: it never gives up
+	patience  time.Duration // how long requests may fail
+	silence   time.Duration // how long a request may take before it counts as a wait
+	grace     time.Duration // how long an attempt may continue after Ctrl-C
 	follows   bool          // it waits for changes, so a response may take long
 	responded atomic.Bool   // at least once
 
@@ -60,14 +66,14 @@ type PositionError struct{ error }
 // available.
 type Wait struct {
 	Since  time.Time
-	Most   time.Duration // when the requests are given up; 0: never
+	Most   time.Duration // when the requests are given up; forever: never
 	Reason error
 }
 
 // String says for how long the command waits, and how long it does at most.
 func (w *Wait) String() string {
 	text := fmt.Sprintf("waiting for the service for %v", time.Since(w.Since).Round(time.Second))
-	if w.Most > 0 {
+	if w.Most < forever {
 		text += fmt.Sprintf(" (at most %v)", w.Most)
 	}
 	return text
@@ -78,11 +84,11 @@ func (w *Wait) String() string {
 func NewService(address, token string) (*Service, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxIdleConnsPerHost = uploads
-	s := &Service{transport: transport, url: address, patience: patience}
+	service := &Service{transport: transport, url: address, patience: patience, silence: silence, grace: stopTime}
 	var err error
-	s.client, err = client.New(address, client.WithToken(token), client.WithAttempts(math.MaxInt),
-		client.WithBackoff(s.backoff), client.WithHTTPClient(&http.Client{Transport: attempts{s}}))
-	return s, err
+	service.client, err = client.New(address, client.WithToken(token), client.WithAttempts(math.MaxInt),
+		client.WithBackoff(service.backoff), client.WithHTTPClient(&http.Client{Transport: attempts{service}}))
+	return service, err
 }
 
 // Waiting returns the current wait for the service, or nil.
@@ -90,7 +96,8 @@ func (s *Service) Waiting() *Wait {
 	if wait := s.waiting.Load(); wait != nil {
 		return wait
 	}
-	if heard := time.Unix(0, s.heard.Load()); !s.follows && s.pending.Load() > 0 && time.Since(heard) > silence {
+	heard := time.Unix(0, s.heard.Load())
+	if s.pending.Load() > 0 && time.Since(heard) > s.silence {
 		return &Wait{Since: heard, Reason: fmt.Errorf("%s does not respond", s.url)}
 	}
 	return nil
@@ -102,46 +109,50 @@ func (s *Service) backoff(ctx context.Context, attempt int, err error) time.Dura
 	if !s.responded.Load() && !isLost(err) { // more likely a mistake in --server than a temporary failure
 		return -1
 	}
+	response := responseIn(err)
 	wait := &Wait{Since: time.Now(), Most: s.patience, Reason: s.explain(err)}
-	e, responded := errors.AsType[*client.Error](err)
-	if responded && e.Status == http.StatusTooManyRequests {
-		wait.Most = 0
+	if response.Status == http.StatusTooManyRequests {
+		wait.Most = forever
 	}
-	if earlier := s.waiting.Load(); earlier != nil && earlier.Most == wait.Most {
+	earlier := cmp.Or(s.waiting.Load(), wait)
+	if earlier.Most == wait.Most {
 		wait.Since = earlier.Since
 	}
 	s.waiting.Store(wait)
-	if wait.expired() {
+	if wait.isOver() {
 		return -1
 	}
-	pause := client.Backoff(ctx, attempt, nil)
-	if responded {
-		pause += min(e.RetryAfter, time.Hour)
-	}
-	return pause
+	return client.Backoff(ctx, attempt, nil) + min(response.RetryAfter, time.Hour)
 }
 
-func (w *Wait) expired() bool { return w.Most > 0 && time.Since(w.Since) > w.Most }
+// responseIn returns the response that an error of the client is for. It is the zero Error if
+// there was none.
+func responseIn(err error) client.Error {
+	if response, ok := errors.AsType[*client.Error](err); ok {
+		return *response
+	}
+	return client.Error{}
+}
+
+func (w *Wait) isOver() bool { return time.Since(w.Since) > w.Most }
 
 // end ends the wait with an operation, and explains its error.
 func (s *Service) end(err error) error {
-	wait := s.waiting.Swap(nil)
-	switch {
-	case err == nil:
-		return nil
-	case wait != nil && wait.expired():
+	wait := cmp.Or(s.waiting.Swap(nil), &Wait{Most: forever})
+	if err != nil && wait.isOver() {
 		return UnavailableError{fmt.Errorf("gave up after retrying for %v: %w", s.patience, wait.Reason)}
 	}
 	return s.explain(err)
 }
 
-// explain returns an error of the client with the next step.
+// explain returns an error of the client with the next step. Other errors, and nil, it
+// returns as they are.
 func (s *Service) explain(err error) error {
-	if e, ok := errors.AsType[*client.Error](err); ok {
+	if response, ok := errors.AsType[*client.Error](err); ok {
 		if isLost(err) {
 			return fmt.Errorf("the response of %s is cut short", s.url)
 		}
-		return s.explainResponse(e)
+		return s.explainResponse(response)
 	}
 	failure, ok := errors.AsType[*url.Error](err)
 	if !ok {
@@ -157,33 +168,32 @@ func (s *Service) explain(err error) error {
 	return UnavailableError{failure}
 }
 
+// nextSteps are what to do after a response with an error.
+var nextSteps = map[client.Code]string{
+	client.ErrBadCredentials:   ": plantstore token list shows whether the token is valid; a token that serve printed ends with its process",
+	client.ErrPositionGone:     ": begin with an empty copy, without --after or the file of --state",
+	client.ErrNoSuchPath:       ": check --server",
+	client.ErrMethodNotAllowed: ": check --server",
+}
+
 // explainResponse returns the error of a response.
-func (s *Service) explainResponse(e *client.Error) error {
-	status := fmt.Sprintf("%s responded with %d %s", s.url, e.Status, http.StatusText(e.Status))
-	if e.Code == 0 {
+func (s *Service) explainResponse(response *client.Error) error {
+	status := fmt.Sprintf("%s responded with %d %s", s.url, response.Status, http.StatusText(response.Status))
+	if response.Code == 0 {
 		return fmt.Errorf("%s, which is not a response of a plant store: check --server", status)
 	}
-	hint := ""
-	switch e.Code {
-	case client.ErrBadCredentials:
-		hint = ": plantstore token list shows whether the token is valid; a token that serve printed ends with its process"
-	case client.ErrInvalidParameter:
-		if strings.Contains(e.Message, "/after") { // the others are ours
-			hint = ": give --after a whole position that changes has printed, or begin an empty copy without it"
-		}
-	case client.ErrPositionGone:
-		hint = ": begin with an empty copy, without --after or the file of --state"
-	case client.ErrNoSuchPath, client.ErrMethodNotAllowed:
-		hint = ": check --server"
+	hint := nextSteps[response.Code]
+	if response.Code == client.ErrInvalidParameter && strings.Contains(response.Message, "/after") { // the others are ours
+		hint = ": give --after a whole position that changes has printed, or begin an empty copy without it"
 	}
-	if e.Status >= http.StatusInternalServerError {
-		hint += fmt.Sprintf(" (request_id %s in its log)", e.RequestID)
+	if response.Status >= http.StatusInternalServerError {
+		hint = fmt.Sprintf(" (request_id %s in its log)", response.RequestID)
 	}
-	err := fmt.Errorf("%s: %s%s", status, e.Message, hint)
-	if e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden {
+	err := fmt.Errorf("%s: %s%s", status, response.Message, hint)
+	switch response.Status {
+	case http.StatusUnauthorized, http.StatusForbidden:
 		return TokenError{err}
-	}
-	if e.Code == client.ErrPositionGone {
+	case http.StatusGone:
 		return PositionError{err}
 	}
 	return err
@@ -191,8 +201,8 @@ func (s *Service) explainResponse(e *client.Error) error {
 
 // isLost reports whether the error ended an established connection.
 func isLost(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) ||
-		errors.Is(err, syscall.EPIPE)
+	causes := []error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE}
+	return slices.ContainsFunc(causes, func(cause error) bool { return errors.Is(err, cause) })
 }
 
 // check returns an error unless the service accepts the token for writes. It
@@ -210,44 +220,38 @@ func (s *Service) check(ctx context.Context) error {
 // context of a request ends, as with Ctrl-C, an attempt under way may finish.
 type attempts struct{ *Service }
 
-func (s attempts) RoundTrip(r *http.Request) (*http.Response, error) {
+func (a attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTime)
-	stop := context.AfterFunc(r.Context(), func() {
-		if s.follows { // the request changes nothing
-			cancel()
-		} else {
-			time.AfterFunc(stopTime, cancel)
-		}
-	})
-	if s.pending.Add(1) == 1 {
-		s.heard.Store(time.Now().UnixNano())
+	stop := context.AfterFunc(r.Context(), func() { time.AfterFunc(a.grace, cancel) })
+	if a.pending.Add(1) == 1 {
+		a.heard.Store(time.Now().UnixNano())
 	}
 	end := sync.OnceFunc(func() {
 		stop()
 		cancel()
-		s.pending.Add(-1)
+		a.pending.Add(-1)
 	})
-	resp, err := s.transport.RoundTrip(r.WithContext(ctx))
+	response, err := a.transport.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		end()
 		return nil, err
 	}
-	s.responded.Store(true)
-	s.heard.Store(time.Now().UnixNano())
-	if s.follows && resp.StatusCode == http.StatusOK {
-		s.waiting.Store(nil) // there may be no change for a long time
+	a.responded.Store(true)
+	a.heard.Store(time.Now().UnixNano())
+	if a.follows && response.StatusCode == http.StatusOK {
+		a.waiting.Store(nil) // there may be no change for a long time
 	}
-	resp.Body = body{resp.Body, end}
-	return resp, nil
+	response.Body = attemptBody{response.Body, end}
+	return response, nil
 }
 
-// body is the body of a response. Closing it ends the attempt.
-type body struct {
+// attemptBody is the body of a response. Closing it ends the attempt.
+type attemptBody struct {
 	io.ReadCloser
 	end func()
 }
 
-func (b body) Close() error {
+func (b attemptBody) Close() error {
 	defer b.end()
 	return b.ReadCloser.Close()
 }

@@ -18,7 +18,10 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/plantstore/plantstore/api/client"
 )
@@ -39,7 +42,7 @@ func FormatOf(name string) Format {
 }
 
 // Valid reports whether f is one of the formats.
-func (f Format) Valid() bool { return f == CSV || f == NDJSON }
+func (f Format) Valid() bool { return slices.Contains([]Format{CSV, NDJSON}, f) }
 
 // maxRow limits the bytes of a row. The largest plant that a service stores needs
 // 15 KB, so a larger row is a mistake, as is a missing quote.
@@ -64,29 +67,77 @@ type RowError struct {
 func (e RowError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Reason) }
 
 // Reader reads plants.
-type Reader interface {
-	// Read returns the next plant. It returns io.EOF after the last one and a
-	// [RowError] for an invalid row. After any other error nothing more can be
-	// read.
-	Read() (Row, error)
+type Reader struct {
+	rowFormat
+	begin func() error // reads the header once
+}
 
-	// The other methods make a file of refused rows in the same format. Each
-	// row begins with its line number and the reason, which a Reader ignores.
+// rowFormat reads the rows of a file, and makes a file of refused rows in the same format.
+type rowFormat interface {
+	// readHeader reads what is before the first row.
+	readHeader() error
+	// readRow returns the next row, or io.EOF after the last one.
+	readRow() (fileRow, error)
+	// plantFrom returns the plant of a row of valid UTF-8, or why the row is not valid.
+	plantFrom(fileRow) (client.Plant, error)
 
-	// rejectHeader returns the beginning of that file. Read must have returned
+	// rejectHeader returns the beginning of a file of refused rows. Read must have returned
 	// a row or io.EOF.
 	rejectHeader() string
-	// appendReject appends a refused row.
-	appendReject(dst []byte, bad RowError) []byte
+	// appendReject appends a refused row. It begins with its line number and the reason,
+	// which a Reader ignores.
+	appendReject(buffer []byte, refused RowError) []byte
+}
+
+// fileRow is a row as it is in the file.
+type fileRow struct {
+	line    int
+	text    string   // as in RowError
+	fields  []string // of CSV
+	isEmpty bool     // it is an empty line
+	fault   error    // why the row is not valid, if that is known already
 }
 
 // NewReader returns a reader of a file in the given format.
-func NewReader(r io.Reader, f Format) Reader {
-	in := bufio.NewReaderSize(r, maxRow)
-	if f == CSV {
-		return &csvReader{in: in}
+func NewReader(file io.Reader, format Format) *Reader {
+	input := bufio.NewReaderSize(file, maxRow)
+	var rows rowFormat = &ndjsonReader{input: input}
+	if format == CSV {
+		rows = &csvReader{input: input}
 	}
-	return &ndjsonReader{in: in}
+	return &Reader{rowFormat: rows, begin: sync.OnceValue(rows.readHeader)}
+}
+
+// Read returns the next plant. It returns io.EOF after the last one and a
+// [RowError] for an invalid row. After any other error nothing more can be
+// read.
+func (r *Reader) Read() (Row, error) {
+	if err := r.begin(); err != nil {
+		return Row{}, err
+	}
+	row, err := r.readRow()
+	for row.isEmpty {
+		row, err = r.readRow()
+	}
+	if err != nil {
+		return Row{}, err
+	}
+	plant, err := r.check(row)
+	if err != nil {
+		return Row{}, RowError{Line: row.line, Reason: err.Error(), text: row.text}
+	}
+	return Row{Line: row.line, Plant: plant, text: row.text}, nil
+}
+
+// check returns the plant of a row, or why the row is not valid.
+func (r *Reader) check(row fileRow) (client.Plant, error) {
+	if row.fault != nil {
+		return client.Plant{}, row.fault
+	}
+	if !utf8.ValidString(row.text) {
+		return client.Plant{}, errors.New("the row is not valid UTF-8")
+	}
+	return r.plantFrom(row)
 }
 
 // Writer writes plants.
@@ -98,37 +149,39 @@ type Writer interface {
 
 // NewWriter returns a writer of a file in the given format. The same plants
 // always give the same file.
-func NewWriter(w io.Writer, f Format) Writer {
-	out := bufio.NewWriterSize(w, 64<<10)
-	if f == CSV {
-		_, _ = out.WriteString(header + "\n")
-		return csvWriter{out}
+func NewWriter(file io.Writer, format Format) Writer {
+	output := bufio.NewWriterSize(file, 64<<10)
+	if format == CSV {
+		_, _ = output.WriteString(header + "\n") // the Writer returns its error later
+		return csvWriter{output}
 	}
-	return &ndjsonWriter{Writer: out}
+	return &ndjsonWriter{Writer: output}
 }
-
-// The additional columns, or members, of a file of refused rows.
-const (
-	lineColumn   = "line"
-	reasonColumn = "reason"
-)
-
-func isRejectColumn(name string) bool { return name == lineColumn || name == reasonColumn }
 
 // checkText returns an error that says what to do if a file is not UTF-8 but of a kind that
 // its first bytes show. It skips a byte order mark.
-func checkText(in *bufio.Reader) error {
-	peeked, _ := in.Peek(4) // less of a shorter file
+func checkText(input *bufio.Reader) error {
+	peeked, _ := input.Peek(4) // less of a shorter file
 	first := string(peeked)
-	switch {
-	case first == "PK\x03\x04" || first == "\xd0\xcf\x11\xe0":
-		return errors.New("the file is a spreadsheet (.xlsx, .ods, .xls) or an archive: save the spreadsheet as CSV UTF-8")
-	case strings.HasPrefix(first, "\x1f\x8b"):
-		return errors.New("the file is compressed with gzip: decompress it first, as with gunzip")
-	case strings.Contains(first, "\x00"):
+	for _, kind := range otherKinds {
+		if strings.HasPrefix(first, kind.begin) {
+			return errors.New("the file is " + kind.advice)
+		}
+	}
+	if strings.Contains(first, "\x00") {
 		return errors.New("the file is UTF-16: save it as UTF-8, which spreadsheet programs call CSV UTF-8")
-	case strings.HasPrefix(first, "\ufeff"):
-		_, _ = in.Discard(3) // they are there
+	}
+	if strings.HasPrefix(first, "\ufeff") {
+		_, _ = input.Discard(3) // they are there
 	}
 	return nil
 }
+
+// otherKinds are files that people take for text.
+var otherKinds = []struct{ begin, advice string }{
+	{begin: "PK\x03\x04", advice: spreadsheetAdvice},
+	{begin: "\xd0\xcf\x11\xe0", advice: spreadsheetAdvice},
+	{begin: "\x1f\x8b", advice: "compressed with gzip: decompress it first, as with gunzip"},
+}
+
+const spreadsheetAdvice = "a spreadsheet (.xlsx, .ods, .xls) or an archive: save the spreadsheet as CSV UTF-8"

@@ -44,6 +44,7 @@ var awkward = []client.Plant{
 	{ID: 14, Name: strings.Repeat("x", 100_000), Tag: new(strings.Repeat("\x01", 100_000))},
 	{ID: 15, Name: "null", Tag: new("null")},
 	{ID: 16, Name: "\ufffd", Tag: new("\U0010ffff")},
+	{ID: 17, Name: `a "quote", then a comma`, Tag: new("\"\n")},
 }
 
 func TestRoundTrip(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// A batch holds at most as many plants as the document allows, and half of
-	// the bytes that a service accepts by default.
+	// A batch holds at most as many plants as the document allows. It ends with the row
+	// with which it has half of the bytes that a service accepts by default.
 	maxBatch      = 1000
 	maxBatchBytes = 512 << 10
 
@@ -38,137 +38,120 @@ type Upload struct {
 
 	requests chan struct{}  // limits the concurrent requests
 	created  client.Created // by the batches that were reported
-	sent     bool           // one of them sent a request
+	rows     int            // that they have sent
 	begun    bool           // Rejects has its header
 }
 
-// batch is a number of rows, and the refused rows between them.
-type batch struct {
-	rows []Row
-	size int // of their texts or of their JSON, whichever is larger
+// rowBatch is a number of rows, and the refused rows between them.
+type rowBatch struct {
+	rows    []Row
+	refused []RowError
+	size    int // of the texts or of the JSON of the rows, whichever is larger
 
-	refused     []RowError
-	refusedSize int // of their texts
-
+	isLast  bool
 	err     error // ended the reading after these rows
 	created client.Created
 }
 
-// Run stores the plants of r, and returns how many are in the store. Its error is nil
+// Run stores the plants of reader, and returns how many are in the store. Its error is nil
 // if every row was stored or refused. When ctx ends, it finishes the requests under way
 // and returns the cause.
-func (u *Upload) Run(ctx context.Context, r Reader) (client.Created, error) {
+func (u *Upload) Run(ctx context.Context, reader *Reader) (client.Created, error) {
 	u.requests = make(chan struct{}, uploads)
+	u.Rejects = cmp.Or(u.Rejects, io.Discard)
 	workers, working := errgroup.WithContext(ctx)
 	workers.SetLimit(maxWaiting)
-	batches := make(chan *batch)
-	// Reading may block for ever, as from a terminal, so nothing waits for it.
-	go u.read(working, r, batches)
-	var earlier chan struct{} // is closed when the batch before has been reported
-	for {
-		var b *batch
-		select {
-		case <-working.Done():
-		case b = <-batches: // nil after the last one
-		}
-		if b == nil {
-			break
-		}
+	earlier := make(chan struct{}) // is closed when the batch before has been reported
+	close(earlier)
+	for isLast := false; !isLast; {
+		next := readOrStop(working, reader)
+		isLast = next.isLast
 		before, reported := earlier, make(chan struct{})
 		workers.Go(func() error {
 			defer close(reported)
-			err := u.store(working, b)
-			if before != nil {
-				<-before
-			}
-			return errors.Join(err, u.report(r, b))
+			err := u.store(working, next)
+			<-before
+			return errors.Join(err, u.report(reader, next))
 		})
 		earlier = reported
 	}
 	err := workers.Wait()
 	err = cmp.Or(context.Cause(ctx), err)
-	if err == nil && !u.sent {
+	if err == nil && u.rows == 0 {
 		err = u.Service.check(ctx)
 	}
 	return u.created, err
 }
 
-// read reads r and sends its rows in batches.
-func (u *Upload) read(ctx context.Context, r Reader, batches chan<- *batch) {
-	defer close(batches)
-	b := &batch{}
-	var text []byte
-	send := func() {
-		select {
-		case <-ctx.Done():
-		case batches <- b:
-		}
-		b = &batch{}
-	}
-	for ctx.Err() == nil {
-		row, err := r.Read()
-		bad, refused := errors.AsType[RowError](err)
-		switch {
-		case refused:
-			b.refuse(bad)
-		case err != nil:
-			if err != io.EOF {
-				b.err = fmt.Errorf("read: %w", err)
-			}
-			send()
-			return
-		default:
-			text = appendJSON(text[:0], &row.Plant)
-			size := max(len(text)+len(","), len(row.text))
-			if len(b.rows) > 0 && b.size+size > maxBatchBytes {
-				send()
-			}
-			b.rows, b.size = append(b.rows, row), b.size+size
-		}
-		if len(b.rows)+len(b.refused) == maxBatch || b.refusedSize > maxBatchBytes {
-			send()
-		}
+// readOrStop returns the next batch, or the last one when ctx ends. Reading may block for
+// ever, as from a terminal, so then nothing waits for it.
+func readOrStop(ctx context.Context, reader *Reader) *rowBatch {
+	read := make(chan *rowBatch, 1)
+	go func() { read <- readBatch(reader) }()
+	select {
+	case <-ctx.Done():
+		return &rowBatch{isLast: true, err: context.Cause(ctx)}
+	case next := <-read:
+		return next
 	}
 }
 
-// refuse records a refused row.
-func (b *batch) refuse(bad RowError) {
-	b.refused = append(b.refused, bad)
-	b.refusedSize += len(bad.text)
+// readBatch reads rows until they fill a batch.
+func readBatch(reader *Reader) *rowBatch {
+	batch := &rowBatch{}
+	for len(batch.rows)+len(batch.refused) < maxBatch && batch.size < maxBatchBytes {
+		row, err := reader.Read()
+		if bad, isRefused := errors.AsType[RowError](err); isRefused {
+			batch.refused = append(batch.refused, bad)
+			batch.size += len(bad.text)
+			continue
+		}
+		if err == io.EOF {
+			batch.isLast = true
+			return batch
+		}
+		if err != nil {
+			batch.isLast, batch.err = true, fmt.Errorf("read: %w", err)
+			return batch
+		}
+		batch.rows = append(batch.rows, row)
+		batch.size += max(len(appendJSON(nil, &row.Plant))+len(","), len(row.text))
+	}
+	return batch
 }
 
 // store stores the plants of a batch, or refuses their rows.
-func (u *Upload) store(ctx context.Context, b *batch) error {
-	if len(b.rows) == 0 {
-		return b.err
+func (u *Upload) store(ctx context.Context, batch *rowBatch) error {
+	if len(batch.rows) == 0 {
+		return batch.err
 	}
 	u.requests <- struct{}{}
 	defer func() { <-u.requests }()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := u.storeRows(ctx, b, b.rows); err != nil {
+	if err := u.storeRows(ctx, batch, batch.rows); err != nil {
 		return fmt.Errorf("store the plants: %w", err)
 	}
-	return b.err
+	return batch.err
 }
 
 // report reports the outcome of a batch. It is called for one batch after the other.
-func (u *Upload) report(r Reader, b *batch) error {
-	u.sent = u.sent || len(b.rows) > 0
-	add(&u.created, b.created)
-	slices.SortStableFunc(b.refused, func(a, b RowError) int { return cmp.Compare(a.Line, b.Line) })
+func (u *Upload) report(reader *Reader, batch *rowBatch) error {
+	u.rows += len(batch.rows)
+	add(&u.created, batch.created)
+	slices.SortStableFunc(batch.refused, func(one, other RowError) int { return cmp.Compare(one.Line, other.Line) })
 	var text []byte
-	for _, bad := range b.refused {
-		u.Refuse(bad)
-		text = r.appendReject(text, bad)
+	for _, refused := range batch.refused {
+		u.Refuse(refused)
+		text = reader.appendReject(text, refused)
 	}
-	if u.Rejects == nil || b.err != nil && len(text) == 0 {
+	if batch.err != nil && len(text) == 0 { // there may be no header
 		return nil
 	}
 	if !u.begun {
 		u.begun = true
-		text = append([]byte(r.rejectHeader()), text...)
+		text = append([]byte(reader.rejectHeader()), text...)
 	}
 	if _, err := u.Rejects.Write(text); err != nil {
 		return fmt.Errorf("write the refused rows: %w", err)
@@ -178,37 +161,44 @@ func (u *Upload) report(r Reader, b *batch) error {
 
 // storeRows stores the plants of rows. If the service refuses a row, the others
 // are stored without it.
-func (u *Upload) storeRows(ctx context.Context, b *batch, rows []Row) error {
+func (u *Upload) storeRows(ctx context.Context, batch *rowBatch, rows []Row) error {
 	plants := make([]client.Plant, len(rows))
 	for i, row := range rows {
 		plants[i] = row.Plant
 	}
 	created, err := u.Service.client.CreateBatch(ctx, plants)
-	e := refusal(err)
-	if e == nil {
-		if err == nil {
-			u.Stored(created.New + created.Existing + created.Unknown)
-			add(&b.created, created)
-		}
-		return u.Service.end(err)
+	response := responseIn(err)
+	if slices.Contains(refusals, response.Status) {
+		_ = u.Service.end(nil) // the service responds
+		return u.storeWithoutCulprits(ctx, batch, rows, response)
 	}
-	_ = u.Service.end(nil) // the service responds
+	if err == nil {
+		u.Stored(created.New + created.Existing + created.Unknown)
+		add(&batch.created, created)
+	}
+	return u.Service.end(err)
+}
+
+// refusals are the statuses with which the service, or a proxy, refuses a plant.
+var refusals = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge}
+
+// storeWithoutCulprits stores what it can of rows of which the service has refused at least
+// one.
+func (u *Upload) storeWithoutCulprits(ctx context.Context, batch *rowBatch, rows []Row, refusal client.Error) error {
 	if len(rows) == 1 {
-		b.refuse(RowError{rows[0].Line, reason(rows[0], e), rows[0].text})
+		batch.refused = append(batch.refused, RowError{Line: rows[0].Line, Reason: reason(rows[0], refusal), text: rows[0].text})
 		return nil
 	}
-	good, bad := culprits(rows, e)
+	good, bad := culprits(rows, refusal)
 	// The error may not name every invalid row, so the others are sent in
 	// halves: at most two requests for each row, and few if few rows are
 	// invalid.
-	parts := [][]Row{good[:len(good)/2], good[len(good)/2:]}
+	half := max((len(good)+1)/2, 1)
+	parts := slices.Collect(slices.Chunk(good, half))
 	// Invalid rows come last, so that of two rows with one id the first is stored.
 	parts = slices.AppendSeq(parts, slices.Chunk(bad, 1))
 	for _, part := range parts {
-		if len(part) == 0 {
-			continue
-		}
-		if err := u.storeRows(ctx, b, part); err != nil {
+		if err := u.storeRows(ctx, batch, part); err != nil {
 			return err
 		}
 	}
@@ -221,23 +211,11 @@ func add(sum *client.Created, created client.Created) {
 	sum.Unknown += created.Unknown
 }
 
-// refusal returns the error if the service, or a proxy, refuses a plant.
-func refusal(err error) *client.Error {
-	e, ok := errors.AsType[*client.Error](err)
-	if ok && (e.Status == http.StatusBadRequest || e.Status == http.StatusRequestEntityTooLarge) {
-		return e
-	}
-	return nil
-}
-
 // culprits separates the rows that an error points at from the others.
-func culprits(rows []Row, e *client.Error) (good, bad []Row) {
-	at := map[int]bool{}
-	for _, d := range e.Details {
-		at[d.Index] = true
-	}
+func culprits(rows []Row, refusal client.Error) (good, bad []Row) {
 	for i, row := range rows {
-		if at[i] {
+		isNamed := slices.ContainsFunc(refusal.Details, func(detail client.Detail) bool { return detail.Index == i })
+		if isNamed {
 			bad = append(bad, row)
 		} else {
 			good = append(good, row)
@@ -247,12 +225,12 @@ func culprits(rows []Row, e *client.Error) (good, bad []Row) {
 }
 
 // reason says why the service refuses a plant.
-func reason(row Row, e *client.Error) string {
-	switch e.Code {
+func reason(row Row, refusal client.Error) string {
+	switch refusal.Code {
 	case client.ErrIDTaken:
 		return fmt.Sprintf("another plant has the id %d", row.Plant.ID)
 	case 0:
-		return fmt.Sprintf("the service responded with %d %s", e.Status, http.StatusText(e.Status))
+		return fmt.Sprintf("the service responded with %d %s", refusal.Status, http.StatusText(refusal.Status))
 	}
-	return e.Message
+	return refusal.Message
 }
