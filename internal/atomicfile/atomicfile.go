@@ -34,6 +34,43 @@ func Create(name string, mode fs.FileMode) (*File, error) {
 	return &File{file, name}, err
 }
 
+// ErrLocked means that another process writes the same file.
+var ErrLocked = errors.New("another process writes this file")
+
+// CreateLocked is [Create] with a temporary name that is always the same: name and suffix.
+// It empties a file that a killed process has left there. While another process has the
+// file, CreateLocked returns [ErrLocked].
+func CreateLocked(name, suffix string, mode fs.FileMode) (*File, error) {
+	file, err := os.OpenFile(name+suffix, os.O_RDWR|os.O_CREATE, mode)
+	if err != nil {
+		return nil, err
+	}
+	if err := lockOpened(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	if err := file.Truncate(0); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &File{file, name}, nil
+}
+
+// lockOpened locks a file that was opened.
+func lockOpened(file *os.File) error {
+	if err := lock(file); err != nil {
+		return err
+	}
+	opened, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	// The process that had the lock may have renamed or removed the file in the meantime.
+	present, err := os.Lstat(file.Name())
+	if err != nil || !os.SameFile(opened, present) {
+		return ErrLocked
+	}
+	return nil
+}
+
 // Publish gives the file its name, durably. An existing file is replaced, or is
 // [fs.ErrExist] if replace is not set. If Publish fails, the file is discarded.
 func (f *File) Publish(replace bool) error {
@@ -41,9 +78,7 @@ func (f *File) Publish(replace bool) error {
 	if err := record(f.Sync(), "sync", f.Name(), ""); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
+	f.closeOnWindows()
 	if err := f.rename(replace); err != nil {
 		return err
 	}
@@ -83,8 +118,17 @@ func (f *File) rename(replace bool) error {
 
 // Discard closes and removes the file, unless it was published.
 func (f *File) Discard() {
-	f.Close()
+	f.closeOnWindows()
 	_ = record(os.Remove(f.Name()), "remove", f.Name(), "")
+	f.Close()
+}
+
+// closeOnWindows closes the file where an open one can be neither renamed nor removed. Others
+// keep it open, because that keeps it locked.
+func (f *File) closeOnWindows() {
+	if runtime.GOOS == "windows" {
+		f.Close()
+	}
 }
 
 func record(err error, step, path, to string) error {

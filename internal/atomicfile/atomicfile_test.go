@@ -78,3 +78,39 @@ func TestSteps(t *testing.T) {
 		t.Errorf("Create in a folder that does not exist: %v, want an error with the name", err)
 	}
 }
+
+// The holder of a locked file has it until the file has its name, or is removed.
+func TestCreateLocked(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("on Windows the lock ends before the file gets its name")
+	}
+	name := filepath.Join(t.TempDir(), "file")
+	create := func() (*atomicfile.File, error) { return atomicfile.CreateLocked(name, "-new", 0o600) }
+	must.NoError(t, os.WriteFile(name+"-new", []byte("what a killed process has left"), 0o600))
+	first, err := create()
+	must.NoError(t, err)
+	_, err = first.WriteString("new")
+	must.NoError(t, err)
+	var steps []string
+	atomicfile.Record = func(step, _, to string) {
+		path := name + "-new"
+		if to != "" {
+			path = to // which is locked, too, or another process could empty the file
+		}
+		if steps = append(steps, step); len(steps) <= 2 { // then the first name is free
+			_, err := atomicfile.CreateLocked(path, "", 0o600)
+			expect.Error(t, "CreateLocked after the "+step, err, atomicfile.ErrLocked)
+		}
+	}
+	t.Cleanup(func() { atomicfile.Record = func(step, path, to string) {} })
+	must.NoError(t, first.Publish(false))
+	if text, err := os.ReadFile(name); err != nil || string(text) != "new" || len(steps) < 2 {
+		t.Errorf("after %q the file has %q, %v", steps, text, err)
+	}
+	again, err := create()
+	must.NoError(t, err)
+	expect.Error(t, "Publish of an existing name", again.Publish(false), fs.ErrExist)
+	if text, err := os.ReadFile(name); err != nil || string(text) != "new" {
+		t.Errorf("the file has %q, %v, want what it had", text, err)
+	}
+}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v3"
 
-	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
@@ -18,15 +17,14 @@ func copyCommand(sys system) *cli.Command {
 	return &cli.Command{
 		Name:  "copy",
 		Usage: "copy plants and tokens from one store to another, of any kind",
-		Description: "Plants keep their ETags and times, tokens stay valid. The target must be new or empty. It " +
-			"cannot be\n" +
-			"used before the copy is complete and checked. A copy that was stopped or failed continues when you\n" +
-			"run the same command again.\n\n" +
+		Description: "Plants keep their ETags and times, tokens stay valid. A SQLite file must not exist yet, a PostgreSQL\n" +
+			"database must be empty. Nothing is there before the copy is complete and checked. After a copy that\n" +
+			"was stopped or failed, run the same command again: it begins again.\n\n" +
 			"The copy fails if the source changes meanwhile, so first restart its servers with serve --read-only:\n\n" +
 			"   plantstore copy --from plantstore.db --to postgres://…",
 		Flags: []cli.Flag{
 			textFlag("from", "", "copy from `STORE`: a path, sqlite:PATH, or postgres://…"),
-			textFlag("to", "", "copy to `STORE`: a path, sqlite:PATH, or postgres://…; it must be new or empty"),
+			textFlag("to", "", "copy to `STORE`: a path, sqlite:PATH, or postgres://…: a new file or an empty database"),
 		},
 		Action: func(ctx context.Context, cmd *cli.Command) error {
 			from, to := cmd.String("from"), cmd.String("to")
@@ -44,7 +42,7 @@ func checkCopied(from, to string) error {
 	case from == "":
 		return errors.New("--from is missing: add --from STORE, the store that is copied")
 	case to == "":
-		return errors.New("--to is missing: add --to STORE, a new or empty store")
+		return errors.New("--to is missing: add --to STORE, a new file or an empty database")
 	case from == to:
 		return errSameStore
 	case open.InMemory(from), open.InMemory(to):
@@ -86,15 +84,7 @@ func copyBetween(ctx context.Context, sys system, from, to string) (err error) {
 	} else if same {
 		return errSameStore
 	}
-	var epochs []int64
-	err = source.Snapshot(ctx, func(held store.Snapshot) (err error) {
-		epochs, err = held.Epochs(ctx)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("copy: read the source: %w", err)
-	}
-	target, err := open.Target(ctx, to, epochs)
+	target, err := open.Target(ctx, to)
 	if err != nil {
 		return aboutFlag("--to", err)
 	}
@@ -108,25 +98,21 @@ func copyBetween(ctx context.Context, sys system, from, to string) (err error) {
 		progress.bytes.Store(done)
 	})
 	progress.finish()
-	switch {
-	case errors.Is(err, transfer.ErrChanged):
+	if errors.Is(err, transfer.ErrChanged) {
 		err = fmt.Errorf("%w: stop all writes to --from (restart its servers with serve --read-only, "+
 			"and do not use plantstore token), then run the same command again", err)
-	case err != nil && !errors.Is(err, store.ErrSuperseded):
-		err = fmt.Errorf("%w: remove the cause, then run the same command again to complete the copy", err)
+	} else if err != nil {
+		err = fmt.Errorf("%w: remove the cause, then run the same command again", err)
 	}
 	if err != nil {
-		return withStatus(ctx, "copy", ": run the same command again to complete it", err)
+		return withStatus(ctx, "copy", ": nothing was copied, run the same command again", err)
 	}
 	empty := ""
 	if copied.Plants+copied.Tokens == 0 {
 		empty = ", which is empty,"
 	}
-	fmt.Fprintf(sys.stdout, "copied %s and %s from %s%s to %s",
-		amount(copied.Plants, "plant"), amount(copied.Tokens, "token"), open.Redacted(from), empty, open.Redacted(to))
-	if copied.Kept > 0 {
-		fmt.Fprintf(sys.stdout, " (%s by an earlier run)", comma(copied.Kept))
-	}
-	fmt.Fprintf(sys.stdout, " in %v, checked: sha256:%s\n", progress.elapsed(), copied.Checksum)
+	fmt.Fprintf(sys.stdout, "copied %s and %s from %s%s to %s in %v, checked: sha256:%s\n",
+		amount(copied.Plants, "plant"), amount(copied.Tokens, "token"), open.Redacted(from), empty, open.Redacted(to),
+		progress.elapsed(), copied.Checksum)
 	return nil
 }

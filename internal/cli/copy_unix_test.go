@@ -3,9 +3,9 @@
 package cli
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"os"
@@ -14,7 +14,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -40,6 +43,15 @@ func startCopy(t *testing.T, from, to string) *copyRun {
 	return r
 }
 
+func (r *copyRun) hasEnded() bool {
+	select {
+	case <-r.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // wait returns the error of the copy once it has ended.
 func (r *copyRun) wait() error {
 	<-r.ended
@@ -54,7 +66,8 @@ func faulted(t *testing.T, message string, try func(n int64) *copyRun) (output s
 	for n = 10_000; n <= 100_000; n *= 3 {
 		r := try(n)
 		_ = r.wait()
-		if r.cmd.ProcessState.Success() || strings.Contains(r.stderr.String(), "already has plants") {
+		said := r.stderr.String()
+		if r.cmd.ProcessState.Success() || strings.Contains(said, "already has plants") || strings.Contains(said, "this file exists") {
 			continue
 		}
 		if got := r.stderr.String(); !strings.Contains(got, message) {
@@ -66,62 +79,64 @@ func faulted(t *testing.T, message string, try func(n int64) *copyRun) (output s
 	return "", 0
 }
 
-// wantCompleted runs a copy again, which must complete it.
+// wantCompleted runs a copy, which must succeed.
 func wantCompleted(t *testing.T, from, to string, n int64) (output string) {
 	t.Helper()
 	r := startCopy(t, from, to)
 	if err := r.wait(); err != nil {
-		t.Fatalf("the copy that runs again: %v\n%s", err, &r.stderr)
+		t.Fatalf("copy: %v\n%s", err, &r.stderr)
 	}
 	if want := fmt.Sprintf("copied %s plants ", comma(int(n))); !strings.HasPrefix(r.stdout.String(), want) {
-		t.Errorf("the copy that runs again says %q, want %q", &r.stdout, want)
+		t.Errorf("copy says %q, want %q", &r.stdout, want)
 	}
 	return r.stdout.String()
-}
-
-// wantIncomplete fails if a server can be started on the target.
-func wantIncomplete(t *testing.T, store string) {
-	t.Helper()
-	fails(t, "this store is an incomplete copy; run the same plantstore copy again to complete it", "serve", "--addr",
-		"127.0.0.1:0", "--store", store)
 }
 
 // copyTarget is an empty store that a test copies to.
 type copyTarget struct {
 	store string
-	begun func() bool // some plants are stored
+	begun func() bool // a copy writes to it
+	count func() int64
 }
 
 func fileTarget(t *testing.T) copyTarget {
 	path := filepath.Join(t.TempDir(), "new.db")
-	return copyTarget{path, func() bool {
-		log, _ := os.ReadFile(path + "-wal")
-		return committed(log) > 200<<10
-	}}
-}
-
-// committed returns how many bytes of a write-ahead log of SQLite are complete transactions.
-func committed(log []byte) (n int) {
-	const header, frameHeader = 32, 24
-	if len(log) <= header {
-		return 0
+	begun := func() bool {
+		info, err := os.Stat(path + "-unfinished-copy")
+		return err == nil && info.Size() > 0
 	}
-	frame := frameHeader + int(binary.BigEndian.Uint32(log[8:])) // and a page
-	for end := header + frame; end <= len(log); end += frame {
-		if binary.BigEndian.Uint32(log[end-frame+4:]) > 0 { // only the last frame of a transaction has the size of the database
-			n = end
+	count := func() int64 {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return 0
 		}
+		return countPlants(t, path)
 	}
-	return n
+	return copyTarget{path, begun, count}
 }
 
+// postgresTarget returns a database that has tables already, so that a test can look into them.
 func postgresTarget(t *testing.T) copyTarget {
 	dsn := pgtest.DSN(t)
+	s, err := open.Open(t.Context(), dsn)
+	must.NoError(t, err)
+	must.NoError(t, s.Close())
 	conn := pgtest.Connect(t, dsn)
-	return copyTarget{dsn, func() bool {
-		var begun bool
-		return conn.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM plants_of_copy)").Scan(&begun) == nil && begun
-	}}
+	begun := func() (begun bool) {
+		const locked = "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'plants'::regclass AND mode = 'ShareRowExclusiveLock' AND granted)"
+		return conn.QueryRow(t.Context(), locked).Scan(&begun) == nil && begun
+	}
+	return copyTarget{dsn, begun, func() int64 { return countPlants(t, dsn) }}
+}
+
+// countPlants returns the number of plants in a store.
+func countPlants(t *testing.T, name string) int64 {
+	t.Helper()
+	s, err := open.ReadOnly(t.Context(), name)
+	must.NoError(t, err)
+	defer s.Close()
+	n, _, err := s.Count(t.Context(), plant.Page{Limit: 1_000_000})
+	must.NoError(t, err)
+	return int64(n)
 }
 
 // copyTargets has a function for each engine.
@@ -133,81 +148,94 @@ func copyTargets() map[string]func(t *testing.T) copyTarget {
 	return all
 }
 
-// pause stops the copy once it has stored some plants, until resume is called. It
-// does nothing if the copy has ended.
+// pause stops the copy once it writes to its target, until resume is called. It does nothing
+// if the copy has ended.
 func (to copyTarget) pause(t *testing.T, r *copyRun) (resume func()) {
 	t.Helper()
-	to.await(t, r)
+	wait.Until(t, "the copy has begun", func() bool {
+		return r.hasEnded() || to.begun()
+	})
 	if err := r.cmd.Process.Signal(syscall.SIGSTOP); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatal(err)
 	}
 	return func() { _ = r.cmd.Process.Signal(syscall.SIGCONT) }
 }
 
-// await waits until the copy has stored some plants or has ended.
-func (to copyTarget) await(t *testing.T, r *copyRun) {
-	t.Helper()
-	wait.Until(t, "the copy has stored some plants", func() bool {
-		select {
-		case <-r.ended:
-			return true
-		default:
-			return to.begun()
-		}
-	})
-}
-
-// A copy that was killed leaves a store that no server uses. The next run completes
-// it.
+// A copy that is killed leaves an empty target or a complete one. If it is empty, the same
+// command begins again.
 func TestCopyKilled(t *testing.T) {
 	t.Parallel()
-	for name, target := range copyTargets() {
-		t.Run(name, func(t *testing.T) {
-			var from string
-			var to copyTarget
-			_, n := faulted(t, "", func(n int64) *copyRun {
-				from, to = filepath.Join(t.TempDir(), "old.db"), target(t)
-				fillStore(t, from, n)
-				r := startCopy(t, from, to.store)
-				to.await(t, r)
-				_ = r.cmd.Process.Kill()
-				return r
-			})
-			wantIncomplete(t, to.store)
-			other := filepath.Join(t.TempDir(), "other.db")
-			fillStore(t, other, 1)
-			fails(t, "this store is an incomplete copy of another store: complete it with plantstore copy from that one, or give a new store",
-				"copy", "--from", other, "--to", to.store)
-			if got := wantCompleted(t, from, to.store, n); !strings.Contains(got, " by an earlier run) in ") {
-				t.Errorf("the copy that runs again begins anew: %s", got)
+	const n, moments = 20_000, 10
+	sources := map[string]string{"sqlite": filepath.Join(t.TempDir(), "old.db")}
+	if pgtest.Given() {
+		sources["postgres"] = pgtest.DSN(t)
+	}
+	for kind, from := range sources {
+		fillStore(t, from, n)
+		for toKind, target := range copyTargets() {
+			if kind == "postgres" && toKind == kind {
+				continue // the other three cover both engines as source and as target
 			}
-		})
+			t.Run(kind+" to "+toKind, func(t *testing.T) {
+				began := time.Now()
+				wantCompleted(t, from, target(t).store, n)
+				whole := time.Since(began)
+				completed := 0
+				for range moments {
+					to := target(t)
+					r := startCopy(t, from, to.store)
+					time.Sleep(rand.N(whole))
+					_ = r.cmd.Process.Kill()
+					_ = r.wait()
+					completed += wantNothingOrAll(t, from, to, n)
+				}
+				t.Logf("figures: %d of %d copies were complete, a copy takes %v", completed, moments, whole)
+			})
+		}
 	}
 }
 
+// wantNothingOrAll fails unless a target is empty and the same copy succeeds now, or is complete.
+// It returns 1 if it was complete.
+func wantNothingOrAll(t *testing.T, from string, to copyTarget, n int64) (completed int) {
+	t.Helper()
+	switch have := to.count(); have {
+	case n:
+		completed = 1
+	case 0:
+		wantCompleted(t, from, to.store, n)
+	default:
+		t.Errorf("after a killed copy the target has %d plants, want 0 or %d", have, n)
+	}
+	if have := to.count(); have != n {
+		t.Errorf("the target has %d plants, want %d", have, n)
+	}
+	return completed
+}
+
 // A copy fails if a client of the source writes meanwhile. Once the source is
-// read-only, the next run completes it.
+// read-only, the same command succeeds.
 func TestCopyWhileClientsWrite(t *testing.T) {
 	t.Parallel()
 	for name, target := range copyTargets() {
 		t.Run(name, func(t *testing.T) {
 			const message = "copy: the source has changed while it was copied: stop all writes to --from " +
 				"(restart its servers with serve --read-only, and do not use plantstore token), then run the same command again"
-			var source *running
-			var from string
-			var to copyTarget
-			_, n := faulted(t, message, func(n int64) *copyRun {
-				dir := t.TempDir()
-				from, to = filepath.Join(dir, "old.db"), target(t)
-				fillStore(t, from, n)
-				source = watched(t, dir, from)
-				r := startCopy(t, from, to.store)
-				defer to.pause(t, r)()
-				source.want(t, http.StatusNoContent, http.MethodDelete, "/plants/7", "")
-				source.want(t, http.StatusOK, http.MethodPost, "/plants", fmt.Sprintf(`{"id":%d,"name":"n"}`, n))
-				return r
-			})
-			wantIncomplete(t, to.store)
+			const n = 10_000
+			dir := t.TempDir()
+			from, to := filepath.Join(dir, "old.db"), target(t)
+			fillStore(t, from, n)
+			source := watched(t, dir, from)
+			r := startCopy(t, from, to.store)
+			for i := 0; !r.hasEnded(); i++ {
+				source.want(t, http.StatusOK, http.MethodPut, "/plants/7", fmt.Sprintf(`{"name":"name %d"}`, i))
+			}
+			if got := r.stderr.String(); !strings.Contains(got, message) {
+				t.Errorf("the copy says %q, want %q", got, message)
+			}
+			if have := to.count(); have != 0 {
+				t.Errorf("the target has %d plants, want none", have)
+			}
 			source.kill()
 			source = serve(t, from, "--read-only")
 			source.want(t, http.StatusServiceUnavailable, http.MethodPost, "/plants", `{"id":-1,"name":"n"}`)
@@ -216,7 +244,7 @@ func TestCopyWhileClientsWrite(t *testing.T) {
 	}
 }
 
-// On a full disk a copy says so, and the next run completes it.
+// On a full disk a copy says so, and leaves nothing.
 func TestCopyToAFullDisk(t *testing.T) {
 	t.Parallel()
 	const n = 5000
@@ -226,19 +254,19 @@ func TestCopyToAFullDisk(t *testing.T) {
 	// No file may have more than 256 KiB, in units of 512 bytes. SQLite reports that as
 	// an I/O error.
 	out, err := newCommand(t, "sh", "-c", fmt.Sprintf("ulimit -f 512; exec plantstore copy --from '%s' --to '%s'", from, to)).CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "copy: write the target: "+to+": the disk ") ||
-		!strings.Contains(string(out), "run the same command again to complete the copy") {
+	if err == nil || !strings.Contains(string(out), "copy: complete the target: "+to+"-unfinished-copy: the disk ") ||
+		!strings.Contains(string(out), "remove the cause, then run the same command again") {
 		t.Errorf("on a full disk copy = %v, %s", err, out)
 	}
-	wantIncomplete(t, to)
+	if left, _ := filepath.Glob(to + "*"); len(left) > 0 {
+		t.Errorf("the copy leaves %q, want nothing", left)
+	}
 	wantCompleted(t, from, to, n)
 }
 
-// A copy ends with a message if it loses a connection to PostgreSQL, and the next
-// run completes it.
+// A copy ends with a message if it loses a connection to PostgreSQL.
 func TestCopyLosesConnection(t *testing.T) {
 	t.Parallel()
-	const message = "run the same command again to complete the copy"
 	lose := func(t *testing.T, store string) {
 		t.Helper()
 		conn := pgtest.Connect(t, os.Getenv(pgtest.Variable))
@@ -254,14 +282,19 @@ func TestCopyLosesConnection(t *testing.T) {
 			return filepath.Join(t.TempDir(), "old.db"), to, to.store
 		},
 		"source": func(t *testing.T) (string, copyTarget, string) {
-			from := named(t, pgtest.DSN(t))
-			return from, fileTarget(t), from
+			from, to := named(t, pgtest.DSN(t)), fileTarget(t)
+			conn := pgtest.Connect(t, os.Getenv(pgtest.Variable))
+			to.begun = func() (begun bool) {
+				const reads = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = $1 AND query LIKE '% FROM plants WHERE %')"
+				return conn.QueryRow(t.Context(), reads, applicationName(t, from)).Scan(&begun) == nil && begun
+			}
+			return from, to, from
 		},
 	} {
 		t.Run(side, func(t *testing.T) {
 			var from, lost string
 			var to copyTarget
-			output, n := faulted(t, message, func(n int64) *copyRun {
+			output, n := faulted(t, "remove the cause, then run the same command again", func(n int64) *copyRun {
 				from, to, lost = stores(t)
 				fillStore(t, from, n)
 				r := startCopy(t, from, to.store)
@@ -272,7 +305,6 @@ func TestCopyLosesConnection(t *testing.T) {
 			if !strings.Contains(output, " the "+side+": the connection to PostgreSQL is lost: ") {
 				t.Errorf("the copy says %s", output)
 			}
-			wantIncomplete(t, to.store)
 			wantCompleted(t, from, to.store, n)
 		})
 	}
@@ -290,34 +322,27 @@ func applicationName(t *testing.T, store string) string {
 	return "copy_" + u.Query().Get("search_path")
 }
 
-// Of two copies to one store, one is refused, and the other one completes it.
+// Of two copies to one store, the second is refused, and the first one completes it.
 func TestTwoCopies(t *testing.T) {
 	t.Parallel()
 	for name, target := range copyTargets() {
 		t.Run(name, func(t *testing.T) {
-			message := "another program has locked the file"
+			message := "another plantstore copy fills this store: wait until it ends"
 			if name == "postgres" {
-				message = "another plantstore copy to this store has begun, so this one has stopped"
+				message = "another program has locked tables in database"
 			}
-			var completed *copyRun
+			var first *copyRun
 			faulted(t, message, func(n int64) *copyRun {
 				from, to := filepath.Join(t.TempDir(), "old.db"), target(t)
 				fillStore(t, from, n)
-				first := startCopy(t, from, to.store)
-				if name == "sqlite" {
-					resume := to.pause(t, first)
-					second := startCopy(t, from, to.store)
-					_ = second.wait() // it waits for the lock for some seconds
-					resume()
-					completed = first
-					return second
-				}
-				to.await(t, first)
-				completed = startCopy(t, from, to.store)
-				return first
+				first = startCopy(t, from, to.store)
+				defer to.pause(t, first)()
+				second := startCopy(t, from, to.store)
+				_ = second.wait()
+				return second
 			})
-			if err := completed.wait(); err != nil {
-				t.Errorf("the other copy: %v\n%s", err, &completed.stderr)
+			if err := first.wait(); err != nil {
+				t.Errorf("the first copy: %v\n%s", err, &first.stderr)
 			}
 		})
 	}

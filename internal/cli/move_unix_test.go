@@ -46,7 +46,7 @@ type moveTokens struct {
 // fastest way.
 func fillStore(t *testing.T, name string, n int64) {
 	t.Helper()
-	target, err := open.Target(t.Context(), name, nil)
+	target, err := open.Target(t.Context(), name)
 	must.NoError(t, err)
 	defer target.Close()
 	for first := int64(0); first < n; first += 5000 {
@@ -58,9 +58,9 @@ func fillStore(t *testing.T, name string, n int64) {
 			}, Version: id * 0x9e3779b97f4a7c1}
 			plants = append(plants, row.Stored())
 		}
-		must.NoError(t, target.Replace(t.Context(), nil, plants))
+		must.NoError(t, target.AddPlants(t.Context(), plants))
 	}
-	must.NoError(t, target.Finish(t.Context()))
+	must.NoError(t, target.Publish(t.Context()))
 }
 
 // addTokens adds 20 tokens to a store.

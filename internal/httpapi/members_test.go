@@ -123,7 +123,7 @@ func copyStore(t *testing.T, from store.Store) store.Store {
 	if engine() != "sqlite" {
 		name = newDSN(t)
 	}
-	target, err := open.Target(t.Context(), name, nil)
+	target, err := open.Target(t.Context(), name)
 	must.NoError(t, err)
 	_, err = transfer.Copy(t.Context(), from, target, func(_ string, _, _ int64) {})
 	must.NoError(t, errors.Join(err, target.Close()))

@@ -76,22 +76,22 @@ type Store interface {
 
 // Snapshot is what a store holds at one moment.
 type Snapshot interface {
-	// Count returns the number of plants.
-	Count(ctx context.Context) (int64, error)
-
 	// List returns a page of plants, as the List of [plant.Store] does.
 	List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error)
 
 	// Tokens returns all tokens, oldest first.
 	Tokens(ctx context.Context) ([]token.Token, error)
 
-	// Epochs returns the epochs of the feed of changes, newest first; see
-	// [plant.Position]. There is none if the store has no feed.
-	Epochs(ctx context.Context) ([]int64, error)
+	// State returns what tells whether the plants have changed. It does not read them.
+	State(ctx context.Context) (State, error)
+}
 
-	// LastChange returns the number of the last transaction in the feed of changes, or 0
-	// if there is none. It is fast, and every change of a plant raises it if there is a feed.
-	LastChange(ctx context.Context) (int64, error)
+// State is what tells whether the plants of a store have changed. Without a feed of changes
+// only their number tells it.
+type State struct {
+	Plants     int64 // how many there are
+	Epoch      int64 // the newest epoch of the feed; see [plant.Position]
+	LastChange int64 // the number of the last transaction in the feed
 }
 
 // Source is a store that a copy reads, and does not change. A [Store] is one. A store
@@ -112,53 +112,28 @@ func OldSchema(have, need int) error {
 		"neither copy nor serve --read-only changes it: run plantstore migrate on it first", have, need)
 }
 
-// Target is a store that a copy fills. Until Finish has returned, no other program
-// reads or writes what it holds: opening it returns [ErrIncomplete], also after the
-// copy was killed, and every call of a store that uses it already fails with
-// [plant.ErrUnavailable] and [token.ErrUnavailable]. A target that was not finished can
-// be opened as a target again, and holds what was stored in it.
-//
-// It is opened with the epochs of the source, and remembers the newest one until
-// Finish. An incomplete target is refused with [ErrOtherSource] if the source does not
-// have that epoch: it was begun with another source.
-//
-// If two targets are opened for one store, either the second call fails, or every
-// later method of the first one returns [ErrSuperseded].
+// Target is an empty store that a copy fills. Nobody else sees what was added until Publish
+// has returned nil. If the process is killed before, the store is empty, or does not exist.
+// Of two targets for one store, the second one is refused.
 //
 // The methods must not be called at the same time.
 type Target interface {
-	Snapshot // of what the target holds now
+	Snapshot // of what was added
 
-	// Replace deletes the plants with the IDs in remove and then stores plants as
-	// they are, with their ETags and times. It does all of it durably, or nothing.
-	Replace(ctx context.Context, remove []int64, plants []plant.Plant) error
+	// AddPlants adds plants as they are, with their ETags and times.
+	AddPlants(ctx context.Context, plants []plant.Plant) error
 
-	// ReplaceTokens deletes all tokens and stores these, durably, or does nothing.
-	ReplaceTokens(ctx context.Context, tokens []token.Token) error
+	// AddTokens adds tokens as they are.
+	AddTokens(ctx context.Context, tokens []token.Token) error
 
-	// Finish makes the target a store like any other, durably.
-	Finish(ctx context.Context) error
+	// Publish makes the target a store like any other, durably and in one step.
+	Publish(ctx context.Context) error
 
-	// Close releases the target. If Finish has not returned nil, the store stays
-	// incomplete.
+	// Close releases the target. Unless Publish has returned nil, all that was added is
+	// discarded.
 	Close() error
 }
-
-// ErrIncomplete means that a copy to the store has begun and was not completed.
-var ErrIncomplete = errors.New("this store is an incomplete copy; " +
-	"run the same plantstore copy again to complete it")
-
-// ErrOtherSource means that a copy from another store to this one was not completed.
-var ErrOtherSource = errors.New("this store is an incomplete copy of another store: " +
-	"complete it with plantstore copy from that one, or give a new store")
-
-// SourceNumber is the number of the row of the table epochs in which an incomplete target
-// keeps the epoch of its source.
-const SourceNumber = -1
 
 // ErrNotEmpty means that a store cannot be the target of a copy, because it has
 // plants or tokens.
 var ErrNotEmpty = errors.New("this store already has plants or tokens; a copy needs a new or empty store")
-
-// ErrSuperseded means that another copy to the same store has begun.
-var ErrSuperseded = errors.New("another plantstore copy to this store has begun, so this one has stopped")

@@ -121,13 +121,12 @@ func sameFile(path, other string) bool {
 	return err == nil && os.SameFile(file, otherFile)
 }
 
-// Target opens the store that name describes as the target of a copy of the source
-// with the given epochs. A store that does not exist yet is created. It cannot be in
-// memory.
-func Target(ctx context.Context, name string, source []int64) (store.Target, error) {
+// Target opens the store that name describes as the target of a copy. A SQLite file must
+// not exist yet, a PostgreSQL database must be empty.
+func Target(ctx context.Context, name string) (store.Target, error) {
 	return choose(name,
-		func(dsn string) (store.Target, error) { return postgres.OpenTarget(ctx, dsn, source) },
-		func(path string) (store.Target, error) { return sqlite.OpenTarget(ctx, path, source) })
+		func(dsn string) (store.Target, error) { return postgres.OpenTarget(ctx, dsn) },
+		func(path string) (store.Target, error) { return sqlite.OpenTarget(ctx, path) })
 }
 
 // Distribute spreads the plants of a PostgreSQL database that has the extension Citus

@@ -106,13 +106,13 @@ func scanChangesPage(results pgx.BatchResults, after *plant.Position, limit int)
 	if page.state, err = scanFeedState(results.QueryRow()); err != nil {
 		return changesPage{}, err
 	}
-	rows, _ := results.Query() // scanChanges and scanPage return the error
+	rows, _ := results.Query() // scanChanges and forEachPlant return the error
 	if store.InWalk(after) {
-		plants, more, err := scanPage(rows, limit)
-		if err != nil {
+		found := plant.Rows[plant.Plant]{Limit: limit, Size: plant.Plant.JSONSize}
+		if err := forEachPlant(rows, found.Add); err != nil {
 			return changesPage{}, err
 		}
-		page.changes, page.next, err = page.state.WalkPage(after, plants, more)
+		page.changes, page.next, err = page.state.WalkPage(after, found.Items, found.More)
 		return page, err
 	}
 	changes, err := scanChanges(rows, page.state, limit)

@@ -41,8 +41,7 @@ func isSharded(ctx context.Context, conn *pgx.Conn) (sharded bool, err error) {
 		return false, err
 	}
 	err = conn.QueryRow(ctx, `
-		SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid IN (to_regclass('plants'), to_regclass($1)))`,
-		"plants"+hiddenSuffix).Scan(&sharded)
+		SELECT EXISTS (SELECT 1 FROM pg_dist_partition WHERE logicalrelid = to_regclass('plants'))`).Scan(&sharded)
 	return sharded, err
 }
 

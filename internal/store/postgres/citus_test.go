@@ -210,26 +210,32 @@ func TestShardedCreatesLockWhatIsStored(t *testing.T) {
 	}
 }
 
-// A copy can fill a sharded store, which cannot be used meanwhile.
+// A copy fills a sharded store in one transaction.
 func TestShardedTarget(t *testing.T) {
 	dsn := shardedDSN(t)
 	s := open(t, dsn)
-	for _, name := range []string{"first", "again"} {
-		target, err := OpenTarget(t.Context(), dsn, []int64{7})
-		must.NoError(t, err)
-		copied := store.PlantRow{Plant: plant.Plant{ID: 1, Name: name, CreatedAt: time.UnixMicro(1), UpdatedAt: time.UnixMicro(2)}, Version: 3}
-		tok, _ := token.New(name, []token.Scope{token.Read}, time.Hour)
-		must.NoError(t, target.Replace(t.Context(), []int64{1}, []plant.Plant{copied.Stored()}))
-		must.NoError(t, target.ReplaceTokens(t.Context(), []token.Token{tok}))
-		_, err = s.Get(t.Context(), 1)
-		expect.Error(t, "Get while a copy runs", err, plant.ErrUnavailable)
-		if name == "again" {
-			must.NoError(t, target.Finish(t.Context()))
-		}
-		target.Close()
+	var plants []plant.Plant
+	for id := range int64(5000) {
+		row := store.PlantRow{Plant: plant.Plant{ID: id, Name: "copied", CreatedAt: time.UnixMicro(1), UpdatedAt: time.UnixMicro(2)}, Version: id}
+		plants = append(plants, row.Stored())
 	}
-	if p, err := s.Get(t.Context(), 1); err != nil || p.Name != "again" {
-		t.Errorf("Get after the copy = %v, %v", p, err)
+	for _, published := range []bool{false, true} {
+		target, err := OpenTarget(t.Context(), dsn)
+		must.NoError(t, err)
+		tok, _ := token.New("copied", []token.Scope{token.Read}, time.Hour)
+		must.NoError(t, target.AddPlants(t.Context(), plants[:1000]))
+		must.NoError(t, target.AddPlants(t.Context(), plants[1000:]))
+		must.NoError(t, target.AddTokens(t.Context(), []token.Token{tok}))
+		_, err = s.Get(t.Context(), 1)
+		expect.Error(t, "Get while a copy runs", err, plant.ErrNotFound)
+		if published {
+			must.NoError(t, target.Publish(t.Context()))
+		}
+		must.NoError(t, target.Close())
+		n, _, err := s.Count(t.Context(), plant.Page{Limit: 10_000})
+		if want := len(plants); err != nil || published && n != want || !published && n != 0 {
+			t.Errorf("after a copy (published: %v) there are %d plants, %v", published, n, err)
+		}
 	}
 }
 

@@ -29,12 +29,8 @@ func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) e
 		if err := beginSnapshot(ctx, conn); err != nil {
 			return err
 		}
-		snapshot := snapshot{conn, func(query string) string { return query }}
-		_, err := snapshot.Epochs(ctx) // the first read decides what the transaction sees
-		if err == nil {
-			failed = read(snapshot)
-			err = failed
-		}
+		failed = read(snapshot{conn})
+		err := failed
 		limited, cancel := context.WithTimeout(ctx, stepTime)
 		defer cancel()
 		if _, rollbackErr := conn.Exec(limited, `ROLLBACK`); err == nil {
@@ -52,62 +48,47 @@ func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) e
 func beginSnapshot(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	if _, err := conn.Exec(ctx, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
-		return err
-	}
+	var batch pgx.Batch
+	batch.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
 	// The copy may take longer than a write between two reads.
-	_, err := conn.Exec(ctx, `SET LOCAL idle_in_transaction_session_timeout = '10min'`)
-	return err
+	batch.Queue(`SET LOCAL idle_in_transaction_session_timeout = '10min'`)
+	batch.Queue(`SELECT FROM epochs LIMIT 1`) // the first read decides what the transaction sees
+	return conn.SendBatch(ctx, &batch).Close()
 }
 
 // snapshot implements [store.Snapshot] on a connection.
-type snapshot struct {
-	conn *pgx.Conn
-	of   func(query string) string // returns a statement for the tables of the snapshot
-}
-
-func (s snapshot) Count(ctx context.Context) (int64, error) {
-	return s.number(ctx, s.of(`SELECT count(*) FROM plants`))
-}
+type snapshot struct{ conn *pgx.Conn }
 
 func (s snapshot) List(ctx context.Context, page plant.Page) ([]plant.Plant, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	selected, args := selectionOf(page)
-	rows, _ := s.conn.Query(ctx, s.of(selected.list), args...) // scanPage returns the error
-	plants, more, err := scanPage(rows, page.Limit)
+	plants, more, err := listPlants(ctx, s.conn, page)
 	return plants, more, stepError(err)
 }
 
 func (s snapshot) Tokens(ctx context.Context) ([]token.Token, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	tokens, err := listTokens(ctx, s.conn, s.of(selectTokens))
+	tokens, err := listTokens(ctx, s.conn, selectTokens)
 	return tokens, stepError(err)
 }
 
-func (s snapshot) Epochs(ctx context.Context) ([]int64, error) {
+func (s snapshot) State(ctx context.Context) (state store.State, err error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
-	rows, _ := s.conn.Query(ctx, `SELECT id FROM epochs ORDER BY number DESC`) // CollectRows returns the error
-	epochs, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	return epochs, stepError(err)
-}
-
-func (s snapshot) LastChange(ctx context.Context) (int64, error) {
-	return s.number(ctx, `SELECT coalesce(max(position), 0) FROM changes`)
-}
-
-func (s snapshot) number(ctx context.Context, query string) (n int64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, stepTime)
-	defer cancel()
-	err = s.conn.QueryRow(ctx, query).Scan(&n)
-	return n, stepError(err)
+	const feed = `
+		SELECT coalesce((SELECT id FROM epochs ORDER BY number DESC LIMIT 1), 0),
+			coalesce((SELECT max(position) FROM changes), 0)`
+	var batch pgx.Batch
+	batch.Queue(`SELECT count(*) FROM plants`).QueryRow(func(row pgx.Row) error { return row.Scan(&state.Plants) })
+	batch.Queue(feed).QueryRow(func(row pgx.Row) error { return row.Scan(&state.Epoch, &state.LastChange) })
+	err = s.conn.SendBatch(ctx, &batch).Close()
+	return state, stepError(err)
 }
 
 // stepError describes an error of a step of a copy.
 func stepError(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, store.ErrSuperseded) {
+	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	if fateOf(err) == unknown {
@@ -126,7 +107,7 @@ func OpenSource(ctx context.Context, dsn string) (store.Source, error) {
 	return connect(ctx, config, checkSource)
 }
 
-// checkSource returns an error unless the database has a complete store with the schema
+// checkSource returns an error unless the database has a store with the schema
 // of this program.
 func checkSource(ctx context.Context, conn *pgx.Conn) error {
 	have, err := number(ctx, conn, versionRow, "")
@@ -139,13 +120,7 @@ func checkSource(ctx context.Context, conn *pgx.Conn) error {
 	case have < len(schema):
 		return store.OldSchema(have, len(schema))
 	}
-	if err := checkComplete(ctx, conn); err != nil {
-		return err
-	}
-	if have > len(schema) {
-		return checkOldest(ctx, conn, have)
-	}
-	return nil
+	return checkOldest(ctx, conn, have)
 }
 
 // Same reports whether two URLs lead to the same tables: to one schema of one database of

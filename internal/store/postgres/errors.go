@@ -149,8 +149,7 @@ func final(err error) error {
 
 // notAsNeeded reports whether an error with this code says that the database is not as the
 // program needs it, so that an operator must act: a feature is missing (0A), or a schema (3F),
-// a privilege, a table or a column (42; a copy to the database hides tables, see Target), an
-// object is in use (55), or the server cannot read its files (58, XX).
+// a privilege, a table or a column (42), an object is in use (55), or the server cannot read its files (58, XX).
 func notAsNeeded(code string) bool {
 	return slices.Contains([]string{"0A", "3F", "42", "55", "58", "XX"}, class(code))
 }

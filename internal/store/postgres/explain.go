@@ -176,9 +176,6 @@ func explainPrivileges(err error, config *pgx.ConnConfig) error {
 			"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO %[1]s: %[3]w", user, database, err)
 	case !forbidden:
 		return nil
-	case migration.have == migration.need:
-		return fmt.Errorf("user %s does not own the tables in database %s: run this command as their owner: %w",
-			user, database, err)
 	case migration.have == 0:
 		return fmt.Errorf("database %s has no tables of plantstore, and user %s may not create them: "+
 			"run plantstore migrate as a user that may, or run GRANT USAGE, CREATE ON SCHEMA public TO %[2]s: %[3]w",

@@ -28,9 +28,6 @@ func (s *Store) Ready(ctx context.Context) error {
 		if have, err = number(ctx, conn, versionRow, ""); err != nil {
 			return err
 		}
-		if err := checkComplete(ctx, conn); err != nil {
-			return err
-		}
 		var batch pgx.Batch
 		batch.Queue(selectToken, []byte{})
 		batch.Queue(selectPlant, 0)

@@ -36,8 +36,7 @@ const oldest = 1
 const (
 	versionRow = 1 // the number of migrations that were applied
 	oldestRow  = 2 // oldest, written by the program that applied the last migration
-	copyRow    = 3 // a random number, drawn by a copy that is not complete; see Target
-	namesRow   = 4 // the version of the keys of all names; see NameKeyVersion of package plant
+	namesRow   = 3 // the version of the keys of all names; see NameKeyVersion of package plant
 )
 
 // migrate applies the migrations that the database lacks, and returns the number
@@ -49,16 +48,13 @@ const (
 // not support them; the lock on a row ends with the connection of its holder.
 func migrate(ctx context.Context, conn *pgx.Conn) (found, now int, err error) {
 	found, err = number(ctx, conn, versionRow, "")
-	if code(err) == undefinedTable || errors.Is(err, pgx.ErrNoRows) {
-		found, err = 0, nil
+	switch {
+	case code(err) == undefinedTable || errors.Is(err, pgx.ErrNoRows):
 		if err := begin(ctx, conn); err != nil {
 			return 0, 0, schemaError{have: 0, need: len(schema), error: err}
 		}
-	}
-	if err == nil {
-		err = checkComplete(ctx, conn)
-	}
-	if err != nil {
+		found = 0
+	case err != nil:
 		return found, found, err
 	}
 	if found > len(schema) {
@@ -118,19 +114,6 @@ const setNumber = `
 const raiseNumber = `
 	INSERT INTO plantstore_schema (id, version) VALUES ($1, $2)
 	ON CONFLICT (id) DO UPDATE SET version = greatest(plantstore_schema.version, excluded.version)`
-
-// checkComplete returns an error if the database is the target of a copy that is not
-// complete.
-func checkComplete(ctx context.Context, conn *pgx.Conn) error {
-	_, err := number(ctx, conn, copyRow, "")
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil
-	}
-	if err == nil {
-		err = store.ErrIncomplete
-	}
-	return err
-}
 
 // schemaError means that the migrations could not be applied.
 type schemaError struct {

@@ -149,6 +149,6 @@ func wantRows(t *testing.T, plan planNode, most float64) {
 func TestOtherUnicode(t *testing.T) {
 	s := open(t, pgtest.DSN(t))
 	storetest.OtherUnicode(t, s, func(t *testing.T) {
-		execute(t, s.pool, `UPDATE plantstore_schema SET version = version - 1 WHERE id = 4`)
+		execute(t, s.pool, `UPDATE plantstore_schema SET version = version - 1 WHERE id = 3`)
 	})
 }

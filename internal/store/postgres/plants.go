@@ -116,21 +116,21 @@ func checkNames(ctx context.Context, conn *pgx.Conn, page plant.Page) error {
 // List implements [plant.Store].
 func (s *Store) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
 	defer s.durations.Since(time.Now(), "list")
-	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		if err := checkNames(ctx, conn, page); err != nil {
-			return err
-		}
-		selected, args := selectionOf(page)
-		rows, _ := conn.Query(ctx, selected.list, args...) // scanPage returns the error
-		plants, more, err = scanPage(rows, page.Limit)
+	err = s.read(ctx, func(ctx context.Context, conn *pgx.Conn) (err error) {
+		plants, more, err = listPlants(ctx, conn, page)
 		return err
 	})
 	return plants, more, err
 }
 
-// scanPage reads the rows of a page.
-func scanPage(rows pgx.Rows, limit int) (plants []plant.Plant, more bool, err error) {
-	found := plant.Rows[plant.Plant]{Limit: limit, Size: plant.Plant.JSONSize}
+// listPlants reads a page.
+func listPlants(ctx context.Context, conn *pgx.Conn, page plant.Page) (plants []plant.Plant, more bool, err error) {
+	if err := checkNames(ctx, conn, page); err != nil {
+		return nil, false, err
+	}
+	selected, args := selectionOf(page)
+	rows, _ := conn.Query(ctx, selected.list, args...) // forEachPlant returns the error
+	found := plant.Rows[plant.Plant]{Limit: page.Limit, Size: plant.Plant.JSONSize}
 	err = forEachPlant(rows, found.Add)
 	return found.Items, found.More, err
 }

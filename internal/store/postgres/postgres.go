@@ -42,8 +42,8 @@
 // # Schema and copies
 //
 // The schema is made by migrations, and an old and a new program can share it (migrate.go).
-// While a copy fills a database, its tables have other names (target.go); a copy reads a
-// snapshot (copy.go). Errors of opening a store say what to do (explain.go). Operators see
+// A copy reads a snapshot (copy.go), and fills a database in one transaction (target.go).
+// Errors of opening a store say what to do (explain.go). Operators see
 // health.go.
 //
 // The SQL is limited to what PostgreSQL, YugabyteDB and CockroachDB share: no triggers,

@@ -31,10 +31,6 @@ const sweepMarks = `DELETE FROM marks WHERE id IN (SELECT id FROM marks WHERE at
 // transaction is committed, that it was. The store has a feed if $3 is true; see shard.
 const insertMark = `INSERT INTO marks (id, done, at, feeds) VALUES ($1, true, $2, $3)`
 
-// readCommitted is the isolation of transactions that wait for a lock: the statements after
-// it see what was committed meanwhile.
-var readCommitted = pgx.TxOptions{IsoLevel: pgx.ReadCommitted}
-
 // beginWrite queues the beginning of a transaction whose commit is acknowledged.
 //
 // With synchronous_commit = off a crash of the server would lose it. That can be set for the

@@ -167,10 +167,6 @@ func (s *Store) BeginEpoch(ctx context.Context) error {
 // beginEpoch begins an epoch.
 func beginEpoch(conn *sqlite.Conn) error { return execute(conn, newEpochQuery) }
 
-// renewEpochsQuery makes all positions invalid: the plants were replaced without
-// rows in changes.
-const renewEpochsQuery = "UPDATE epochs SET id = random()"
-
 // beginIfReplacedQuery begins an epoch unless the schema is still the one of a [content],
 // which the first parameter says, and its transaction, the others, is there.
 const beginIfReplacedQuery = `

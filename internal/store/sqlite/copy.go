@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"zombiezen.com/go/sqlite"
 
+	"github.com/plantstore/plantstore/internal/atomicfile"
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/token"
@@ -24,10 +24,9 @@ func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) e
 		if err := execute(conn, "BEGIN"); err != nil {
 			return err
 		}
-		snapshot := snapshot{conn}
-		_, err := snapshot.Epochs(ctx) // the first read decides what the transaction sees
+		_, err := number(conn, "SELECT max(number) FROM epochs") // the first read decides what the transaction sees
 		if err == nil {
-			failed = read(snapshot)
+			failed = read(snapshot{conn})
 		}
 		return errors.Join(err, execute(conn, "ROLLBACK"))
 	})
@@ -37,10 +36,6 @@ func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) e
 
 // snapshot implements [store.Snapshot] on a connection.
 type snapshot struct{ conn *sqlite.Conn }
-
-func (s snapshot) Count(ctx context.Context) (n int64, err error) {
-	return step(ctx, func() (int64, error) { return number(s.conn, "SELECT count(*) FROM plants") })
-}
 
 func (s snapshot) List(ctx context.Context, page plant.Page) (plants []plant.Plant, more bool, err error) {
 	plants, err = step(ctx, func() (_ []plant.Plant, err error) {
@@ -54,12 +49,17 @@ func (s snapshot) Tokens(ctx context.Context) ([]token.Token, error) {
 	return step(ctx, func() ([]token.Token, error) { return listTokens(s.conn) })
 }
 
-func (s snapshot) Epochs(ctx context.Context) ([]int64, error) {
-	return step(ctx, func() ([]int64, error) { return numbers(s.conn, "SELECT id FROM epochs ORDER BY number DESC") })
-}
-
-func (s snapshot) LastChange(ctx context.Context) (int64, error) {
-	return step(ctx, func() (int64, error) { return number(s.conn, "SELECT coalesce(max(position), 0) FROM changes") })
+func (s snapshot) State(ctx context.Context) (store.State, error) {
+	return step(ctx, func() (state store.State, err error) {
+		err = query(s.conn, `
+			SELECT (SELECT count(*) FROM plants), (SELECT id FROM epochs ORDER BY number DESC LIMIT 1),
+				coalesce((SELECT max(position) FROM changes), 0)`,
+			func(row *sqlite.Stmt) error {
+				state = store.State{Plants: row.ColumnInt64(0), Epoch: row.ColumnInt64(1), LastChange: row.ColumnInt64(2)}
+				return nil
+			})
+		return state, err
+	})
 }
 
 // step reads a part of a snapshot.
@@ -71,133 +71,117 @@ func step[T any](ctx context.Context, read func() (T, error)) (result T, err err
 	return result, advise(err)
 }
 
-// Target implements [store.Target] on one connection, which locks the file. Its
-// application ID says that it is incomplete.
+// copySuffix is the suffix of the file that a copy fills until it is complete.
+const copySuffix = "-unfinished-copy"
+
+// Target implements [store.Target] with one transaction, in a file that has another name until
+// Publish. (With a transaction for each page of plants, the pages of the indexes are written
+// again and again.)
 type Target struct {
 	snapshot
-	path string
+	file *atomicfile.File
 }
 
 var _ store.Target = (*Target)(nil)
 
-// forgetSourceQuery deletes what remember has stored.
-var forgetSourceQuery = fmt.Sprint("DELETE FROM epochs WHERE number = ", store.SourceNumber)
+// forTarget are the pragmas of the connection that fills a target. A crash leaves nothing
+// that is used, so nothing must be durable before the file is complete.
+var forTarget = []string{
+	// The journal has only the pages that the file has before the transaction, which are few.
+	"PRAGMA journal_mode = MEMORY",
+	"PRAGMA synchronous = OFF",
 
-// OpenTarget opens the file at path as the target of a copy of the source with the given
-// epochs, newest first. It creates the file if it does not exist.
-func OpenTarget(ctx context.Context, path string, source []int64) (t *Target, err error) {
+	// Names and tags come in no order, so each plant changes other pages of their indexes. In
+	// KiB.
+	"PRAGMA cache_size = -65536",
+}
+
+// OpenTarget opens a new store, which gets the given path when it is published, as the target
+// of a copy.
+func OpenTarget(ctx context.Context, path string) (t *Target, err error) {
 	defer describeOpen(path, &err)
-	if _, err := checkFiles(path); err != nil {
+	if err := checkTarget("", path, false); err != nil {
 		return nil, err
 	}
-	// The lock keeps out every other program, a running server included. It ends
-	// with this process.
-	conn, err := openWriter(path, "PRAGMA locking_mode = EXCLUSIVE")
+	file, err := atomicfile.CreateLocked(path, copySuffix, 0o600)
+	if errors.Is(err, atomicfile.ErrLocked) {
+		return nil, errors.New("another plantstore copy fills this store: wait until it ends")
+	}
 	if err != nil {
 		return nil, err
 	}
-	t = &Target{snapshot{conn}, path}
-	if err := t.begin(ctx, source); err != nil {
-		return nil, errors.Join(err, conn.Close())
+	t = &Target{file: file}
+	if err := t.open(ctx); err != nil {
+		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
 }
 
-// begin marks the file as incomplete, unless it is already. It refuses a store that
-// is not empty.
-func (t *Target) begin(ctx context.Context, source []int64) error {
-	id, err := number(t.conn, "PRAGMA application_id")
-	if err != nil {
+// open opens the file, creates the schema, and begins the transaction.
+func (t *Target) open(ctx context.Context) (err error) {
+	if t.conn, err = openConn(t.file.Name(), forTarget, sqlite.OpenReadWrite); err != nil {
 		return err
 	}
-	begun := id == incompleteID
-	if id == 0 { // a new file, which is incomplete before it has a schema
-		id = incompleteID
-	} else if !begun {
-		id = applicationID
-	}
-	if _, err := migrate(ctx, t.conn, int32(id)); err != nil {
+	if _, err := migrate(ctx, t.conn); err != nil {
 		return err
 	}
-	// No read keeps SQLite from resetting the log, so it can make the checkpoints.
-	if err := execute(t.conn, fmt.Sprint("PRAGMA wal_autocheckpoint = ", checkpointPages)); err != nil {
-		return err
-	}
-	return inTransaction(t.conn, "BEGIN IMMEDIATE", func() error {
-		if begun {
-			return t.remember(source)
-		}
-		used, err := number(t.conn, "SELECT EXISTS (SELECT 1 FROM plants) OR EXISTS (SELECT 1 FROM tokens)")
-		if err == nil && used != 0 {
-			err = store.ErrNotEmpty
-		}
-		if err != nil {
-			return err
-		}
-		return errors.Join(t.remember(source), t.mark(incompleteID))
-	})
+	return execute(t.conn, "BEGIN IMMEDIATE")
 }
 
-// remember stores the newest epoch of the source of a copy, or checks that the source
-// has the one that was stored.
-func (t *Target) remember(source []int64) error {
-	begun, err := numbers(t.conn, "SELECT id FROM epochs WHERE number = ?", store.SourceNumber)
-	switch {
-	case err != nil:
-		return err
-	case len(begun) > 0 && !slices.Contains(source, begun[0]):
-		return store.ErrOtherSource
-	case len(begun) > 0 || len(source) == 0:
-		return nil
-	}
-	return execute(t.conn, "INSERT INTO epochs (number, id, began) VALUES (?, ?, 0)", store.SourceNumber, source[0])
-}
-
-func (t *Target) mark(id int32) error {
-	return execute(t.conn, fmt.Sprint("PRAGMA application_id = ", id))
-}
-
-// Replace implements [store.Target].
-func (t *Target) Replace(ctx context.Context, remove []int64, plants []plant.Plant) error {
+// AddPlants implements [store.Target].
+func (t *Target) AddPlants(ctx context.Context, plants []plant.Plant) error {
 	rows, err := store.RowsOf(plants)
 	if err != nil {
 		return err
 	}
-	return t.write(ctx, func() error { return writePlants(t.conn, store.Effect{Insert: rows, Remove: remove}) })
+	return t.add(ctx, func() error { return writePlants(t.conn, store.Effect{Insert: rows}) })
 }
 
-// ReplaceTokens implements [store.Target].
-func (t *Target) ReplaceTokens(ctx context.Context, tokens []token.Token) error {
-	return t.write(ctx, func() error {
-		if err := execute(t.conn, "DELETE FROM tokens"); err != nil {
+// AddTokens implements [store.Target].
+func (t *Target) AddTokens(ctx context.Context, tokens []token.Token) error {
+	for _, each := range tokens {
+		err := t.add(ctx, func() error { return writeToken(t.conn, insertTokenQuery, each) })
+		if err != nil {
 			return err
 		}
-		for _, each := range tokens {
-			if err := writeToken(t.conn, insertTokenQuery, each); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
-// Finish implements [store.Target].
-func (t *Target) Finish(ctx context.Context) error {
-	return t.write(ctx, func() error {
-		return errors.Join(t.mark(applicationID), execute(t.conn, forgetSourceQuery), execute(t.conn, renewEpochsQuery))
-	})
-}
-
-// Close implements [store.Target].
-func (t *Target) Close() error { return t.conn.Close() }
-
-// write runs fn in a transaction.
-func (t *Target) write(ctx context.Context, fn func() error) error {
+// add runs a part of the transaction.
+func (t *Target) add(ctx context.Context, run func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := inTransaction(t.conn, "BEGIN IMMEDIATE", fn); err != nil {
-		return fmt.Errorf("%s: %w", t.path, advise(err))
+	if err := run(); err != nil {
+		return fmt.Errorf("%s: %w", t.file.Name(), advise(err))
 	}
 	return nil
+}
+
+// Publish implements [store.Target].
+func (t *Target) Publish(ctx context.Context) error {
+	if err := t.add(ctx, func() error { return execute(t.conn, "COMMIT") }); err != nil {
+		return err
+	}
+	if err := t.closeConn(); err != nil {
+		return err
+	}
+	return t.file.Publish(false)
+}
+
+// Close implements [store.Target].
+func (t *Target) Close() error {
+	err := t.closeConn()
+	t.file.Discard()
+	return err
+}
+
+// closeConn closes the connection, unless it is closed already.
+func (t *Target) closeConn() (err error) {
+	if t.conn != nil {
+		err = t.conn.Close()
+		t.conn = nil
+	}
+	return err
 }

@@ -215,7 +215,6 @@ func TestSeveralNames(t *testing.T) {
 				"Open":         func() error { _, err := Open(t.Context(), path+"3"); return err },
 				"OpenReadOnly": func() error { _, err := OpenReadOnly(path + "3"); return err },
 				"OpenSource":   func() error { _, err := OpenSource(path + "3"); return err },
-				"OpenTarget":   func() error { _, err := OpenTarget(t.Context(), path+"3", nil); return err },
 				"Backup":       func() error { return Backup(t.Context(), path+"3", path+"4", false, ignore) },
 			} {
 				expect.Message(t, name, open(), c.want)

@@ -231,7 +231,6 @@ func TestWrongLogIsRefused(t *testing.T) {
 		"Open":         func() error { _, err := Open(t.Context(), path); return err },
 		"OpenReadOnly": func() error { _, err := OpenReadOnly(path); return err },
 		"OpenSource":   func() error { _, err := OpenSource(path); return err },
-		"OpenTarget":   func() error { _, err := OpenTarget(t.Context(), path, nil); return err },
 		"Copy":         func() error { return Copy(t.Context(), path, target, ignore) },
 		"Backup":       func() error { return Backup(t.Context(), path, target, false, ignore) },
 	} {
@@ -598,4 +597,13 @@ func contentOf(t *testing.T, path string) (all string) {
 		all += string(data) + "\n"
 	}
 	return all
+}
+
+// numbers returns the numbers in the first column of the rows of a statement.
+func numbers(conn *sqlite.Conn, statement string, args ...any) (all []int64, err error) {
+	err = query(conn, statement, func(stmt *sqlite.Stmt) error {
+		all = append(all, stmt.ColumnInt64(0))
+		return nil
+	}, args...)
+	return all, err
 }

@@ -26,9 +26,6 @@ var migrations embed.FS
 // database of another program is never changed.
 const applicationID = 0x706c6e74
 
-// incompleteID ("plnc") identifies a file that a copy has begun to fill.
-const incompleteID = 0x706c6e63
-
 var schema = store.Migrations(migrations)
 
 // migrate updates the schema, and returns the number of migrations before. It returns an
@@ -36,28 +33,24 @@ var schema = store.Migrations(migrations)
 // PostgreSQL an old release does not have to start with the schema of a newer one. But a
 // server may be running while `plantstore token` or `plantstore backup` of a newer release
 // migrates its file, so a migration only adds to the schema.
-//
-// The file must have the given application ID, or none if it is new.
-func migrate(ctx context.Context, conn *sqlite.Conn, id int32) (found int, err error) {
-	if err := checkFree(conn, id); err != nil {
+func migrate(ctx context.Context, conn *sqlite.Conn) (found int, err error) {
+	if err := checkFree(conn); err != nil {
 		return 0, err
 	}
 	found, err = checkKnown(conn)
+	if err == nil && found == 0 {
+		err = create(conn)
+	}
 	if err != nil {
 		return 0, err
 	}
-	if found == 0 {
-		if err := create(conn, id); err != nil {
-			return 0, err
-		}
-	}
-	return found, sqlitemigration.Migrate(ctx, conn, sqlitemigration.Schema{AppID: id, Migrations: schema})
+	return found, sqlitemigration.Migrate(ctx, conn, sqlitemigration.Schema{AppID: applicationID, Migrations: schema})
 }
 
 // create gives a new file the whole schema, in one transaction: a process that opens the file
 // meanwhile, or after a crash, finds all of it or nothing. sqlitemigration would refuse a file
 // that has the tables of Litestream.
-func create(conn *sqlite.Conn, id int32) error {
+func create(conn *sqlite.Conn) error {
 	return inTransaction(conn, "BEGIN IMMEDIATE", func() error {
 		have, err := number(conn, "PRAGMA user_version")
 		if err != nil || have > 0 {
@@ -65,16 +58,15 @@ func create(conn *sqlite.Conn, id int32) error {
 		}
 		script := slices.Concat(schema, []string{
 			fmt.Sprintf("INSERT INTO name_keys (id, version) VALUES (1, %d)", plant.NameKeyVersion),
-			fmt.Sprintf("PRAGMA application_id = %d", id),
+			fmt.Sprintf("PRAGMA application_id = %d", applicationID),
 			fmt.Sprintf("PRAGMA user_version = %d", len(schema)),
 		})
 		return sqlitex.ExecuteScript(conn, strings.Join(script, ";\n"), nil)
 	})
 }
 
-// checkFree returns an error if the file is the database of another program, or has
-// another application ID than want.
-func checkFree(conn *sqlite.Conn, want int32) error {
+// checkFree returns an error if the file is the database of another program.
+func checkFree(conn *sqlite.Conn) error {
 	// This comes first: another program may make a store of an empty file meanwhile.
 	taken, err := number(conn, takenQuery)
 	if err != nil {
@@ -87,28 +79,22 @@ func checkFree(conn *sqlite.Conn, want int32) error {
 	if empty := id == 0 && taken == 0; empty {
 		return nil
 	}
-	return checkID(conn, want)
+	return checkID(conn)
 }
 
-// checkID returns an error if the file has another application ID than want.
-func checkID(conn *sqlite.Conn, want int32) error {
+// checkID returns an error unless the file has the application ID of this program.
+func checkID(conn *sqlite.Conn) error {
 	id, err := number(conn, "PRAGMA application_id")
-	if err != nil {
-		return err
+	if err == nil && id != applicationID {
+		err = errors.New("this is not a store of plantstore; give the path of another file")
 	}
-	switch id {
-	case int64(want):
-		return nil
-	case incompleteID:
-		return store.ErrIncomplete
-	}
-	return errors.New("this is not a store of plantstore; give the path of another file")
+	return err
 }
 
 // checkOurs returns the number of migrations, and an error unless the file is a store of
 // this release or an older one.
 func checkOurs(conn *sqlite.Conn) (have int, err error) {
-	if err := checkID(conn, applicationID); err != nil {
+	if err := checkID(conn); err != nil {
 		return 0, err
 	}
 	return checkKnown(conn)

@@ -50,7 +50,7 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	if err == nil {
 		// This also fails if the file is read-only. SQLite opens such a file without an
 		// error.
-		found, err = migrate(ctx, conn, applicationID)
+		found, err = migrate(ctx, conn)
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
@@ -168,7 +168,7 @@ func checkPath(path string) error {
 	if err := checkRegular(path); err != nil {
 		return err
 	}
-	for _, suffix := range append(logSuffixes[:], markSuffix) {
+	for _, suffix := range append(logSuffixes[:], markSuffix, copySuffix) {
 		if strings.HasSuffix(path, suffix) {
 			return fmt.Errorf("a file with this name belongs to the store %s; give another path",
 				strings.TrimSuffix(path, suffix))
@@ -319,14 +319,13 @@ func openConn(path string, pragmas []string, mode sqlite.OpenFlags) (*sqlite.Con
 	return conn, nil
 }
 
-// openWriter opens the connection that writes, with pragmas that come before the others.
-// It creates the file if it does not exist.
-func openWriter(path string, first ...string) (conn *sqlite.Conn, err error) {
+// openWriter opens the connection that writes. It creates the file if it does not exist.
+func openWriter(path string) (conn *sqlite.Conn, err error) {
 	if path != Memory {
 		createFile(path)
 	}
 	for end := time.Now().Add(busyTimeout); ; time.Sleep(time.Millisecond) {
-		conn, err = openConn(path, slices.Concat(first, forWriter), sqlite.OpenReadWrite)
+		conn, err = openConn(path, forWriter, sqlite.OpenReadWrite)
 		// If another program also changes the file to WAL, SQLite does not wait for it.
 		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(end) {
 			break

@@ -201,7 +201,7 @@ const updatePlantQuery = `
 
 // writePlants writes the effect of a group.
 func writePlants(conn *sqlite.Conn, effect store.Effect) error {
-	for _, id := range effect.Remove { // first: a copy can insert a plant that it removes
+	for _, id := range effect.Remove {
 		if err := execute(conn, "DELETE FROM plants WHERE id = ?", id); err != nil {
 			return err
 		}

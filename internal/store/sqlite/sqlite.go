@@ -237,12 +237,3 @@ func text(conn *sqlite.Conn, statement string) (string, error) {
 	}
 	return sqlitex.ResultText(stmt)
 }
-
-// numbers returns the numbers in the first column of the rows of a statement.
-func numbers(conn *sqlite.Conn, statement string, args ...any) (all []int64, err error) {
-	err = query(conn, statement, func(stmt *sqlite.Stmt) error {
-		all = append(all, stmt.ColumnInt64(0))
-		return nil
-	}, args...)
-	return all, err
-}

@@ -186,7 +186,7 @@ func TestLogWithoutStoreIsKept(t *testing.T) {
 	}
 	copyFile("-wal") // as after a crash, without the file
 	_, err := Open(t.Context(), moved)
-	_, errTarget := OpenTarget(t.Context(), moved, nil)
+	_, errTarget := OpenTarget(t.Context(), moved)
 	for name, err := range map[string]error{"Open": err, "OpenTarget": errTarget} {
 		expect.Message(t, name, err, moved+"-wal belongs to an old store")
 	}
@@ -196,7 +196,7 @@ func TestLogWithoutStoreIsKept(t *testing.T) {
 }
 
 func TestNamesOfOtherFiles(t *testing.T) {
-	for _, suffix := range []string{"-wal", "-shm", "-journal", "-last-backup"} {
+	for _, suffix := range []string{"-wal", "-shm", "-journal", "-last-backup", "-unfinished-copy"} {
 		path := filepath.Join(t.TempDir(), "plants.db"+suffix)
 		_, err := Open(t.Context(), path)
 		expect.Message(t, "Open("+path+")", err, "belongs to the store")
@@ -226,7 +226,7 @@ func TestDefensive(t *testing.T) {
 	source, err := OpenSource(path)
 	must.NoError(t, err)
 	defer source.Close()
-	target, err := OpenTarget(t.Context(), filepath.Join(t.TempDir(), "target.db"), nil)
+	target, err := OpenTarget(t.Context(), filepath.Join(t.TempDir(), "target.db"))
 	must.NoError(t, err)
 	defer target.Close()
 	copied, err := openCopied(path)

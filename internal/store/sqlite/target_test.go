@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -17,23 +18,38 @@ func TestCopyTarget(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "plants.db")
 		return storetest.Place{
 			Open:   func(ctx context.Context) (store.Store, error) { return Open(ctx, path) },
-			Target: func(ctx context.Context, source []int64) (store.Target, error) { return OpenTarget(ctx, path, source) },
+			Target: func(ctx context.Context) (store.Target, error) { return OpenTarget(ctx, path) },
 		}
 	}
 	storetest.Copy(t, place)
 	storetest.CopyOfFeed(t, place)
 }
 
-// A copy that is stopped after it has created its file leaves no store that another program uses.
-func TestTargetIsIncompleteAtOnce(t *testing.T) {
+// The next copy overwrites what a killed one has left, whatever it is, and follows no link.
+func TestRestOfAKilledCopy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // ends it behind the transaction that makes the schema
-	_, err := OpenTarget(ctx, path, []int64{7})
-	expect.Message(t, "OpenTarget", err, "interrupted")
-	_, err = Open(t.Context(), path)
-	expect.Error(t, "Open", err, store.ErrIncomplete)
-	target, err := OpenTarget(t.Context(), path, []int64{7})
+	rest := path + copySuffix
+	must.NoError(t, os.WriteFile(rest, []byte("half of a page"), 0o600))
+	_, err := Open(t.Context(), rest)
+	expect.Message(t, "Open of the rest", err, "a file with this name belongs to the store "+path)
+	target, err := OpenTarget(t.Context(), path)
 	must.NoError(t, err)
+	_, err = OpenTarget(t.Context(), path)
+	expect.Message(t, "a second OpenTarget", err, "another plantstore copy fills this store: wait until it ends")
+	must.NoError(t, target.Publish(t.Context()))
 	must.NoError(t, target.Close())
+	if _, err := os.Stat(rest); !os.IsNotExist(err) {
+		t.Errorf("the rest is still there: %v", err)
+	}
+	_, err = OpenTarget(t.Context(), path)
+	expect.Message(t, "OpenTarget of a store", err, "this file exists; give another path, or move the file with its -wal")
+	openStore(t, path)
+
+	other := filepath.Join(t.TempDir(), "other.db")
+	must.NoError(t, os.Symlink(path, other+copySuffix))
+	_, err = OpenTarget(t.Context(), other)
+	expect.Message(t, "OpenTarget beside a link", err, "another plantstore copy fills this store")
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		t.Errorf("the target of the link was changed: %v", err)
+	}
 }

@@ -15,7 +15,6 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store"
 	sqlitestore "github.com/plantstore/plantstore/internal/store/sqlite"
 )
 
@@ -219,21 +218,25 @@ func apply(changes []plant.Change, names map[int64]string) {
 	}
 }
 
-// checkCopy returns an error unless the copy is complete, or can be completed.
+// checkCopy returns an error unless the copy is complete, or was not acknowledged and is not
+// there.
 func (k *known) checkCopy(ctx context.Context, path string) error {
-	if k.copied < 0 {
+	_, err := os.Stat(path)
+	if k.copied <= 0 && errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	if s, err := sqlitestore.Open(ctx, path); err == nil {
-		n, _, err := s.Count(ctx, plant.Page{Limit: 100_000})
-		if err == nil && n < k.copied {
-			err = fmt.Errorf("it has %d plants, want %d", n, k.copied)
-		}
-		return errors.Join(err, s.Close())
-	} else if k.copied > 0 || !errors.Is(err, store.ErrIncomplete) {
+	if err != nil {
 		return err
 	}
-	return nil
+	s, err := sqlitestore.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	n, _, err := s.Count(ctx, plant.Page{Limit: 100_000})
+	if err == nil && (n == 0 || n < k.copied) {
+		err = fmt.Errorf("it has %d plants, want %d", n, k.copied)
+	}
+	return errors.Join(err, s.Close())
 }
 
 // checkIntegrity lets SQLite check a file.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/plantstore/plantstore/internal/atomicfile"
 	"github.com/plantstore/plantstore/internal/plant"
-	"github.com/plantstore/plantstore/internal/store"
 	sqlitestore "github.com/plantstore/plantstore/internal/store/sqlite"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
@@ -132,13 +131,8 @@ func makes(t *testing.T, mark marker, folder, name string, exists bool, write fu
 func copies(t *testing.T, folder string) {
 	source, err := sqlitestore.OpenSource(filepath.Join(folder, storeName))
 	must.NoError(t, err)
-	var epochs []int64
-	must.NoError(t, source.Snapshot(t.Context(), func(s store.Snapshot) (err error) {
-		epochs, err = s.Epochs(t.Context())
-		return err
-	}))
 	recording.mark("file", func(known *known) { known.copied = 0 })
-	target, err := sqlitestore.OpenTarget(t.Context(), filepath.Join(folder, copyName), epochs)
+	target, err := sqlitestore.OpenTarget(t.Context(), filepath.Join(folder, copyName))
 	must.NoError(t, err)
 	copied, err := transfer.Copy(t.Context(), source, target, func(string, int64, int64) {})
 	must.NoError(t, err)

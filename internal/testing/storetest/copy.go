@@ -18,9 +18,8 @@ import (
 // Place is where a store is, such as a file. Its functions do not close what they
 // open.
 type Place struct {
-	Open func(ctx context.Context) (store.Store, error)
-	// Source has the epochs of the source.
-	Target func(ctx context.Context, source []int64) (store.Target, error)
+	Open   func(ctx context.Context) (store.Store, error)
+	Target func(ctx context.Context) (store.Target, error)
 }
 
 // Copy tests the promises of [store.Snapshot] and [store.Target] that every store keeps;
@@ -29,11 +28,17 @@ func Copy(t *testing.T, place func(t *testing.T) Place) {
 	t.Run("a snapshot has what is stored", func(t *testing.T) { t.Parallel(); snapshot(t, place(t)) })
 	t.Run("a target keeps plants and tokens as they are", func(t *testing.T) { t.Parallel(); target(t, place(t)) })
 	t.Run("a store is a target only without plants and tokens", func(t *testing.T) { t.Parallel(); notEmpty(t, place) })
-	t.Run("an incomplete target is a target again and no store", func(t *testing.T) { t.Parallel(); incomplete(t, place(t)) })
-	t.Run("an incomplete target is completed from its source", func(t *testing.T) { t.Parallel(); otherSource(t, place(t)) })
-	t.Run("a change of a target is done as a whole", func(t *testing.T) { t.Parallel(); replaceAll(t, place(t)) })
-	t.Run("of two targets for one store one is refused", func(t *testing.T) { t.Parallel(); twoTargets(t, place(t)) })
-	t.Run("an open store cannot read or write a target", func(t *testing.T) { t.Parallel(); openTarget(t, place(t)) })
+	t.Run("a target that is not published leaves nothing", func(t *testing.T) { t.Parallel(); unpublished(t, place(t)) })
+	t.Run("a target refuses wrong plants", func(t *testing.T) { t.Parallel(); wrongPlants(t, place) })
+	t.Run("of two targets for one store the second is refused", func(t *testing.T) { t.Parallel(); twoTargets(t, place(t)) })
+}
+
+// CopyOfFeed tests the promises of [store.Snapshot] that a sharded store cannot keep: it
+// has no feed of changes, and a snapshot can have later writes. Each call of place returns one
+// where no store is yet.
+func CopyOfFeed(t *testing.T, place func(t *testing.T) Place) {
+	t.Run("a snapshot does not have later writes", func(t *testing.T) { t.Parallel(); laterWrites(t, place(t)) })
+	t.Run("every change alters the state", func(t *testing.T) { t.Parallel(); states(t, place(t)) })
 }
 
 // full returns a plant and a token with a value in every field.
@@ -64,11 +69,19 @@ func mustOpen(t *testing.T, p Place) store.Store {
 
 func mustTarget(t *testing.T, p Place) store.Target {
 	t.Helper()
-	target, err := p.Target(timeout(t), nil)
+	target, err := p.Target(timeout(t))
 	if err != nil {
 		t.Fatalf("open the target: %v", err)
 	}
 	return target
+}
+
+func wantNoTarget(t *testing.T, what string, p Place) {
+	t.Helper()
+	if target, err := p.Target(timeout(t)); err == nil {
+		target.Close()
+		t.Errorf("%s = nil, want an error", what)
+	}
 }
 
 func must(t *testing.T, what string, err error) {
@@ -81,9 +94,9 @@ func must(t *testing.T, what string, err error) {
 // wantHeld fails unless a snapshot has exactly these plants and tokens.
 func wantHeld(t *testing.T, s store.Snapshot, plants []plant.Plant, tokens []token.Token) {
 	t.Helper()
-	n, err := s.Count(timeout(t))
-	if err != nil || n != int64(len(plants)) {
-		t.Errorf("Count = %d, %v, want %d", n, err, len(plants))
+	state, err := s.State(timeout(t))
+	if err != nil || state.Plants != int64(len(plants)) {
+		t.Errorf("State = %+v, %v, want %d plants", state, err, len(plants))
 	}
 	var got []plant.Plant
 	for page := (plant.Page{Limit: 5}); ; page.After = &got[len(got)-1].ID {
@@ -143,39 +156,35 @@ func target(t *testing.T, p Place) {
 		}
 		return 1
 	})
+	copied, _ := full(100, "copied")
+	plants[slices.IndexFunc(plants, func(p plant.Plant) bool { return p.ID == 100 })] = copied
 	_, first := full(1, "first")
 	_, second := full(2, "second")
 	bare := token.Token{ID: "bare", Name: "", SecretHash: [32]byte{1}, CreatedAt: time.UnixMicro(4_000_000).UTC()}
 	tokens := []token.Token{first, second, bare}
-	must(t, "Replace", target.Replace(timeout(t), nil, plants))
-	must(t, "ReplaceTokens", target.ReplaceTokens(timeout(t), tokens))
+	must(t, "AddPlants", target.AddPlants(timeout(t), plants[:3]))
+	must(t, "AddPlants", target.AddPlants(timeout(t), plants[3:]))
+	must(t, "AddTokens", target.AddTokens(timeout(t), tokens))
 	wantHeld(t, target, plants, tokens)
-
-	replaced, _ := full(100, "replaced")
-	plants[slices.IndexFunc(plants, func(p plant.Plant) bool { return p.ID == 100 })] = replaced
-	plants = slices.DeleteFunc(plants, func(p plant.Plant) bool { return p.ID == 0 })
-	must(t, "Replace", target.Replace(timeout(t), []int64{100, 0}, []plant.Plant{replaced}))
-	must(t, "ReplaceTokens", target.ReplaceTokens(timeout(t), tokens[1:]))
-	wantHeld(t, target, plants, tokens[1:])
-	must(t, "Finish", target.Finish(timeout(t)))
+	must(t, "Publish", target.Publish(timeout(t)))
 	must(t, "Close", target.Close())
 
 	s := mustOpen(t, p)
 	defer s.Close()
 	must(t, "Ready", s.Ready(timeout(t)))
 	must(t, "Snapshot", s.Snapshot(timeout(t), func(held store.Snapshot) error {
-		wantHeld(t, held, plants, tokens[1:])
+		wantHeld(t, held, plants, tokens)
 		return nil
 	}))
-	wantStored(t, s, replaced)
-	tagged, _, err := s.List(timeout(t), plant.Page{Tag: replaced.Tag, Limit: 10})
+	wantStored(t, s, copied)
+	tagged, _, err := s.List(timeout(t), plant.Page{Tag: copied.Tag, Limit: 10})
 	if err != nil || len(tagged) != 1 {
 		t.Errorf("List by tag = %d plants, %v, want 1", len(tagged), err)
 	}
 	wantNames(t, s, slices.Clone(plants), rand.New(rand.NewPCG(7, 8)))
-	must(t, "Delete with an ETag", s.Delete(timeout(t), 100, plant.Precondition{IfMatch: etags(replaced.ETag)}))
-	mustCreate(t, s, plant.Plant{ID: 100, Name: replaced.Name, Tag: replaced.Tag})
-	if mustGet(t, s, 100).ETag == replaced.ETag {
+	must(t, "Delete with an ETag", s.Delete(timeout(t), 100, plant.Precondition{IfMatch: etags(copied.ETag)}))
+	mustCreate(t, s, plant.Plant{ID: 100, Name: copied.Name, Tag: copied.Tag})
+	if mustGet(t, s, 100).ETag == copied.ETag {
 		t.Error("an ETag of a copied plant is used again")
 	}
 }
@@ -190,145 +199,102 @@ func notEmpty(t *testing.T, place func(t *testing.T) Place) {
 		s := mustOpen(t, p)
 		must(t, "create", fill(s))
 		must(t, "Close", s.Close())
-		if _, err := p.Target(timeout(t), nil); !errors.Is(err, store.ErrNotEmpty) {
-			t.Errorf("a target with %s = %v, want %v", name, err, store.ErrNotEmpty)
-		}
+		wantNoTarget(t, "a target with "+name, p)
 		s = mustOpen(t, p)
 		must(t, "Ready of a store that was refused", s.Ready(timeout(t)))
 		must(t, "Close", s.Close())
 	}
-	p := place(t)
-	must(t, "Close of a new store", mustOpen(t, p).Close())
-	must(t, "Close of its target", mustTarget(t, p).Close())
 }
 
-func incomplete(t *testing.T, p Place) {
+func unpublished(t *testing.T, p Place) {
 	stored, tok := full(1, "name")
 	target := mustTarget(t, p)
-	must(t, "Replace", target.Replace(timeout(t), nil, []plant.Plant{stored}))
-	must(t, "ReplaceTokens", target.ReplaceTokens(timeout(t), []token.Token{tok}))
+	must(t, "AddPlants", target.AddPlants(timeout(t), []plant.Plant{stored}))
+	must(t, "AddTokens", target.AddTokens(timeout(t), []token.Token{tok}))
 	must(t, "Close", target.Close())
-	for range 2 {
-		if _, err := p.Open(timeout(t)); !errors.Is(err, store.ErrIncomplete) {
-			t.Fatalf("Open of an incomplete target = %v, want %v", err, store.ErrIncomplete)
-		}
-		target = mustTarget(t, p)
-		wantHeld(t, target, []plant.Plant{stored}, []token.Token{tok})
-		must(t, "Close", target.Close())
-	}
-	target = mustTarget(t, p)
-	must(t, "Finish", target.Finish(timeout(t)))
-	must(t, "Close", target.Close())
+
+	again := mustTarget(t, p)
+	wantHeld(t, again, nil, nil)
+	must(t, "Publish", again.Publish(timeout(t)))
+	must(t, "Close", again.Close())
 	s := mustOpen(t, p)
 	defer s.Close()
-	wantStored(t, s, stored)
-	mustCreate(t, s, plant.Plant{ID: 2})
+	mustCreate(t, s, stored)
 }
 
-func otherSource(t *testing.T, p Place) {
-	open := func(source ...int64) (store.Target, error) { return p.Target(timeout(t), source) }
-	first, err := open(7, 6)
-	must(t, "open the target", err)
-	must(t, "Close", first.Close())
-	for _, other := range [][]int64{{8, 6}, nil} {
-		if _, err := open(other...); !errors.Is(err, store.ErrOtherSource) {
-			t.Errorf("a target for a source with the epochs %v = %v, want %v", other, err, store.ErrOtherSource)
-		}
-	}
-	last, err := open(9, 7, 6) // the source has begun another epoch
-	must(t, "open the target again", err)
-	must(t, "Finish", last.Finish(timeout(t)))
-	must(t, "Close", last.Close())
-	must(t, "Close of the complete target", mustOpen(t, p).Close())
-}
-
-func replaceAll(t *testing.T, p Place) {
-	target := mustTarget(t, p)
-	defer target.Close()
-	first, tok := full(1, "first")
-	second, _ := full(2, "second")
-	must(t, "Replace", target.Replace(timeout(t), nil, []plant.Plant{first}))
-	must(t, "ReplaceTokens", target.ReplaceTokens(timeout(t), []token.Token{tok}))
+func wrongPlants(t *testing.T, place func(t *testing.T) Place) {
+	first, _ := full(1, "first")
 	for name, wrong := range map[string]plant.Plant{
-		"an ID that is taken": second,
+		"an ID that is taken": first,
 		"no ETag":             {ID: 3, Name: "third"},
 		"the ETag of another": func() plant.Plant { p, _ := full(3, "third"); p.ETag = first.ETag; return p }(),
 	} {
-		if err := target.Replace(timeout(t), []int64{1}, []plant.Plant{second, wrong}); err == nil {
-			t.Errorf("Replace with %s = nil, want an error", name)
+		target := mustTarget(t, place(t))
+		if err := target.AddPlants(timeout(t), []plant.Plant{first, wrong}); err == nil {
+			t.Errorf("AddPlants with %s = nil, want an error", name)
 		}
+		must(t, "Close", target.Close())
 	}
-	if err := target.ReplaceTokens(timeout(t), []token.Token{tok, tok}); err == nil {
-		t.Error("ReplaceTokens with an ID twice = nil, want an error")
-	}
-	wantHeld(t, target, []plant.Plant{first}, []token.Token{tok})
 }
 
 func twoTargets(t *testing.T, p Place) {
 	first := mustTarget(t, p)
+	defer first.Close()
 	stored, _ := full(1, "name")
-	must(t, "Replace", first.Replace(timeout(t), nil, []plant.Plant{stored}))
-	last, err := p.Target(timeout(t), nil)
-	if err != nil {
-		last = first
-	} else {
-		defer first.Close()
-		for name, err := range map[string]error{
-			"Replace":       first.Replace(timeout(t), []int64{1}, nil),
-			"ReplaceTokens": first.ReplaceTokens(timeout(t), nil),
-			"Finish":        first.Finish(timeout(t)),
-		} {
-			if !errors.Is(err, store.ErrSuperseded) {
-				t.Errorf("%s after another copy has begun = %v, want %v", name, err, store.ErrSuperseded)
-			}
-		}
-	}
-	wantHeld(t, last, []plant.Plant{stored}, nil)
-	must(t, "Finish", last.Finish(timeout(t)))
-	if last != first {
-		if err := first.Replace(timeout(t), []int64{1}, nil); !errors.Is(err, store.ErrSuperseded) {
-			t.Errorf("Replace after another copy was completed = %v, want %v", err, store.ErrSuperseded)
-		}
-	}
-	must(t, "Close", last.Close())
+	must(t, "AddPlants", first.AddPlants(timeout(t), []plant.Plant{stored}))
+	wantNoTarget(t, "a second target", p)
+	wantHeld(t, first, []plant.Plant{stored}, nil)
+	must(t, "Publish", first.Publish(timeout(t)))
+	wantNoTarget(t, "a target where the first one was published", p)
 	s := mustOpen(t, p)
 	defer s.Close()
 	wantStored(t, s, stored)
 }
 
-func openTarget(t *testing.T, p Place) {
+func laterWrites(t *testing.T, p Place) {
 	s := mustOpen(t, p)
 	defer s.Close()
-	must(t, "Ready", s.Ready(timeout(t)))
-	target, err := p.Target(timeout(t), nil)
-	if err != nil { // refused: the store goes on
-		mustCreate(t, s, plant.Plant{ID: 1})
-		return
-	}
-	defer target.Close()
-	stored, tok := full(1, "name")
-	if err := s.Create(timeout(t), plant.Plant{ID: 2}); !errors.Is(err, plant.ErrUnavailable) {
-		t.Errorf("Create while a copy runs = %v, want %v", err, plant.ErrUnavailable)
-	}
-	if err := s.CreateToken(timeout(t), tok); !errors.Is(err, token.ErrUnavailable) {
-		t.Errorf("CreateToken while a copy runs = %v, want %v", err, token.ErrUnavailable)
-	}
-	must(t, "Replace", target.Replace(timeout(t), nil, []plant.Plant{stored}))
-	must(t, "ReplaceTokens", target.ReplaceTokens(timeout(t), []token.Token{tok}))
-	if err := s.Ready(timeout(t)); !errors.Is(err, store.ErrIncomplete) {
-		t.Errorf("Ready while a copy runs = %v, want %v", err, store.ErrIncomplete)
-	}
-	for name, read := range map[string]func() error{
-		"Get":   func() error { _, err := s.Get(timeout(t), 1); return err },
-		"List":  func() error { _, _, err := s.List(timeout(t), plant.Page{Limit: 1}); return err },
-		"Token": func() error { _, err := s.Token(timeout(t), tok.ID); return err },
+	_, tok := full(1, "before")
+	must(t, "CreateToken", s.CreateToken(timeout(t), tok))
+	mustCreate(t, s, plant.Plant{ID: 1, Name: "before"})
+	before := mustGet(t, s, 1)
+	err := s.Snapshot(timeout(t), func(snapshot store.Snapshot) error {
+		mustCreate(t, s, plant.Plant{ID: 2, Name: "after"})
+		_, err := s.Patch(timeout(t), 1, plant.Patch{Name: new("after")}, plant.Precondition{})
+		must(t, "Patch", err)
+		_, later := full(2, "after")
+		must(t, "CreateToken", s.CreateToken(timeout(t), later))
+		wantHeld(t, snapshot, []plant.Plant{before}, []token.Token{tok})
+		return nil
+	})
+	must(t, "Snapshot", err)
+}
+
+func states(t *testing.T, p Place) {
+	s := mustOpen(t, p)
+	defer s.Close()
+	var before store.State
+	for _, change := range []struct {
+		name string
+		make func() error
+	}{
+		{"BeginEpoch", func() error { return s.BeginEpoch(timeout(t)) }},
+		{"Create", func() error { return s.Create(timeout(t), plant.Plant{ID: 1}) }},
+		{"Put", func() error {
+			_, _, err := s.Put(timeout(t), plant.Plant{ID: 1, Name: "n"}, plant.Precondition{})
+			return err
+		}},
+		{"Delete", func() error { return s.Delete(timeout(t), 1, plant.Precondition{}) }},
+		{"BeginEpoch again", func() error { return s.BeginEpoch(timeout(t)) }},
 	} {
-		if err := read(); !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, token.ErrUnavailable) {
-			t.Errorf("%s while a copy runs = %v, want %v", name, err, plant.ErrUnavailable)
-		}
+		must(t, change.name, change.make())
+		must(t, "Snapshot", s.Snapshot(timeout(t), func(held store.Snapshot) error {
+			now, err := held.State(timeout(t))
+			if err != nil || now == before {
+				t.Errorf("after %s State = %+v, %v, want another one than before", change.name, now, err)
+			}
+			before = now
+			return nil
+		}))
 	}
-	must(t, "Finish", target.Finish(timeout(t)))
-	must(t, "Ready after the copy", s.Ready(timeout(t)))
-	wantStored(t, s, stored)
-	mustCreate(t, s, plant.Plant{ID: 2})
 }
