@@ -252,9 +252,25 @@ func TestWriteFailure(t *testing.T) {
 		if err := s.WriteFailure(); !errors.Is(err, plant.ErrUnavailable) || !errors.Is(err, plant.ErrDiskFull) {
 			t.Errorf("WriteFailure = %v, want %v", err, plant.ErrDiskFull)
 		}
-		expect.Error(t, "TryWrite", s.TryWrite(soon()), plant.ErrUnavailable)
+		expect.Error(t, "TryWrite", s.TryWrite(t.Context()), plant.ErrUnavailable)
 	}
 	execute(t, other, `DROP TRIGGER full_disk ON plants`)
 	expect.Error(t, "after the fault TryWrite", s.TryWrite(t.Context()), nil)
 	expect.Error(t, "after the fault WriteFailure", s.WriteFailure(), nil)
+}
+
+// A write whose last attempt runs into its deadline has the error of the attempt before.
+func TestDeadlineKeepsCause(t *testing.T) {
+	dsn := pgtest.DSN(t)
+	s := open(t, dsn)
+	execute(t, pgtest.Connect(t, dsn), `CREATE SEQUENCE attempts;
+		CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			IF nextval('attempts') = 1 THEN RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full'; END IF;
+			PERFORM pg_sleep(60);
+			RETURN NEW;
+		END $$;
+		CREATE TRIGGER full_disk BEFORE INSERT ON plants EXECUTE FUNCTION full_disk()`)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	expect.Error(t, "Create", s.Create(ctx, plant.Plant{ID: 1, Name: "n"}), plant.ErrDiskFull)
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -64,6 +65,7 @@ func deadlineOf(ctx context.Context) time.Time {
 func (s *Store) transact(
 	ctx context.Context, attempt func(ctx context.Context, conn *pgx.Conn, mark int64) error,
 ) error {
+	var cause error // of the last attempt that did not run into a deadline, which says nothing about the server
 	for wait := newBackoff(); ; {
 		mark := int64(rand.Uint64())
 		warned := false
@@ -78,6 +80,9 @@ func (s *Store) transact(
 			return s.committedWith(ctx, mark, warned)
 		}
 		s.lastErr.Store(&err)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			cause = err
+		}
 		outcome := s.fateOf(err)
 		if outcome == failed {
 			return final(err)
@@ -86,14 +91,14 @@ func (s *Store) transact(
 		if outcome == unknown && !isNotSent(err) {
 			committed, settleErr := s.settle(ctx, mark)
 			if settleErr != nil {
-				return unavailable(settleErr)
+				return unavailable(cmp.Or(cause, settleErr))
 			}
 			if committed {
 				return s.committedWith(ctx, mark, true)
 			}
 		}
 		if !wait.sleep(ctx) {
-			return unavailable(err)
+			return unavailable(cmp.Or(cause, err))
 		}
 	}
 }
