@@ -285,7 +285,7 @@ func TestCopyLosesConnection(t *testing.T) {
 			from, to := named(t, pgtest.DSN(t)), fileTarget(t)
 			conn := pgtest.Connect(t, os.Getenv(pgtest.Variable))
 			to.begun = func() (begun bool) {
-				const reads = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = $1 AND query LIKE '% FROM plants WHERE %')"
+				const reads = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = $1 AND query LIKE '%FROM plants WHERE %')"
 				return conn.QueryRow(t.Context(), reads, applicationName(t, from)).Scan(&begun) == nil && begun
 			}
 			return from, to, from
