@@ -1,0 +1,190 @@
+// Package contract holds HTTP requests to an OpenAPI 3.0 document before a handler gets them.
+//
+// [New] reads the document once and returns a [Checker], whose middleware refuses each request
+// that the document does not allow:
+//
+//	checker, err := contract.New(document, contract.Options{Authorize: authorize})
+//	…
+//	router.Group(func(r chi.Router) { // in the group chi has found the path of the document
+//		r.Use(checker.Middleware)
+//		server.HandlerFromMux(handler, r)
+//	})
+//
+// A request passes through these steps, and the first one that it fails refuses it:
+//
+//   - The pattern of the request, which the router has set, names the operation.
+//   - [Options.Authorize] decides about credentials, and whatever else must be decided before
+//     the service works for the request.
+//   - The parameters in path, query, headers and cookies are parsed and held to their schemas
+//     (parameters.go). All violations are reported at once.
+//   - The body is read, decoded (body.go, json.go) and held to its schema.
+//
+// Only then is anything of the body read, so a client without credentials costs no memory.
+// Every refusal is a [Refusal], which [Options.Refuse] writes as a response.
+//
+// What is checked need not be parsed again: the handler finds it with [RequestOf]. The body of
+// the request can still be read, so code that knows nothing of this package, such as what
+// oapi-codegen generates, works behind it.
+//
+// A document with something that this package does not check makes [New] fail: nothing is
+// passed over silently. See README.md for what it checks and for a comparison with other
+// packages.
+package contract
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+)
+
+// Options are the settings of a [Checker]. The zero value works for a document that asks for no
+// credentials.
+type Options struct {
+	// Authorize decides whether a request may call an operation, before its parameters are
+	// checked and its body is read. It is called for every request. It returns the context
+	// for the handler, or nil for that of the request; it may set headers of the response. Its
+	// error becomes the Err of a [Refusal]. It is required for a document with security.
+	Authorize func(w http.ResponseWriter, r *http.Request, operation *Operation) (context.Context, error)
+
+	// Refuse responds to a request that is refused. Nil means plain text with the status
+	// of the refusal.
+	Refuse func(w http.ResponseWriter, r *http.Request, refusal *Refusal)
+
+	// ReadBody reads the body of a request and calls check with it, once. The text must not
+	// change before the handler has returned. It returns the error of check, or one of its own,
+	// such as [BodyTooLarge] or [BodyIncomplete]. Nil reads at most MaxBody bytes. A service sets it
+	// to account for the memory of many bodies.
+	ReadBody func(w http.ResponseWriter, r *http.Request, check func(text []byte) error) error
+
+	// Judge is called with each response of a handler behind the middleware, after it was sent.
+	// The body is nil if it was larger than a MiB. Judge is for tests and staging: each response
+	// is copied for it.
+	Judge func(r *http.Request, status int, header http.Header, body []byte)
+
+	// IgnoreUnknown says which operations accept query parameters that the document does not
+	// have. Nil means that all of them refuse such parameters.
+	IgnoreUnknown func(operation *Operation) bool
+
+	BasePath  string // what a router has before each path of the document, such as /v1
+	MaxBody   int64  // bytes of a body; 0 means a MiB
+	MaxDepth  int    // how deep arrays and objects of JSON may be nested; 0 means 64
+	MaxFaults int    // of a refusal; 0 means 32
+}
+
+// Checker holds requests to a document. It is safe for concurrent use.
+type Checker struct {
+	options    Options
+	operations map[route]*Operation
+}
+
+// route names an operation: a method, and a path of the document.
+type route struct{ method, path string }
+
+// New reads an OpenAPI 3.0 document, in YAML or JSON. It returns an error if the document is not
+// valid, or has what this package does not check.
+func New(document []byte, options Options) (*Checker, error) {
+	operations, err := loadOperations(document)
+	if err != nil {
+		return nil, err
+	}
+	for _, operation := range operations {
+		if options.Authorize == nil && len(operation.Security) > 0 {
+			return nil, errors.New("the document has security: set Options.Authorize, or every request would be accepted")
+		}
+		operation.ignoresUnknown = options.IgnoreUnknown != nil && options.IgnoreUnknown(operation)
+	}
+	const defaultMaxBody, defaultMaxDepth, defaultMaxFaults = 1 << 20, 64, 32
+	if options.MaxBody == 0 {
+		options.MaxBody = defaultMaxBody
+	}
+	if options.MaxDepth == 0 {
+		options.MaxDepth = defaultMaxDepth
+	}
+	if options.MaxFaults == 0 {
+		options.MaxFaults = defaultMaxFaults
+	}
+	if options.Refuse == nil {
+		options.Refuse = refuseAsText
+	}
+	checker := &Checker{options: options, operations: operations}
+	if options.ReadBody == nil {
+		checker.options.ReadBody = checker.readBody
+	}
+	return checker, nil
+}
+
+// Operations returns the operations of the document, in no order.
+func (c *Checker) Operations() []*Operation {
+	all := make([]*Operation, 0, len(c.operations))
+	for _, operation := range c.operations {
+		all = append(all, operation)
+	}
+	return all
+}
+
+// Wrap returns the middleware around a handler of an [http.ServeMux], whose pattern is a path of the
+// document, with its method or without:
+//
+//	mux.Handle("GET /things/{id}", checker.Wrap(handler))
+func (c *Checker) Wrap(handler http.Handler) http.Handler { return c.Middleware(handler) }
+
+// Middleware passes on the requests that the document allows, and refuses all others. A router
+// must have set the pattern of the request before: chi does so for the middleware of a group.
+func (c *Checker) Middleware(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request, err := c.check(w, r)
+		if err != nil {
+			c.options.Refuse(w, r, c.refusalOf(request.Operation, err))
+			return
+		}
+		if c.options.Judge == nil {
+			next.ServeHTTP(w, request.http)
+			return
+		}
+		recorder := &responseRecorder{ResponseWriter: w}
+		next.ServeHTTP(recorder, request.http)
+		c.options.Judge(request.http, recorder.status, w.Header(), recorder.text())
+	})
+}
+
+// check returns a request with what was found in it. Its operation is nil if there is none.
+func (c *Checker) check(w http.ResponseWriter, r *http.Request) (*Request, error) {
+	request := &Request{Operation: c.operationOf(r)}
+	if request.Operation == nil {
+		return request, &Refusal{Kind: NoOperation, Message: "the document has no such operation"}
+	}
+	ctx := r.Context()
+	if c.options.Authorize != nil {
+		authorized, err := c.options.Authorize(w, r, request.Operation)
+		if err != nil {
+			return request, err
+		}
+		if authorized != nil {
+			ctx = authorized
+		}
+	}
+	request.http = r.WithContext(context.WithValue(ctx, requestKey{}, request))
+	if err := request.checkParameters(); err != nil {
+		return request, err
+	}
+	if len(request.Operation.contents) == 0 {
+		return request, nil
+	}
+	return request, c.checkBody(w, request)
+}
+
+// operationOf returns the operation of a request by the pattern that a router has set: a path as in
+// the document, for [http.ServeMux] after a method.
+func (c *Checker) operationOf(r *http.Request) *Operation {
+	path := r.Pattern
+	if _, afterMethod, found := strings.Cut(path, " "); found {
+		path = afterMethod
+	}
+	path = strings.TrimPrefix(path, c.options.BasePath)
+	method := r.Method
+	if method == http.MethodHead && c.operations[route{method, path}] == nil {
+		method = http.MethodGet
+	}
+	return c.operations[route{method, path}]
+}

@@ -1,0 +1,86 @@
+package contract_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contract"
+	"github.com/plantstore/plantstore/api/contracttest"
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/shelf"
+	"github.com/plantstore/plantstore/internal/testing/shelf/stock"
+)
+
+var errNoKey = errors.New("no key, or not the key of the shelf")
+
+// authorize accepts the key of the shelf in the place that the document gives for it.
+func authorize(_ http.ResponseWriter, r *http.Request, operation *contract.Operation) (context.Context, error) {
+	scheme := operation.Security[0][0]
+	if scheme.In != "header" || r.Header.Get(scheme.Key) != shelf.Key {
+		return nil, errNoKey
+	}
+	return nil, nil
+}
+
+// refuse responds with the Failure of the document.
+func refuse(w http.ResponseWriter, _ *http.Request, refusal *contract.Refusal) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(refusal.Kind.Status())
+	_ = json.NewEncoder(w).Encode(map[string]string{"message": refusal.Message})
+}
+
+func newChecker(t testing.TB, document []byte, options contract.Options) *contract.Checker {
+	t.Helper()
+	checker, err := contract.New(document, options)
+	must.NoError(t, err)
+	return checker
+}
+
+// A service whose code knows nothing of package contract keeps each promise of its document behind it.
+func TestStockCodeKeepsItsContract(t *testing.T) {
+	checker := newChecker(t, shelf.Document, contract.Options{Authorize: authorize, Refuse: refuse})
+	handler := stock.Serve(checker.Middleware)
+	contracttest.Test(t, shelf.Document, handler, contracttest.Options{
+		Header: http.Header{"X-Key": {shelf.Key}},
+	})
+}
+
+func ExampleNew() {
+	document := []byte(`
+openapi: 3.0.3
+info: {title: Things, version: 1.0.0}
+paths:
+  /things/{id}:
+    get:
+      operationId: getThing
+      parameters: [{name: id, in: path, required: true, schema: {type: integer, minimum: 1}}]
+      responses: {'200': {description: OK}}
+`)
+	checker, err := contract.New(document, contract.Options{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /things/{id}", checker.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request := contract.RequestOf(r.Context())
+		fmt.Fprintln(w, request.Operation.ID, request.Parameter("path", "id"))
+	})))
+	for _, path := range []string{"/things/7", "/things/0", "/things/seven"} {
+		response := httptest.NewRecorder()
+		mux.ServeHTTP(response, httptest.NewRequest(http.MethodGet, path, nil))
+		text, _ := io.ReadAll(response.Body)
+		fmt.Println(response.Code, strings.TrimSpace(string(text)))
+	}
+	// Output:
+	// 200 getThing 7
+	// 400 a parameter is not valid: path /id number must be at least 1
+	// 400 a parameter is not valid: path /id must be an integer
+}

@@ -1,0 +1,207 @@
+package contract
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Kind is the kind of a [Refusal].
+type Kind int
+
+// The kinds, in the order in which they are looked for.
+const (
+	NoOperation          Kind = iota // the document has no operation for the pattern of the request
+	NotAuthorized                    // Options.Authorize or Options.ReadBody has returned an error of its own
+	InvalidParameter                 // a parameter does not match its schema, is missing or unknown
+	MissingBody                      // the body is required
+	UnsupportedMediaType             // Content-Type, charset or Content-Encoding
+	TooLarge                         // the body has too many bytes
+	Incomplete                       // the body was cut short
+	MalformedBody                    // the body is not one well-formed value
+	InvalidBody                      // the body does not match its schema
+)
+
+// Status returns the usual status of a response to a refusal of this kind.
+func (k Kind) Status() int {
+	switch k {
+	case NoOperation:
+		return http.StatusNotFound
+	case NotAuthorized:
+		return http.StatusUnauthorized
+	case UnsupportedMediaType:
+		return http.StatusUnsupportedMediaType
+	case TooLarge:
+		return http.StatusRequestEntityTooLarge
+	}
+	return http.StatusBadRequest
+}
+
+// Refusal says why a request is refused. It quotes at most 64 bytes of what the client sent, and
+// nothing of a body, which may be secret.
+type Refusal struct {
+	Kind      Kind
+	Operation *Operation // nil if there is none
+	Message   string     // a sentence about all faults
+	Faults    []Fault    // of InvalidParameter and InvalidBody; at most Options.MaxFaults
+	Err       error      // of NotAuthorized
+}
+
+// Error implements error.
+func (r *Refusal) Error() string { return r.Message }
+
+// Unwrap returns the error of [Options.Authorize] or [Options.ReadBody].
+func (r *Refusal) Unwrap() error { return r.Err }
+
+// Fault is one violation of the document.
+type Fault struct {
+	In      string // path, query, header, cookie or body
+	Pointer string // JSON Pointer (RFC 6901) into the body, or the name of a parameter after a slash
+	Message string // what is wrong; it follows a name, as in "must be an integer"
+}
+
+// BodyTooLarge returns the refusal of a body of more than limit bytes.
+func BodyTooLarge(limit int64) *Refusal {
+	return &Refusal{Kind: TooLarge, Message: fmt.Sprintf("body is larger than the limit of %d bytes", limit)}
+}
+
+// BodyIncomplete returns the refusal of a body whose end did not come.
+func BodyIncomplete() *Refusal {
+	return &Refusal{Kind: Incomplete, Message: "body was cut short or came too slowly"}
+}
+
+// refusalOf returns the refusal of an error.
+func (c *Checker) refusalOf(operation *Operation, err error) *Refusal {
+	refusal, ok := errors.AsType[*Refusal](err)
+	if !ok {
+		refusal = &Refusal{Kind: NotAuthorized, Message: err.Error(), Err: err}
+	}
+	refusal.Operation = operation
+	if len(refusal.Faults) == 0 {
+		return refusal
+	}
+	refusal.Faults = refusal.Faults[:min(len(refusal.Faults), c.options.MaxFaults)]
+	sentences := make([]string, len(refusal.Faults))
+	for i, fault := range refusal.Faults {
+		sentences[i] = fault.sentence()
+	}
+	refusal.Message += ": " + strings.Join(sentences, "; ")
+	return refusal
+}
+
+// sentence returns the message of a fault after what it is about.
+func (f Fault) sentence() string {
+	if f.In == inBody {
+		return cmp.Or(f.Pointer, "it") + " " + f.Message
+	}
+	return strings.TrimSpace(f.In+" "+f.Pointer) + " " + f.Message
+}
+
+func refuseAsText(w http.ResponseWriter, _ *http.Request, refusal *Refusal) {
+	http.Error(w, refusal.Message, refusal.Kind.Status())
+}
+
+// faultsOf returns what is wrong with a value, which is in a place of a request. It does not change
+// the value.
+func faultsOf(schema *openapi3.Schema, value any, in, prefix string, most int) []Fault {
+	first := schema.VisitJSON(value, openapi3.VisitAsRequest())
+	if first == nil {
+		return nil
+	}
+	violations := []error{first}
+	// An array that is too long is the only fault of its body. The errors of a MiB with a
+	// fault every three bytes would take 100 MiB.
+	if schemaError, ok := errors.AsType[*openapi3.SchemaError](first); !ok || schemaError.SchemaField != "maxItems" {
+		all := schema.VisitJSON(value, openapi3.VisitAsRequest(), openapi3.MultiErrors())
+		violations = violationsIn(all, nil)
+	}
+	var faults []Fault
+	for _, violation := range violations[:min(len(violations), most)] {
+		faults = append(faults, describe(violation, in, prefix))
+	}
+	return faults
+}
+
+// violationsIn adds the single errors in the error of a schema to those before.
+func violationsIn(err error, before []error) []error {
+	several, ok := err.(openapi3.MultiError)
+	if !ok {
+		return append(before, err)
+	}
+	for _, each := range several {
+		before = violationsIn(each, before)
+	}
+	return before
+}
+
+// describe returns the fault of one error of a schema. It quotes neither the value, which may
+// be large or secret, nor the schema, which is in the document.
+func describe(violation error, in, prefix string) Fault {
+	fault := Fault{In: in, Pointer: prefix, Message: "does not match the schema"}
+	schemaError, ok := errors.AsType[*openapi3.SchemaError](violation)
+	if !ok {
+		return fault
+	}
+	fault.Pointer += pointerTo(schemaError.JSONPointer()...)
+	schema := schemaError.Schema
+	switch schemaError.SchemaField {
+	case "type":
+		fault.Message = wantedType(schema, schemaError.Value)
+	case "required":
+		fault.Message = "is required"
+	case "nullable":
+		fault.Message = "must not be null"
+	case "maxLength":
+		fault.Message = fmt.Sprintf("must have at most %d characters", *schema.MaxLength)
+	case "pattern":
+		fault.Message = "does not match the pattern"
+	case "format":
+		fault.Message = "does not match the format " + schema.Format
+	case "oneOf", "anyOf", "allOf", "not":
+		fault.Message = "does not match " + schemaError.SchemaField
+	default:
+		if schemaError.Reason != "" {
+			fault.Message = schemaError.Reason
+		}
+	}
+	return fault
+}
+
+// wantedType says which type a value must have.
+func wantedType(schema *openapi3.Schema, value any) string {
+	want := strings.Join(schema.Type.Slice(), " or ")
+	if _, ok := value.(notAnInteger); ok && want == "integer" {
+		size := cmp.Or(strings.TrimPrefix(schema.Format, "int"), "64")
+		return fmt.Sprintf("must be an integer of %s bits, without fraction or exponent", size)
+	}
+	if want != "" && strings.ContainsAny(want[:1], "aio") {
+		return "must be an " + want
+	}
+	return "must be a " + want
+}
+
+// pointerTo returns a path as a JSON Pointer (RFC 6901).
+func pointerTo(path ...string) (text string) {
+	for _, step := range path {
+		text += "/" + pointerEscaper.Replace(step)
+	}
+	return text
+}
+
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+
+// maxQuoted is how many bytes of a client's text a refusal repeats.
+const maxQuoted = 64
+
+// shorten returns at most maxQuoted bytes of a client's text.
+func shorten(text string) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if len(text) > maxQuoted {
+		text = strings.ToValidUTF8(text[:maxQuoted], "") + "…"
+	}
+	return text
+}

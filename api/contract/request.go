@@ -1,0 +1,132 @@
+package contract
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+)
+
+// Request is a request that the document allows, with the values of its parameters and its body.
+type Request struct {
+	Operation *Operation
+
+	http   *http.Request
+	values []any // by the index of a parameter of the operation
+	body   body
+}
+
+// requestKey is the key of a [Request] in a context.
+type requestKey struct{}
+
+// RequestOf returns the request of a context, or nil if no [Checker] has checked it.
+func RequestOf(ctx context.Context) *Request {
+	request, _ := ctx.Value(requestKey{}).(*Request)
+	return request
+}
+
+// OperationOf returns the operation of a context, or nil if no [Checker] has checked the request.
+func OperationOf(ctx context.Context) *Operation {
+	if request := RequestOf(ctx); request != nil {
+		return request.Operation
+	}
+	return nil
+}
+
+// Body returns the decoded body of a request, or nil if there is none; see [Request.Body].
+func Body(ctx context.Context) any {
+	if request := RequestOf(ctx); request != nil {
+		return request.Body()
+	}
+	return nil
+}
+
+// Body returns the decoded body: of JSON a string, bool, int64, float64, []any or map[string]any, and nil
+// for null; of a form a map[string]any; otherwise a string. A number is an int64 if it is written as an
+// integer that fits, unless its schema has the type number. Members that the schema cannot need
+// are left out.
+func (r *Request) Body() any { return r.body.value }
+
+// Parameter returns the value of a parameter, or nil if the request does not have it: a string, bool,
+// int64, float64, or []any of these.
+func (r *Request) Parameter(in, name string) any {
+	for i, parameter := range r.Operation.parameters {
+		if parameter.in == in && parameter.name == name {
+			return r.values[i]
+		}
+	}
+	return nil
+}
+
+// body is a body that was read and checked. It is the Body of the request that the handler gets,
+// and can be read once more.
+type body struct {
+	text  []byte
+	value any
+
+	// ambiguous says that an object has a member that differs from one of its schema in upper and
+	// lower case only. encoding/json would take it for that one, so the value is read in place
+	// of the text.
+	ambiguous bool
+	reader    *bytes.Reader // nil before the first read
+}
+
+var _ io.ReadCloser = (*body)(nil)
+
+// Read implements [io.Reader].
+func (b *body) Read(p []byte) (int, error) {
+	if b.reader == nil {
+		text := b.text
+		if b.ambiguous {
+			var err error
+			if text, err = json.Marshal(b.value); err != nil {
+				return 0, err
+			}
+		}
+		b.reader = bytes.NewReader(text)
+	}
+	return b.reader.Read(p)
+}
+
+// Close implements [io.Closer].
+func (b *body) Close() error { return nil }
+
+// maxJudged is the size of the largest body that is kept for [Options.Judge].
+const maxJudged = 1 << 20
+
+// responseRecorder keeps a response for [Options.Judge].
+type responseRecorder struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (rec *responseRecorder) WriteHeader(status int) {
+	if rec.status < http.StatusOK { // informational ones come before
+		rec.status = status
+	}
+	rec.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (rec *responseRecorder) Write(text []byte) (int, error) {
+	if rec.status == 0 {
+		rec.status = http.StatusOK
+	}
+	if rec.body.Len() <= maxJudged {
+		rec.body.Write(text)
+	}
+	return rec.ResponseWriter.Write(text)
+}
+
+// Unwrap lets [http.ResponseController] reach the connection.
+func (rec *responseRecorder) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
+
+func (rec *responseRecorder) text() []byte {
+	if rec.body.Len() > maxJudged {
+		return nil
+	}
+	return rec.body.Bytes()
+}
