@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	},
 	"gen/plantapi":                   {},
 	"gen/plantclient":                {"gen/plantapi"},
-	"gen/plantserver":                {"gen/plantapi"},
+	"gen/plantserver":                {"api/contract", "gen/plantapi"},
 	"internal/plant":                 {},
 	"internal/atomicfile":            {},
 	"internal/cache":                 {},
@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"internal/page":                  {"internal/docs"},
 	"internal/feed":                  {"internal/plant", "internal/store"},
 	"internal/httpapi": {
-		"api", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/feed", "internal/limit",
+		"api", "api/contract", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/feed", "internal/limit",
 		"internal/page", "internal/plant", "internal/token",
 	},
 	"internal/limit":               {"internal/cache"},

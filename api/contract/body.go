@@ -60,45 +60,45 @@ func isJSON(mediaType string) bool {
 
 // checkBody reads the body, decodes it and holds it to its schema. The handler gets what was read.
 func (c *Checker) checkBody(w http.ResponseWriter, request *Request) error {
-	content, unsupported := request.Operation.contentOf(request.http.Header)
-	if unsupported != nil && request.http.ContentLength > 0 {
+	r := request.http
+	content, unsupported := request.Operation.contentOf(r.Header)
+	if unsupported != nil && r.ContentLength > 0 {
 		return unsupported // without reading
 	}
-	isChecked := false
-	err := c.options.ReadBody(w, request.http, func(text []byte) error {
-		isChecked = true
-		switch {
-		case len(text) == 0 && request.Operation.bodyRequired:
-			return &Refusal{Kind: MissingBody, Message: "a request body is required"}
-		case len(text) == 0:
-			return nil
-		case unsupported != nil:
-			return unsupported
-		}
-		request.body.text = text
-		return c.decode(content, &request.body)
-	})
-	if err != nil && !isChecked && unsupported != nil {
-		return unsupported // that is wrong however the body ends
+	text, checked, err := c.options.ReadBody(w, r)
+	if checked != nil {
+		defer checked()
 	}
-	request.http.Body = &request.body
-	return err
+	r.Body = &request.body
+	isMissing := err == nil && len(text) == 0
+	switch {
+	case isMissing && request.Operation.bodyRequired:
+		return &Refusal{Kind: MissingBody, Message: "a request body is required"}
+	case isMissing:
+		return nil
+	case unsupported != nil:
+		return unsupported // that is wrong however the body ends
+	case err != nil:
+		return err
+	}
+	request.body.text = text
+	return c.decode(content, &request.body)
 }
 
 // readBody reads at most [Options.MaxBody] bytes.
-func (c *Checker) readBody(w http.ResponseWriter, r *http.Request, check func(text []byte) error) error {
+func (c *Checker) readBody(w http.ResponseWriter, r *http.Request) (text []byte, checked func(), err error) {
 	if r.ContentLength > c.options.MaxBody {
 		w.Header().Set("Connection", "close") // so that the rest need not be read
-		return BodyTooLarge(c.options.MaxBody)
+		return nil, nil, BodyTooLarge(c.options.MaxBody)
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, c.options.MaxBody))
+	text, err = io.ReadAll(http.MaxBytesReader(w, r.Body, c.options.MaxBody))
 	if _, isTooLarge := errors.AsType[*http.MaxBytesError](err); isTooLarge {
-		return BodyTooLarge(c.options.MaxBody)
+		return nil, nil, BodyTooLarge(c.options.MaxBody)
 	}
 	if err != nil {
-		return BodyIncomplete()
+		return nil, nil, BodyIncomplete()
 	}
-	return check(text)
+	return text, nil, nil
 }
 
 // decode decodes the text of a body and holds it to its schema.

@@ -51,11 +51,11 @@ type Options struct {
 	// of the refusal.
 	Refuse func(w http.ResponseWriter, r *http.Request, refusal *Refusal)
 
-	// ReadBody reads the body of a request and calls check with it, once. The text must not
-	// change before the handler has returned. It returns the error of check, or one of its own,
-	// such as [BodyTooLarge] or [BodyIncomplete]. Nil reads at most MaxBody bytes. A service sets it
-	// to account for the memory of many bodies.
-	ReadBody func(w http.ResponseWriter, r *http.Request, check func(text []byte) error) error
+	// ReadBody reads the body of a request. The text must not change before the handler has
+	// returned. If checked is not nil, it is called when the text was decoded and checked. Errors
+	// are those of [BodyTooLarge] and [BodyIncomplete], or others. Nil reads at most MaxBody bytes. A
+	// service sets it to account for the memory of many bodies.
+	ReadBody func(w http.ResponseWriter, r *http.Request) (text []byte, checked func(), err error)
 
 	// Judge is called with each response of a handler behind the middleware, after it was sent.
 	// The body is nil if it was larger than a MiB. Judge is for tests and staging: each response
@@ -164,7 +164,8 @@ func (c *Checker) check(w http.ResponseWriter, r *http.Request) (*Request, error
 			ctx = authorized
 		}
 	}
-	request.http = r.WithContext(context.WithValue(ctx, requestKey{}, request))
+	request.ctx = requestContext{ctx, request}
+	request.http = r.WithContext(&request.ctx)
 	if err := request.checkParameters(); err != nil {
 		return request, err
 	}

@@ -41,7 +41,9 @@ func TestDifferencesToKinOpenAPI(t *testing.T) {
 	count := must.Number(t, "PLANTSTORE_TEST_REQUESTS", 20_000)
 	var refusal *contract.Refusal
 	checker := newChecker(t, shelf.Document, contract.Options{
-		Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) { return nil, nil },
+		Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+			return nil, nil
+		},
 		Refuse: func(w http.ResponseWriter, _ *http.Request, why *contract.Refusal) {
 			refusal = why
 			w.WriteHeader(why.Kind.Status())

@@ -25,12 +25,16 @@ type Operation struct {
 	Security [][]Scheme
 
 	parameters     []parameter
-	hasQuery       bool // of parameters
+	query          []string // names of parameters
 	ignoresUnknown bool
 	segments       []segment           // of the path
 	contents       map[string]*content // of the body, by media type; empty if there is none
 	bodyRequired   bool
 }
+
+// QueryParameters returns the names of the parameters in the query, in the order of the document. They must
+// not be changed.
+func (o *Operation) QueryParameters() []string { return o.query }
 
 // Scheme is a security scheme that an operation asks for.
 type Scheme struct {
@@ -143,7 +147,9 @@ func (o *Operation) loadParameters(ofPath, ofOperation openapi3.Parameters) erro
 			return err
 		}
 		o.parameters = append(o.parameters, loaded)
-		o.hasQuery = o.hasQuery || loaded.in == openapi3.ParameterInQuery
+		if loaded.in == openapi3.ParameterInQuery {
+			o.query = append(o.query, loaded.name)
+		}
 	}
 	return nil
 }

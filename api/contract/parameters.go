@@ -119,25 +119,17 @@ func isPlain(schema *openapi3.Schema) bool {
 
 // checkParameters reads the values of all parameters and holds them to their schemas.
 func (r *Request) checkParameters() error {
-	query, faults := r.parseQuery()
-	r.values = make([]any, len(r.Operation.parameters))
-	known := 0
-	for i := range r.Operation.parameters {
-		parameter := &r.Operation.parameters[i]
-		texts, fault := r.textsOf(parameter, query)
-		if parameter.in == openapi3.ParameterInQuery && texts != nil {
-			known++
-		}
-		if fault != "" {
-			faults = append(faults, parameter.fault(fault))
-			continue
-		}
-		var found []Fault
-		r.values[i], found = parameter.check(texts)
-		faults = append(faults, found...)
+	if count := len(r.Operation.parameters); count <= len(r.few) {
+		r.values = r.few[:count]
+	} else {
+		r.values = make([]any, count)
 	}
-	if known < len(query) && !r.Operation.ignoresUnknown {
-		faults = append(faults, r.Operation.unknownIn(query)...)
+	faults := r.checkQuery()
+	for i := range r.Operation.parameters {
+		if r.Operation.parameters[i].in != openapi3.ParameterInQuery {
+			_, found := r.checkParameter(i)
+			faults = append(faults, found...)
+		}
 	}
 	if len(faults) == 0 {
 		return nil
@@ -145,26 +137,49 @@ func (r *Request) checkParameters() error {
 	return &Refusal{Kind: InvalidParameter, Message: "a parameter is not valid", Faults: faults}
 }
 
-// parseQuery returns the values of the query.
-func (r *Request) parseQuery() (url.Values, []Fault) {
-	text := r.http.URL.RawQuery
-	if text == "" || r.Operation.ignoresUnknown && !r.Operation.hasQuery {
-		return nil, nil
+// checkQuery reads the query and checks its parameters.
+func (r *Request) checkQuery() (faults []Fault) {
+	isIgnored := r.Operation.ignoresUnknown && len(r.Operation.query) == 0
+	if text := r.http.URL.RawQuery; text != "" && !isIgnored {
+		var err error
+		if r.query, err = url.ParseQuery(text); err != nil {
+			const message = "is not a well-formed query: escape %, & and ; as RFC 3986 says"
+			return []Fault{{In: openapi3.ParameterInQuery, Message: message}}
+		}
 	}
-	query, err := url.ParseQuery(text)
-	if err != nil {
-		const message = "is not a well-formed query: escape %, & and ; as RFC 3986 says"
-		return nil, []Fault{{In: openapi3.ParameterInQuery, Message: message}}
+	known := 0
+	for i := range r.Operation.parameters {
+		if r.Operation.parameters[i].in != openapi3.ParameterInQuery {
+			continue
+		}
+		isGiven, found := r.checkParameter(i)
+		if isGiven {
+			known++
+		}
+		faults = append(faults, found...)
 	}
-	return query, nil
+	if known < len(r.query) && !r.Operation.ignoresUnknown {
+		faults = append(faults, r.Operation.unknownIn(r.query)...)
+	}
+	return faults
+}
+
+// checkParameter checks a parameter, by its index, and reports whether the request has it.
+func (r *Request) checkParameter(index int) (isGiven bool, faults []Fault) {
+	parameter := &r.Operation.parameters[index]
+	texts, wrong := r.textsOf(parameter)
+	if wrong != "" {
+		return true, []Fault{parameter.fault(wrong)}
+	}
+	r.values[index], faults = parameter.check(texts)
+	return len(texts) > 0, faults
 }
 
 // unknownIn returns a fault for each name that is not a query parameter.
 func (o *Operation) unknownIn(query url.Values) (faults []Fault) {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		unknown := parameter{in: openapi3.ParameterInQuery, name: name}
-		isKnown := slices.ContainsFunc(o.parameters, func(p parameter) bool { return p.in == unknown.in && p.name == name })
-		if !isKnown {
+		if !slices.Contains(o.query, name) {
+			unknown := parameter{in: openapi3.ParameterInQuery, name: name}
 			faults = append(faults, unknown.fault("is not known"))
 		}
 	}
@@ -172,16 +187,17 @@ func (o *Operation) unknownIn(query url.Values) (faults []Fault) {
 }
 
 // textsOf returns the texts of a parameter in the request, nil if it is absent, or what is wrong.
-func (r *Request) textsOf(p *parameter, query url.Values) (texts []string, fault string) {
+func (r *Request) textsOf(p *parameter) (texts []string, wrong string) {
 	switch p.in {
 	case openapi3.ParameterInPath:
 		text, found := r.Operation.pathValue(r.http.URL, p.name)
 		if !found {
 			return nil, "does not match the path of the document"
 		}
-		return []string{text}, ""
+		r.path[0] = text
+		return r.path[:], ""
 	case openapi3.ParameterInQuery:
-		return query[p.name], ""
+		return r.query[p.name], ""
 	case openapi3.ParameterInHeader:
 		lines := r.http.Header[p.header]
 		if len(lines) > 1 { // a list in several lines is the list in one (RFC 9110, section 5.3)

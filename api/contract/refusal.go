@@ -159,6 +159,9 @@ func describe(violation error, in, prefix string) Fault {
 		fault.Message = fmt.Sprintf("must have at most %d characters", *schema.MaxLength)
 	case "pattern":
 		fault.Message = "does not match the pattern"
+		if explained, ok := schema.Extensions["x-pattern-message"].(string); ok {
+			fault.Message = explained
+		}
 	case "format":
 		fault.Message = "does not match the format " + schema.Format
 	case "oneOf", "anyOf", "allOf", "not":

@@ -6,19 +6,39 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 )
 
 // Request is a request that the document allows, with the values of its parameters and its body.
 type Request struct {
 	Operation *Operation
 
+	ctx    requestContext
 	http   *http.Request
+	query  url.Values
 	values []any // by the index of a parameter of the operation
+	few    [8]any
+	path   [1]string // the text of a parameter while it is checked
 	body   body
 }
 
 // requestKey is the key of a [Request] in a context.
 type requestKey struct{}
+
+// requestContext is the context of the handler. [context.WithValue] would be one more allocation for each
+// request.
+type requestContext struct {
+	context.Context
+	request *Request
+}
+
+// Value implements [context.Context].
+func (c *requestContext) Value(key any) any {
+	if key == (requestKey{}) {
+		return c.request
+	}
+	return c.Context.Value(key)
+}
 
 // RequestOf returns the request of a context, or nil if no [Checker] has checked it.
 func RequestOf(ctx context.Context) *Request {
@@ -48,6 +68,14 @@ func Body(ctx context.Context) any {
 // are left out.
 func (r *Request) Body() any { return r.body.value }
 
+// TakeBody returns the decoded body and forgets it, and its text: a large body takes no memory while a
+// client reads the response.
+func (r *Request) TakeBody() any {
+	value := r.body.value
+	r.body = body{}
+	return value
+}
+
 // Parameter returns the value of a parameter, or nil if the request does not have it: a string, bool,
 // int64, float64, or []any of these.
 func (r *Request) Parameter(in, name string) any {
@@ -58,6 +86,10 @@ func (r *Request) Parameter(in, name string) any {
 	}
 	return nil
 }
+
+// Query returns the query of the request, which must not be changed. It is nil if there is none, or if the
+// operation ignores it.
+func (r *Request) Query() url.Values { return r.query }
 
 // body is a body that was read and checked. It is the Body of the request that the handler gets,
 // and can be read once more.

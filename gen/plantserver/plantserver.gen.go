@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -17,7 +16,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/oapi-codegen/nullable"
-	"github.com/oapi-codegen/runtime"
+	"github.com/plantstore/plantstore/api/contract"
 	. "github.com/plantstore/plantstore/gen/plantapi"
 )
 
@@ -59,26 +58,29 @@ func AppendJSON(b []byte, v any) []byte {
 	}
 }
 
-// ReadJSON decodes a body into the schema that v points at. If the body has a method
-// Value, that returns the decoded body, which matches the schema.
-func ReadJSON(body io.Reader, v any) error {
-	if decoded, ok := body.(interface{ Value() any }); ok {
-		switch v := v.(type) {
-		case *NewPlant:
-			*v = bindNewPlant(decoded.Value())
-			return nil
-		case *NewPlants:
-			*v = bindNewPlants(decoded.Value())
-			return nil
-		case *Plant:
-			*v = bindPlant(decoded.Value())
-			return nil
-		case *PlantPatch:
-			*v = bindPlantPatch(decoded.Value())
-			return nil
-		}
+// readBody sets the schema that v points at to the body of a request, which package contract has
+// decoded and checked.
+func readBody(r *http.Request, v any) error {
+	checked := contract.RequestOf(r.Context())
+	if checked == nil {
+		return contract.ErrUnchecked
 	}
-	return jsonv2.UnmarshalRead(body, v)
+	switch v := v.(type) {
+	case *NewPlant:
+		*v = bindNewPlant(checked.TakeBody())
+		return nil
+	case *NewPlants:
+		*v = bindNewPlants(checked.TakeBody())
+		return nil
+	case *Plant:
+		*v = bindPlant(checked.TakeBody())
+		return nil
+	case *PlantPatch:
+		*v = bindPlantPatch(checked.TakeBody())
+		return nil
+	default:
+		return jsonv2.UnmarshalRead(r.Body, v)
+	}
 }
 
 func bindNewPlant(value any) (v NewPlant) {
@@ -423,715 +425,267 @@ func (_ Unimplemented) ListTags(w http.ResponseWriter, r *http.Request, params L
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ServerInterfaceWrapper converts contexts to parameters.
+// ServerInterfaceWrapper calls a handler with the parameters of a request.
 type ServerInterfaceWrapper struct {
 	Handler            ServerInterface
 	HandlerMiddlewares []MiddlewareFunc
 	ErrorHandlerFunc   func(w http.ResponseWriter, r *http.Request, err error)
 }
 
+// MiddlewareFunc is a middleware of the operations.
 type MiddlewareFunc func(http.Handler) http.Handler
 
-// ListChanges operation middleware
+// wrap returns a handler behind the middlewares.
+func (siw *ServerInterfaceWrapper) wrap(handler http.Handler) http.Handler {
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+	return handler
+}
+
+// ListChanges calls the handler of the operation.
 func (siw *ServerInterfaceWrapper) ListChanges(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params ListChangesParams
-
-	// ------------- Optional query parameter "limit" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
-		}
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.bindListChanges(w, r)
 		return
 	}
-
-	// ------------- Optional query parameter "after" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
-		}
-		return
-	}
-
-	// ------------- Optional query parameter "from" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "from", r.URL.Query(), &params.From, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "from"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "from", Err: err})
-		}
-		return
-	}
-
-	// ------------- Optional query parameter "wait" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "wait", r.URL.Query(), &params.Wait, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "wait"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "wait", Err: err})
-		}
-		return
-	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ListChanges(w, r, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.wrap(http.HandlerFunc(siw.bindListChanges)).ServeHTTP(w, r)
 }
 
-// StreamChanges operation middleware
+func (siw *ServerInterfaceWrapper) bindListChanges(w http.ResponseWriter, r *http.Request) {
+	checked := contract.RequestOf(r.Context())
+	if checked == nil {
+		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+		return
+	}
+	params := ListChangesParams{
+		Limit: contract.Optional[int32](checked, "query", "limit"),
+		After: contract.Optional[AfterPosition](checked, "query", "after"),
+		From:  contract.Optional[ListChangesParamsFrom](checked, "query", "from"),
+		Wait:  contract.Optional[int32](checked, "query", "wait"),
+	}
+	siw.Handler.ListChanges(w, r, params)
+}
+
+// StreamChanges calls the handler of the operation.
 func (siw *ServerInterfaceWrapper) StreamChanges(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params StreamChangesParams
-
-	// ------------- Optional query parameter "after" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
-		}
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.bindStreamChanges(w, r)
 		return
 	}
-
-	headers := r.Header
-
-	// ------------- Optional header parameter "Last-Event-ID" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
-		var LastEventID string
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Last-Event-ID", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Last-Event-ID", Err: err})
-			return
-		}
-
-		params.LastEventID = &LastEventID
-
-	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.StreamChanges(w, r, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.wrap(http.HandlerFunc(siw.bindStreamChanges)).ServeHTTP(w, r)
 }
 
-// ListPlants operation middleware
+func (siw *ServerInterfaceWrapper) bindStreamChanges(w http.ResponseWriter, r *http.Request) {
+	checked := contract.RequestOf(r.Context())
+	if checked == nil {
+		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+		return
+	}
+	params := StreamChangesParams{
+		After:       contract.Optional[AfterPosition](checked, "query", "after"),
+		LastEventID: contract.Optional[string](checked, "header", "Last-Event-ID"),
+	}
+	siw.Handler.StreamChanges(w, r, params)
+}
+
+// ListPlants calls the handler of the operation.
 func (siw *ServerInterfaceWrapper) ListPlants(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params ListPlantsParams
-
-	// ------------- Optional query parameter "limit" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
-		}
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.bindListPlants(w, r)
 		return
 	}
-
-	// ------------- Optional query parameter "after" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "integer", Format: "int64"})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
-		}
-		return
-	}
-
-	// ------------- Optional query parameter "tag" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", r.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tag"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tag", Err: err})
-		}
-		return
-	}
-
-	// ------------- Optional query parameter "name_prefix" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "name_prefix", r.URL.Query(), &params.NamePrefix, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "name_prefix"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name_prefix", Err: err})
-		}
-		return
-	}
-
-	// ------------- Optional query parameter "order" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "order", r.URL.Query(), &params.Order, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "order"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "order", Err: err})
-		}
-		return
-	}
-
-	// ------------- Optional query parameter "cursor" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "cursor", r.URL.Query(), &params.Cursor, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "cursor"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "cursor", Err: err})
-		}
-		return
-	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ListPlants(w, r, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.wrap(http.HandlerFunc(siw.bindListPlants)).ServeHTTP(w, r)
 }
 
-// CreatePlant operation middleware
+func (siw *ServerInterfaceWrapper) bindListPlants(w http.ResponseWriter, r *http.Request) {
+	checked := contract.RequestOf(r.Context())
+	if checked == nil {
+		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+		return
+	}
+	params := ListPlantsParams{
+		Limit:      contract.Optional[int32](checked, "query", "limit"),
+		After:      contract.Optional[int64](checked, "query", "after"),
+		Tag:        contract.Optional[Tag](checked, "query", "tag"),
+		NamePrefix: contract.Optional[NamePrefix](checked, "query", "name_prefix"),
+		Order:      contract.Optional[ListPlantsParamsOrder](checked, "query", "order"),
+		Cursor:     contract.Optional[string](checked, "query", "cursor"),
+	}
+	siw.Handler.ListPlants(w, r, params)
+}
+
+// CreatePlant calls the handler of the operation.
 func (siw *ServerInterfaceWrapper) CreatePlant(w http.ResponseWriter, r *http.Request) {
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreatePlant(w, r)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.bindCreatePlant(w, r)
+		return
 	}
-
-	handler.ServeHTTP(w, r)
+	siw.wrap(http.HandlerFunc(siw.bindCreatePlant)).ServeHTTP(w, r)
 }
 
-// DeletePlant operation middleware
+func (siw *ServerInterfaceWrapper) bindCreatePlant(w http.ResponseWriter, r *http.Request) {
+	checked := contract.RequestOf(r.Context())
+	if checked == nil {
+		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+		return
+	}
+	siw.Handler.CreatePlant(w, r)
+}
+
+// DeletePlant calls the handler of the operation.
 func (siw *ServerInterfaceWrapper) DeletePlant(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// ------------- Path parameter "id" -------------
-	var id int64
-
-	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
-	if err != nil {
-		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.bindDeletePlant(w, r)
 		return
 	}
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params DeletePlantParams
-
-	headers := r.Header
-
-	// ------------- Optional header parameter "If-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
-		var IfMatch IfMatch
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
-			return
-		}
-
-		params.IfMatch = &IfMatch
-
-	}
-
-	// ------------- Optional header parameter "If-None-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
-		var IfNoneMatch IfNoneMatch
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
-			return
-		}
-
-		params.IfNoneMatch = &IfNoneMatch
-
-	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.DeletePlant(w, r, id, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.wrap(http.HandlerFunc(siw.bindDeletePlant)).ServeHTTP(w, r)
 }
 
-// GetPlant operation middleware
+func (siw *ServerInterfaceWrapper) bindDeletePlant(w http.ResponseWriter, r *http.Request) {
+	checked := contract.RequestOf(r.Context())
+	if checked == nil {
+		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+		return
+	}
+	id := contract.Value[int64](checked, "path", "id")
+	params := DeletePlantParams{
+		IfMatch:     contract.Optional[IfMatch](checked, "header", "If-Match"),
+		IfNoneMatch: contract.Optional[IfNoneMatch](checked, "header", "If-None-Match"),
+	}
+	siw.Handler.DeletePlant(w, r, id, params)
+}
+
+// GetPlant calls the handler of the operation.
 func (siw *ServerInterfaceWrapper) GetPlant(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// ------------- Path parameter "id" -------------
-	var id int64
-
-	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
-	if err != nil {
-		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.bindGetPlant(w, r)
 		return
 	}
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params GetPlantParams
-
-	headers := r.Header
-
-	// ------------- Optional header parameter "If-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
-		var IfMatch IfMatch
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
-			return
-		}
-
-		params.IfMatch = &IfMatch
-
-	}
-
-	// ------------- Optional header parameter "If-None-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
-		var IfNoneMatch IfNoneMatch
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
-			return
-		}
-
-		params.IfNoneMatch = &IfNoneMatch
-
-	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.GetPlant(w, r, id, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.wrap(http.HandlerFunc(siw.bindGetPlant)).ServeHTTP(w, r)
 }
 
-// PatchPlant operation middleware
+func (siw *ServerInterfaceWrapper) bindGetPlant(w http.ResponseWriter, r *http.Request) {
+	checked := contract.RequestOf(r.Context())
+	if checked == nil {
+		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+		return
+	}
+	id := contract.Value[int64](checked, "path", "id")
+	params := GetPlantParams{
+		IfMatch:     contract.Optional[IfMatch](checked, "header", "If-Match"),
+		IfNoneMatch: contract.Optional[IfNoneMatch](checked, "header", "If-None-Match"),
+	}
+	siw.Handler.GetPlant(w, r, id, params)
+}
+
+// PatchPlant calls the handler of the operation.
 func (siw *ServerInterfaceWrapper) PatchPlant(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// ------------- Path parameter "id" -------------
-	var id int64
-
-	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
-	if err != nil {
-		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.bindPatchPlant(w, r)
 		return
 	}
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params PatchPlantParams
-
-	headers := r.Header
-
-	// ------------- Optional header parameter "If-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
-		var IfMatch IfMatch
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
-			return
-		}
-
-		params.IfMatch = &IfMatch
-
-	}
-
-	// ------------- Optional header parameter "If-None-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
-		var IfNoneMatch IfNoneMatch
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
-			return
-		}
-
-		params.IfNoneMatch = &IfNoneMatch
-
-	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.PatchPlant(w, r, id, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.wrap(http.HandlerFunc(siw.bindPatchPlant)).ServeHTTP(w, r)
 }
 
-// PutPlant operation middleware
+func (siw *ServerInterfaceWrapper) bindPatchPlant(w http.ResponseWriter, r *http.Request) {
+	checked := contract.RequestOf(r.Context())
+	if checked == nil {
+		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+		return
+	}
+	id := contract.Value[int64](checked, "path", "id")
+	params := PatchPlantParams{
+		IfMatch:     contract.Optional[IfMatch](checked, "header", "If-Match"),
+		IfNoneMatch: contract.Optional[IfNoneMatch](checked, "header", "If-None-Match"),
+	}
+	siw.Handler.PatchPlant(w, r, id, params)
+}
+
+// PutPlant calls the handler of the operation.
 func (siw *ServerInterfaceWrapper) PutPlant(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// ------------- Path parameter "id" -------------
-	var id int64
-
-	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "integer", Format: "int64", ValueIsUnescaped: r.URL.RawPath == ""})
-	if err != nil {
-		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.bindPutPlant(w, r)
 		return
 	}
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params PutPlantParams
-
-	headers := r.Header
-
-	// ------------- Optional header parameter "If-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-Match")]; found {
-		var IfMatch IfMatch
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-Match", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-Match", valueList[0], &IfMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-Match", Err: err})
-			return
-		}
-
-		params.IfMatch = &IfMatch
-
-	}
-
-	// ------------- Optional header parameter "If-None-Match" -------------
-	if valueList, found := headers[http.CanonicalHeaderKey("If-None-Match")]; found {
-		var IfNoneMatch IfNoneMatch
-		n := len(valueList)
-		if n != 1 {
-			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "If-None-Match", Count: n})
-			return
-		}
-
-		err = runtime.BindStyledParameterWithOptions("simple", "If-None-Match", valueList[0], &IfNoneMatch, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
-		if err != nil {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "If-None-Match", Err: err})
-			return
-		}
-
-		params.IfNoneMatch = &IfNoneMatch
-
-	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.PutPlant(w, r, id, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.wrap(http.HandlerFunc(siw.bindPutPlant)).ServeHTTP(w, r)
 }
 
-// CreatePlants operation middleware
+func (siw *ServerInterfaceWrapper) bindPutPlant(w http.ResponseWriter, r *http.Request) {
+	checked := contract.RequestOf(r.Context())
+	if checked == nil {
+		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+		return
+	}
+	id := contract.Value[int64](checked, "path", "id")
+	params := PutPlantParams{
+		IfMatch:     contract.Optional[IfMatch](checked, "header", "If-Match"),
+		IfNoneMatch: contract.Optional[IfNoneMatch](checked, "header", "If-None-Match"),
+	}
+	siw.Handler.PutPlant(w, r, id, params)
+}
+
+// CreatePlants calls the handler of the operation.
 func (siw *ServerInterfaceWrapper) CreatePlants(w http.ResponseWriter, r *http.Request) {
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreatePlants(w, r)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.bindCreatePlants(w, r)
+		return
 	}
-
-	handler.ServeHTTP(w, r)
+	siw.wrap(http.HandlerFunc(siw.bindCreatePlants)).ServeHTTP(w, r)
 }
 
-// CountPlants operation middleware
+func (siw *ServerInterfaceWrapper) bindCreatePlants(w http.ResponseWriter, r *http.Request) {
+	checked := contract.RequestOf(r.Context())
+	if checked == nil {
+		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+		return
+	}
+	siw.Handler.CreatePlants(w, r)
+}
+
+// CountPlants calls the handler of the operation.
 func (siw *ServerInterfaceWrapper) CountPlants(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params CountPlantsParams
-
-	// ------------- Optional query parameter "tag" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "tag", r.URL.Query(), &params.Tag, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "tag"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "tag", Err: err})
-		}
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.bindCountPlants(w, r)
 		return
 	}
-
-	// ------------- Optional query parameter "name_prefix" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "name_prefix", r.URL.Query(), &params.NamePrefix, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "name_prefix"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "name_prefix", Err: err})
-		}
-		return
-	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CountPlants(w, r, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
+	siw.wrap(http.HandlerFunc(siw.bindCountPlants)).ServeHTTP(w, r)
 }
 
-// ListTags operation middleware
+func (siw *ServerInterfaceWrapper) bindCountPlants(w http.ResponseWriter, r *http.Request) {
+	checked := contract.RequestOf(r.Context())
+	if checked == nil {
+		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+		return
+	}
+	params := CountPlantsParams{
+		Tag:        contract.Optional[Tag](checked, "query", "tag"),
+		NamePrefix: contract.Optional[NamePrefix](checked, "query", "name_prefix"),
+	}
+	siw.Handler.CountPlants(w, r, params)
+}
+
+// ListTags calls the handler of the operation.
 func (siw *ServerInterfaceWrapper) ListTags(w http.ResponseWriter, r *http.Request) {
-
-	var err error
-	_ = err
-
-	// Parameter object where we will unmarshal all parameters from the context
-	var params ListTagsParams
-
-	// ------------- Optional query parameter "limit" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: "int32"})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
-		}
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.bindListTags(w, r)
 		return
 	}
+	siw.wrap(http.HandlerFunc(siw.bindListTags)).ServeHTTP(w, r)
+}
 
-	// ------------- Optional query parameter "after" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "after", r.URL.Query(), &params.After, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "after"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "after", Err: err})
-		}
+func (siw *ServerInterfaceWrapper) bindListTags(w http.ResponseWriter, r *http.Request) {
+	checked := contract.RequestOf(r.Context())
+	if checked == nil {
+		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
 		return
 	}
-
-	// ------------- Optional query parameter "prefix" -------------
-
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "prefix", r.URL.Query(), &params.Prefix, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
-	if err != nil {
-		var requiredError *runtime.RequiredParameterError
-		if errors.As(err, &requiredError) {
-			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "prefix"})
-		} else {
-			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "prefix", Err: err})
-		}
-		return
+	params := ListTagsParams{
+		Limit:  contract.Optional[int32](checked, "query", "limit"),
+		After:  contract.Optional[string](checked, "query", "after"),
+		Prefix: contract.Optional[string](checked, "query", "prefix"),
 	}
-
-	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.ListTags(w, r, params)
-	}))
-
-	for _, middleware := range siw.HandlerMiddlewares {
-		handler = middleware(handler)
-	}
-
-	handler.ServeHTTP(w, r)
-}
-
-type UnescapedCookieParamError struct {
-	ParamName string
-	Err       error
-}
-
-func (e *UnescapedCookieParamError) Error() string {
-	return fmt.Sprintf("error unescaping cookie parameter '%s'", e.ParamName)
-}
-
-func (e *UnescapedCookieParamError) Unwrap() error {
-	return e.Err
-}
-
-type UnmarshalingParamError struct {
-	ParamName string
-	Err       error
-}
-
-func (e *UnmarshalingParamError) Error() string {
-	return fmt.Sprintf("Error unmarshaling parameter %s as JSON: %s", e.ParamName, e.Err.Error())
-}
-
-func (e *UnmarshalingParamError) Unwrap() error {
-	return e.Err
-}
-
-type RequiredParamError struct {
-	ParamName string
-}
-
-func (e *RequiredParamError) Error() string {
-	return fmt.Sprintf("Query argument %s is required, but not found", e.ParamName)
-}
-
-type RequiredHeaderError struct {
-	ParamName string
-	Err       error
-}
-
-func (e *RequiredHeaderError) Error() string {
-	return fmt.Sprintf("Header parameter %s is required, but not found", e.ParamName)
-}
-
-func (e *RequiredHeaderError) Unwrap() error {
-	return e.Err
-}
-
-type InvalidParamFormatError struct {
-	ParamName string
-	Err       error
-}
-
-func (e *InvalidParamFormatError) Error() string {
-	return fmt.Sprintf("Invalid format for parameter %s: %s", e.ParamName, e.Err.Error())
-}
-
-func (e *InvalidParamFormatError) Unwrap() error {
-	return e.Err
-}
-
-type TooManyValuesForParamError struct {
-	ParamName string
-	Count     int
-}
-
-func (e *TooManyValuesForParamError) Error() string {
-	return fmt.Sprintf("Expected one value for %s, got %d", e.ParamName, e.Count)
+	siw.Handler.ListTags(w, r, params)
 }
 
 // Handler creates http.Handler with routing matching OpenAPI spec.
@@ -2142,9 +1696,11 @@ func WriteJSON(w http.ResponseWriter, status int, body any) error {
 
 // StrictHTTPServerOptions has the functions that a strict handler calls.
 type StrictHTTPServerOptions struct {
-	// Context returns the context for the method of the strict interface. Nil: that of
-	// the request.
-	Context func(w http.ResponseWriter, r *http.Request) context.Context
+	// Begin is called before a method of the strict interface, such as to take a slot. Its error is that of
+	// the request. End is called after the method, if Begin has returned nil: the response is made then, and
+	// not yet written. Neither is needed.
+	Begin func(ctx context.Context) error
+	End   func(ctx context.Context)
 	// RequestErrorHandlerFunc responds to a request whose body cannot be decoded.
 	// Nil: 400 with the error.
 	RequestErrorHandlerFunc func(w http.ResponseWriter, r *http.Request, err error)
@@ -2160,8 +1716,11 @@ func NewStrictHandler(ssi StrictServerInterface) ServerInterface {
 
 // NewStrictHandlerWithOptions returns handlers that call ssi.
 func NewStrictHandlerWithOptions(ssi StrictServerInterface, options StrictHTTPServerOptions) ServerInterface {
-	if options.Context == nil {
-		options.Context = func(_ http.ResponseWriter, r *http.Request) context.Context { return r.Context() }
+	if options.Begin == nil {
+		options.Begin = func(context.Context) error { return nil }
+	}
+	if options.End == nil {
+		options.End = func(context.Context) {}
 	}
 	if options.RequestErrorHandlerFunc == nil {
 		options.RequestErrorHandlerFunc = func(w http.ResponseWriter, _ *http.Request, err error) {
@@ -2185,7 +1744,13 @@ type strictHandler struct {
 func (sh *strictHandler) ListChanges(w http.ResponseWriter, r *http.Request, params ListChangesParams) {
 	var request ListChangesRequestObject
 	request.Params = params
-	response, err := sh.ssi.ListChanges(sh.options.Context(w, r), request)
+	ctx := r.Context()
+	if err := sh.options.Begin(ctx); err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+		return
+	}
+	response, err := sh.ssi.ListChanges(ctx, request)
+	sh.options.End(ctx)
 	if err == nil && response == nil {
 		err = errors.New("ListChanges returned no response")
 	}
@@ -2201,7 +1766,13 @@ func (sh *strictHandler) ListChanges(w http.ResponseWriter, r *http.Request, par
 func (sh *strictHandler) StreamChanges(w http.ResponseWriter, r *http.Request, params StreamChangesParams) {
 	var request StreamChangesRequestObject
 	request.Params = params
-	response, err := sh.ssi.StreamChanges(sh.options.Context(w, r), request)
+	ctx := r.Context()
+	if err := sh.options.Begin(ctx); err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+		return
+	}
+	response, err := sh.ssi.StreamChanges(ctx, request)
+	sh.options.End(ctx)
 	if err == nil && response == nil {
 		err = errors.New("StreamChanges returned no response")
 	}
@@ -2217,7 +1788,13 @@ func (sh *strictHandler) StreamChanges(w http.ResponseWriter, r *http.Request, p
 func (sh *strictHandler) ListPlants(w http.ResponseWriter, r *http.Request, params ListPlantsParams) {
 	var request ListPlantsRequestObject
 	request.Params = params
-	response, err := sh.ssi.ListPlants(sh.options.Context(w, r), request)
+	ctx := r.Context()
+	if err := sh.options.Begin(ctx); err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+		return
+	}
+	response, err := sh.ssi.ListPlants(ctx, request)
+	sh.options.End(ctx)
 	if err == nil && response == nil {
 		err = errors.New("ListPlants returned no response")
 	}
@@ -2233,11 +1810,17 @@ func (sh *strictHandler) ListPlants(w http.ResponseWriter, r *http.Request, para
 func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantRequestObject
 	request.Body = new(CreatePlantJSONRequestBody)
-	if err := ReadJSON(r.Body, request.Body); err != nil {
+	if err := readBody(r, request.Body); err != nil {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.CreatePlant(sh.options.Context(w, r), request)
+	ctx := r.Context()
+	if err := sh.options.Begin(ctx); err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+		return
+	}
+	response, err := sh.ssi.CreatePlant(ctx, request)
+	sh.options.End(ctx)
 	if err == nil && response == nil {
 		err = errors.New("CreatePlant returned no response")
 	}
@@ -2254,7 +1837,13 @@ func (sh *strictHandler) DeletePlant(w http.ResponseWriter, r *http.Request, id 
 	var request DeletePlantRequestObject
 	request.ID = id
 	request.Params = params
-	response, err := sh.ssi.DeletePlant(sh.options.Context(w, r), request)
+	ctx := r.Context()
+	if err := sh.options.Begin(ctx); err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+		return
+	}
+	response, err := sh.ssi.DeletePlant(ctx, request)
+	sh.options.End(ctx)
 	if err == nil && response == nil {
 		err = errors.New("DeletePlant returned no response")
 	}
@@ -2271,7 +1860,13 @@ func (sh *strictHandler) GetPlant(w http.ResponseWriter, r *http.Request, id int
 	var request GetPlantRequestObject
 	request.ID = id
 	request.Params = params
-	response, err := sh.ssi.GetPlant(sh.options.Context(w, r), request)
+	ctx := r.Context()
+	if err := sh.options.Begin(ctx); err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+		return
+	}
+	response, err := sh.ssi.GetPlant(ctx, request)
+	sh.options.End(ctx)
 	if err == nil && response == nil {
 		err = errors.New("GetPlant returned no response")
 	}
@@ -2289,11 +1884,17 @@ func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id i
 	request.ID = id
 	request.Params = params
 	request.Body = new(PatchPlantApplicationMergePatchPlusJSONRequestBody)
-	if err := ReadJSON(r.Body, request.Body); err != nil {
+	if err := readBody(r, request.Body); err != nil {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.PatchPlant(sh.options.Context(w, r), request)
+	ctx := r.Context()
+	if err := sh.options.Begin(ctx); err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+		return
+	}
+	response, err := sh.ssi.PatchPlant(ctx, request)
+	sh.options.End(ctx)
 	if err == nil && response == nil {
 		err = errors.New("PatchPlant returned no response")
 	}
@@ -2311,11 +1912,17 @@ func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int
 	request.ID = id
 	request.Params = params
 	request.Body = new(PutPlantJSONRequestBody)
-	if err := ReadJSON(r.Body, request.Body); err != nil {
+	if err := readBody(r, request.Body); err != nil {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.PutPlant(sh.options.Context(w, r), request)
+	ctx := r.Context()
+	if err := sh.options.Begin(ctx); err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+		return
+	}
+	response, err := sh.ssi.PutPlant(ctx, request)
+	sh.options.End(ctx)
 	if err == nil && response == nil {
 		err = errors.New("PutPlant returned no response")
 	}
@@ -2331,11 +1938,17 @@ func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int
 func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
 	var request CreatePlantsRequestObject
 	request.Body = new(CreatePlantsJSONRequestBody)
-	if err := ReadJSON(r.Body, request.Body); err != nil {
+	if err := readBody(r, request.Body); err != nil {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
-	response, err := sh.ssi.CreatePlants(sh.options.Context(w, r), request)
+	ctx := r.Context()
+	if err := sh.options.Begin(ctx); err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+		return
+	}
+	response, err := sh.ssi.CreatePlants(ctx, request)
+	sh.options.End(ctx)
 	if err == nil && response == nil {
 		err = errors.New("CreatePlants returned no response")
 	}
@@ -2351,7 +1964,13 @@ func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
 func (sh *strictHandler) CountPlants(w http.ResponseWriter, r *http.Request, params CountPlantsParams) {
 	var request CountPlantsRequestObject
 	request.Params = params
-	response, err := sh.ssi.CountPlants(sh.options.Context(w, r), request)
+	ctx := r.Context()
+	if err := sh.options.Begin(ctx); err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+		return
+	}
+	response, err := sh.ssi.CountPlants(ctx, request)
+	sh.options.End(ctx)
 	if err == nil && response == nil {
 		err = errors.New("CountPlants returned no response")
 	}
@@ -2367,7 +1986,13 @@ func (sh *strictHandler) CountPlants(w http.ResponseWriter, r *http.Request, par
 func (sh *strictHandler) ListTags(w http.ResponseWriter, r *http.Request, params ListTagsParams) {
 	var request ListTagsRequestObject
 	request.Params = params
-	response, err := sh.ssi.ListTags(sh.options.Context(w, r), request)
+	ctx := r.Context()
+	if err := sh.options.Begin(ctx); err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+		return
+	}
+	response, err := sh.ssi.ListTags(ctx, request)
+	sh.options.End(ctx)
 	if err == nil && response == nil {
 		err = errors.New("ListTags returned no response")
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
-	"math"
 	"net/http"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// ListChanges waits until there is a change or ctx ends; see validator.waiting. Then
+// ListChanges waits until there is a change or ctx ends; see waitingRoom. Then
 // only a token that is not accepted any more is a failure: a client that closes its
 // sending half, and the clients of a service that stops, get what there is.
 func (s *server) ListChanges(
@@ -30,7 +29,7 @@ func (s *server) ListChanges(
 	if err != nil {
 		return nil, err
 	}
-	n, wait := s.changesPage.of(req.Params.Limit), time.Duration(0)
+	n, wait := changesPage.of(req.Params.Limit), time.Duration(0)
 	if req.Params.Wait != nil {
 		wait = time.Duration(*req.Params.Wait) * time.Second
 	}
@@ -84,10 +83,9 @@ type changesResponse struct {
 }
 
 func (r changesResponse) VisitListChangesResponse(w http.ResponseWriter) error {
-	rec := recorderOf(w)
 	select {
 	case <-r.stopping:
-		rec.closeConnection()
+		closeConnection(w)
 	default:
 	}
 	// The write time-out of the server began before the wait.
@@ -115,65 +113,11 @@ func (s *server) StreamChanges(
 	if err != nil {
 		return nil, err
 	}
-	page, err := s.next(context.WithoutCancel(ctx), after, s.changesPage.most, 0)
+	page, err := s.next(context.WithoutCancel(ctx), after, changesPage.most, 0)
 	if err != nil {
 		return nil, err
 	}
 	return &stream{ctx: ctx, server: s, first: page}, nil
-}
-
-// tokenCheck is how often the token of a request that waits is verified again. A
-// request ends within a second of its token: a verified token is cached for half a
-// second, then it is verified, and endGrace follows.
-const tokenCheck = 200 * time.Millisecond
-
-// never is longer than the service runs.
-const never = time.Duration(math.MaxInt64)
-
-// errStopping ends the streams of a service that stops.
-var errStopping = fail(plantapi.CodeUnavailable, "the service is stopping, connect again")
-
-// waiting returns the context of a request that waits for changes. It has no
-// deadline, and ends when there is no reason to wait any longer: the client has
-// disconnected, the token is not accepted any more, the service stops, or the
-// method is HEAD. [context.Cause] is a failure if the client should know why.
-func (v validator) waiting(w http.ResponseWriter, r *http.Request) (context.Context, context.CancelFunc) {
-	rec, counts := recorderOf(w), v.failures.counts
-	counts.inFlight.Dec()
-	counts.streams.Inc()
-	rec.stream = true
-	ctx, end := context.WithCancelCause(r.Context())
-	if r.Method == http.MethodHead {
-		end(nil)
-	}
-	go func() {
-		tick := time.NewTicker(tokenCheck)
-		defer tick.Stop()
-		// The end of the token is noticed although the store may not respond then.
-		expiry := time.AfterFunc(never, func() { end(errBadCredentials) })
-		defer expiry.Stop()
-		for ctx.Err() == nil {
-			select {
-			case <-ctx.Done():
-			case <-v.Changes.Stopped():
-				end(errStopping)
-			case <-tick.C:
-				t, err := v.verify(ctx, r)
-				switch {
-				case err != nil && failureOf(err).code == plantapi.CodeBadCredentials:
-					end(errBadCredentials)
-				case err != nil: // the store does not tell, so the request goes on
-				case !t.Allows(rec.operation.scope):
-					end(lacksScope(rec.operation.scope))
-				case t.ExpiresAt.IsZero():
-					expiry.Reset(never)
-				default:
-					expiry.Reset(time.Until(t.ExpiresAt))
-				}
-			}
-		}
-	}()
-	return ctx, func() { end(nil) }
 }
 
 // positionText returns a position as clients see it: 36 bytes in base64url. They are
@@ -210,7 +154,7 @@ func parsePosition(in plantapi.ErrorDetailIn, name string, text *string) (*plant
 			return &p, nil
 		}
 	}
-	given := parameter{name: name, in: in}
-	detail := given.fault("is not a position: send one of an earlier response, complete and unchanged")
-	return nil, invalid(plantapi.CodeInvalidParameter, wrongParameter, []plantapi.ErrorDetail{detail})
+	return nil, invalidParameters(plantapi.ErrorDetail{
+		In: in, Pointer: "/" + name, Message: "is not a position: send one of an earlier response, complete and unchanged",
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/limit"
@@ -29,10 +30,41 @@ func fail(code plantapi.ErrorCode, message string) *failure {
 	return &failure{code: code, message: message}
 }
 
-// invalid returns the failure of a request that does not match the document.
-func invalid(code plantapi.ErrorCode, what string, details []plantapi.ErrorDetail) *failure {
-	details = details[:min(len(details), maxDetails)]
-	return &failure{code: code, message: describe(what, details), details: details}
+// codes has the number of each kind of refusal.
+var codes = map[contract.Kind]plantapi.ErrorCode{
+	contract.NoOperation:          plantapi.CodeInternal, // chi has found one
+	contract.InvalidParameter:     plantapi.CodeInvalidParameter,
+	contract.MissingBody:          plantapi.CodeMissingBody,
+	contract.UnsupportedMediaType: plantapi.CodeUnsupportedMediaType,
+	contract.TooLarge:             plantapi.CodeBodyTooLarge,
+	contract.Incomplete:           plantapi.CodeIncompleteBody,
+	contract.MalformedBody:        plantapi.CodeMalformedBody,
+	contract.InvalidBody:          plantapi.CodeInvalidBody,
+}
+
+// refuse implements [contract.Options.Refuse].
+func (fs failures) refuse(w http.ResponseWriter, r *http.Request, refusal *contract.Refusal) {
+	if refusal.Kind == contract.NotAuthorized {
+		fs.write(w, r, refusal.Err)
+		return
+	}
+	refused := fail(codes[refusal.Kind], refusal.Message)
+	for _, fault := range refusal.Faults {
+		refused.details = append(refused.details, plantapi.ErrorDetail{
+			In: plantapi.ErrorDetailIn(fault.In), Pointer: fault.Pointer, Message: fault.Message,
+		})
+	}
+	fs.write(w, r, refused)
+}
+
+// invalidParameters returns the failure of a request whose parameters have these faults.
+func invalidParameters(details ...plantapi.ErrorDetail) *failure {
+	sentences := make([]string, len(details))
+	for i, detail := range details {
+		sentences[i] = string(detail.In) + " " + detail.Pointer + " " + detail.Message
+	}
+	message := "a parameter is not valid: " + strings.Join(sentences, "; ")
+	return &failure{code: plantapi.CodeInvalidParameter, message: message, details: details}
 }
 
 // maxDetails is the largest number of details in a response, as in the document.
@@ -106,16 +138,17 @@ type failures struct {
 
 // write responds to a request with an error. The response contains only what is in
 // the failure; the log has the whole error of a 5xx.
-func (fs failures) write(w http.ResponseWriter, _ *http.Request, err error) {
+func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
 	rec := recorderOf(w)
-	if rec.begun() || errors.Is(err, context.Canceled) && rec.ctx.Err() == context.Canceled {
+	hasGone := errors.Is(err, context.Canceled) && r.Context().Err() == context.Canceled
+	if rec.begun() || hasGone {
 		// The response has begun, so it cannot be replaced, or the client has gone; see
-		// validate. It is logged as cut short.
+		// setContext. It is logged as cut short.
 		rec.cut = err
 		return
 	}
 	f := failureOf(err)
-	fs.note(rec, f.code, err)
+	fs.note(&rec.scope, f.code, err)
 	status := int(f.code) / 100
 	body := plantapi.Error{Error: int32(f.code), Message: f.message}
 	if len(f.details) > 0 {
@@ -132,26 +165,13 @@ func (fs failures) write(w http.ResponseWriter, _ *http.Request, err error) {
 		h.Set("Connection", "close") // the rest of the body is not a request
 	}
 	if status >= 500 {
-		body.RequestID = new(rec.requestID)
+		body.RequestID = new(rec.scope.requestID[0])
 	}
 	_ = plantserver.WriteJSON(w, status, &body) // the client may have gone
 }
 
 // note counts a failure, and records it for the log.
-func (fs failures) note(rec *responseRecorder, code plantapi.ErrorCode, err error) {
-	rec.code, rec.err = code, err
+func (fs failures) note(scope *scope, code plantapi.ErrorCode, err error) {
+	scope.code, scope.err = code, err
 	fs.counts.failures[code].Inc()
-}
-
-// describe returns a sentence with all details.
-func describe(what string, details []plantapi.ErrorDetail) string {
-	faults := make([]string, len(details))
-	for i, d := range details {
-		where := cmp.Or(d.Pointer, "it")
-		if d.In != plantapi.InBody {
-			where = strings.TrimSpace(string(d.In) + " " + d.Pointer)
-		}
-		faults[i] = where + " " + d.Message
-	}
-	return what + ": " + strings.Join(faults, "; ")
 }

@@ -23,7 +23,11 @@ type fallback struct {
 func (f fallback) allowed(path string) string {
 	var methods []string
 	for _, method := range f.methods {
-		if path == "*" || f.mux.Match(chi.NewRouteContext(), documented(method), path) {
+		routed := method
+		if method == http.MethodHead {
+			routed = http.MethodGet // see middleware.GetHead
+		}
+		if path == "*" || f.mux.Match(chi.NewRouteContext(), routed, path) {
 			methods = append(methods, method)
 		}
 	}

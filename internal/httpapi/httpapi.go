@@ -8,9 +8,11 @@
 //   - cors adds the CORS headers, if there are origins to allow.
 //   - The chi router finds the operation. If there is none, the fallback responds
 //     to OPTIONS, or with 404 or 405.
-//   - validate checks credentials and scope, the limits on rate and capacity, the
-//     parameters, then the body. The body is read once.
-//   - The generated code binds parameters and body to a typed request.
+//   - Package contract checks the request against the document. It asks admission for the credentials,
+//     the scope and the rate of the token, then checks the parameters and the body.
+//   - waitingRoom holds requests that wait for changes.
+//   - The generated code binds the checked parameters and body to a typed request, and asks admission
+//     for a slot.
 //   - A method of server calls the store and returns a typed response.
 //
 // A failure on the way is returned as an error. Only [failures.write] makes a
@@ -18,13 +20,10 @@
 package httpapi
 
 import (
-	"context"
 	"log/slog"
 	"maps"
 	"net/http"
-	"net/netip"
 	"net/url"
-	"sync"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -32,6 +31,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/gen/plantserver"
 	"github.com/plantstore/plantstore/internal/docs"
 	"github.com/plantstore/plantstore/internal/feed"
@@ -82,17 +82,9 @@ type Options struct {
 	BaseURL *url.URL
 }
 
-// ofDocument returns the operations of the document. All handlers of a process share
-// them, because loading takes 15 ms.
-var ofDocument = sync.OnceValues(func() (operations, error) { return loadOperations(api.Document) })
-
 // New returns the handler of the public listener. It fails if the document
-// contains something that this package does not implement.
+// contains something that this service does not implement.
 func New(opts Options) (http.Handler, error) {
-	operations, err := ofDocument()
-	if err != nil {
-		return nil, err
-	}
 	documentation, err := docs.Handlers(api.Document, opts.BaseURL)
 	if err != nil {
 		return nil, err
@@ -105,38 +97,44 @@ func New(opts Options) (http.Handler, error) {
 	}
 	counts := newCounts(opts.Metrics)
 	failures := failures{counts: counts}
-	validator := validator{
-		Options:    &opts,
-		operations: operations,
-		failures:   failures,
-		failedAuth: limit.NewRates[netip.Prefix](opts.FailedAuth, maxAddresses),
-		rateLimit:  limit.NewRates[string](opts.RateLimit, 0),
-		deadlines:  new(deadlines),
-		admitted:   limit.NewSlots("requests in flight (--max-in-flight)", int64(opts.MaxInFlight)),
-		streams:    limit.NewSlots("requests that wait for changes (--max-streams)", int64(opts.MaxStreams)),
-		memory:     newMemory(opts.MaxBody),
+	admission, bodies := newAdmission(&opts), newBodies(opts.MaxBody)
+	checker, err := contract.New(api.Document, contract.Options{
+		Authorize:     admission.authorize,
+		Refuse:        failures.refuse,
+		ReadBody:      bodies.read,
+		IgnoreUnknown: ignoresUnknown,
+		MaxBody:       opts.MaxBody,
+		MaxFaults:     maxDetails,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if admission.operations, err = operationsOf(checker); err != nil {
+		return nil, err
+	}
+	room := waitingRoom{
+		authenticator: admission.authenticator,
+		changes:       opts.Changes,
+		counts:        counts,
+		slots:         limit.NewSlots("requests that wait for changes (--max-streams)", int64(opts.MaxStreams)),
 	}
 	basePath := ""
 	if opts.BaseURL != nil {
 		basePath = opts.BaseURL.EscapedPath()
 	}
 	server := plantserver.NewStrictHandlerWithOptions(
-		&server{
-			Options:     &opts,
-			basePath:    basePath,
-			plantsPage:  operations[operationKey{http.MethodGet, "/plants"}].pageSize,
-			tagsPage:    operations[operationKey{http.MethodGet, "/tags"}].pageSize,
-			changesPage: operations[operationKey{http.MethodGet, "/changes"}].pageSize,
-		},
+		&server{Options: &opts, basePath: basePath},
 		plantserver.StrictHTTPServerOptions{
-			Context:                  func(w http.ResponseWriter, _ *http.Request) context.Context { return recorderOf(w).ctx },
+			Begin:                    admission.begin,
+			End:                      endWork,
 			RequestErrorHandlerFunc:  failures.write,
 			ResponseErrorHandlerFunc: failures.write,
 		})
 
 	mux := chi.NewRouter()
-	fallback := fallback{mux: mux, methods: operations.methods(), failures: failures}
-	observer := observer{counts: counts, log: newRequestLog(&opts)}
+	fallback := fallback{mux: mux, methods: methodsOf(checker), failures: failures}
+	unread := limit.NewAccount(bytesFor(opts.MaxBody), (*http.ResponseController).SetWriteDeadline)
+	observer := observer{counts: counts, log: newRequestLog(&opts), unread: unread}
 	cors := cors{origins: opts.CORSOrigins, fallback: fallback}
 	// The middleware, from the outermost to the innermost. It handles every request,
 	// also those for which chi finds no operation.
@@ -152,20 +150,22 @@ func New(opts Options) (http.Handler, error) {
 	}
 	mux.Group(func(r chi.Router) {
 		// In the group chi has found the operation, and parameters are not bound yet.
-		r.Use(validator.validate)
+		r.Use(checker.Middleware, room.admit(failures))
 		plantserver.HandlerWithOptions(server, plantserver.ChiServerOptions{
 			BaseRouter:       r,
 			ErrorHandlerFunc: failures.write,
 		})
 	})
-	return handler{mux, validator}, nil
+	return handler{mux, admission.slots, room.slots, bodies, unread}, nil
 }
 
-// handler is the handler of the public listener. Tests use the validator, to see that each
-// request has released its slot.
+// handler is the handler of the public listener. Tests use the rest, to see that each request has
+// released what it holds.
 type handler struct {
 	http.Handler
-	validator
+	slots, waitingSlots *limit.Slots
+	bodies              *bodies
+	unread              *limit.Account
 }
 
 // server implements the operations of the document. The requests that it gets are
@@ -174,8 +174,6 @@ type handler struct {
 type server struct {
 	*Options
 	basePath string // the path that a proxy removes from requests; Location and Link begin with it
-
-	plantsPage, tagsPage, changesPage pageSize // of listPlants, listTags and listChanges
 }
 
 var _ plantserver.StrictServerInterface = (*server)(nil)

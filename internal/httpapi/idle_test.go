@@ -11,16 +11,16 @@ import (
 // HeldBy returns what the requests of a handler of [New] still hold. After the last
 // request it is nil: what a request does not release is lost until the next start.
 func HeldBy(h http.Handler) (held error) {
-	v := h.(handler).validator
-	for what, slots := range map[string]*limit.Slots{"requests in flight": v.admitted, "streams": v.streams} {
+	v := h.(handler)
+	for what, slots := range map[string]*limit.Slots{"requests in flight": v.slots, "streams": v.waitingSlots} {
 		if !slots.TryAcquire(slots.N) {
 			held = errors.Join(held, errors.New(what))
 		}
 	}
-	if !v.decoding.TryAcquire(int64(runtime.GOMAXPROCS(0))) {
+	if !v.bodies.decoding.TryAcquire(int64(runtime.GOMAXPROCS(0))) {
 		held = errors.Join(held, errors.New("decoding"))
 	}
-	if !HasRoom(v.bodies, accountSize) || !HasRoom(v.unread, accountSize) {
+	if !HasRoom(v.bodies.account, accountSize) || !HasRoom(v.unread, accountSize) {
 		held = errors.Join(held, errors.New("memory of an account"))
 	}
 	return held
@@ -35,14 +35,14 @@ func HasRoom(account *limit.Account, bytes int) bool {
 
 // FillSlots takes the slots of all requests except those that wait for changes.
 func FillSlots(h http.Handler) (release func()) {
-	slots := h.(handler).admitted
+	slots := h.(handler).slots
 	slots.TryAcquire(slots.N)
 	return func() { slots.Release(slots.N) }
 }
 
 // Bodies returns the account of the bodies, and its size.
 func Bodies(h http.Handler) (account *limit.Account, size int) {
-	return h.(handler).bodies, accountSize
+	return h.(handler).bodies.account, accountSize
 }
 
 // Unread returns the account of the responses, and its size.

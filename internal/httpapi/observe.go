@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,6 +22,7 @@ import (
 type observer struct {
 	counts *counts
 	log    *requestLog
+	unread *limit.Account // responses until they are read
 }
 
 // nosniff tells browsers not to guess the media type of a response. All responses share
@@ -33,8 +33,9 @@ var nosniff = []string{"nosniff"}
 func (o observer) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		rec := &responseRecorder{ResponseWriter: w, ctx: r.Context(), requestID: requestID(r.Header, o.log.Tokens.Redact)}
-		w.Header().Set(requestIDHeader, rec.requestID)
+		rec := &responseRecorder{ResponseWriter: w, unread: o.unread}
+		rec.scope.requestID[0] = requestID(r.Header, o.log.Tokens.Redact)
+		w.Header()[requestIDHeader] = rec.scope.requestID[:]
 		w.Header()["X-Content-Type-Options"] = nosniff
 		o.counts.inFlight.Inc()
 		defer o.end(rec, r, began) // also after a panic that cuts the connection off
@@ -56,7 +57,7 @@ func (o observer) recoverPanic(rec *responseRecorder, r *http.Request) {
 	}
 	err, failures := fmt.Errorf("panic: %v\n%s", v, debug.Stack()), failures{o.counts}
 	if rec.begun() {
-		failures.note(rec, plantapi.CodeInternal, err)
+		failures.note(&rec.scope, plantapi.CodeInternal, err)
 		panic(http.ErrAbortHandler)
 	}
 	failures.write(rec, r, err)
@@ -64,28 +65,30 @@ func (o observer) recoverPanic(rec *responseRecorder, r *http.Request) {
 
 // end measures and logs a request whose response has ended.
 func (o observer) end(rec *responseRecorder, r *http.Request, began time.Time) {
-	took, failed := time.Since(began), rec.code/100 >= http.StatusInternalServerError
-	if rec.stream {
+	scope := &rec.scope
+	scope.end()
+	took, failed := time.Since(began), scope.code/100 >= http.StatusInternalServerError
+	if scope.isStream {
 		o.counts.streams.Dec()
 	} else {
 		o.counts.inFlight.Dec()
 	}
 	switch {
 	case failed:
-		rec.status = int(rec.code) / 100 // also if another status was sent before
+		rec.status = int(scope.code) / 100 // also if another status was sent before
 	case rec.status == 0 || rec.cut != nil:
 		rec.status = statusClientClosed
 	}
 	o.log.end(rec, r, took, failed)
 
 	operation, status := noOperation, strconv.Itoa(rec.status)
-	if rec.operation != nil {
-		operation = rec.operation.id
+	if scope.operation != nil {
+		operation = scope.operation.id
 	}
 	switch {
-	case errors.Is(rec.err, token.ErrUnverified):
+	case errors.Is(scope.err, token.ErrUnverified):
 		o.counts.requests.WithLabelValues(unverified, status).Observe(took.Seconds())
-	case rec.waits():
+	case scope.waits():
 		o.counts.streamsEnded.WithLabelValues(operation, status).Inc()
 	default:
 		o.counts.requests.WithLabelValues(operation, status).Observe(took.Seconds())
@@ -113,31 +116,20 @@ func requestID(h http.Header, redact func(string) string) string {
 }
 
 // responseRecorder is the ResponseWriter of all handlers behind observe. It records
-// what the log and the metrics need to know about a request and its response.
+// what the log and the metrics need to know about a response. A large response is in an account
+// until the client has read it, because clients set the pace at which that happens.
 type responseRecorder struct {
 	http.ResponseWriter
-	requestID string
+	scope  scope // of the request
+	unread *limit.Account
 
-	status    int                // 0: the response has not begun
-	bytes     int64              // of the body, as far as it is written
-	operation *operation         // nil: none, or not found yet
-	ctx       context.Context    // of the operation; see validate
-	slot      limit.Slot         // of the requests in flight, or of the streams
-	body      *checkedBody       // nil: none
-	unread    *limit.Account     // of an operation
-	held      limit.Holding      // while the client reads the response
-	stream    bool               // waits for changes, and is not in flight any more
-	token     string             // the public ID of the token, or its name if it has none
-	code      plantapi.ErrorCode // 0: the request has not failed
-	err       error              // why the request failed
-	cut       error              // why the response was not written completely
+	status int   // 0: the response has not begun
+	bytes  int64 // of the body, as far as it is written
+	cut    error // why the response was not written completely
 }
 
 // recorderOf returns the recorder that is the writer of a handler behind observe.
 func recorderOf(w http.ResponseWriter) *responseRecorder { return w.(*responseRecorder) }
-
-// waits reports whether the request is one that waits for changes.
-func (rec *responseRecorder) waits() bool { return rec.operation != nil && rec.operation.waits }
 
 // begun reports whether the response has begun.
 func (rec *responseRecorder) begun() bool { return rec.status != 0 }
@@ -150,47 +142,41 @@ func (rec *responseRecorder) WriteHeader(status int) {
 	rec.ResponseWriter.WriteHeader(status)
 }
 
-// Write sends a response that is made, so the request does not need its slot and body any more. A client
-// that does not read it in time is cut off.
-func (rec *responseRecorder) Write(b []byte) (int, error) {
-	rec.release()
-	if len(b) > small {
+// readTime is how long a client may take to read a response, or a part of a stream.
+const readTime = 30 * time.Second
+
+// Write sends a response that is made. A client that does not read it in time is cut off.
+func (rec *responseRecorder) Write(text []byte) (int, error) {
+	if len(text) > small {
 		_ = http.NewResponseController(rec.ResponseWriter).SetWriteDeadline(time.Now().Add(readTime))
 	}
-	return rec.send(b)
+	return rec.send(text)
 }
 
 // send sends a response, or a part of a stream, and records how much was sent. If others need
 // the memory, a client that does not read it is cut off.
-func (rec *responseRecorder) send(b []byte) (int, error) {
+func (rec *responseRecorder) send(text []byte) (int, error) {
 	if !rec.begun() {
 		rec.status = http.StatusOK // as in net/http
 	}
-	if len(b) > small && rec.unread != nil {
-		rec.held = limit.Holding{Key: rec.token, Text: b, Bytes: requestSize, Client: rec.ResponseWriter}
-		rec.unread.Hold(&rec.held, true)
-		defer rec.held.Release()
+	if len(text) > small && rec.scope.operation != nil {
+		held := &limit.Holding{Key: rec.scope.token, Text: text, Bytes: requestSize, Client: rec.ResponseWriter}
+		rec.unread.Hold(held, true)
+		defer held.Release()
 	}
-	n, err := rec.ResponseWriter.Write(b)
-	rec.bytes += int64(n)
+	sent, err := rec.ResponseWriter.Write(text)
+	rec.bytes += int64(sent)
 	if err != nil && rec.cut == nil {
 		rec.cut = err
 	}
-	return n, err
-}
-
-// release returns what the request holds.
-func (rec *responseRecorder) release() {
-	rec.slot.Release()
-	rec.body.release()
-	rec.body = nil
+	return sent, err
 }
 
 // closeConnection tells a client that has HTTP/1.1 to send no more requests on the
 // connection. Otherwise a service that stops has to wait for one.
-func (rec *responseRecorder) closeConnection() {
-	if _, ok := rec.ResponseWriter.(http.Hijacker); ok { // HTTP/1.1
-		rec.Header().Set("Connection", "close")
+func closeConnection(w http.ResponseWriter) {
+	if _, ok := recorderOf(w).ResponseWriter.(http.Hijacker); ok { // HTTP/1.1
+		w.Header().Set("Connection", "close")
 	}
 }
 

@@ -2,64 +2,94 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/token"
 )
 
-func TestLoadOperations(t *testing.T) {
-	ops, err := loadOperations(api.Document)
+// operationsIn returns what a document says about its operations.
+func operationsIn(document []byte) (map[string]*operation, error) {
+	authorize := func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+		return nil, nil
+	}
+	checker, err := contract.New(document, contract.Options{Authorize: authorize})
+	if err != nil {
+		return nil, err
+	}
+	return operationsOf(checker)
+}
+
+func TestOperations(t *testing.T) {
+	operations, err := operationsIn(api.Document)
 	must.NoError(t, err)
-	op := ops[operationKey{"POST", "/plants"}]
-	if op == nil || op.id != "createPlant" || op.scope != "write" || op.bodies[jsonType] == nil {
-		t.Errorf("POST /plants is %+v", op)
+	want := operation{id: "createPlant", scope: token.Write}
+	if found := operations["createPlant"]; found == nil || *found != want {
+		t.Errorf("createPlant is %+v, want %+v", found, want)
 	}
 }
 
-// The program does not start with a document that it cannot enforce.
-func TestLoadOperationsRefuses(t *testing.T) {
+// The program does not start with a document that it cannot enforce. More of these are in package contract.
+func TestOperationsAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
-		"not YAML":                    {"openapi: 3.0.3", "openapi: [", "load the document"},
-		"not OpenAPI":                 {"operationId: createPlant", "operationId: [1]", "load the document"},
-		"an example that is no plant": {"example: {id: 1, name: Ficus lyrata, tag: Moraceae}", "example: {id: x}", "validate the document"},
-		"no security":                 {"security:\n  - bearerAuth: []\n", "", "security at the top"},
-		"security optional":           {"  - bearerAuth: []\n", "  - bearerAuth: []\n  - {}\n", "security at the top"},
-		"a scheme that is unknown":    {"scheme: bearer", "scheme: basic", `"basic" is not implemented`},
-		"a scope that is unknown":     {"x-required-scope: write", "x-required-scope: admin", `"admin" is not a scope`},
-		"no scope":                    {"      x-required-scope: write\n", "", `"" is not a scope`},
-		"an operation left open":      {"x-required-scope: write", "x-required-scope: write\n      security: []", "security of its own"},
-		"a required header":           {"in: header\n", "in: header\n          required: true\n", `in "header" with required true`},
-		"an unknown media type":       {"application/json:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", "text/csv:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", `"text/csv" is not implemented`},
-		"a list without a default":    {"            default: 100\n", "", "without a default"},
-		"a list without a maximum":    {" or of their names.\n      maxItems: 1000\n", " or of their names.\n", "without maxItems"},
-		"a body that may be missing":  {"requestBody:\n        required: true", "requestBody:\n        required: false", "optional request body"},
+		"not YAML":                 {"openapi: 3.0.3", "openapi: [", "load the document"},
+		"an example that is wrong": {"example: {id: 1, name: Ficus lyrata, tag: Moraceae}", "example: {id: x}", "validate the document"},
+		"no security":              {"security:\n  - bearerAuth: []\n", "", "must have one security scheme"},
+		"security optional":        {"  - bearerAuth: []\n", "  - bearerAuth: []\n  - {}\n", "must have one security scheme"},
+		"a scheme that is unknown": {"scheme: bearer", "scheme: basic", `"basic" is not implemented`},
+		"a scope that is unknown":  {"x-required-scope: write", "x-required-scope: admin", `"admin" is not a scope`},
+		"no scope":                 {"      x-required-scope: write\n", "", `"" is not a scope`},
+		"an operation left open":   {"x-required-scope: write", "x-required-scope: write\n      security: []", "must have one security scheme"},
+		"an unknown media type":    {"application/json:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", "text/csv:\n            schema:\n              $ref: \"#/components/schemas/NewPlant\"", `"text/csv" is not implemented`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			document := bytes.Replace(api.Document, []byte(c.old), []byte(c.new), 1)
 			if bytes.Equal(document, api.Document) {
 				t.Fatalf("the document has no %q", c.old)
 			}
-			_, err := loadOperations(document)
-			expect.Message(t, "loadOperations", err, c.want)
+			_, err := operationsIn(document)
+			expect.Message(t, "operationsIn", err, c.want)
 		})
 	}
 }
 
-// The size of a page is stated in the document alone.
-func TestPageSize(t *testing.T) {
-	document := bytes.ReplaceAll(api.Document, []byte("default: 100\n"), []byte("default: 50\n"))
-	document = bytes.Replace(document, []byte("names.\n      maxItems: 1000\n"), []byte("names.\n      maxItems: 500\n"), 1)
-	ops, err := loadOperations(document)
+// The sizes of pages, and which operations wait, are those of the document.
+func TestPagesAndWaitingOfTheDocument(t *testing.T) {
+	document, err := openapi3.NewLoader().LoadFromData(api.Document)
 	must.NoError(t, err)
-	if got, want := ops[operationKey{"GET", "/plants"}].pageSize, (pageSize{normal: 50, most: 500}); got != want {
-		t.Errorf("pageSize = %+v, want %+v", got, want)
+	schemas := document.Components.Schemas
+	for path, page := range map[string]struct {
+		size  pageSize
+		items *openapi3.Schema
+	}{
+		"/plants":  {plantsPage, schemas["StoredPlants"].Value},
+		"/tags":    {tagsPage, schemas["Tags"].Value},
+		"/changes": {changesPage, schemas["Changes"].Value.Properties["changes"].Value},
+	} {
+		limit := document.Paths.Find(path).Get.Parameters.GetByInAndName("query", "limit").Schema.Value
+		if want := (pageSize{normal: int(limit.Default.(float64)), most: int(*page.items.MaxItems)}); page.size != want {
+			t.Errorf("a page of %s has the size %+v, want %+v", path, page.size, want)
+		}
+	}
+	for path, item := range document.Paths.Map() {
+		for method, described := range item.Operations() {
+			success := described.Responses.Status(http.StatusOK)
+			isStream := success != nil && success.Value.Content[eventStreamType] != nil
+			hasWait := described.Parameters.GetByInAndName("query", "wait") != nil
+			if waiting[described.OperationID] != (isStream || hasWait) {
+				t.Errorf("%s %s waits: %v", method, path, waiting[described.OperationID])
+			}
+		}
 	}
 }
 
@@ -90,46 +120,5 @@ func TestErrorCodeNames(t *testing.T) {
 		if codes[name] != float64(want) {
 			t.Errorf("%s is %v, want %d", name, codes[name], want)
 		}
-	}
-}
-
-// An operation that ignores unknown parameters is still held to those that it
-// has.
-func TestUnknownParametersCanBeIgnored(t *testing.T) {
-	const mark = "      x-unknown-parameters: ignored\n"
-	document := bytes.Replace(api.Document, []byte(mark), []byte(mark+`      parameters:
-        - {name: dry, in: query, description: d, schema: {type: integer, format: int32}}
-`), 1)
-	ops, err := loadOperations(document)
-	must.NoError(t, err)
-	op := ops[operationKey{"POST", "/plants"}]
-	for query, want := range map[string]int{"": 0, "dry=1": 0, "dry=1&more=x": 0, "dry=x": 1, "dry=1&dry=1": 1, "more=%zz": 1} {
-		if _, got := checkQuery(query, op); len(got) != want {
-			t.Errorf("checkQuery(%q) = %v, want %d faults", query, got, want)
-		}
-	}
-}
-
-// A parameter goes without kin-openapi only if that would have nothing to ask.
-func TestPlainParameters(t *testing.T) {
-	for _, c := range []struct {
-		schema openapi3.Schema
-		plain  bool
-	}{
-		{openapi3.Schema{Description: "d", Example: 1, Default: 2}, true},
-		{openapi3.Schema{Format: "int32"}, true},
-		{openapi3.Schema{Format: "int64"}, true},
-		{openapi3.Schema{Format: "uint8"}, false},
-		{openapi3.Schema{Min: new(1.0)}, false},
-		{openapi3.Schema{Enum: []any{1}}, false},
-		{openapi3.Schema{Not: &openapi3.SchemaRef{}}, false},
-	} {
-		c.schema.Type = &openapi3.Types{"integer"}
-		if got := isPlain(&c.schema); got != c.plain {
-			t.Errorf("isPlain(%+v) = %v", c.schema, got)
-		}
-	}
-	if isPlain(&openapi3.Schema{Type: &openapi3.Types{"string"}, Format: "int64"}) {
-		t.Error("the format of a string is not looked at")
 	}
 }

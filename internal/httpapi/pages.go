@@ -1,13 +1,12 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"net/url"
-	"reflect"
-	"strconv"
-	"strings"
 
+	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
 )
@@ -24,11 +23,11 @@ func pageOf(params plantapi.ListPlantsParams) (plant.Page, error) {
 	for i, name := range []string{"after", "tag", "order"} {
 		if given[i] {
 			const message = "cannot be combined with name_prefix, order=name or cursor: remove it, or them"
-			details = append(details, parameter{name: name, in: plantapi.InQuery}.fault(message))
+			details = append(details, plantapi.ErrorDetail{In: plantapi.InQuery, Pointer: "/" + name, Message: message})
 		}
 	}
 	if details != nil {
-		return plant.Page{}, invalid(plantapi.CodeInvalidParameter, wrongParameter, details)
+		return plant.Page{}, invalidParameters(details...)
 	}
 	byName := &plant.ByName{}
 	if params.NamePrefix != nil {
@@ -48,23 +47,40 @@ func cursorOf(p plant.Plant) string {
 	return hex.EncodeToString(append(place, plant.NameKey(p.Name)...))
 }
 
-// nextPage returns the Link to the page of a path with these query parameters: a struct of
-// the generated code, in which each parameter is a pointer.
-func (s *server) nextPage(path string, params any) string {
+// pageSize is how many items a page has: without the parameter limit, and at most.
+type pageSize struct{ normal, most int }
+
+// The sizes of pages in the document. Tests compare them with it.
+var (
+	plantsPage  = pageSize{normal: 100, most: 1000}
+	tagsPage    = pageSize{normal: 100, most: 1000}
+	changesPage = pageSize{normal: 100, most: 1000}
+)
+
+// of returns the size of a page of a request.
+func (size pageSize) of(limit *int32) int {
+	if limit == nil {
+		return size.normal
+	}
+	return min(int(*limit), size.most)
+}
+
+// nextPage returns the Link to the page after that of a request: with its query, in which a parameter has
+// another value.
+func (s *server) nextPage(ctx context.Context, path, parameter, value string) *string {
+	request := contract.RequestOf(ctx)
 	link := append(append([]byte("<"), s.basePath...), path...)
 	separator := byte('?')
-	given := reflect.ValueOf(params)
-	for i := range given.NumField() {
-		if value := given.Field(i); !value.IsNil() {
-			name, _, _ := strings.Cut(given.Type().Field(i).Tag.Get("form"), ",")
-			link = append(append(append(link, separator), name...), '=')
-			if value = value.Elem(); value.CanInt() {
-				link = strconv.AppendInt(link, value.Int(), 10)
-			} else {
-				link = append(link, url.QueryEscape(value.String())...)
-			}
-			separator = '&'
+	for _, name := range request.Operation.QueryParameters() {
+		text := request.Query().Get(name)
+		if name == parameter {
+			text = value
+		} else if !request.Query().Has(name) {
+			continue
 		}
+		link = append(append(append(link, separator), name...), '=')
+		link = append(link, url.QueryEscape(text)...)
+		separator = '&'
 	}
-	return string(append(link, `>; rel="next"`...))
+	return new(string(append(link, `>; rel="next"`...)))
 }

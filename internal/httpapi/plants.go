@@ -74,7 +74,7 @@ func (s *server) ListPlants(
 	if err != nil {
 		return nil, err
 	}
-	page.Limit = s.plantsPage.of(req.Params.Limit)
+	page.Limit = plantsPage.of(req.Params.Limit)
 	plants, more, err := s.Plants.List(ctx, page)
 	if err != nil {
 		return nil, err
@@ -89,11 +89,10 @@ func (s *server) ListPlants(
 	if more {
 		last := plants[len(plants)-1]
 		if page.ByName == nil {
-			req.Params.After = &last.ID
+			response.Headers.Link = s.nextPage(ctx, "/plants", "after", strconv.FormatInt(last.ID, 10))
 		} else {
-			req.Params.Cursor = new(cursorOf(last))
+			response.Headers.Link = s.nextPage(ctx, "/plants", "cursor", cursorOf(last))
 		}
-		response.Headers.Link = new(s.nextPage("/plants", req.Params))
 	}
 	return response, nil
 }
@@ -123,7 +122,7 @@ func (s *server) CountPlants(
 func (s *server) ListTags(
 	ctx context.Context, req plantserver.ListTagsRequestObject,
 ) (plantserver.ListTagsResponseObject, error) {
-	page := plant.TagPage{After: req.Params.After, Limit: s.tagsPage.of(req.Params.Limit)}
+	page := plant.TagPage{After: req.Params.After, Limit: tagsPage.of(req.Params.Limit)}
 	if req.Params.Prefix != nil {
 		page.Prefix = *req.Params.Prefix
 	}
@@ -136,8 +135,7 @@ func (s *server) ListTags(
 		Headers: plantserver.ListTags200ResponseHeaders{CacheControl: cacheControl},
 	}
 	if more {
-		req.Params.After = &tags[len(tags)-1]
-		response.Headers.Link = new(s.nextPage("/tags", req.Params))
+		response.Headers.Link = s.nextPage(ctx, "/tags", "after", tags[len(tags)-1])
 	}
 	return response, nil
 }

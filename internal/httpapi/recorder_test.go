@@ -31,7 +31,7 @@ func TestObserveAllocations(t *testing.T) {
 	o, op, _ := newObserver()
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if rec, ok := w.(*responseRecorder); ok {
-			rec.operation = op
+			rec.scope.operation = op
 		}
 		w.WriteHeader(http.StatusOK)
 		_, _ = w.Write(nil)
@@ -68,7 +68,7 @@ func (discard) Write(b []byte) (int, error) { return len(b), nil }
 func TestPanicAfterResponseBegan(t *testing.T) {
 	o, op, log := newObserver()
 	handler := o.observe(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		recorderOf(w).operation = op
+		recorderOf(w).scope.operation = op
 		_, _ = io.WriteString(w, "half a respo")
 		panic("at the disco")
 	}))

@@ -44,13 +44,13 @@ func newRequestLog(opts *Options) *requestLog {
 func (l *requestLog) end(rec *responseRecorder, r *http.Request, took time.Duration, failed bool) {
 	l.noteStore(rec)
 	switch {
-	case failed && rec.err != errReadOnly: // the operator knows
-		l.write(rec, r, took, slog.LevelError, "request failed", rec.err)
+	case failed && rec.scope.err != errReadOnly: // the operator knows
+		l.write(rec, r, took, slog.LevelError, "request failed", rec.scope.err)
 	case rec.cut != nil:
 		l.write(rec, r, took, slog.LevelWarn, "response cut short", rec.cut)
-	case hasReason(rec.err):
-		l.write(rec, r, took, slog.LevelWarn, "token refused", rec.err)
-	case l.LogSlow > 0 && took >= l.LogSlow && !rec.waits():
+	case hasReason(rec.scope.err):
+		l.write(rec, r, took, slog.LevelWarn, "token refused", rec.scope.err)
+	case l.LogSlow > 0 && took >= l.LogSlow && !rec.scope.waits():
 		l.write(rec, r, took, slog.LevelWarn, "slow request", nil)
 	case l.LogAll:
 		l.write(rec, r, took, slog.LevelInfo, "request", nil)
@@ -65,18 +65,18 @@ func hasReason(err error) bool {
 
 // noteStore updates the outage of reads or of writes.
 func (l *requestLog) noteStore(rec *responseRecorder) {
-	if rec.operation == nil {
+	if rec.scope.operation == nil {
 		return
 	}
 	o := &l.reads
-	if rec.operation.scope == token.Write {
+	if rec.scope.operation.scope == token.Write {
 		o = &l.writes
 	}
 	switch {
-	case errors.Is(rec.err, plant.ErrOtherUnicode): // says nothing about other requests
-	case errors.Is(rec.err, plant.ErrUnavailable):
-		o.failed(l.Tokens.Redact(rec.err.Error()))
-	case rec.code == 0 && rec.cut == nil:
+	case errors.Is(rec.scope.err, plant.ErrOtherUnicode): // says nothing about other requests
+	case errors.Is(rec.scope.err, plant.ErrUnavailable):
+		o.failed(l.Tokens.Redact(rec.scope.err.Error()))
+	case rec.scope.code == 0 && rec.cut == nil:
 		o.succeeded()
 	}
 }
@@ -92,7 +92,7 @@ func (l *requestLog) write(
 	}
 	traceID, parentSpanID := l.traceOf(r.Header)
 	attrs := []slog.Attr{
-		slog.String("request_id", rec.requestID),
+		slog.String("request_id", rec.scope.requestID[0]),
 		slog.String("trace_id", traceID),
 		slog.String("span_id", fmt.Sprintf("%016x", rand.Uint64())),
 		slog.String("method", l.Tokens.Redact(r.Method)),
@@ -105,14 +105,14 @@ func (l *requestLog) write(
 	if parentSpanID != "" {
 		attrs = append(attrs, slog.String("parent_span_id", parentSpanID))
 	}
-	if rec.operation != nil {
-		attrs = append(attrs, slog.String("operation", rec.operation.id))
+	if rec.scope.operation != nil {
+		attrs = append(attrs, slog.String("operation", rec.scope.operation.id))
 	}
-	if rec.token != "" {
-		attrs = append(attrs, slog.String("token", rec.token))
+	if rec.scope.token != "" {
+		attrs = append(attrs, slog.String("token", rec.scope.token))
 	}
-	if rec.code != 0 {
-		attrs = append(attrs, slog.Int("error", int(rec.code)))
+	if rec.scope.code != 0 {
+		attrs = append(attrs, slog.Int("error", int(rec.scope.code)))
 	}
 	if err != nil {
 		attrs = append(attrs, slog.String("err", l.Tokens.Redact(err.Error())))

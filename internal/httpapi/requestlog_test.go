@@ -47,9 +47,9 @@ func newStoreLog(t *testing.T, all bool) *storeLog {
 	opts := &Options{Tokens: token.NewVerifier(nil, ""), Log: log, LogAll: all, LogSlow: time.Second}
 	s.handler = observer{counts: s.counts, log: newRequestLog(opts)}.observe(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(s.takes)
-		recorderOf(w).operation = read
+		recorderOf(w).scope.operation = read
 		if r.Method == http.MethodPost {
-			recorderOf(w).operation = write
+			recorderOf(w).scope.operation = write
 			if s.err != nil {
 				failures{s.counts}.write(w, r, s.err)
 				return

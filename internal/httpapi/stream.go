@@ -31,7 +31,7 @@ const (
 // further than it has written, so a slow client costs the memory of the text of a page. A
 // client that does not read it in readTime is disconnected.
 type stream struct {
-	ctx    context.Context // see validator.waiting
+	ctx    context.Context // see waitingRoom
 	server *server
 	first  *feed.Page
 
@@ -49,7 +49,7 @@ func (s *stream) VisitStreamChangesResponse(w http.ResponseWriter) error {
 	h.Set("Content-Type", eventStreamType)
 	h.Set("Cache-Control", cacheControl)
 	h.Set("X-Accel-Buffering", "no") // for nginx, which would hold back events
-	s.rec.closeConnection()
+	closeConnection(w)
 	w.WriteHeader(http.StatusOK)
 
 	limited := make(chan struct{})
@@ -103,14 +103,14 @@ func (s *stream) run() error {
 			return nil
 		}
 		var err error
-		page, err = s.server.next(s.ctx, &after, s.server.changesPage.most, heartbeat)
+		page, err = s.server.next(s.ctx, &after, changesPage.most, heartbeat)
 		if err != nil {
 			return err
 		}
 		if len(page.Changes) == 0 {
 			select {
 			case <-s.server.Changes.Stopped():
-				<-s.ctx.Done() // at once; see validator.waiting
+				<-s.ctx.Done() // at once; see waitingRoom
 			default:
 			}
 		}

@@ -124,6 +124,13 @@ func (s *Slots) Take() (Slot, error) {
 	return Slot{slots: s}, nil
 }
 
+// Free returns [ErrFull] if no slot is free.
+func (s *Slots) Free() error {
+	slot, err := s.Take()
+	slot.Release()
+	return err
+}
+
 // TakeShare returns a slot for a key, as Take does. A key may have half of the slots at the
 // same time; if it has them, TakeShare returns [ErrFull].
 func (s *Slots) TakeShare(key string) (Slot, error) {
