@@ -142,7 +142,7 @@ check: $(checks) ## run every check that a change must pass
 
 generate-check: ## fail if gen/ is stale
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
-	cp -r api go.mod go.sum tools.go "$$tmp"; mkdir -p "$$tmp"/gen/{plantapi,plantserver,plantclient}; \
+	cp -r api go.mod go.sum tools.go "$$tmp"; mkdir -p "$$tmp"/gen/{plantapi,plantjson,plantserver,plantclient}; \
 	(cd "$$tmp" && go generate ./...); \
 	diff -r gen "$$tmp/gen" || { echo 'gen/ is stale: run make generate' >&2; exit 1; }
 

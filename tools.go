@@ -5,5 +5,6 @@
 package tools
 
 //go:generate go tool oapi-codegen -config api/models.cfg.yaml api/openapi.yaml
+//go:generate go tool oapi-codegen -config api/json.cfg.yaml api/openapi.yaml
 //go:generate go tool oapi-codegen -config api/server.cfg.yaml api/openapi.yaml
 //go:generate go tool oapi-codegen -config api/client.cfg.yaml api/openapi.yaml

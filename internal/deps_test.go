@@ -26,7 +26,8 @@ var mayImport = map[string][]string{
 	},
 	"gen/plantapi":                   {},
 	"gen/plantclient":                {"gen/plantapi"},
-	"gen/plantserver":                {"api/contract", "gen/plantapi"},
+	"gen/plantjson":                  {"gen/plantapi"},
+	"gen/plantserver":                {"api/contract", "gen/plantapi", "gen/plantjson"},
 	"internal/plant":                 {},
 	"internal/atomicfile":            {},
 	"internal/cache":                 {},
@@ -43,7 +44,7 @@ var mayImport = map[string][]string{
 	"internal/page":                  {"internal/docs"},
 	"internal/feed":                  {"internal/plant", "internal/store"},
 	"internal/httpapi": {
-		"api", "api/contract", "gen/plantapi", "gen/plantserver", "internal/docs", "internal/feed", "internal/limit",
+		"api", "api/contract", "gen/plantapi", "gen/plantjson", "gen/plantserver", "internal/docs", "internal/feed", "internal/limit",
 		"internal/page", "internal/plant", "internal/token",
 	},
 	"internal/limit":               {"internal/cache"},
@@ -72,7 +73,7 @@ var mayImport = map[string][]string{
 		"internal/plant", "internal/store", "internal/store/postgres", "internal/store/sqlite",
 	},
 	"internal/transfer": {
-		"api/client", "gen/plantapi", "gen/plantserver", "internal/plant", "internal/store", "internal/token",
+		"api/client", "gen/plantapi", "gen/plantjson", "internal/plant", "internal/store", "internal/token",
 	},
 	"internal/server": {
 		"internal/feed", "internal/httpapi", "internal/oidc", "internal/plant", "internal/shell", "internal/store",
@@ -83,7 +84,7 @@ var mayImport = map[string][]string{
 		"internal/server", "internal/store", "internal/store/open", "internal/store/sqlite", "internal/ticker",
 		"internal/token", "internal/transfer", "internal/webhook",
 	},
-	"internal/webhook": {"api/client", "gen/plantapi", "gen/plantserver", "internal/transfer"},
+	"internal/webhook": {"api/client", "gen/plantapi", "gen/plantjson", "internal/transfer"},
 	"cmd/contracttest": {"api/contracttest"},
 	"cmd/plantstore":   {"internal/cli"},
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/gen/plantserver"
+	"github.com/plantstore/plantstore/gen/plantjson"
 	"github.com/plantstore/plantstore/internal/feed"
 )
 
@@ -172,7 +172,7 @@ func encodeEvents(page *feed.Page) (b []byte) {
 		change := toChange(c)
 		b = append(append(b, "id: "...), change.Position...)
 		b = append(b, "\ndata: "...)
-		b = append(plantserver.AppendJSON(b, &change), "\n\n"...)
+		b = append(plantjson.AppendJSON(b, &change), "\n\n"...)
 	}
 	return b
 }
@@ -181,5 +181,5 @@ func encodeEvents(page *feed.Page) (b []byte) {
 // resumes after the last change.
 func endEvent(f *failure) []byte {
 	e := plantapi.Error{Error: int32(f.code), Message: f.message}
-	return append(plantserver.AppendJSON([]byte("event: end\ndata: "), &e), "\n\n"...)
+	return append(plantjson.AppendJSON([]byte("event: end\ndata: "), &e), "\n\n"...)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/gen/plantserver"
+	"github.com/plantstore/plantstore/gen/plantjson"
 )
 
 // Download writes the plants of a service that the options select, and calls written after
@@ -77,7 +77,7 @@ func changeLine(changed client.Change) []byte {
 	if changed.Plant != nil {
 		change.Plant = new(StoredPlant(*changed.Plant))
 	}
-	return append(plantserver.AppendJSON(nil, &change), '\n')
+	return append(plantjson.AppendJSON(nil, &change), '\n')
 }
 
 // StoredPlant returns a plant in the form of the service.

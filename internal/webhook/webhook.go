@@ -32,7 +32,7 @@ import (
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/gen/plantserver"
+	"github.com/plantstore/plantstore/gen/plantjson"
 	"github.com/plantstore/plantstore/internal/transfer"
 )
 
@@ -97,10 +97,10 @@ func NewEvent(c client.Change, read time.Time) Event {
 	p := c.Plant
 	if p == nil {
 		body := plantapi.PlantDeleted{Type: plantapi.TypePlantDeleted, Timestamp: read, Data: plantapi.DeletedPlant{ID: c.ID}}
-		return Event{fmt.Sprintf("plant_%d_%s", c.ID, c.Position), plantserver.AppendJSON(nil, &body)}
+		return Event{fmt.Sprintf("plant_%d_%s", c.ID, c.Position), plantjson.AppendJSON(nil, &body)}
 	}
 	body := plantapi.PlantChanged{Type: plantapi.TypePlantChanged, Timestamp: p.UpdatedAt, Data: transfer.StoredPlant(*p)}
-	return Event{fmt.Sprintf("plant_%d_%s", c.ID, p.ETag), plantserver.AppendJSON(nil, &body)}
+	return Event{fmt.Sprintf("plant_%d_%s", c.ID, p.ETag), plantjson.AppendJSON(nil, &body)}
 }
 
 // CheckURL returns an error unless events can be sent to a URL: with https unless it is of this machine.
