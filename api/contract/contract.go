@@ -32,6 +32,7 @@
 package contract
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -94,16 +95,9 @@ func New(document []byte, options Options) (*Checker, error) {
 		}
 		operation.ignoresUnknown = options.IgnoreUnknown != nil && options.IgnoreUnknown(operation)
 	}
-	const defaultMaxBody, defaultMaxDepth, defaultMaxFaults = 1 << 20, 64, 32
-	if options.MaxBody == 0 {
-		options.MaxBody = defaultMaxBody
-	}
-	if options.MaxDepth == 0 {
-		options.MaxDepth = defaultMaxDepth
-	}
-	if options.MaxFaults == 0 {
-		options.MaxFaults = defaultMaxFaults
-	}
+	options.MaxBody = cmp.Or(options.MaxBody, 1<<20)
+	options.MaxDepth = cmp.Or(options.MaxDepth, 64)
+	options.MaxFaults = cmp.Or(options.MaxFaults, 32)
 	if options.Refuse == nil {
 		options.Refuse = refuseAsText
 	}

@@ -273,10 +273,15 @@ func (s *shape) number(text string) any {
 	return number
 }
 
-var (
-	surrogate = regexp.MustCompile(`^\\u[dD][89a-fA-F][[:xdigit:]]{2}`)
-	escape    = regexp.MustCompile(`^\\(["\\/bfnrt]|$)`) // right within a string
-)
+// syntaxErrors are the reasons for an error, by what the text goes on with there.
+var syntaxErrors = []struct {
+	rest   *regexp.Regexp
+	reason string
+}{
+	{regexp.MustCompile(`^\\u[dD][89a-fA-F][[:xdigit:]]{2}`), "a string is not valid Unicode"}, // half of a surrogate pair
+	{regexp.MustCompile(`^\\(["\\/bfnrt]|$)`), "a backslash is not in a string: remove it"},
+	{regexp.MustCompile(`^\\`), `a string has an unknown escape: write a backslash as \\`},
+}
 
 // explainJSON describes the error in our own words, which do not change with the version of the
 // decoder and do not quote the body.
@@ -289,18 +294,20 @@ func explainJSON(err error, body []byte) error {
 		return err // of read
 	}
 	rest := body[min(syntactic.ByteOffset, int64(len(body))):]
-	letter, size := utf8.DecodeRune(rest)
-	isInvalidUTF8 := letter == utf8.RuneError && size == 1
-	reason := "syntax error"
-	switch {
-	case errors.Is(err, jsontext.ErrDuplicateName):
-		reason = "a member name occurs twice in one object"
-	case surrogate.Match(rest), isInvalidUTF8:
-		reason = "a string is not valid Unicode"
-	case escape.Match(rest):
-		reason = "a backslash is not in a string: remove it"
-	case bytes.HasPrefix(rest, []byte(`\`)):
-		reason = `a string has an unknown escape: write a backslash as \\`
+	return fmt.Errorf("%s, at byte %d", reasonOf(err, rest), syntactic.ByteOffset)
+}
+
+func reasonOf(err error, rest []byte) string {
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		return "a member name occurs twice in one object"
 	}
-	return fmt.Errorf("%s, at byte %d", reason, syntactic.ByteOffset)
+	if letter, size := utf8.DecodeRune(rest); letter == utf8.RuneError && size == 1 {
+		return "a string is not valid Unicode"
+	}
+	for _, known := range syntaxErrors {
+		if known.rest.Match(rest) {
+			return known.reason
+		}
+	}
+	return "syntax error"
 }

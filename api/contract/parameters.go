@@ -27,15 +27,12 @@ type parameter struct {
 	empty    bool // allowEmptyValue
 	explode  bool
 	schema   *openapi3.Schema
-	item     scalar // of an array: each item
 	isArray  bool
 	isPlain  bool // the type says everything
-}
 
-// scalar is how the text of a value without parts is read.
-type scalar struct {
-	kind string // the type of the schema
-	bits int    // of an integer
+	// How a text is read: the whole one or, of an array, that of each item.
+	read func(text string, p *parameter) (value any, wrong string)
+	bits int // of an integer
 }
 
 func loadParameter(described *openapi3.Parameter) (parameter, error) {
@@ -71,17 +68,13 @@ func (p *parameter) loadSchema(schema *openapi3.Schema) (err error) {
 		ofItem = schema.Items.Value
 	}
 	kind := typeOf(ofItem)
-	switch kind {
-	case openapi3.TypeString, openapi3.TypeBoolean, openapi3.TypeNumber:
-	case openapi3.TypeInteger:
-		p.item.bits = 64
-		if ofItem.Format == "int32" {
-			p.item.bits = 32
-		}
-	default:
+	if p.read = readers[kind]; p.read == nil {
 		return fmt.Errorf("the type %q is not implemented, need string, integer, number, boolean, or an array of one", kind)
 	}
-	p.item.kind = kind
+	p.bits = 64
+	if ofItem.Format == "int32" {
+		p.bits = 32
+	}
 	p.isPlain = isPlain(schema)
 	return nil
 }
@@ -167,7 +160,7 @@ func (r *Request) checkQuery() (faults []Fault) {
 // checkParameter checks a parameter, by its index, and reports whether the request has it.
 func (r *Request) checkParameter(index int) (isGiven bool, faults []Fault) {
 	parameter := &r.Operation.parameters[index]
-	texts, wrong := r.textsOf(parameter)
+	texts, wrong := places[parameter.in](r, parameter)
 	if wrong != "" {
 		return true, []Fault{parameter.fault(wrong)}
 	}
@@ -186,35 +179,42 @@ func (o *Operation) unknownIn(query url.Values) (faults []Fault) {
 	return faults
 }
 
-// textsOf returns the texts of a parameter in the request, nil if it is absent, or what is wrong.
-func (r *Request) textsOf(p *parameter) (texts []string, wrong string) {
-	switch p.in {
-	case openapi3.ParameterInPath:
-		text, found := r.Operation.pathValue(r.http.URL, p.name)
-		if !found {
-			return nil, "does not match the path of the document"
-		}
-		r.path[0] = text
-		return r.path[:], ""
-	case openapi3.ParameterInQuery:
-		return r.query[p.name], ""
-	case openapi3.ParameterInHeader:
-		lines := r.http.Header[p.header]
-		if len(lines) > 1 { // a list in several lines is the list in one (RFC 9110, section 5.3)
-			lines = []string{strings.Join(lines, ", ")}
-			r.http.Header[p.header] = lines
-		}
-		return lines, ""
-	default:
-		for _, cookie := range r.http.CookiesNamed(p.name) {
-			text, err := url.QueryUnescape(cookie.Value)
-			if err != nil {
-				return nil, "is not well escaped"
-			}
-			texts = append(texts, text)
-		}
-		return texts, ""
+// places return the texts of a parameter in a request, none if it is absent, or what is wrong.
+var places = map[string]func(r *Request, p *parameter) (texts []string, wrong string){
+	openapi3.ParameterInPath:   (*Request).inPath,
+	openapi3.ParameterInQuery:  func(r *Request, p *parameter) ([]string, string) { return r.query[p.name], "" },
+	openapi3.ParameterInHeader: (*Request).inHeader,
+	openapi3.ParameterInCookie: (*Request).inCookie,
+}
+
+func (r *Request) inPath(p *parameter) (texts []string, wrong string) {
+	text, found := r.Operation.pathValue(r.http.URL, p.name)
+	if !found {
+		return nil, "does not match the path of the document"
 	}
+	r.path[0] = text
+	return r.path[:], ""
+}
+
+// inHeader joins the lines of a header: a list in several lines is the list in one (RFC 9110, section 5.3).
+func (r *Request) inHeader(p *parameter) (texts []string, wrong string) {
+	lines := r.http.Header[p.header]
+	if len(lines) > 1 {
+		lines = []string{strings.Join(lines, ", ")}
+		r.http.Header[p.header] = lines
+	}
+	return lines, ""
+}
+
+func (r *Request) inCookie(p *parameter) (texts []string, wrong string) {
+	for _, cookie := range r.http.CookiesNamed(p.name) {
+		text, err := url.QueryUnescape(cookie.Value)
+		if err != nil {
+			return nil, "is not well escaped"
+		}
+		texts = append(texts, text)
+	}
+	return texts, ""
 }
 
 // pathValue returns the unescaped text of a parameter in a path.
@@ -256,7 +256,7 @@ func (p *parameter) check(texts []string) (value any, faults []Fault) {
 		value, faults = p.readItems(p.split(texts))
 	default:
 		var wrong string
-		value, wrong = p.item.read(texts[0], p.in)
+		value, wrong = p.read(texts[0], p)
 		if wrong != "" {
 			return nil, []Fault{p.fault(wrong)}
 		}
@@ -294,7 +294,7 @@ func (p *parameter) readItems(texts []string) (any, []Fault) {
 	var faults []Fault
 	for i, text := range texts {
 		var wrong string
-		if items[i], wrong = p.item.read(text, p.in); wrong != "" {
+		if items[i], wrong = p.read(text, p); wrong != "" {
 			fault := p.fault(wrong)
 			fault.Pointer += "/" + strconv.Itoa(i)
 			faults = append(faults, fault)
@@ -307,25 +307,32 @@ func (p *parameter) fault(message string) Fault {
 	return Fault{In: p.in, Pointer: pointerTo(shorten(p.name)), Message: message}
 }
 
-// read reads a text, or returns what is wrong with it.
-func (s scalar) read(text, in string) (value any, wrong string) {
-	switch s.kind {
-	case openapi3.TypeInteger:
-		return readInteger(text, s.bits)
-	case openapi3.TypeNumber:
-		number, err := strconv.ParseFloat(text, 64)
-		isDecimal := strings.Trim(text, "0123456789+-.eE") == "" // not inf, nan, 0x1p-2 or 1_000
-		if err != nil || !isDecimal {
-			return nil, "must be a number"
-		}
-		return number, ""
-	case openapi3.TypeBoolean:
-		if text != "true" && text != "false" {
-			return nil, "must be true or false"
-		}
-		return text == "true", ""
+// readers read the text of each type, or return what is wrong with it.
+var readers = map[string]func(text string, p *parameter) (value any, wrong string){
+	openapi3.TypeInteger: func(text string, p *parameter) (any, string) { return readInteger(text, p.bits) },
+	openapi3.TypeNumber:  func(text string, _ *parameter) (any, string) { return readNumber(text) },
+	openapi3.TypeBoolean: func(text string, _ *parameter) (any, string) { return readBoolean(text) },
+	openapi3.TypeString:  readText,
+}
+
+func readNumber(text string) (value any, wrong string) {
+	number, err := strconv.ParseFloat(text, 64)
+	isDecimal := strings.Trim(text, "0123456789+-.eE") == "" // not inf, nan, 0x1p-2 or 1_000
+	if err != nil || !isDecimal {
+		return nil, "must be a number"
 	}
-	if in != openapi3.ParameterInHeader && !utf8.ValidString(text) {
+	return number, ""
+}
+
+func readBoolean(text string) (value any, wrong string) {
+	if text != "true" && text != "false" {
+		return nil, "must be true or false"
+	}
+	return text == "true", ""
+}
+
+func readText(text string, p *parameter) (value any, wrong string) {
+	if p.in != openapi3.ParameterInHeader && !utf8.ValidString(text) {
 		return nil, "must be valid UTF-8"
 	}
 	return text, ""

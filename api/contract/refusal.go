@@ -26,20 +26,16 @@ const (
 	InvalidBody                      // the body does not match its schema
 )
 
-// Status returns the usual status of a response to a refusal of this kind.
-func (k Kind) Status() int {
-	switch k {
-	case NoOperation:
-		return http.StatusNotFound
-	case NotAuthorized:
-		return http.StatusUnauthorized
-	case UnsupportedMediaType:
-		return http.StatusUnsupportedMediaType
-	case TooLarge:
-		return http.StatusRequestEntityTooLarge
-	}
-	return http.StatusBadRequest
+// statuses has the kinds whose status is not 400.
+var statuses = map[Kind]int{
+	NoOperation:          http.StatusNotFound,
+	NotAuthorized:        http.StatusUnauthorized,
+	UnsupportedMediaType: http.StatusUnsupportedMediaType,
+	TooLarge:             http.StatusRequestEntityTooLarge,
 }
+
+// Status returns the usual status of a response to a refusal of this kind.
+func (k Kind) Status() int { return cmp.Or(statuses[k], http.StatusBadRequest) }
 
 // Refusal says why a request is refused. It quotes at most 64 bytes of what the client sent, and
 // nothing of a body, which may be secret.
@@ -147,44 +143,46 @@ func describe(violation error, in, prefix string) Fault {
 		return fault
 	}
 	fault.Pointer += pointerTo(schemaError.JSONPointer()...)
-	schema := schemaError.Schema
-	switch schemaError.SchemaField {
-	case "type":
-		fault.Message = wantedType(schema, schemaError.Value)
-	case "required":
-		fault.Message = "is required"
-	case "nullable":
-		fault.Message = "must not be null"
-	case "maxLength":
-		fault.Message = fmt.Sprintf("must have at most %d characters", *schema.MaxLength)
-	case "pattern":
-		fault.Message = "does not match the pattern"
-		if explained, ok := schema.Extensions["x-pattern-message"].(string); ok {
-			fault.Message = explained
-		}
-	case "format":
-		fault.Message = "does not match the format " + schema.Format
-	case "oneOf", "anyOf", "allOf", "not":
-		fault.Message = "does not match " + schemaError.SchemaField
-	default:
-		if schemaError.Reason != "" {
-			fault.Message = schemaError.Reason
-		}
+	if explain := explanations[schemaError.SchemaField]; explain != nil {
+		fault.Message = explain(schemaError.Schema, schemaError.Value)
+	} else if schemaError.Reason != "" {
+		fault.Message = schemaError.Reason
 	}
 	return fault
 }
 
+// explanations are the messages of keywords for which those of kin-openapi quote too much, or say too
+// little.
+var explanations = map[string]func(schema *openapi3.Schema, value any) string{
+	"type":     wantedType,
+	"required": func(*openapi3.Schema, any) string { return "is required" },
+	"nullable": func(*openapi3.Schema, any) string { return "must not be null" },
+	"maxLength": func(schema *openapi3.Schema, _ any) string {
+		return fmt.Sprintf("must have at most %d characters", *schema.MaxLength)
+	},
+	"pattern": func(schema *openapi3.Schema, _ any) string {
+		explained, _ := schema.Extensions["x-pattern-message"].(string)
+		return cmp.Or(explained, "does not match the pattern")
+	},
+	"format": func(schema *openapi3.Schema, _ any) string { return "does not match the format " + schema.Format },
+	"oneOf":  func(*openapi3.Schema, any) string { return "does not match exactly one schema of oneOf" },
+	"anyOf":  func(*openapi3.Schema, any) string { return "does not match a schema of anyOf" },
+	"allOf":  func(*openapi3.Schema, any) string { return "does not match all schemas of allOf" },
+	"not":    func(*openapi3.Schema, any) string { return "matches a schema that it must not match" },
+}
+
 // wantedType says which type a value must have.
 func wantedType(schema *openapi3.Schema, value any) string {
-	want := strings.Join(schema.Type.Slice(), " or ")
-	if _, ok := value.(notAnInteger); ok && want == "integer" {
+	kind := strings.Join(schema.Type.Slice(), " or ")
+	if value == (notAnInteger{}) && kind == openapi3.TypeInteger {
 		size := cmp.Or(strings.TrimPrefix(schema.Format, "int"), "64")
 		return fmt.Sprintf("must be an integer of %s bits, without fraction or exponent", size)
 	}
-	if want != "" && strings.ContainsAny(want[:1], "aio") {
-		return "must be an " + want
+	article := "a "
+	if strings.IndexAny(kind, "aio") == 0 {
+		article = "an "
 	}
-	return "must be a " + want
+	return "must be " + article + kind
 }
 
 // pointerTo returns a path as a JSON Pointer (RFC 6901).
