@@ -3,8 +3,13 @@ package internal_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 
+	"github.com/go-chi/chi/v5"
+
+	"github.com/plantstore/plantstore/api"
+	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
 	"github.com/plantstore/plantstore/gen/plantserver"
@@ -30,10 +35,25 @@ func (f fakePlants) GetPlant(_ context.Context, req plantserver.GetPlantRequestO
 	}, nil
 }
 
+// anybody may call every operation of the fake.
+func anybody(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+	return nil, nil
+}
+
 // A fake store of one's own for tests, in a few lines.
 func Example_fake() {
 	fake := fakePlants{plants: map[int64]plantapi.StoredPlant{1: {ID: 1, Name: "Ficus lyrata"}}}
-	server := httptest.NewServer(plantserver.Handler(plantserver.NewStrictHandler(fake)))
+	checker, err := contract.New(api.Document, contract.Options{Authorize: anybody})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	router := chi.NewRouter()
+	router.Group(func(r chi.Router) {
+		r.Use(checker.Middleware)
+		plantserver.HandlerFromMux(plantserver.NewStrictHandler(fake), r)
+	})
+	server := httptest.NewServer(router)
 	defer server.Close()
 
 	client, err := plantclient.NewClientWithResponses(server.URL)

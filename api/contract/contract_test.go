@@ -15,6 +15,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/shelf"
+	"github.com/plantstore/plantstore/internal/testing/shelf/checked"
 	"github.com/plantstore/plantstore/internal/testing/shelf/stock"
 )
 
@@ -43,13 +44,20 @@ func newChecker(t testing.TB, document []byte, options contract.Options) *contra
 	return checker
 }
 
-// A service whose code knows nothing of package contract keeps each promise of its document behind it.
-func TestStockCodeKeepsItsContract(t *testing.T) {
-	checker := newChecker(t, shelf.Document, contract.Options{Authorize: authorize, Refuse: refuse})
-	handler := stock.Serve(checker.Middleware)
-	contracttest.Test(t, shelf.Document, handler, contracttest.Options{
-		Header: http.Header{"X-Key": {shelf.Key}},
-	})
+// A service whose code knows nothing of package contract keeps each promise of its document behind it, and so does
+// one whose code binds what was checked.
+func TestServicesKeepTheirContract(t *testing.T) {
+	for name, serve := range map[string]func(func(http.Handler) http.Handler) http.Handler{
+		"templates of oapi-codegen": stock.Serve,
+		"templates of this project": checked.Serve,
+	} {
+		t.Run(name, func(t *testing.T) {
+			checker := newChecker(t, shelf.Document, contract.Options{Authorize: authorize, Refuse: refuse})
+			contracttest.Test(t, shelf.Document, serve(checker.Middleware), contracttest.Options{
+				Header: http.Header{"X-Key": {shelf.Key}},
+			})
+		})
+	}
 }
 
 func ExampleNew() {

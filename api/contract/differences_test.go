@@ -21,6 +21,7 @@ import (
 	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/shelf"
+	"github.com/plantstore/plantstore/internal/testing/shelf/checked"
 	"github.com/plantstore/plantstore/internal/testing/shelf/stock"
 )
 
@@ -49,7 +50,7 @@ func TestDifferencesToKinOpenAPI(t *testing.T) {
 			w.WriteHeader(why.Kind.Status())
 		},
 	})
-	handler := stock.Serve(checker.Middleware)
+	handlers := []http.Handler{stock.Serve(checker.Middleware), checked.Serve(checker.Middleware)}
 	judge := newJudge(t)
 	figures := map[string]int{}
 	seed := rand.Uint64()
@@ -58,7 +59,7 @@ func TestDifferencesToKinOpenAPI(t *testing.T) {
 		request := draw.request()
 		refusal = nil
 		response := httptest.NewRecorder()
-		handler.ServeHTTP(response, request())
+		handlers[i%2].ServeHTTP(response, request())
 		kinRefuses := judge.refuses(request())
 		name := fmt.Sprintf("seed %d, request %d: %s", seed, i, describeRequest(request()))
 		switch {

@@ -4,10 +4,10 @@
 package plantjson
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	. "github.com/plantstore/plantstore/gen/plantapi"
 )
@@ -46,7 +46,7 @@ func AppendJSON(b []byte, v any) []byte {
 	case *Tags:
 		return appendArray(b, appendString, v)
 	default:
-		panic(fmt.Sprintf("no schema %T", v))
+		return appendOther(b, &v)
 	}
 }
 
@@ -204,6 +204,15 @@ func appendString[T ~string](b []byte, s *T) []byte {
 
 func appendInt[T ~int32 | ~int64](b []byte, n *T) []byte {
 	return strconv.AppendInt(b, int64(*n), 10)
+}
+
+// appendOther appends what has no function of its own, such as a number or one of several types.
+func appendOther[T any](b []byte, v *T) []byte {
+	text, err := jsonv2.Marshal(v)
+	if err != nil {
+		panic(err) // a schema is always JSON
+	}
+	return append(b, text...)
 }
 
 func appendBool(b []byte, v *bool) []byte {

@@ -12,11 +12,10 @@ import (
 	"sync"
 
 	"github.com/go-chi/chi/v5"
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/oapi-codegen/nullable"
 	"github.com/plantstore/plantstore/api/contract"
 	. "github.com/plantstore/plantstore/gen/plantapi"
-	"github.com/plantstore/plantstore/gen/plantjson"
+	schemas "github.com/plantstore/plantstore/gen/plantjson"
 )
 
 // Package plantapi has the constants and the types.
@@ -42,7 +41,7 @@ func readBody(r *http.Request, v any) error {
 		*v = bindPlantPatch(checked.TakeBody())
 		return nil
 	default:
-		return jsonv2.UnmarshalRead(r.Body, v)
+		return contract.BindBody(checked, v)
 	}
 }
 
@@ -1063,7 +1062,8 @@ func (response GetPlant503JSONResponse) VisitGetPlantResponse(w http.ResponseWri
 type PatchPlantRequestObject struct {
 	ID     int64 `json:"id"`
 	Params PatchPlantParams
-	Body   *PatchPlantApplicationMergePatchPlusJSONRequestBody
+
+	Body *PatchPlantApplicationMergePatchPlusJSONRequestBody
 }
 
 type PatchPlantResponseObject interface {
@@ -1142,7 +1142,8 @@ func (response PatchPlant503JSONResponse) VisitPatchPlantResponse(w http.Respons
 type PutPlantRequestObject struct {
 	ID     int64 `json:"id"`
 	Params PutPlantParams
-	Body   *PutPlantJSONRequestBody
+
+	Body *PutPlantJSONRequestBody
 }
 
 type PutPlantResponseObject interface {
@@ -1472,7 +1473,7 @@ var buffers = sync.Pool{New: func() any { return new([]byte) }}
 // with a line feed at the end.
 func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	buffer := buffers.Get().(*[]byte)
-	text := append(plantjson.AppendJSON((*buffer)[:0], body), '\n')
+	text := append(schemas.AppendJSON((*buffer)[:0], body), '\n')
 	w.Header()["Content-Type"] = jsonType
 	if len(text) >= countedByServer {
 		w.Header().Set("Content-Length", strconv.Itoa(len(text)))
@@ -1606,6 +1607,7 @@ func (sh *strictHandler) CreatePlant(w http.ResponseWriter, r *http.Request) {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
+
 	ctx := r.Context()
 	if err := sh.options.Begin(ctx); err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
@@ -1680,6 +1682,7 @@ func (sh *strictHandler) PatchPlant(w http.ResponseWriter, r *http.Request, id i
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
+
 	ctx := r.Context()
 	if err := sh.options.Begin(ctx); err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
@@ -1708,6 +1711,7 @@ func (sh *strictHandler) PutPlant(w http.ResponseWriter, r *http.Request, id int
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
+
 	ctx := r.Context()
 	if err := sh.options.Begin(ctx); err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
@@ -1734,6 +1738,7 @@ func (sh *strictHandler) CreatePlants(w http.ResponseWriter, r *http.Request) {
 		sh.options.RequestErrorHandlerFunc(w, r, err)
 		return
 	}
+
 	ctx := r.Context()
 	if err := sh.options.Begin(ctx); err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)

@@ -799,19 +799,30 @@ func (response GetEdition200JSONResponse) VisitGetEditionResponse(w http.Respons
 	return err
 }
 
-type GetEditiondefaultJSONResponse struct {
-	Body       Failure
-	StatusCode int
-}
+type GetEdition400JSONResponse struct{ FailedJSONResponse }
 
-func (response GetEditiondefaultJSONResponse) VisitGetEditionResponse(w http.ResponseWriter) error {
+func (response GetEdition400JSONResponse) VisitGetEditionResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(response.StatusCode)
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEdition401JSONResponse Failure
+
+func (response GetEdition401JSONResponse) VisitGetEditionResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -840,19 +851,30 @@ func (response ListRatings200JSONResponse) VisitListRatingsResponse(w http.Respo
 	return err
 }
 
-type ListRatingsdefaultJSONResponse struct {
-	Body       Failure
-	StatusCode int
-}
+type ListRatings400JSONResponse struct{ FailedJSONResponse }
 
-func (response ListRatingsdefaultJSONResponse) VisitListRatingsResponse(w http.ResponseWriter) error {
+func (response ListRatings400JSONResponse) VisitListRatingsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(response.StatusCode)
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListRatings401JSONResponse Failure
+
+func (response ListRatings401JSONResponse) VisitListRatingsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -880,19 +902,30 @@ func (response ListBooks200JSONResponse) VisitListBooksResponse(w http.ResponseW
 	return err
 }
 
-type ListBooksdefaultJSONResponse struct {
-	Body       Failure
-	StatusCode int
-}
+type ListBooks400JSONResponse struct{ FailedJSONResponse }
 
-func (response ListBooksdefaultJSONResponse) VisitListBooksResponse(w http.ResponseWriter) error {
+func (response ListBooks400JSONResponse) VisitListBooksResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(response.StatusCode)
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListBooks401JSONResponse Failure
+
+func (response ListBooks401JSONResponse) VisitListBooksResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -921,19 +954,58 @@ func (response AddBook200JSONResponse) VisitAddBookResponse(w http.ResponseWrite
 	return err
 }
 
-type AddBookdefaultJSONResponse struct {
-	Body       Failure
-	StatusCode int
-}
+type AddBook400JSONResponse struct{ FailedJSONResponse }
 
-func (response AddBookdefaultJSONResponse) VisitAddBookResponse(w http.ResponseWriter) error {
+func (response AddBook400JSONResponse) VisitAddBookResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response.Body); err != nil {
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
 		return err
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(response.StatusCode)
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddBook401JSONResponse Failure
+
+func (response AddBook401JSONResponse) VisitAddBookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddBook413JSONResponse Failure
+
+func (response AddBook413JSONResponse) VisitAddBookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type AddBook415JSONResponse Failure
+
+func (response AddBook415JSONResponse) VisitAddBookResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
 	_, err := buf.WriteTo(w)
 	return err
 }
