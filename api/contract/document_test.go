@@ -1,0 +1,91 @@
+package contract_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contract"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+)
+
+const smallDocument = `openapi: 3.0.3
+info: {title: Things, version: 1.0.0}
+paths:
+  /things/{id}:
+    get:
+      operationId: getThing
+      parameters:
+        - {name: id, in: path, required: true, schema: {type: integer}}
+        - {name: color, in: query, schema: {type: string, pattern: '^[a-z]+$', x-pattern-message: must be small letters}}
+      responses: {'200': {description: OK}}
+    post:
+      operationId: changeThing
+      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+      requestBody: {content: {application/json: {schema: {type: object, properties: {name: {type: string}, made: {type: string, readOnly: true}}}}}}
+      responses: {'200': {description: OK}}
+`
+
+func optionsWithJudge(judge func(status int, body string)) contract.Options {
+	return contract.Options{Judge: func(_ *http.Request, status int, _ http.Header, body []byte) { judge(status, string(body)) }}
+}
+
+// What is not checked is refused when the document is read, and named.
+func TestNewRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ old, new, want string }{
+		"not YAML":            {"openapi: 3.0.3", "openapi: [", "load the document"},
+		"OpenAPI 3.1":         {"openapi: 3.0.3", "openapi: 3.1.0", "OpenAPI 3.1.0"},
+		"not valid":           {"in: query", "in: nowhere", "validate the document"},
+		"content":             {"in: query, schema: {type: string,", "in: query, content: {application/json: {}}, x-schema: {type: string,", "parameter color: content"},
+		"an object":           {"in: query, schema: {type: string,", "in: query, schema: {type: object,", `parameter color: the type "object"`},
+		"a style":             {"in: query, schema: {type: string,", "in: query, style: spaceDelimited, explode: false, schema: {type: array, items: {type: string},", "style spaceDelimited"},
+		"two in a part":       {"/things/{id}:", "/things/{id}-{id}:", "two parameters"},
+		"a media type":        {"application/json: {schema", "multipart/form-data: {schema", `"multipart/form-data" is not implemented`},
+		"security unattended": {"paths:", "security: [{key: []}]\ncomponents: {securitySchemes: {key: {type: apiKey, in: header, name: K}}}\npaths:", "set Options.Authorize"},
+	} {
+		document := strings.Replace(smallDocument, c.old, c.new, 1)
+		if document == smallDocument {
+			t.Fatalf("the document has no %q", c.old)
+		}
+		_, err := contract.New([]byte(document), contract.Options{})
+		expect.Message(t, name+": New", err, c.want)
+	}
+}
+
+// Each request has the status and the message that the document asks for.
+func TestRefusals(t *testing.T) {
+	checker := newChecker(t, []byte(smallDocument), contract.Options{BasePath: "/v1", MaxBody: 40})
+	handler := checker.Middleware(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for _, c := range []struct {
+		method, path, mediaType, body string
+		want                          string
+	}{
+		{"GET", "/v1/things/7", "", "", ""},
+		{"HEAD", "/v1/things/7", "", "", ""},
+		{"GET", "/v1/things/7?color=red", "", "", ""},
+		{"GET", "/v1/things/7?color=RED", "", "", "query /color must be small letters"},
+		{"GET", "/v1/things/7?colour=red", "", "", "query /colour is not known"},
+		{"GET", "/v1/things/%37", "", "", ""},
+		{"GET", "/v1/things/07", "", "", "path /id must be written as 7"},
+		{"DELETE", "/v1/things/7", "", "", "no such operation"},
+		{"POST", "/v1/things/7", "", "", ""}, // the body is not required
+		{"POST", "/v1/things/7", "application/json", `{"name":"n"}`, ""},
+		{"POST", "/v1/things/7", "application/json", `{"made":"now"}`, `readOnly property "made" in request`},
+		{"POST", "/v1/things/7", "application/json", `{"name":7}`, "/name must be a string"},
+		{"POST", "/v1/things/7", "application/json", `{"name":"n"`, "it ends too early"},
+		{"POST", "/v1/things/7", "application/json", `{"name":"` + strings.Repeat("n", 40) + `"}`, "larger than the limit of 40 bytes"},
+		{"POST", "/v1/things/7", "text/html", `{}`, "Content-Type must be application/json, got text/html"},
+	} {
+		r := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
+		r.Pattern = c.method + " /v1/things/{id}"
+		if c.mediaType != "" {
+			r.Header.Set("Content-Type", c.mediaType)
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if c.want == "" && w.Code != http.StatusOK || !strings.Contains(w.Body.String(), c.want) {
+			t.Errorf("%s %s %s: %d %s, want %q", c.method, c.path, c.body, w.Code, w.Body, c.want)
+		}
+	}
+}
