@@ -142,9 +142,11 @@ check: $(checks) ## run every check that a change must pass
 
 generate-check: ## fail if gen/ is stale
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
-	cp -r api go.mod go.sum tools.go "$$tmp"; mkdir -p "$$tmp"/gen/{plantapi,plantjson,plantserver,plantclient}; \
+	mkdir -p "$$tmp"/gen/{plantapi,plantjson,plantserver,plantclient} "$$tmp/$(shelf)"; \
+	cp -r api go.mod go.sum tools.go "$$tmp"; cp -r $(shelf)/* "$$tmp/$(shelf)"; \
 	(cd "$$tmp" && go generate ./...); \
-	diff -r gen "$$tmp/gen" || { echo 'gen/ is stale: run make generate' >&2; exit 1; }
+	for made in gen $(shelf); do diff -r $$made "$$tmp/$$made" || { echo "$$made is stale: run make generate" >&2; exit 1; }; done
+shelf := internal/testing/shelf
 
 tidy-check: $(peers) ## fail if a go.mod or go.sum is not tidy
 	@for m in $(modules); do (cd "$$m" && go mod tidy -diff) || exit 1; done
@@ -230,6 +232,7 @@ contracts := ./api/contracttest ./cmd/contracttest ./internal/testing/plantcontr
 
 fuzz: ## let the fuzzer of Go make 100,000 requests; compare the validation with plain kin-openapi
 	go test -vet=off -run '^$$' -fuzz '^FuzzRequest$$' -fuzztime 100000x ./internal/httpapi
+	PLANTSTORE_TEST_REQUESTS=100000 go test -vet=off -count=1 -run '^TestDifferencesToKinOpenAPI$$' -v ./api/contract
 
 allocations: ## fail if a request allocates more often than before; the short form of bench-http
 	go test -count=1 -run '^TestAllocations$$' -v ./internal/httpapi
