@@ -60,6 +60,37 @@ func TestServicesKeepTheirContract(t *testing.T) {
 	}
 }
 
+// A service in staging tells which of its responses break the document.
+func TestJudgeOfContracttest(t *testing.T) {
+	document, err := contracttest.New(shelf.Document, contracttest.Options{})
+	must.NoError(t, err)
+	var faults []string
+	judge := document.Judge(func(x contracttest.Interaction, fault contracttest.Fault) {
+		faults = append(faults, fmt.Sprintf("%s %s: %s", x.Method, x.Path, fault))
+	})
+	checker := newChecker(t, shelf.Document, contract.Options{Authorize: authorize, Refuse: refuse, Judge: judge})
+	answer := `[{"shelf":"upper","title":"Walden"}]`
+	handler := checker.Wrap(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, answer)
+	}))
+	mux := http.NewServeMux()
+	mux.Handle("GET /shelves/{shelf}/books", handler)
+	send := func() {
+		r := httptest.NewRequest(http.MethodGet, "/shelves/upper/books", nil)
+		r.Header.Set("X-Key", shelf.Key)
+		mux.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if send(); len(faults) > 0 {
+		t.Errorf("a right response has the faults %q", faults)
+	}
+	answer = `[{"shelf":"middle","title":"Walden"}]`
+	send()
+	if len(faults) != 1 || !strings.Contains(faults[0], "GET /shelves/upper/books: body /0/shelf: enum") {
+		t.Errorf("a wrong response has the faults %q", faults)
+	}
+}
+
 func ExampleNew() {
 	document := []byte(`
 openapi: 3.0.3

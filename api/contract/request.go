@@ -160,5 +160,5 @@ func (rec *responseRecorder) text() []byte {
 	if rec.body.Len() > maxJudged {
 		return nil
 	}
-	return rec.body.Bytes()
+	return append([]byte{}, rec.body.Bytes()...) // empty, not nil, if there is none
 }

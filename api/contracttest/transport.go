@@ -84,6 +84,24 @@ func (c *Contract) Handler(t T, next http.Handler) http.Handler {
 	})
 }
 
+// Judge returns a function that calls report for each fault of a response, as the option Judge of package
+// contract wants it: for a service in staging, or in its own tests. It records nothing. A body of nil is
+// not known, and the response is not judged then.
+func (c *Contract) Judge(report func(x Interaction, fault Fault)) func(*http.Request, int, http.Header, []byte) {
+	return func(r *http.Request, status int, header http.Header, body []byte) {
+		if body == nil {
+			return
+		}
+		x := Interaction{
+			Method: r.Method, URL: r.URL.String(), Path: c.sentPath(r.URL), RequestHeader: r.Header,
+			Status: status, Header: header, Body: body,
+		}
+		for _, fault := range c.check(x) {
+			report(x, fault)
+		}
+	}
+}
+
 // recorded is a transport to a handler, which sees another URL.
 type recorded struct {
 	http.Handler
