@@ -79,7 +79,7 @@ func (c *Checker) checkBody(w http.ResponseWriter, request *Request) error {
 	case unsupported != nil:
 		return unsupported // that is wrong however the body ends
 	case err != nil:
-		return err
+		return asRefusal(err, NotRead)
 	}
 	request.body.text = text
 	return c.decode(content, &request.body)

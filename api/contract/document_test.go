@@ -1,6 +1,8 @@
 package contract_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -86,6 +88,28 @@ func TestRefusals(t *testing.T) {
 		handler.ServeHTTP(w, r)
 		if c.want == "" && w.Code != http.StatusOK || !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("%s %s %s: %d %s, want %q", c.method, c.path, c.body, w.Code, w.Body, c.want)
+		}
+	}
+}
+
+// An error of a function of the options is in the refusal, whose kind says which function it was.
+func TestErrorsOfOptions(t *testing.T) {
+	mine := errors.New("mine")
+	for kind, options := range map[contract.Kind]contract.Options{
+		contract.NotAuthorized: {Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+			return nil, mine
+		}},
+		contract.NotRead: {ReadBody: func(http.ResponseWriter, *http.Request) ([]byte, func(), error) { return nil, nil, mine }},
+	} {
+		var got *contract.Refusal
+		options.Refuse = func(_ http.ResponseWriter, _ *http.Request, refusal *contract.Refusal) { got = refusal }
+		checker := newChecker(t, []byte(smallDocument), options)
+		r := httptest.NewRequest(http.MethodPost, "/things/7", strings.NewReader("{}"))
+		r.Pattern = "/things/{id}"
+		r.Header.Set("Content-Type", "application/json")
+		checker.Middleware(http.NotFoundHandler()).ServeHTTP(httptest.NewRecorder(), r)
+		if got == nil || got.Kind != kind || !errors.Is(got, mine) || got.Operation.ID != "changeThing" {
+			t.Errorf("the refusal is %+v, want the kind %d", got, kind)
 		}
 	}
 }

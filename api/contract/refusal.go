@@ -16,12 +16,13 @@ type Kind int
 // The kinds, in the order in which they are looked for.
 const (
 	NoOperation          Kind = iota // the document has no operation for the pattern of the request
-	NotAuthorized                    // Options.Authorize or Options.ReadBody has returned an error of its own
+	NotAuthorized                    // Options.Authorize has returned an error
 	InvalidParameter                 // a parameter does not match its schema, is missing or unknown
 	MissingBody                      // the body is required
 	UnsupportedMediaType             // Content-Type, charset or Content-Encoding
 	TooLarge                         // the body has too many bytes
 	Incomplete                       // the body was cut short
+	NotRead                          // Options.ReadBody has returned an error of its own
 	MalformedBody                    // the body is not one well-formed value
 	InvalidBody                      // the body does not match its schema
 )
@@ -32,6 +33,7 @@ var statuses = map[Kind]int{
 	NotAuthorized:        http.StatusUnauthorized,
 	UnsupportedMediaType: http.StatusUnsupportedMediaType,
 	TooLarge:             http.StatusRequestEntityTooLarge,
+	NotRead:              http.StatusServiceUnavailable,
 }
 
 // Status returns the usual status of a response to a refusal of this kind.
@@ -44,7 +46,7 @@ type Refusal struct {
 	Operation *Operation // nil if there is none
 	Message   string     // a sentence about all faults
 	Faults    []Fault    // of InvalidParameter and InvalidBody; at most Options.MaxFaults
-	Err       error      // of NotAuthorized
+	Err       error      // of NotAuthorized and NotRead
 }
 
 // Error implements error.
@@ -70,12 +72,17 @@ func BodyIncomplete() *Refusal {
 	return &Refusal{Kind: Incomplete, Message: "body was cut short or came too slowly"}
 }
 
-// refusalOf returns the refusal of an error.
-func (c *Checker) refusalOf(operation *Operation, err error) *Refusal {
-	refusal, ok := errors.AsType[*Refusal](err)
-	if !ok {
-		refusal = &Refusal{Kind: NotAuthorized, Message: err.Error(), Err: err}
+// asRefusal returns the refusal that an error is, or one of a kind.
+func asRefusal(err error, otherwise Kind) *Refusal {
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
+		return refusal
 	}
+	return &Refusal{Kind: otherwise, Message: err.Error(), Err: err}
+}
+
+// refusalOf returns the refusal of an error, with what is the same for all kinds.
+func (c *Checker) refusalOf(operation *Operation, err error) *Refusal {
+	refusal := asRefusal(err, NotAuthorized)
 	refusal.Operation = operation
 	if len(refusal.Faults) == 0 {
 		return refusal

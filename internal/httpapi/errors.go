@@ -44,7 +44,7 @@ var codes = map[contract.Kind]plantapi.ErrorCode{
 
 // refuse implements [contract.Options.Refuse].
 func (fs failures) refuse(w http.ResponseWriter, r *http.Request, refusal *contract.Refusal) {
-	if refusal.Kind == contract.NotAuthorized {
+	if refusal.Err != nil { // of admission or bodies
 		fs.write(w, r, refusal.Err)
 		return
 	}
