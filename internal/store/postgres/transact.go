@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -65,7 +64,7 @@ func deadlineOf(ctx context.Context) time.Time {
 func (s *Store) transact(
 	ctx context.Context, attempt func(ctx context.Context, conn *pgx.Conn, mark int64) error,
 ) error {
-	var cause error // of the last attempt that did not run into a deadline, which says nothing about the server
+	var cause error // of the last attempt, unless it ran into a deadline, which says nothing about the server
 	for wait := newBackoff(); ; {
 		mark := int64(rand.Uint64())
 		warned := false
@@ -79,26 +78,26 @@ func (s *Store) transact(
 		if err == nil {
 			return s.committedWith(ctx, mark, warned)
 		}
-		s.lastErr.Store(&err)
-		if !errors.Is(err, context.DeadlineExceeded) {
+		if cause == nil || !errors.Is(err, context.DeadlineExceeded) {
 			cause = err
 		}
+		s.lastErr.Store(new(cause)) // for callers that do not wait until the last attempt has ended
 		outcome := s.fateOf(err)
 		if outcome == failed {
 			return final(err)
 		}
 		s.resetIfLost(err)
 		if outcome == unknown && !isNotSent(err) {
-			committed, settleErr := s.settle(ctx, mark)
-			if settleErr != nil {
-				return unavailable(cmp.Or(cause, settleErr))
+			committed, unsettled := s.settle(ctx, mark)
+			if unsettled != nil {
+				return unavailable(cause)
 			}
 			if committed {
 				return s.committedWith(ctx, mark, true)
 			}
 		}
 		if !wait.sleep(ctx) {
-			return unavailable(cmp.Or(cause, err))
+			return unavailable(cause)
 		}
 	}
 }
