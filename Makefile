@@ -224,7 +224,7 @@ page-figures: internal/tools/node_modules ## measure the page with a million pla
 # On a busy machine httpapi alone takes ten minutes, the default timeout. The longest tests of the
 # contract tests run without the race detector, which needs minutes for their wrong servers.
 test-race: ## run the tests with the race detector; fails if a test is skipped
-	@export CGO_ENABLED=1; $(call unskipped,-race -timeout 20m $$(go list ./... | grep -v contract))
+	@export CGO_ENABLED=1; $(call unskipped,-race -timeout 20m $$(go list ./... | grep -v contract) ./api/contract)
 	@$(call unskipped,$(contracts))
 	@CGO_ENABLED=1 go test -race -short -vet=off $(contracts)
 

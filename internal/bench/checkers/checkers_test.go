@@ -77,7 +77,9 @@ func routed(next http.Handler, middlewares ...func(http.Handler) http.Handler) h
 
 func withContract(b *testing.B, next http.Handler) http.Handler {
 	checker, err := contract.New(api.Document, contract.Options{
-		Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) { return nil, nil },
+		Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+			return nil, nil
+		},
 	})
 	if err != nil {
 		b.Fatal(err)

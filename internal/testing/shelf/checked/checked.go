@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	. "github.com/plantstore/plantstore/internal/testing/shelf/shelfapi"
+	"github.com/plantstore/plantstore/internal/testing/shelf/shelfapi"
 )
 
 // Serve returns the service, behind a middleware that checks requests.
@@ -40,7 +40,7 @@ func (books) AddBook(_ context.Context, request AddBookRequestObject) (AddBookRe
 
 // GetEdition implements [StrictServerInterface].
 func (books) GetEdition(_ context.Context, request GetEditionRequestObject) (GetEditionResponseObject, error) {
-	return GetEdition200JSONResponse{Shelf: Upper, Title: request.Isbn}, nil
+	return GetEdition200JSONResponse{Shelf: shelfapi.Upper, Title: request.Isbn}, nil
 }
 
 // ListRatings implements [StrictServerInterface].
