@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -137,4 +138,16 @@ func TestTokenStoreDown(t *testing.T) {
 			r.Body, r.ContentLength = untouchable{t}, -1
 		}).wantError(t, want)
 	}
+}
+
+// A client that has closed its sending half of the connection, and still reads, is refused as others are:
+// net/http cancels the context of its request, which is not that of the work on it.
+func TestTokenStoreDownAfterTheClientHalfClosed(t *testing.T) {
+	store := openStore(t)
+	s := newService(t, offline, withStore(store), withTokens(faultyTokens{store, context.Canceled}))
+	s.post(`{"id":1,"name":"n"}`, header("Authorization", "Bearer "+unknownToken()), func(r *http.Request) {
+		ctx, cancel := context.WithCancel(r.Context())
+		cancel()
+		*r = *r.WithContext(ctx)
+	}).wantError(t, plantapi.CodeUnavailable)
 }

@@ -44,6 +44,9 @@ var codes = map[contract.Kind]plantapi.ErrorCode{
 
 // refuse implements [contract.Options.Refuse].
 func (fs failures) refuse(w http.ResponseWriter, r *http.Request, refusal *contract.Refusal) {
+	if scope := &recorderOf(w).scope; scope.Context != nil {
+		r = r.WithContext(scope) // it does not end with the client; see write
+	}
 	if refusal.Err != nil { // of admission or bodies
 		fs.write(w, r, refusal.Err)
 		return
