@@ -38,10 +38,14 @@ type scopeKey struct{}
 // scopeOf returns the scope of a request that is authorized.
 func scopeOf(ctx context.Context) *scope { return ctx.Value(scopeKey{}).(*scope) }
 
-// Value implements [context.Context].
+// Value implements [context.Context]. Its own context comes first: package context asks it for the cause of
+// the end, and needs a goroutine for each context that is made of one that it does not know.
 func (s *scope) Value(key any) any {
 	if key == (scopeKey{}) {
 		return s
+	}
+	if value := s.Context.Value(key); value != nil {
+		return value
 	}
 	return s.values.Value(key)
 }
