@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,32 +36,51 @@ type shape struct {
 // wholeShape keeps everything.
 var wholeShape = &shape{isWhole: true}
 
-// shapes are the shapes of schemas, which may contain themselves.
-type shapes map[*openapi3.Schema]*shape
+// shapes are the shapes of schemas, which may contain themselves. The key has the addresses of the schemas.
+type shapes map[string]*shape
 
-func (known shapes) of(schema *openapi3.Schema) *shape {
+// of returns the shape of a value that must match a schema, or of several schemas at least one.
+func (known shapes) of(schemas ...*openapi3.Schema) *shape {
+	schema := schemas[0]
 	if schema == nil {
 		return wholeShape
 	}
-	if found := known[schema]; found != nil {
+	key := ""
+	for _, each := range schemas {
+		key += fmt.Sprintf("%p ", each)
+	}
+	if found := known[key]; found != nil {
 		return found
 	}
+	if len(schemas) > 1 {
+		schema = &openapi3.Schema{}
+		for _, each := range schemas {
+			schema.AnyOf = append(schema.AnyOf, each.NewRef())
+		}
+	}
 	made := &shape{members: map[string]*shape{}}
-	known[schema] = made
+	known[key] = made
 	isCombined := len(schema.OneOf)+len(schema.AnyOf)+len(schema.AllOf) > 0 || schema.Not != nil
 	made.isWhole = isCombined || schema.Type == nil || len(schema.Enum) > 0
 	made.isInteger = schema.Type.Is(openapi3.TypeInteger)
+	for _, part := range schema.AllOf {
+		made.isInteger = made.isInteger || known.of(part.Value).isInteger
+	}
 	made.isNumber = schema.Type.Is(openapi3.TypeNumber)
 	made.isObject = schema.Type.Is(openapi3.TypeObject)
 	made.isArray = schema.Type.Is(openapi3.TypeArray)
-	known.addMembers(made, schema)
+	for name, described := range membersOf(schema) {
+		made.members[name] = known.of(described...)
+	}
 	additional := schema.AdditionalProperties
 	if additional.Schema != nil {
 		made.others = known.of(additional.Schema.Value)
 	}
 	isForbidden := additional.Has != nil && !*additional.Has
+	isAllowed := additional.Has != nil && *additional.Has
 	made.keepsUnknown = isForbidden || schema.MinProps > 0 || schema.MaxProps != nil
-	if isFree := len(schema.Properties) == 0 && !isForbidden; isFree && made.others == nil {
+	isFree := len(schema.Properties) == 0 && !isForbidden
+	if (isAllowed || isFree) && made.others == nil {
 		made.others = wholeShape // an object of any members
 	}
 	if schema.Items != nil {
@@ -72,20 +92,23 @@ func (known shapes) of(schema *openapi3.Schema) *shape {
 	return made
 }
 
-// addMembers adds the members of a schema, and of those that it is combined of.
-func (known shapes) addMembers(made *shape, schema *openapi3.Schema) {
-	for name, member := range schema.Properties {
-		made.members[name] = known.of(member.Value)
-	}
-	for _, parts := range []openapi3.SchemaRefs{schema.AllOf, schema.OneOf, schema.AnyOf} {
-		for _, part := range parts {
-			for name, member := range known.of(part.Value).members {
-				if _, isThere := made.members[name]; !isThere {
-					made.members[name] = member
-				}
+// membersOf returns the schemas that a schema, and those that it is combined of, have for each member.
+func membersOf(schema *openapi3.Schema) map[string][]*openapi3.Schema {
+	members := map[string][]*openapi3.Schema{}
+	parts := []*openapi3.Schema{schema}
+	for i := 0; i < len(parts); i++ { // parts grows
+		for name, member := range parts[i].Properties {
+			if !slices.Contains(members[name], member.Value) {
+				members[name] = append(members[name], member.Value)
+			}
+		}
+		for _, part := range slices.Concat(parts[i].AllOf, parts[i].OneOf, parts[i].AnyOf) {
+			if !slices.Contains(parts, part.Value) {
+				parts = append(parts, part.Value)
 			}
 		}
 	}
+	return members
 }
 
 // decoder decodes one JSON text after the other, with the same buffers.

@@ -1,0 +1,62 @@
+package contract_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contract"
+)
+
+// postJSON sends a body to an operation whose body has a schema. It returns the request that the handler gets,
+// or the refusal.
+func postJSON(t *testing.T, schema, body string) (got *http.Request, refusal *contract.Refusal) {
+	t.Helper()
+	checker := newChecker(t, []byte(`openapi: 3.0.3
+info: {title: Things, version: 1.0.0}
+paths:
+  /things:
+    post:
+      operationId: addThing
+      requestBody: {required: true, content: {application/json: {schema: `+schema+`}}}
+      responses: {'200': {description: OK}}
+`), contract.Options{Refuse: func(_ http.ResponseWriter, _ *http.Request, why *contract.Refusal) { refusal = why }})
+	r := httptest.NewRequest(http.MethodPost, "/things", strings.NewReader(body))
+	r.Pattern = "POST /things"
+	r.Header.Set("Content-Type", "application/json")
+	handler := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r })
+	checker.Wrap(handler).ServeHTTP(httptest.NewRecorder(), r)
+	return got, refusal
+}
+
+// The decoded body has all that a schema asks for, also if it is combined of others.
+func TestDecodedBody(t *testing.T) {
+	const variants = `{type: object, oneOf: [
+		{required: [v], properties: {v: {type: integer}}},
+		{required: [v], properties: {v: {type: object, required: [a], properties: {a: {type: integer}}}}},
+		{required: [v], properties: {v: {type: object, required: [b], properties: {b: {type: number}}}}}]}`
+	for _, c := range []struct{ schema, body, want string }{
+		{variants, `{"v":7}`, "map[v:7]"},
+		{variants, `{"v":{"a":1}}`, "map[v:map[a:1]]"},
+		{variants, `{"v":{"b":1.5}}`, "map[v:map[b:1.5]]"},
+		{variants, `{"v":{"a":1,"A":2}}`, "differs from the member a in upper and lower case only"},
+		{variants, `{"v":"x"}`, "does not match exactly one schema"},
+		{`{type: object, additionalProperties: true, properties: {a: {type: integer}}}`, `{"a":1,"b":2}`, "map[a:1 b:2]"},
+		{`{type: object, properties: {a: {type: integer}}}`, `{"a":1,"b":2}`, "map[a:1]"},
+		{`{type: object, properties: {a: {allOf: [{type: integer, format: int64}]}}}`, `{"a":7}`, "map[a:7]"},
+		{`{type: object, properties: {a: {allOf: [{type: integer, format: int64}]}}}`, `{"a":9223372036854775808}`, "does not match all schemas"},
+	} {
+		r, refusal := postJSON(t, c.schema, c.body)
+		got := ""
+		if refusal != nil {
+			got = refusal.Message
+		} else {
+			got = fmt.Sprint(contract.Body(r.Context()))
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s for %s: %s, want %s", c.body, c.schema, got, c.want)
+		}
+	}
+}
