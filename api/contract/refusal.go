@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -45,7 +47,7 @@ type Refusal struct {
 	Kind      Kind
 	Operation *Operation // nil if there is none
 	Message   string     // a sentence about all faults
-	Faults    []Fault    // of InvalidParameter and InvalidBody; at most Options.MaxFaults
+	Faults    []Fault    // of InvalidParameter and InvalidBody; at most Options.MaxFaults, and one of a body of many values
 	Err       error      // of NotAuthorized and NotRead
 }
 
@@ -72,10 +74,11 @@ func BodyIncomplete() *Refusal {
 	return &Refusal{Kind: Incomplete, Message: "body was cut short or came too slowly"}
 }
 
-// asRefusal returns the refusal that an error is, or one of a kind.
+// asRefusal returns the refusal that an error is, or one of a kind. It is a copy: requests may share the error.
 func asRefusal(err error, otherwise Kind) *Refusal {
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
-		return refusal
+		shared := *refusal
+		return &shared
 	}
 	return &Refusal{Kind: otherwise, Message: err.Error(), Err: err}
 }
@@ -116,9 +119,11 @@ func faultsOf(schema *openapi3.Schema, value any, in, prefix string, most int) [
 		return nil
 	}
 	violations := []error{first}
-	// An array that is too long is the only fault of its body. The errors of a MiB with a
-	// fault every three bytes would take 100 MiB.
-	if schemaError, ok := errors.AsType[*openapi3.SchemaError](first); !ok || schemaError.SchemaField != "maxItems" {
+	// An array that is too long is the only fault of its body, and of many values the first fault is the only
+	// one. The errors of a MiB with a fault every three bytes would take 1 GiB.
+	schemaError, ok := errors.AsType[*openapi3.SchemaError](first)
+	isTooLong := ok && schemaError.SchemaField == "maxItems"
+	if !isTooLong && countValues(value) <= maxValues {
 		all := schema.VisitJSON(value, openapi3.VisitAsRequest(), openapi3.MultiErrors())
 		violations = violationsIn(all, nil)
 	}
@@ -127,6 +132,26 @@ func faultsOf(schema *openapi3.Schema, value any, in, prefix string, most int) [
 		faults = append(faults, describe(violation, in, prefix))
 	}
 	return faults
+}
+
+// maxValues is how many values a body has at most for all its faults to be reported. A batch of 1,000 objects
+// with nine members has as many.
+const maxValues = 10_000
+
+// countValues returns how many values a value has, with itself.
+func countValues(value any) int {
+	count := 1
+	switch value := value.(type) {
+	case []any:
+		for _, item := range value {
+			count += countValues(item)
+		}
+	case map[string]any:
+		for _, member := range value {
+			count += countValues(member)
+		}
+	}
+	return count
 }
 
 // violationsIn adds the single errors in the error of a schema to those before.
@@ -149,7 +174,9 @@ func describe(violation error, in, prefix string) Fault {
 	if !ok {
 		return fault
 	}
-	fault.Pointer += pointerTo(schemaError.JSONPointer()...)
+	for _, step := range schemaError.JSONPointer() {
+		fault.Pointer += pointerTo(shorten(step))
+	}
 	if explain := explanations[schemaError.SchemaField]; explain != nil {
 		fault.Message = explain(schemaError.Schema, schemaError.Value)
 	} else if schemaError.Reason != "" {
@@ -161,9 +188,10 @@ func describe(violation error, in, prefix string) Fault {
 // explanations are the messages of keywords for which those of kin-openapi quote too much, or say too
 // little.
 var explanations = map[string]func(schema *openapi3.Schema, value any) string{
-	"type":     wantedType,
-	"required": func(*openapi3.Schema, any) string { return "is required" },
-	"nullable": func(*openapi3.Schema, any) string { return "must not be null" },
+	"type":       wantedType,
+	"required":   func(*openapi3.Schema, any) string { return "is required" },
+	"properties": unknownMember,
+	"nullable":   func(*openapi3.Schema, any) string { return "must not be null" },
 	"maxLength": func(schema *openapi3.Schema, _ any) string {
 		return fmt.Sprintf("must have at most %d characters", *schema.MaxLength)
 	},
@@ -176,6 +204,17 @@ var explanations = map[string]func(schema *openapi3.Schema, value any) string{
 	"anyOf":  func(*openapi3.Schema, any) string { return "does not match a schema of anyOf" },
 	"allOf":  func(*openapi3.Schema, any) string { return "does not match all schemas of allOf" },
 	"not":    func(*openapi3.Schema, any) string { return "matches a schema that it must not match" },
+}
+
+// unknownMember names the first member of an object that its schema does not have.
+func unknownMember(schema *openapi3.Schema, value any) string {
+	object, _ := value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if schema.Properties[name] == nil {
+			return fmt.Sprintf("property %q is unsupported", shorten(name))
+		}
+	}
+	return "has a property that is unsupported"
 }
 
 // wantedType says which type a value must have.

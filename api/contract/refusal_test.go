@@ -1,0 +1,58 @@
+package contract_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contract"
+)
+
+// A refusal quotes little of a name that a client has chosen.
+func TestRefusalOfALongName(t *testing.T) {
+	body := `{"` + strings.Repeat("n", 10_000) + `":"x"}`
+	for _, schema := range []string{
+		"{type: object, additionalProperties: false}",
+		"{type: object, additionalProperties: {type: integer}}",
+	} {
+		_, refusal := postJSON(t, schema, body)
+		if refusal == nil || len(refusal.Message) > 200 || len(refusal.Faults[0].Pointer) > 100 {
+			t.Errorf("%s: %v", schema, refusal)
+		}
+	}
+}
+
+// Of very many values only one fault is reported, because the errors would take 1,000 times the memory of
+// the body.
+func TestFaultsOfManyValues(t *testing.T) {
+	for count, want := range map[int]int{9_000: 32, 300_000: 1} {
+		_, refusal := postJSON(t, "{type: array, items: {type: object, required: [a, b, c]}}", "["+strings.Repeat("{},", count)+"{}]")
+		if len(refusal.Faults) != want {
+			t.Errorf("of %d values %d faults are reported, want %d", count, len(refusal.Faults), want)
+		}
+	}
+}
+
+// Requests may share a refusal: it is not changed.
+func TestSharedRefusal(t *testing.T) {
+	shared := &contract.Refusal{
+		Kind: contract.NotAuthorized, Message: "no", Faults: []contract.Fault{{In: "header", Pointer: "/X-Key", Message: "is old"}},
+	}
+	checker := newChecker(t, []byte(smallDocument), contract.Options{
+		Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+			return nil, shared
+		},
+	})
+	r := httptest.NewRequest(http.MethodGet, "/things/1", nil)
+	r.Pattern = "/things/{id}"
+	w := httptest.NewRecorder()
+	checker.Wrap(nil).ServeHTTP(w, r)
+	if w.Code != http.StatusUnauthorized || w.Body.String() != "no: header /X-Key is old\n" {
+		t.Errorf("the response is %d %s", w.Code, w.Body)
+	}
+	if shared.Message != "no" || shared.Operation != nil {
+		t.Errorf("the shared refusal was changed: %+v", shared)
+	}
+}
