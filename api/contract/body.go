@@ -82,7 +82,27 @@ func (c *Checker) checkBody(w http.ResponseWriter, request *Request) error {
 		return asRefusal(err, NotRead)
 	}
 	request.body.text = text
-	return c.decode(content, &request.body)
+	request.setMediaType(content.mediaType)
+	err = c.decode(content, &request.body)
+	if request.body.ambiguous {
+		r.ContentLength = -1 // it is written again, and shorter
+	}
+	return err
+}
+
+// setMediaType writes the media type in the header as the document does, for code that compares
+// them: APPLICATION/json is the same media type.
+func (r *Request) setMediaType(mediaType string) {
+	given := r.http.Header["Content-Type"][0]
+	if strings.HasPrefix(given, mediaType) {
+		return
+	}
+	_, parameters, isGiven := strings.Cut(given, ";")
+	if isGiven {
+		mediaType += ";" + parameters
+	}
+	r.http.Header = r.http.Header.Clone()
+	r.http.Header.Set("Content-Type", mediaType)
 }
 
 // readBody reads at most [Options.MaxBody] bytes.

@@ -138,7 +138,8 @@ func (c *Checker) Middleware(next http.Handler) http.Handler {
 		}
 		recorder := &responseRecorder{ResponseWriter: w}
 		next.ServeHTTP(recorder, request.http)
-		c.options.Judge(request.http, recorder.status, w.Header(), recorder.text())
+		status := cmp.Or(recorder.status, http.StatusOK) // net/http sends it if the handler sends nothing
+		c.options.Judge(request.http, status, w.Header(), recorder.text())
 	})
 }
 

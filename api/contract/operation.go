@@ -26,6 +26,7 @@ type Operation struct {
 
 	parameters     []parameter
 	query          []string // names of parameters
+	keys           []string // names of API keys in the query
 	ignoresUnknown bool
 	segments       []segment           // of the path
 	contents       map[string]*content // of the body, by media type; empty if there is none
@@ -82,6 +83,11 @@ func loadOperation(
 	operation.Security, err = loadSecurity(doc, described)
 	if err != nil {
 		return nil, err
+	}
+	for _, scheme := range slices.Concat(operation.Security...) {
+		if scheme.Type == "apiKey" && scheme.In == openapi3.ParameterInQuery {
+			operation.keys = append(operation.keys, scheme.Key)
+		}
 	}
 	if operation.segments, err = loadSegments(path); err != nil {
 		return nil, err

@@ -171,7 +171,7 @@ func (r *Request) checkParameter(index int) (isGiven bool, faults []Fault) {
 // unknownIn returns a fault for each name that is not a query parameter.
 func (o *Operation) unknownIn(query url.Values) (faults []Fault) {
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(o.query, name) {
+		if !slices.Contains(o.query, name) && !slices.Contains(o.keys, name) {
 			unknown := parameter{in: openapi3.ParameterInQuery, name: name}
 			faults = append(faults, unknown.fault("is not known"))
 		}
@@ -248,10 +248,12 @@ func (p *parameter) check(texts []string) (value any, faults []Fault) {
 	switch {
 	case len(texts) == 0 && p.required:
 		return nil, []Fault{p.fault("is required")}
-	case len(texts) == 0, p.empty && texts[0] == "":
+	case len(texts) == 0:
 		return nil, nil
 	case len(texts) > 1 && !p.mayRepeat():
 		return nil, []Fault{p.fault("is given more than once")}
+	case p.empty && len(texts) == 1 && texts[0] == "":
+		return nil, nil
 	case p.isArray:
 		value, faults = p.readItems(p.split(texts))
 	default:

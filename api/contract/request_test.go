@@ -1,0 +1,93 @@
+package contract_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contract"
+	"github.com/plantstore/plantstore/internal/testing/shelf"
+	"github.com/plantstore/plantstore/internal/testing/shelf/checked"
+	"github.com/plantstore/plantstore/internal/testing/shelf/stock"
+)
+
+// An API key in the query is known, although it is not a parameter. A parameter is not given twice, also if it
+// may be empty. Judge gets the status of a response that the handler leaves to net/http.
+func TestQueryWithAKey(t *testing.T) {
+	var judged int
+	checker := newChecker(t, []byte(`openapi: 3.0.3
+info: {title: Things, version: 1.0.0}
+security: [{key: []}]
+components: {securitySchemes: {key: {type: apiKey, in: query, name: key}}}
+paths:
+  /things:
+    get:
+      operationId: listThings
+      parameters: [{name: all, in: query, allowEmptyValue: true, schema: {type: boolean}}]
+      responses: {'200': {description: OK}}
+`), contract.Options{
+		Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+			return nil, nil
+		},
+		Judge: func(_ *http.Request, status int, _ http.Header, _ []byte) { judged = status },
+	})
+	for query, want := range map[string]string{
+		"key=k":               "",
+		"key=k&all=":          "",
+		"key=k&all=true":      "",
+		"key=k&all=&all=true": "query /all is given more than once",
+		"key=k&none=1":        "query /none is not known",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/things?"+query, nil)
+		r.Pattern = "/things"
+		w := httptest.NewRecorder()
+		judged = 0
+		checker.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
+		if !strings.Contains(w.Body.String(), want) || want == "" && w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s, want %q", query, w.Code, w.Body, want)
+		}
+		if want == "" && judged != http.StatusOK {
+			t.Errorf("%s: Judge gets the status %d", query, judged)
+		}
+	}
+}
+
+// A media type in other letters is the same for the code that oapi-codegen generates, which compares them.
+func TestMediaTypeInCapitals(t *testing.T) {
+	checker := newChecker(t, shelf.Document, contract.Options{
+		Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+			return nil, nil
+		},
+	})
+	for name, handler := range map[string]http.Handler{
+		"stock": stock.Serve(checker.Middleware), "checked": checked.Serve(checker.Middleware),
+	} {
+		for mediaType, body := range map[string]string{
+			"Application/JSON":          `{"title":"Walden","weight":1,"form":{"kind":"spoken","minutes":3}}`,
+			"TEXT/Plain; charset=UTF-8": "Walden",
+		} {
+			r := httptest.NewRequest(http.MethodPost, "/shelves/upper/books", strings.NewReader(body))
+			r.Header.Set("Content-Type", mediaType)
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"title":"Walden"`) {
+				t.Errorf("%s: %s: %d %s", name, mediaType, w.Code, w.Body)
+			}
+			if got := r.Header.Get("Content-Type"); got != mediaType {
+				t.Errorf("%s: the header of the request became %s", name, got)
+			}
+		}
+	}
+}
+
+// A body that encoding/json would read in another way is written again, so that its length is not that of the
+// request, which a proxy would promise.
+func TestLengthOfAnAmbiguousBody(t *testing.T) {
+	const schema = `{type: object, properties: {name: {type: string}}}`
+	r, _ := postJSON(t, schema, `{"name":"n","NAME":"other"}`)
+	if r.ContentLength != -1 {
+		t.Errorf("the length is %d, want -1", r.ContentLength)
+	}
+}
