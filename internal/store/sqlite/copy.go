@@ -79,6 +79,7 @@ const copySuffix = "-unfinished-copy"
 // again and again.)
 type Target struct {
 	snapshot
+	path string
 	file *atomicfile.File
 }
 
@@ -110,7 +111,7 @@ func OpenTarget(ctx context.Context, path string) (t *Target, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t = &Target{file: file}
+	t = &Target{path: path, file: file}
 	if err := t.open(ctx); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
@@ -166,6 +167,10 @@ func (t *Target) Publish(ctx context.Context) error {
 	}
 	if err := t.closeConn(); err != nil {
 		return err
+	}
+	// Another program may have created a store there while this one was filled.
+	if err := checkTarget("", t.path, false); err != nil {
+		return fmt.Errorf("%s: %w", t.path, err)
 	}
 	return t.file.Publish(false)
 }

@@ -53,3 +53,19 @@ func TestRestOfAKilledCopy(t *testing.T) {
 		t.Errorf("the target of the link was changed: %v", err)
 	}
 }
+
+// A copy is not published beside the files of a store that were created while it was filled.
+func TestTargetCreatedMeanwhile(t *testing.T) {
+	for suffix, want := range map[string]string{
+		"":     "this file exists; give another path, or move the file with its -wal",
+		"-wal": "plants.db-wal belongs to an old store; move it to the directory of that store",
+	} {
+		path := filepath.Join(t.TempDir(), "plants.db")
+		target, err := OpenTarget(t.Context(), path)
+		must.NoError(t, err)
+		must.NoError(t, os.WriteFile(path+suffix, []byte("of another program"), 0o600))
+		expect.Message(t, "Publish", target.Publish(t.Context()), want)
+		must.NoError(t, target.Close())
+		wantFiles(t, filepath.Dir(path), "plants.db"+suffix)
+	}
+}
