@@ -89,8 +89,11 @@ func (s *Store) transact(
 		s.resetIfLost(err)
 		if outcome == unknown && !isNotSent(err) {
 			committed, unsettled := s.settle(ctx, mark)
-			if unsettled != nil {
+			if errors.Is(unsettled, context.DeadlineExceeded) {
 				return unavailable(cause)
+			}
+			if unsettled != nil {
+				return unavailable(unsettled)
 			}
 			if committed {
 				return s.committedWith(ctx, mark, true)
