@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ var stricter = []string{
 }
 
 // Each random request is judged by package contract and by kin-openapi's own filter. What differs is
-// in README.md. PLANTSTORE_TEST_REQUESTS is how many requests there are.
+// in README.md. PLANTSTORE_TEST_REQUESTS is how many requests there are; without it, they are the same each time.
 func TestDifferencesToKinOpenAPI(t *testing.T) {
 	count := must.Number(t, "PLANTSTORE_TEST_REQUESTS", 20_000)
 	var refusal *contract.Refusal
@@ -53,7 +54,10 @@ func TestDifferencesToKinOpenAPI(t *testing.T) {
 	handlers := []http.Handler{stock.Serve(checker.Middleware), checked.Serve(checker.Middleware)}
 	judge := newJudge(t)
 	figures := map[string]int{}
-	seed := rand.Uint64()
+	seed := uint64(1)
+	if os.Getenv("PLANTSTORE_TEST_REQUESTS") != "" {
+		seed = rand.Uint64()
+	}
 	for i := range uint64(count) {
 		draw := draw{rand.New(rand.NewPCG(seed, i))}
 		request := draw.request()

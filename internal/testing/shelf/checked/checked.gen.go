@@ -62,7 +62,7 @@ type ServerInterface interface {
 	GetEdition(w http.ResponseWriter, r *http.Request, isbn string, format GetEditionParamsFormat, edition int64)
 	// ListRatings Ratings of some days.
 	// (GET /ratings/{stars}/{half}/{days})
-	ListRatings(w http.ResponseWriter, r *http.Request, stars float32, half bool, days []openapi_types.Date)
+	ListRatings(w http.ResponseWriter, r *http.Request, stars float64, half bool, days []openapi_types.Date)
 	// ListBooks The books of a shelf.
 	// (GET /shelves/{shelf}/books)
 	ListBooks(w http.ResponseWriter, r *http.Request, shelf Shelf, params ListBooksParams)
@@ -83,7 +83,7 @@ func (_ Unimplemented) GetEdition(w http.ResponseWriter, r *http.Request, isbn s
 
 // ListRatings Ratings of some days.
 // (GET /ratings/{stars}/{half}/{days})
-func (_ Unimplemented) ListRatings(w http.ResponseWriter, r *http.Request, stars float32, half bool, days []openapi_types.Date) {
+func (_ Unimplemented) ListRatings(w http.ResponseWriter, r *http.Request, stars float64, half bool, days []openapi_types.Date) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -153,7 +153,7 @@ func (siw *ServerInterfaceWrapper) bindListRatings(w http.ResponseWriter, r *htt
 		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
 		return
 	}
-	stars := contract.Value[float32](checked, "path", "stars")
+	stars := contract.Value[float64](checked, "path", "stars")
 	half := contract.Value[bool](checked, "path", "half")
 	days := contract.Value[[]openapi_types.Date](checked, "path", "days")
 	siw.Handler.ListRatings(w, r, stars, half, days)
@@ -177,14 +177,14 @@ func (siw *ServerInterfaceWrapper) bindListBooks(w http.ResponseWriter, r *http.
 	shelf := contract.Value[Shelf](checked, "path", "shelf")
 	params := ListBooksParams{
 		Limit:     contract.Optional[int32](checked, "query", "limit"),
-		MinWeight: contract.Optional[float32](checked, "query", "min_weight"),
+		MinWeight: contract.Optional[float64](checked, "query", "min_weight"),
 		Lent:      contract.Optional[bool](checked, "query", "lent"),
 		Genre:     contract.Optional[[]Genre](checked, "query", "genre"),
 		Years:     contract.Optional[[]int32](checked, "query", "years"),
 		XLanguage: contract.Optional[string](checked, "header", "X-Language"),
 		XRanks:    contract.Optional[[]int64](checked, "header", "X-Ranks"),
 		Dense:     contract.Optional[bool](checked, "cookie", "dense"),
-		Scale:     contract.Optional[float32](checked, "cookie", "scale"),
+		Scale:     contract.Optional[float64](checked, "cookie", "scale"),
 	}
 	siw.Handler.ListBooks(w, r, shelf, params)
 }
@@ -299,7 +299,7 @@ func (response GetEdition401JSONResponse) VisitGetEditionResponse(w http.Respons
 }
 
 type ListRatingsRequestObject struct {
-	Stars float32              `json:"stars"`
+	Stars float64              `json:"stars"`
 	Half  bool                 `json:"half"`
 	Days  []openapi_types.Date `json:"days"`
 }
@@ -515,7 +515,7 @@ func (sh *strictHandler) GetEdition(w http.ResponseWriter, r *http.Request, isbn
 }
 
 // ListRatings calls the method of the strict interface and writes its response.
-func (sh *strictHandler) ListRatings(w http.ResponseWriter, r *http.Request, stars float32, half bool, days []openapi_types.Date) {
+func (sh *strictHandler) ListRatings(w http.ResponseWriter, r *http.Request, stars float64, half bool, days []openapi_types.Date) {
 	var request ListRatingsRequestObject
 	request.Stars = stars
 	request.Half = half

@@ -122,7 +122,7 @@ func (e GetEditionParamsFormat) Valid() bool {
 type Book struct {
 	Shelf  Shelf    `json:"shelf"`
 	Title  string   `json:"title"`
-	Weight *float32 `json:"weight,omitempty"`
+	Weight *float64 `json:"weight,omitempty"`
 }
 
 // Books defines model for Books.
@@ -149,7 +149,7 @@ type NewBook struct {
 	Note   *string  `json:"note,omitempty"`
 	Pages  *int32   `json:"pages,omitempty"`
 	Title  string   `json:"title"`
-	Weight float32  `json:"weight"`
+	Weight float64  `json:"weight"`
 }
 
 // Printed defines model for Printed.
@@ -185,14 +185,14 @@ type GetEditionParamsFormat string
 // ListBooksParams defines parameters for ListBooks.
 type ListBooksParams struct {
 	Limit     *int32   `form:"limit,omitempty" json:"limit,omitempty"`
-	MinWeight *float32 `form:"min_weight,omitempty" json:"min_weight,omitempty"`
+	MinWeight *float64 `form:"min_weight,omitempty" json:"min_weight,omitempty"`
 	Lent      *bool    `form:"lent,omitempty" json:"lent,omitempty"`
 	Genre     *[]Genre `form:"genre,omitempty" json:"genre,omitempty"`
 	Years     *[]int32 `form:"years,omitempty" json:"years,omitempty"`
 	XLanguage *string  `json:"X-Language,omitempty"`
 	XRanks    *[]int64 `json:"X-Ranks,omitempty"`
 	Dense     *bool    `form:"dense,omitempty" json:"dense,omitempty"`
-	Scale     *float32 `form:"scale,omitempty" json:"scale,omitempty"`
+	Scale     *float64 `form:"scale,omitempty" json:"scale,omitempty"`
 }
 
 // AddBookTextBody defines parameters for AddBook.

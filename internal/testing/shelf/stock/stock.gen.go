@@ -130,7 +130,7 @@ func (e GetEditionParamsFormat) Valid() bool {
 type Book struct {
 	Shelf  Shelf    `json:"shelf"`
 	Title  string   `json:"title"`
-	Weight *float32 `json:"weight,omitempty"`
+	Weight *float64 `json:"weight,omitempty"`
 }
 
 // Books defines model for Books.
@@ -157,7 +157,7 @@ type NewBook struct {
 	Note   *string  `json:"note,omitempty"`
 	Pages  *int32   `json:"pages,omitempty"`
 	Title  string   `json:"title"`
-	Weight float32  `json:"weight"`
+	Weight float64  `json:"weight"`
 }
 
 // Printed defines model for Printed.
@@ -193,14 +193,14 @@ type GetEditionParamsFormat string
 // ListBooksParams defines parameters for ListBooks.
 type ListBooksParams struct {
 	Limit     *int32   `form:"limit,omitempty" json:"limit,omitempty"`
-	MinWeight *float32 `form:"min_weight,omitempty" json:"min_weight,omitempty"`
+	MinWeight *float64 `form:"min_weight,omitempty" json:"min_weight,omitempty"`
 	Lent      *bool    `form:"lent,omitempty" json:"lent,omitempty"`
 	Genre     *[]Genre `form:"genre,omitempty" json:"genre,omitempty"`
 	Years     *[]int32 `form:"years,omitempty" json:"years,omitempty"`
 	XLanguage *string  `json:"X-Language,omitempty"`
 	XRanks    *[]int64 `json:"X-Ranks,omitempty"`
 	Dense     *bool    `form:"dense,omitempty" json:"dense,omitempty"`
-	Scale     *float32 `form:"scale,omitempty" json:"scale,omitempty"`
+	Scale     *float64 `form:"scale,omitempty" json:"scale,omitempty"`
 }
 
 // AddBookTextBody defines parameters for AddBook.
@@ -320,7 +320,7 @@ type ServerInterface interface {
 	GetEdition(w http.ResponseWriter, r *http.Request, isbn string, format GetEditionParamsFormat, edition int64)
 	// ListRatings Ratings of some days.
 	// (GET /ratings/{stars}/{half}/{days})
-	ListRatings(w http.ResponseWriter, r *http.Request, stars float32, half bool, days []openapi_types.Date)
+	ListRatings(w http.ResponseWriter, r *http.Request, stars float64, half bool, days []openapi_types.Date)
 	// ListBooks The books of a shelf.
 	// (GET /shelves/{shelf}/books)
 	ListBooks(w http.ResponseWriter, r *http.Request, shelf Shelf, params ListBooksParams)
@@ -341,7 +341,7 @@ func (_ Unimplemented) GetEdition(w http.ResponseWriter, r *http.Request, isbn s
 
 // ListRatings Ratings of some days.
 // (GET /ratings/{stars}/{half}/{days})
-func (_ Unimplemented) ListRatings(w http.ResponseWriter, r *http.Request, stars float32, half bool, days []openapi_types.Date) {
+func (_ Unimplemented) ListRatings(w http.ResponseWriter, r *http.Request, stars float64, half bool, days []openapi_types.Date) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -417,9 +417,9 @@ func (siw *ServerInterfaceWrapper) ListRatings(w http.ResponseWriter, r *http.Re
 	_ = err
 
 	// ------------- Path parameter "stars" -------------
-	var stars float32
+	var stars float64
 
-	err = runtime.BindStyledParameterWithOptions("simple", "stars", chi.URLParam(r, "stars"), &stars, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "number", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	err = runtime.BindStyledParameterWithOptions("simple", "stars", chi.URLParam(r, "stars"), &stars, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "number", Format: "double", ValueIsUnescaped: r.URL.RawPath == ""})
 	if err != nil {
 		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "stars", Err: err})
 		return
@@ -487,7 +487,7 @@ func (siw *ServerInterfaceWrapper) ListBooks(w http.ResponseWriter, r *http.Requ
 
 	// ------------- Optional query parameter "min_weight" -------------
 
-	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_weight", r.URL.Query(), &params.MinWeight, runtime.BindQueryParameterOptions{Type: "number", Format: ""})
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "min_weight", r.URL.Query(), &params.MinWeight, runtime.BindQueryParameterOptions{Type: "number", Format: "double"})
 	if err != nil {
 		var requiredError *runtime.RequiredParameterError
 		if errors.As(err, &requiredError) {
@@ -596,8 +596,8 @@ func (siw *ServerInterfaceWrapper) ListBooks(w http.ResponseWriter, r *http.Requ
 		var cookie *http.Cookie
 
 		if cookie, err = r.Cookie("scale"); err == nil {
-			var value float32
-			err = runtime.BindStyledParameterWithOptions("simple", "scale", cookie.Value, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationCookie, Explode: true, Required: false, Type: "number", Format: ""})
+			var value float64
+			err = runtime.BindStyledParameterWithOptions("simple", "scale", cookie.Value, &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationCookie, Explode: true, Required: false, Type: "number", Format: "double"})
 			if err != nil {
 				siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "scale", Err: err})
 				return
@@ -828,7 +828,7 @@ func (response GetEdition401JSONResponse) VisitGetEditionResponse(w http.Respons
 }
 
 type ListRatingsRequestObject struct {
-	Stars float32              `json:"stars"`
+	Stars float64              `json:"stars"`
 	Half  bool                 `json:"half"`
 	Days  []openapi_types.Date `json:"days"`
 }
@@ -1094,7 +1094,7 @@ func (sh *strictHandler) GetEdition(w http.ResponseWriter, r *http.Request, isbn
 }
 
 // ListRatings operation middleware
-func (sh *strictHandler) ListRatings(w http.ResponseWriter, r *http.Request, stars float32, half bool, days []openapi_types.Date) {
+func (sh *strictHandler) ListRatings(w http.ResponseWriter, r *http.Request, stars float64, half bool, days []openapi_types.Date) {
 	var request ListRatingsRequestObject
 
 	request.Stars = stars
