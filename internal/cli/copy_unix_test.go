@@ -94,9 +94,10 @@ func wantCompleted(t *testing.T, from, to string, n int64) (output string) {
 
 // copyTarget is an empty store that a test copies to.
 type copyTarget struct {
-	store string
-	begun func() bool // a copy writes to it
-	count func() int64
+	store      string
+	begun      func() bool // a copy writes to it
+	isOnServer bool
+	count      func() int64
 }
 
 func fileTarget(t *testing.T) copyTarget {
@@ -111,7 +112,7 @@ func fileTarget(t *testing.T) copyTarget {
 		}
 		return countPlants(t, path)
 	}
-	return copyTarget{path, begun, count}
+	return copyTarget{store: path, begun: begun, count: count}
 }
 
 // postgresTarget returns a database that has tables already, so that a test can look into them.
@@ -125,7 +126,7 @@ func postgresTarget(t *testing.T) copyTarget {
 		const locked = "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'plants'::regclass AND mode = 'ShareRowExclusiveLock' AND granted)"
 		return conn.QueryRow(t.Context(), locked).Scan(&begun) == nil && begun
 	}
-	return copyTarget{dsn, begun, func() int64 { return countPlants(t, dsn) }}
+	return copyTarget{store: dsn, isOnServer: true, begun: begun, count: func() int64 { return countPlants(t, dsn) }}
 }
 
 // countPlants returns the number of plants in a store.
@@ -199,6 +200,9 @@ func TestCopyKilled(t *testing.T) {
 // It returns 1 if it was complete.
 func wantNothingOrAll(t *testing.T, from string, to copyTarget, n int64) (completed int) {
 	t.Helper()
+	if to.isOnServer { // which may still commit what a killed copy has sent
+		wait.Until(t, "the transaction of the copy has ended", func() bool { return !to.begun() })
+	}
 	switch have := to.count(); have {
 	case n:
 		completed = 1
