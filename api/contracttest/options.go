@@ -71,6 +71,10 @@ type Options struct {
 	// Known are the ids of causes and of untried promises that are known and do not fail, each
 	// with the reason.
 	Known map[string]string
+
+	// NotWritten is the status, such as 501, with which an operation responds that is not written
+	// yet. What it promises is then untried, and [Test] fails once for each such operation.
+	NotWritten int
 }
 
 // operations lists the operations that the options name.

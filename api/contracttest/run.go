@@ -31,6 +31,12 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 			t.Errorf("contract: %s\n  again:  %s=%d", cause, seedVariable, report.Seed)
 		}
 	}
+	for _, r := range c.document.routes {
+		why := string(notWritten(r.operation.OperationID, c.options.NotWritten))
+		if slices.ContainsFunc(report.Promises, func(p Promise) bool { return p.Why == why }) {
+			t.Errorf("contract: %s", why)
+		}
+	}
 	var summary strings.Builder
 	report.overview(&summary)
 	t.Logf("contract: %s", &summary)

@@ -102,6 +102,27 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
+// An operation that is not written yet fails once, and what it promises is untried, not broken.
+// Without the option its status is that of a crash.
+func TestNotWritten(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /things/{id}", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotImplemented)
+	})
+	told := &told{}
+	Test(told, []byte(smallDocument), mux, Options{NotWritten: http.StatusNotImplemented})
+	const want = "getThing is not written yet: it responds with 501"
+	if len(told.lines) != 1 || !strings.Contains(told.lines[0], want) {
+		t.Errorf("Test tells %q, want one line with %q", told.lines, want)
+	}
+	for _, want := range []string{" untried: " + want, " 0 broken"} {
+		if !strings.Contains(told.logged, want) {
+			t.Errorf("the log has no %q:\n%s", want, told.logged)
+		}
+	}
+}
+
 // What the header has is a credential of the scheme, if the document has one, and else sent with
 // every request.
 func TestHeader(t *testing.T) {

@@ -38,6 +38,11 @@ const (
 	noIdentity    untried = "it conflicts with what exists, and no test knows what is free"
 )
 
+// notWritten is why the promises of an operation cannot be tried before it is written.
+func notWritten(operationID string, status int) untried {
+	return untried(fmt.Sprintf("%s is not written yet: it responds with %d", operationID, status))
+}
+
 // Session is one test that runs on a target. Its methods end the test when the
 // service breaks a promise that the rest of the test needs.
 type Session struct {
@@ -132,6 +137,11 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 	x.Status, x.Header, x.Body = resp.StatusCode, resp.Header, received
 	if x.Status == http.StatusUnauthorized && v.contract.document.serving(method, path) == nil && v.lacksCredentials() {
 		panic(noCredentials) // it may ask for them before it says that there is no such path
+	}
+	if x.Status == v.contract.options.NotWritten {
+		if unwritten := v.contract.document.serving(method, path); unwritten != nil {
+			panic(notWritten(unwritten.operation.OperationID, x.Status))
+		}
 	}
 	v.last = x
 	v.failures = append(v.failures, v.contract.judge(x, v.test.Name)...)
