@@ -1,17 +1,17 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
-tool        := go tool -modfile=$(CURDIR)/internal/tools/go.mod
-modules     := . internal/tools internal/release internal/bench internal/bench/peers/pocketbase
+tool        := go tool -modfile=$(CURDIR)/internal/workshop/tools/go.mod
+modules     := . internal/workshop/tools internal/workshop/release internal/workshop/bench internal/workshop/bench/peers/pocketbase
 
 # Fails if document 2 breaks clients of document 1. oasdiff reports a change of
 # security as INFO, whatever severity is set, so grep looks for it. compat.ignore has the
 # only changes that are allowed all the same: the lengths that were set before anything
 # was published.
 unbroken = $(tool) oasdiff breaking --fail-on WARN --severity-levels api/compat.severity --err-ignore api/compat.ignore $(1) $(2); \
-	go run ./internal/compat $(1) $(2); \
+	go run ./internal/workshop/compat $(1) $(2); \
 	! $(tool) oasdiff changelog --format singleline $(1) $(2) | grep -E 'api-(global-)?security'
 DOCUMENT    ?= api/openapi.yaml
-peers       := internal/bench/gen/made
+peers       := internal/workshop/bench/gen/made
 
 # The release is built without cgo. Without it a C compiler is not needed, and the test
 # binaries are linked in three quarters of the processor time. The race detector needs cgo.
@@ -42,8 +42,8 @@ test-given: # the same, on the server in PLANTSTORE_TEST_POSTGRES
 test-failover: ## test twenty crashes and a failover of PostgreSQL, and histories of two servers; prints the times
 	@export PLANTSTORE_TEST_FAILOVER=1; $(call unskipped,-count=1 -run Drill ./internal/store/postgres ./internal/cli)
 
-test-oidc: internal/tools/node_modules ## test tokens of a real identity provider: late start, key rotation, a flood, a stop
-	@PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH" PLANTSTORE_TEST_OIDC=1 go test -count=1 -run '^TestIdentityProvider$$' -v ./internal/cli
+test-oidc: internal/workshop/tools/node_modules ## test tokens of a real identity provider: late start, key rotation, a flood, a stop
+	@PATH="$$PWD/internal/workshop/tools/node_modules/.bin:$$PATH" PLANTSTORE_TEST_OIDC=1 go test -count=1 -run '^TestIdentityProvider$$' -v ./internal/cli
 
 test-ha: ## break PostgreSQL under Patroni in seven ways while two servers run (5 minutes); FAULT=frozen for one fault; prints a table
 	@PLANTSTORE_TEST_HA='$(or $(FAULT),.)' go test -count=1 -timeout 20m -v -run '^TestHA$$' ./internal/cli | grep --line-buffered -a -v '^=== '
@@ -75,7 +75,7 @@ contract: ## test a running service against api/openapi.yaml: make contract BASE
 	CONTRACT_REPORT="$$PWD/contract-report" go test -count 1 -tags deployment -run TestDeployment ./internal/testing/plantcontract
 
 foreign: ## hold the contract tests against seven services that are not ours, and Schemathesis beside them (10 minutes); ARGS=huma for one
-	@internal/foreign/foreign $(ARGS)
+	@internal/workshop/foreign/foreign $(ARGS)
 
 bench: ## run the benchmarks (half an hour), except bench-postgres and bench-http
 	go test -run '^$$' -bench . -timeout 1h ./...
@@ -93,15 +93,15 @@ bench-start: ## measure the time from the start to the first response, and the m
 	go test -run '^$$' -bench Start -benchtime 20x ./internal/cli
 
 bench-http: $(peers) wrk ## compare the service with other implementations of the API; SHORT=1 for a quick run
-	@cd internal/bench && go run . $(if $(SHORT),-rounds 1 -duration 1s -warm-up 1s) $(if $(JSON),-json $(abspath $(JSON)))
+	@cd internal/workshop/bench && go run . $(if $(SHORT),-rounds 1 -duration 1s -warm-up 1s) $(if $(JSON),-json $(abspath $(JSON)))
 
 wrk: # installs the load generator
 	@command -v wrk >/dev/null || $$([ "$$(id -u)" = 0 ] || echo sudo) apt-get install -qy --no-install-recommends wrk
 
 # The code that bench-http generates from the document for the implementations
 # that it compares with.
-$(peers): $(DOCUMENT) internal/bench/go.mod internal/bench/generate.go internal/bench/strictserver/config.yaml
-	cd internal/bench && go generate . && touch gen/made
+$(peers): $(DOCUMENT) internal/workshop/bench/go.mod internal/workshop/bench/generate.go internal/workshop/bench/strictserver/config.yaml
+	cd internal/workshop/bench && go generate . && touch gen/made
 
 # The platforms that the program is built for. Without cgo the program needs no
 # library of the system. The tag urfave_cli_no_template replaces text/template,
@@ -120,15 +120,15 @@ build/%:
 release: ## build archives, packages and images in .build/release: make release VERSION=v1.0.0
 	@[[ '$(VERSION)' =~ ^v[0-9]+(\.[0-9]+){2}(-[0-9a-z.]+)?$$ ]] || { echo 'VERSION is needed, as in make release VERSION=v1.0.0' >&2; exit 1; }
 	@$(MAKE) --no-print-directory build
-	@cd internal/release && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} go run . $(VERSION) $(platforms)
+	@cd internal/workshop/release && SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} go run . $(VERSION) $(platforms)
 
 # The program is optimized with this profile: 4 % more creates per second in memory, for
 # 0.2 MB. Renew it after a change of what happens in each request.
 profile: wrk ## write cmd/plantstore/release.pgo, the profile for make build, with the load of bench-http
-	@cd internal/bench && go run . -profile $(CURDIR)/cmd/plantstore/release.pgo -duration 10s
+	@cd internal/workshop/bench && go run . -profile $(CURDIR)/cmd/plantstore/release.pgo -duration 10s
 
-swagger-ui: ## unpack the version of Swagger UI that internal/tools/swagger-ui names
-	internal/tools/swagger-ui
+swagger-ui: ## unpack the version of Swagger UI that internal/workshop/tools/swagger-ui names
+	internal/workshop/tools/swagger-ui
 
 generate: ## generate gen/ from api/openapi.yaml
 	go generate ./...
@@ -165,32 +165,32 @@ format-check: ## fail if gofumpt would change a file
 staticcheck: $(peers) ## run staticcheck
 	@for m in $(modules); do (cd "$$m" && $(tool) staticcheck ./...) || exit 1; done
 
-lint-api: internal/tools/node_modules ## lint api/openapi.yaml
+lint-api: internal/workshop/tools/node_modules ## lint api/openapi.yaml
 	@REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
-	PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH" redocly lint --config api/redocly.yaml $(DOCUMENT)
+	PATH="$$PWD/internal/workshop/tools/node_modules/.bin:$$PATH" redocly lint --config api/redocly.yaml $(DOCUMENT)
 
 lint-workflows: ## lint .github/workflows
-	@cd internal/release && go tool actionlint -shellcheck= -pyflakes= ../../.github/workflows/*
+	@cd internal/workshop/release && go tool actionlint -shellcheck= -pyflakes= ../../../.github/workflows/*
 
-client-check: internal/tools/node_modules ## fail if the TypeScript client does not compile
+client-check: internal/workshop/tools/node_modules ## fail if the TypeScript client does not compile
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
-	cp internal/tools/client/consumer.ts $(DOCUMENT) "$$tmp"; \
-	export PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH"; cd "$$tmp"; \
+	cp internal/workshop/tools/client/consumer.ts $(DOCUMENT) "$$tmp"; \
+	export PATH="$$PWD/internal/workshop/tools/node_modules/.bin:$$PATH"; cd "$$tmp"; \
 	openapi-typescript $$(basename $(DOCUMENT)) -o plantstore.d.ts >/dev/null; \
 	tsc --noEmit --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --target es2022 --lib es2022,dom,dom.iterable \
 		--module es2022 --moduleResolution bundler consumer.ts && echo 'the TypeScript client compiles'
 
-page-check: internal/tools/node_modules ## fail if the types of the page do not match the document
+page-check: internal/workshop/tools/node_modules ## fail if the types of the page do not match the document
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	cp internal/page/types.d.ts internal/page/files/*.js $(DOCUMENT) "$$tmp"; \
-	export PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH"; cd "$$tmp"; \
+	export PATH="$$PWD/internal/workshop/tools/node_modules/.bin:$$PATH"; cd "$$tmp"; \
 	openapi-typescript $$(basename $(DOCUMENT)) -o plantstore.d.ts >/dev/null; \
 	tsc --noEmit --allowJs --checkJs --strict --exactOptionalPropertyTypes --noUncheckedIndexedAccess --noUnusedLocals \
 		--noPropertyAccessFromIndexSignature --target es2024 --lib es2024,dom,dom.iterable --module es2022 \
 		--moduleResolution bundler *.js && echo 'the page compiles'
 
-internal/tools/node_modules: internal/tools/package-lock.json
-	cd internal/tools && npm ci --no-audit --no-fund --loglevel=error
+internal/workshop/tools/node_modules: internal/workshop/tools/package-lock.json
+	cd internal/workshop/tools && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # Before the first tag, api/released.yaml is the last release.
@@ -203,22 +203,22 @@ compat: ## fail if api/openapi.yaml breaks clients of the seed or of the last re
 	$(call unbroken,"$$released",$(DOCUMENT))
 
 compat-proof: ## test that compat finds breaking changes
-	cd internal/tools && go test -count=1 .
+	cd internal/workshop/tools && go test -count=1 .
 
 schemathesis: ## test the program with Schemathesis: with api/openapi.yaml and with the seed, on both stores
-	@internal/tools/schemathesis sqlite::memory:
-	@.ci/postgres bash -c 'internal/tools/schemathesis "$$PLANTSTORE_TEST_POSTGRES"'
+	@internal/workshop/tools/schemathesis sqlite::memory:
+	@.ci/postgres bash -c 'internal/workshop/tools/schemathesis "$$PLANTSTORE_TEST_POSTGRES"'
 
 in_browser = tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; go build -o "$$tmp" ./cmd/plantstore; \
-	export PATH="$$PWD/internal/tools/node_modules/.bin:$$PATH"; cd internal/tools/browser
-browser: internal/tools/node_modules ## test the pages / and /docs in Chromium; PICTURES=folder keeps screenshots, ONLY=text runs some tests of /
+	export PATH="$$PWD/internal/workshop/tools/node_modules/.bin:$$PATH"; cd internal/workshop/tools/browser
+browser: internal/workshop/tools/node_modules ## test the pages / and /docs in Chromium; PICTURES=folder keeps screenshots, ONLY=text runs some tests of /
 	@$(in_browser); node --test-reporter=spec page.mjs "$$tmp/plantstore" $(abspath $(PICTURES)); \
 	node docs.mjs "$$tmp/plantstore" $(abspath $(PICTURES))
 
-pictures: internal/tools/node_modules ## renew the pictures in the README: api/page.png and api/docs.png
+pictures: internal/workshop/tools/node_modules ## renew the pictures in the README: api/page.png and api/docs.png
 	@$(in_browser); node pictures.mjs "$$tmp/plantstore" $(CURDIR)/api
 
-page-figures: internal/tools/node_modules ## measure the page with a million plants: the first rows, and the memory after 10,000 rows
+page-figures: internal/workshop/tools/node_modules ## measure the page with a million plants: the first rows, and the memory after 10,000 rows
 	@$(in_browser); node figures.mjs "$$tmp/plantstore" $(or $(PLANTS),1000000)
 
 # On a busy machine httpapi alone takes ten minutes, the default timeout. The longest tests of the
@@ -259,13 +259,13 @@ reproducible: ## fail if two clones of this commit make different releases, for 
 	for clone in "$$tmp/one" "$$tmp/another/place"; do git clone -q . "$$clone"; \
 		$(MAKE) -s --no-print-directory -C "$$clone" release VERSION="$$version" platforms='$(released)'; done; \
 	diff -r "$$tmp/one/.build" "$$tmp/another/place/.build"; echo 'two clones make the same release'; \
-	(cd "$$tmp/one/internal/release" && go test -count=1 .); .ci/container "$$tmp"/one/.build/release/*-linux-$(here).image.tar
+	(cd "$$tmp/one/internal/workshop/release" && go test -count=1 .); .ci/container "$$tmp"/one/.build/release/*-linux-$(here).image.tar
 released ?= linux/$(here) windows/amd64
 
 here := $(shell go env GOARCH)
-package-check: build/linux/$(here) internal/tools/node_modules ## check the size of the program, the Dockerfile and the systemd units
+package-check: build/linux/$(here) internal/workshop/tools/node_modules ## check the size of the program, the Dockerfile and the systemd units
 	@size=$$(stat -c %s .build/plantstore-linux-$(here)); echo "the program has $$size bytes"; [ $$size -lt $$((32 << 20)) ]
-	internal/tools/node_modules/.bin/dockerfile-utils lint cmd/plantstore/Dockerfile
+	internal/workshop/tools/node_modules/.bin/dockerfile-utils lint cmd/plantstore/Dockerfile
 	@left=$$(git ls-files -ci --exclude-from=.dockerignore); [ -z "$$left" ] || { echo ".dockerignore leaves out: $$left" >&2; exit 1; }
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	for unit in plantstore plantstore-litestream plantstore-webhook; do \
@@ -276,7 +276,7 @@ package-check: build/linux/$(here) internal/tools/node_modules ## check the size
 		systemd-analyze security --offline=yes --threshold=15 --no-pager "$$tmp/$$unit.service" | tail -1; done
 
 kubernetes: ## check the manifests for Kubernetes and the alert rules for Prometheus against the program
-	@cd internal/tools && ../../.ci/postgres go test -count=1 ./kubernetes
+	@cd internal/workshop/tools && ../../../.ci/postgres go test -count=1 ./kubernetes
 
 test-install: ## install a release as the README says, in four new Debians without a network; needs root and debootstrap
 	@$(MAKE) -s --no-print-directory release VERSION="$$(sed -n '0,/^## /s/^## //p' api/CHANGELOG.md)" platforms=linux/$(here)

@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"internal/shell":                   {},
 	"internal/ticker":                  {},
 	"internal/token":                   {"internal/cache"},
-	"internal/compat":                  {},
+	"internal/workshop/compat":         {},
 	"api/contract":                     {}, // it serves any service
 	"api/contracttest":                 {}, // it tests any service
 	"internal/testing/shelf":           {},

@@ -25,7 +25,7 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-// identityProvider is a running internal/tools/oidc/provider.mjs.
+// identityProvider is a running internal/workshop/tools/oidc/provider.mjs.
 type identityProvider struct {
 	cmd *exec.Cmd
 	url string
@@ -39,7 +39,7 @@ type identityProvider struct {
 func startProvider(t *testing.T, port int) *identityProvider {
 	t.Helper()
 	p := &identityProvider{url: fmt.Sprint("http://127.0.0.1:", port), lines: make(chan string, 100)}
-	p.cmd = newCommand(t, "node", "../tools/oidc/provider.mjs", strconv.Itoa(port))
+	p.cmd = newCommand(t, "node", "../workshop/tools/oidc/provider.mjs", strconv.Itoa(port))
 	pipe, err := p.cmd.StdoutPipe()
 	must.NoError(t, err)
 	must.NoError(t, p.cmd.Start())

@@ -136,7 +136,7 @@ func TestOperatorManualTrace(t *testing.T) {
 func TestReadmeLinks(t *testing.T) {
 	t.Parallel()
 	makefile := readme(t, "Makefile")
-	for _, name := range []string{"README.md", "api/README.md", "cmd/plantstore/README.md", "internal/README.md", "internal/bench/README.md"} {
+	for _, name := range []string{"README.md", "api/README.md", "cmd/plantstore/README.md", "internal/README.md", "internal/workshop/bench/README.md"} {
 		text := readme(t, name)
 		for _, m := range regexp.MustCompile(`\]\(([^)\s]*)\)`).FindAllStringSubmatch(text, -1) {
 			target, anchor, _ := strings.Cut(m[1], "#")

@@ -122,7 +122,7 @@ func digest(parts ...string) string {
 	return base64.RawURLEncoding.EncodeToString(hash[:16])
 }
 
-// The files of Swagger UI, as internal/tools/swagger-ui unpacks them, and those that the
+// The files of Swagger UI, as internal/workshop/tools/swagger-ui unpacks them, and those that the
 // page adds. They are strings, because a string stays in the file of the program until it
 // is read.
 var (

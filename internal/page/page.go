@@ -1,7 +1,7 @@
 // Package page serves a page for people: it shows the plants, finds them and changes them.
 // Everything that it does it asks of the API, with the token of the person.
 //
-// The page is HTML, CSS and ES modules without a build step; internal/tools checks their
+// The page is HTML, CSS and ES modules without a build step; internal/workshop/tools checks their
 // types against the document. It loads nothing from other hosts, and every reference in it is
 // relative, so it works below any path that a proxy adds.
 package page

@@ -22,7 +22,7 @@ import (
 )
 
 // TestProgram cuts the power of the unmodified program. The file system that it writes to is
-// recorded (internal/tools/recordfs), so the record also has what SQLite does with names and
+// recorded (internal/workshop/tools/recordfs), so the record also has what SQLite does with names and
 // with the folder.
 func TestProgram(t *testing.T) {
 	n := imagesOfProgram(t)
@@ -106,7 +106,7 @@ func buildProgram(t *testing.T) (folder string) {
 		}
 	}
 	build("../../..", "./cmd/plantstore")
-	build("../../tools", "./recordfs")
+	build("../../workshop/tools", "./recordfs")
 	return folder
 }
 

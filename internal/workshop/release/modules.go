@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"debug/buildinfo"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/CycloneDX/cyclonedx-go"
+)
+
+// module is a part of the program.
+type module struct{ purl, name, version, dir string } // dir has its licences
+
+// modulesOf returns the modules in the programs of all platforms, the standard library of
+// Go, and Swagger UI.
+func modulesOf(programs map[string][]byte) ([]module, error) {
+	found := map[string]module{}
+	for platform, program := range programs {
+		info, err := buildinfo.Read(bytes.NewReader(program))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", platform, err)
+		}
+		for _, m := range info.Deps {
+			found[m.Path] = module{name: m.Path, version: m.Version}
+		}
+		found["std"] = module{name: "std", version: strings.TrimPrefix(info.GoVersion, "go")}
+	}
+	list := exec.Command("go", append([]string{"list", "-m", "-f", "{{.Path}} {{.Dir}}"},
+		slices.Sorted(maps.Keys(found))...)...)
+	list.Args = slices.DeleteFunc(list.Args, func(arg string) bool { return arg == "std" })
+	list.Dir, list.Stderr = top, os.Stderr
+	text, err := list.Output()
+	if err != nil {
+		return nil, err
+	}
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(text) + "std " + string(root)) {
+		name, dir, _ := strings.Cut(strings.TrimSpace(line), " ")
+		m := found[name]
+		m.dir, m.purl = dir, "pkg:golang/"+name+"@"+m.version
+		found[name] = m
+	}
+	recipe, err := os.ReadFile("../tools/swagger-ui")
+	if err != nil {
+		return nil, err
+	}
+	version := regexp.MustCompile(`(?m)^version=(.*)$`).FindSubmatch(recipe)
+	if version == nil {
+		return nil, fmt.Errorf("internal/workshop/tools/swagger-ui has no version")
+	}
+	ui := module{name: "swagger-ui-dist", version: string(version[1]), dir: top + "/internal/docs/swagger-ui"}
+	ui.purl = "pkg:npm/swagger-ui-dist@" + ui.version
+	found[ui.name] = ui
+	return slices.SortedFunc(maps.Values(found), func(a, b module) int { return cmp.Compare(a.purl, b.purl) }), nil
+}
+
+var license = regexp.MustCompile(`(?i)^((licen[cs]e|copying|notice|copyright)(\W.*)?|.*\.license\.txt)$`)
+
+// licensesOf returns the licences of all modules. They demand to be distributed with a
+// program that contains the modules.
+func licensesOf(modules []module) ([]byte, error) {
+	var b bytes.Buffer
+	for _, m := range modules {
+		entries, err := os.ReadDir(m.dir)
+		if err != nil {
+			return nil, err
+		}
+		before := b.Len()
+		for _, entry := range entries {
+			if entry.IsDir() || !license.MatchString(entry.Name()) {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(m.dir, entry.Name()))
+			if err != nil {
+				return nil, err
+			}
+			fmt.Fprintf(&b, "== %s %s: %s ==\n\n%s\n\n", m.name, m.version, entry.Name(), bytes.TrimSpace(text))
+		}
+		if b.Len() == before {
+			return nil, fmt.Errorf("%s has no licence in %s", m.name, m.dir)
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// writeModules writes the list of the modules, a software bill of materials (SBOM).
+func writeModules(version string, at time.Time, modules []module) error {
+	const name = "github.com/plantstore/plantstore"
+	components := make([]cyclonedx.Component, 0, len(modules))
+	for _, m := range modules {
+		components = append(components, cyclonedx.Component{
+			BOMRef: m.purl, Type: cyclonedx.ComponentTypeLibrary, Name: m.name, Version: m.version, PackageURL: m.purl,
+		})
+	}
+	list := cyclonedx.NewBOM()
+	list.Components = &components
+	list.Metadata = &cyclonedx.Metadata{
+		Timestamp: at.Format(time.RFC3339),
+		Component: &cyclonedx.Component{
+			BOMRef: "plantstore", Type: cyclonedx.ComponentTypeApplication, Name: "plantstore", Version: version,
+			PackageURL: "pkg:golang/" + name + "@" + version,
+			Licenses:   &cyclonedx.Licenses{{License: &cyclonedx.License{ID: "MIT"}}},
+		},
+	}
+	var b bytes.Buffer
+	if err := cyclonedx.NewBOMEncoder(&b, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(list); err != nil {
+		return err
+	}
+	return write("plantstore-"+version+".cdx.json", b.Bytes())
+}

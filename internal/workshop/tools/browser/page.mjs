@@ -1,0 +1,887 @@
+// Tests the page at / in Chromium, with the program and a SQLite file for each test. The hooks in the
+// page are listed in index.html. The browser can reach only this machine; every error and warning of
+// the browser that a test does not expect is a failure, and so is a fault that axe finds.
+//
+// usage: node page.mjs PLANTSTORE [FOLDER], the program and the folder for pictures
+// ONLY=text runs the tests whose names contain the text
+import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, describe, test } from "node:test";
+import { isDeepStrictEqual, promisify } from "node:util";
+import { complaints, desk, faint, launch, phone, proxy, serve, stop, token } from "./browser.mjs";
+
+const [program, pictures] = process.argv.slice(2);
+const run = promisify(execFile);
+const repository = new URL("../../../../", import.meta.url);
+const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const deadline = 60_000; // for a busy machine; nothing waits for so long on an idle one
+const only = process.env.ONLY ?? "";
+
+const species = (await readFile(new URL("internal/transfer/testdata/species.csv", repository), "utf8"))
+  .trim().split("\n").slice(1).map((line) => {
+    const [id, name, tag] = line.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/).map((it) => it.replace(/^"|"$/g, "").replaceAll('""', '"'));
+    return { id, name, ...(tag && { tag }) };
+  });
+const ficus = species.filter(({ name }) => name.startsWith("Ficus")).sort((a, b) => (a.name < b.name ? -1 : 1));
+const figs = `${ficus.length} plants`;
+
+// until waits for a condition: for a value to be what it should be.
+async function until(get, wanted, what) {
+  for (const begin = Date.now(); ; await new Promise((resolve) => setTimeout(resolve, 30))) {
+    const got = await get();
+    if (typeof wanted === "function" ? wanted(got) : isDeepStrictEqual(got, wanted)) return got;
+    if (Date.now() > begin + deadline) {
+      if (typeof wanted === "function") assert.fail(`${what ?? ""} ${wanted}: ${JSON.stringify(got)}`);
+      assert.deepEqual(got, wanted, what);
+    }
+  }
+}
+
+// What a page shows.
+const text = (page, of) => page.locator(of).evaluate((it) => (it.checkVisibility() ? it.textContent.replace(/\s+/g, " ").trim() : ""));
+const isShown = (page, of) => page.locator(of).isVisible();
+const rows = (page) => page.locator("#plants tr[data-id]").evaluateAll((all) =>
+  all.map(({ cells }) => [cells[0], cells[1], cells[2]].map((cell) => cell.textContent)));
+const ids = async (page) => (await rows(page)).map(([id]) => id);
+const row = (page, id) => page.locator(`#plants tr[data-id="${id}"]`);
+const focused = (page) => page.evaluate(() => document.activeElement.id || document.activeElement.closest("tr")?.dataset.id);
+const state = (page) => page.locator("#live").getAttribute("data-state");
+const isIdle = (page) => until(() => page.locator("#plants").getAttribute("aria-busy"), null);
+
+// Ids are text here, too.
+const textual = (json) => JSON.parse(json.replace(/"id":(-?\d+)/g, '"id":"$1"'));
+const numeric = (value) => JSON.stringify(value).replace(/"id":"(-?\d+)"/g, '"id":$1');
+
+// look fails if a person could not use what a page shows now, and keeps a picture of it.
+async function look(page, what) {
+  await page.evaluate(axe);
+  const wrong = [];
+  for (const colorScheme of ["dark", "light"]) {
+    await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+    wrong.push(...(await page.evaluate(faint)).map((it) => `too faint, in ${what}, ${colorScheme}: ${it}`));
+    const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+    wrong.push(...violations.flatMap(({ id, nodes }) => nodes.map((it) => `${id}, in ${what}, ${colorScheme}: ${it.html}`)));
+    const [width, wide] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    if (width > wide) wrong.push(`too wide, in ${what}: ${width} in ${wide}`);
+    if (pictures) await page.screenshot({ path: `${pictures}/page-${what}-${colorScheme}.png` });
+  }
+  assert.deepEqual(wrong, []);
+}
+
+// check is a test. What the browser may complain of is the statuses of responses, and if the service
+// is down that it does not respond. 400: the page learns its rights with a create without a body.
+function check(name, { statuses = [], isDown = false, options = desk }, tested) {
+  if (!name.includes(only)) return;
+  const expected = new RegExp(`status of (${[400, ...statuses].join("|")}) |net::ERR_ABORTED` +
+    (isDown ? "|net::ERR_(CONNECTION_(REFUSED|RESET|CLOSED)|SOCKET_NOT_CONNECTED|EMPTY_RESPONSE|INCOMPLETE_CHUNKED_ENCODING)" : ""));
+  test(name, { timeout: 5 * deadline }, async () => {
+    const folder = await mkdtemp(join(tmpdir(), "plantstore-page-"));
+    const store = join(folder, "plants.db");
+    const context = await browser.newContext({ reducedMotion: "reduce", colorScheme: "light", ...options });
+    context.setDefaultTimeout(deadline);
+    const wrong = [];
+    const services = [];
+
+    // visit opens an address in a tab of its own.
+    const visit = async (address) => {
+      const page = await context.newPage();
+      wrong.push(await complaints(page, new URL(address).origin, expected));
+      await page.goto(address);
+      return page;
+    };
+
+    // start starts a service on the store, with some plants.
+    const start = async (args = [], plants = []) => {
+      const service = await serve(program, "--store", store, ...args);
+      services.push(service);
+      const api = async (method, path, body, headers = {}) => {
+        const sent = { Authorization: `Bearer ${token}`, "Content-Type": "application/json", ...headers };
+        const response = await fetch(service.address + path, { method, headers: sent, ...(body && { body: numeric(body) }) });
+        const received = await response.text();
+        if (method === "GET" && response.status === 404) return null;
+        assert.ok(response.ok, `${method} ${path}: ${received}`);
+        return received && textual(received);
+      };
+      for (let at = 0; at < plants.length; at += 1000) await api("POST", "/plants:batch", { plants: plants.slice(at, at + 1000) });
+      const open = (query = "", mine = token) => visit(`${service.address}/${query}#token=${mine}`);
+      return Object.assign(service, { api, open });
+    };
+
+    // create creates a token.
+    const create = async (scope) => {
+      const { stdout, stderr } = await run(program, ["token", "create", "--store", store, "--name", "tested", "--scope", scope]);
+      return { value: stdout.trim(), stderr };
+    };
+    try {
+      await tested({ context, create, folder, start, store, visit });
+      assert.deepEqual(wrong.flat(), [], "what is wrong with the page");
+    } catch (error) {
+      for (const [i, page] of context.pages().entries()) {
+        console.error(`${name}: ${page.url()}\n${await page.locator("body").innerText().catch(String)}`.slice(0, 1500));
+        if (pictures) await page.screenshot({ path: `${pictures}/failed-${i}-${name}.png` }).catch(() => {});
+      }
+      console.error(wrong.flat().join("\n"));
+      throw error;
+    } finally {
+      await context.close();
+      for (const service of services) service.kill("SIGKILL");
+      await Promise.all(services.map(({ ended }) => ended));
+      await rm(folder, { recursive: true });
+    }
+  });
+}
+
+// edit opens a plant and changes a field.
+async function edit(page, id, field, value) {
+  if (!(await isShown(page, "#panel"))) await page.locator("#plant-id").evaluate((it) => (it.value = "")); // not that of last time
+  await row(page, id).locator("a").click();
+  await until(() => page.locator("#plant-id").inputValue(), id);
+  await page.locator(field).fill(value);
+}
+
+// save saves what is in the panel, and waits for what the page says then.
+async function save(page, wanted = "Saved.") {
+  await page.locator("#panel-note").evaluate((it) => (it.textContent = "")); // not that of last time
+  await page.locator("#save").click();
+  await until(() => text(page, "#panel-note"), wanted);
+}
+
+// hold stops the requests to an address, and returns a function that lets them go on.
+async function hold(page, url) {
+  let release;
+  const released = new Promise((resolve) => (release = resolve));
+  const held = [];
+  await page.route(url, async (route) => {
+    held.push(route.request());
+    await released;
+    await route.continue();
+  });
+  return { held, release };
+}
+
+// leave clicks a button that changes plant 101, and opens plant 102 before the response comes.
+async function leave(page, button) {
+  const { held, release } = await hold(page, /\/plants\/101$/);
+  await page.locator(button).click();
+  await until(() => held.length, 1);
+  await row(page, "102").locator("a").click();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assert.equal(await page.locator("#plant-id").inputValue(), "101", "the panel keeps its plant until then");
+  release();
+}
+
+async function drop(page, content, name = "plants.csv") {
+  const dataTransfer = await page.evaluateHandle(([bytes, called]) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([new Uint8Array(bytes)], called, { type: "text/csv" }));
+    return transfer;
+  }, [[...Buffer.from(content)], name]);
+  await page.dispatchEvent("main", "dragover", { dataTransfer });
+  assert.ok(await page.evaluate(() => document.body.classList.contains("dropping")), "a file over the page");
+  await page.dispatchEvent("main", "drop", { dataTransfer });
+}
+const imported = (page) => page.locator("#import-rows tr").evaluateAll((all) =>
+  Object.fromEntries(all.map(({ cells, dataset }) => [cells[0].textContent, dataset.state])));
+
+const browser = await launch();
+after(stop);
+
+describe("the page", { concurrency: 2 }, () => {
+  check("the link that the program prints shows the plants, and its token goes nowhere else", {}, async ({ start, visit }) => {
+    const requests = [];
+    const to = { saw: ({ url, headers }) => requests.push({ url, headers }) };
+    const below = await proxy("/a/store", to);
+    const service = await start(["--print-token", "--base-url", below], species);
+    to.address = service.address;
+    const line = await until(() => service.lines.find((it) => it.startsWith("See the plants")), Boolean);
+    const [, link, secret] = /(http\S*#token=(pst_\w+))$/.exec(line);
+    assert.equal(link, `${service.address}/#token=${secret}`);
+
+    // So that the page is not the first in the history. A file without an icon of its own makes Chromium ask
+    // for /favicon.ico, which is not there.
+    const shown = await visit(`${below}/docs`);
+    const requestsHeld = await hold(shown, /\/plants\?/);
+    await shown.goto(`${below}/#token=${secret}`);
+    await until(() => requestsHeld.held.length, (n) => n > 0);
+    assert.equal(shown.url(), `${below}/`, "the address before the first response");
+    requestsHeld.release();
+    await until(async () => (await rows(shown)).length, (n) => n > 50);
+    assert.equal(await text(shown, "#count"), "457 plants");
+    await until(() => state(shown), "live");
+
+    await shown.locator("#search").fill("ficus l");
+    await until(() => ids(shown), ["101"]);
+    await row(shown, "101").locator("a").click();
+    await until(() => shown.locator("#plant-name").inputValue(), "Ficus lyrata");
+    assert.equal(shown.url(), `${below}/?q=ficus+l&plant=101`);
+    await shown.reload();
+    await until(() => shown.locator("#plant-name").inputValue(), "Ficus lyrata", "after a reload");
+
+    const stored = await shown.evaluate(() => ({ session: Object.values(sessionStorage), local: localStorage.length, cookies: document.cookie }));
+    assert.deepEqual(stored, { session: [secret], local: 0, cookies: "" });
+    for (const { url, headers: { authorization = "", ...others } } of requests) {
+      assert.ok(!(url + JSON.stringify(others)).includes(secret.slice(4)), `the token is in a request for ${url}`);
+      assert.ok(!("referer" in others), `a request for ${url} has a Referer`);
+      assert.ok(["", `Bearer ${secret}`].includes(authorization));
+    }
+    assert.ok(!(await shown.content()).includes(secret), "the token is in the document");
+    await shown.goBack(); // closes nothing that has the token
+    await shown.waitForURL((url) => !url.href.includes("plant=101"));
+    assert.ok(!shown.url().includes(secret));
+  });
+
+  check("without a token there is a field", { statuses: [401] }, async ({ start, visit, context }) => {
+    const { address } = await start([], species);
+    const page = await visit(`${address}/?q=Ficus`);
+    await until(() => focused(page), "token");
+    assert.match(await text(page, "#token-form"), /plantstore token create[^]*identity provider/);
+    assert.equal(await isShown(page, "#store"), false);
+    await look(page, "token");
+    assert.equal(await text(page, "#token-message"), "", "a complaint before there is a token");
+    await page.keyboard.type("pst_wrong");
+    await page.keyboard.press("Enter");
+    await until(() => text(page, "#token-message"), (it) => /token/.test(it));
+    await page.locator("#token").fill(token);
+    await page.keyboard.press("Enter");
+    await until(() => text(page, "#count"), figs, "the search stays");
+    await page.reload();
+    await until(() => text(page, "#count"), figs, "after a reload");
+    const other = await visit(address);
+    await until(() => isShown(other, "#token-form"), true, "another tab");
+    await page.locator("#forget").click();
+    await until(() => isShown(page, "#token-form"), true);
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    assert.equal(context.pages().length, 2);
+  });
+
+  check("the table is in the order of names, and finds plants", {}, async ({ start }) => {
+    const { address, api, open } = await start([], species);
+    const page = await open();
+    const wanted = (await api("GET", "/plants?order=name&limit=60")).map(({ name }) => name);
+    await until(async () => (await rows(page)).slice(0, 60).map(([, name]) => name), wanted);
+    assert.deepEqual(wanted.slice(0, 4), ["Abies alba", "Abies nordmanniana", "Acacia dealbata", "Acer campestre"]);
+    assert.equal(await text(page, "#count"), "457 plants");
+    assert.deepEqual(await page.locator("#plants thead th").allTextContents(), ["Id", "Name", "Tag", "Changed"]);
+    assert.equal(await text(page, "#note"), "", "a note in a store with an order of names");
+    await look(page, "table");
+
+    await page.locator("#search").pressSequentially("fICUS", { delay: 10 });
+    await until(async () => (await rows(page)).map(([, name]) => name), ficus.map(({ name }) => name));
+    await until(() => text(page, "#count"), figs);
+    await until(() => page.url(), `${address}/?q=fICUS`);
+
+    await page.locator("#tag").pressSequentially("aster");
+    await until(() => page.locator("#tag-options option").evaluateAll((all) => all.map(({ value }) => value)), ["Asteraceae"], "suggestions");
+    await page.locator("#tag").fill("Asteraceae");
+    const asters = species.filter(({ tag }) => tag === "Asteraceae");
+    await until(() => ids(page), asters.map(({ id }) => id), "in the order of ids");
+    await until(() => text(page, "#count"), `${asters.length} plants`);
+    assert.equal(page.url(), `${address}/?tag=Asteraceae`);
+    assert.equal(await page.locator("#search").inputValue(), "");
+
+    await page.goBack();
+    await until(async () => (await ids(page)).length, ficus.length, "after the back button");
+    assert.equal(await page.locator("#search").inputValue(), "fICUS");
+    await page.goBack();
+    await until(() => text(page, "#count"), "457 plants");
+    await page.goForward();
+    await until(() => text(page, "#count"), figs);
+    await page.reload();
+    await until(async () => (await ids(page)).length, ficus.length, "after a reload");
+
+    await page.locator("#search").fill("Ficus lyrata");
+    await until(() => text(page, "#count"), "1 plant");
+    await page.locator("#search").fill("Zz");
+    await until(() => text(page, "#empty"), "No name begins with “Zz”.");
+    await until(() => text(page, "#count"), "0 plants");
+    await look(page, "none");
+
+    await page.goto(`${address}/`);
+    const bars = await until(() => page.locator("#tag-bars li").evaluateAll((all) =>
+      all.map((it) => [it.querySelector("a").dataset.tag, it.querySelector(".amount").textContent])), (it) => it.length === 10);
+    for (const [tag, amount] of bars) assert.equal(amount, String(species.filter((it) => it.tag === tag).length), tag);
+    await page.locator(`#tag-bars a[data-tag="${bars[0][0]}"]`).click();
+    await until(() => text(page, "#count"), `${bars[0][1]} plants`);
+    assert.equal(await page.locator("nav a").evaluate((a) => a.href), `${address}/docs`);
+  });
+
+  check("a hundred thousand plants are like a hundred", {}, async ({ start }) => {
+    const plants = Array.from({ length: 100_001 }, (_, i) => ({ id: String(i + 1), name: `Plant ${String(i).padStart(6, "0")}` }));
+    const { open } = await start([], plants);
+    const page = await open();
+    await until(() => text(page, "#count"), "more than 100,000 plants");
+    const seen = new Map();
+    let most = 0;
+    const collect = async () => {
+      const now = await page.locator("#plants tr[data-id]").evaluateAll((all) => all.map((it) => [it.ariaRowIndex, it.dataset.id]));
+      most = Math.max(most, now.length);
+      for (const [index, id] of now) seen.set(Number(index), id);
+    };
+    // The table has loaded what the window shows when its lowest point is a row.
+    const arrived = () => until(() => page.evaluate(() =>
+      Boolean(document.elementFromPoint(300, innerHeight - 60)?.closest("tr[data-id]"))), true, "the lowest row in the window");
+    while (seen.size < 2000) {
+      await arrived();
+      await collect();
+      await page.mouse.move(300, 600);
+      const before = await page.evaluate(() => scrollY);
+      await page.mouse.wheel(0, 1600);
+      await until(() => page.evaluate(() => scrollY), (y) => y > before);
+    }
+    const wanted = plants.slice(0, seen.size).map(({ id }, i) => [i + 2, id]);
+    assert.deepEqual([...seen].sort(([a], [b]) => a - b), wanted, "every row, in order");
+    assert.ok(most <= 500, `${most} rows in the document`);
+    await page.keyboard.press("Home");
+    await page.evaluate(() => scrollTo(0, 0));
+    await until(async () => (await ids(page))[0], "1", "back at the top");
+    await page.evaluate(() => scrollTo(0, 1000 * 44));
+    await arrived();
+    await until(() => ids(page), (it) => it.length <= 500);
+  });
+
+  check("the page shows what others change", {}, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open("?q=Ficus");
+    await until(async () => (await ids(page)).length, ficus.length);
+    await until(() => state(page), "live");
+    assert.equal(await text(page, "#live"), "live");
+    await api("PUT", "/plants/101", { name: "Ficus lyrata", tag: "Fig" });
+    await row(page, "101").and(page.locator(".marked")).filter({ hasText: "Fig" }).waitFor();
+    assert.equal(await page.locator("#plants tr.marked").count(), 1);
+    await api("POST", "/plants", { id: "5000", name: "Ficus aaa" });
+    await until(async () => (await ids(page))[0], "5000", "a new plant has its place");
+    await until(() => text(page, "#count"), `${ficus.length + 1} plants`);
+    assert.ok(await row(page, "5000").and(page.locator(".marked")).count(), "a new plant is marked");
+    await api("PUT", "/plants/5000", { name: "Ficus zzz" });
+    await until(async () => (await ids(page)).at(-1), "5000", "a renamed plant moves");
+    await api("DELETE", "/plants/102");
+    await row(page, "102").waitFor({ state: "detached" });
+    await api("PUT", "/plants/5000", { name: "Not a fig" });
+    await row(page, "5000").waitFor({ state: "detached" });
+    await api("POST", "/plants", { id: "5001", name: "Elsewhere" });
+    await until(() => text(page, "#count"), `${ficus.length - 1} plants`);
+    await until(() => text(page, "#changes-line"), (it) => /^6 changes since \d\d:\d\d$/.test(it));
+    assert.ok(!(await ids(page)).includes("5001"), "a plant that the search does not find");
+
+    await row(page, "101").locator("a").click();
+    await until(() => page.locator("#plant-name").inputValue(), "Ficus lyrata");
+    await api("PUT", "/plants/101", { name: "Ficus lyrata Warb." });
+    await until(() => page.locator("#plant-name").inputValue(), "Ficus lyrata Warb.");
+    assert.equal(await text(page, "#panel-note"), "Someone has just changed this plant.");
+    await api("DELETE", "/plants/101");
+    await until(() => text(page, "#panel-note"), "Someone has deleted this plant.");
+  });
+
+  check("a plant is edited", { statuses: [404] }, async ({ start }) => {
+    const { address, api, open } = await start([], species);
+    const page = await open("?q=Ficus");
+    await edit(page, "101", "#plant-name", "Ficus lyrata Warb.");
+    assert.equal(page.url(), `${address}/?q=Ficus&plant=101`);
+    await look(page, "plant");
+    const patch = page.waitForRequest((it) => it.method() === "PATCH");
+    await page.locator("#save").click();
+    assert.match((await patch).headers()["if-match"], /^"\w+"$/);
+    await until(() => text(page, "#panel-note"), "Saved.");
+    await until(async () => (await rows(page)).find(([id]) => id === "101"), ["101", "Ficus lyrata Warb.", "Moraceae"]);
+    assert.equal((await api("GET", "/plants/101")).name, "Ficus lyrata Warb.");
+    await page.locator("#plant-tag").fill("");
+    await save(page);
+    assert.equal((await api("GET", "/plants/101")).tag, undefined, "no tag");
+
+    await page.locator("#plant-tag").fill("late");
+    await leave(page, "#save");
+    await until(() => page.locator("#plant-id").inputValue(), "102");
+    assert.equal((await api("GET", "/plants/101")).tag, "late");
+
+    const reads = await hold(page, /\/plants\/101$/);
+    await row(page, "101").locator("a").click();
+    await until(() => reads.held.length, 1);
+    await page.locator("#plant-name").focus();
+    assert.notEqual(await focused(page), "plant-name", "nobody edits a plant while the next one is read");
+    reads.release();
+    await edit(page, "101", "#plant-name", "x".repeat(1001));
+    await save(page, (it) => /name.*1,?000/.test(it));
+    await page.locator("#panel-close").click();
+    await until(() => text(page, "#panel-note"), (it) => it.startsWith("Not saved yet"));
+    await page.locator("#panel-close").click();
+    await until(() => isShown(page, "#panel"), false);
+    assert.equal(await focused(page), "101");
+    await page.goBack();
+    await until(() => isShown(page, "#panel"), true, "the back button opens it again");
+    await page.goto(`${address}/?plant=99404`);
+    await until(() => text(page, "#panel-note"), (it) => /plant/.test(it), "a plant that does not exist");
+    await look(page, "missing");
+  });
+
+  check("two tabs edit the same plant", { statuses: [404, 412] }, async ({ start, context }) => {
+    const { api, open } = await start([], species);
+    const [one, two] = [await open("?q=Ficus"), await open("?q=Ficus")];
+    const conflict = async (mine, theirs, send = () => two.locator("#save").click()) => {
+      await edit(two, "101", "#plant-name", mine);
+      await edit(one, "101", "#plant-name", theirs);
+      await one.locator("#save").click();
+      await until(() => text(one, "#panel-note"), "Saved.");
+      await until(() => text(two, "#panel-note"), (it) => it.includes("you see both versions"));
+      assert.equal(await two.locator("#plant-name").inputValue(), mine, "what is not saved");
+      await send();
+      await until(() => isShown(two, "#conflict"), true);
+      assert.deepEqual(await Promise.all(["#mine-name", "#theirs-name", "#mine-tag", "#theirs-tag"].map((it) => text(two, it))),
+        [mine, theirs, "Moraceae", "Moraceae"]);
+      assert.equal((await api("GET", "/plants/101")).name, theirs, "nothing is overwritten");
+    };
+    await conflict("mine", "theirs");
+    await look(two, "conflict");
+    await two.locator("#keep-mine").click();
+    await until(() => text(two, "#panel-note"), "Saved.");
+    assert.equal((await api("GET", "/plants/101")).name, "mine");
+    await until(() => one.locator("#plant-name").inputValue(), "mine", "the other tab sees it");
+    await one.goto("about:blank");
+    await one.goBack();
+    await two.goBack();
+    await until(() => isShown(two, "#panel"), false);
+    await api("PUT", "/plants/101", { name: "Ficus", tag: "Moraceae" });
+    for (const page of [one, two]) {
+      await until(async () => (await rows(page)).find(([id]) => id === "101")?.[1], "Ficus");
+      await until(() => state(page), "live");
+    }
+    await conflict("my second", "their second", () => leave(two, "#save"));
+    assert.equal(new URL(two.url()).searchParams.get("plant"), "101", "a change that fails keeps its plant");
+    await two.locator("#take-theirs").click();
+    await until(() => two.locator("#plant-name").inputValue(), "their second");
+    assert.equal((await api("GET", "/plants/101")).name, "their second");
+
+    await two.locator("#plant-name").fill("my third");
+    await api("DELETE", "/plants/101");
+    await until(() => text(two, "#panel-note"), "Someone has deleted this plant.");
+    await two.locator("#save").click();
+    await until(() => text(two, "#panel-note"), (it) => it.startsWith("Someone has deleted this plant. Save"));
+    await two.locator("#save").click();
+    await until(async () => (await api("GET", "/plants/101"))?.name, "my third");
+    assert.equal(context.pages().length, 2);
+  });
+
+  check("a plant is deleted, and is back", { statuses: [412] }, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open("?q=Ficus");
+    await page.clock.install();
+    const remove = async () => {
+      await edit(page, "101", "#plant-tag", "Moraceae");
+      await page.locator("#delete").click();
+      assert.equal(await text(page, "#confirm-text"), "Delete “Ficus lyrata”?");
+    };
+    await remove();
+    await look(page, "confirm");
+    await page.locator("#confirm-keep").click();
+    assert.ok(await api("GET", "/plants/101"), "it is kept");
+    await page.locator("#delete").click();
+    await page.locator("#confirm-delete").click();
+    await until(() => focused(page), "undo");
+    assert.equal(await api("GET", "/plants/101"), null);
+    await row(page, "101").waitFor({ state: "detached" });
+    await look(page, "deleted");
+    await page.locator("#undo").click();
+    await until(() => text(page, "#toast-text"), "“Ficus lyrata” is back.");
+    assert.equal((await api("GET", "/plants/101")).tag, "Moraceae");
+    await row(page, "101").waitFor();
+
+    await remove();
+    await api("PUT", "/plants/101", { name: "Ficus lyrata", tag: "newer" });
+    await until(() => text(page, "#plants tr[data-id='101']"), (it) => it.includes("newer"));
+    await leave(page, "#confirm-delete");
+    await until(() => text(page, "#panel-note"), (it) => it.startsWith("Not deleted: someone has just changed it"));
+    assert.equal((await api("GET", "/plants/101")).tag, "newer");
+    await page.locator("#delete").click();
+    await leave(page, "#confirm-delete");
+    await until(() => isShown(page, "#undo"), true);
+    await until(() => page.locator("#plant-id").inputValue(), "102");
+    await page.clock.fastForward(10_000);
+    await until(() => isShown(page, "#toast"), false, "after ten seconds");
+  });
+
+  check("a plant is created", { statuses: [412] }, async ({ start }) => {
+    const { address, api, open } = await start([], species);
+    const page = await open();
+    await page.locator("#new").click();
+    await until(() => focused(page), "plant-name");
+    const proposed = await page.locator("#plant-id").inputValue();
+    assert.ok(Math.abs(Number(proposed) / 1000 - Date.now()) < 10 * deadline, `${proposed} is not the time in microseconds`);
+    await look(page, "new");
+    await page.locator("#plant-name").fill("Aaa");
+    for (const wrong of ["", "1.5", "abc", "9223372036854775808", "-9223372036854775809", "007"]) {
+      await page.locator("#plant-id").fill(wrong);
+      await page.locator("#save").click();
+      assert.match(await text(page, "#panel-note"), /id must be a whole number/, wrong);
+    }
+    await page.locator("#plant-id").fill("101");
+    await page.locator("#save").click();
+    await until(() => text(page, "#panel-note"), "This id is taken: choose another one.");
+    assert.equal((await api("GET", "/plants/101")).name, "Ficus lyrata");
+    await page.locator("#plant-id").fill(proposed);
+    const put = page.waitForRequest((it) => it.method() === "PUT");
+    await page.locator("#save").click();
+    assert.equal((await put).headers()["if-none-match"], "*");
+    await until(() => text(page, "#panel-note"), "Created.");
+    assert.equal((await api("GET", `/plants/${proposed}`)).name, "Aaa");
+    await until(async () => (await ids(page))[0], proposed);
+    assert.equal(page.url(), `${address}/?plant=${proposed}`);
+    await until(() => text(page, "#count"), "458 plants");
+  });
+
+  check("ids are text", {}, async ({ start }) => {
+    const ends = ["-9223372036854775808", "9007199254740993", "9223372036854775806"];
+    const { api, open } = await start([], ends.map((id, i) => ({ id, name: `n${i}` })));
+    const page = await open();
+    await until(() => ids(page), ends);
+    for (const id of ends) {
+      await edit(page, id, "#plant-tag", `tag of ${id}`);
+      await save(page);
+      assert.equal((await api("GET", `/plants/${id}`)).tag, `tag of ${id}`);
+    }
+    await page.locator("#delete").click();
+    await page.locator("#confirm-delete").click();
+    await page.locator("#undo").click();
+    await until(async () => (await api("GET", `/plants/${ends[2]}`))?.name, "n2");
+    await until(() => isShown(page, "#panel"), false);
+    await page.locator("#new").click();
+    await page.locator("#plant-id").fill("9223372036854775807");
+    await page.locator("#plant-name").fill("the largest");
+    await save(page, "Created.");
+    assert.equal((await api("GET", "/plants/9223372036854775807")).name, "the largest");
+    await drop(page, `id,name,tag\n${ends[0]},n0,\n9223372036854775807,the largest,\n9223372036854775805,new,\n`);
+    await until(() => imported(page), { 2: "taken", 3: "equal", 4: "new" });
+    await page.locator("#import-start").click();
+    await until(async () => (await api("GET", "/plants/9223372036854775805"))?.name, "new");
+  });
+
+  check("any text is a name", {}, async ({ start }) => {
+    const texts = ["نخلة التمر", "🌵👩🏽‍🌾", "<script>window.harmed = 1</script><img src=x onerror='window.harmed = 1'>", "x".repeat(1000),
+      "nul\0and\ttab", "  spaces  ", "&amp; \"quoted\" 'text'", "‮right to left", `"id":5, \\"id\\":6`, "two\r\nlines"];
+    const plants = texts.map((name, i) => ({ id: String(i + 1), name, tag: name.slice(0, 200) }));
+    const { address, api, open } = await start([], plants);
+    const page = await open();
+    const shown = (it) => it.replace(/[\0-\x1f]/g, (c) => String.fromCharCode(0x2400 + c.charCodeAt(0)));
+    await until(async () => (await rows(page)).sort(([a], [b]) => a - b), plants.map(({ id, name, tag }) => [id, shown(name).trim(), shown(tag)]));
+    await look(page, "texts");
+    for (const { id, name } of plants) {
+      await edit(page, id, "#plant-tag", "edited");
+      assert.equal(await text(page, "#panel-title"), shown(name).trim());
+      await save(page);
+      const stored = await api("GET", `/plants/${id}`);
+      assert.deepEqual([stored.name, stored.tag], [name, "edited"], "only the tag has changed");
+    }
+    await look(page, "text");
+    for (const [i, name] of ["نخلة", "🌵👩🏽‍🌾", "<script>window.harmed = 1</script>", "y".repeat(1000)].entries()) {
+      await page.locator("#new").click();
+      await until(() => page.locator("#panel").getAttribute("data-mode"), "new");
+      await page.locator("#plant-id").fill(String(100 + i));
+      await page.locator("#plant-name").fill(name);
+      await save(page, "Created.");
+      assert.equal((await api("GET", `/plants/${100 + i}`)).name, name);
+    }
+    for (const prefix of ["نخل", "🌵", "<script>"]) {
+      await page.goto(`${address}/?q=${encodeURIComponent(prefix)}`);
+      await until(() => text(page, "#count"), "2 plants", prefix);
+    }
+    assert.equal(await page.evaluate(() => window.harmed), undefined);
+  });
+
+  check("a file of plants that need several pages is compared with all of them", {}, async ({ start }) => {
+    const large = Array.from({ length: 120 }, (_, i) => ({ id: String(i + 1), name: "🌵".repeat(1000) })); // of 4 kB
+    const { open } = await start([], large);
+    const page = await open();
+    await until(() => isShown(page, "#import"), true);
+    await drop(page, ["id,name", ...large.map(({ id, name }) => `${id},${name}`), "121,new"].join("\n"));
+    await until(() => text(page, "#import-note"), "plants.csv: 121 rows: 1 new, 120 already there.");
+  });
+
+  check("a file is looked at, and imported", { statuses: [409] }, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open();
+    await until(() => isShown(page, "#import"), true);
+    const lines = [
+      "id,name,tag", "101,Ficus lyrata,Moraceae", "102,Something else,", '9001,"new, ""quoted""",Neu', "9002,<script>window.harmed = 1</script>,",
+      ",without an id,", "9001,twice,", "9223372036854775808,too large,", '9223372036854775807,largest,""', `9003,${"x".repeat(1001)},`, "9004,too,many,fields",
+      '9005,"not closed',
+    ];
+    await drop(page, lines.join("\r\n"));
+    await until(() => imported(page), {
+      2: "equal", 3: "taken", 4: "new", 5: "new", 6: "wrong", 7: "wrong", 8: "wrong", 9: "new", 10: "wrong", 11: "wrong", 12: "wrong",
+    });
+    assert.match(await text(page, "#import-note"), /^plants\.csv: 11 rows: 6 wrong, 1 id is taken, 3 new, 1 already there\.$/);
+    assert.match(await text(page, "#import-rows"), /line 4 has this id, too[^]*more than 1,000 characters/);
+    assert.equal((await api("GET", "/plants:count")).count, 457, "nothing is stored before the import");
+    await look(page, "import");
+    await page.locator("#import-start").click();
+    await until(() => text(page, "#import-note"), (it) => it.startsWith("3 stored."));
+    assert.equal((await api("GET", "/plants/9001")).name, 'new, "quoted"');
+    assert.equal((await api("GET", "/plants/9223372036854775807")).tag, "");
+    assert.equal((await api("GET", "/plants/102")).name, "Ficus elastica");
+    await until(() => text(page, "#count"), "460 plants");
+
+    await drop(page, "id;name\n1;a", "other.csv");
+    await until(() => text(page, "#import-note"), (it) => it.startsWith("other.csv: the first line must name the columns"));
+    await drop(page, Buffer.from("id,name\n1,caf\xe9", "latin1"), "latin.csv");
+    await until(() => text(page, "#import-note"), "latin.csv: it is not UTF-8");
+    await drop(page, "id,name\n", "none.csv");
+    await until(() => text(page, "#import-note"), (it) => it.startsWith("none.csv: 0 rows"));
+
+    const many = Array.from({ length: 2500 }, (_, i) => (i === 1500 ? "103,taken" : `${20_000 + i},Many ${i}`));
+    await page.locator("#file").setInputFiles({ name: "many.csv", mimeType: "text/csv", buffer: Buffer.from(`id,name\n${many.join("\n")}\n`) });
+    await until(() => text(page, "#import-start"), "Import 2,500 plants");
+    const stopped = await hold(page, /plants:batch$/);
+    await page.locator("#import-start").click();
+    await until(() => stopped.held.length, 1);
+    assert.deepEqual(await page.locator("#import-progress").evaluate(({ value, max }) => [value, max]), [0, 2500]);
+    await look(page, "importing");
+    stopped.release();
+    await until(() => text(page, "#import-note"), (it) => it.startsWith("2,499 stored."));
+    assert.deepEqual(await imported(page), { 1502: "taken" });
+    await until(() => text(page, "#count"), "2,959 plants");
+    await page.keyboard.press("Escape");
+    await until(() => isShown(page, "#import-panel"), false);
+    assert.equal(await page.evaluate(() => window.harmed), undefined);
+  });
+
+  check("an empty store says how to begin", {}, async ({ start }) => {
+    const { api, open } = await start();
+    const page = await open();
+    await until(() => text(page, "#empty-store"), (it) => it.includes("species.csv"));
+    await until(() => text(page, "#count"), "0 plants");
+    await look(page, "empty");
+    await drop(page, await readFile(new URL("internal/transfer/testdata/species.csv", repository)), "species.csv");
+    await until(() => text(page, "#import-start"), "Import 457 plants");
+    await page.locator("#import-start").click();
+    await until(async () => (await api("GET", "/plants:count")).count, 457);
+    await until(async () => (await rows(page)).length, (n) => n > 50, "the rows");
+    assert.equal(await isShown(page, "#empty-store"), false);
+    await until(() => text(page, "#count"), "457 plants");
+    const page2 = await open("?plant=101");
+    await page2.locator("#delete").click();
+    await page2.locator("#confirm-delete").click();
+    await row(page, "101").waitFor({ state: "detached" });
+  });
+
+  check("what is shown is downloaded", {}, async ({ start }) => {
+    const texts = ["=1+1", "+1", "-1", "@a", "\tb", "'=c", "''d", "a,\"b\"", "two\nlines", "plain", "'single"];
+    const dangerous = texts.map((name, i) => ({ id: String(7000 + i), name, tag: ["", name, undefined][i % 3] }));
+    const { api, open } = await start([], [...species, ...dangerous]);
+    const page = await open("?q=Ficus");
+    await until(() => text(page, "#count"), figs);
+    const download = async () => {
+      const downloaded = page.waitForEvent("download");
+      await page.locator("#download").click();
+      assert.equal((await downloaded).suggestedFilename(), "plants.csv");
+      return readFile(await (await downloaded).path(), "utf8");
+    };
+    const begins = (await download()).replace(/^((?:[^,\n]*,){2}[^,\n]*).*$/gm, "$1"); // without later columns
+    assert.equal(begins, `id,name,tag\n${ficus.map(({ id, name, tag }) => `${id},${name},${tag}\n`).join("")}`);
+    await page.locator("#search").fill("");
+    await until(() => text(page, "#count"), "468 plants");
+    const all = await download();
+    assert.match(all, /^7000,'=1\+1,""(,|$)/m);
+    assert.match(all, /^7001,'\+1,'\+1(,|$)/m);
+    for (const field of all.matchAll(/(?:^|,)"?([=+\-@\t])/gm)) assert.fail(`a cell begins with ${field[1]}: ${all.slice(field.index, field.index + 30)}`);
+
+    for (const { id } of dangerous) await api("DELETE", `/plants/${id}`);
+    await drop(page, all);
+    await until(() => text(page, "#import-start"), "Import 11 plants");
+    await page.locator("#import-start").click();
+    await until(() => text(page, "#import-note"), (it) => it.startsWith("11 stored."));
+    for (const { id, name, tag } of dangerous) {
+      const stored = await api("GET", `/plants/${id}`);
+      assert.deepEqual([stored.name, stored.tag], [name, tag], "a download that is imported");
+    }
+  });
+
+  check("a token without write sees no buttons that would fail", { statuses: [403] }, async ({ create, start }) => {
+    const { open } = await start([], species);
+    const page = await open("?plant=101", (await create("read")).value);
+    await until(() => page.locator("#plant-name").inputValue(), "Ficus lyrata");
+    await until(() => state(page), "live");
+    await until(async () => (await rows(page)).length, (n) => n > 50);
+    for (const button of ["#new", "#import", "#save", "#delete"]) assert.equal(await isShown(page, button), false, button);
+    for (const field of ["#plant-id", "#plant-name", "#plant-tag"]) assert.ok(await page.locator(field).evaluate((it) => it.readOnly), field);
+    assert.ok(await isShown(page, "#download"));
+    assert.equal(await isShown(page, "#banner"), false);
+    await look(page, "read");
+  });
+
+  check("a read-only service has a banner", { statuses: [503] }, async ({ start }) => {
+    const first = await start([], species);
+    first.kill("SIGTERM");
+    await first.ended;
+    const { open } = await start(["--read-only"]);
+    const page = await open();
+    await until(() => text(page, "#banner"), (it) => it.includes("read-only"));
+    await until(() => text(page, "#count"), "457 plants");
+    for (const button of ["#new", "#import"]) assert.equal(await isShown(page, button), false, button);
+    await look(page, "read-only");
+  });
+
+  check("the service is killed and started again under the page", { isDown: true }, async ({ start }) => {
+    const first = await start([], species);
+    const page = await first.open("?q=Ficus");
+    await until(() => state(page), "live");
+    await until(async () => (await ids(page)).length, ficus.length);
+    first.kill("SIGKILL");
+    await first.ended;
+    await until(() => state(page), "reconnecting");
+    assert.equal(await text(page, "#live"), "reconnecting");
+    assert.equal((await ids(page)).length, ficus.length, "the rows stay");
+    await look(page, "reconnecting");
+    await page.locator("#search").fill("Ficus l");
+    await until(() => text(page, "#message"), (it) => it.includes("does not answer"));
+    const second = await start(["--addr", new URL(first.address).host]);
+    await second.api("POST", "/plants", { id: "5000", name: "Ficus langkokensis" });
+    await until(() => state(page), "live");
+    await until(async () => (await rows(page)).map(([, name]) => name), ["Ficus langkokensis", "Ficus lyrata"]);
+    await until(() => text(page, "#message"), "");
+    await until(() => text(page, "#count"), "2 plants");
+    await second.api("DELETE", "/plants/5000");
+    await row(page, "5000").waitFor({ state: "detached" });
+  });
+
+  check("a token is revoked meanwhile", { statuses: [401] }, async ({ create, start, store }) => {
+    const { open } = await start([], species);
+    const { value, stderr } = await create("read,write");
+    const page = await open("?q=Ficus", value);
+    await until(() => state(page), "live");
+    const { stdout } = await run(program, ["token", "list", "--store", store]);
+    const id = stdout.split("\n")[1].split(" ")[0];
+    assert.ok(stderr.includes(id));
+    await run(program, ["token", "revoke", "--store", store, id]);
+    // The wait for changes ends now, too, and then the focus goes to the token. So this types in one step.
+    await page.locator("#search").evaluate((it) => ((it.value = "Ficus e"), it.dispatchEvent(new Event("input"))));
+    await until(() => text(page, "#token-message"), (it) => it.includes("revoked"));
+    assert.equal(await isShown(page, "#store"), false);
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+    await look(page, "revoked");
+    await page.locator("#token").fill(token);
+    await page.keyboard.press("Enter");
+    await until(async () => (await rows(page)).map(([, name]) => name), ["Ficus elastica"]);
+    await until(() => state(page), "live");
+  });
+
+  check("a keyboard is enough", {}, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open();
+    const press = (...keys) => keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
+    const tab = async (to) => {
+      for (let i = 0; (await focused(page)) !== to; i++) {
+        assert.ok(i < 20, `Tab does not reach ${to}`);
+        await press("Tab");
+        const { tag, style } = await page.evaluate(() => {
+          const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+          return { tag: document.activeElement.outerHTML.slice(0, 60), style: `${outlineStyle} ${outlineWidth}` };
+        });
+        assert.match(style, /^solid [2-9]px$/, `the focus is not visible on ${tag}`);
+      }
+    };
+    await until(async () => (await rows(page)).length, (n) => n > 50);
+    await until(() => isShown(page, "#new"), true);
+    await press("/");
+    assert.equal(await focused(page), "search");
+    await page.keyboard.type("Ficus l");
+    await until(() => ids(page), ["101"]);
+    await press("Escape");
+    await until(() => page.locator("#search").inputValue(), "");
+    await page.keyboard.type("Ficus");
+    await until(async () => (await ids(page)).length, ficus.length);
+    const [a, b] = await ids(page);
+    await press("ArrowDown");
+    assert.equal(await focused(page), a);
+    await press("ArrowDown");
+    assert.equal(await focused(page), b);
+    await press("ArrowUp", "ArrowUp");
+    assert.equal(await focused(page), "search");
+    await press("ArrowDown", "Enter");
+    await until(() => page.locator("#plant-id").inputValue(), a);
+    await until(() => focused(page), "panel-title");
+    await tab("plant-name");
+    await press("End");
+    await page.keyboard.type(" by keys/");
+    await press("Enter");
+    await until(() => text(page, "#panel-note"), "Saved.");
+    assert.match((await api("GET", `/plants/${a}`)).name, / by keys\/$/, "a slash in a field is a slash");
+    await press("Escape");
+    await until(() => isShown(page, "#panel"), false);
+    await until(() => focused(page), a);
+    await press("Enter");
+    await until(() => focused(page), "panel-title");
+    await tab("delete");
+    await press("Enter");
+    assert.equal(await focused(page), "confirm-delete");
+    await press("Escape");
+    assert.equal(await focused(page), "delete");
+    await press("Enter", "Enter");
+    await until(() => focused(page), "undo");
+    assert.equal(await api("GET", `/plants/${a}`), null);
+    await press("Enter");
+    await until(async () => Boolean(await api("GET", `/plants/${a}`)), true);
+    await until(() => page.evaluate(() => Boolean(document.activeElement.closest("#plants tr"))), true, "the focus is in the table");
+    await press("/");
+    await tab("new");
+    await press("Enter");
+    await until(() => focused(page), "plant-name");
+    await page.keyboard.type("Typed");
+    await press("Enter");
+    await until(() => text(page, "#panel-note"), "Created.");
+  });
+
+  const zoomed = { viewport: { width: 640, height: 450 }, deviceScaleFactor: 2 }; // as 1280 × 900 at 200 %
+  for (const [name, options] of Object.entries({ phone, zoomed })) {
+    check(`everything fits: ${name}`, { options }, async ({ start }) => {
+      const long = [{ id: "-9223372036854775808", name: `Aa${"x".repeat(998)}`, tag: "t".repeat(256) }, { id: "1", name: "Aa b" }];
+      const { api, open } = await start([], [...species, ...long]);
+      const page = await open();
+      await until(() => text(page, "#count"), "459 plants");
+      await until(() => isShown(page, "#new"), true);
+      await look(page, name);
+      const { y } = await row(page, "1").boundingBox();
+      if (name === "phone") assert.ok(y < options.viewport.height, `the first row is at y = ${y}`);
+      await edit(page, "1", "#plant-name", "edited");
+      await look(page, `${name}-plant`);
+      await save(page);
+      assert.equal((await api("GET", "/plants/1")).name, "edited");
+      await page.locator("#panel-close").click();
+      await until(() => isShown(page, "#panel"), false);
+      await row(page, "-9223372036854775808").locator("a").click();
+      await until(() => page.locator("#plant-id").inputValue(), "-9223372036854775808");
+      await look(page, `${name}-long`);
+      await page.locator("#panel-close").click();
+      await page.locator("#import").click();
+      await page.locator("#file").setInputFiles({ name: "a.csv", mimeType: "text/csv", buffer: Buffer.from(`id,name\n5,${"y".repeat(1000)}\n1,z\n`) });
+      await until(() => imported(page), { 2: "new", 3: "taken" });
+      await look(page, `${name}-import`);
+    });
+  }
+
+  check("a store with the order of names of another Unicode is shown by id", { statuses: [503] }, async ({ start, store }) => {
+    const wanted = ["-5", "1", "2", "30"];
+    const first = await start([], wanted.map((id) => ({ id, name: `first ${-id}` })));
+    first.kill("SIGTERM");
+    await first.ended;
+    await run("python3", ["-c", "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('UPDATE name_keys SET version = 1'); c.commit()", store]);
+    const { open } = await start();
+    const page = await open();
+    await until(() => ids(page), wanted);
+    assert.match(await text(page, "#note"), /^In the order of ids: .*plantstore copy/);
+    await until(() => state(page), "live");
+    await look(page, "nameless");
+    await page.locator("#search").fill("first");
+    await until(() => text(page, "#message"), (it) => it.includes("plantstore copy"));
+  });
+
+  check("there may be no page", {}, async ({ start }) => {
+    const service = await start(["--page", "off", "--print-token"]);
+    const page = await fetch(`${service.address}/`, { redirect: "manual" });
+    assert.deepEqual([page.status, page.headers.get("location")], [307, "docs"]);
+    assert.equal((await fetch(`${service.address}/page/main.js`)).status, 404);
+    await until(() => service.lines.length, (n) => n > 4);
+    assert.ok(!service.lines.join().includes("#token"), "a link to no page");
+  });
+});
