@@ -36,7 +36,6 @@ var mayImport = map[string][]string{
 	"internal/token":                   {"internal/cache"},
 	"internal/workshop/compat":         {},
 	"api/contract":                     {}, // it serves any service
-	"api/contracttest":                 {}, // it tests any service
 	"internal/testing/shelf":           {},
 	"internal/testing/shelf/stock":     {},
 	"internal/testing/shelf/shelfapi":  {},
@@ -90,6 +89,22 @@ var mayImport = map[string][]string{
 	"internal/webhook": {"api/client", "gen/plantapi", "gen/plantjson", "internal/transfer"},
 	"cmd/contracttest": {"api/contracttest"},
 	"cmd/plantstore":   {"internal/cli"},
+
+	// The engine, which tests any service, from the bottom up.
+	"api/contracttest/internal/jsonvalue": {},
+	"api/contracttest/scenario":           {"api/contracttest/internal/jsonvalue"},
+	"api/contracttest/internal/schema":    {"api/contracttest/internal/jsonvalue", "api/contracttest/scenario"},
+	"api/contracttest/internal/document": {
+		"api/contracttest/internal/jsonvalue", "api/contracttest/internal/schema", "api/contracttest/scenario",
+	},
+	"api/contracttest/internal/judge": {
+		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/schema",
+		"api/contracttest/scenario",
+	},
+	"api/contracttest": {
+		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge",
+		"api/contracttest/internal/schema", "api/contracttest/scenario",
+	},
 }
 
 // forTests reports whether no program may contain a package.

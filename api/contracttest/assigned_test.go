@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -194,19 +196,19 @@ func wrongOrders(query func(func(url.Values)) func(*http.Request)) map[string]wr
 			var o map[string]any
 			if put.Store(put.Load() || r.Method == "PUT"); r.Method == "GET" && !put.Load() && a.status == 200 && decodeInto(a.body, &o) && o["name"] != nil {
 				o["name"] = "another"
-				a.body = string(encode(o))
+				a.body = string(jsonvalue.Encode(o))
 			}
 		}},
 		"hides what was created": {by: "walk by Link", response: func(r *http.Request, a *reply) {
 			var items []map[string]any
 			if r.Method == "GET" && r.URL.Path == "/orders" && !r.URL.Query().Has("name") && json.Unmarshal([]byte(a.body), &items) == nil {
-				a.body = string(encode(slices.DeleteFunc(items, func(o map[string]any) bool { return o["name"] != "old" })))
+				a.body = string(jsonvalue.Encode(slices.DeleteFunc(items, func(o map[string]any) bool { return o["name"] != "old" })))
 			}
 		}},
 		"skips an order of a page": {by: "effect of parameter after", response: func(r *http.Request, a *reply) {
 			var items []any
 			if r.URL.Path == "/orders" && a.status == 200 && json.Unmarshal([]byte(a.body), &items) == nil && len(items) > 1 {
-				a.body = string(encode(items[1:]))
+				a.body = string(jsonvalue.Encode(items[1:]))
 			}
 		}},
 	}

@@ -1,7 +1,8 @@
 package contracttest
 
 import (
-	"encoding/json"
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+
 	"iter"
 	"net/http"
 	"net/url"
@@ -48,7 +49,7 @@ func (v *Session) Query(operation string, query url.Values) Interaction {
 // Send is Query with a header, which is not nil.
 func (v *Session) Send(operation string, query url.Values, header http.Header) Interaction {
 	r := v.route(operation)
-	return v.send(r, r.template, []string{query.Encode()}, header, nil)
+	return v.send(r, r.Template, []string{query.Encode()}, header, nil)
 }
 
 // Beside runs a part of the test at the same time. The result must be called: it waits for its
@@ -77,7 +78,7 @@ var linkTarget = regexp.MustCompile(`<([^>]*)>; *rel="?next"?`)
 func (v *Session) Walk(operation string, query url.Values) iter.Seq[Interaction] {
 	r := v.route(operation)
 	return func(yield func(Interaction) bool) {
-		for path, pairs := r.template, []string{query.Encode()}; path != ""; {
+		for path, pairs := r.Template, []string{query.Encode()}; path != ""; {
 			got := v.send(r, path, pairs, http.Header{}, nil)
 			v.Accepted(got)
 			if !yield(got) {
@@ -91,8 +92,8 @@ func (v *Session) Walk(operation string, query url.Values) iter.Seq[Interaction]
 	}
 }
 
-func (v *Session) route(operation string) *route {
-	r := v.contract.document.operation(operation)
+func (v *Session) route(operation string) *document.Operation {
+	r := v.contract.document.Operation(operation)
 	if r == nil {
 		v.Failf("the document has no operation %s", operation)
 	}
@@ -100,27 +101,10 @@ func (v *Session) route(operation string) *route {
 }
 
 func (v *Session) resource(create string) *resource {
-	r := v.contract.document.operation(create)
+	r := v.contract.document.Operation(create)
 	x := firstWhere(v.suite.resources, func(x *resource) bool { return x.create == r })
 	if x == nil {
 		v.Failf("%s creates no resource that a test can use", create)
 	}
 	return x
-}
-
-// url is the address of the request.
-func (x Interaction) url() (*url.URL, error) { return url.Parse(x.URL) }
-
-// Member returns a member of the object in a response, or nil.
-func (x Interaction) Member(name string) any {
-	if n, ok := x.object()[name].(json.Number); ok {
-		return n.String()
-	}
-	return x.object()[name]
-}
-
-// object is the object in a response, or nil.
-func (x Interaction) object() map[string]any {
-	value, _ := decode(x.Body)
-	return mapOf(value)
 }

@@ -1,6 +1,10 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -33,7 +37,7 @@ func (g *generator) candidates(s *openapi3.Schema, try func(keyword string, valu
 	switch {
 	case len(s.Enum) > 0:
 		for i, v := range s.Enum {
-			try("enum", normal(v))
+			try("enum", jsonvalue.Normal(v))
 			if s.Type.Is("integer") || s.Type.Is("number") {
 				try("enum", int64(i+1))
 			}
@@ -63,7 +67,7 @@ func (g *generator) candidates(s *openapi3.Schema, try func(keyword string, valu
 			array[len(array)-1] = array[0]
 			try("uniqueItems", array)
 		}
-	case isObject(s):
+	case sch.IsObject(s):
 		g.objects(s, try)
 	}
 }
@@ -85,12 +89,12 @@ func (g *generator) objects(s *openapi3.Schema, try func(keyword string, value a
 		try("maxProperties", g.grown(s, base(), *s.MaxProps+1))
 	}
 	switch {
-	case closed(s):
+	case sch.IsClosed(s):
 		try("additionalProperties", base())
 	case s.AdditionalProperties.Schema != nil:
-		try("additionalProperties", g.with(s, unknownMember, g.additional(s)))
+		try("additionalProperties", g.with(s, judge.UnknownMember, g.additional(s)))
 	default:
-		try("additionalProperties", g.with(s, unknownMember, map[string]any{"deep": []any{nil}}))
+		try("additionalProperties", g.with(s, judge.UnknownMember, map[string]any{"deep": []any{nil}}))
 	}
 }
 
@@ -203,13 +207,13 @@ func limits(s *openapi3.Schema) (low, high int64) {
 	return low, high
 }
 
-// texts tries texts of the formats, patterns and lengths of a schema, and beside them.
+// texts tries texts of the sch.Formats, patterns and lengths of a schema, and beside them.
 func (g *generator) texts(s *openapi3.Schema, try func(keyword string, value any)) {
-	plain, format := g.text(s), formats[s.Format]
-	for _, text := range slices.Concat(format.valid, format.invalid) {
+	plain, format := g.text(s), sch.Formats[s.Format]
+	for _, text := range slices.Concat(format.Valid, format.Invalid) {
 		try("format", text)
 	}
-	free := s.Pattern == "" && len(format.valid) == 0 && !unknownFormat(s)
+	free := s.Pattern == "" && len(format.Valid) == 0 && !!sch.IsKnownFormat(s.Format)
 	if s.Format != "" {
 		try("format", plain) // of an unknown format it is the example
 	}

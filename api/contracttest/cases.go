@@ -1,6 +1,11 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -22,7 +27,7 @@ type testCase struct {
 	name    string
 	promise string // what a pass shows
 
-	route      *route
+	route      *document.Operation
 	parameters map[string]string // of the path, escaped
 	query      []string
 	header     http.Header
@@ -45,10 +50,10 @@ type testCase struct {
 type suite struct {
 	skips
 	contract  *Contract
-	document  *document
+	document  *document.Document
 	gen       *generator
 	resources []*resource
-	uses      map[*route]*resourceUse
+	uses      map[*document.Operation]*resourceUse
 	lists     []lister
 	inferred  []string // see [Report.Inferred]
 
@@ -61,49 +66,49 @@ const manyOperations = 25
 func newSuite(c *Contract) *suite {
 	s := &suite{contract: c, document: c.document, gen: newGenerator(cmp.Or(c.options.FirstID, 1_000_000), c.options.Rules)}
 	s.gen.enough, s.gen.random = cmp.Or(c.enough, enough), rand.New(rand.NewPCG(c.seed, 0))
-	s.gen.plain = len(s.document.routes) > manyOperations
+	s.gen.plain = len(s.document.Operations) > manyOperations
 	s.findResources()
 	return s
 }
 
 // cases returns every case, in an order that does not change.
 func (s *suite) cases() (all []*testCase) {
-	for _, r := range s.document.routes {
+	for _, r := range s.document.Operations {
 		found := slices.Concat(s.credentials(r), s.parameterCases(r))
-		_, schema := r.body()
+		_, schema := r.Body()
 		if schema != nil {
 			found = append(found, s.bodies(r)...)
 		}
-		if r.operation.RequestBody != nil {
+		if r.Spec.RequestBody != nil {
 			s.skipMediaTypes(r)
 		}
 		if name := s.unwritable(r); name != "" {
-			s.skip("%s, requests: no value for its required parameter %s", r.operation.OperationID, name)
-		} else if schema == nil && r.operation.RequestBody != nil && r.operation.RequestBody.Value.Required {
-			s.skip("%s, requests: its body is required and has no JSON media type", r.operation.OperationID)
+			s.skip("%s, requests: no value for its required parameter %s", r.ID, name)
+		} else if schema == nil && r.Spec.RequestBody != nil && r.Spec.RequestBody.Value.Required {
+			s.skip("%s, requests: its body is required and has no JSON media type", r.ID)
 		} else {
 			all = append(all, found...)
 		}
 		if s.gen.exhausted {
-			s.skip("%s, values of schemas that refer to each other in many ways", r.operation.OperationID)
+			s.skip("%s, values of schemas that refer to each other in many ways", r.ID)
 			s.gen.exhausted = false
 		}
 	}
 	return all
 }
 
-func (s *suite) skipMediaTypes(r *route) {
-	mediaType, _ := r.body()
-	for _, other := range slices.Sorted(maps.Keys(r.operation.RequestBody.Value.Content)) {
-		if other != mediaType && !isJSON(other) {
-			s.skip("%s, body as %s", r.operation.OperationID, other)
+func (s *suite) skipMediaTypes(r *document.Operation) {
+	mediaType, _ := r.Body()
+	for _, other := range slices.Sorted(maps.Keys(r.Spec.RequestBody.Value.Content)) {
+		if other != mediaType && !document.IsJSON(other) {
+			s.skip("%s, body as %s", r.ID, other)
 		}
 	}
 }
 
 // unwritable returns the required parameter that no value is known for.
-func (s *suite) unwritable(r *route) string {
-	for _, p := range r.parameters {
+func (s *suite) unwritable(r *document.Operation) string {
+	for _, p := range r.Parameters {
 		if _, ok := s.gen.baseParameter(p); !ok && p.Required {
 			return p.Name
 		}
@@ -112,16 +117,16 @@ func (s *suite) unwritable(r *route) string {
 }
 
 // request returns the plainest valid request of an operation.
-func (s *suite) request(r *route, name, promise string) *testCase {
+func (s *suite) request(r *document.Operation, name, promise string) *testCase {
 	c := &testCase{
-		name:    r.operation.OperationID + ", " + name,
-		promise: r.operation.OperationID + ", " + promise,
+		name:    r.ID + ", " + name,
+		promise: r.ID + ", " + promise,
 		route:   r, parameters: map[string]string{}, header: http.Header{}, use: s.uses[r],
 	}
-	for _, p := range r.parameters {
+	for _, p := range r.Parameters {
 		if c.use != nil && p.In == "path" && p.Name == c.use.parameter {
 			c.id = s.gen.identity(c.use.schema)
-			c.parameters[p.Name], _ = written(p, c.id)
+			c.parameters[p.Name], _ = document.Written(p, c.id)
 			continue
 		}
 		if p.Required {
@@ -130,9 +135,9 @@ func (s *suite) request(r *route, name, promise string) *testCase {
 			c.absent = c.absent || p.In == "path"
 		}
 	}
-	if mediaType, schema := r.body(); schema != nil {
+	if mediaType, schema := r.Body(); schema != nil {
 		c.header.Set("Content-Type", mediaType)
-		c.body = encode(s.gen.base(schema))
+		c.body = jsonvalue.Encode(s.gen.base(schema))
 	}
 	return c
 }
@@ -145,7 +150,7 @@ func (c *testCase) refused(why Violation) *testCase {
 
 // creates is 1 for a request that may create something, else 0.
 func (c *testCase) creates() int {
-	if c.route.method == http.MethodPost && c.why == nil && !c.odd {
+	if c.route.Method == http.MethodPost && c.why == nil && !c.odd {
 		return 1
 	}
 	return 0
@@ -167,7 +172,7 @@ func (c *testCase) set(p *openapi3.Parameter, text string) {
 
 // path returns the path with parameters filled in.
 func (c *testCase) path() string {
-	path := c.route.template
+	path := c.route.Template
 	for name, text := range c.parameters {
 		path = strings.Replace(path, "{"+name+"}", text, 1)
 	}
@@ -175,15 +180,15 @@ func (c *testCase) path() string {
 }
 
 // parameterCases tries every parameter, and one that is unknown.
-func (s *suite) parameterCases(r *route) (all []*testCase) {
-	for _, p := range r.parameters {
+func (s *suite) parameterCases(r *document.Operation) (all []*testCase) {
+	for _, p := range r.Parameters {
 		if p.In == "path" || p.In == "query" {
 			all = append(all, s.oddParameters(r, p)...)
 		}
-		in := Violation{InvalidParameter, p.In, "/" + p.Name}
+		in := Violation{Kind: InvalidParameter, In: p.In, Pointer: "/" + p.Name}
 		for _, v := range s.gen.parameterVariants(p) {
 			if v.demand {
-				s.demanded = append(s.demanded, r.operation.OperationID+", "+v.promise)
+				s.demanded = append(s.demanded, r.ID+", "+v.promise)
 				continue
 			}
 			c := s.request(r, v.promise+": "+v.shown, v.promise)
@@ -191,7 +196,7 @@ func (s *suite) parameterCases(r *route) (all []*testCase) {
 			if p.In == "path" {
 				c.named(p, v.text)
 			}
-			schema, _ := parameterSchema(p)
+			schema, _ := document.ParameterSchema(p)
 			c.madeUp = p.In == "query" && among(cursorNames, p.Name) && schema.Type.Is("string") && s.infers(r)
 			if !v.valid {
 				c.use, c.id, c.mayNot = nil, nil, nil
@@ -213,8 +218,8 @@ func (s *suite) parameterCases(r *route) (all []*testCase) {
 	if refuses := s.contract.options.Rules.RefusesUnknown; refuses != nil {
 		c := s.request(r, "unknown parameter", "unknown parameter")
 		c.query = append(c.query, "unknown-parameter=1")
-		if refuses(r.declared()) {
-			c.refused(Violation{InvalidParameter, "query", "/unknown-parameter"})
+		if refuses(r.Declared()) {
+			c.refused(Violation{Kind: InvalidParameter, In: "query", Pointer: "/unknown-parameter"})
 		}
 		all = append(all, c)
 	}
@@ -237,8 +242,8 @@ func (c *testCase) named(p *openapi3.Parameter, text string) {
 
 // bodies tries the body: as it should be, in every way that its schema allows
 // and forbids, of another media type, malformed, and missing.
-func (s *suite) bodies(r *route) (all []*testCase) {
-	mediaType, schema := r.body()
+func (s *suite) bodies(r *document.Operation) (all []*testCase) {
+	mediaType, schema := r.Body()
 	add := func(name, promise string, body []byte) *testCase {
 		c := s.request(r, name, promise)
 		c.body = body
@@ -246,52 +251,52 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 		return c
 	}
 	ofValue := func(name, promise string, value any) *testCase {
-		c := add(name, promise, encode(value))
+		c := add(name, promise, jsonvalue.Encode(value))
 		c.mayNot = s.notFresh(schema, value)
-		at := r.place("requestBody", "content", mediaType, "schema")
-		c.compare = func() error { return s.document.oracle.differs(c.why == nil, value, false, at...) }
+		at := r.BodyPlace()
+		c.compare = func() error { return s.contract.judging.Second.Differs(c.why == nil, value, sch.Request, at...) }
 		return c
 	}
 	for _, v := range s.gen.variants(schema) {
 		at := v.pointer
 		if v.keyword == "additionalProperties" {
-			at = strings.TrimSuffix(at, "/"+unknownMember) // the object forbids it
+			at = strings.TrimSuffix(at, "/"+judge.UnknownMember) // the object forbids it
 		}
 		// Of an object that takes any member, each odd name is tried, elsewhere one of them.
 		names := []string{oddNames[s.gen.random.IntN(len(oddNames))]}
 		if v.keyword == "additionalProperties" && v.pointer == "" && !s.gen.plain {
 			names = oddNames
 		}
-		if !bytes.Contains(encode(v.value), []byte(unknownMember)) {
-			names = []string{unknownMember}
+		if !bytes.Contains(jsonvalue.Encode(v.value), []byte(judge.UnknownMember)) {
+			names = []string{judge.UnknownMember}
 		}
 		promise := fmt.Sprintf("body %s %s, %s", place(at), v.keyword, v.outcome())
 		if v.demand {
-			s.demanded = append(s.demanded, r.operation.OperationID+", "+promise)
+			s.demanded = append(s.demanded, r.ID+", "+promise)
 			continue
 		}
 		for i, name := range names {
 			v := v
 			if object, ok := s.gen.base(schema).(map[string]any); ok && i > 0 { // with another identity
-				object[unknownMember] = v.value.(map[string]any)[unknownMember]
+				object[judge.UnknownMember] = v.value.(map[string]any)[judge.UnknownMember]
 				v.value = object
 			}
 			v = s.gen.renamed(schema, v, name)
-			c := ofValue(promise+fmt.Sprintf(": %.60s", encode(v.value)), promise, v.value)
+			c := ofValue(promise+fmt.Sprintf(": %.60s", jsonvalue.Encode(v.value)), promise, v.value)
 			if !v.valid {
-				c.refused(Violation{InvalidBody, "body", v.pointer})
+				c.refused(Violation{Kind: InvalidBody, In: "body", Pointer: v.pointer})
 			}
 		}
 	}
-	examples := requestExamples(r)
+	examples := r.BodyExamples()
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
-		value := normal(examples[name].Value.Value)
+		value := jsonvalue.Normal(examples[name].Value.Value)
 		if s.gen.valid(schema, value) { // else the document is wrong; parse has listed it
 			ofValue("example "+name, "request example "+name, value)
 		}
 	}
 
-	plain := func() []byte { return encode(s.gen.base(schema)) }
+	plain := func() []byte { return jsonvalue.Encode(s.gen.base(schema)) }
 	others := []string{"application/xml"}
 	exactly := add("media type, accepted", "media type "+mediaType+", accepted", plain())
 	if s.gen.rules.StrictMediaTypes {
@@ -299,13 +304,13 @@ func (s *suite) bodies(r *route) (all []*testCase) {
 		others = []string{"", "text/plain", "application/xml", mediaType + "; charset=utf-16", mediaType + "x"}
 	}
 	for _, other := range others {
-		if r.operation.RequestBody.Value.Content.Get(other) != nil {
+		if r.Spec.RequestBody.Value.Content.Get(other) != nil {
 			continue // a media type range covers it
 		}
 		c := add(fmt.Sprintf("media type %q", other), "media type "+mediaType+", refused", plain())
 		c.refused(Violation{Kind: WrongMediaType}).header.Set("Content-Type", other)
 	}
-	if r.operation.RequestBody.Value.Required {
+	if r.Spec.RequestBody.Value.Required {
 		add("no body", "body required, refused", nil).refused(Violation{Kind: MissingBody})
 	} else {
 		add("no body", "body optional, accepted", nil).header.Del("Content-Type")
@@ -346,7 +351,7 @@ func (s *suite) identities(schema *openapi3.Schema, value any) (ids []any) {
 		}
 	case []any:
 		for _, item := range value {
-			ids = append(ids, s.identities(schemaOf(schema.Items), item)...)
+			ids = append(ids, s.identities(sch.Of(schema.Items), item)...)
 		}
 	case map[string]any:
 		flat := s.gen.flatten(schema)
@@ -374,13 +379,19 @@ func (s *suite) notFresh(schema *openapi3.Schema, value any) []any {
 	})
 }
 
-// encode writes a value as the body of a request.
-func encode(value any) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(value); err != nil {
-		panic(err) // only values of this package come here
+// skips are what cannot be tested, each once.
+type skips struct{ skipped []string }
+
+func (s *skips) skip(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(s.skipped, text) {
+		s.skipped = append(s.skipped, text)
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+}
+
+// firstWhere returns the first element that is asked for, or the zero value.
+func firstWhere[T any](all []T, is func(T) bool) (found T) {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i]
+	}
+	return found
 }

@@ -1,6 +1,9 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -26,7 +29,7 @@ func commentService(c *Contract) *service {
 		return failed
 	}
 	clean := func(v any) any {
-		return named([]*openapi3.Schema{c.document.doc.Components.Schemas["Comment"].Value}, v)
+		return named([]*openapi3.Schema{c.document.Spec.Components.Schemas["Comment"].Value}, v)
 	}
 	one := func(then func(q call, comment map[string]any) *reply) func(call) *reply {
 		return func(q call) *reply {
@@ -133,11 +136,11 @@ func TestRecursiveDocument(t *testing.T) {
 
 // named leaves out what schemas do not name and what is writeOnly: it is not sent back.
 func named(schemas []*openapi3.Schema, value any) any {
-	schemas = composed(schemas)
+	schemas = sch.Parts(schemas...)
 	switch value := value.(type) {
 	case map[string]any:
 		for name, member := range value {
-			properties := propertiesOf(schemas, name)
+			properties := sch.Members(schemas, name)
 			if len(properties) == 0 || slices.ContainsFunc(properties, func(p *openapi3.Schema) bool { return p.WriteOnly }) {
 				delete(value, name)
 				continue
@@ -147,7 +150,7 @@ func named(schemas []*openapi3.Schema, value any) any {
 	case []any:
 		for _, s := range schemas {
 			for i := range value {
-				value[i] = named([]*openapi3.Schema{schemaOf(s.Items)}, value[i])
+				value[i] = named([]*openapi3.Schema{sch.Of(s.Items)}, value[i])
 			}
 		}
 	}
@@ -161,7 +164,7 @@ func dropReplies(r *http.Request, n int) {
 	if json.Unmarshal(text, &comment) == nil {
 		if replies, ok := comment["replies"].([]any); ok && len(replies) == n {
 			delete(comment, "replies")
-			text = encode(comment)
+			text = jsonvalue.Encode(comment)
 		}
 	}
 	r.Body = io.NopCloser(bytes.NewReader(text))

@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+
 	"cmp"
 	"fmt"
 	"maps"
@@ -41,7 +43,7 @@ func (g *generator) merge(s, other *openapi3.Schema) {
 		s.Enum = other.Enum
 	} else if len(other.Enum) > 0 {
 		s.Enum = slices.DeleteFunc(slices.Clone(s.Enum), func(v any) bool {
-			return !slices.ContainsFunc(other.Enum, func(w any) bool { return string(encode(v)) == string(encode(w)) })
+			return !slices.ContainsFunc(other.Enum, func(w any) bool { return string(jsonvalue.Encode(v)) == string(jsonvalue.Encode(w)) })
 		})
 	}
 	if other.Min != nil && (s.Min == nil || *other.Min > *s.Min) {

@@ -24,20 +24,16 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+
 	"cmp"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // T is what the package needs of a test; a [testing.TB] is one.
@@ -48,34 +44,13 @@ type T interface {
 	Logf(format string, args ...any)
 }
 
-// Interaction is a request and its response, both complete.
-type Interaction struct {
-	Method        string
-	URL           string // as sent, with the path as it was escaped
-	Path          string // the escaped path alone
-	RequestHeader http.Header
-	RequestBody   []byte
-
-	Status int
-	Header http.Header
-	Body   []byte
-}
-
-// Fault is one way in which a response breaks the document.
-type Fault struct {
-	Where   string // "status", "media type", "header Location", "body /name"
-	Keyword string // the keyword of the document that is broken
-	Message string
-}
-
-func (f Fault) String() string { return fmt.Sprintf("%s: %s: %s", f.Where, f.Keyword, f.Message) }
-
 // Contract is a document and its options, with a record of what tests observed.
 type Contract struct {
-	document *document
-	earlier  map[string]*document
+	document *document.Document
+	earlier  map[string]*document.Document
 	options  Options
 	coverage *coverage
+	judging  *judge.Judge
 	enough   int // see generator; 0 is the usual limit
 	seed     uint64
 
@@ -95,23 +70,23 @@ func New(text []byte, o Options) (*Contract, error) {
 	if o.Scope == nil {
 		o.Scope = func(Operation) string { return "" }
 	}
-	c := &Contract{options: o, earlier: map[string]*document{}, coverage: newCoverage(), seed: cmp.Or(o.Seed, rand.Uint64())}
+	c := &Contract{options: o, earlier: map[string]*document.Document{}, coverage: newCoverage(), seed: cmp.Or(o.Seed, rand.Uint64())}
 	var err error
 	if text := os.Getenv(seedVariable); text != "" {
 		if c.seed, err = strconv.ParseUint(text, 10, 64); err != nil {
 			return nil, fmt.Errorf("contracttest: %s: %w", seedVariable, err)
 		}
 	}
-	if c.document, err = parse(text); err != nil {
+	if c.document, err = document.Parse(text); err != nil {
 		return nil, fmt.Errorf("contracttest: the document: %w", err)
 	}
 	for name, text := range o.Earlier {
-		if c.earlier[name], err = parse(text); err != nil {
+		if c.earlier[name], err = document.Parse(text); err != nil {
 			return nil, fmt.Errorf("contracttest: %s: %w", name, err)
 		}
 	}
 	for _, id := range o.operations() {
-		if c.document.operation(id) == nil {
+		if c.document.Operation(id) == nil {
 			return nil, fmt.Errorf("contracttest: the options name the operation %q, but the document has none", id)
 		}
 	}
@@ -119,6 +94,7 @@ func New(text []byte, o Options) (*Contract, error) {
 	for name, values := range o.Header {
 		c.options.Header[http.CanonicalHeaderKey(name)] = values
 	}
+	c.judging = judge.New(c.document, c.earlier, c.options.settings())
 	return c, nil
 }
 
@@ -138,14 +114,13 @@ func (c *Contract) Check(t T, x Interaction) {
 
 // judge checks a response and records what it shows.
 func (c *Contract) judge(x Interaction, test string) []Failure {
-	faults := c.check(x)
-	if len(faults) == 0 {
+	failures := c.judging.Failures(x, test, c.options.Header)
+	if len(failures) == 0 {
 		c.record(x, test)
 		return nil
 	}
-	failures := c.failuresOf(faults, c.hidden(x), test)
-	if r := c.document.serving(x.Method, x.Path); r != nil {
-		if code, response := r.documentedAs(x.Status); response != nil {
+	if r := c.document.Serving(x.Method, x.Path); r != nil {
+		if code, response := r.ResponseAs(x.Status); response != nil {
 			c.coverage.fail([]string{responsePromise(r, code)}, failures[0])
 		}
 	}
@@ -153,121 +128,11 @@ func (c *Contract) judge(x Interaction, test string) []Failure {
 }
 
 // check returns the faults of a response.
-func (c *Contract) check(x Interaction) []Fault {
-	if faults, undocumented := c.checkUndocumented(x); undocumented {
-		return faults
-	}
-	r := c.document.serving(x.Method, x.Path)
-	faults := c.checkResponse(r, x)
-	for name, d := range c.earlier {
-		faults = append(faults, d.checkEarlier(name, x)...)
-	}
-	if x.Method != http.MethodHead && c.options.Response != nil {
-		faults = append(faults, c.options.Response(r.operation.OperationID, x)...)
-	}
-	// A client need not read a wrong response.
-	if len(faults) == 0 && x.Method != http.MethodHead && c.options.Client != nil {
-		faults = c.options.Client(r.operation.OperationID, x)
-	}
-	return faults
-}
+func (c *Contract) check(x Interaction) []Fault { return c.judging.Faults(x) }
 
-// checkEarlier checks a response as a client of an earlier document reads it: a
-// status that the earlier document has must match it, members may have been
-// added since.
-func (d *document) checkEarlier(name string, x Interaction) (faults []Fault) {
-	r := d.find(x.Method, x.Path)
-	if r == nil {
-		return nil
+func (o Options) settings() judge.Settings {
+	return judge.Settings{
+		Undeclared: o.Undeclared, AnyHeader: o.AnyHeader, Response: o.Response, Client: o.Client, Refusal: o.Refusal,
+		Undocumented: o.Undocumented, UndocumentedResponse: o.UndocumentedResponse, EveryResponse: o.EveryResponse, Rules: o.Rules,
 	}
-	response := r.response(x.Status)
-	if response == nil {
-		// The client knows an unknown status only as one of a class (RFC 9110,
-		// section 15), so every failure must be readable as the failure that it knows.
-		if response = r.response(http.StatusBadRequest); response == nil || x.Status < 400 {
-			return []Fault{{"to a client of " + name + ", status", "responses", fmt.Sprintf("%d is unknown", x.Status)}}
-		}
-	}
-	for _, f := range d.checkBody(nil, response.Content, x, false) {
-		f.Where = "to a client of " + name + ", " + f.Where
-		faults = append(faults, f)
-	}
-	return faults
-}
-
-// serving is the operation that describes the response to a request, or nil. HEAD is
-// described by GET, where it is not described itself.
-func (d *document) serving(method, path string) *route {
-	r := d.find(method, path)
-	if r == nil && method == http.MethodHead {
-		return d.find(http.MethodGet, path)
-	}
-	return r
-}
-
-// operation returns the operation with an id, or nil.
-func (d *document) operation(id string) *route {
-	return firstWhere(d.routes, func(r *route) bool { return r.operation.OperationID == id })
-}
-
-// curl returns a command line that repeats the request.
-func curl(x Interaction) string {
-	line := "curl -i -X " + x.Method + " " + quote(x.URL)
-	if strings.Contains(x.Path, "/.") {
-		line += " --path-as-is"
-	}
-	for _, name := range slices.Sorted(maps.Keys(x.RequestHeader)) {
-		for _, value := range x.RequestHeader[name] {
-			if value == variable(name) {
-				line += ` -H "` + name + ": " + value + `"`
-			} else {
-				line += " -H " + quote(name+": "+value)
-			}
-		}
-	}
-	if len(x.RequestBody) > 0 {
-		const most = 4 << 10
-		line += " --data-binary " + quote(string(x.RequestBody[:min(len(x.RequestBody), most)]))
-		if more := len(x.RequestBody) - most; more > 0 {
-			line += fmt.Sprintf(" # and %d bytes more", more)
-		}
-	}
-	return line
-}
-
-// quote quotes a text for a shell, in one line.
-func quote(s string) string {
-	if strings.ContainsFunc(s, unicode.IsControl) || !utf8.ValidString(s) {
-		escaped := strconv.QuoteToGraphic(s)
-		return "$'" + strings.ReplaceAll(escaped[1:len(escaped)-1], "'", `\'`) + "'"
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
-// hidden returns an interaction without the values of the headers of the options.
-func (c *Contract) hidden(x Interaction) Interaction {
-	x.RequestHeader = x.RequestHeader.Clone()
-	for name := range c.options.Header {
-		if x.RequestHeader[name] != nil {
-			x.RequestHeader[name] = []string{variable(name)}
-		}
-	}
-	return x
-}
-
-// variable is what a failure shows in place of a header of the options, which may be secret.
-func variable(header string) string {
-	return "$" + strings.ToUpper(strings.ReplaceAll(header, "-", "_"))
-}
-
-func (r *route) declared() Operation {
-	return Operation{r.operation.OperationID, r.operation.Extensions}
-}
-
-// schemaOf returns the schema of a reference, which may be absent.
-func schemaOf(ref *openapi3.SchemaRef) *openapi3.Schema {
-	if ref == nil || ref.Value == nil {
-		return &openapi3.Schema{}
-	}
-	return ref.Value
 }

@@ -1,6 +1,10 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+
 	"cmp"
 	"flag"
 	"fmt"
@@ -10,8 +14,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // coverage records which promises of the document a test has observed, and the
@@ -77,7 +79,7 @@ type Promise struct {
 const untoldEffect = "no test shows what it does: name it in Lists of the options, or in Shows of a sequence"
 
 // ID is short, and the same for the same promise in every run.
-func (p Promise) ID() string { return causeID(p.Name) }
+func (p Promise) ID() string { return scenario.ShortID(p.Name) }
 
 // Fails reports whether the promise is broken or untried, without a reason in the options.
 func (p Promise) Fails() bool { return p.State != Kept && !p.Excepted }
@@ -164,8 +166,8 @@ func (c *Contract) promises() []string {
 			all = append(all, test.promises...)
 		}
 		c.untested = map[string]string{}
-		for _, r := range c.document.routes {
-			for _, p := range r.parameters {
+		for _, r := range c.document.Operations {
+			for _, p := range r.Parameters {
 				if effect := effectPromise(r, p.Name); !slices.Contains(all, effect) {
 					c.untested[effect] = untoldEffect
 				}
@@ -173,7 +175,7 @@ func (c *Contract) promises() []string {
 			all = append(all, s.constraints(r)...)
 			all = append(all, documentedPromises(r)...)
 		}
-		for _, name := range slices.Concat(c.document.skipped, s.skipped) {
+		for _, name := range slices.Concat(c.document.Unsupported, s.skipped) {
 			c.untested[name] = "this package cannot test it"
 			all = append(all, name)
 		}
@@ -185,15 +187,15 @@ func (c *Contract) promises() []string {
 }
 
 // constraints lists the promises of what an operation takes, whether tests try them or not.
-func (s *suite) constraints(r *route) (all []string) {
-	of := func(promise string) { all = append(all, r.operation.OperationID+", "+promise) }
-	for _, p := range r.parameters {
+func (s *suite) constraints(r *document.Operation) (all []string) {
+	of := func(promise string) { all = append(all, r.ID+", "+promise) }
+	for _, p := range r.Parameters {
 		of("effect of parameter " + p.Name)
-		if schema, _ := parameterSchema(p); schema.Default != nil {
+		if schema, _ := document.ParameterSchema(p); schema.Default != nil {
 			of("default of parameter " + p.Name)
 		}
 	}
-	for name := range requestExamples(r) {
+	for name := range r.BodyExamples() {
 		of("request example " + name)
 	}
 	return all
@@ -201,11 +203,11 @@ func (s *suite) constraints(r *route) (all []string) {
 
 // documentedPromises lists what responses must show: each status and header that
 // the document lists, and success with each example of a parameter.
-func documentedPromises(r *route) (all []string) {
-	for name := range r.parameterExamples() {
-		all = append(all, r.operation.OperationID+", example of parameter "+name)
+func documentedPromises(r *document.Operation) (all []string) {
+	for name := range r.ParameterExamples() {
+		all = append(all, r.ID+", example of parameter "+name)
 	}
-	for code, ref := range r.operation.Responses.Map() {
+	for code, ref := range r.Spec.Responses.Map() {
 		all = append(all, responsePromise(r, code))
 		for name := range ref.Value.Headers {
 			all = append(all, responsePromise(r, code)+", header "+name)
@@ -214,36 +216,13 @@ func documentedPromises(r *route) (all []string) {
 	return all
 }
 
-// parameterExamples returns the examples of the parameters of an operation as a
-// request has them. Conditional headers are left out: no example can be a
-// version that exists.
-func (r *route) parameterExamples() map[string]string {
-	examples := map[string]string{}
-	for _, p := range r.parameters {
-		if (p.In == "path" || p.In == "query") && p.Example != nil {
-			if text, ok := written(p, normal(p.Example)); ok {
-				examples[p.Name] = text
-			}
-		}
-	}
-	return examples
-}
-
-func requestExamples(r *route) openapi3.Examples {
-	mediaType, schema := r.body()
-	if schema == nil {
-		return nil
-	}
-	return r.operation.RequestBody.Value.Content[mediaType].Examples
-}
-
 // responsePromise names a response. That something broke is one promise for all
 // operations: what may break belongs to none of them.
-func responsePromise(r *route, code string) string {
+func responsePromise(r *document.Operation, code string) string {
 	if code == fmt.Sprint(http.StatusInternalServerError) {
 		return "any operation, " + code
 	}
-	return r.operation.OperationID + ", " + code
+	return r.ID + ", " + code
 }
 
 // record notes what an interaction without fault has shown.
@@ -254,11 +233,11 @@ func (c *Contract) record(x Interaction, test string) {
 			note(promise)
 		}
 	}
-	r := c.document.find(x.Method, x.Path)
+	r := c.document.Find(x.Method, x.Path)
 	if r == nil {
 		return // outside the document
 	}
-	code, ref := r.documentedAs(x.Status)
+	code, ref := r.ResponseAs(x.Status)
 	note(responsePromise(r, code))
 	for name := range ref.Headers {
 		if len(x.Header.Values(name)) > 0 {
@@ -268,27 +247,23 @@ func (c *Contract) record(x Interaction, test string) {
 	if x.Status >= 400 {
 		return // a refused example proves nothing
 	}
-	sentBody := sync.OnceValues(func() (any, error) { return decode(x.RequestBody) })
-	for name, example := range requestExamples(r) {
-		promise := r.operation.OperationID + ", request example " + name
+	sentBody := sync.OnceValues(func() (any, error) { return jsonvalue.Decode(x.RequestBody) })
+	for name, example := range r.BodyExamples() {
+		promise := r.ID + ", request example " + name
 		if c.coverage.has(promise) {
 			continue // comparing is expensive
 		}
-		if value, err := sentBody(); err == nil && sameValue(value, normal(example.Value.Value)) {
+		if value, err := sentBody(); err == nil && jsonvalue.Same(value, jsonvalue.Normal(example.Value.Value)) {
 			note(promise)
 		}
 	}
 	_, sent, _ := strings.Cut(x.URL, "?")
 	query := strings.Split(sent, "&")
-	path := r.pattern.FindStringSubmatch(x.Path)
-	for name, example := range r.examples {
-		i := slices.Index(r.names, name)
-		if slices.Contains(query, example) || i >= 0 && path[i+1] == example {
-			note(r.operation.OperationID + ", example of parameter " + name)
+	path := r.PathValues(x.Path)
+	for name, example := range r.ParameterExamples() {
+		i := slices.Index(r.PathNames, name)
+		if slices.Contains(query, example) || i >= 0 && path[i] == example {
+			note(r.ID + ", example of parameter " + name)
 		}
 	}
-}
-
-func sameValue(a, b any) bool {
-	return string(encode(a)) == string(encode(b))
 }

@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+
 	"encoding/json"
 	"io"
 	"math/rand/v2"
@@ -104,7 +106,7 @@ func TestUnreadableDocuments(t *testing.T) {
 // mutate changes places of a document that data names: it puts another part of the document
 // there, or a value of a wrong type.
 func mutate(text string, data []byte) string {
-	root, err := decodeDocument([]byte(text))
+	root, err := document.Decode([]byte(text))
 	if err != nil {
 		return text
 	}

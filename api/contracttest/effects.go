@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+
 	"fmt"
 	"maps"
 	"net/http"
@@ -11,8 +13,8 @@ import (
 // A parameter that a service accepts and ignores keeps no promise, so each one
 // also has the promise that its effect is seen.
 
-func effectPromise(r *route, parameter string) string {
-	return fmt.Sprintf("%s, effect of parameter %s", r.operation.OperationID, parameter)
+func effectPromise(r *document.Operation, parameter string) string {
+	return fmt.Sprintf("%s, effect of parameter %s", r.ID, parameter)
 }
 
 // effects returns the tests of what parameters do: conditions by RFC 9110, and
@@ -20,12 +22,12 @@ func effectPromise(r *route, parameter string) string {
 func (s *suite) effects() (all []Case) {
 	for _, x := range s.resources {
 		get := x.uses[http.MethodGet]
-		if get == nil || !get.sends("ETag") {
+		if get == nil || !get.Sends("ETag") {
 			continue
 		}
 		for _, method := range slices.Sorted(maps.Keys(x.uses)) {
 			r := x.uses[method]
-			for _, p := range r.parameters {
+			for _, p := range r.Parameters {
 				if p.In == "header" && (p.Name == "If-Match" || p.Name == "If-None-Match") {
 					promise, id := effectPromise(r, p.Name), s.gen.identity(x.schema)
 					all = append(all, newCase(promise, func(v *Session) { v.condition(x, r, p.Name, id) }))
@@ -37,12 +39,6 @@ func (s *suite) effects() (all []Case) {
 		all = append(all, s.listEffects(list)...)
 	}
 	return all
-}
-
-// sends reports whether the response to a success has a header.
-func (r *route) sends(header string) bool {
-	response := r.response(http.StatusOK)
-	return response != nil && hasHeader(response.Headers, header)
 }
 
 // version reads a resource and its ETag, which two reads must agree on.
@@ -61,7 +57,7 @@ func (v *Session) version(x *resource, id any) (body []byte, etag string) {
 
 // condition tests what a conditional header does (RFC 9110, section 13.1) with
 // the version that is current, one that is not any more, another one, and *.
-func (v *Session) condition(x *resource, r *route, header string, id any) {
+func (v *Session) condition(x *resource, r *document.Operation, header string, id any) {
 	_, id = v.create(x, id)
 	otherLife := ""
 	if x.uses[http.MethodDelete] != nil && !x.assigned {
@@ -99,20 +95,20 @@ func (v *Session) condition(x *resource, r *route, header string, id any) {
 		got := v.on(r, id, http.Header{header: {value}}, v.plainBody(r))
 		switch proceeds := c.matches == (header == "If-Match"); {
 		case proceeds && got.Status >= 300:
-			v.Failf("%s with %s: %s must proceed, the status is %d: %.300s", r.operation.OperationID, header, value, got.Status, got.Body)
-		case proceeds && r.method == http.MethodDelete:
+			v.Failf("%s with %s: %s must proceed, the status is %d: %.300s", r.ID, header, value, got.Status, got.Body)
+		case proceeds && r.Method == http.MethodDelete:
 			_, id = v.create(x, id)
 		case proceeds:
-		case r.method == http.MethodGet && header == "If-None-Match":
+		case r.Method == http.MethodGet && header == "If-None-Match":
 			if got.Status != http.StatusNotModified {
-				v.Failf("%s with %s: %s must be 304, the status is %d", r.operation.OperationID, header, value, got.Status)
+				v.Failf("%s with %s: %s must be 304, the status is %d", r.ID, header, value, got.Status)
 			}
 		default:
 			v.Refused(got, Violation{Kind: PreconditionFailed})
 			v.unchanged(x, id, before, "a refused request")
 		}
 	}
-	if r.method == http.MethodPut && x.uses[http.MethodDelete] != nil && !x.assigned {
+	if r.Method == http.MethodPut && x.uses[http.MethodDelete] != nil && !x.assigned {
 		v.remove(x, id)
 		got := v.on(r, id, http.Header{header: {"*"}}, v.plainBody(r))
 		if header == "If-Match" && got.Status == http.StatusNotFound {
@@ -120,10 +116,10 @@ func (v *Session) condition(x *resource, r *route, header string, id any) {
 		} else if header == "If-Match" {
 			v.Refused(got, Violation{Kind: PreconditionFailed})
 			if after := v.read(x, id); after.Status != http.StatusNotFound {
-				v.Failf("%s was refused, but it has created %s", r.operation.OperationID, after.Body)
+				v.Failf("%s was refused, but it has created %s", r.ID, after.Body)
 			}
 		} else if got.Status >= 300 && got.Status != http.StatusNotFound {
-			v.Failf("%s with %s: * must create what does not exist, the status is %d", r.operation.OperationID, header, got.Status)
+			v.Failf("%s with %s: * must create what does not exist, the status is %d", r.ID, header, got.Status)
 		}
 	}
 }

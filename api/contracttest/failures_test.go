@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+
 	"fmt"
 	"io"
 	"net/http"
@@ -53,15 +55,15 @@ func TestCauses(t *testing.T) {
 		"an undocumented status": {faulty{418, http.Header{}, ""}, []string{"the status 418 is not documented", "getThing: refuses valid requests with 418"}},
 	} {
 		c := small(Options{})
-		c.document.routes[0].operation.Responses.Value("200").Value.Headers = xID
+		c.document.Operations[0].Spec.Responses.Value("200").Value.Headers = xID
 		try(c, Target{URL: "http://things.example", Transport: want.faulty})
 		causes := c.Causes()
 		for _, cause := range want.causes {
-			if !slices.ContainsFunc(causes, func(c Cause) bool { return strings.Contains(c.Cause, cause) && c.ID == causeID(c.Cause) }) {
+			if !slices.ContainsFunc(causes, func(c Cause) bool { return strings.Contains(c.Cause, cause) && c.ID == scenario.ShortID(c.Cause) }) {
 				t.Errorf("%s: %q is not among the causes %v", name, cause, causes)
 			}
 		}
-		if len(causes) > 7 || want.status == 500 && causes[0].First.rank != rankCrash {
+		if len(causes) > 7 || want.status == 500 && causes[0].First.Rank != scenario.Crash {
 			t.Errorf("%s: the causes are %v", name, causes)
 		}
 		seen := map[string]bool{}

@@ -1,6 +1,9 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+
 	"cmp"
 	"fmt"
 	"maps"
@@ -15,7 +18,7 @@ import (
 // or that it finds some items with a value and lacks others.
 func (v *Session) filters(l lister, parameter, member string) {
 	g := v.suite.gen
-	_, schema := l.resource.create.body()
+	_, schema := l.resource.create.Body()
 	property := v.suite.property(schema, member)
 	element := v.suite.scalar(property)
 	ids, values := []any{}, []any{}
@@ -27,7 +30,7 @@ func (v *Session) filters(l lister, parameter, member string) {
 		}
 		if i == 2 {
 			value = values[0]
-		} else if i == 1 && sameValue(value, values[0]) {
+		} else if i == 1 && jsonvalue.Same(value, values[0]) {
 			panic(untried("a test has only one value for it"))
 		}
 		switch body[member] = value; {
@@ -38,7 +41,7 @@ func (v *Session) filters(l lister, parameter, member string) {
 		}
 		_, id := v.createAs(l.resource, g.identity(l.resource.schema), body)
 		if shown := v.read(l.resource, id); l.inferred && shown != nil && !property.Type.Is("array") {
-			if value = shown.object()[member]; value == nil || i == 1 && sameValue(value, values[0]) {
+			if value = shown.Object()[member]; value == nil || i == 1 && jsonvalue.Same(value, values[0]) {
 				panic(untried("the service has other values of " + member + " than a create sends"))
 			}
 		}
@@ -50,10 +53,10 @@ func (v *Session) filters(l lister, parameter, member string) {
 			query := l.from(ids[0])
 			sent := value
 			p := l.parameter(parameter)
-			if schema, _ := parameterSchema(p); g.flatten(schema).Type.Is("array") {
+			if schema, _ := document.ParameterSchema(p); g.flatten(schema).Type.Is("array") {
 				sent = []any{value}
 			}
-			text, _ := written(p, sent)
+			text, _ := document.Written(p, sent)
 			pairs, _ := url.ParseQuery(text)
 			maps.Copy(query, pairs)
 			if l.Limit != "" {

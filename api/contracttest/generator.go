@@ -1,13 +1,16 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
 
@@ -57,11 +60,10 @@ var texts = []string{
 
 const fewTexts = 5
 
-// unknownMember is the name of a member that no schema has. A request has one of oddNames in
+// judge.UnknownMember is the name of a member that no schema has. A request has one of oddNames in
 // its place, which services have failed on.
-const unknownMember = "unknown-member"
 
-var oddNames = []string{unknownMember, "", "__proto__", "蘭 🌵", `a"b\c`, "a/b~c", "\x00", "$ref", "toString", strings.Repeat("n", 300)}
+var oddNames = []string{judge.UnknownMember, "", "__proto__", "蘭 🌵", `a"b\c`, "a/b~c", "\x00", "$ref", "toString", strings.Repeat("n", 300)}
 
 // deepest is how often a recursive schema is followed.
 const deepest = 2
@@ -162,8 +164,8 @@ func (g *generator) newBase(s *openapi3.Schema) any {
 func (g *generator) simpleBase(s *openapi3.Schema, recursion bool) any {
 	switch {
 	case len(s.Enum) > 0:
-		return normal(s.Enum[0])
-	case isObject(s):
+		return jsonvalue.Normal(s.Enum[0])
+	case sch.IsObject(s):
 		object := map[string]any{}
 		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 			property := s.Properties[name].Value
@@ -214,7 +216,7 @@ func (g *generator) additional(s *openapi3.Schema) any {
 // text returns the plainest string.
 func (g *generator) text(s *openapi3.Schema) string {
 	fits := func(text string) bool { return g.valid(s, text) }
-	if s.Pattern != "" || unknownFormat(s) {
+	if s.Pattern != "" || !sch.IsKnownFormat(s.Format) {
 		if text, ok := s.Example.(string); ok && fits(text) {
 			return text
 		}
@@ -222,7 +224,7 @@ func (g *generator) text(s *openapi3.Schema) string {
 			return text
 		}
 	}
-	if text := firstWhere(formats[s.Format].valid, fits); text != "" {
+	if text := firstWhere(sch.Formats[s.Format].Valid, fits); text != "" {
 		return text
 	}
 	return padded("Ficus", s)
@@ -245,7 +247,7 @@ func (g *generator) many(s *openapi3.Schema, n uint64, begin ...any) []any {
 	g.depth++
 	defer func() { g.depth-- }()
 	n = min(n, uint64(most>>(3*min(g.depth-1, 3)))+1) // arrays in arrays are small
-	array, item := append([]any{}, begin...), schemaOf(s.Items)
+	array, item := append([]any{}, begin...), sch.Of(s.Items)
 	for uint64(len(array)) < n {
 		if s.UniqueItems && len(array) > 0 {
 			array = append(array, g.another(item, array))
@@ -260,22 +262,22 @@ func (g *generator) many(s *openapi3.Schema, n uint64, begin ...any) []any {
 func (g *generator) another(s *openapi3.Schema, others []any) any {
 	taken := map[string]bool{}
 	for _, v := range others {
-		taken[string(encode(v))] = true
+		taken[string(jsonvalue.Encode(v))] = true
 	}
 	flat := g.flatten(s)
 	for i := range int64(len(others) + 1) {
 		var v any
 		switch low, high := limits(flat); {
 		case len(flat.Enum) > int(i):
-			v = normal(flat.Enum[i])
+			v = jsonvalue.Normal(flat.Enum[i])
 		case flat.Type.Is("integer") && low+i+1 <= high && flat.MultipleOf == nil:
 			v = max(low, 0) + i + 1
-		case flat.Type.Is("string") && flat.Pattern == "" && formats[flat.Format].check == nil:
+		case flat.Type.Is("string") && flat.Pattern == "" && sch.Formats[flat.Format].Check == nil:
 			v = padded(fmt.Sprintf("%dFicus", i), flat)
 		default:
 			v = g.base(s)
 		}
-		if !taken[string(encode(v))] && g.valid(s, v) {
+		if !taken[string(jsonvalue.Encode(v))] && g.valid(s, v) {
 			return v
 		}
 	}
@@ -295,15 +297,10 @@ func (g *generator) fresh(s *openapi3.Schema, others []any) any {
 // valid reports whether a schema allows a value in a request, by kin-openapi,
 // which has no part in making it.
 func (g *generator) valid(s *openapi3.Schema, value any) bool {
-	return s.VisitJSON(normal(value), g.direction(), openapi3.FailFast(), openapi3.EnableFormatValidation(), openapi3.WithStringFormatValidators(formatValidators)) == nil
+	return sch.Allows(s, value, g.direction())
 }
 
-func (g *generator) direction() openapi3.SchemaValidationOption {
-	if g.response {
-		return openapi3.VisitAsResponse()
-	}
-	return openapi3.VisitAsRequest()
-}
+func (g *generator) direction() sch.Direction { return sch.Direction(g.response) }
 
 // with returns the base of an object with one member set.
 func (g *generator) with(s *openapi3.Schema, name string, value any) map[string]any {
@@ -313,42 +310,4 @@ func (g *generator) with(s *openapi3.Schema, name string, value any) map[string]
 	}
 	object[name] = value
 	return object
-}
-
-// mapped is a copy of an array or an object with other values, of which it has the name; or the value.
-func mapped(value any, other func(name string, value any) any) any {
-	switch value := value.(type) {
-	case []any:
-		all := make([]any, len(value))
-		for i := range value {
-			all[i] = other("", value[i])
-		}
-		return all
-	case map[string]any:
-		all := make(map[string]any, len(value))
-		for name := range value {
-			all[name] = other(name, value[name])
-		}
-		return all
-	}
-	return value
-}
-
-// normal makes a value as decode would.
-func normal(value any) any {
-	switch value := value.(type) {
-	case nil, bool, json.Number:
-		return value
-	case string:
-		return strings.ToValidUTF8(value, "\ufffd")
-	case int64:
-		return json.Number(strconv.FormatInt(value, 10))
-	case []any, map[string]any:
-		return mapped(value, func(_ string, inner any) any { return normal(inner) })
-	}
-	decoded, err := decodeLoosely(encode(value))
-	if err != nil {
-		panic(err) // the document is JSON
-	}
-	return decoded
 }

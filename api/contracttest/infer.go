@@ -1,6 +1,9 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"fmt"
 	"maps"
 	"net/http"
@@ -18,37 +21,37 @@ import (
 // untried and do not fail.
 
 // infers reports whether the options let anything be inferred of an operation.
-func (s *suite) infers(r *route) bool {
-	return r != nil && (s.contract.options.Infer == nil || s.contract.options.Infer(r.declared()))
+func (s *suite) infers(r *document.Operation) bool {
+	return r != nil && (s.contract.options.Infer == nil || s.contract.options.Infer(r.Declared()))
 }
 
 // inferResources adds the resources that have a path of their own below that of a create, and
 // those that PUT creates.
 func (s *suite) inferResources() {
-	for _, get := range s.document.routes {
-		collection, ok := get.collection()
-		if get.method != http.MethodGet || !ok || !s.infers(get) {
+	for _, get := range s.document.Operations {
+		collection, ok := get.Above()
+		if get.Method != http.MethodGet || !ok || !s.infers(get) {
 			continue
 		}
 		id := func(method string) string {
-			r := s.document.find(method, get.template)
-			if r == nil || r.template != get.template || !s.infers(r) {
+			r := s.document.Find(method, get.Template)
+			if r == nil || r.Template != get.Template || !s.infers(r) {
 				return ""
 			}
-			if mediaType, _ := r.body(); mediaType == "application/json-patch+json" {
+			if mediaType, _ := r.Body(); mediaType == "application/json-patch+json" {
 				return "" // it needs paths that exist
 			}
-			return r.operation.OperationID
+			return r.ID
 		}
 		x := Resource{Read: id(http.MethodGet), Replace: id(http.MethodPut), Change: id(http.MethodPatch), Delete: id(http.MethodDelete)}
-		create := s.document.find(http.MethodPost, collection)
+		create := s.document.Find(http.MethodPost, collection)
 		if create == nil {
-			create = s.document.operation(x.Replace)
-			if create == nil || create.explains(http.StatusNotFound) && !create.explains(http.StatusCreated) {
+			create = s.document.Operation(x.Replace)
+			if create == nil || create.Lists(http.StatusNotFound) && !create.Lists(http.StatusCreated) {
 				continue // it only replaces
 			}
 		}
-		if x.Create = create.operation.OperationID; !s.infers(create) || len(create.names) > 1 || !s.identify(&x, create, get) {
+		if x.Create = create.ID; !s.infers(create) || len(create.PathNames) > 1 || !s.identify(&x, create, get) {
 			continue
 		}
 		declares := func(declared Resource) bool { return declared.Create == x.Create }
@@ -61,27 +64,16 @@ func (s *suite) inferResources() {
 		takes = slices.DeleteFunc(takes, func(name string) bool { return name == "" || name == x.Create })
 		who := "the member " + x.ID + " of its body, which the client chooses"
 		switch {
-		case create.method == http.MethodPut:
+		case create.Method == http.MethodPut:
 			who = "its path, which the client chooses"
 		case x.Assigned && x.ID == "":
 			who = "Location, which the service assigns"
 		case x.Assigned:
 			who = "the member " + x.ID + " of its response, which the service assigns"
 		}
-		s.inferred = append(s.inferred, fmt.Sprintf("%s creates what %s take by {%s}: it is in %s", x.Create, strings.Join(takes, ", "), get.names[0], who))
+		s.inferred = append(s.inferred, fmt.Sprintf("%s creates what %s take by {%s}: it is in %s", x.Create, strings.Join(takes, ", "), get.PathNames[0], who))
 	}
 }
-
-// collection is the path above the only parameter of a path.
-func (r *route) collection() (string, bool) {
-	if len(r.names) != 1 {
-		return "", false
-	}
-	return strings.CutSuffix(r.template, "/{"+r.names[0]+"}")
-}
-
-// explains reports whether the document lists the status itself.
-func (r *route) explains(status int) bool { return r.operation.Responses.Status(status) != nil }
 
 // property returns the schema of a member, without allOf, or nil.
 func (s *suite) property(schema *openapi3.Schema, name string) *openapi3.Schema {
@@ -103,30 +95,30 @@ func (s *suite) names(schema *openapi3.Schema) []string {
 }
 
 // identify finds the identity that a path needs in what a create takes and gives.
-func (s *suite) identify(x *Resource, create, get *route) bool {
-	p := get.parameter("path", get.names[0])
+func (s *suite) identify(x *Resource, create, get *document.Operation) bool {
+	p := get.Parameter("path", get.PathNames[0])
 	if p == nil {
 		return false
 	}
-	schema, _ := parameterSchema(p)
+	schema, _ := document.ParameterSchema(p)
 	valid := func(schema *openapi3.Schema) bool { return s.gen.valid(schema, s.gen.identity(schema)) }
-	if create.method == http.MethodPut {
+	if create.Method == http.MethodPut {
 		return valid(schema)
 	}
 	inPath := s.gen.flatten(schema)
 	member := func(in *openapi3.Schema, sent bool) string {
-		for _, name := range []string{plain(get.names[0]), "id"} {
+		for _, name := range []string{plain(get.PathNames[0]), "id"} {
 			for _, candidate := range s.names(in) {
 				p := s.property(in, candidate)
 				fits := p.Type.Is("integer") || p.Type.Is("string") && inPath.Type.Is("string")
-				if fits && plain(candidate) == name && strings.HasSuffix(plain(get.names[0]), name) && !(sent && s.gen.absent(p)) {
+				if fits && plain(candidate) == name && strings.HasSuffix(plain(get.PathNames[0]), name) && !(sent && s.gen.absent(p)) {
 					return candidate
 				}
 			}
 		}
 		return ""
 	}
-	_, request := create.body()
+	_, request := create.Body()
 	sent, received := member(request, true), member(s.result(create), false)
 	switch {
 	case sent != "" && (received == "" || slices.Contains(s.gen.flatten(request).Required, sent)):
@@ -137,14 +129,14 @@ func (s *suite) identify(x *Resource, create, get *route) bool {
 		return true
 	}
 	x.Assigned = true
-	return hasLocation(create)
+	return create.SendsLocation()
 }
 
 // result is the schema of what an operation that succeeds responds with, or nil.
-func (s *suite) result(r *route) *openapi3.Schema {
+func (s *suite) result(r *document.Operation) *openapi3.Schema {
 	for status := http.StatusOK; status < http.StatusAccepted; status++ {
-		if response := r.response(status); response != nil && r.succeeds(status) {
-			if _, schema := jsonOf(response.Content); schema != nil {
+		if response := r.Response(status); response != nil && r.Succeeds(status) {
+			if _, schema := document.JSONOf(response.Content); schema != nil {
 				return schema
 			}
 		}
@@ -185,21 +177,21 @@ var (
 // inferLists adds the lists that are at the path above that of a resource.
 func (s *suite) inferLists() {
 	for _, x := range s.resources {
-		collection := x.create.template
-		if above, ok := x.create.collection(); ok {
+		collection := x.create.Template
+		if above, ok := x.create.Above(); ok {
 			collection = above
 		}
-		r := s.document.find(http.MethodGet, collection)
-		if !s.infers(r) || r.streams() || len(r.names) > 0 || slices.ContainsFunc(s.lists, func(l lister) bool { return l.route == r }) {
+		r := s.document.Find(http.MethodGet, collection)
+		if !s.infers(r) || r.Streams() || len(r.PathNames) > 0 || slices.ContainsFunc(s.lists, func(l lister) bool { return l.route == r }) {
 			continue
 		}
-		l := lister{List{Operation: r.operation.OperationID, Create: x.create.operation.OperationID, Filters: map[string]string{}}, r, x, true}
+		l := lister{List{Operation: r.ID, Create: x.create.ID, Filters: map[string]string{}}, r, x, true}
 		items := s.inferItems(&l)
 		if items == nil {
 			continue
 		}
-		for _, p := range r.parameters {
-			if schema, _ := parameterSchema(p); p.In == "query" {
+		for _, p := range r.Parameters {
+			if schema, _ := document.ParameterSchema(p); p.In == "query" {
 				s.inferParameter(&l, p, s.gen.flatten(schema), items)
 			}
 		}
@@ -214,13 +206,13 @@ func (s *suite) inferLists() {
 func (s *suite) inferItems(l *lister) (items *openapi3.Schema) {
 	whole, id := s.result(l.route), l.resource.member
 	if x := l.resource; id == "" { // Location or the path has it
-		id = x.uses[http.MethodGet].names[0]
+		id = x.uses[http.MethodGet].PathNames[0]
 	}
 	itemsOf := func(array *openapi3.Schema) *openapi3.Schema {
 		if !array.Type.Is("array") {
 			return nil
 		}
-		item := schemaOf(array.Items)
+		item := sch.Of(array.Items)
 		for _, name := range s.names(item) {
 			if plain(name) == plain(id) || l.ID == "" && plain(name) == "id" && strings.HasSuffix(plain(id), "id") {
 				l.ID = name
@@ -259,7 +251,7 @@ func (s *suite) inferItems(l *lister) (items *openapi3.Schema) {
 
 // inferParameter finds out what a parameter of a list does.
 func (s *suite) inferParameter(l *lister, p *openapi3.Parameter, schema, items *openapi3.Schema) {
-	_, body := l.resource.create.body()
+	_, body := l.resource.create.Body()
 	for _, name := range s.names(items) {
 		if plain(name) != plain(p.Name) && plain(name)+"s" != plain(p.Name) && plain(name) != plain(p.Name)+"s" || name == l.ID {
 			continue
@@ -286,7 +278,7 @@ func (s *suite) inferParameter(l *lister, p *openapi3.Parameter, schema, items *
 // scalar is the schema of the items of an array, or the schema itself.
 func (s *suite) scalar(schema *openapi3.Schema) *openapi3.Schema {
 	if schema.Type.Is("array") {
-		return s.gen.flatten(schemaOf(schema.Items))
+		return s.gen.flatten(sch.Of(schema.Items))
 	}
 	return schema
 }

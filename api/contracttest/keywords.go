@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"regexp"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -17,7 +19,7 @@ func demanded(s *openapi3.Schema) (all []string) {
 		{"type", s.Type != nil},
 		{"enum", !free},
 		{"format", free && s.Type.Is("integer") && s.Format != "" && (s.Min == nil || s.Max == nil)},
-		{"format", free && s.Type.Is("string") && formats[s.Format].check != nil},
+		{"format", free && s.Type.Is("string") && sch.Formats[s.Format].Check != nil},
 		{"minimum", free && s.Min != nil},
 		{"maximum", free && s.Max != nil},
 		{"exclusiveMinimum", free && s.ExclusiveMin.IsTrue()},

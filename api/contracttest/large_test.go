@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+
 	"net/http"
 	"slices"
 	"strings"
@@ -14,26 +16,26 @@ func stub(c *Contract) *service {
 	g := newGenerator(0, Rules{})
 	g.response = true
 	s := &service{contract: c, respond: map[string]func(call) *reply{}, credentials: Credentials{}}
-	for name := range c.document.doc.Components.SecuritySchemes {
+	for name := range c.document.Schemes() {
 		s.credentials[name] = name + ":secret"
 	}
-	respond := func(r *route, status int) *reply {
-		response := r.response(status)
+	respond := func(r *document.Operation, status int) *reply {
+		response := r.Response(status)
 		made := newReply(status, nil)
-		if mediaType, schema := jsonOf(response.Content); schema != nil {
+		if mediaType, schema := document.JSONOf(response.Content); schema != nil {
 			made = newReply(status, g.base(schema))
 			made.header.Set("Content-Type", mediaType)
 		}
 		return made
 	}
-	for _, r := range c.document.routes {
+	for _, r := range c.document.Operations {
 		status := 0
 		for code := 200; code < 400 && status == 0; code++ {
-			if r.operation.Responses.Status(code) != nil {
+			if r.Spec.Responses.Status(code) != nil {
 				status = code
 			}
 		}
-		s.respond[r.operation.OperationID] = func(call) *reply { return respond(r, status) }
+		s.respond[r.ID] = func(call) *reply { return respond(r, status) }
 	}
 	s.failureOf = respond
 	s.failure = func(status int) *reply { return newReply(status, map[string]any{"error": "failed"}) }

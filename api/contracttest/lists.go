@@ -1,6 +1,10 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"cmp"
 	"fmt"
 	"iter"
@@ -17,7 +21,7 @@ import (
 // lister is a list operation with what it lists.
 type lister struct {
 	List
-	route    *route
+	route    *document.Operation
 	resource *resource
 	inferred bool
 }
@@ -25,8 +29,8 @@ type lister struct {
 // findLists finds the lists that the options declare, and infers others.
 func (s *suite) findLists() {
 	for _, list := range s.contract.options.Lists {
-		r := s.document.operation(list.Operation)
-		if x := s.resourceOf(s.document.operation(list.Create)); r != nil && x != nil {
+		r := s.document.Operation(list.Operation)
+		if x := s.resourceOf(s.document.Operation(list.Create)); r != nil && x != nil {
 			s.lists = append(s.lists, lister{list, r, x, false})
 		}
 	}
@@ -47,7 +51,7 @@ func (s *suite) listEffects(l lister) (all []Case) {
 		add(way, effectPromise(l.route, way), func(v *Session) { v.continues(l, way) })
 	}
 	for _, parameter := range []string{l.Limit, l.Offset, l.Page} {
-		if p := l.parameter(parameter); p != nil && schemaOf(p.Schema).Default != nil {
+		if p := l.parameter(parameter); p != nil && sch.Of(p.Schema).Default != nil {
 			add(parameter, l.Operation+", default of parameter "+parameter, func(v *Session) { v.defaultOf(l, p) })
 		}
 	}
@@ -59,11 +63,11 @@ func (s *suite) listEffects(l lister) (all []Case) {
 	return all
 }
 
-func (l lister) parameter(name string) *openapi3.Parameter { return l.route.parameter("query", name) }
+func (l lister) parameter(name string) *openapi3.Parameter { return l.route.Parameter("query", name) }
 
 // hasLink reports whether the list has pages that are connected by Link.
 func (l lister) hasLink() bool {
-	return l.Limit != "" && l.route.sends("Link")
+	return l.Limit != "" && l.route.Sends("Link")
 }
 
 // fill creates n resources with consecutive identities and returns these.
@@ -80,7 +84,7 @@ func (v *Session) fill(l lister, n int) (ids []any) {
 
 // list lists with a query and returns the items and their identities.
 func (v *Session) list(l lister, query url.Values) (items []map[string]any, ids []string) {
-	got := v.send(l.route, l.route.template, v.pairs(l, query), http.Header{}, nil)
+	got := v.send(l.route, l.route.Template, v.pairs(l, query), http.Header{}, nil)
 	v.Accepted(got)
 	return v.items(l, got)
 }
@@ -99,7 +103,7 @@ func (v *Session) pairs(l lister, query url.Values) (pairs []string) {
 }
 
 func (v *Session) items(l lister, x Interaction) (items []map[string]any, ids []string) {
-	value, _ := decode(x.Body)
+	value, _ := jsonvalue.Decode(x.Body)
 	if object, ok := value.(map[string]any); ok && l.Items != "" {
 		value = object[l.Items]
 	}
@@ -155,17 +159,17 @@ func (v *Session) pages(l lister, query url.Values, byAfter bool) iter.Seq[page]
 		limit, _ := strconv.Atoi(query.Get(l.Limit))
 		number, offset := 1, 0
 		if p := l.parameter(l.Page); p != nil {
-			if n, err := strconv.Atoi(fmt.Sprint(schemaOf(p.Schema).Default)); err == nil {
+			if n, err := strconv.Atoi(fmt.Sprint(sch.Of(p.Schema).Default)); err == nil {
 				number = n
 			}
 		}
-		for path, pairs := l.route.template, v.pairs(l, query); ; {
+		for path, pairs := l.route.Template, v.pairs(l, query); ; {
 			got := v.send(l.route, path, pairs, http.Header{}, nil)
 			v.Accepted(got)
 			items, ids := v.items(l, got)
-			var value any = got.object()
+			var value any = got.Object()
 			for name := range strings.SplitSeq(l.Next, "/") {
-				value = mapOf(value)[name]
+				value = jsonvalue.Object(value)[name]
 			}
 			next := fmt.Sprint(cmp.Or(value, any("")))
 			link, leadsTo, end := linkTarget.FindStringSubmatch(got.Header.Get("Link")), "", another
@@ -242,18 +246,18 @@ func (v *Session) all(l lister, limit int, byAfter bool, ids []any) map[string]m
 
 // partly reports whether the document leaves open if the list has all resources.
 func (l lister) partly() bool {
-	if partly.MatchString(l.route.operation.Summary + " " + l.route.operation.Description) {
+	if partly.MatchString(l.route.Spec.Summary + " " + l.route.Spec.Description) {
 		return true
 	}
-	return slices.ContainsFunc(l.route.parameters, func(p *openapi3.Parameter) bool {
-		return p.In == "query" && schemaOf(p.Schema).Default != nil && !slices.Contains([]string{l.Limit, l.After, l.Offset, l.Page}, p.Name)
+	return slices.ContainsFunc(l.route.Parameters, func(p *openapi3.Parameter) bool {
+		return p.In == "query" && sch.Of(p.Schema).Default != nil && !slices.Contains([]string{l.Limit, l.After, l.Offset, l.Page}, p.Name)
 	})
 }
 
 // pageSize is a limit that the list allows, as near as can be.
 func (l lister) pageSize(want int) int {
 	if p := l.parameter(l.Limit); p != nil {
-		low, high := limits(schemaOf(p.Schema))
+		low, high := limits(sch.Of(p.Schema))
 		return int(min(max(low, int64(want)), high))
 	}
 	return want
@@ -288,7 +292,7 @@ func (v *Session) continues(l lister, way string) {
 		if byLink := l.inferred && l.hasLink(); byLink || l.Next != "" || way != l.After {
 			v.all(l, size, false, ids)
 			v.all(l, l.longestPage(), false, ids)
-			if at, _ := v.last.url(); !at.Query().Has(way) {
+			if at, _ := v.last.ParsedURL(); !at.Query().Has(way) {
 				panic(untried("no page leads to the next one with it"))
 			}
 			return
@@ -355,14 +359,14 @@ func (v *Session) showsAll(l lister) {
 			v.Failf("%v was deleted, but the list has %v", ids[1], items[fmt.Sprint(ids[1])])
 		}
 	}
-	_, body := x.create.body()
+	_, body := x.create.Body()
 	whole := v.suite.sameSchema(l)
 	for _, id := range []any{ids[0], ids[2]} {
-		read, item := v.read(x, id).object(), items[fmt.Sprint(id)]
+		read, item := v.read(x, id).Object(), items[fmt.Sprint(id)]
 		for _, name := range v.suite.names(body) {
 			have, there := item[name]
-			stale := id == ids[0] && sameValue(have, before[name])
-			if want, known := read[name]; there && known && !sameValue(have, want) && (whole || stale) {
+			stale := id == ids[0] && jsonvalue.Same(have, before[name])
+			if want, known := read[name]; there && known && !jsonvalue.Same(have, want) && (whole || stale) {
 				v.Failf("%v has %s = %v, but in the list it is %v", id, name, want, have)
 			}
 		}

@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+
 	"bytes"
 	"io"
 	"net/http"
@@ -131,7 +133,7 @@ func TestDocumentedCrash(t *testing.T) {
 	for _, test := range c.Tests() {
 		if strings.Contains(test.Name, "odd ") {
 			failures, _ := test.Try(Target{URL: "http://notes.example", Transport: faulty{500, http.Header{"Content-Type": {"application/json"}}, `{"detail":"crashed"}`}})
-			if len(failures) != 1 || failures[0].rank != rankCrash {
+			if len(failures) != 1 || failures[0].Rank != scenario.Crash {
 				t.Errorf("%s: the failures are %v", test.Name, failures)
 			}
 		}

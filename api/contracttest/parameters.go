@@ -1,23 +1,17 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )
-
-// parameterSchema returns the schema of a parameter, and whether its value is
-// JSON ("content") and not text in a style ("schema").
-func parameterSchema(p *openapi3.Parameter) (schema *openapi3.Schema, asJSON bool) {
-	if _, schema := jsonOf(p.Content); schema != nil {
-		return schema, true
-	}
-	return schemaOf(p.Schema), false
-}
 
 // parameterVariant is a parameter as it is written in a request, and what it is
 // a case of.
@@ -28,115 +22,12 @@ type parameterVariant struct {
 	shown   string // for the name of the case
 }
 
-// written writes a value as the style of a parameter says, or reports false if
-// the style cannot write it.
-func written(p *openapi3.Parameter, value any) (text string, ok bool) {
-	if _, asJSON := parameterSchema(p); asJSON {
-		return p.Name + "=" + url.QueryEscape(string(encode(value))), p.In == "query"
-	}
-	method, err := p.SerializationMethod()
-	if err != nil {
-		return "", false
-	}
-	escape := func(s string) string { return s }
-	switch p.In {
-	case "path":
-		escape = url.PathEscape
-	case "query":
-		escape = url.QueryEscape
-	}
-	items, separators := []any{value}, "" // the style puts its separators between the items
-	var names []string                    // of an object
-	switch value := value.(type) {
-	case []any:
-		if items = value; !method.Explode {
-			separators = ",|; ."
-		}
-	case map[string]any:
-		names, items, separators = slices.Sorted(maps.Keys(value)), nil, ",|; .=&"
-		for _, name := range names {
-			items = append(items, value[name])
-		}
-	}
-	_, isArray := value.([]any)
-	var parts []string
-	for _, item := range items {
-		text := fmt.Sprint(item)
-		_, inner := item.([]any)
-		lost := text == "" && (isArray || names != nil) || strings.ContainsAny(text, separators)
-		if item == nil || inner || mapOf(item) != nil || lost || !allowedIn(p.In, text) {
-			return "", false
-		}
-		parts = append(parts, escape(text))
-	}
-	if len(parts) == 0 {
-		return "", false // no style tells an empty array or object from none
-	}
-	return join(p, method, names, parts)
-}
-
-// join puts the parts of a value together (OpenAPI, "Style Values").
-func join(p *openapi3.Parameter, method *openapi3.SerializationMethod, names, parts []string) (string, bool) {
-	name, explode, inQuery, fits := url.QueryEscape(p.Name), method.Explode, p.In == "query", true
-	items := slices.Clone(parts)
-	for i, member := range names {
-		separator := ","
-		if explode {
-			separator = "="
-		}
-		items[i] = member + separator + items[i]
-	}
-	begin, separator := "", ","
-	switch method.Style {
-	case openapi3.SerializationSimple:
-		name = ""
-	case openapi3.SerializationLabel:
-		begin, separator, name = ".", ".", ""
-	case openapi3.SerializationMatrix:
-		begin, separator, name = ";", ";", p.Name+"="
-	case openapi3.SerializationForm:
-		separator, name = "&", name+"="
-		fits = !explode || inQuery || names == nil && len(items) == 1
-	case openapi3.SerializationSpaceDelimited:
-		return name + "=" + strings.Join(parts, "%20"), names == nil
-	case openapi3.SerializationPipeDelimited:
-		return name + "=" + strings.Join(parts, "%7C"), names == nil
-	case openapi3.SerializationDeepObject:
-		for i, member := range names {
-			items[i] = url.QueryEscape(p.Name+"["+member+"]") + "=" + parts[i]
-		}
-		return strings.Join(items, "&"), names != nil
-	default:
-		return "", false
-	}
-	switch {
-	case !explode:
-		return begin + name + strings.Join(items, ","), fits
-	case names == nil:
-		return begin + name + strings.Join(items, separator+name), fits
-	}
-	return begin + strings.Join(items, separator), fits
-}
-
-// allowedIn reports whether a part of a request can hold a text.
-func allowedIn(in, text string) bool {
-	switch in {
-	case "path": // servers and proxies clean other paths
-		return text != "" && text != "." && text != ".." && !strings.ContainsAny(text, "/\\\x00")
-	case "header":
-		return text == strings.TrimSpace(text) && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r > '~' })
-	case "cookie":
-		return text != "" && !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`",;\`, r) })
-	}
-	return true
-}
-
 // baseParameter writes the plainest value of a parameter.
 func (g *generator) baseParameter(p *openapi3.Parameter) (string, bool) {
-	schema, _ := parameterSchema(p)
+	schema, _ := document.ParameterSchema(p)
 	for _, value := range []any{p.Example, schema.Example, g.base(schema)} {
 		if value != nil {
-			if text, ok := written(p, normal(value)); ok {
+			if text, ok := document.Written(p, jsonvalue.Normal(value)); ok {
 				return text, true
 			}
 		}
@@ -149,16 +40,16 @@ func (g *generator) baseParameter(p *openapi3.Parameter) (string, bool) {
 func (g *generator) parameterVariants(p *openapi3.Parameter) (all []parameterVariant) {
 	add := func(v variant) {
 		promise := fmt.Sprintf("parameter %s%s %s, %s", p.Name, place(v.pointer), v.keyword, v.outcome())
-		if text, ok := written(p, v.value); ok || v.demand {
+		if text, ok := document.Written(p, v.value); ok || v.demand {
 			all = append(all, parameterVariant{v, promise, text, fmt.Sprintf("%.40q", fmt.Sprint(v.value))})
 		}
 	}
-	schema, asJSON := parameterSchema(p)
+	schema, asJSON := document.ParameterSchema(p)
 	if g.identities[schema] {
 		schema = new(*schema)
 	}
 	if p.Example != nil {
-		add(variant{keyword: "example", value: normal(p.Example), valid: true})
+		add(variant{keyword: "example", value: jsonvalue.Normal(p.Example), valid: true})
 		if schema.Example == nil {
 			schema = new(*schema)
 			schema.Example = p.Example // it is the easiest match of a pattern
@@ -176,7 +67,7 @@ func (g *generator) parameterVariants(p *openapi3.Parameter) (all []parameterVar
 	flat := g.flatten(schema)
 	switch {
 	case flat.Type.Is("array"):
-		for _, v := range g.wrongTexts(schemaOf(flat.Items), p.In) {
+		for _, v := range g.wrongTexts(sch.Of(flat.Items), p.In) {
 			add(variant{pointer: "/0", keyword: v.keyword, value: g.many(flat, flat.MinItems, v.value)})
 		}
 	case flat.Type.Is("object"):
@@ -190,7 +81,7 @@ func (g *generator) parameterVariants(p *openapi3.Parameter) (all []parameterVar
 			add(v)
 		}
 		if p.In == "query" && g.rules.StrictParameters {
-			base, _ := written(p, "1")
+			base, _ := document.Written(p, "1")
 			promise := "parameter " + p.Name + " once, refused"
 			all = append(all, parameterVariant{variant{}, promise, base + "&" + base, "twice"})
 		}
@@ -203,9 +94,9 @@ func (g *generator) read(s *openapi3.Schema, value any) any {
 	s = g.flatten(s)
 	switch value := value.(type) {
 	case []any:
-		return mapped(value, func(_ string, item any) any { return g.read(schemaOf(s.Items), item) })
+		return jsonvalue.Map(value, func(_ string, item any) any { return g.read(sch.Of(s.Items), item) })
 	case map[string]any:
-		return mapped(value, func(name string, member any) any {
+		return jsonvalue.Map(value, func(name string, member any) any {
 			if property := s.Properties[name]; property != nil {
 				return g.read(property.Value, member)
 			}
@@ -214,7 +105,7 @@ func (g *generator) read(s *openapi3.Schema, value any) any {
 	}
 	text := fmt.Sprint(value)
 	for _, branch := range append(g.branches(s), s) {
-		if typed, err := parseText(g.flatten(branch), text); err == nil && g.valid(branch, typed) {
+		if typed, err := judge.ParseText(g.flatten(branch), text); err == nil && g.valid(branch, typed) {
 			return typed
 		}
 	}

@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -11,7 +13,7 @@ import (
 // matchPattern returns a text that the pattern of a schema matches and its other
 // keywords allow, or false if it finds none.
 func (g *generator) matchPattern(s *openapi3.Schema) (string, bool) {
-	parsed, err := syntax.Parse(goPattern(s.Pattern), syntax.Perl)
+	parsed, err := syntax.Parse(sch.GoPattern(s.Pattern), syntax.Perl)
 	if err != nil {
 		return "", false
 	}

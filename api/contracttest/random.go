@@ -1,6 +1,11 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -56,11 +61,11 @@ func (s *suite) randomTests() (all []Case) {
 	if s.gen.plain {
 		bodies = 10
 	}
-	for i, r := range s.document.routes {
-		if _, schema := r.body(); schema == nil || s.unwritable(r) != "" {
+	for i, r := range s.document.Operations {
+		if _, schema := r.Body(); schema == nil || s.unwritable(r) != "" {
 			continue
 		}
-		promise := r.operation.OperationID + ", random bodies"
+		promise := r.ID + ", random bodies"
 		all = append(all, newCase(promise, func(v *Session) {
 			attempt := func(d *draws) []Failure {
 				request := s.randomCase(r, d)
@@ -103,17 +108,17 @@ func (s *suite) randomTests() (all []Case) {
 }
 
 // randomCase is a request with a random body, which may have one fault.
-func (s *suite) randomCase(r *route, d *draws) *testCase {
-	_, schema := r.body()
+func (s *suite) randomCase(r *document.Operation, d *draws) *testCase {
+	_, schema := r.Body()
 	request := s.request(r, "random bodies", "random bodies")
 	value := s.gen.draw(d, schema)
-	if object, ok := value.(map[string]any); ok && !isComposed(schema) && len(schema.Properties) > 0 && d.below(2) == 1 {
+	if object, ok := value.(map[string]any); ok && !sch.IsComposed(schema) && len(schema.Properties) > 0 && d.below(2) == 1 {
 		if pointer, keyword := s.gen.spoil(d, schema, object); keyword != "" {
-			request.refused(Violation{InvalidBody, "body", pointer})
-			request.promise = fmt.Sprintf("%s, body %s %s, refused", r.operation.OperationID, place(pointer), keyword)
+			request.refused(Violation{Kind: InvalidBody, In: "body", Pointer: pointer})
+			request.promise = fmt.Sprintf("%s, body %s %s, refused", r.ID, place(pointer), keyword)
 		}
 	}
-	request.body = encode(value)
+	request.body = jsonvalue.Encode(value)
 	return request
 }
 
@@ -131,7 +136,7 @@ func (g *generator) draw(d *draws, s *openapi3.Schema) any {
 		return g.base(s)
 	}
 	switch s = flat; {
-	case s.Not != nil, len(s.Enum) > 0, s.Pattern != "", s.MultipleOf != nil, s.UniqueItems, formats[s.Format].check != nil, s.Type.Is("number"):
+	case s.Not != nil, len(s.Enum) > 0, s.Pattern != "", s.MultipleOf != nil, s.UniqueItems, sch.Formats[s.Format].Check != nil, s.Type.Is("number"):
 		return g.base(s)
 	case s.Nullable && s.Type != nil && d.below(4) == 3:
 		return nil
@@ -143,8 +148,8 @@ func (g *generator) draw(d *draws, s *openapi3.Schema) any {
 				object[name] = g.draw(d, property)
 			}
 		}
-		if !closed(s) && s.AdditionalProperties.Schema == nil && s.MaxProps == nil && d.below(2) == 1 {
-			object[unknownMember] = anyJSON(d, 2)
+		if !sch.IsClosed(s) && s.AdditionalProperties.Schema == nil && s.MaxProps == nil && d.below(2) == 1 {
+			object[judge.UnknownMember] = anyJSON(d, 2)
 		}
 		if n := uint64(len(object)); n < s.MinProps || s.MaxProps != nil && n > *s.MaxProps {
 			return g.base(s)
@@ -155,7 +160,7 @@ func (g *generator) draw(d *draws, s *openapi3.Schema) any {
 		least := max(int(s.MinItems), min(1, most))
 		array := make([]any, least+d.below(max(most, least)-least+1))
 		for i := range array {
-			array[i] = g.draw(d, schemaOf(s.Items))
+			array[i] = g.draw(d, sch.Of(s.Items))
 		}
 		return array
 	case s.Type.Is("integer"):
@@ -180,15 +185,15 @@ func (g *generator) spoil(d *draws, s *openapi3.Schema, object map[string]any) (
 		i := d.below(len(array))
 		if inner, ok := array[i].(map[string]any); ok {
 			pointer, keyword = g.spoil(d, property.Items.Value, inner)
-			return fmt.Sprintf("/%s/%d%s", escape(name), i, pointer), keyword
+			return fmt.Sprintf("/%s/%d%s", jsonvalue.Escape(name), i, pointer), keyword
 		}
 	}
-	pointer = "/" + escape(name)
+	pointer = "/" + jsonvalue.Escape(name)
 	if slices.Contains(s.Required, name) && !g.absent(property) && d.below(2) == 1 {
 		delete(object, name)
 		return pointer, "required"
 	}
-	plain, wrong := normal(g.base(property)), anyJSON(d, 1)
+	plain, wrong := jsonvalue.Normal(g.base(property)), anyJSON(d, 1)
 	if g.absent(property) || fmt.Sprintf("%T", wrong) == fmt.Sprintf("%T", plain) || g.valid(property, wrong) {
 		return "", ""
 	}
@@ -248,7 +253,7 @@ func (c *Contract) Requests() []Request {
 	var all []Request
 	for _, r := range newSuite(c).cases() {
 		if r.credentials == nil {
-			all = append(all, Request{r.route.method, r.path(), strings.Join(r.query, "&"), r.header, r.body})
+			all = append(all, Request{r.route.Method, r.path(), strings.Join(r.query, "&"), r.header, r.body})
 		}
 	}
 	return all

@@ -77,7 +77,7 @@ func (r Report) WriteFiles(path string, w io.Writer) error {
 // Report is what all tests of the contract have shown so far.
 func (c *Contract) Report() Report {
 	r := Report{
-		Title: c.document.doc.Info.Title, Version: c.document.doc.Info.Version,
+		Title: c.document.Title, Version: c.document.Version,
 		Seed: c.seed, Inferred: newSuite(c).inferred, Promises: c.Promises(), Causes: c.Causes(),
 	}
 	for id, reason := range c.options.Known {
@@ -88,8 +88,8 @@ func (c *Contract) Report() Report {
 	}
 	slices.Sort(r.Lost)
 	byName := map[string]*reportGroup{}
-	for _, route := range c.document.routes {
-		g := &reportGroup{Name: route.operation.OperationID, Summary: route.method + " " + route.template}
+	for _, route := range c.document.Operations {
+		g := &reportGroup{Name: route.ID, Summary: route.Method + " " + route.Template}
 		byName[g.Name], r.groups = g, append(r.groups, g)
 	}
 	service := &reportGroup{Name: "the service", Summary: "paths, methods, sequences, and responses that operations share"}

@@ -1,6 +1,9 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -15,11 +18,11 @@ import (
 
 // resource is something that operations create and work on.
 type resource struct {
-	create   *route
+	create   *document.Operation
 	member   string // of the create's body, or of its response, that identifies it
 	assigned bool
-	schema   *openapi3.Schema  // of the identity
-	uses     map[string]*route // the operations on one resource, by method
+	schema   *openapi3.Schema               // of the identity
+	uses     map[string]*document.Operation // the operations on one resource, by method
 	inferred bool
 	plain    bool // a create succeeds only without what is optional
 }
@@ -32,9 +35,9 @@ type resourceUse struct {
 
 // findResources finds the resources that links and the options declare, and infers others.
 func (s *suite) findResources() {
-	s.uses = map[*route]*resourceUse{}
-	for _, r := range s.document.routes {
-		for _, response := range r.operation.Responses.Map() {
+	s.uses = map[*document.Operation]*resourceUse{}
+	for _, r := range s.document.Operations {
+		for _, response := range r.Spec.Responses.Map() {
 			for _, name := range slices.Sorted(maps.Keys(response.Value.Links)) {
 				s.addLink(r, response.Value.Links[name].Value)
 			}
@@ -50,42 +53,42 @@ func (s *suite) findResources() {
 // addResource adds a resource of the options, or an inferred one. An operation that was declared for
 // another resource stays with that.
 func (s *suite) addResource(declared Resource, inferred bool) {
-	create := s.document.operation(declared.Create)
+	create := s.document.Operation(declared.Create)
 	for _, id := range []string{declared.Read, declared.Replace, declared.Change, declared.Delete} {
-		if r := s.document.operation(id); r != nil && create != nil && len(r.names) > 0 && !(inferred && s.uses[r] != nil) {
-			s.addUse(create, r, declared.ID, declared.Assigned, r.names[len(r.names)-1], inferred)
+		if r := s.document.Operation(id); r != nil && create != nil && len(r.PathNames) > 0 && !(inferred && s.uses[r] != nil) {
+			s.addUse(create, r, declared.ID, declared.Assigned, r.PathNames[len(r.PathNames)-1], inferred)
 		}
 	}
 }
 
 // resourceOf returns the resource that an operation creates or works on, or nil.
-func (s *suite) resourceOf(r *route) *resource {
-	return firstWhere(s.resources, func(x *resource) bool { return x.create == r || x.uses[r.method] == r })
+func (s *suite) resourceOf(r *document.Operation) *resource {
+	return firstWhere(s.resources, func(x *resource) bool { return x.create == r || x.uses[r.Method] == r })
 }
 
-func (s *suite) addLink(from *route, link *openapi3.Link) {
-	to := s.document.operation(link.OperationID)
+func (s *suite) addLink(from *document.Operation, link *openapi3.Link) {
+	to := s.document.Operation(link.OperationID)
 	for parameter, expression := range link.Parameters {
 		text := fmt.Sprint(expression)
 		in, member, inBody := strings.Cut(text, ".body#/")
 		sent := in == "$request"
 		if !inBody || !sent && in != "$response" {
-			s.skip("%s, link to %s by %s", from.operation.OperationID, link.OperationID, text)
+			s.skip("%s, link to %s by %s", from.ID, link.OperationID, text)
 			continue
 		}
-		if to == nil || from.method != http.MethodPost || len(from.names) > 0 || len(to.names) != 1 || strings.Contains(member, "/") {
-			s.skip("%s, link to %s: only a POST without path parameters can be followed", from.operation.OperationID, link.OperationID)
+		if to == nil || from.Method != http.MethodPost || len(from.PathNames) > 0 || len(to.PathNames) != 1 || strings.Contains(member, "/") {
+			s.skip("%s, link to %s: only a POST without path parameters can be followed", from.ID, link.OperationID)
 			continue
 		}
 		s.addUse(from, to, member, !sent, strings.TrimPrefix(parameter, "path."), false)
 	}
 }
 
-func (s *suite) addUse(create, r *route, member string, assigned bool, parameter string, inferred bool) {
+func (s *suite) addUse(create, r *document.Operation, member string, assigned bool, parameter string, inferred bool) {
 	x := firstWhere(s.resources, func(x *resource) bool { return x.create == create })
 	if x == nil {
-		x = &resource{create: create, member: member, assigned: assigned, uses: map[string]*route{}, inferred: inferred}
-		if _, schema := create.body(); schema != nil {
+		x = &resource{create: create, member: member, assigned: assigned, uses: map[string]*document.Operation{}, inferred: inferred}
+		if _, schema := create.Body(); schema != nil {
 			if property := s.gen.flatten(schema).Properties[member]; property != nil && !s.gen.absent(property.Value) {
 				s.gen.identities[property.Value] = true // also of one that the service may not take over
 				if !assigned {
@@ -96,13 +99,13 @@ func (s *suite) addUse(create, r *route, member string, assigned bool, parameter
 		s.resources = append(s.resources, x)
 	}
 	if x.schema == nil { // the service assigns it: the path says what it looks like
-		p := r.parameter("path", parameter)
+		p := r.Parameter("path", parameter)
 		if p == nil {
 			return
 		}
-		x.schema, _ = parameterSchema(p)
+		x.schema, _ = document.ParameterSchema(p)
 	}
-	x.uses[r.method] = r
+	x.uses[r.Method] = r
 	s.uses[r] = &resourceUse{x, parameter}
 }
 
@@ -113,10 +116,10 @@ func (v *Session) create(x *resource, id any) (sent map[string]any, identity any
 
 // createAs is create with a body; nil is one that varies.
 func (v *Session) createAs(x *resource, id any, body map[string]any) (sent map[string]any, identity any) {
-	_, schema := x.create.body()
+	_, schema := x.create.Body()
 	if sent = x.identified(body, id); schema != nil && sent == nil {
 		if sent = v.varied(x, id); sent == nil {
-			v.Failf("the body of %s is not an object", x.create.operation.OperationID)
+			v.Failf("the body of %s is not an object", x.create.ID)
 		}
 	}
 	if sent == nil {
@@ -127,7 +130,7 @@ func (v *Session) createAs(x *resource, id any, body map[string]any) (sent map[s
 	}
 	before := v.failures
 	got := v.on(x.create, id, nil, sent)
-	if got.Status >= 400 && body == nil && schema != nil && !x.plain && x.create.method == http.MethodPost {
+	if got.Status >= 400 && body == nil && schema != nil && !x.plain && x.create.Method == http.MethodPost {
 		// An optional member that makes it fail must not hide all else. Tests of the create report it.
 		x.plain = true
 		plain := v.varied(x, id)
@@ -136,7 +139,7 @@ func (v *Session) createAs(x *resource, id any, body map[string]any) (sent map[s
 			v.failures, sent, got = before, plain, again
 		}
 	}
-	if x.inferred && x.create.method == http.MethodPut && got.Status == http.StatusNotFound {
+	if x.inferred && x.create.Method == http.MethodPut && got.Status == http.StatusNotFound {
 		panic(noResource) // it only replaces
 	}
 	v.Accepted(got)
@@ -148,7 +151,7 @@ func (v *Session) createAs(x *resource, id any, body map[string]any) (sent map[s
 	if !x.assigned {
 		return sent, id
 	}
-	identity = got.object()[x.member]
+	identity = got.Object()[x.member]
 	if identity == nil && x.inferred {
 		identity = v.locatedID(x, got)
 	} else if identity == nil {
@@ -159,7 +162,7 @@ func (v *Session) createAs(x *resource, id any, body map[string]any) (sent map[s
 
 // identified gives the body of a create an identity, if the client chooses that.
 func (x *resource) identified(body map[string]any, id any) map[string]any {
-	if body != nil && !x.assigned && x.create.method == http.MethodPost {
+	if body != nil && !x.assigned && x.create.Method == http.MethodPost {
 		body[x.member] = id
 	}
 	return body
@@ -167,7 +170,7 @@ func (x *resource) identified(body map[string]any, id any) map[string]any {
 
 // varied draws the body of a create.
 func (v *Session) varied(x *resource, id any) map[string]any {
-	_, schema := x.create.body()
+	_, schema := x.create.Body()
 	if schema == nil {
 		return nil
 	}
@@ -183,8 +186,8 @@ func (v *Session) varied(x *resource, id any) map[string]any {
 func (v *Session) locatedID(x *resource, created Interaction) any {
 	if location := created.Header.Get("Location"); location != "" {
 		path, _ := v.leadsTo(created, location)
-		if match := x.uses[http.MethodGet].pattern.FindStringSubmatch(path); match != nil {
-			if id, err := url.PathUnescape(match[1]); err == nil {
+		if match := x.uses[http.MethodGet].PathValues(path); match != nil {
+			if id, err := url.PathUnescape(match[0]); err == nil {
 				return id
 			}
 		}
@@ -193,11 +196,11 @@ func (v *Session) locatedID(x *resource, created Interaction) any {
 }
 
 // on calls an operation, on one resource if its path names one.
-func (v *Session) on(r *route, id any, header http.Header, body any) Interaction {
-	path := r.template
+func (v *Session) on(r *document.Operation, id any, header http.Header, body any) Interaction {
+	path := r.Template
 	if use := v.suite.uses[r]; use != nil {
-		if p := r.parameter("path", use.parameter); p != nil {
-			text, _ := written(p, id)
+		if p := r.Parameter("path", use.parameter); p != nil {
+			text, _ := document.Written(p, id)
 			path = strings.Replace(path, "{"+use.parameter+"}", text, 1)
 		}
 		if object, ok := body.(map[string]any); ok && object[use.member] != nil {
@@ -208,23 +211,23 @@ func (v *Session) on(r *route, id any, header http.Header, body any) Interaction
 	if header == nil {
 		header = http.Header{}
 	}
-	if p := r.operation.Parameters.GetByInAndName("header", "If-Match"); p != nil && p.Required && header.Get("If-Match") == "" && v.suite.uses[r] != nil {
+	if p := r.Spec.Parameters.GetByInAndName("header", "If-Match"); p != nil && p.Required && header.Get("If-Match") == "" && v.suite.uses[r] != nil {
 		if got := v.read(v.suite.uses[r].resource, id); got != nil && got.Header.Get("ETag") != "" {
 			header.Set("If-Match", got.Header.Get("ETag"))
 		}
 	}
 	query := v.required(r, header)
 	var encoded []byte
-	if mediaType, _ := r.body(); body != nil && mediaType != "" {
+	if mediaType, _ := r.Body(); body != nil && mediaType != "" {
 		header.Set("Content-Type", mediaType)
-		encoded = encode(body)
+		encoded = jsonvalue.Encode(body)
 	}
 	return v.send(r, path, query, header, encoded)
 }
 
 // required returns the parameters that a query needs, and adds the headers that a request needs.
-func (v *Session) required(r *route, header http.Header) (query []string) {
-	for _, p := range r.parameters {
+func (v *Session) required(r *document.Operation, header http.Header) (query []string) {
+	for _, p := range r.Parameters {
 		if p.Required && p.In == "query" {
 			pair, _ := v.suite.gen.baseParameter(p)
 			query = append(query, pair)
@@ -238,8 +241,8 @@ func (v *Session) required(r *route, header http.Header) (query []string) {
 }
 
 // plainBody is the plainest body of an operation, or nil.
-func (v *Session) plainBody(r *route) any {
-	if _, schema := r.body(); schema != nil {
+func (v *Session) plainBody(r *document.Operation) any {
+	if _, schema := r.Body(); schema != nil {
 		return v.suite.gen.base(schema)
 	}
 	return nil
@@ -266,8 +269,8 @@ func (v *Session) remove(x *resource, id any) {
 	if r == nil {
 		return
 	}
-	for _, p := range r.parameters {
-		if _, ok := written(p, id); ok && p.In == "path" {
+	for _, p := range r.Parameters {
+		if _, ok := document.Written(p, id); ok && p.In == "path" {
 			v.on(r, id, nil, nil)
 		}
 	}
@@ -304,7 +307,7 @@ func (g *generator) vary(s *openapi3.Schema, old any) any {
 		value = json.Number(fmt.Sprint(n % 100))
 	case string:
 		if value = fmt.Sprint("Ficus ", n); len(flat.Enum) > 0 {
-			value = normal(flat.Enum[n%int64(len(flat.Enum))])
+			value = jsonvalue.Normal(flat.Enum[n%int64(len(flat.Enum))])
 		}
 	case []any:
 		if value = old; flat.Items != nil {

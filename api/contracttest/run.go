@@ -31,8 +31,8 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 			t.Errorf("contract: %s\n  again:  %s=%d", cause, seedVariable, report.Seed)
 		}
 	}
-	for _, r := range c.document.routes {
-		why := string(notWritten(r.operation.OperationID, c.options.NotWritten))
+	for _, r := range c.document.Operations {
+		why := string(notWritten(r.ID, c.options.NotWritten))
 		if slices.ContainsFunc(report.Promises, func(p Promise) bool { return p.Why == why }) {
 			t.Errorf("contract: %s", why)
 		}
@@ -44,10 +44,10 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 
 // basePath is the path of the document's server, unless only without it there is a response.
 func (c *Contract) basePath(url string) string {
-	for _, base := range []string{c.document.base, ""} {
-		for _, r := range c.document.routes {
-			if r.method == http.MethodGet && len(r.names) == 0 {
-				if resp, err := http.Head(url + base + r.template); err == nil {
+	for _, base := range []string{c.document.Base, ""} {
+		for _, r := range c.document.Operations {
+			if r.Method == http.MethodGet && len(r.PathNames) == 0 {
+				if resp, err := http.Head(url + base + r.Template); err == nil {
 					if resp.Body.Close(); resp.StatusCode != http.StatusNotFound {
 						return base
 					}
@@ -55,7 +55,7 @@ func (c *Contract) basePath(url string) string {
 			}
 		}
 	}
-	return c.document.base
+	return c.document.Base
 }
 
 // Target is a service that is to keep the promises of the document.
@@ -170,7 +170,7 @@ func (test Case) attempt(ctx context.Context, target Target) (failures []Failure
 			panic(r)
 		}
 		for i, f := range v.failures {
-			v.failures[i].Sent = test.contract.hidden(f.Sent)
+			v.failures[i].Sent = f.Sent.Hidden(test.contract.options.Header)
 		}
 		failures = v.failures
 	}()

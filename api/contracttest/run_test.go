@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+
 	"context"
 	"errors"
 	"go/ast"
@@ -145,8 +147,8 @@ func TestHeader(t *testing.T) {
 			t.Errorf("the credential of %s is %q, want %q", scheme, got, want)
 		}
 		sent := http.Header{"X-Other": {"1"}}
-		c.addHeader(sent, c.document.routes[0])
-		credential, others := headerOf(c.document.scheme("token")), 2
+		c.addHeader(sent, c.document.Operations[0])
+		credential, others := document.CredentialHeader(c.document.Scheme("token")), 2
 		if credential == "" {
 			others = 3
 		}
@@ -186,7 +188,7 @@ func TestInterfaceIsOfTheStandardLibrary(t *testing.T) {
 		must.NoError(t, err)
 		foreign := map[string]string{}
 		for _, spec := range file.Imports {
-			if path, _ := strconv.Unquote(spec.Path.Value); strings.Contains(path, ".") {
+			if path, _ := strconv.Unquote(spec.Path.Value); strings.Contains(path, ".") && !strings.Contains(path, "/api/contracttest/") {
 				foreign[filepath.Base(path)] = path
 			}
 		}

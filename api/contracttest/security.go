@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+
 	"encoding/base64"
 	"maps"
 	"net/http"
@@ -11,34 +13,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Credentials are what a request sends for each security scheme of the document,
-// by its name: a token, an API key, or user:password.
-type Credentials map[string]string
-
 // badCredential is what no service accepts.
 const badCredential = "not-a-credential"
-
-// requirements returns what opens an operation: one of several sets of schemes.
-// None: it is open. An empty set: it is open, too.
-func (r *route) requirements() []openapi3.SecurityRequirement {
-	if r.operation.Security != nil {
-		return *r.operation.Security
-	}
-	return r.doc.Security
-}
-
-// isOpen reports whether an operation needs no credentials.
-func (r *route) isOpen() bool {
-	all := r.requirements()
-	return len(all) == 0 || slices.ContainsFunc(all, func(s openapi3.SecurityRequirement) bool { return len(s) == 0 })
-}
-
-func (d *document) scheme(name string) *openapi3.SecurityScheme {
-	if d.doc.Components == nil || d.doc.Components.SecuritySchemes[name] == nil {
-		return &openapi3.SecurityScheme{}
-	}
-	return d.doc.Components.SecuritySchemes[name].Value
-}
 
 // apply adds a credential to a request.
 func apply(req *http.Request, scheme *openapi3.SecurityScheme, credential string) {
@@ -58,21 +34,21 @@ func apply(req *http.Request, scheme *openapi3.SecurityScheme, credential string
 }
 
 // good returns the credentials for the first set of schemes that there are some for.
-func (v *Session) good(r *route) (Credentials, bool) {
-	if r == nil || len(r.requirements()) == 0 {
+func (v *Session) good(r *document.Operation) (Credentials, bool) {
+	if r == nil || len(r.Requirements()) == 0 {
 		return nil, true
 	}
-	for _, requirement := range r.requirements() {
+	for _, requirement := range r.Requirements() {
 		names := slices.Sorted(maps.Keys(requirement))
 		if some, ok := v.some(names, "", ""); ok && len(names) > 0 {
 			return some, true
 		}
 	}
-	return nil, r.isOpen()
+	return nil, r.IsOpen()
 }
 
 // credentials returns the cases of the credentials of an operation.
-func (s *suite) credentials(r *route) (all []*testCase) {
+func (s *suite) credentials(r *document.Operation) (all []*testCase) {
 	add := func(name string, refused Kind, credentials func(*Session) (Credentials, bool)) {
 		c := s.request(r, "credentials "+name, "security, "+name)
 		if c.credentials = credentials; refused != "" {
@@ -81,12 +57,12 @@ func (s *suite) credentials(r *route) (all []*testCase) {
 		all = append(all, c)
 	}
 	none := func(*Session) (Credentials, bool) { return nil, true }
-	if r.isOpen() {
+	if r.IsOpen() {
 		add("open", "", none)
 	} else {
 		add("none", NoCredentials, none)
 	}
-	for i, requirement := range r.requirements() {
+	for i, requirement := range r.Requirements() {
 		names := slices.Sorted(maps.Keys(requirement))
 		if len(names) == 0 {
 			continue
@@ -95,7 +71,7 @@ func (s *suite) credentials(r *route) (all []*testCase) {
 			return func(v *Session) (Credentials, bool) { return v.some(names, wrong, by) }
 		}
 		of := ""
-		if len(r.requirements()) > 1 {
+		if len(r.Requirements()) > 1 {
 			of = " " + strings.Join(names, " and ")
 		}
 		for _, wrong := range names {
@@ -103,14 +79,14 @@ func (s *suite) credentials(r *route) (all []*testCase) {
 			if len(names) > 1 {
 				at += ", " + wrong
 			}
-			if !r.isOpen() {
+			if !r.IsOpen() {
 				add("bad"+at, BadCredentials, with(wrong, badCredential))
 			}
-			if !r.isOpen() && len(names) > 1 {
+			if !r.IsOpen() && len(names) > 1 {
 				add("missing"+at, NoCredentials, with(wrong, ""))
 			}
 		}
-		if scope := s.contract.options.Scope(r.declared()); scope != "" && i == 0 {
+		if scope := s.contract.options.Scope(r.Declared()); scope != "" && i == 0 {
 			add("scope", MissingScope, func(v *Session) (Credentials, bool) {
 				without := v.target.Without[scope]
 				return without, without != nil
@@ -131,7 +107,7 @@ func (v *Session) some(names []string, replaced, by string) (Credentials, bool) 
 			if credential = by; by == "" {
 				continue
 			}
-			if strings.EqualFold(v.contract.document.scheme(name).Scheme, "basic") {
+			if strings.EqualFold(v.contract.document.Scheme(name).Scheme, "basic") {
 				credential = badCredential + ":" + badCredential
 			}
 		}
@@ -146,9 +122,9 @@ func (v *Session) some(names []string, replaced, by string) (Credentials, bool) 
 // credential is what a request sends for a security scheme: what the target has, or the header
 // of the options.
 func (v *Session) credential(name string) string {
-	header, scheme := v.contract.options.Header, v.contract.document.scheme(name)
+	header, scheme := v.contract.options.Header, v.contract.document.Scheme(name)
 	credential := v.target.Credentials[name]
-	switch value := header.Get(headerOf(scheme)); {
+	switch value := header.Get(document.CredentialHeader(scheme)); {
 	case credential != "" || value == "":
 	case scheme.Type == "apiKey" && scheme.In == "header":
 		credential = value
@@ -168,41 +144,20 @@ func (v *Session) credential(name string) string {
 
 // lacksCredentials reports whether the document has security schemes, and the target credentials for none.
 func (v *Session) lacksCredentials() bool {
-	components := v.contract.document.doc.Components
-	if components == nil {
-		return false
-	}
-	for name := range components.SecuritySchemes {
+	schemes := v.contract.document.Schemes()
+	for name := range schemes {
 		if v.credential(name) != "" {
 			return false
 		}
 	}
-	return len(components.SecuritySchemes) > 0
-}
-
-// headerOf is the header that has the credential of a scheme, or nothing.
-func headerOf(scheme *openapi3.SecurityScheme) string {
-	switch {
-	case scheme.Type != "apiKey":
-		return "Authorization"
-	case scheme.In == "header":
-		return http.CanonicalHeaderKey(scheme.Name)
-	case scheme.In == "cookie":
-		return "Cookie"
-	}
-	return ""
+	return len(schemes) > 0
 }
 
 // addHeader adds what every request sends: the header of the options, without credentials for an
 // operation of the document. A service may ask for them before it says that there is none.
-func (c *Contract) addHeader(header http.Header, r *route) {
+func (c *Contract) addHeader(header http.Header, r *document.Operation) {
 	for name, values := range c.options.Header {
-		isCredential := false
-		if components := c.document.doc.Components; r != nil && components != nil {
-			for _, ref := range components.SecuritySchemes {
-				isCredential = isCredential || headerOf(ref.Value) == name
-			}
-		}
+		isCredential := r != nil && c.document.IsCredential(name)
 		if !isCredential && header[name] == nil {
 			header[name] = values
 		}

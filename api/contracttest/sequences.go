@@ -1,6 +1,10 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+
 	"bytes"
 	"fmt"
 	"maps"
@@ -32,20 +36,20 @@ var steps = []step{
 	{"a replacement changes the ETag", changesETag(http.MethodPut), []string{http.MethodGet, http.MethodPut}, hasETag},
 	{"a change changes the ETag", changesETag(http.MethodPatch), []string{http.MethodGet, http.MethodPatch}, hasETag},
 	{"a create replaces nothing", createsNew, []string{http.MethodGet}, func(x *resource) bool {
-		return !x.assigned && x.create.method == http.MethodPost && x.create.explains(http.StatusConflict)
+		return !x.assigned && x.create.Method == http.MethodPost && x.create.Lists(http.StatusConflict)
 	}},
 	// Of others, a read sees it.
 	{"a replacement removes what it does not have", putRemoves, []string{http.MethodGet, http.MethodPut}, func(x *resource) bool { return x.inferred }},
 }
 
-func hasETag(x *resource) bool { return x.uses[http.MethodGet].sends("ETag") }
+func hasETag(x *resource) bool { return x.uses[http.MethodGet].Sends("ETag") }
 
 // sequences returns the tests of more than one request: what links, Location and
 // the methods of HTTP promise, and what the options add. One that needs an
 // operation that the document does not have is left out.
 func (s *suite) sequences() (all []Case) {
 	for _, x := range s.resources {
-		name := x.create.operation.OperationID
+		name := x.create.ID
 		add := func(what string, promises []string, try func(v *Session, id any)) {
 			promise := fmt.Sprintf("sequence, %s: %s", name, what)
 			id := s.gen.identity(x.schema)
@@ -57,13 +61,13 @@ func (s *suite) sequences() (all []Case) {
 			if x.inferred {
 				to = "its identity leads to "
 			}
-			add(to+r.operation.OperationID, []string{effectPromise(r, s.uses[r].parameter)}, func(v *Session, id any) {
+			add(to+r.ID, []string{effectPromise(r, s.uses[r].parameter)}, func(v *Session, id any) {
 				_, id = v.create(x, id)
 				v.Accepted(v.on(r, id, nil, v.plainBody(r)))
 				v.needsIdentity(x, r, id)
 			})
 		}
-		if hasLocation(x.create) && x.uses[http.MethodGet] != nil && x.create.method == http.MethodPost || x.create.sends("Location") {
+		if x.create.SendsLocation() && x.uses[http.MethodGet] != nil && x.create.Method == http.MethodPost || x.create.Sends("Location") {
 			add("Location leads to the resource", nil, func(v *Session, id any) { locationLeads(v, x, id) })
 		}
 		for _, step := range steps {
@@ -82,21 +86,12 @@ func (s *suite) sequences() (all []Case) {
 	return all
 }
 
-func hasLocation(r *route) bool {
-	for status, ref := range r.operation.Responses.Map() {
-		if status[0] == '2' && hasHeader(ref.Value.Headers, "Location") {
-			return true
-		}
-	}
-	return false
-}
-
 // createdBodies is how many bodies besides the plainest one are created and read.
 const createdBodies = 8
 
 func readSeesCreate(v *Session, x *resource, id any) {
 	bodies := []map[string]any{nil}
-	if _, schema := x.create.body(); schema != nil {
+	if _, schema := x.create.Body(); schema != nil {
 		all, drawn := v.suite.gen.obeying(schema), v.suite.gen.random
 		drawn.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		for _, variant := range all[:min(len(all), createdBodies)] {
@@ -117,9 +112,9 @@ func readSeesCreate(v *Session, x *resource, id any) {
 
 // needsIdentity fails if an operation on one resource succeeds on one that was
 // never created, as it does if it does not look at its path. PUT may create it.
-func (v *Session) needsIdentity(x *resource, r *route, existing any) {
-	refuses := func(status int) bool { return r.response(status) != nil && (!x.inferred || r.explains(status)) }
-	if r.method == http.MethodPut || !refuses(http.StatusNotFound) && !refuses(http.StatusGone) {
+func (v *Session) needsIdentity(x *resource, r *document.Operation, existing any) {
+	refuses := func(status int) bool { return r.Response(status) != nil && (!x.inferred || r.Lists(status)) }
+	if r.Method == http.MethodPut || !refuses(http.StatusNotFound) && !refuses(http.StatusGone) {
 		return
 	}
 	other := v.suite.gen.identity(x.schema)
@@ -127,7 +122,7 @@ func (v *Session) needsIdentity(x *resource, r *route, existing any) {
 		other = n + 1_000_000 // a service that counts has not come there
 	}
 	if got := v.on(r, other, nil, v.plainBody(r)); got.Status < 400 {
-		v.Failf("%s succeeds for %v, which was never created; %v was: %.300s", r.operation.OperationID, other, existing, got.Body)
+		v.Failf("%s succeeds for %v, which was never created; %v was: %.300s", r.ID, other, existing, got.Body)
 	}
 }
 
@@ -138,11 +133,11 @@ func locationLeads(v *Session, x *resource, id any) {
 	if x.inferred && got.Status == http.StatusCreated && location == "" {
 		v.Failf("the response to a create has no Location, which the document lists")
 	}
-	if at, err := got.url(); x.inferred && (location == "" || err == nil && v.elsewhere(at, location)) {
+	if at, err := got.ParsedURL(); x.inferred && (location == "" || err == nil && v.elsewhere(at, location)) {
 		panic(untried("Location is absent or leads to another host: " + location))
 	}
 	path, query := v.leadsTo(got, location)
-	get := v.contract.document.find(http.MethodGet, path)
+	get := v.contract.document.Find(http.MethodGet, path)
 	if get == nil {
 		v.Failf("Location leads to %s, which is no path of the document", path)
 	}
@@ -205,7 +200,7 @@ func deletedIsGone(v *Session, x *resource, id any) {
 	v.Accepted(v.on(x.uses[http.MethodDelete], id, nil, nil))
 	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
 		if r := x.uses[method]; r != nil {
-			if (method == http.MethodDelete || x.inferred) && !r.explains(http.StatusNotFound) && (x.inferred || r.response(http.StatusNotFound) == nil) {
+			if (method == http.MethodDelete || x.inferred) && !r.Lists(http.StatusNotFound) && (x.inferred || r.Response(http.StatusNotFound) == nil) {
 				continue // deleting twice is fine then
 			}
 			v.Refused(v.on(r, id, nil, v.plainBody(r)), Violation{Kind: UnknownResource})
@@ -221,7 +216,7 @@ func deletedIsGone(v *Session, x *resource, id any) {
 func (v *Session) two(x *resource, id any) (one, other any) {
 	_, one = v.create(x, id)
 	if _, other = v.create(x, v.suite.gen.identity(x.schema)); fmt.Sprint(one) == fmt.Sprint(other) {
-		v.fail(rankBehaviour, x.create.operation.OperationID+": two resources have one identity", v.last, "two resources have the identity %v", one)
+		v.fail(scenario.Behaviour, x.create.ID+": two resources have one identity", v.last, "two resources have the identity %v", one)
 	}
 	return one, other
 }
@@ -266,8 +261,8 @@ var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|
 // for two resources with different values: otherwise the value may be a default.
 func putRemoves(v *Session, x *resource, id any) {
 	put := x.uses[http.MethodPut]
-	_, schema := put.body()
-	if schema == nil || merges.MatchString(put.operation.Summary+put.operation.Description) {
+	_, schema := put.Body()
+	if schema == nil || merges.MatchString(put.Spec.Summary+put.Spec.Description) {
 		panic(untried("the document does not say that it replaces"))
 	}
 	var before, after [2]map[string]any
@@ -276,7 +271,7 @@ func putRemoves(v *Session, x *resource, id any) {
 		_, id = v.create(x, id)
 		whole, _ := v.suite.gen.varied(schema).(map[string]any)
 		v.Accepted(v.on(put, id, nil, whole))
-		before[i] = v.read(x, id).object()
+		before[i] = v.read(x, id).Object()
 		for _, name := range v.suite.gen.flatten(schema).Required {
 			least[name] = whole[name]
 		}
@@ -284,13 +279,13 @@ func putRemoves(v *Session, x *resource, id any) {
 			panic(untried("a test has no value without what is optional"))
 		}
 		v.Accepted(v.on(put, id, nil, least))
-		after[i] = v.read(x, id).object()
+		after[i] = v.read(x, id).Object()
 		id = v.suite.gen.identity(x.schema)
 	}
 	for _, name := range v.suite.names(schema) {
 		_, there := least[name]
-		kept := func(i int) bool { return before[i][name] != nil && sameValue(before[i][name], after[i][name]) }
-		if !there && name != x.member && kept(0) && kept(1) && !sameValue(before[0][name], before[1][name]) {
+		kept := func(i int) bool { return before[i][name] != nil && jsonvalue.Same(before[i][name], after[i][name]) }
+		if !there && name != x.member && kept(0) && kept(1) && !jsonvalue.Same(before[0][name], before[1][name]) {
 			v.Failf("a replacement without %s has left it at %v", name, after[1][name])
 		}
 	}
@@ -304,13 +299,13 @@ func replacesOne(v *Session, x *resource, id any) {
 }
 
 // change changes a resource to other values.
-func (v *Session) change(r *route, id any) {
+func (v *Session) change(r *document.Operation, id any) {
 	v.Accepted(v.on(r, id, nil, v.suite.gen.varied(jsonBody(r))))
 }
 
 // jsonBody is the schema of the body of an operation that has one.
-func jsonBody(r *route) *openapi3.Schema {
-	_, schema := r.body()
+func jsonBody(r *document.Operation) *openapi3.Schema {
+	_, schema := r.Body()
 	if schema == nil {
 		panic(untried("the body is not JSON"))
 	}
@@ -335,7 +330,7 @@ func headIsGet(v *Session, x *resource, id any) {
 // leadsTo resolves a reference in a response (RFC 3986, section 5) and returns
 // where it leads, path and query below the service. It must not lead elsewhere.
 func (v *Session) leadsTo(x Interaction, reference string) (path string, query []string) {
-	at, err := x.url()
+	at, err := x.ParsedURL()
 	if err == nil {
 		at, err = at.Parse(reference)
 	}

@@ -1,6 +1,10 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"bytes"
 	"cmp"
 	"context"
@@ -30,7 +34,7 @@ type service struct {
 	credentials Credentials
 	respond     map[string]func(call) *reply
 	failure     func(status int) *reply
-	failureOf   func(r *route, status int) *reply // nil: failure
+	failureOf   func(r *document.Operation, status int) *reply // nil: failure
 }
 
 // call is a valid request.
@@ -51,7 +55,7 @@ func newReply(status int, value any) *reply {
 	r := &reply{status, http.Header{}, ""}
 	if value != nil {
 		r.header.Set("Content-Type", "application/json")
-		r.body = string(encode(value))
+		r.body = string(jsonvalue.Encode(value))
 	}
 	return r
 }
@@ -66,15 +70,15 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.reply(r)
 
 func (s *service) reply(r *http.Request) *reply {
 	path := r.URL.EscapedPath()
-	route := s.contract.document.find(r.Method, path)
+	route := s.contract.document.Find(r.Method, path)
 	if route == nil {
-		if !s.contract.document.hasPath(path) {
+		if !s.contract.document.HasPath(path) {
 			return s.failure(404)
 		}
 		var methods []string
-		for _, other := range s.contract.document.routes {
-			if other.pattern.MatchString(path) {
-				methods = append(methods, other.method)
+		for _, other := range s.contract.document.Operations {
+			if other.Matches(path) {
+				methods = append(methods, other.Method)
 			}
 		}
 		failed := s.failure(405)
@@ -86,23 +90,23 @@ func (s *service) reply(r *http.Request) *reply {
 		fail = func(status int) *reply { return s.failureOf(route, status) }
 	}
 	parameters := map[string]string{}
-	for i, text := range route.pattern.FindStringSubmatch(path)[1:] {
-		parameters[route.names[i]], _ = url.PathUnescape(text)
+	for i, text := range route.PathValues(path) {
+		parameters[route.PathNames[i]], _ = url.PathUnescape(text)
 	}
 	text, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(text))
 	r.ContentLength, r.GetBody = int64(len(text)), nil // kin-openapi prefers GetBody
-	item := s.contract.document.doc.Paths.Value(route.template)
+	item := s.contract.document.Spec.Paths.Value(route.Template)
 	input := &openapi3filter.RequestValidationInput{
 		Request: r, PathParams: parameters,
-		Route: &routers.Route{Spec: s.contract.document.doc, Path: route.template, PathItem: item, Method: r.Method, Operation: route.operation},
+		Route: &routers.Route{Spec: s.contract.document.Spec, Path: route.Template, PathItem: item, Method: r.Method, Operation: route.Spec},
 		Options: &openapi3filter.Options{
 			AuthenticationFunc: s.authenticate, SkipSettingDefaults: true,
 			// Not defined for all of kin-openapi: the engine must bring them itself.
-			SchemaValidationOptions: []openapi3.SchemaValidationOption{openapi3.WithStringFormatValidators(formatValidators)},
+			SchemaValidationOptions: []openapi3.SchemaValidationOption{openapi3.WithStringFormatValidators(sch.StringFormats)},
 		},
 	}
-	if requirements := route.requirements(); len(requirements) > 0 {
+	if requirements := route.Requirements(); len(requirements) > 0 {
 		if err := openapi3filter.ValidateSecurityRequirements(r.Context(), input, requirements); err != nil {
 			return fail(401)
 		}
@@ -112,24 +116,24 @@ func (s *service) reply(r *http.Request) *reply {
 		return fail(400)
 	}
 	c := call{Request: r}
-	if len(route.names) > 0 {
-		c.id = parameters[route.names[len(route.names)-1]]
+	if len(route.PathNames) > 0 {
+		c.id = parameters[route.PathNames[len(route.PathNames)-1]]
 	}
 	if len(text) > 0 {
 		if !jsontext.Value(text).IsValid() {
 			return fail(400)
 		}
-		value, _ := decode(text)
+		value, _ := jsonvalue.Decode(text)
 		c.body, _ = value.(map[string]any)
 		// kin-openapi reads integers as float64, so 2^63 passes as an int64.
-		_, schema := route.body()
-		for _, f := range strictFaults([]*openapi3.Schema{schema}, value, "") {
+		_, schema := route.Body()
+		for _, f := range sch.Beyond("", value, schema) {
 			if f.Keyword == "format" {
 				return fail(400)
 			}
 		}
 	}
-	return s.respond[route.operation.OperationID](c)
+	return s.respond[route.ID](c)
 }
 
 // authenticate accepts the credentials of the service.
@@ -247,7 +251,7 @@ func replaceBody(old, new string) func(*http.Request) {
 func replaceOdd(old, new string) func(*http.Request) {
 	return func(r *http.Request) {
 		for _, name := range oddNames {
-			replaceBody(strings.Replace(old, "N", string(encode(name)), 1), new)(r)
+			replaceBody(strings.Replace(old, "N", string(jsonvalue.Encode(name)), 1), new)(r)
 		}
 	}
 }
@@ -258,14 +262,14 @@ func edit(method string, change func(object map[string]any)) func(*http.Request,
 		var object map[string]any
 		if r.Method == method && a.status < 300 && decodeInto(a.body, &object) {
 			change(object)
-			a.body = string(encode(object))
+			a.body = string(jsonvalue.Encode(object))
 		}
 	}
 }
 
 // decodeInto reads an object and keeps its numbers as they are written.
 func decodeInto(text string, object *map[string]any) bool {
-	value, err := decode([]byte(text))
+	value, err := jsonvalue.Decode([]byte(text))
 	if err == nil {
 		*object, _ = value.(map[string]any)
 	}

@@ -1,6 +1,10 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+
 	"bytes"
 	"cmp"
 	"context"
@@ -62,28 +66,28 @@ func (v *Session) Failf(format string, args ...any) {
 	if len(v.test.promises) > 0 {
 		promise = v.test.promises[len(v.test.promises)-1]
 	}
-	v.fail(rankBehaviour, promise, v.last, format, args...)
+	v.fail(scenario.Behaviour, promise, v.last, format, args...)
 }
 
 // fail ends the test with what is wrong with a response.
-func (v *Session) fail(rank int, cause string, x Interaction, format string, args ...any) {
-	if rank == rankBehaviour && x.Status < 500 {
+func (v *Session) fail(rank scenario.Rank, cause string, x Interaction, format string, args ...any) {
+	if rank == scenario.Behaviour && x.Status < 500 {
 		v.confirm()
 	}
 	if name, rest, _ := strings.Cut(cause, ": "); x.Status >= 500 && rest != "" {
-		rank, cause = rankCrash, fmt.Sprintf("%s responds with %d", name, x.Status)
+		rank, cause = scenario.Crash, fmt.Sprintf("%s responds with %d", name, x.Status)
 	}
-	v.failures = append(v.failures, Failure{Cause: cause, Message: fmt.Sprintf(format, args...), Test: v.test.Name, Sent: x, rank: rank})
+	v.failures = append(v.failures, Failure{Cause: cause, Message: fmt.Sprintf(format, args...), Test: v.test.Name, Sent: x, Rank: rank})
 	panic(ended{})
 }
 
 // send sends a request with good credentials and checks the response.
-func (v *Session) send(r *route, path string, query []string, header http.Header, body []byte) Interaction {
+func (v *Session) send(r *document.Operation, path string, query []string, header http.Header, body []byte) Interaction {
 	credentials, ok := v.good(r)
 	if !ok {
 		panic(noCredentials)
 	}
-	return v.sendAs(r.method, path, query, header, body, credentials)
+	return v.sendAs(r.Method, path, query, header, body, credentials)
 }
 
 // sendAs sends a request with any credentials and checks the response.
@@ -92,8 +96,8 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 	if text := strings.Join(query, "&"); text != "" {
 		url += "?" + text
 	}
-	within, r := requestTimeout, v.contract.document.find(method, path)
-	if r != nil && r.streams() {
+	within, r := requestTimeout, v.contract.document.Find(method, path)
+	if r != nil && r.Streams() {
 		within = eventTimeout
 	}
 	silent := v.name(Interaction{Method: method, Path: path}) + " gives no response"
@@ -109,7 +113,7 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 	req.Header = header.Clone()
 	v.contract.addHeader(req.Header, r)
 	for name, credential := range credentials {
-		apply(req, v.contract.document.scheme(name), credential)
+		apply(req, v.contract.document.Scheme(name), credential)
 	}
 	transport := cmp.Or(v.target.Transport, http.DefaultTransport)
 	x := Interaction{Method: method, URL: req.URL.String(), Path: path, RequestHeader: req.Header, RequestBody: body}
@@ -132,15 +136,15 @@ func (v *Session) sendAs(method, path string, query []string, header http.Header
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			silent = "the service accepts no connection"
 		}
-		v.fail(rankCrash, silent, x, "%v", cmp.Or(context.Cause(ctx), err))
+		v.fail(scenario.Crash, silent, x, "%v", cmp.Or(context.Cause(ctx), err))
 	}
 	x.Status, x.Header, x.Body = resp.StatusCode, resp.Header, received
-	if x.Status == http.StatusUnauthorized && v.contract.document.serving(method, path) == nil && v.lacksCredentials() {
+	if x.Status == http.StatusUnauthorized && v.contract.document.Serving(method, path) == nil && v.lacksCredentials() {
 		panic(noCredentials) // it may ask for them before it says that there is no such path
 	}
 	if x.Status == v.contract.options.NotWritten {
-		if unwritten := v.contract.document.serving(method, path); unwritten != nil {
-			panic(notWritten(unwritten.operation.OperationID, x.Status))
+		if unwritten := v.contract.document.Serving(method, path); unwritten != nil {
+			panic(notWritten(unwritten.ID, x.Status))
 		}
 	}
 	v.last = x
@@ -158,7 +162,7 @@ func (v *Session) run(c *testCase) {
 		if err := c.compare(); err != nil && longNumber.Match(c.body) {
 			panic(inexact)
 		} else if err != nil {
-			v.fail(rankOracles, "two oracles differ on "+c.promise, Interaction{}, "the request was not sent: %v: %.300s", err, c.body)
+			v.fail(scenario.Oracles, "two oracles differ on "+c.promise, Interaction{}, "the request was not sent: %v: %.300s", err, c.body)
 		}
 	}
 	credentials, ok := v.good(c.route)
@@ -170,7 +174,7 @@ func (v *Session) run(c *testCase) {
 	}
 	v.suite.removeAll(v, c)
 	defer v.suite.removeAll(v, c)
-	if c.route.streams() && len(v.suite.resources) > 0 { // so that there is something to stream
+	if c.route.Streams() && len(v.suite.resources) > 0 { // so that there is something to stream
 		v.create(v.suite.resources[0], v.suite.gen.identity(v.suite.resources[0].schema))
 	}
 	var before *Interaction
@@ -180,8 +184,8 @@ func (v *Session) run(c *testCase) {
 		if created := v.created(c.use.resource, id); created == nil {
 			absent = true
 		} else if id = created; c.use.assigned {
-			if p := c.route.parameter("path", c.use.parameter); p != nil {
-				c.parameters[p.Name], _ = written(p, id)
+			if p := c.route.Parameter("path", c.use.parameter); p != nil {
+				c.parameters[p.Name], _ = document.Written(p, id)
 			}
 			path = c.path()
 		}
@@ -197,10 +201,10 @@ func (v *Session) run(c *testCase) {
 	if len(c.cookies) > 0 {
 		header.Set("Cookie", strings.Join(c.cookies, "; "))
 	}
-	x := v.sendAs(c.route.method, path, c.query, header, body, credentials)
+	x := v.sendAs(c.route.Method, path, c.query, header, body, credentials)
 	if c.odd {
 		if x.Status >= 500 {
-			v.fail(rankCrash, fmt.Sprintf("%s responds with %d", v.name(x), x.Status), x, "no request may make the service fail")
+			v.fail(scenario.Crash, fmt.Sprintf("%s responds with %d", v.name(x), x.Status), x, "no request may make the service fail")
 		}
 		if absent && x.Status == http.StatusNotFound && strings.Contains(c.promise, "odd body") {
 			panic(noResource)
@@ -225,7 +229,7 @@ func (v *Session) run(c *testCase) {
 			panic(untried("only the service knows its values"))
 		}
 		// A position, of an example too, need not be valid any more.
-		if code, _ := c.route.documentedAs(x.Status); code != "410" {
+		if code, _ := c.route.ResponseAs(x.Status); code != "410" {
 			v.Accepted(x)
 		}
 		return
@@ -277,13 +281,13 @@ func (v *Session) confirm() {
 
 // withMember sets a member of an object that has it.
 func withMember(body []byte, name string, value any) []byte {
-	decoded, _ := decode(body)
-	object := mapOf(decoded)
+	decoded, _ := jsonvalue.Decode(body)
+	object := jsonvalue.Object(decoded)
 	if _, has := object[name]; !has {
 		return body
 	}
 	object[name] = value
-	return encode(object)
+	return jsonvalue.Encode(object)
 }
 
 // removeAll removes what a case creates under an identity that others use, too.
@@ -302,29 +306,29 @@ func (s *suite) removeAll(v *Session, c *testCase) {
 func (v *Session) Accepted(x Interaction) {
 	has := func(name string) bool { return len(x.RequestHeader[name]) > 0 }
 	matches, since := has("If-Match") || has("If-None-Match"), has("If-Modified-Since") || has("If-Unmodified-Since")
-	r := v.contract.document.serving(x.Method, x.Path)
+	r := v.contract.document.Serving(x.Method, x.Path)
 	switch use := v.suite.uses[r]; {
 	case x.Status == http.StatusPreconditionFailed && (matches || since), x.Status == http.StatusNotModified && (has("If-None-Match") || has("If-Modified-Since")):
 		return
 	case x.Status == http.StatusBadRequest && matches && use != nil && use.inferred:
 		panic(untried("the header has no ETag of the service"))
 	}
-	if x.Status >= 400 || r != nil && !r.succeeds(x.Status) {
-		v.fail(rankBehaviour, fmt.Sprintf("%s: refuses valid requests with %d", v.name(x), x.Status), x, "the request is valid, but was refused")
+	if x.Status >= 400 || r != nil && !r.Succeeds(x.Status) {
+		v.fail(scenario.Behaviour, fmt.Sprintf("%s: refuses valid requests with %d", v.name(x), x.Status), x, "the request is valid, but was refused")
 	}
 }
 
 // name is the name of the operation that a request was for.
 func (v *Session) name(x Interaction) string {
-	if r := v.contract.document.serving(x.Method, x.Path); r != nil {
-		return r.operation.OperationID
+	if r := v.contract.document.Serving(x.Method, x.Path); r != nil {
+		return r.ID
 	}
 	return x.Method
 }
 
 // Refused fails unless the response refuses a request for the given reason.
 func (v *Session) Refused(x Interaction, why Violation) {
-	if !why.allows(x.Status) {
+	if !why.Allows(x.Status) {
 		cause := fmt.Sprintf("%s: %s", v.name(x), why.Kind)
 		switch {
 		case x.Status < 400 && why.In != "" && len(v.test.promises) > 0:
@@ -334,22 +338,22 @@ func (v *Session) Refused(x Interaction, why Violation) {
 		case x.Status >= 400:
 			cause += fmt.Sprint(" refused with ", x.Status)
 		}
-		v.fail(rankBehaviour, cause, x, "the request must be refused (%s) with one of %v", why.Kind, statuses[why.Kind])
+		v.fail(scenario.Behaviour, cause, x, "the request must be refused (%s) with one of %v", why.Kind, why.Statuses())
 	}
 	if v.contract.options.Refusal != nil {
 		for _, f := range v.contract.options.Refusal(why, x) {
-			v.fail(rankResponse, fmt.Sprintf("%s: %s: %s, %s", v.name(x), why.Kind, f.Where, f.Keyword), x, "the request was refused (%s), but %s", why.Kind, f)
+			v.fail(scenario.Response, fmt.Sprintf("%s: %s: %s, %s", v.name(x), why.Kind, f.Where, f.Keyword), x, "the request was refused (%s), but %s", why.Kind, f)
 		}
 	}
 }
 
 // createdNothing fails if a refused create has left something behind.
 func (v *Session) createdNothing(c *testCase) {
-	_, schema := c.route.body()
+	_, schema := c.route.Body()
 	if schema == nil {
 		return
 	}
-	value, _ := decode(c.body)
+	value, _ := jsonvalue.Decode(c.body)
 	ids := v.suite.identities(schema, value)
 	for _, x := range v.suite.resources {
 		get := x.uses[http.MethodGet]
@@ -360,6 +364,26 @@ func (v *Session) createdNothing(c *testCase) {
 			if got := v.on(get, id, nil, nil); got.Status < 400 {
 				v.Failf("the create was refused, but %v exists: %s", id, got.Body)
 			}
+		}
+	}
+}
+
+// receive reads a body. Of an event stream, which may have no end, it reads until there is an event.
+func receive(resp *http.Response) ([]byte, error) {
+	if !scenario.IsEventStream(resp.Header) {
+		return io.ReadAll(resp.Body)
+	}
+	var received []byte
+	part := make([]byte, 4096)
+	for {
+		n, err := resp.Body.Read(part)
+		received = append(received, part[:n]...)
+		events, _ := Interaction{Body: received}.Events()
+		switch {
+		case err == io.EOF, len(events) > 0:
+			return received, nil
+		case err != nil:
+			return received, err
 		}
 	}
 }

@@ -1,13 +1,13 @@
 package contracttest
 
 import (
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // parcelService is a service of testdata/shipping.yaml: composed schemas, API
@@ -23,7 +23,7 @@ func parcelService(c *Contract) *service {
 		parcel := map[string]any{"code": code, "version": version}
 		for _, name := range []string{"item", "to", "note"} {
 			if value, ok := body[name]; ok {
-				parcel[name] = named(propertiesOf(composed([]*openapi3.Schema{c.document.doc.Components.Schemas["Parcel"].Value}), name), value)
+				parcel[name] = named(sch.Members(sch.Parts(c.document.Spec.Components.Schemas["Parcel"].Value), name), value)
 			}
 		}
 		parcels[code] = parcel

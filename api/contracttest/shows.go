@@ -1,6 +1,10 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"encoding/json"
 	"math"
 	"reflect"
@@ -15,14 +19,14 @@ import (
 
 // shows fails unless a response has the members that a request had, as far as
 // the document gives both the same name.
-func (v *Session) shows(x Interaction, sent map[string]any, r *route) {
-	object := x.object()
+func (v *Session) shows(x Interaction, sent map[string]any, r *document.Operation) {
+	object := x.Object()
 	if object == nil {
 		return // the response is not the resource
 	}
 	of := v.suite.resourceOf(r)
 	lenient := of != nil && of.inferred
-	for name, value := range normal(sent).(map[string]any) {
+	for name, value := range jsonvalue.Normal(sent).(map[string]any) {
 		have, there := object[name]
 		properties := v.members(r, x.Status, name)
 		switch {
@@ -39,28 +43,28 @@ func (v *Session) shows(x Interaction, sent map[string]any, r *route) {
 
 // members returns the schemas of a member of a response that a request may have,
 // too.
-func (v *Session) members(r *route, status int, name string) []*openapi3.Schema {
-	response := r.response(status)
+func (v *Session) members(r *document.Operation, status int, name string) []*openapi3.Schema {
+	response := r.Response(status)
 	if response == nil {
 		return nil
 	}
-	_, schema := jsonOf(response.Content)
+	_, schema := document.JSONOf(response.Content)
 	if schema == nil {
 		return nil
 	}
-	properties := propertiesOf(composed([]*openapi3.Schema{schema}), name)
+	properties := sch.Members(sch.Parts(schema), name)
 	return slices.DeleteFunc(properties, func(p *openapi3.Schema) bool { return p.WriteOnly })
 }
 
 // same reports whether a response has what was sent: members that are writeOnly
 // or that no schema names may be missing, and others added.
 func same(schemas []*openapi3.Schema, sent, have any, lenient bool) bool {
-	schemas = composed(schemas)
+	schemas = sch.Parts(schemas...)
 	switch sent := sent.(type) {
 	case map[string]any:
 		object, ok := have.(map[string]any)
 		for name, value := range sent {
-			properties := propertiesOf(schemas, name)
+			properties := sch.Members(schemas, name)
 			got, there := object[name]
 			if !there && (len(properties) == 0 || slices.ContainsFunc(properties, func(p *openapi3.Schema) bool { return p.WriteOnly })) {
 				continue
@@ -72,7 +76,7 @@ func same(schemas []*openapi3.Schema, sent, have any, lenient bool) bool {
 		return ok
 	case []any:
 		array, ok := have.([]any)
-		items := itemsOf(schemas)
+		items := sch.Items(schemas)
 		for i := range min(len(sent), len(array)) {
 			ok = ok && same(items, sent[i], array[i], lenient)
 		}
@@ -83,7 +87,7 @@ func same(schemas []*openapi3.Schema, sent, have any, lenient bool) bool {
 
 // isEmpty reports whether a service may leave a value out, or have it where there is none.
 func isEmpty(value any) bool {
-	return slices.Contains([]string{"null", `""`, "[]", "{}", "0", "false"}, string(encode(value)))
+	return slices.Contains([]string{"null", `""`, "[]", "{}", "0", "false"}, string(jsonvalue.Encode(value)))
 }
 
 // managed are members that a service may set itself, where the schema of what it takes is that
@@ -91,8 +95,8 @@ func isEmpty(value any) bool {
 var managed = regexp.MustCompile(`(?i)^(_?id|uuid|e?tag|version|revision|href|url|self|_?links|stat(e|us)|(created|updated|modified|deleted).*|.*_(at|on|by))$|[a-z](At|On|By)$`)
 
 // shared reports whether an operation returns what the create takes.
-func (v *Session) shared(r *route, x *resource) bool {
-	_, sent := x.create.body()
+func (v *Session) shared(r *document.Operation, x *resource) bool {
+	_, sent := x.create.Body()
 	return sent != nil && v.suite.result(r) == sent
 }
 

@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+
 	"bytes"
 	"cmp"
 	"io"
@@ -48,7 +50,7 @@ func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			Status: resp.StatusCode, Header: resp.Header, Body: received,
 		})
 	}
-	if isEventStream(resp.Header) { // what a test reads of it is checked when the test closes it
+	if scenario.IsEventStream(resp.Header) { // what a test reads of it is checked when the test closes it
 		var received bytes.Buffer
 		stream := resp.Body
 		checkOnce := sync.OnceFunc(func() { check(received.Bytes()) })
@@ -126,7 +128,7 @@ func (c *Contract) sentPath(u *url.URL) string {
 		return u.Opaque
 	}
 	path := u.EscapedPath()
-	if below, ok := strings.CutPrefix(path, c.document.base); ok && strings.HasPrefix(below, "/") {
+	if below, ok := strings.CutPrefix(path, c.document.Base); ok && strings.HasPrefix(below, "/") {
 		return below
 	}
 	return cmp.Or(path, "/")

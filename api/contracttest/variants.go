@@ -1,6 +1,10 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -88,14 +92,10 @@ func (g *generator) variants(s *openapi3.Schema) (all []variant) {
 			add("not", v.value, false)
 		}
 	}
-	if isComposed(s) { // what is merged may not be what it is meant to be
+	if sch.IsComposed(s) { // what is merged may not be what it is meant to be
 		all = slices.DeleteFunc(all, func(v variant) bool { return !v.demand && g.valid(s, v.value) != v.valid })
 	}
 	return g.fewer(all)
-}
-
-func isComposed(s *openapi3.Schema) bool {
-	return len(s.AllOf) > 0 || len(s.OneOf) > 0 || len(s.AnyOf) > 0 || s.Not != nil
 }
 
 func compositionOf(s *openapi3.Schema) string {
@@ -122,7 +122,7 @@ func (g *generator) simpleVariants(s *openapi3.Schema) (all []variant) {
 		all = append(all, variant{keyword: keyword, value: value, valid: valid})
 	}
 	// Of an unknown format no text is known, but for an example.
-	madeUp := s.Type.Is("string") && len(s.Enum) == 0 && unknownFormat(s) && s.Example == nil
+	madeUp := s.Type.Is("string") && len(s.Enum) == 0 && !sch.IsKnownFormat(s.Format) && s.Example == nil
 	switch {
 	case madeUp:
 	case g.identities[s]:
@@ -152,7 +152,7 @@ func (g *generator) simpleVariants(s *openapi3.Schema) (all []variant) {
 	seen := map[string]bool{}
 	g.candidates(s, func(keyword string, value any) {
 		valid, shows := g.shows(s, keyword, value)
-		text := string(encode(value))
+		text := string(jsonvalue.Encode(value))
 		side := fmt.Sprint(keyword, valid) // of most keywords one value on each side is enough
 		switch keyword {
 		case "type":
@@ -171,8 +171,8 @@ func (g *generator) simpleVariants(s *openapi3.Schema) (all []variant) {
 // shows reports whether a schema allows a value, and whether the value shows that a
 // keyword is obeyed or that it, and no other one, is broken.
 func (g *generator) shows(s *openapi3.Schema, keyword string, value any) (valid, shows bool) {
-	faults := schemaFaults("", s, normal(value), g.direction())
-	if n, ok := normal(value).(json.Number); ok && s.Type.Is("integer") && integerFault(s, n) != "" {
+	faults := sch.Faults("", s, jsonvalue.Normal(value), g.direction())
+	if n, ok := jsonvalue.Normal(value).(json.Number); ok && s.Type.Is("integer") && sch.IntegerFault(s, n) != "" {
 		faults = append(faults, Fault{Keyword: "format"})
 	}
 	others := slices.ContainsFunc(faults, func(f Fault) bool {
@@ -192,19 +192,19 @@ func (g *generator) innerVariants(s *openapi3.Schema) (all []variant) {
 		all = append(all, variant{pointer: pointer, keyword: keyword, value: value, valid: valid})
 	}
 	if s.Type.Is("array") {
-		for _, v := range g.variants(schemaOf(s.Items)) {
+		for _, v := range g.variants(sch.Of(s.Items)) {
 			at, array := "/0", []any(nil)
 			if !v.demand {
 				array = g.many(s, s.MinItems, v.value)
 			}
 			if !v.demand && !v.valid && (s.MaxItems == nil || *s.MaxItems > 1) {
-				at, array = "/1", append([]any{g.base(schemaOf(s.Items)), v.value}, array[min(2, len(array)):]...)
+				at, array = "/1", append([]any{g.base(sch.Of(s.Items)), v.value}, array[min(2, len(array)):]...)
 			}
 			v.pointer, v.value = at+v.pointer, array
 			all = append(all, v)
 		}
 	}
-	if !isObject(s) {
+	if !sch.IsObject(s) {
 		return all
 	}
 	member := func(name string, schema *openapi3.Schema) {
@@ -228,24 +228,16 @@ func (g *generator) innerVariants(s *openapi3.Schema) (all []variant) {
 		}
 		member(name, property)
 	}
-	if closed(s) {
-		add("/"+unknownMember, "additionalProperties", g.with(s, unknownMember, int64(1)), false)
+	if sch.IsClosed(s) {
+		add("/"+judge.UnknownMember, "additionalProperties", g.with(s, judge.UnknownMember, int64(1)), false)
 	}
 	if more := s.AdditionalProperties.Schema; more != nil &&
-		uint64(len(g.with(s, unknownMember, nil))) <= orMost(s.MaxProps) {
+		uint64(len(g.with(s, judge.UnknownMember, nil))) <= orMost(s.MaxProps) {
 		before := len(all)
-		member(unknownMember, more.Value)
+		member(judge.UnknownMember, more.Value)
 		if i := slices.IndexFunc(all[before:], func(v variant) bool { return !v.valid && !v.demand }); i >= 0 {
-			add("/"+unknownMember, "additionalProperties", all[before+i].value, false)
+			add("/"+judge.UnknownMember, "additionalProperties", all[before+i].value, false)
 		}
 	}
 	return all
-}
-
-func isObject(s *openapi3.Schema) bool {
-	return s.Type.Is("object") || s.Type == nil && len(s.Properties) > 0
-}
-
-func closed(s *openapi3.Schema) bool {
-	return s.AdditionalProperties.Has != nil && !*s.AdditionalProperties.Has
 }

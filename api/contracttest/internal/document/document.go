@@ -1,0 +1,146 @@
+// Package document reads an OpenAPI document, 3.0 or 3.1, and finds in it what describes a request and
+// its response.
+//
+// Documents of real services are seldom valid as a whole. So whatever is not understood is left out,
+// listed in [Document.Unsupported], and the rest is tested. Reading goes this way:
+//
+//  1. decode.go reads YAML as if it were JSON, without losing a digit of a number.
+//  2. translate.go leaves out what is not understood, and writes what OpenAPI 3.1 says as 3.0 says it,
+//     because kin-openapi compiles each schema of a 3.1 document again for each value (modern.go). What
+//     the document said before is kept for the second judge, see package schema.
+//  3. parts.go reads the operations one by one if kin-openapi cannot read all of them together.
+//  4. review.go looks into all schemas for what no judge can check.
+//
+// A [Document] has operations, each with its parameters, bodies and responses (operation.go) and with
+// what opens it (security.go). Schemas are those of kin-openapi. writing.go writes the value of a
+// parameter into a request as its style says.
+package document
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Document is an OpenAPI document that can be asked about requests.
+type Document struct {
+	Title, Version string
+	// Base is the path of the first server, if it is fixed: without a slash at the end.
+	Base string
+	// Operations are in an order in which the first one that fits a path serves it.
+	Operations []*Operation
+	// Headers are those of the components, by name.
+	Headers openapi3.Headers
+	// Unsupported is what the document has and the engine cannot test, each once.
+	Unsupported []string
+	// Published is the document as it was written, but for what was left out.
+	Published map[string]any
+	// Modern means OpenAPI 3.1 or later: its schemas are JSON Schema 2020-12.
+	Modern bool
+
+	// Spec is the document as kin-openapi reads it.
+	Spec *openapi3.T
+}
+
+// Parse reads a document of OpenAPI 3. What it does not understand it reports and leaves out.
+func Parse(text []byte) (parsed *Document, err error) {
+	defer func() {
+		if fault := recover(); fault != nil { // kin-openapi has faults of its own
+			parsed, err = nil, fmt.Errorf("cannot be read: %v", fault)
+		}
+	}()
+	d := &Document{}
+	if err := d.read(text); err != nil {
+		return nil, err
+	}
+	d.validate()
+	d.Title, d.Version = d.Spec.Info.Title, d.Spec.Info.Version
+	d.Base = basePath(d.Spec.Servers)
+	if d.Spec.Components != nil {
+		d.Headers = d.Spec.Components.Headers
+	}
+	d.addOperations()
+	d.review()
+	return d, nil
+}
+
+// validate reports that a document is not valid. It is used all the same.
+func (d *Document) validate() {
+	err := d.Spec.Validate(context.Background(),
+		openapi3.DisableSchemaPatternValidation(), openapi3.DisableSchemaDefaultsValidation())
+	if err != nil {
+		reason, _, _ := strings.Cut(err.Error(), "\n")
+		d.Unsupport("the document, is not valid: %s", reason)
+	}
+}
+
+// Unsupport reports once that something cannot be tested.
+func (d *Document) Unsupport(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(d.Unsupported, text) {
+		d.Unsupported = append(d.Unsupported, text)
+	}
+}
+
+func basePath(servers openapi3.Servers) string {
+	if len(servers) == 0 || strings.Contains(servers[0].URL, "{") {
+		return ""
+	}
+	address, err := url.Parse(servers[0].URL)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(address.EscapedPath(), "/")
+}
+
+// addOperations adds the operations. A literal path comes before a template that it also fits.
+func (d *Document) addOperations() {
+	for template, item := range d.Spec.Paths.Map() {
+		for method, operation := range item.Operations() {
+			d.Operations = append(d.Operations, newOperation(d.Spec, method, template, item, operation))
+		}
+	}
+	slices.SortFunc(d.Operations, func(one, other *Operation) int {
+		if more := strings.Count(one.Template, "{") - strings.Count(other.Template, "{"); more != 0 {
+			return more
+		}
+		return strings.Compare(one.Template+one.Method, other.Template+other.Method)
+	})
+}
+
+// Find returns the operation that a request is for, or nil.
+func (d *Document) Find(method, path string) *Operation {
+	return first(d.Operations, func(o *Operation) bool { return o.Method == method && o.Matches(path) })
+}
+
+// Serving returns the operation that describes the response to a request, or nil. HEAD is described by
+// GET, where it is not described itself.
+func (d *Document) Serving(method, path string) *Operation {
+	operation := d.Find(method, path)
+	if operation == nil && method == http.MethodHead {
+		return d.Find(http.MethodGet, path)
+	}
+	return operation
+}
+
+// Operation returns the operation with an id, or nil.
+func (d *Document) Operation(id string) *Operation {
+	return first(d.Operations, func(o *Operation) bool { return o.ID == id })
+}
+
+// HasPath reports whether the document has the path, with any method.
+func (d *Document) HasPath(path string) bool {
+	return slices.ContainsFunc(d.Operations, func(o *Operation) bool { return o.Matches(path) })
+}
+
+// first returns the first element that is asked for, or the zero value.
+func first[T any](all []T, is func(T) bool) (found T) {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i]
+	}
+	return found
+}

@@ -1,0 +1,82 @@
+package document
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+)
+
+// modernToOld writes what a schema of OpenAPI 3.1 says as OpenAPI 3.0 says it.
+func modernToOld(schema map[string]any) {
+	delete(schema, "nullable") // it has no meaning any more
+	if value, has := schema["const"]; has {
+		schema["enum"] = []any{value}
+		delete(schema, "const")
+	}
+	oldBound(schema, "exclusiveMinimum", "minimum", func(bound, exclusive float64) bool { return bound > exclusive })
+	oldBound(schema, "exclusiveMaximum", "maximum", func(bound, exclusive float64) bool { return bound < exclusive })
+	if examples := jsonvalue.List(schema["examples"]); len(examples) > 0 && schema["example"] == nil {
+		schema["example"] = examples[0]
+	}
+	delete(schema, "examples")
+	oldTypes(schema)
+}
+
+// oldBound writes an exclusive bound, which is a number, as a bound that is exclusive. Of two bounds
+// the stricter one is kept.
+func oldBound(schema map[string]any, exclusive, inclusive string, isStricter func(bound, exclusive float64) bool) {
+	limit, isNumber := schema[exclusive].(json.Number)
+	if !isNumber {
+		return
+	}
+	if other, has := schema[inclusive].(json.Number); has {
+		excluded, errExcluded := limit.Float64()
+		included, errIncluded := other.Float64()
+		known := errExcluded == nil && errIncluded == nil
+		if known && isStricter(included, excluded) {
+			delete(schema, exclusive)
+			return
+		}
+	}
+	schema[inclusive], schema[exclusive] = limit, true
+}
+
+// oldTypes writes several types as a choice, and the type null as nullable.
+func oldTypes(schema map[string]any) {
+	types := jsonvalue.List(schema["type"])
+	if schema["type"] == "null" {
+		types = []any{"null"}
+	}
+	enum := jsonvalue.List(schema["enum"])
+	if len(types) == 0 {
+		if schema["type"] == nil && slices.Contains(enum, nil) {
+			schema["nullable"] = true
+		}
+		return
+	}
+	null := slices.Contains(types, "null")
+	types = slices.DeleteFunc(types, func(name any) bool { return name == "null" })
+	delete(schema, "type")
+	switch {
+	case len(types) == 0:
+		schema["enum"] = []any{nil}
+	case len(types) == 1:
+		schema["type"] = types[0]
+	case schema["anyOf"] == nil:
+		schema["anyOf"] = choices(types)
+	}
+	enum = jsonvalue.List(schema["enum"])
+	forbidsNull := schema["enum"] != nil && !slices.Contains(enum, nil)
+	if null && !forbidsNull {
+		schema["nullable"] = true
+	}
+}
+
+// choices are schemas that have a type each.
+func choices(types []any) (all []any) {
+	for _, name := range types {
+		all = append(all, map[string]any{"type": name})
+	}
+	return all
+}

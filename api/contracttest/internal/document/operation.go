@@ -1,0 +1,272 @@
+package document
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Operation is an operation of the document.
+type Operation struct {
+	ID               string // the operationId, or method and path if it has none
+	Method, Template string
+	PathNames        []string              // the names of the path parameters, in order
+	Parameters       []*openapi3.Parameter // also those of the path
+	Spec             *openapi3.Operation
+
+	path     *regexp.Regexp // matches an escaped path, with a group for each of PathNames
+	spec     *openapi3.T
+	examples map[string]string
+}
+
+var parameterInPath = regexp.MustCompile(`\{[^}]*\}`)
+
+func newOperation(spec *openapi3.T, method, template string, item *openapi3.PathItem, operation *openapi3.Operation) *Operation {
+	if operation.OperationID == "" {
+		operation.OperationID = method + " " + template
+	}
+	o := &Operation{ID: operation.OperationID, Method: method, Template: template, Spec: operation, spec: spec}
+	for _, parameter := range operation.Parameters {
+		o.Parameters = append(o.Parameters, parameter.Value)
+	}
+	for _, parameter := range item.Parameters {
+		if operation.Parameters.GetByInAndName(parameter.Value.In, parameter.Value.Name) == nil {
+			o.Parameters = append(o.Parameters, parameter.Value)
+		}
+	}
+	literals := parameterInPath.Split(template, -1)
+	for i, literal := range literals {
+		literals[i] = regexp.QuoteMeta(literal)
+	}
+	o.path = regexp.MustCompile("^" + strings.Join(literals, "([^/]+)") + "$")
+	for _, name := range parameterInPath.FindAllString(template, -1) {
+		o.PathNames = append(o.PathNames, name[1:len(name)-1])
+	}
+	o.examples = o.parameterExamples()
+	return o
+}
+
+// Declared is what the options are told about the operation.
+func (o *Operation) Declared() scenario.Operation {
+	return scenario.Operation{ID: o.ID, Extensions: o.Spec.Extensions}
+}
+
+// Matches reports whether an escaped path is one of the operation.
+func (o *Operation) Matches(path string) bool { return o.path.MatchString(path) }
+
+// PathValues returns the parameters in an escaped path, in the order of PathNames; nil if it does not match.
+func (o *Operation) PathValues(path string) []string {
+	match := o.path.FindStringSubmatch(path)
+	if match == nil {
+		return nil
+	}
+	return match[1:]
+}
+
+// Above returns the path above the only parameter of a path: /things of /things/{id}.
+func (o *Operation) Above() (path string, found bool) {
+	if len(o.PathNames) != 1 {
+		return "", false
+	}
+	return strings.CutSuffix(o.Template, "/{"+o.PathNames[0]+"}")
+}
+
+// Parameter returns a parameter, or nil.
+func (o *Operation) Parameter(in, name string) *openapi3.Parameter {
+	return first(o.Parameters, func(p *openapi3.Parameter) bool { return p.In == in && p.Name == name })
+}
+
+// NeedsIfMatch reports whether a request must have the header If-Match.
+func (o *Operation) NeedsIfMatch() bool {
+	parameter := o.Spec.Parameters.GetByInAndName("header", "If-Match")
+	return parameter != nil && parameter.Required
+}
+
+// Response returns what the operation documents for a status: the status itself, its class as in 4XX,
+// or the default; or nil.
+func (o *Operation) Response(status int) *openapi3.Response {
+	_, response := o.ResponseAs(status)
+	return response
+}
+
+// ResponseAs is Response with the key that it has in the document.
+func (o *Operation) ResponseAs(status int) (key string, response *openapi3.Response) {
+	responses := o.Spec.Responses.Map()
+	for _, key := range []string{fmt.Sprint(status), class(status), "default"} {
+		if documented := responses[key]; documented != nil {
+			return key, documented.Value
+		}
+	}
+	return "", nil
+}
+
+// class is the key of all statuses that begin as one does.
+func class(status int) string { return fmt.Sprintf("%dXX", status/100) }
+
+// Lists reports whether the document lists the status itself.
+func (o *Operation) Lists(status int) bool { return o.Spec.Responses.Status(status) != nil }
+
+// Succeeds reports whether a status is a success of the operation. Where the document lists successes,
+// "default" is not one of them.
+func (o *Operation) Succeeds(status int) bool {
+	isSuccess := func(key string) bool { return key[0] == '2' || key[0] == '3' }
+	successes := slices.DeleteFunc(slices.Collect(maps.Keys(o.Spec.Responses.Map())), func(key string) bool { return !isSuccess(key) })
+	if len(successes) == 0 {
+		return status < http.StatusBadRequest
+	}
+	return slices.Contains(successes, fmt.Sprint(status)) || slices.Contains(successes, class(status))
+}
+
+// FirstSuccess returns the lowest status below 400 that the document lists itself, or 0.
+func (o *Operation) FirstSuccess() int {
+	for status := http.StatusOK; status < http.StatusBadRequest; status++ {
+		if o.Lists(status) {
+			return status
+		}
+	}
+	return 0
+}
+
+// Result is the schema of what the operation responds with if it succeeds, or nil.
+func (o *Operation) Result() *openapi3.Schema {
+	for status := http.StatusOK; status < http.StatusAccepted; status++ {
+		response := o.Response(status)
+		if response == nil || !o.Succeeds(status) {
+			continue
+		}
+		if _, schema := JSONOf(response.Content); schema != nil {
+			return schema
+		}
+	}
+	return nil
+}
+
+// Sends reports whether the response to a success has a header.
+func (o *Operation) Sends(header string) bool {
+	response := o.Response(http.StatusOK)
+	return response != nil && HasHeader(response.Headers, header)
+}
+
+// SendsLocation reports whether any success has the header Location.
+func (o *Operation) SendsLocation() bool {
+	for status, response := range o.Spec.Responses.Map() {
+		if status[0] == '2' && HasHeader(response.Value.Headers, "Location") {
+			return true
+		}
+	}
+	return false
+}
+
+// Streams reports whether the operation responds with an event stream.
+func (o *Operation) Streams() bool {
+	response := o.Response(http.StatusOK)
+	return response != nil && response.Content[scenario.EventStream] != nil
+}
+
+// HasBody reports whether the document describes a body of the request, of any media type.
+func (o *Operation) HasBody() bool { return o.Spec.RequestBody != nil }
+
+// NeedsBody reports whether a request must have a body.
+func (o *Operation) NeedsBody() bool { return o.HasBody() && o.Spec.RequestBody.Value.Required }
+
+// Content is the body of the request by media type.
+func (o *Operation) Content() openapi3.Content {
+	if !o.HasBody() {
+		return nil
+	}
+	return o.Spec.RequestBody.Value.Content
+}
+
+// Body returns the JSON media type of the body of the request and its schema; nil if it has none.
+func (o *Operation) Body() (mediaType string, described *openapi3.Schema) { return JSONOf(o.Content()) }
+
+// BodySchema is the schema of the JSON body of the request, or nil.
+func (o *Operation) BodySchema() *openapi3.Schema {
+	_, schema := o.Body()
+	return schema
+}
+
+// BodyExamples are the named examples of the JSON body of the request.
+func (o *Operation) BodyExamples() openapi3.Examples {
+	mediaType, schema := o.Body()
+	if schema == nil {
+		return nil
+	}
+	return o.Content()[mediaType].Examples
+}
+
+// ParameterExamples are the examples of the parameters of path and query, as a request has them.
+func (o *Operation) ParameterExamples() map[string]string { return o.examples }
+
+// parameterExamples leaves out headers: no example of a conditional one can be a version that exists.
+func (o *Operation) parameterExamples() map[string]string {
+	examples := map[string]string{}
+	for _, parameter := range o.Parameters {
+		shown := parameter.In == "path" || parameter.In == "query"
+		if !shown || parameter.Example == nil {
+			continue
+		}
+		if text, ok := Written(parameter, jsonvalue.Normal(parameter.Example)); ok {
+			examples[parameter.Name] = text
+		}
+	}
+	return examples
+}
+
+// Place is where something of the operation is in the published document.
+func (o *Operation) Place(more ...string) []string {
+	return append([]string{"paths", o.Template, strings.ToLower(o.Method)}, more...)
+}
+
+// BodyPlace is where the schema of the JSON body of the request is.
+func (o *Operation) BodyPlace() []string {
+	mediaType, _ := o.Body()
+	return o.Place("requestBody", "content", mediaType, "schema")
+}
+
+// ResponsePlace is where the schema of a response is, or nil.
+func (o *Operation) ResponsePlace(status int, media *openapi3.MediaType) []string {
+	key, response := o.ResponseAs(status)
+	for mediaType, other := range response.Content {
+		if other == media {
+			return o.Place("responses", key, "content", mediaType, "schema")
+		}
+	}
+	return nil
+}
+
+// JSONOf returns the first media type of the content that is JSON, and its schema.
+func JSONOf(content openapi3.Content) (mediaType string, described *openapi3.Schema) {
+	for _, mediaType := range slices.Sorted(maps.Keys(content)) {
+		if IsJSON(mediaType) {
+			return mediaType, schema.Of(content[mediaType].Schema)
+		}
+	}
+	return "", nil
+}
+
+// IsJSON reports whether a media type is one of JSON.
+func IsJSON(mediaType string) bool {
+	mediaType, _, _ = strings.Cut(mediaType, ";")
+	mediaType = strings.TrimSpace(mediaType)
+	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
+}
+
+// HasHeader reports whether headers by name have one, in any case.
+func HasHeader[V any](headers map[string]V, name string) bool {
+	for documented := range headers {
+		if strings.EqualFold(documented, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,244 @@
+package document
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+)
+
+// translator turns a document into one of OpenAPI 3.0 that this package and kin-openapi understand.
+// What they do not understand it leaves out and reports, so that the rest can be tested. It names each
+// place by a JSON Pointer.
+type translator struct {
+	root   map[string]any
+	modern bool
+	report func(format string, args ...any)
+}
+
+// The members of these have names of the author.
+var namedParts = []string{"paths", "headers", "content", "responses", "callbacks", "links"}
+
+// hasNames reports whether the members of a place have names of the author.
+func hasNames(at string) bool {
+	isComponent := strings.HasPrefix(at, "/components/") && strings.Count(at, "/") == 2
+	return isComponent || slices.Contains(namedParts, at[strings.LastIndex(at, "/")+1:])
+}
+
+// walk finds the schemas of a document and translates them.
+func (t *translator) walk(at string, node any) {
+	for i, item := range jsonvalue.List(node) {
+		t.walk(fmt.Sprint(at, "/", i), item)
+	}
+	object := jsonvalue.Object(node)
+	if object == nil {
+		return
+	}
+	t.reference(at, object)
+	named := hasNames(at)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		below := at + "/" + jsonvalue.Escape(name)
+		switch {
+		case below == "/components/schemas":
+			t.schemas(below, object[name])
+		case named:
+			t.walk(below, object[name])
+		case name == "schema":
+			object[name] = t.schema(below, object[name])
+		case !isOfAuthor(name):
+			t.walk(below, object[name])
+		}
+	}
+}
+
+// isOfAuthor reports whether a member holds any value, which is not part of the document.
+func isOfAuthor(name string) bool {
+	return strings.HasPrefix(name, "x-") || slices.Contains([]string{"example", "examples", "value"}, name)
+}
+
+// reference takes out a reference that leads nowhere, out of the document, or in a circle.
+func (t *translator) reference(at string, object map[string]any) {
+	reference, refers := object["$ref"].(string)
+	if !refers {
+		return
+	}
+	if jsonvalue.Object(jsonvalue.Resolve(t.root, object)) != nil {
+		maps.DeleteFunc(object, func(name string, _ any) bool { return name != "$ref" })
+		return
+	}
+	t.report("%s: the reference %q leads to nothing in the document", at, reference)
+	delete(object, "$ref")
+}
+
+// schemas translates schemas by name, or in a list.
+func (t *translator) schemas(at string, node any) {
+	object, list := jsonvalue.Object(node), jsonvalue.List(node)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		object[name] = t.schema(at+"/"+jsonvalue.Escape(name), object[name])
+	}
+	for i, item := range list {
+		list[i] = t.schema(fmt.Sprint(at, "/", i), item)
+	}
+}
+
+// schema translates a schema.
+func (t *translator) schema(at string, node any) any {
+	object, isObject := node.(map[string]any)
+	switch {
+	case node == true:
+		return map[string]any{}
+	case node == false:
+		return map[string]any{"not": map[string]any{"nullable": true}} // an empty one would count as none
+	case !isObject:
+		t.report("%s: is not a schema", at)
+		return map[string]any{}
+	}
+	t.schemas(at+"/$defs", object["$defs"])
+	t.schemas(at+"/definitions", object["definitions"])
+	if object["$ref"] != nil {
+		siblings := t.besideReference(at, object)
+		if siblings == nil {
+			return object
+		}
+		object = siblings
+	}
+	if t.modern {
+		modernToOld(object)
+	}
+	t.keywords(at, object)
+	t.inner(at, object)
+	return object
+}
+
+// besideReference returns a schema of a reference and of what is beside it, or nil if the reference
+// stands for the whole schema.
+func (t *translator) besideReference(at string, object map[string]any) map[string]any {
+	siblings := maps.Clone(object)
+	t.reference(at, object)
+	maps.DeleteFunc(siblings, func(name string, _ any) bool {
+		return understood[name] == "" || name == "default" || name == "example" // nor is $ref understood
+	})
+	isWhole := !t.modern || len(siblings) == 0
+	if object["$ref"] == nil || isWhole {
+		return nil
+	}
+	reference := map[string]any{"$ref": object["$ref"]}
+	siblings["allOf"] = append([]any{reference}, jsonvalue.List(siblings["allOf"])...)
+	return siblings
+}
+
+// kind is what the value of a keyword must be.
+type kind string
+
+const (
+	anything kind = "anything"
+	text     kind = "text"
+	number   kind = "number"
+	count    kind = "count"
+	boolean  kind = "boolean"
+	array    kind = "array"
+	object   kind = "object"
+	names    kind = "names"
+)
+
+// understood are the keywords that are understood, with what their value must be.
+var understood = map[string]kind{
+	"type": anything, "nullable": boolean, "enum": array,
+	"format": text, "pattern": text, "minLength": count, "maxLength": count,
+	"minimum": number, "maximum": number, "multipleOf": number,
+	"exclusiveMinimum": boolean, "exclusiveMaximum": boolean,
+	"items": anything, "minItems": count, "maxItems": count, "uniqueItems": boolean,
+	"properties": object, "required": names, "additionalProperties": anything,
+	"minProperties": count, "maxProperties": count,
+	"allOf": array, "anyOf": array, "oneOf": array, "not": anything,
+	"readOnly": boolean, "writeOnly": boolean, "default": anything, "example": anything,
+	"discriminator": object,
+}
+
+// silent are keywords that constrain nothing.
+var silent = []string{
+	"$schema", "$comment", "$id", "title", "description", "deprecated", "externalDocs", "xml", "$defs", "definitions",
+}
+
+var knownTypes = []any{"string", "integer", "number", "boolean", "array", "object"}
+
+// keywords leaves out what is not understood.
+func (t *translator) keywords(at string, schema map[string]any) {
+	for _, name := range slices.Sorted(maps.Keys(schema)) {
+		wanted := understood[name]
+		switch {
+		case strings.HasPrefix(name, "x-"), slices.Contains(silent, name):
+		case wanted == "":
+			t.report("%s: the keyword %s", at, name)
+			delete(schema, name)
+		case !wanted.has(schema[name]):
+			t.report("%s: the keyword %s: %.40s is not a value of it", at, name, jsonvalue.Encode(schema[name]))
+			delete(schema, name)
+		}
+	}
+	if schema["type"] != nil && !slices.Contains(knownTypes, schema["type"]) {
+		t.report("%s: the type %.40s", at, jsonvalue.Encode(schema["type"]))
+		delete(schema, "type")
+	}
+}
+
+// mostCount is the largest length that is a length, and not a way to write that there is no limit.
+const mostCount = 1 << 40
+
+// has reports whether a value is of the kind.
+func (k kind) has(value any) bool {
+	if k == anything {
+		return true
+	}
+	switch value := value.(type) {
+	case string:
+		return k == text
+	case bool:
+		return k == boolean
+	case map[string]any:
+		return k == object
+	case json.Number:
+		return k.hasNumber(value)
+	case []any:
+		isText := func(item any) bool { return text.has(item) }
+		allTexts := slices.IndexFunc(value, func(item any) bool { return !isText(item) }) < 0
+		return k == array && len(value) > 0 || k == names && allTexts
+	}
+	return false
+}
+
+func (k kind) hasNumber(value json.Number) bool {
+	if k == count {
+		whole, err := value.Int64()
+		return err == nil && min(max(whole, 0), mostCount) == whole
+	}
+	_, err := value.Float64()
+	return k == number && err == nil
+}
+
+// A schema with one of these says itself whether it allows null.
+var saysNull = []string{"type", "nullable", "enum", "allOf", "anyOf", "oneOf", "not", "$ref"}
+
+// inner translates the schemas in a schema.
+func (t *translator) inner(at string, schema map[string]any) {
+	if schema["type"] == "array" && schema["items"] == nil {
+		schema["items"] = map[string]any{}
+	}
+	for _, name := range []string{"items", "not", "additionalProperties"} {
+		_, isBool := schema[name].(bool)
+		keeps := schema[name] == nil || name == "additionalProperties" && isBool
+		if !keeps {
+			schema[name] = t.schema(at+"/"+name, schema[name])
+		}
+	}
+	for _, name := range []string{"properties", "allOf", "anyOf", "oneOf"} {
+		t.schemas(at+"/"+name, schema[name])
+	}
+	// A schema without a type allows null (OpenAPI 3.0.3, "nullable").
+	if !slices.ContainsFunc(saysNull, func(name string) bool { return schema[name] != nil }) {
+		schema["nullable"] = true
+	}
+}

@@ -1,0 +1,174 @@
+package document
+
+import (
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+)
+
+// ParameterSchema returns the schema of a parameter, and whether its value is
+// JSON ("content") and not text in a style ("schema").
+func ParameterSchema(parameter *openapi3.Parameter) (described *openapi3.Schema, isJSON bool) {
+	if _, described := JSONOf(parameter.Content); described != nil {
+		return described, true
+	}
+	return schema.Of(parameter.Schema), false
+}
+
+// Written writes a value as the style of a parameter says, a query with its name. It reports false if
+// the style cannot write it so that a service reads the same value.
+func Written(parameter *openapi3.Parameter, value any) (text string, ok bool) {
+	if _, isJSON := ParameterSchema(parameter); isJSON {
+		return parameter.Name + "=" + url.QueryEscape(string(jsonvalue.Encode(value))), parameter.In == "query"
+	}
+	method, err := parameter.SerializationMethod()
+	if err != nil {
+		return "", false
+	}
+	w := writer{parameter: parameter, style: method.Style, explode: method.Explode}
+	if !w.split(value) {
+		return "", false
+	}
+	return w.join()
+}
+
+// writer writes a parameter: it splits a value into texts, and joins them as the style says.
+type writer struct {
+	parameter *openapi3.Parameter
+	style     string
+	explode   bool
+
+	names []string // of an object
+	parts []string // escaped; the values of an object in the order of names
+}
+
+// split makes texts of a value, and reports false if one of them would be read as something else.
+func (w *writer) split(value any) bool {
+	items, separators := []any{value}, "" // the style puts its separators between the items
+	switch value := value.(type) {
+	case []any:
+		items = value
+		if !w.explode {
+			separators = ",|; ."
+		}
+	case map[string]any:
+		w.names, items, separators = slices.Sorted(maps.Keys(value)), nil, ",|; .=&"
+		for _, name := range w.names {
+			items = append(items, value[name])
+		}
+	}
+	_, isScalar := scalarText(value)
+	for _, item := range items {
+		text, ok := scalarText(item)
+		isLost := !isScalar && text == "" || strings.ContainsAny(text, separators)
+		if !ok || isLost || !allowedIn(w.parameter.In, text) {
+			return false
+		}
+		w.parts = append(w.parts, w.escape(text))
+	}
+	return len(w.parts) > 0 // no style tells an empty array or object from none
+}
+
+// scalarText is the text of a value that is neither null, nor an array or object.
+func scalarText(value any) (text string, ok bool) {
+	switch value.(type) {
+	case nil, []any, map[string]any:
+		return "", false
+	}
+	return fmt.Sprint(value), true
+}
+
+func (w *writer) escape(text string) string {
+	switch w.parameter.In {
+	case "path":
+		return url.PathEscape(text)
+	case "query":
+		return url.QueryEscape(text)
+	}
+	return text
+}
+
+// join puts the parts of a value together (OpenAPI, "Style Values").
+func (w *writer) join() (text string, ok bool) {
+	name := url.QueryEscape(w.parameter.Name)
+	isObject := w.names != nil
+	switch w.style {
+	case openapi3.SerializationSimple:
+		return w.joined("", "", ","), true
+	case openapi3.SerializationLabel:
+		return w.joined(".", "", "."), true
+	case openapi3.SerializationMatrix:
+		return w.joined(";", w.parameter.Name+"=", ";"), true
+	case openapi3.SerializationForm:
+		return w.joined("", name+"=", "&"), w.fitsForm()
+	case openapi3.SerializationSpaceDelimited:
+		return name + "=" + strings.Join(w.parts, "%20"), !isObject
+	case openapi3.SerializationPipeDelimited:
+		return name + "=" + strings.Join(w.parts, "%7C"), !isObject
+	case openapi3.SerializationDeepObject:
+		return w.deepObject(), isObject
+	}
+	return "", false
+}
+
+// fitsForm reports whether the style form can write the value. Only a query has more than one pair.
+func (w *writer) fitsForm() bool {
+	isOne := w.names == nil && len(w.parts) == 1
+	return isOne || !w.explode || w.parameter.In == "query"
+}
+
+// joined joins the parts: exploded, each has the name before it, or that of its member.
+func (w *writer) joined(begin, name, separator string) string {
+	switch {
+	case !w.explode:
+		return begin + name + strings.Join(w.members(","), ",")
+	case w.names == nil:
+		return begin + name + strings.Join(w.parts, separator+name)
+	}
+	return begin + strings.Join(w.members("="), separator)
+}
+
+// members are the parts of an object with their names, or those of an array.
+func (w *writer) members(separator string) []string {
+	members := slices.Clone(w.parts)
+	for i, name := range w.names {
+		members[i] = name + separator + members[i]
+	}
+	return members
+}
+
+func (w *writer) deepObject() string {
+	var pairs []string
+	for i, member := range w.names {
+		pairs = append(pairs, url.QueryEscape(w.parameter.Name+"["+member+"]")+"="+w.parts[i])
+	}
+	return strings.Join(pairs, "&")
+}
+
+// allowedIn reports whether a part of a request can hold a text.
+func allowedIn(in, text string) bool {
+	switch in {
+	case "path": // servers and proxies clean other paths
+		return !slices.Contains([]string{"", ".", ".."}, text) && !strings.ContainsAny(text, "/\\\x00")
+	case "header":
+		return text == strings.TrimSpace(text) && !strings.ContainsFunc(text, notInHeader)
+	case "cookie":
+		return text != "" && !strings.ContainsFunc(text, notInCookie)
+	}
+	return true
+}
+
+func notInHeader(r rune) bool {
+	return r > '~' || r != '\t' && r < ' '
+}
+
+func notInCookie(r rune) bool {
+	return r <= ' ' || r > '~' || strings.ContainsRune(`",;\`, r)
+}

@@ -1,0 +1,77 @@
+// Package jsonvalue reads, writes and compares values of JSON as all other packages of the engine
+// hold them: nil, bool, string, []any, map[string]any, and json.Number for a number.
+//
+// A number keeps the digits with which it was written. That matters twice: an integer beyond 2^53
+// would not survive a float64, and 1.0 is not the integer 1 to a service that reads integers.
+//
+// The files, in the order in which one reads them: this one reads and writes; tree.go walks through
+// values and documents, which refer to themselves by JSON Pointers.
+package jsonvalue
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+var errMoreFollows = errors.New("more follows it")
+
+// Decode reads exactly one JSON value. Duplicate names and invalid UTF-8 are errors (RFC 7493).
+func Decode(text []byte) (any, error) {
+	if jsontext.Value(text).IsValid() {
+		return DecodeLoosely(text)
+	}
+	decoder := jsontext.NewDecoder(bytes.NewReader(text))
+	if _, err := decoder.ReadValue(); err != nil {
+		return nil, err
+	}
+	return nil, errMoreFollows
+}
+
+// DecodeLoosely reads the first JSON value of a text as encoding/json does: the last of two equal
+// names counts, and what follows the value is ignored.
+func DecodeLoosely(text []byte) (value any, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	err = decoder.Decode(&value)
+	return value, err
+}
+
+// Encode writes a value in one line. HTML is not escaped, because a service would see the escapes.
+func Encode(value any) []byte {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(err) // a value of another type is a mistake in the engine
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+}
+
+// Normal returns a value as Decode would return it, with texts and numbers as services see them.
+func Normal(value any) any {
+	switch value := value.(type) {
+	case nil, bool, json.Number:
+		return value
+	case string:
+		return strings.ToValidUTF8(value, "\ufffd")
+	case int64:
+		return json.Number(strconv.FormatInt(value, 10))
+	case []any, map[string]any:
+		return Map(value, func(_ string, inner any) any { return Normal(inner) })
+	}
+	decoded, err := DecodeLoosely(Encode(value))
+	if err != nil {
+		panic(err) // Encode has written it
+	}
+	return decoded
+}
+
+// Same reports whether two values are written alike.
+func Same(value, other any) bool {
+	return bytes.Equal(Encode(value), Encode(other))
+}

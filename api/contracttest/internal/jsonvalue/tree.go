@@ -1,0 +1,93 @@
+package jsonvalue
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Object returns a value that is an object, or nil. A nil map may be read.
+func Object(value any) map[string]any {
+	object, _ := value.(map[string]any)
+	return object
+}
+
+// List returns a value that is an array, or nil.
+func List(value any) []any {
+	list, _ := value.([]any)
+	return list
+}
+
+// Map returns a copy of an array or object in which change has replaced each value. It gets the name
+// of a member, which is empty for an item. Any other value is returned as it is.
+func Map(value any, change func(name string, inner any) any) any {
+	switch value := value.(type) {
+	case []any:
+		all := make([]any, len(value))
+		for i, item := range value {
+			all[i] = change("", item)
+		}
+		return all
+	case map[string]any:
+		all := make(map[string]any, len(value))
+		for name, member := range value {
+			all[name] = change(name, member)
+		}
+		return all
+	}
+	return value
+}
+
+// Escape writes a name as a token of a JSON Pointer (RFC 6901).
+func Escape(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+// Unescape reads a token of a JSON Pointer in a URL. Braces of paths are often percent-encoded there.
+func Unescape(token string) string {
+	return strings.NewReplacer("~1", "/", "~0", "~", "%7B", "{", "%7D", "}").Replace(token)
+}
+
+// Lookup returns what a reference within a document refers to, as #/components/schemas/Plant does, or
+// nil if there is nothing, or if it leads out of the document.
+func Lookup(root any, reference string) any {
+	pointer, local := strings.CutPrefix(reference, "#")
+	if !local {
+		return nil
+	}
+	if pointer == "" {
+		return root
+	}
+	node := root
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		node = child(node, token)
+	}
+	return node
+}
+
+// child returns the member or item of a node that a token of a pointer names, or nil.
+func child(node any, token string) any {
+	if list, isList := node.([]any); isList {
+		index, err := strconv.Atoi(token)
+		if err != nil || index < 0 || index >= len(list) {
+			return nil
+		}
+		return list[index]
+	}
+	return Object(node)[Unescape(token)]
+}
+
+// mostReferences is how many references may follow one another. More of them lead in a circle.
+const mostReferences = 100
+
+// Resolve follows the references of a node until there is none. It returns nil if they lead to nothing,
+// or in a circle.
+func Resolve(root, node any) any {
+	for range mostReferences {
+		reference, refers := Object(node)["$ref"].(string)
+		if !refers {
+			return node
+		}
+		node = Lookup(root, reference)
+	}
+	return nil
+}

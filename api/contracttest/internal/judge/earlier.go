@@ -1,0 +1,41 @@
+package judge
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// toEarlierClient checks a response as a client of an earlier document reads it: a status that the
+// earlier document has must match it, members may have been added since.
+func toEarlierClient(earlier *document.Document, name string, x scenario.Interaction) (faults []scenario.Fault) {
+	operation := earlier.Find(x.Method, x.Path)
+	if operation == nil {
+		return nil
+	}
+	prefix := "to a client of " + name + ", "
+	described := operation.Response(x.Status)
+	if described == nil && x.Status >= http.StatusBadRequest {
+		// The client knows an unknown status only as one of a class (RFC 9110, section 15), so every
+		// failure must be readable as the failure that it knows.
+		described = operation.Response(http.StatusBadRequest)
+	}
+	if described == nil {
+		return one(prefix+"status", unlistedStatus, fmt.Sprintf("%d is unknown", x.Status))
+	}
+	found, wrong := contentOf(described.Content, x)
+	switch {
+	case wrong != nil:
+	case document.IsJSON(found.mediaType):
+		_, wrong, _ = found.json(x)
+	default:
+		wrong = found.text(x)
+	}
+	for _, fault := range wrong {
+		fault.Where = prefix + fault.Where
+		faults = append(faults, fault)
+	}
+	return faults
+}

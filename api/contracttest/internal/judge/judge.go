@@ -1,0 +1,84 @@
+// Package judge says what is wrong with a response.
+//
+// A response is described by the operation that serves its request; what no operation serves is described
+// by HTTP and by the options. [Judge.Faults] puts the questions in this order:
+//
+//  1. undocumented.go: does no operation serve the request? Then the path is unknown, or the method is.
+//  2. response.go: is the status documented, are the headers as they are described, and only those, if
+//     the options want that (challenge.go for WWW-Authenticate)?
+//  3. body.go: is the body of a media type of the document, and does its schema allow it, by two judges?
+//  4. earlier.go: could a client of an earlier document read it?
+//  5. The options: what does the service promise of its responses in words, and can its own client read
+//     them?
+//
+// Each answer is a list of faults, because one fault must not hide another. causes.go makes failures of
+// them, each with a cause that is the same for all responses with the same root.
+//
+// To add a check, write a function that returns the faults of an interaction, and call it in
+// [Judge.response], or in [Judge.Faults] if it is of every response.
+package judge
+
+import (
+	"net/http"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Settings are what the options say of responses.
+type Settings struct {
+	Undeclared scenario.Undeclared
+	AnyHeader  map[string]string // headers that any response may have, with the reason
+	// Of a response to an operation: further faults, and what a generated client cannot read.
+	Response, Client func(operationID string, x scenario.Interaction) []scenario.Fault
+	Refusal          func(why scenario.Violation, x scenario.Interaction) []scenario.Fault
+	// Paths beside the document, and faults of a response to GET on them.
+	Undocumented         func(path string) bool
+	UndocumentedResponse func(x scenario.Interaction) []scenario.Fault
+	EveryResponse        []string // headers of the components that responses to unknown paths have, too
+	Rules                scenario.Rules
+}
+
+// Judge judges responses by a document.
+type Judge struct {
+	Document *document.Document
+	Earlier  map[string]*document.Document // by name
+	Second   *schema.SecondJudge
+	Settings Settings
+}
+
+// New returns a judge.
+func New(of *document.Document, earlier map[string]*document.Document, settings Settings) *Judge {
+	return &Judge{Document: of, Earlier: earlier, Second: schema.NewSecondJudge(of.Published, of.Modern), Settings: settings}
+}
+
+// Faults returns the faults of a response.
+func (j *Judge) Faults(x scenario.Interaction) []scenario.Fault {
+	if !j.isDocumented(x) {
+		return j.undocumented(x)
+	}
+	operation := j.Document.Serving(x.Method, x.Path)
+	faults := j.response(operation, x)
+	for name, earlier := range j.Earlier {
+		faults = append(faults, toEarlierClient(earlier, name, x)...)
+	}
+	if x.Method == http.MethodHead {
+		return faults
+	}
+	if j.Settings.Response != nil {
+		faults = append(faults, j.Settings.Response(operation.ID, x)...)
+	}
+	if len(faults) == 0 && j.Settings.Client != nil { // a client need not read a wrong response
+		return j.Settings.Client(operation.ID, x)
+	}
+	return faults
+}
+
+// exact reports whether a response must not have more than the document names.
+func (j *Judge) exact() bool { return j.Settings.Undeclared == scenario.Exact }
+
+// one is a list of one fault.
+func one(where, keyword, message string) []scenario.Fault {
+	return []scenario.Fault{{Where: where, Keyword: keyword, Message: message}}
+}

@@ -1,0 +1,128 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// transportHeaders are headers that HTTP needs, so no document names them.
+var transportHeaders = []string{"Connection", "Content-Length", "Content-Type", "Date", "Keep-Alive", "Trailer", "Transfer-Encoding"}
+
+// The keywords of faults of what the document does not list.
+const (
+	unnamedHeader  = "headers"
+	unlistedStatus = "responses"
+)
+
+// response checks a response against what the document says for its status.
+func (j *Judge) response(operation *document.Operation, x scenario.Interaction) []scenario.Fault {
+	described := operation.Response(x.Status)
+	if described == nil {
+		return one("status", unlistedStatus, fmt.Sprintf("the document does not list %d for %s", x.Status, operation.ID))
+	}
+	faults := headers(described.Headers, x.Header)
+	if j.exact() {
+		faults = append(faults, j.unnamedHeaders(described.Headers, x.Header)...)
+	}
+	faults = append(faults, j.challenge(x)...)
+	hasContent := len(described.Content) > 0
+	switch {
+	case x.Method == http.MethodHead:
+		return append(faults, empty("HEAD", x)...)
+	case hasNoBody(x.Status):
+		return append(faults, empty("content", x)...)
+	case hasContent:
+		return append(faults, j.body(operation, described.Content, x)...)
+	case j.exact():
+		return append(faults, empty("content", x)...)
+	}
+	return faults
+}
+
+// hasNoBody reports whether HTTP forbids a body with a status.
+func hasNoBody(status int) bool {
+	return status == http.StatusNoContent || status == http.StatusNotModified
+}
+
+func empty(keyword string, x scenario.Interaction) []scenario.Fault {
+	if len(x.Body) == 0 {
+		return nil
+	}
+	return one("body", keyword, "must be empty")
+}
+
+// headers checks the headers of a response against their schemas.
+func headers(described openapi3.Headers, got http.Header) (faults []scenario.Fault) {
+	for name, header := range described {
+		if canonical := http.CanonicalHeaderKey(name); canonical != "Content-Type" { // OpenAPI: it is described by content
+			faults = append(faults, oneHeader(name, header.Value, got.Values(name))...)
+		}
+	}
+	return faults
+}
+
+// oneHeader checks one header with the values that a response has for it.
+func oneHeader(name string, described *openapi3.Header, values []string) []scenario.Fault {
+	where := "header " + name
+	mayRepeat := http.CanonicalHeaderKey(name) == "Set-Cookie"
+	switch {
+	case len(values) == 0 && described.Required:
+		return one(where, "required", "is missing")
+	case len(values) == 0:
+		return nil
+	case len(values) > 1 && !mayRepeat:
+		return one(where, "schema", "is given more than once")
+	}
+	wanted := schema.Of(described.Schema)
+	value, err := ParseText(wanted, values[0])
+	if err != nil {
+		return one(where, "type", err.Error())
+	}
+	return schema.Faults(where, wanted, value, schema.Received)
+}
+
+var errNoBoolean = errors.New("is not a boolean")
+
+// ParseText reads a value from text as its schema says (style "simple").
+func ParseText(wanted *openapi3.Schema, text string) (value any, err error) {
+	switch {
+	case wanted.Type.Is("integer"):
+		return strconv.ParseInt(text, 10, 64)
+	case wanted.Type.Is("number"):
+		return strconv.ParseFloat(text, 64)
+	case wanted.Type.Is("boolean"):
+		if text != "true" && text != "false" {
+			return nil, errNoBoolean
+		}
+		return text == "true", nil
+	case wanted.Type.Is("array"):
+		array := []any{}
+		for part := range strings.SplitSeq(text, ",") {
+			item, wrong := ParseText(schema.Of(wanted.Items), strings.TrimSpace(part))
+			array, err = append(array, item), errors.Join(err, wrong)
+		}
+		return array, err
+	}
+	return text, nil
+}
+
+// unnamedHeaders finds headers that neither the document nor the options name.
+func (j *Judge) unnamedHeaders(named openapi3.Headers, got http.Header) (faults []scenario.Fault) {
+	for name := range got {
+		isNamed := document.HasHeader(named, name) || document.HasHeader(j.Settings.AnyHeader, name)
+		if !isNamed && !slices.Contains(transportHeaders, name) {
+			faults = append(faults, one("header "+name, unnamedHeader, "the document names no such header")...)
+		}
+	}
+	return faults
+}

@@ -1,0 +1,146 @@
+package schema
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// Format is a format of texts, with texts to try it with.
+type Format struct {
+	Valid, Invalid []string
+	// Check returns what is wrong with a text. Nil: the format allows any text.
+	Check func(string) error
+}
+
+// Formats are those that a document may give a text. The libraries know most of them, but not alike:
+// both judges check them with these functions.
+var Formats = map[string]Format{
+	"date-time": {
+		Valid:   []string{"2026-11-20T09:00:00Z", "2024-02-29T23:59:59.999999+14:00"},
+		Invalid: []string{"", "2026-11-20", "2026-11-20 09:00:00", "2026-13-01T00:00:00Z", "2026-11-20T09:00:00", "1763629200"},
+		Check:   checkDateTime,
+	},
+	"date": {
+		Valid:   []string{"2026-11-20", "2024-02-29"},
+		Invalid: []string{"", "20.11.2026", "2026-13-01", "2026-02-30", "2026-11-20T09:00:00Z"},
+		Check:   func(text string) error { _, err := time.Parse(time.DateOnly, text); return err },
+	},
+	"uuid": {
+		Valid:   []string{"01935a7e-8d3c-7c1e-9a55-0c4d6a1f2b3e"},
+		Invalid: []string{"", "1", "01935a7e-8d3c-7c1e-9a55-0c4d6a1f2b3", "01935a7e-8d3c-7c1e-9a55-0c4d6a1f2b3g"},
+		Check:   matching(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`),
+	},
+	"email": {
+		Valid:   []string{"ficus@plants.example"},
+		Invalid: []string{"", "ficus", "ficus@", "@plants.example"},
+		Check:   checkEmail,
+	},
+	"uri": {
+		Valid:   []string{"https://plants.example/ficus?a=b#c"},
+		Invalid: []string{"", "ficus", "//plants.example", "https://plants.example/a b"},
+		Check:   checkURI,
+	},
+	"uri-reference": {
+		Valid:   []string{"/ficus?a=b#c", "https://plants.example/"},
+		Invalid: []string{"a b", "%zz"},
+		Check:   func(text string) error { _, err := url.Parse(text); return errors.Join(err, checkPrintable(text)) },
+	},
+	"byte": {
+		Valid:   []string{"RmljdXM=", ""},
+		Invalid: []string{"RmljdXM", "Rml*dXM="},
+		Check:   func(text string) error { _, err := base64.StdEncoding.DecodeString(text); return err },
+	},
+	"hostname": {
+		Valid:   []string{"plants.example"},
+		Invalid: []string{"", "-plants.example", "plants example"},
+		Check:   matching(`^([0-9A-Za-z]([0-9A-Za-z-]{0,61}[0-9A-Za-z])?\.)*[0-9A-Za-z]([0-9A-Za-z-]{0,61}[0-9A-Za-z])?$`),
+	},
+	"ipv4": {
+		Valid:   []string{"192.0.2.1"},
+		Invalid: []string{"", "192.0.2", "192.0.2.256", "2001:db8::1"},
+		Check:   func(text string) error { return checkAddress(text, netip.Addr.Is4) },
+	},
+	"ipv6": {
+		Valid:   []string{"2001:db8::1"},
+		Invalid: []string{"", "192.0.2.1", "2001:db8::g"},
+		Check:   func(text string) error { return checkAddress(text, netip.Addr.Is6) },
+	},
+	"password": {},
+	"binary":   {},
+}
+
+// IsKnownFormat reports whether texts of a format can be checked. That a text has no format is known, too.
+func IsKnownFormat(name string) bool {
+	_, known := Formats[name]
+	return known || name == ""
+}
+
+var (
+	checkRFC3339   = matching(openapi3.FormatOfStringDateTime)
+	checkPrintable = matching(`^[!-~]*$`)
+
+	errNoFormat      = errors.New("does not have the format")
+	errNoEmail       = errors.New("is not an email address")
+	errNotAbsolute   = errors.New("is not absolute")
+	errAddressFamily = errors.New("is an address of another family")
+)
+
+// checkDateTime has two checks: time.Parse takes a comma, too, and a pattern takes February 30.
+func checkDateTime(text string) error {
+	_, err := time.Parse(time.RFC3339Nano, text)
+	return errors.Join(err, checkRFC3339(text))
+}
+
+func checkEmail(text string) error {
+	address, err := mail.ParseAddress(text)
+	if err != nil || address.Address != text {
+		return errNoEmail
+	}
+	return nil
+}
+
+func checkURI(text string) error {
+	address, err := url.Parse(text)
+	if err == nil && !address.IsAbs() {
+		err = errNotAbsolute
+	}
+	return errors.Join(err, checkPrintable(text))
+}
+
+func checkAddress(text string, isOfFamily func(netip.Addr) bool) error {
+	address, err := netip.ParseAddr(text)
+	if err == nil && !isOfFamily(address) {
+		err = errAddressFamily
+	}
+	return err
+}
+
+func matching(pattern string) func(string) error {
+	compiled := regexp.MustCompile(pattern)
+	return func(text string) error {
+		if !compiled.MatchString(text) {
+			return errNoFormat
+		}
+		return nil
+	}
+}
+
+// StringFormats are the checks as kin-openapi takes them. They replace its own.
+var StringFormats = func() map[string]openapi3.StringFormatValidator {
+	all := map[string]openapi3.StringFormatValidator{}
+	for name, format := range Formats {
+		check := format.Check
+		if check == nil {
+			check = func(string) error { return nil }
+		}
+		all[name] = openapi3.NewCallbackValidator(check)
+	}
+	return all
+}()

@@ -1,0 +1,69 @@
+package scenario
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Fault is one way in which a response breaks the document.
+type Fault struct {
+	Where   string // "status", "media type", "header Location", "body /name"
+	Keyword string // the keyword of the document that is broken
+	Message string
+}
+
+func (f Fault) String() string { return fmt.Sprintf("%s: %s: %s", f.Where, f.Keyword, f.Message) }
+
+// Rank says how bad a failure is: reports begin with the lowest.
+type Rank int
+
+// The ranks of failures.
+const (
+	Crash        Rank = iota // the service has failed, or does not respond
+	Behaviour                // it does something else than the document says
+	Response                 // what it responds is not what the document says
+	Undocumented             // it responds what the document does not have
+	Header                   // a header is wrong
+	Oracles                  // two judges differ about it
+)
+
+// Failure is one way in which a service has broken a promise.
+type Failure struct {
+	// Cause says what is wrong without the values of this request: failures with the same
+	// cause most likely go away together.
+	Cause   string
+	Message string      // what is wrong this time
+	Test    string      // the generated test that found it, or the test that sent the request
+	Sent    Interaction // zero if there was no response
+	Rank    Rank        // of the cause
+}
+
+// ID is short, and the same for the same cause in every run.
+func (f Failure) ID() string { return ShortID(f.Cause) }
+
+// ShortID is a short name for a text, which is the same in every run.
+func ShortID(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text)))[:8] }
+
+// String returns the message, a command that repeats the request, and the response.
+func (f Failure) String() string {
+	text := fmt.Sprintf("[%s] %s", f.ID(), f.Message)
+	if f.Sent.Method != "" {
+		text += "\n\tsent:   " + f.Sent.Curl()
+	}
+	if f.Sent.Status != 0 {
+		text += fmt.Sprintf("\n\tgot:    %d %s", f.Sent.Status, inOneLine(f.Sent.Body))
+	}
+	return text
+}
+
+// inOneLine is the beginning of a body.
+func inOneLine(body []byte) string {
+	text := strings.TrimSuffix(string(body[:min(len(body), 500)]), "\n")
+	if strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(text)
+	}
+	return text
+}

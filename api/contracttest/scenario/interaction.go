@@ -1,0 +1,109 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+)
+
+// Interaction is a request and its response, both complete.
+type Interaction struct {
+	Method        string
+	URL           string // as sent, with the path as it was escaped
+	Path          string // the escaped path alone
+	RequestHeader http.Header
+	RequestBody   []byte
+
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// ParsedURL is the address of the request.
+func (x Interaction) ParsedURL() (*url.URL, error) { return url.Parse(x.URL) }
+
+// Object is the object in the response, or nil. Numbers are of type [json.Number].
+func (x Interaction) Object() map[string]any {
+	value, _ := jsonvalue.Decode(x.Body) // what is no JSON is no object
+	return jsonvalue.Object(value)
+}
+
+// Member returns a member of the object in a response, or nil. A number is the text with which it is
+// written.
+func (x Interaction) Member(name string) any {
+	value := x.Object()[name]
+	if number, isNumber := value.(json.Number); isNumber {
+		return number.String()
+	}
+	return value
+}
+
+// HasRequestHeader reports whether the request had one of some headers, in their canonical form.
+func (x Interaction) HasRequestHeader(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool { return len(x.RequestHeader[name]) > 0 })
+}
+
+// Hidden returns the interaction without the values of some headers of the request, which may be secret.
+func (x Interaction) Hidden(secret http.Header) Interaction {
+	x.RequestHeader = x.RequestHeader.Clone()
+	for name := range secret {
+		if x.RequestHeader[name] != nil {
+			x.RequestHeader[name] = []string{shellVariable(name)}
+		}
+	}
+	return x
+}
+
+// shellVariable is what a failure shows in place of the value of a header.
+func shellVariable(header string) string {
+	return "$" + strings.ToUpper(strings.ReplaceAll(header, "-", "_"))
+}
+
+// mostOfBody is how much of the body of a request Curl shows.
+const mostOfBody = 4 << 10
+
+// Curl returns a command line that repeats the request.
+func (x Interaction) Curl() string {
+	line := "curl -i -X " + x.Method + " " + shellQuote(x.URL)
+	if strings.Contains(x.Path, "/.") {
+		line += " --path-as-is"
+	}
+	for _, name := range slices.Sorted(maps.Keys(x.RequestHeader)) {
+		for _, value := range x.RequestHeader[name] {
+			line += " -H " + curlHeader(name, value)
+		}
+	}
+	if len(x.RequestBody) > 0 {
+		line += " --data-binary " + shellQuote(string(x.RequestBody[:min(len(x.RequestBody), mostOfBody)]))
+	}
+	if more := len(x.RequestBody) - mostOfBody; more > 0 {
+		line += fmt.Sprintf(" # and %d bytes more", more)
+	}
+	return line
+}
+
+// curlHeader quotes a header so that the shell fills in a variable, and nothing else.
+func curlHeader(name, value string) string {
+	if value == shellVariable(name) {
+		return `"` + name + ": " + value + `"`
+	}
+	return shellQuote(name + ": " + value)
+}
+
+// shellQuote quotes a text for a shell, in one line.
+func shellQuote(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl) {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	escaped := strconv.QuoteToGraphic(text)
+	return "$'" + strings.ReplaceAll(escaped[1:len(escaped)-1], "'", `\'`) + "'"
+}
