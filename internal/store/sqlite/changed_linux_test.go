@@ -51,6 +51,16 @@ func TestChangedFile(t *testing.T) {
 			truncate(t, backup, info.Size())
 			overwrite(t, path, backup)
 		}, "plants.db was overwritten or truncated", true},
+		"the database is overwritten by itself as it was": {
+			func(t *testing.T, path, _ string) { overwrite(t, path, path+".older") },
+			"plants.db was overwritten or truncated", true,
+		},
+		"the database is overwritten by itself as it was, of its size": {func(t *testing.T, path, _ string) {
+			info, err := os.Stat(path)
+			must.NoError(t, err)
+			truncate(t, path+".older", info.Size())
+			overwrite(t, path, path+".older")
+		}, "plants.db was overwritten or truncated", true},
 		"the database is truncated": {
 			func(t *testing.T, path, _ string) { truncate(t, path, 8192) },
 			"plants.db was overwritten or truncated", true,
@@ -99,6 +109,7 @@ func TestChangedFile(t *testing.T) {
 						s.Close()
 					}
 				})
+				overwrite(t, path+".older", path)
 				s.checkpointAt = 50
 				fill(t, s, 0, 400<<10) // there is a checkpoint
 				if s.checkpointAt != checkpointPages {
@@ -149,6 +160,24 @@ func TestChangedFile(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Close does not copy the log to a database that another one was copied over just before.
+func TestChangedBeforeClose(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s, err := Open(t.Context(), path)
+	must.NoError(t, err)
+	older := read(t, path)
+	s.checkpointAt = 50
+	fill(t, s, 0, 400<<10)
+	must.NoError(t, os.WriteFile(path, older, 0o600))
+	before := contentOf(t, path)
+	expect.NoError(t, s.Close())
+	if contentOf(t, path) != before {
+		t.Error("Close has written to the database or its log")
+	}
+	_, err = Open(t.Context(), path)
+	expect.Message(t, "Open", err, "move "+path+"* to another directory")
 }
 
 // The record of a damage is not taken for that of a store that is restored.

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -158,6 +160,22 @@ func (files *openFiles) judgeDatabase() *fault {
 		return found
 	}
 	files.database.least = size
+	return files.judgeMark()
+}
+
+// judgeMark returns the fault of a database that another one was copied over. Its mark is then
+// not in the log.
+func (files *openFiles) judgeMark() *fault {
+	now, err := readMark(files.database, files.markPage, files.first.pageSize())
+	if err != nil {
+		return unreadable(files.target, err)
+	}
+	if now != files.mark && !readLogFrom(io.NewSectionReader(files.wal, 0, math.MaxInt64)).belongsTo(files.database) {
+		found := files.damagedDatabase()
+		found.uncertain = true // another program may write to the log meanwhile
+		return found
+	}
+	files.mark = now
 	return nil
 }
 

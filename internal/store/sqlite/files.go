@@ -32,9 +32,9 @@ const checkInterval = time.Second
 // caches if another program has overwritten or truncated one. Without a check in each
 // commit, the store would acknowledge writes that are lost at the next start.
 //
-// The check costs a few microseconds. It compares where the files are, how long they are, and the
-// first bytes of the database and of the log; fault.go decides what a difference means. Other
-// changes are not noticed.
+// The check costs a few microseconds. It compares where the files are, how long they are, the
+// first bytes of the database and of the log, and the mark of the database; fault.go decides what
+// a difference means. Other changes are not noticed.
 type openFiles struct {
 	// target is the path of the database without symbolic links. SQLite has its other files
 	// beside it.
@@ -51,6 +51,8 @@ type openFiles struct {
 	first     databaseHeader // when the database was opened
 	modified  time.Time      // the database; used while there is no log
 	logHeader logHeader      // at the last check
+	mark      mark           // of the database at the last check; see log.go
+	markPage  int64          // which has the mark
 	copying   bool           // a checkpoint of this store has not ended, so the database may have a part of the log
 }
 
@@ -97,8 +99,11 @@ func createFile(path string) {
 
 // open records the files that SQLite has just opened. A restored store has no log before the
 // first write; a read-only service makes none.
-func (files *openFiles) open(path string) error {
+func (files *openFiles) open(path string, conn *sqlite.Conn) (err error) {
 	files.target = resolve(path)
+	if files.markPage, err = number(conn, "SELECT rootpage FROM sqlite_schema WHERE name = 'log_mark'"); err != nil {
+		return err
+	}
 	paths := []string{path, files.target + "-wal", files.target + "-shm"}
 	for _, path := range paths {
 		file, err := openOne(path)

@@ -139,14 +139,19 @@ func (f frame) isOf(salts [8]byte) bool {
 // readLog reads the log of the database at path. It is empty if there is none, or if it cannot be
 // read, which SQLite explains.
 func readLog(path string) *logContent {
-	logged := &logContent{marks: map[mark]bool{}}
 	file, err := os.Open(path + "-wal")
 	if err != nil {
-		return logged
+		return &logContent{}
 	}
 	defer file.Close()
+	return readLogFrom(file)
+}
+
+func readLogFrom(file io.Reader) *logContent {
+	logged := &logContent{marks: map[mark]bool{}}
 	reader := bufio.NewReaderSize(file, 1<<20)
-	if _, err = io.ReadFull(reader, logged.header[:]); err == nil {
+	_, err := io.ReadFull(reader, logged.header[:])
+	if err == nil {
 		err = logged.readFrames(reader)
 	}
 	if atEnd := err == io.EOF || err == io.ErrUnexpectedEOF; !atEnd {
@@ -215,17 +220,22 @@ func (logged *logContent) add(intact frame, number int64) {
 	}
 }
 
-// belongsTo reports whether the log is of the database at path. That is not known of a log
-// without a mark: only other programs have written to it.
-func (logged *logContent) belongsTo(path string) bool {
-	if logged.used == 0 || len(logged.marks) == 0 {
-		return true
-	}
+// belongsToFile reports whether the log is of the database at path.
+func (logged *logContent) belongsToFile(path string) bool {
 	database, err := os.Open(path)
 	if err != nil {
 		return true // SQLite explains the error
 	}
 	defer database.Close()
+	return logged.belongsTo(database)
+}
+
+// belongsTo reports whether the log is of a database. That is not known of a log without a mark:
+// only other programs have written to it.
+func (logged *logContent) belongsTo(database io.ReaderAt) bool {
+	if logged.used == 0 || len(logged.marks) == 0 {
+		return true
+	}
 	var header [20]byte
 	if _, err := database.ReadAt(header[:], 0); err != nil {
 		return true
@@ -233,13 +243,19 @@ func (logged *logContent) belongsTo(path string) bool {
 	if inWALMode := header[18] == 2; !inWALMode {
 		return false // VACUUM INTO or a backup has made it, perhaps while this log was in use
 	}
-	page := make([]byte, logged.pageSize)
-	_, err = database.ReadAt(page, (logged.markPage-1)*logged.pageSize)
-	if err != nil && err != io.EOF {
-		return true
+	now, err := readMark(database, logged.markPage, logged.pageSize)
+	return err != nil || logged.marks[now]
+}
+
+// readMark reads the mark of a database.
+func readMark(database io.ReaderAt, number, pageSize int64) (now mark, err error) {
+	page := make([]byte, pageSize)
+	_, err = database.ReadAt(page, (number-1)*pageSize)
+	if err == io.EOF {
+		err = nil
 	}
-	now, _, _ := marksIn(page)
-	return logged.marks[now]
+	now, _, _ = marksIn(page)
+	return now, err
 }
 
 // checkLog returns an error if the log of the database at path is damaged or belongs to another
@@ -268,7 +284,7 @@ func (logged *logContent) check(path string) error {
 		return fmt.Errorf("%[1]s-wal is damaged, and commits (%[2]d) are behind the damage; nothing was changed; "+
 			"move %[1]s* to another directory, and restore a backup (plantstore restore); or, to go on without these "+
 			"commits, %[3]s cp -p %[4]s %[5]s && truncate -s %[6]d %[4]s", path, logged.lost, stop, log, kept, logged.end(logged.used))
-	case !logged.belongsTo(path):
+	case !logged.belongsToFile(path):
 		return fmt.Errorf("%[1]s-wal is the log of another database than %[1]s, perhaps an older or newer one; nothing "+
 			"was changed; put back the database of this log; or, to use %[1]s without it, %[2]s %[3]s",
 			path, stop, withoutLog(path))

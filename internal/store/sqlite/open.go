@@ -136,7 +136,8 @@ func (s *Store) openReaders(mode sqlite.OpenFlags) error {
 		opened <- conn
 	}
 	s.readers = opened
-	if err := s.files.open(s.path); err != nil {
+	open := func(conn *sqlite.Conn) error { return s.files.open(s.path, conn) }
+	if err := withConnection(context.Background(), opened, open); err != nil {
 		return errors.Join(err, s.Close())
 	}
 	return nil

@@ -69,10 +69,11 @@ var _ store.Store = (*Store)(nil)
 func (s *Store) Close() error {
 	s.writes.Close()
 	s.stopWatch()
+	conn := <-s.writer
+	_ = s.files.check(conn)
 	if s.files.final() {
 		return nil // closing the last connection would write to a database that is damaged, or delete the log
 	}
-	conn := <-s.writer
 	if missing := s.files.missing(); missing != nil {
 		// Closing the last connection would delete the log at this path, which another
 		// database may need. The open database gets what the log has, wherever it is now.
