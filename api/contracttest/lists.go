@@ -290,8 +290,8 @@ func (v *Session) continues(l lister, way string) {
 	ids := v.fill(l, size+1)
 	if !l.inOrder() {
 		if byLink := l.inferred && l.hasLink(); byLink || l.Next != "" || way != l.After {
-			v.all(l, size, false, ids)
 			v.all(l, l.longestPage(), false, ids)
+			v.all(l, size, false, ids) // last: a long page may hold all
 			if at, _ := v.last.ParsedURL(); !at.Query().Has(way) {
 				panic(untried("no page leads to the next one with it"))
 			}
