@@ -137,16 +137,16 @@ generate: ## generate gen/ from api/openapi.yaml
 vet staticcheck reproducible fuzz: export GOGC = 400
 checks = vet test-race fuzz reproducible test-postgres staticcheck generate-check tidy-check format-check lint-api lint-workflows \
 	client-check page-check compat compat-proof crash power schedules stop move test-failover schemathesis browser memory \
-	kubernetes package-check test-oidc test-webhook client-faults paging allocations
+	kubernetes package-check test-oidc test-webhook client-faults paging allocations specfirst
 check: $(checks) ## run every check that a change must pass
 
 generate-check: ## fail if gen/ is stale
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
-	mkdir -p "$$tmp"/gen/{plantapi,plantjson,plantserver,plantclient} "$$tmp/$(shelf)"; \
-	cp -r api go.mod go.sum tools.go "$$tmp"; cp -r $(shelf)/* "$$tmp/$(shelf)"; \
+	mkdir -p "$$tmp"/gen/{plantapi,plantjson,plantserver,plantclient}; \
+	cp -r --parents api go.mod go.sum tools.go $(others) "$$tmp"; \
 	(cd "$$tmp" && go generate ./...); \
-	for made in gen $(shelf); do diff -r $$made "$$tmp/$$made" || { echo "$$made is stale: run make generate" >&2; exit 1; }; done
-shelf := internal/testing/shelf
+	for made in gen $(others); do diff -r $$made "$$tmp/$$made" || { echo "$$made is stale: run make generate" >&2; exit 1; }; done
+others := internal/testing/shelf cmd/specfirst/bookshelf
 
 tidy-check: $(peers) ## fail if a go.mod or go.sum is not tidy
 	@for m in $(modules); do (cd "$$m" && go mod tidy -diff) || exit 1; done
@@ -237,6 +237,10 @@ fuzz: ## let the fuzzer of Go make 100,000 requests; compare the validation with
 allocations: ## fail if a request allocates more often than before; the short form of bench-http
 	go test -count=1 -run '^TestAllocations$$' -v ./internal/httpapi
 
+specfirst: ## start a service in an empty folder without a network, change its document, and see the compiler and the contract test ask for it
+	@go mod download
+	PLANTSTORE_TEST_SPECFIRST=1 go test -count=1 -run '^Test(Loop|OwnDocument)$$' ./cmd/specfirst
+
 paging: ## read 100,000 plants page by page
 	PLANTSTORE_TEST_PAGING=100000 go test -count=1 -run '^TestPagingThroughAllPlants$$' -v ./internal/httpapi
 
@@ -310,7 +314,7 @@ unskipped = log=$$(mktemp); trap 'rm -f "$$log"' EXIT; \
 	grep -a -E '^(ok|\?) ' "$$log"; grep -a -hoE 'figures: .*' "$$log" || true; \
 	skipped=$$(grep -a -cE '^ *--- SKIP' "$$log" || true); \
 	fuse=$$([ -w /dev/fuse ] && [ "$$(id -u)" = 0 ] || echo '|FUSE and root'); \
-	elsewhere="needs (PostgreSQL.*|an identity provider|Citus|Litestream|Python|a minute$$fuse): make (test-)?(crash|failover|ha|memory|oidc|citus|litestream|webhook|power|walk"; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
+	elsewhere="needs (PostgreSQL.*|an identity provider|Citus|Litestream|Python|a minute$$fuse): make (test-)?(crash|failover|ha|memory|oidc|citus|litestream|webhook|power|specfirst|walk"; [ -n "$${PLANTSTORE_TEST_POSTGRES:-}" ] || elsewhere+='|postgres'; \
 	[ "$$skipped" = "$$(grep -a -cE "$$elsewhere)" "$$log" || true)" ] || { grep -a -A 3 -E '^ *--- SKIP' "$$log"; exit 1; }
 
 .PHONY: help run release test test-install test-ha test-citus test-litestream test-walk contract-report contract foreign bench bench-store bench-postgres bench-streams bench-start build \

@@ -13,7 +13,10 @@ import (
 	"time"
 )
 
-const module = "github.com/plantstore/plantstore/"
+const (
+	module  = "github.com/plantstore/plantstore/"
+	example = "cmd/specfirst/bookshelf/"
+)
 
 // mayImport says which packages of ours each package may import. Imports point
 // inward: towards what a plant is and what the document says. Tests are free.
@@ -105,6 +108,17 @@ var mayImport = map[string][]string{
 		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge",
 		"api/contracttest/internal/schema", "api/contracttest/scenario",
 	},
+
+	// The example that cmd/specfirst writes. Its tests import api/contracttest, too.
+	"cmd/specfirst":                 {"api/contract"},
+	example + "api":                 {},
+	example + "gen/client":          {},
+	example + "gen/server":          {},
+	example + "internal/store":      {},
+	example + "internal/unwritten":  {},
+	example + "internal/operations": {example + "gen/server", example + "internal/store"},
+	example + "internal/httpapi":    {"api/contract", example + "api", example + "gen/server"},
+	example + "cmd/bookshelf":       {example + "internal/httpapi", example + "internal/operations"},
 }
 
 // forTests reports whether no program may contain a package.

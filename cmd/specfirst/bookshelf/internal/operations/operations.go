@@ -1,0 +1,29 @@
+// Package operations implements the operations of the document: a file for each noun, and here what
+// they share.
+package operations
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/plantstore/plantstore/cmd/specfirst/bookshelf/gen/server"
+	"github.com/plantstore/plantstore/cmd/specfirst/bookshelf/internal/store"
+)
+
+// Statuses is the table of errors: the status that a response has for an error of an operation. Its
+// message is that of the error here. Any other error is 500, and only the log has its message.
+var Statuses = map[error]int{
+	store.ErrNotFound: http.StatusNotFound,
+	store.ErrExists:   http.StatusConflict,
+}
+
+// Service has an exported method for each operation of the document.
+type Service struct{ *store.Store }
+
+var _ server.StrictServerInterface = Service{}
+
+// Open opens what the operations need.
+func Open(ctx context.Context, path string) (Service, error) {
+	books, err := store.Open(ctx, path)
+	return Service{books}, err
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"embed"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// example is the service that is written, packages of this module. unwritten and README.own.md take the place of
+// what is about books.
+//
+//go:embed all:bookshelf
+var example embed.FS
+
+const (
+	exampleName   = "bookshelf"
+	exampleModule = plantstore + "/cmd/specfirst/" + exampleName
+)
+
+// ofBooks are the files that a document of one's own replaces.
+var ofBooks = []string{"README.md", "gen", "internal/operations", "internal/store", "internal/httpapi/books_test.go"}
+
+// moves has where the files are put that only a document of one's own needs.
+var moves = map[string]string{"README.own.md": "README.md", "internal/unwritten": "internal/operations"}
+
+// writeFiles writes the files of the example with other names.
+func (s *service) writeFiles(folder string) error {
+	names := strings.NewReplacer(
+		exampleModule, s.module,
+		exampleName, s.name,
+		"BOOKSHELF", strings.ToUpper(strings.ReplaceAll(s.name, "-", "_")),
+		"Bookshelf", strings.ToUpper(s.name[:1])+s.name[1:],
+	)
+	return fs.WalkDir(example, exampleName, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := s.target(strings.TrimPrefix(name, exampleName+"/"))
+		if entry.IsDir() {
+			if entry.Name() == ".build" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if target == "" || strings.Contains(path.Base(name), ".db") {
+			return nil
+		}
+		text, err := example.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		replaced := names.Replace(string(text))
+		if s.document != nil {
+			replaced = s.document.adapt(target, replaced)
+		}
+		return writeFile(filepath.Join(folder, filepath.FromSlash(s.rename(target))), replaced)
+	})
+}
+
+// target returns where a file of the example is written, or nothing.
+func (s *service) target(name string) string {
+	for from, to := range moves {
+		if isBelow(name, from) {
+			if s.document == nil {
+				return ""
+			}
+			return to + strings.TrimPrefix(name, from)
+		}
+	}
+	for _, replaced := range ofBooks {
+		if s.document != nil && isBelow(name, replaced) {
+			return ""
+		}
+	}
+	return name
+}
+
+// rename gives a file the name of the service and of its document.
+func (s *service) rename(name string) string {
+	if name == "api/openapi.yaml" && s.document != nil {
+		return "api/" + s.document.fileName()
+	}
+	return strings.ReplaceAll(name, exampleName, s.name)
+}
+
+func isBelow(name, folder string) bool { return name == folder || strings.HasPrefix(name, folder+"/") }
+
+func writeFile(name, text string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(text), 0o644)
+}

@@ -1,0 +1,66 @@
+// Command specfirst starts a service of one's own, in the way in which this project is written: from an OpenAPI
+// document. README.md beside it is its guide.
+//
+// It writes the example in the folder bookshelf under another name (files.go). With --document, generated code
+// and operations that are not written yet take the place of the books (document.go). new.go has the steps.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/urfave/cli/v3"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := command().Run(ctx, os.Args); err != nil {
+		fmt.Fprintln(os.Stderr, "specfirst:", err)
+		os.Exit(1)
+	}
+}
+
+func command() *cli.Command {
+	return &cli.Command{
+		Name:            "specfirst",
+		Usage:           "start a service from an OpenAPI document",
+		HideHelpCommand: true,
+		Commands: []*cli.Command{{
+			Name:      "new",
+			Usage:     "write a service to a new folder",
+			ArgsUsage: "FOLDER",
+			Description: "The last part of FOLDER is the name of the service. Without --document it keeps books,\n" +
+				"as an example of everything that a service needs.",
+			Flags: []cli.Flag{
+				&cli.StringFlag{Name: "module", Usage: "the `PATH` of the Go module (default: example.com/ and the name)"},
+				&cli.StringFlag{Name: "document", Usage: "serve the OpenAPI 3.0 document in `FILE`, with operations that respond with 501"},
+				&cli.StringFlag{Name: "source", Usage: "use the clone of the Plant Store in `FOLDER` (default: the one that this command was built in, or its release)"},
+			},
+			Action: runNew,
+		}},
+	}
+}
+
+func runNew(ctx context.Context, cmd *cli.Command) error {
+	if cmd.Args().Len() != 1 {
+		return errors.New("give the folder of the new service, as in: specfirst new bookshelf --module example.com/bookshelf")
+	}
+	s, err := newService(cmd.Args().First(), cmd.String("module"), cmd.String("source"))
+	if err != nil {
+		return err
+	}
+	if path := cmd.String("document"); path != "" {
+		if s.document, err = readDocument(path); err != nil {
+			return err
+		}
+	}
+	if err := s.write(ctx); err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.Root().Writer, "%s is ready. Read its README.md, then:\n\n  cd %s\n  make run\n  make test\n", s.name, s.folder)
+	return nil
+}

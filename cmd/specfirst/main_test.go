@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// roomsDocument has two resources, an API key and a path before its own.
+const roomsDocument = `openapi: 3.0.3
+info: {title: Rooms, version: 1.0.0}
+servers: [{url: https://rooms.example.com/v1/}]
+security: [{key: []}]
+paths:
+  /rooms:
+    post:
+      operationId: addRoom
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Room'}}}}
+      responses: &responses
+        '200': {description: The room., content: {application/json: {schema: {$ref: '#/components/schemas/Room'}}}}
+        '400': {description: It is wrong.}
+        '401': {description: There is no key.}
+        '415': {description: It is not JSON.}
+  /bookings/{id}:
+    get:
+      operationId: getBooking
+      parameters: [{name: id, in: path, required: true, schema: {type: string, maxLength: 20}}]
+      responses: *responses
+components:
+  securitySchemes: {key: {type: apiKey, in: header, name: X-Key}}
+  schemas: {Room: {type: object, required: [name], properties: {name: {type: string, maxLength: 20}}}}
+`
+
+func writeDocument(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rooms.yaml")
+	must.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// run runs the command and returns what it says, and its error.
+func run(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	cmd := command()
+	cmd.Writer, cmd.ErrWriter = &out, &out
+	err := cmd.Run(t.Context(), append([]string{"specfirst"}, args...))
+	return out.String(), err
+}
+
+// What is wrong is said before anything is written.
+func TestMistakes(t *testing.T) {
+	full := t.TempDir()
+	must.NoError(t, os.WriteFile(filepath.Join(full, "file"), nil, 0o600))
+	must.NoError(t, os.Rename(full, filepath.Join(filepath.Dir(full), "full")))
+	full = filepath.Join(filepath.Dir(full), "full")
+	other := t.TempDir()
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no folder":             {nil, "give the folder of the new service"},
+		"a name for no package": {[]string{"Book Shelf"}, `lower-case letters, digits and hyphens, as in book-shelf, got "Book Shelf"`},
+		"a full folder":         {[]string{full}, "exists and is not empty"},
+		"no clone":              {[]string{"shop", "--source", other}, "is not a clone of the Plant Store"},
+		"no document":           {[]string{"shop", "--document", "nowhere.yaml"}, "read the document: open nowhere.yaml"},
+		"no OpenAPI":            {[]string{"shop", "--document", writeDocument(t, "plants")}, "rooms.yaml cannot be served: load the document"},
+		"OpenAPI 3.1":           {[]string{"shop", "--document", writeDocument(t, strings.Replace(roomsDocument, "3.0.3", "3.1.0", 1))}, "the document has OpenAPI 3.1.0, need 3.0"},
+		"no operation":          {[]string{"shop", "--document", writeDocument(t, "openapi: 3.0.3\ninfo: {title: a, version: '1'}\npaths: {}")}, "it has no operation"},
+		"another media type":    {[]string{"shop", "--document", writeDocument(t, strings.Replace(roomsDocument, "content: {application/json", "content: {application/xml", 1))}, "POST /rooms: "},
+		"another module path":   {[]string{"shop", "--module", "a b"}, "malformed module path"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			if _, err := run(t, append([]string{"new"}, test.args...)...); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("the error is %v, want %q", err, test.want)
+			}
+			left, err := os.ReadDir(".")
+			must.NoError(t, err)
+			if len(left) > 0 {
+				t.Errorf("it has written %v", left)
+			}
+		})
+	}
+	t.Run("no go", func(t *testing.T) {
+		t.Setenv("PATH", other)
+		if _, err := run(t, "new", "shop"); err == nil || !strings.Contains(err.Error(), "install Go") {
+			t.Errorf("the error is %v", err)
+		}
+	})
+}
+
+// A new service has its own names everywhere, and of this module only what is public.
+func TestNames(t *testing.T) {
+	rooms, err := readDocument(writeDocument(t, roomsDocument))
+	must.NoError(t, err)
+	if rooms.basePath != "/v1" {
+		t.Errorf("the base path is %q", rooms.basePath)
+	}
+	for name, document := range map[string]*document{"the example": nil, "a document": rooms} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			s := &service{name: "tool-shed", module: "example.org/shed", document: document}
+			must.NoError(t, s.writeFiles(folder))
+			files := 0
+			must.NoError(t, fs.WalkDir(os.DirFS(folder), ".", func(name string, entry fs.DirEntry, err error) error {
+				if err != nil || entry.IsDir() {
+					return err
+				}
+				files++
+				text, err := os.ReadFile(filepath.Join(folder, name))
+				must.NoError(t, err)
+				if found := regexp.MustCompile(`(?i)bookshelf|specfirst`).FindString(name + string(text)); found != "" {
+					t.Errorf("%s has %q", name, found)
+				}
+				if document != nil && regexp.MustCompile(`(?i)\b(isbn|books?)\b`).Match(text) && !strings.HasSuffix(name, "auth_test.go") {
+					t.Errorf("%s has something of books", name)
+				}
+				for _, imported := range regexp.MustCompile(`"github\.com/plantstore/plantstore/([^"]*)"`).FindAllStringSubmatch(string(text), -1) {
+					if imported[1] != "api/contract" && imported[1] != "api/contracttest" {
+						t.Errorf("%s imports %s", name, imported[1])
+					}
+				}
+				return nil
+			}))
+			for _, name := range []string{".github/workflows/check.yml", ".gitignore", "cmd/tool-shed/main.go", "README.md", "internal/operations/operations.go"} {
+				if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+					t.Error(err)
+				}
+			}
+			if files > 25 {
+				t.Errorf("there are %d files", files)
+			}
+		})
+	}
+}
+
+// newProject runs the command in an empty folder, without a network.
+func newProject(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	if os.Getenv("PLANTSTORE_TEST_SPECFIRST") == "" {
+		t.Skip("needs a minute: make specfirst")
+	}
+	t.Setenv("GOPROXY", "off")
+	folder := filepath.Join(t.TempDir(), name)
+	source, err := filepath.Abs("../..")
+	must.NoError(t, err)
+	out, err := run(t, append([]string{"new", folder, "--source", source}, args...)...)
+	must.NoError(t, err)
+	t.Log(out)
+	return folder
+}
+
+// expect runs a program in a folder, which succeeds only if nothing is wanted, and says all that is wanted.
+func expect(t *testing.T, folder, line string, wanted ...string) {
+	t.Helper()
+	args := strings.Fields(line)
+	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+	cmd.Dir = folder
+	out, err := cmd.CombinedOutput()
+	if (err == nil) != (len(wanted) == 0) {
+		t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+	for _, want := range wanted {
+		if !strings.Contains(string(out), want) {
+			t.Fatalf("%s does not say %q:\n%s", line, want, out)
+		}
+	}
+}
+
+// change replaces a text in a file, once.
+func change(t *testing.T, name, before, after string) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	must.NoError(t, err)
+	changed := strings.Replace(string(text), before, after, 1)
+	if changed == string(text) {
+		t.Fatalf("%s has no %q", name, before)
+	}
+	must.NoError(t, os.WriteFile(name, []byte(changed), 0o600))
+}
+
+// The loop that the README of a new service explains: an operation is added to the document, and the compiler and
+// then the contract test ask for it.
+func TestLoop(t *testing.T) {
+	folder := newProject(t, "bookshelf", "--module", "example.com/bookshelf")
+	expect(t, folder, "make test")
+	change(t, filepath.Join(folder, "api", "openapi.yaml"), "paths:\n", `paths:
+  /books:count:
+    get:
+      operationId: countBooks
+      summary: How many books there are.
+      responses:
+        '200': {description: The number., content: {application/json: {schema: {type: integer}}}}
+        '400': {$ref: '#/components/responses/Failed'}
+        '401': {$ref: '#/components/responses/NoCredentials'}
+`)
+	expect(t, folder, "make generate")
+	expect(t, folder, "make test", "missing method CountBooks")
+	const method = "\nfunc (s Service) CountBooks(ctx context.Context, request server.CountBooksRequestObject) (server.CountBooksResponseObject, error) {\n\treturn %s\n}\n"
+	books := filepath.Join(folder, "internal", "operations", "books.go")
+	change(t, books, "\nfunc toWire", strings.Replace(method, "%s", `nil, errors.New("later")`, 1)+"\nfunc toWire")
+	change(t, books, `"context"`, "\"context\"\n\t\"errors\"")
+	expect(t, folder, "make test", "countBooks responds with 500")
+	change(t, books, `nil, errors.New("later")`, "server.CountBooks200JSONResponse(1), nil")
+	change(t, books, "\n\t\"errors\"", "")
+	expect(t, folder, "make test")
+	expect(t, folder, "make generate")
+}
+
+// A document of one's own compiles at once, and its contract test lists what is to be written.
+func TestOwnDocument(t *testing.T) {
+	folder := newProject(t, "rooms", "--document", writeDocument(t, roomsDocument))
+	expect(t, folder, "make test", "addRoom is not written yet: it responds with 501", "getBooking is not written yet")
+	unwritten := filepath.Join(folder, "internal", "operations", "unwritten.go")
+	const begin = "AddRoomResponseObject, error) {\n\treturn "
+	change(t, unwritten, begin+"nil, httpapi.ErrNotWritten", begin+"server.AddRoom200JSONResponse(*request.Body), nil")
+	expect(t, folder, "make test", "getBooking is not written yet")
+}
