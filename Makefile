@@ -37,31 +37,31 @@ test-postgres: ## run the tests of the stores, the API and the program on a temp
 
 test-given: # the same, on the server in PLANTSTORE_TEST_POSTGRES
 	@export CGO_ENABLED=1; $(call unskipped,-count=1 -race ./internal/store/postgres)
-	@$(call unskipped,-count=1 ./internal/httpapi ./internal/cli)
+	@$(call unskipped,-count=1 ./internal/httpapi ./internal/cli ./internal/system)
 
 test-failover: ## test twenty crashes and a failover of PostgreSQL, and histories of two servers; prints the times
-	@export PLANTSTORE_TEST_FAILOVER=1; $(call unskipped,-count=1 -run Drill ./internal/store/postgres ./internal/cli)
+	@export PLANTSTORE_TEST_FAILOVER=1; $(call unskipped,-count=1 -run Drill ./internal/store/postgres ./internal/system)
 
 test-oidc: internal/workshop/tools/node_modules ## test tokens of a real identity provider: late start, key rotation, a flood, a stop
-	@PATH="$$PWD/internal/workshop/tools/node_modules/.bin:$$PATH" PLANTSTORE_TEST_OIDC=1 go test -count=1 -run '^TestIdentityProvider$$' -v ./internal/cli
+	@PATH="$$PWD/internal/workshop/tools/node_modules/.bin:$$PATH" PLANTSTORE_TEST_OIDC=1 go test -count=1 -run '^TestIdentityProvider$$' -v ./internal/system
 
 test-ha: ## break PostgreSQL under Patroni in seven ways while two servers run (5 minutes); FAULT=frozen for one fault; prints a table
-	@PLANTSTORE_TEST_HA='$(or $(FAULT),.)' go test -count=1 -timeout 20m -v -run '^TestHA$$' ./internal/cli | grep --line-buffered -a -v '^=== '
+	@PLANTSTORE_TEST_HA='$(or $(FAULT),.)' go test -count=1 -timeout 20m -v -run '^TestHA$$' ./internal/system | grep --line-buffered -a -v '^=== '
 
 test-citus: ## test the stores and the API on PostgreSQL with Citus, then kill its nodes under load (15 minutes); prints a table
 	@folder=$$(mktemp -d); trap '.ci/citus down "$$folder"; rm -rf "$$folder"' EXIT; \
 	PLANTSTORE_TEST_CITUS=$$(FSYNC=off SHARDS=8 .ci/citus up "$$folder"); export PLANTSTORE_TEST_CITUS; \
 	go test -count=1 -timeout 20m -run 'Sharded|Distribute|ShardsOf' ./internal/store/postgres; \
 	go test -count=1 -timeout 20m -skip $(about_changes) ./internal/httpapi
-	@PLANTSTORE_TEST_CITUS_DRILL='$(or $(FAULT),.)' go test -count=1 -timeout 20m -v -run '^TestCitus$$' ./internal/cli | grep --line-buffered -a -v '^=== '
+	@PLANTSTORE_TEST_CITUS_DRILL='$(or $(FAULT),.)' go test -count=1 -timeout 20m -v -run '^TestCitus$$' ./internal/system | grep --line-buffered -a -v '^=== '
 
 test-litestream: ## lose the machine forty times while Litestream copies the store to a folder and to S3, and measure (45 minutes, and a build at first); not part of make check
-	@.ci/litestream go test -count=1 -timeout 60m -v -run '^TestLitestream' ./internal/cli | grep --line-buffered -a -v '^=== '
+	@.ci/litestream go test -count=1 -timeout 60m -v -run '^TestLitestream' ./internal/system | grep --line-buffered -a -v '^=== '
 
 test-webhook: ## run the receivers of webhooks in the operator's manual, in Go and in Python
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; python3 -m venv "$$tmp"; \
 	"$$tmp/bin/pip" install --quiet --disable-pip-version-check standardwebhooks==1.1.0; \
-	PLANTSTORE_TEST_PYTHON="$$tmp/bin/python" go test -count=1 -run '^TestWebhookReceivers$$' -v ./internal/cli
+	PLANTSTORE_TEST_PYTHON="$$tmp/bin/python" go test -count=1 -run '^TestWebhookReceivers$$' -v ./internal/system
 
 # The tests of the feed of changes. A sharded store has none. What begins with a slash
 # comes last: it matches the first part of every name, and then go test looks no further.
@@ -87,10 +87,10 @@ bench-postgres: ## compare the PostgreSQL store with one INSERT per request, on 
 	PLANTSTORE_TEST_FAILOVER=1 go test -run '^$$' -bench SideBySide ./internal/store/postgres
 
 bench-streams: ## measure a thousand clients that stream the changes while plants are created
-	go test -run '^$$' -bench Streams -benchtime 1x -timeout 10m ./internal/cli
+	go test -run '^$$' -bench Streams -benchtime 1x -timeout 10m ./internal/system
 
 bench-start: ## measure the time from the start to the first response, and the memory after it
-	go test -run '^$$' -bench Start -benchtime 20x ./internal/cli
+	go test -run '^$$' -bench Start -benchtime 20x ./internal/system
 
 bench-http: $(peers) wrk ## compare the service with other implementations of the API; SHORT=1 for a quick run
 	@cd internal/workshop/bench && go run . $(if $(SHORT),-rounds 1 -duration 1s -warm-up 1s) $(if $(JSON),-json $(abspath $(JSON)))
@@ -249,14 +249,14 @@ client-faults: ## send 10,000 operations of the Go client through a proxy that f
 
 crash: ## kill the store and the service 60 times while they write and webhook 30 times, change their files 40 times, and look for every acknowledged write
 	PLANTSTORE_TEST_CRASH_ROUNDS=60 PLANTSTORE_TEST_CHANGED_ROUNDS=10 PLANTSTORE_TEST_WEBHOOK_KILLS=30 \
-	go test -count=1 -run '^Test(Crash|StoreChanged|WebhookKilled)$$' -v ./internal/store/sqlite ./internal/cli
+	go test -count=1 -run '^Test(Crash|StoreChanged|WebhookKilled)$$' -v ./internal/store/sqlite ./internal/system
 
 # released='$(platforms)' does it for all of them; with empty caches that takes four minutes more.
 power: ## cut the power at 2,000 moments, let each call of the disk fail, and look for every acknowledged write; prints what finds each missing fsync
-	@export PLANTSTORE_TEST_POWER_IMAGES=2000; $(call unskipped,-count=1 -timeout 30m ./internal/testing/powercut)
+	@export PLANTSTORE_TEST_POWER_IMAGES=2000; $(call unskipped,-count=1 -timeout 30m ./internal/system/powercut)
 
 schedules: ## try 1,000 orders of writes, reads, changes and checkpoints on a fake clock, and look for lost and reordered ones
-	@export PLANTSTORE_TEST_SCHEDULES=1000; $(call unskipped,-count=1 -run '^TestSchedules$$' ./internal/testing/powercut)
+	@export PLANTSTORE_TEST_SCHEDULES=1000; $(call unskipped,-count=1 -run '^TestSchedules$$' ./internal/system/powercut)
 
 reproducible: ## fail if two clones of this commit make different releases, for two platforms; test the release
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; version=$$(sed -n '0,/^## /s/^## //p' api/CHANGELOG.md); \
@@ -287,23 +287,23 @@ test-install: ## install a release as the README says, in four new Debians witho
 	@.ci/install
 
 stop: ## stop the service 60 times under load, and look for lost requests and lost plants
-	PLANTSTORE_TEST_STOP_ROUNDS=20 go test -count=1 -run '^TestStop(Unprivileged)?$$' -v ./internal/cli
-	PLANTSTORE_TEST_STOP_ROUNDS=4 go test -count=1 -run '^TestRollingRestart$$' -v ./internal/cli
-	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; go test -c -o "$$tmp" ./internal/cli; cd internal/cli; \
-	PLANTSTORE_TEST_STOP_ROUNDS=20 $(slowly) "$$tmp/cli.test" -test.run '^TestStop$$' -test.v
+	PLANTSTORE_TEST_STOP_ROUNDS=20 go test -count=1 -run '^TestStop(Unprivileged)?$$' -v ./internal/system
+	PLANTSTORE_TEST_STOP_ROUNDS=4 go test -count=1 -run '^TestRollingRestart$$' -v ./internal/system
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; go test -c -o "$$tmp" ./internal/system; cd internal/system; \
+	PLANTSTORE_TEST_STOP_ROUNDS=20 $(slowly) "$$tmp/system.test" -test.run '^TestStop$$' -test.v
 
 # Runs a command without privileges in a network where packets wait up to 0.1 s.
 slowly = PATH="$$PATH:/usr/sbin" unshare --user --map-root-user --net bash -c 'ip link set lo mtu 1500 up && \
 	tc qdisc add dev lo root tbf rate 4mbit burst 3000 latency 1s && exec unshare --user --map-user=65534 "$$@"' -
 
 move: ## move a store of 100,000 plants from SQLite to PostgreSQL while a client writes, and back
-	PLANTSTORE_TEST_MOVE_PLANTS=100000 .ci/postgres go test -count=1 -run '^TestMove' -v ./internal/cli
+	PLANTSTORE_TEST_MOVE_PLANTS=100000 .ci/postgres go test -count=1 -run '^TestMove' -v ./internal/system
 
 test-walk: ## follow a store of a million plants from nothing while others write and old changes are forgotten; PLANTS=5000000 for more
-	PLANTSTORE_TEST_WALK_PLANTS=$(or $(PLANTS),1000000) go test -count=1 -timeout 30m -run '^TestWalk$$' -v ./internal/cli
+	PLANTSTORE_TEST_WALK_PLANTS=$(or $(PLANTS),1000000) go test -count=1 -timeout 30m -run '^TestWalk$$' -v ./internal/system
 
 memory: ## check the memory with 128 bodies of 1 MiB at once, and 512 of the worst shapes, on both stores, and with clients that send slowly, or do not read lists and changes
-	PLANTSTORE_TEST_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run "^TestMemory" -v ./internal/cli
+	PLANTSTORE_TEST_MEMORY_CLIENTS=128 .ci/postgres go test -count=1 -run "^TestMemory" -v ./internal/system
 
 # Runs go test and fails if a test is skipped, except tests that name make
 # test-postgres, test-failover, test-ha, test-oidc, test-citus, test-litestream, test-webhook, test-walk, memory,

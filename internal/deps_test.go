@@ -58,6 +58,7 @@ var mayImport = map[string][]string{
 	"internal/testing/expect":      {},
 	"internal/testing/must":        {},
 	"internal/testing/oidctest":    {},
+	"internal/testing/program":     {"api/client", "internal/testing/metricstest", "internal/testing/must", "internal/testing/wait"},
 	"internal/store/groupcommit":   {},
 	"internal/testing/pgtest":      {"internal/testing/wait"},
 	"internal/store/postgres": {

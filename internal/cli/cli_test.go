@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"flag"
 	"io"
 	"net/http"
 	"os"
@@ -24,35 +23,11 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
 	"github.com/plantstore/plantstore/internal/testing/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/program"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-func TestMain(m *testing.M) {
-	// The race detector makes a program wait for a second before it exits.
-	os.Setenv("GORACE", os.Getenv("GORACE")+" atexit_sleep_ms=0")
-	http.DefaultClient.Timeout = wait.Limit // no command uses it
-	// The tests mostly wait for programs, so more of them run than there are processors.
-	if err := flag.Set("test.parallel", "8"); err != nil {
-		panic(err)
-	}
-	testscript.Main(tests{m}, map[string]func(){
-		"plantstore": func() { os.Exit(Main("")) },
-	})
-}
-
-type tests struct{ *testing.M }
-
-// Run runs the tests without the variables of flags, which the flags of a command in the
-// process of the tests would read: a developer may have set some.
-func (t tests) Run() int {
-	for _, variable := range os.Environ() {
-		name, _, _ := strings.Cut(variable, "=")
-		if strings.HasPrefix(name, prefix) && !strings.HasPrefix(name, prefix+"TEST_") {
-			os.Unsetenv(name)
-		}
-	}
-	return t.M.Run()
-}
+func TestMain(m *testing.M) { program.Main(m, func() int { return Main("") }) }
 
 // TestScripts runs the scripts in testdata, which type the commands of the
 // program. Beside the commands of testscript they have
@@ -100,11 +75,11 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("GOGC", os.Getenv("GOGC"))
 			env.Setenv("SPECIES", species)
-			started := new(*running)
+			started := new(*program.Server)
 			env.Values[runningKey{}] = started
 			env.Defer(func() {
 				if *started != nil {
-					(*started).kill()
+					(*started).Kill()
 				}
 			})
 			return nil
@@ -158,7 +133,7 @@ func here(ts *testscript.TestScript) (names []string) {
 type runningKey struct{}
 
 func startServe(ts *testscript.TestScript, _ bool, args []string) {
-	started := ts.Value(runningKey{}).(**running)
+	started := ts.Value(runningKey{}).(**program.Server)
 	if *started != nil {
 		ts.Fatalf("serve: already running")
 	}
@@ -168,32 +143,32 @@ func startServe(ts *testscript.TestScript, _ bool, args []string) {
 			env = append(env, name+"="+value)
 		}
 	}
-	r, err := launch(ts.MkAbs("."), env, args...)
+	r, err := program.Launch(ts.MkAbs("."), env, args...)
 	ts.Check(err)
 	*started = r
-	ts.Setenv("URL", r.url)
-	_, addr, _ := strings.Cut(r.url, "://")
+	ts.Setenv("URL", r.URL)
+	_, addr, _ := strings.Cut(r.URL, "://")
 	ts.Setenv("ADDR", addr)
-	if r.token != "" {
-		ts.Setenv("TOKEN", r.token)
+	if r.Token != "" {
+		ts.Setenv("TOKEN", r.Token)
 	}
 }
 
 func quit(ts *testscript.TestScript, neg bool, args []string) {
-	started := ts.Value(runningKey{}).(**running)
+	started := ts.Value(runningKey{}).(**program.Server)
 	signals := map[string]syscall.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": syscall.SIGINT, "SIGKILL": syscall.SIGKILL}
 	if *started == nil || len(args) != 1 || signals[args[0]] == 0 {
 		ts.Fatalf("usage: serve, then quit SIGTERM, SIGINT or SIGKILL")
 	}
 	r := *started
 	*started = nil
-	ts.Check(r.cmd.Process.Signal(signals[args[0]]))
-	err := r.wait()
+	ts.Check(r.Cmd.Process.Signal(signals[args[0]]))
+	err := r.Wait()
 	if (err != nil) != neg {
-		ts.Fatalf("plantstore ended with %v after %s\n%s", err, args[0], r.stderr.String())
+		ts.Fatalf("plantstore ended with %v after %s\n%s", err, args[0], r.Stderr.String())
 	}
-	ts.Check(writeLines(ts.Stdout(), r.stdout.String()))
-	ts.Check(writeLines(ts.Stderr(), r.stderr.String()))
+	ts.Check(writeLines(ts.Stdout(), r.Stdout.String()))
+	ts.Check(writeLines(ts.Stderr(), r.Stderr.String()))
 }
 
 func sendHTTP(ts *testscript.TestScript, neg bool, args []string) {
@@ -249,7 +224,7 @@ func makeCertificate(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: certificate NAME HOST")
 	}
-	ts.Check(writeCertificate(ts.MkAbs("."), args[0], args[1], time.Now().Add(time.Hour)))
+	ts.Check(program.WriteCertificate(ts.MkAbs("."), args[0], args[1], time.Now().Add(time.Hour)))
 }
 
 func runSQL(ts *testscript.TestScript, neg bool, args []string) {

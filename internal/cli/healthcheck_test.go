@@ -16,14 +16,6 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-// healthcheck returns what plantstore healthcheck prints about the program.
-func (r *running) healthcheck(t *testing.T, args ...string) string {
-	t.Helper()
-	args = append([]string{"healthcheck", "--admin-addr", strings.TrimPrefix(r.adminURL, "http://")}, args...)
-	out, _ := newCommand(t, "plantstore", args...).CombinedOutput()
-	return string(out)
-}
-
 // A service that accepts and says nothing is not well.
 func TestHealthcheckOfSilentService(t *testing.T) {
 	t.Parallel()

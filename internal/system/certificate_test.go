@@ -1,0 +1,192 @@
+package system_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/program"
+	"github.com/plantstore/plantstore/internal/testing/wait"
+)
+
+// launchTLS starts a service with a certificate for a host.
+func launchTLS(t *testing.T, host string) (r *program.Server, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	must.NoError(t, program.WriteCertificate(dir, "cert", host, time.Now().Add(time.Hour)))
+	r = program.ServeIn(t, dir, "plantstore.db", "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
+	if !strings.HasPrefix(r.URL, "https://") {
+		t.Fatalf("announced %s, want https", r.URL)
+	}
+	return r, dir
+}
+
+// trusting returns a transport for HTTP/2 that trusts only one certificate.
+func trusting(t *testing.T, certFile string) *http.Transport {
+	t.Helper()
+	text, err := os.ReadFile(certFile)
+	must.NoError(t, err)
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(text) {
+		t.Fatalf("%s holds no certificate", certFile)
+	}
+	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+}
+
+// The commands of api/README.md work over HTTP/2, too.
+func TestReadmeTLS(t *testing.T) {
+	t.Parallel()
+	r, dir := launchTLS(t, "127.0.0.1")
+	client := &http.Client{
+		Timeout:   wait.Limit,
+		Transport: plantcontract.Plants().Transport(t, trusting(t, filepath.Join(dir, "cert.pem"))),
+	}
+	typeCommands(t, curls(readme(t, "api/README.md")), r, client, "HTTP/2.0")
+	for _, body := range []string{"", strings.Repeat("n", 2<<20)} {
+		resp, _, err := r.Send(client, http.MethodPost, "/plants", body)
+		if err != nil || resp.StatusCode != http.StatusBadRequest || resp.ProtoMajor != 2 {
+			t.Errorf("a body of %d bytes gets %+v, %v, want 400 over HTTP/2", len(body), resp, err)
+		}
+	}
+}
+
+// TLS 1.2 is the oldest version that the service accepts.
+func TestOldTLSIsRefused(t *testing.T) {
+	t.Parallel()
+	r, _ := launchTLS(t, "127.0.0.1")
+	for version, accepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: wait.Limit}, "tcp", strings.TrimPrefix(r.URL, "https://"),
+			&tls.Config{InsecureSkipVerify: true, MinVersion: version, MaxVersion: version})
+		if err == nil {
+			conn.Close()
+		}
+		if (err == nil) != accepted {
+			t.Errorf("a handshake with %s ends with %v, want it accepted: %v", tls.VersionName(version), err, accepted)
+		}
+	}
+}
+
+// The printed curl command works without a change, for every host that the
+// certificate may be for.
+func TestPrintedCurlTLS(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]string{
+		"127.0.0.1":          `https://127\.0\.0\.1:(\d+)/plants --cacert cert\.pem`,
+		"localhost":          `https://localhost:(\d+)/plants --connect-to localhost:\d+:127\.0\.0\.1:\d+ --cacert cert\.pem`,
+		"plants.example.org": `https://plants\.example\.org:(\d+)/plants --connect-to plants\.example\.org:\d+:127\.0\.0\.1:\d+ --cacert cert\.pem`,
+		"*.example.org":      `https://plants\.example\.org:(\d+)/plants --connect-to plants\.example\.org:\d+:127\.0\.0\.1:\d+ --cacert cert\.pem`,
+	} {
+		t.Run(host, func(t *testing.T) {
+			r, dir := launchTLS(t, host)
+			if !regexp.MustCompile(`^curl -i ` + want + ` -H `).MatchString(r.Curl) {
+				t.Fatalf("printed %s, want %s", r.Curl, want)
+			}
+			words := split(t, r.Curl, nil)
+			transport := trusting(t, filepath.Join(dir, "cert.pem"))
+			var rest []string
+			for i := 0; i < len(words); i++ {
+				switch words[i] {
+				case "--cacert":
+					i++
+				case "--connect-to":
+					i++
+					_, at, _ := strings.Cut(words[i], ":")
+					_, at, _ = strings.Cut(at, ":")
+					transport.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+						return new(net.Dialer).DialContext(ctx, network, at)
+					}
+				default:
+					rest = append(rest, words[i])
+				}
+			}
+			req, err := parseCurl(rest, "")
+			must.NoError(t, err)
+			resp, err := (&http.Client{
+				Timeout:   wait.Limit,
+				Transport: plantcontract.Plants().Transport(t, transport),
+			}).Do(req)
+			must.NoError(t, err)
+			if resp.StatusCode != http.StatusOK || resp.ProtoMajor != 2 {
+				t.Errorf("the response is %s %s, want 200 over HTTP/2", resp.Proto, resp.Status)
+			}
+		})
+	}
+}
+
+// The next connection gets a renewed certificate. While the two files do not
+// match, it gets the old one.
+func TestCertificateRenewal(t *testing.T) {
+	t.Parallel()
+	r, dir := launchTLS(t, "127.0.0.1")
+	shown := func() []byte {
+		t.Helper()
+		conn, err := tls.DialWithDialer(&net.Dialer{Timeout: wait.Limit}, "tcp",
+			strings.TrimPrefix(r.URL, "https://"), &tls.Config{InsecureSkipVerify: true})
+		must.NoError(t, err)
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].Raw
+	}
+	onDisk := func(name string) []byte {
+		t.Helper()
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		must.NoError(t, err)
+		block, _ := pem.Decode(text)
+		return block.Bytes
+	}
+	old := onDisk("cert.pem")
+	if !bytes.Equal(shown(), old) {
+		t.Error("the first certificate is not the one in the file")
+	}
+	must.NoError(t, program.WriteCertificate(dir, "next", "127.0.0.1", time.Now().Add(time.Hour)))
+	for i, move := range []struct{ from, to string }{{"next.pem", "cert.pem"}, {"next-key.pem", "cert-key.pem"}} {
+		must.NoError(t, os.Rename(filepath.Join(dir, move.from), filepath.Join(dir, move.to)))
+		want := old
+		if i == 1 {
+			want = onDisk("cert.pem")
+		}
+		for range 2 {
+			if !bytes.Equal(shown(), want) {
+				t.Errorf("after %s was replaced the connection gets the wrong certificate", move.to)
+			}
+		}
+	}
+	r.End(t, syscall.SIGTERM)
+	if log := r.Stderr.String(); strings.Count(log, "cannot be used") != 1 || strings.Count(log, "certificate renewed") != 1 {
+		t.Errorf("the log should say once that the files do not match, and once that the certificate is renewed: %s", log)
+	}
+}
+
+// The metric is the expiry of the certificate of the next connection. An expired
+// certificate is served, and the log has a warning.
+func TestCertificateMetric(t *testing.T) {
+	t.Parallel()
+	const name = "plantstore_tls_certificate_expiry_timestamp_seconds"
+	dir := t.TempDir()
+	expiry := time.Now().Add(-time.Hour)
+	must.NoError(t, program.WriteCertificate(dir, "cert", "127.0.0.1", expiry))
+	r := program.ServeIn(t, dir, "sqlite::memory:", "--tls-cert", "cert.pem", "--tls-key", "cert-key.pem")
+	for range 2 {
+		if got := r.Metrics(t)[name]; got != float64(expiry.Unix()) {
+			t.Errorf("%s is %v, want %d", name, got, expiry.Unix())
+		}
+		expiry = expiry.Add(24 * time.Hour)
+		must.NoError(t, program.WriteCertificate(dir, "cert", "127.0.0.1", expiry))
+	}
+	r.End(t, syscall.SIGTERM)
+	if log := r.Stderr.String(); !strings.Contains(log, "certificate has expired") {
+		t.Errorf("the log should say that the certificate has expired: %s", log)
+	}
+}

@@ -1,0 +1,356 @@
+//go:build unix
+
+package system_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/store/open"
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/program"
+	"github.com/plantstore/plantstore/internal/testing/wait"
+)
+
+// copyRun is a `plantstore copy` that a test has started.
+type copyRun struct {
+	cmd            *exec.Cmd
+	stdout, stderr strings.Builder
+	ended          chan struct{} // closed once it has ended
+	err            error         // of cmd.Wait
+}
+
+func startCopy(t *testing.T, from, to string) *copyRun {
+	t.Helper()
+	r := &copyRun{cmd: program.Command(t, "plantstore", "copy", "--from", from, "--to", to), ended: make(chan struct{})}
+	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
+	must.NoError(t, r.cmd.Start())
+	go func() {
+		r.err = r.cmd.Wait()
+		close(r.ended)
+	}()
+	return r
+}
+
+func (r *copyRun) hasEnded() bool {
+	select {
+	case <-r.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait returns the error of the copy once it has ended.
+func (r *copyRun) wait() error {
+	<-r.ended
+	return r.err
+}
+
+// faulted calls try, which starts a copy of n plants and makes it fail with a
+// message. If the copy is complete before the fault, faulted calls it again with
+// more plants. It returns the output of the copy and n.
+func faulted(t *testing.T, message string, try func(n int64) *copyRun) (output string, n int64) {
+	t.Helper()
+	for n = 10_000; n <= 100_000; n *= 3 {
+		r := try(n)
+		_ = r.wait()
+		said := r.stderr.String()
+		if r.cmd.ProcessState.Success() || strings.Contains(said, "already has plants") || strings.Contains(said, "this file exists") {
+			continue
+		}
+		if got := r.stderr.String(); !strings.Contains(got, message) {
+			t.Errorf("the copy says %q, want %q", got, message)
+		}
+		return r.stderr.String(), n
+	}
+	t.Fatal("each copy was complete before the fault")
+	return "", 0
+}
+
+// wantCompleted runs a copy, which must succeed.
+func wantCompleted(t *testing.T, from, to string, n int64) (output string) {
+	t.Helper()
+	r := startCopy(t, from, to)
+	if err := r.wait(); err != nil {
+		t.Fatalf("copy: %v\n%s", err, &r.stderr)
+	}
+	if want := fmt.Sprintf("copied %s plants ", humanize.Comma(n)); !strings.HasPrefix(r.stdout.String(), want) {
+		t.Errorf("copy says %q, want %q", &r.stdout, want)
+	}
+	return r.stdout.String()
+}
+
+// copyTarget is an empty store that a test copies to.
+type copyTarget struct {
+	store      string
+	begun      func() bool // a copy writes to it
+	isOnServer bool
+	count      func() int64
+}
+
+func fileTarget(t *testing.T) copyTarget {
+	path := filepath.Join(t.TempDir(), "new.db")
+	begun := func() bool {
+		info, err := os.Stat(path + "-unfinished-copy")
+		return err == nil && info.Size() > 0
+	}
+	count := func() int64 {
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return 0
+		}
+		return countPlants(t, path)
+	}
+	return copyTarget{store: path, begun: begun, count: count}
+}
+
+// postgresTarget returns a database that has tables already, so that a test can look into them.
+func postgresTarget(t *testing.T) copyTarget {
+	dsn := pgtest.DSN(t)
+	s, err := open.Open(t.Context(), dsn)
+	must.NoError(t, err)
+	must.NoError(t, s.Close())
+	conn := pgtest.Connect(t, dsn)
+	begun := func() (begun bool) {
+		const locked = "SELECT EXISTS (SELECT FROM pg_locks WHERE relation = 'plants'::regclass AND mode = 'ShareRowExclusiveLock' AND granted)"
+		return conn.QueryRow(t.Context(), locked).Scan(&begun) == nil && begun
+	}
+	return copyTarget{store: dsn, isOnServer: true, begun: begun, count: func() int64 { return countPlants(t, dsn) }}
+}
+
+// countPlants returns the number of plants in a store.
+func countPlants(t *testing.T, name string) int64 {
+	t.Helper()
+	s, err := open.ReadOnly(t.Context(), name)
+	must.NoError(t, err)
+	defer s.Close()
+	n, _, err := s.Count(t.Context(), plant.Page{Limit: 1_000_000})
+	must.NoError(t, err)
+	return int64(n)
+}
+
+// copyTargets has a function for each engine.
+func copyTargets() map[string]func(t *testing.T) copyTarget {
+	all := map[string]func(t *testing.T) copyTarget{"sqlite": fileTarget}
+	if pgtest.Given() {
+		all["postgres"] = postgresTarget
+	}
+	return all
+}
+
+// pause stops the copy once it writes to its target, until resume is called. It does nothing
+// if the copy has ended.
+func (to copyTarget) pause(t *testing.T, r *copyRun) (resume func()) {
+	t.Helper()
+	wait.Until(t, "the copy has begun", func() bool {
+		return r.hasEnded() || to.begun()
+	})
+	if err := r.cmd.Process.Signal(syscall.SIGSTOP); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Fatal(err)
+	}
+	return func() { _ = r.cmd.Process.Signal(syscall.SIGCONT) }
+}
+
+// A copy that is killed leaves an empty target or a complete one. If it is empty, the same
+// command begins again.
+func TestCopyKilled(t *testing.T) {
+	t.Parallel()
+	const n, moments = 20_000, 10
+	sources := map[string]string{"sqlite": filepath.Join(t.TempDir(), "old.db")}
+	if pgtest.Given() {
+		sources["postgres"] = pgtest.DSN(t)
+	}
+	for kind, from := range sources {
+		fillStore(t, from, n)
+		for toKind, target := range copyTargets() {
+			if kind == "postgres" && toKind == kind {
+				continue // the other three cover both engines as source and as target
+			}
+			t.Run(kind+" to "+toKind, func(t *testing.T) {
+				began := time.Now()
+				wantCompleted(t, from, target(t).store, n)
+				whole := time.Since(began)
+				completed := 0
+				for range moments {
+					to := target(t)
+					r := startCopy(t, from, to.store)
+					time.Sleep(rand.N(whole))
+					_ = r.cmd.Process.Kill()
+					_ = r.wait()
+					completed += wantNothingOrAll(t, from, to, n)
+				}
+				t.Logf("figures: %d of %d copies were complete, a copy takes %v", completed, moments, whole)
+			})
+		}
+	}
+}
+
+// wantNothingOrAll fails unless a target is empty and the same copy succeeds now, or is complete.
+// It returns 1 if it was complete.
+func wantNothingOrAll(t *testing.T, from string, to copyTarget, n int64) (completed int) {
+	t.Helper()
+	if to.isOnServer { // which may still commit what a killed copy has sent
+		wait.Until(t, "the transaction of the copy has ended", func() bool { return !to.begun() })
+	}
+	switch have := to.count(); have {
+	case n:
+		completed = 1
+	case 0:
+		wantCompleted(t, from, to.store, n)
+	default:
+		t.Errorf("after a killed copy the target has %d plants, want 0 or %d", have, n)
+	}
+	if have := to.count(); have != n {
+		t.Errorf("the target has %d plants, want %d", have, n)
+	}
+	return completed
+}
+
+// A copy fails if a client of the source writes meanwhile. Once the source is
+// read-only, the same command succeeds.
+func TestCopyWhileClientsWrite(t *testing.T) {
+	t.Parallel()
+	for name, target := range copyTargets() {
+		t.Run(name, func(t *testing.T) {
+			const message = "copy: the source has changed while it was copied: stop all writes to --from " +
+				"(restart its servers with serve --read-only, and do not use plantstore token), then run the same command again"
+			const n = 10_000
+			dir := t.TempDir()
+			from, to := filepath.Join(dir, "old.db"), target(t)
+			fillStore(t, from, n)
+			source := program.ServeIn(t, dir, from)
+			r := startCopy(t, from, to.store)
+			for i := 0; !r.hasEnded(); i++ {
+				source.Want(t, http.StatusOK, http.MethodPut, "/plants/7", fmt.Sprintf(`{"name":"name %d"}`, i))
+			}
+			if got := r.stderr.String(); !strings.Contains(got, message) {
+				t.Errorf("the copy says %q, want %q", got, message)
+			}
+			if have := to.count(); have != 0 {
+				t.Errorf("the target has %d plants, want none", have)
+			}
+			source.Kill()
+			source = program.Serve(t, from, "--read-only")
+			source.Want(t, http.StatusServiceUnavailable, http.MethodPost, "/plants", `{"id":-1,"name":"n"}`)
+			wantCompleted(t, from, to.store, n)
+		})
+	}
+}
+
+// On a full disk a copy says so, and leaves nothing.
+func TestCopyToAFullDisk(t *testing.T) {
+	t.Parallel()
+	const n = 5000
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "old.db"), filepath.Join(dir, "new.db")
+	fillStore(t, from, n)
+	// No file may have more than 256 KiB, in units of 512 bytes. SQLite reports that as
+	// an I/O error.
+	out, err := program.Command(t, "sh", "-c", fmt.Sprintf("ulimit -f 512; exec plantstore copy --from '%s' --to '%s'", from, to)).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "copy: complete the target: "+to+"-unfinished-copy: the disk ") ||
+		!strings.Contains(string(out), "remove the cause, then run the same command again") {
+		t.Errorf("on a full disk copy = %v, %s", err, out)
+	}
+	if left, _ := filepath.Glob(to + "*"); len(left) > 0 {
+		t.Errorf("the copy leaves %q, want nothing", left)
+	}
+	wantCompleted(t, from, to, n)
+}
+
+// A copy ends with a message if it loses a connection to PostgreSQL.
+func TestCopyLosesConnection(t *testing.T) {
+	t.Parallel()
+	lose := func(t *testing.T, store string) {
+		t.Helper()
+		conn := pgtest.Connect(t, os.Getenv(pgtest.Variable))
+		var n int
+		err := conn.QueryRow(t.Context(), "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = $1", applicationName(t, store)).Scan(&n)
+		must.NoError(t, err)
+		t.Logf("%d connections of %q were ended", n, applicationName(t, store)) // none if the copy has ended
+	}
+	for side, stores := range map[string]func(t *testing.T) (from string, to copyTarget, lost string){
+		"target": func(t *testing.T) (string, copyTarget, string) {
+			to := postgresTarget(t)
+			to.store = named(t, to.store)
+			return filepath.Join(t.TempDir(), "old.db"), to, to.store
+		},
+		"source": func(t *testing.T) (string, copyTarget, string) {
+			from, to := named(t, pgtest.DSN(t)), fileTarget(t)
+			conn := pgtest.Connect(t, os.Getenv(pgtest.Variable))
+			to.begun = func() (begun bool) {
+				const reads = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE application_name = $1 AND query LIKE '%FROM plants WHERE %')"
+				return conn.QueryRow(t.Context(), reads, applicationName(t, from)).Scan(&begun) == nil && begun
+			}
+			return from, to, from
+		},
+	} {
+		t.Run(side, func(t *testing.T) {
+			var from, lost string
+			var to copyTarget
+			output, n := faulted(t, "remove the cause, then run the same command again", func(n int64) *copyRun {
+				from, to, lost = stores(t)
+				fillStore(t, from, n)
+				r := startCopy(t, from, to.store)
+				defer to.pause(t, r)()
+				lose(t, lost)
+				return r
+			})
+			if !strings.Contains(output, " the "+side+": the connection to PostgreSQL is lost: ") {
+				t.Errorf("the copy says %s", output)
+			}
+			wantCompleted(t, from, to.store, n)
+		})
+	}
+}
+
+// named returns the URL of a store with an application name of its own.
+func named(t *testing.T, store string) string {
+	return store + "&application_name=" + applicationName(t, store)
+}
+
+func applicationName(t *testing.T, store string) string {
+	t.Helper()
+	u, err := url.Parse(store)
+	must.NoError(t, err)
+	return "copy_" + u.Query().Get("search_path")
+}
+
+// Of two copies to one store, the second is refused, and the first one completes it.
+func TestTwoCopies(t *testing.T) {
+	t.Parallel()
+	for name, target := range copyTargets() {
+		t.Run(name, func(t *testing.T) {
+			message := "another plantstore copy fills this store: wait until it ends"
+			if name == "postgres" {
+				message = "another program has locked tables in database"
+			}
+			var first *copyRun
+			faulted(t, message, func(n int64) *copyRun {
+				from, to := filepath.Join(t.TempDir(), "old.db"), target(t)
+				fillStore(t, from, n)
+				first = startCopy(t, from, to.store)
+				defer to.pause(t, first)()
+				second := startCopy(t, from, to.store)
+				_ = second.wait()
+				return second
+			})
+			if err := first.wait(); err != nil {
+				t.Errorf("the first copy: %v\n%s", err, &first.stderr)
+			}
+		})
+	}
+}

@@ -1,0 +1,439 @@
+package system_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/pgtest"
+	"github.com/plantstore/plantstore/internal/testing/program"
+	"github.com/plantstore/plantstore/internal/testing/wait"
+)
+
+const (
+	historyRounds   = 32
+	historyFailover = 8 // every eighth round changes the primary
+	historyClients  = 6
+	historyPlants   = 4
+	historyPause    = 20 * time.Millisecond // of a client, at most
+
+	// afterFailure is the pause of a client after an operation without a known outcome. Each of
+	// them doubles the histories that are possible.
+	afterFailure = 300 * time.Millisecond
+)
+
+// TestDrillHistories lets clients of two servers write and read the same few plants, while backends
+// of PostgreSQL are killed, the primary changes, and the clocks of the servers jump by an hour.
+// In each round the clients have other plants. What they have sent and learnt must be a history
+// that the document allows (plantModel), and the followers of both servers must have every change
+// once, in an order that fits.
+func TestDrillHistories(t *testing.T) {
+	h := newHistories(t)
+	faults := []struct {
+		name    string
+		inflict func()
+	}{
+		{"sessions terminated", func() { h.onSessions("pg_terminate_backend") }},
+		{"statements cancelled", func() { h.onSessions("pg_cancel_backend") }},
+		{"plants locked", h.lockPlants},
+		{"a backend killed", h.killBackend},
+	}
+	for i := range historyRounds {
+		fault := faults[i%len(faults)]
+		if i%historyFailover == historyFailover-1 {
+			fault.name, fault.inflict = "the primary killed", h.failover
+		}
+		h.round(int64(i), fault.name, fault.inflict)
+	}
+	h.revokedToken()
+	h.expiredToken()
+	h.checkFeeds()
+	h.figures()
+	if h.undecided > historyRounds/10 {
+		t.Errorf("of %d rounds %d have no result in time", historyRounds, h.undecided)
+	}
+}
+
+// histories are two servers on one PostgreSQL, their clients, and what these have learnt.
+type histories struct {
+	t                *testing.T
+	primary, standby *pgtest.Server
+	dsn              string
+	servers          [2]*program.Server
+	clocks           [2]*clock
+	web              *http.Client
+	began            time.Time
+	stop             context.CancelFunc
+	followers        []*historyFollower
+	following        sync.WaitGroup
+
+	mu         sync.Mutex
+	history    []porcupine.Operation // of the round
+	all        []porcupine.Operation // of all rounds
+	last       map[int64]version     // that a client has seen
+	lastNumber int
+	final      map[int64]plantState
+	undecided  int
+	faults     map[string]int
+}
+
+func newHistories(t *testing.T) *histories {
+	t.Helper()
+	primary := pgtest.NewServer(t, "synchronous_standby_names = '*'", "wal_keep_size = '64MB'")
+	standby := primary.NewStandby()
+	h := &histories{
+		t: t, primary: primary, standby: standby, dsn: pgtest.URL(primary, standby), began: time.Now(),
+		web:  &http.Client{Timeout: wait.Limit, Transport: &http.Transport{MaxIdleConnsPerHost: 4 * historyClients}},
+		last: map[int64]version{}, final: map[int64]plantState{}, faults: map[string]int{},
+	}
+	h.waitForStandby()
+	for i := range h.servers {
+		h.servers[i] = program.OneOf(t, h.dsn)
+		h.clocks[i] = newClock(t, h.servers[i].Cmd.Process.Pid)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	h.stop = func() { cancel(); h.following.Wait() }
+	t.Cleanup(h.stop)
+	_, text, err := h.servers[0].Send(h.web, "GET", "/changes?from=now", "")
+	must.NoError(t, err)
+	var now changesJSON
+	must.NoError(t, json.Unmarshal([]byte(text), &now))
+	for _, r := range h.servers {
+		for _, stream := range []bool{false, true} {
+			f := &historyFollower{server: r, position: now.Position}
+			h.followers = append(h.followers, f)
+			h.following.Go(func() { f.follow(ctx, t, stream) })
+		}
+	}
+	return h
+}
+
+// round lets the clients work during a fault.
+func (h *histories) round(number int64, name string, inflict func()) {
+	h.t.Helper()
+	h.mu.Lock()
+	h.history = nil
+	h.faults[name]++
+	h.mu.Unlock()
+	var ids []int64
+	for i := range int64(historyPlants) {
+		ids = append(ids, 100*number+i)
+	}
+	h.jump()
+	stop := wait.Repeat(historyClients, func(client int) bool {
+		known := h.operate(client, rand.N(2), h.next(ids[rand.N(len(ids))]))
+		if known {
+			time.Sleep(rand.N(historyPause))
+		} else {
+			time.Sleep(afterFailure)
+		}
+		return true
+	})
+	h.waitForMore(10 * historyClients)
+	inflict()
+	h.jump()
+	h.waitForMore(10 * historyClients)
+	stop()
+	for _, id := range ids {
+		for server := range h.servers {
+			wait.Until(h.t, "the service works", func() bool {
+				return h.operate(historyClients, server, historyInput{Operation: "get", ID: id})
+			})
+		}
+	}
+	h.check(name)
+	for _, f := range h.followers {
+		wait.Until(h.t, "a follower has what is stored", func() bool { return f.has(ids, h.final) })
+	}
+}
+
+// jump lets the clock of each server jump.
+func (h *histories) jump() {
+	for _, c := range h.clocks {
+		c.set([]time.Duration{-time.Hour, 0, time.Hour}[rand.N(3)])
+	}
+}
+
+// waitForMore waits until more operations have a known outcome.
+func (h *histories) waitForMore(n int) {
+	h.t.Helper()
+	h.mu.Lock()
+	began := len(h.history)
+	h.mu.Unlock()
+	wait.Until(h.t, "the service works", func() bool {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		more := 0
+		for _, o := range h.history[began:] {
+			if o.Return != never {
+				more++
+			}
+		}
+		return more >= n
+	})
+}
+
+// next returns an operation with texts of its own.
+func (h *histories) next(id int64) historyInput {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lastNumber++
+	in := historyInput{ID: id, Operation: []string{"create", "put", "put", "patch", "delete", "get", "get"}[rand.N(7)]}
+	text := fmt.Sprint("n", h.lastNumber)
+	seen, found := h.last[id]
+	conditional := found && rand.N(2) == 0
+	switch in.Operation {
+	case "create":
+		in.Name = text
+	case "put":
+		in.Name, in.Tag = text, "t"
+		in.IfNone = rand.N(8) == 0
+		conditional = conditional && !in.IfNone
+	case "patch":
+		if rand.N(2) == 0 {
+			in.Name = text
+		} else {
+			in.Tag = text
+		}
+	}
+	if conditional && in.Operation != "create" && in.Operation != "get" {
+		in.IfMatch = seen
+	}
+	return in
+}
+
+// changesJSON and changeJSON are what followers read.
+type changesJSON struct {
+	Changes  []changeJSON
+	Position string
+	More     bool
+}
+
+type changeJSON struct {
+	Position string
+	ID       int64
+	Plant    *version
+}
+
+// operate sends an operation, and adds it to the history. It returns false if its outcome is
+// not known. A read without a response says nothing.
+func (h *histories) operate(client, server int, in historyInput) (known bool) {
+	method, path, body := "GET", fmt.Sprint("/plants/", in.ID), ""
+	texts := map[string]any{}
+	if in.Name != "" {
+		texts["name"] = in.Name
+	}
+	if in.Tag != "" {
+		texts["tag"] = in.Tag
+	}
+	switch in.Operation {
+	case "create":
+		method, path = "POST", "/plants"
+		texts["id"] = in.ID
+	case "put":
+		method = "PUT"
+	case "patch":
+		method = "PATCH"
+	case "delete":
+		method = "DELETE"
+	}
+	if len(texts) > 0 {
+		text, err := json.Marshal(texts)
+		must.NoError(h.t, err)
+		body = string(text)
+	}
+	r := h.servers[server]
+	headers := http.Header{}
+	if in.IfMatch != (version{}) {
+		headers.Set("If-Match", `"`+in.IfMatch.ETag+`"`)
+	}
+	if in.IfNone {
+		headers.Set("If-None-Match", "*")
+	}
+	ctx, hangUp := h.patience()
+	defer hangUp()
+	call := time.Since(h.began)
+	status, text, err := h.send(ctx, r, method, path, body, headers)
+	o := porcupine.Operation{ClientId: client, Input: in, Call: int64(call), Return: int64(time.Since(h.began))}
+	var out historyOutput
+	switch {
+	case err != nil || status == http.StatusServiceUnavailable:
+		out.Outcome, o.Return = notKnown, never
+	case status == http.StatusNotFound:
+		out.Outcome = notFound
+	case status == http.StatusPreconditionFailed:
+		out.Outcome = failedCondition
+	case status == http.StatusBadRequest && strings.Contains(text, "40010"):
+		out.Outcome = idTaken
+	case status/100 == 2:
+		out.Outcome = succeeded
+	default:
+		h.t.Errorf("%s %s: %d %.300s", method, path, status, text)
+		return true
+	}
+	if err != nil && ctx.Err() == nil {
+		h.t.Errorf("%s %s: %v", method, path, err) // the servers run: each request gets a response
+	}
+	known = out.Outcome != notKnown
+	if out.Outcome == succeeded && in.Operation != "create" && in.Operation != "delete" {
+		must.NoError(h.t, json.Unmarshal([]byte(text), &out.Plant))
+	}
+	o.Output = out
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if out.Plant != (version{}) {
+		h.last[in.ID] = out.Plant
+	}
+	if known || in.Operation != "get" {
+		h.history = append(h.history, o)
+	}
+	return known
+}
+
+// patience is how long a client waits for a response. One of twenty hangs up soon: a connection
+// is lost, and what was sent may be stored.
+func (h *histories) patience() (ctx context.Context, end func()) {
+	patience := wait.Limit
+	if rand.N(20) == 0 {
+		patience = rand.N(5 * time.Millisecond)
+	}
+	return context.WithTimeout(h.t.Context(), patience)
+}
+
+func (h *histories) send(
+	ctx context.Context, r *program.Server, method, path, body string, headers http.Header,
+) (status int, text string, _ error) {
+	req, err := r.NewRequest(method, path, body)
+	if err != nil {
+		return 0, "", err
+	}
+	maps.Copy(req.Header, headers)
+	return program.ReadAll(h.web.Do(req.WithContext(ctx)))
+}
+
+// check checks the history of a round, and what its last reads say.
+func (h *histories) check(name string) {
+	h.t.Helper()
+	for _, o := range h.history {
+		in, out := o.Input.(historyInput), o.Output.(historyOutput)
+		if o.ClientId == historyClients && out.Outcome != notKnown { // the last reads
+			h.final[in.ID] = plantState{Exists: out.Outcome == succeeded, Plant: out.Plant}
+		}
+	}
+	switch result := porcupine.CheckOperationsTimeout(plantModel, h.history, wait.Limit/2); result {
+	case porcupine.Unknown:
+		h.undecided++
+	case porcupine.Illegal:
+		h.t.Fatalf("%s: the history is not linearizable:\n%s", name, describe(h.history))
+	}
+	h.all = append(h.all, h.history...)
+}
+
+// describe prints the operations on the plants without a linearization.
+func describe(history []porcupine.Operation) string {
+	var text strings.Builder
+	for _, part := range plantModel.Partition(history) {
+		if porcupine.CheckOperations(plantModel, part) {
+			continue
+		}
+		slices.SortFunc(part, func(a, b porcupine.Operation) int { return int(a.Call - b.Call) })
+		for _, o := range part {
+			fmt.Fprintf(&text, "%v–%v client %d: %+v -> %+v\n", time.Duration(o.Call), time.Duration(o.Return), o.ClientId, o.Input, o.Output)
+		}
+	}
+	return text.String()
+}
+
+// query runs a statement on a server, and returns the text of its only column.
+func (h *histories) query(server *pgtest.Server, statement string, args ...any) (text string) {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), wait.Limit)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, strings.Replace(pgtest.URL(server), "read-write", "any", 1))
+	must.NoError(h.t, err)
+	defer conn.Close(ctx)
+	must.NoError(h.t, conn.QueryRow(ctx, statement, args...).Scan(&text))
+	return text
+}
+
+// sessions selects the sessions of the servers.
+const sessions = ` FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`
+
+// onSessions calls a function of PostgreSQL three times with each session of the servers.
+func (h *histories) onSessions(function string) {
+	for range 3 {
+		h.query(h.primary, `SELECT count(`+function+`(pid))::TEXT`+sessions)
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// lockPlants locks the table of plants for a moment.
+func (h *histories) lockPlants() {
+	conn := pgtest.Connect(h.t, pgtest.URL(h.primary))
+	ctx, cancel := context.WithTimeout(h.t.Context(), wait.Limit)
+	defer cancel()
+	for _, statement := range []string{`BEGIN`, `LOCK TABLE plants`, `SELECT pg_sleep(0.2)`, `ROLLBACK`} {
+		_, err := conn.Exec(ctx, statement)
+		must.NoError(h.t, err)
+	}
+}
+
+// killBackend kills a process of PostgreSQL, which then ends all others and starts again.
+func (h *histories) killBackend() {
+	var pid int
+	wait.Until(h.t, "a server has a session", func() bool {
+		text := h.query(h.primary, `SELECT coalesce(min(pid), 0)::TEXT`+sessions)
+		_, err := fmt.Sscan(text, &pid)
+		must.NoError(h.t, err)
+		return pid != 0
+	})
+	must.NoError(h.t, syscall.Kill(pid, syscall.SIGKILL))
+}
+
+// failover kills the primary, promotes the standby, and makes a new standby of the old primary.
+func (h *histories) failover() {
+	// A commit whose wait for the standby was cancelled is visible, and may not be on the standby.
+	// PostgreSQL documents that, so the primary is not killed in that moment.
+	end := h.query(h.primary, `SELECT pg_current_wal_lsn()::TEXT`)
+	wait.Until(h.t, "the standby has all commits", func() bool {
+		return h.query(h.primary, `SELECT (coalesce(max(flush_lsn), '0/0') >= $1::TEXT::PG_LSN)::TEXT FROM pg_stat_replication`, end) == "true"
+	})
+	h.primary.Kill()
+	h.standby.Promote()
+	h.primary, h.standby = h.standby, h.primary
+	h.synchronous("")
+	h.waitForMore(historyClients)
+	h.standby.Follow(h.primary)
+	h.synchronous("*")
+	h.waitForStandby()
+}
+
+// synchronous says which standby a commit waits for.
+func (h *histories) synchronous(names string) {
+	conn := pgtest.Connect(h.t, pgtest.URL(h.primary))
+	ctx, cancel := context.WithTimeout(h.t.Context(), wait.Limit)
+	defer cancel()
+	_, err := conn.Exec(ctx, `ALTER SYSTEM SET synchronous_standby_names = '`+names+`'`)
+	must.NoError(h.t, err)
+	h.query(h.primary, `SELECT pg_reload_conf()::TEXT`)
+}
+
+func (h *histories) waitForStandby() {
+	h.t.Helper()
+	wait.Until(h.t, "the standby is synchronous", func() bool {
+		return h.query(h.primary, `SELECT count(*)::TEXT FROM pg_stat_replication WHERE sync_state = 'sync'`) == "1"
+	})
+}

@@ -1,0 +1,386 @@
+package system_test
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/program"
+	"github.com/plantstore/plantstore/internal/testing/wait"
+)
+
+// historyFollower follows the changes of a server.
+type historyFollower struct {
+	server   *program.Server
+	position string
+
+	mu      sync.Mutex
+	changes []changeJSON
+	plants  map[int64]*version
+}
+
+// follow reads the changes, one page after the other or as a stream, until ctx ends.
+func (f *historyFollower) follow(ctx context.Context, t *testing.T, stream bool) {
+	for ctx.Err() == nil {
+		read := f.readPage
+		if stream {
+			read = f.readStream
+		}
+		if err := read(ctx); err != nil && ctx.Err() == nil {
+			t.Errorf("a follower: %v", err)
+			return
+		}
+	}
+}
+
+func (f *historyFollower) get(ctx context.Context, path string) (*http.Response, error) {
+	req, err := f.server.NewRequest("GET", path+f.position, "")
+	if err != nil {
+		return nil, err
+	}
+	return http.DefaultTransport.RoundTrip(req.WithContext(ctx))
+}
+
+// readPage waits for a page. A server may respond 503 during a fault, but never that the position
+// is not valid.
+func (f *historyFollower) readPage(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, wait.Limit)
+	defer cancel()
+	status, text, err := program.ReadAll(f.get(limited, "/changes?limit=1000&wait=5&after="))
+	if err != nil {
+		return err
+	}
+	if status == http.StatusServiceUnavailable {
+		time.Sleep(50 * time.Millisecond)
+		return nil
+	}
+	if status != http.StatusOK {
+		return fmt.Errorf("GET /changes: %d %s", status, text)
+	}
+	var page changesJSON
+	if err := json.Unmarshal([]byte(text), &page); err != nil {
+		return err
+	}
+	f.add(page.Changes...)
+	f.position = page.Position
+	return nil
+}
+
+// readStream reads a stream to its end. A stream that hangs is found by the test, which waits for
+// the changes.
+func (f *historyFollower) readStream(ctx context.Context) error {
+	resp, err := f.get(ctx, "/changes:stream?after=")
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusServiceUnavailable {
+		time.Sleep(50 * time.Millisecond)
+		return nil
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET /changes:stream: %s", resp.Status)
+	}
+	ends := false
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if lines.Text() == "event: end" {
+			ends = true
+		}
+		data, found := strings.CutPrefix(lines.Text(), "data: ")
+		if !found || ends {
+			continue
+		}
+		var c changeJSON
+		if err := json.Unmarshal([]byte(data), &c); err != nil {
+			return err
+		}
+		f.add(c)
+		f.position = c.Position
+	}
+	return nil
+}
+
+func (f *historyFollower) add(changes ...changeJSON) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.changes = append(f.changes, changes...)
+	if f.plants == nil {
+		f.plants = map[int64]*version{}
+	}
+	for _, c := range changes {
+		f.plants[c.ID] = c.Plant
+	}
+}
+
+// has reports whether the follower has the last state of plants.
+func (f *historyFollower) has(ids []int64, final map[int64]plantState) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range ids {
+		want := final[id]
+		have := f.plants[id]
+		if want.Exists != (have != nil) || have != nil && *have != want.Plant {
+			return false
+		}
+	}
+	return true
+}
+
+// checkFeeds compares the changes that the followers have read with each other and with the
+// operations of the clients.
+func (h *histories) checkFeeds() {
+	h.stop()
+	first := h.followers[0].changes
+	for _, f := range h.followers {
+		if len(f.changes) != len(first) {
+			h.t.Errorf("a follower has %d changes, and another one %d", len(first), len(f.changes))
+		}
+		for i, c := range f.changes[:min(len(first), len(f.changes))] {
+			if c.ID != first[i].ID { // a position also says how far its page reached
+				h.t.Errorf("change %d is %+v for a follower, and %+v for another one", i, first[i], c)
+				break
+			}
+		}
+		seen := map[string]bool{}
+		for _, c := range f.changes {
+			if seen[c.Position] {
+				h.t.Errorf("a follower has the position %s twice", c.Position)
+			}
+			seen[c.Position] = true
+		}
+	}
+	for id := range h.final {
+		var writes []porcupine.Operation
+		for _, o := range h.all {
+			if o.Input.(historyInput).ID == id && mayWrite(o) {
+				writes = append(writes, o)
+			}
+		}
+		for _, f := range h.followers {
+			h.checkFeed(id, writes, f)
+		}
+	}
+	h.checkETags()
+}
+
+// mayWrite reports whether an operation has changed a plant, or may have.
+func mayWrite(o porcupine.Operation) bool {
+	outcome := o.Output.(historyOutput).Outcome
+	return o.Input.(historyInput).Operation != "get" && (outcome == succeeded || outcome == notKnown)
+}
+
+// checkFeed checks the changes of one plant. There are at most as many as writes that may have
+// happened, and at least as many as acknowledged writes of which each was sent after the response
+// to the one before: writes at the same time may share a transaction, and so a change. A plant that
+// is created and deleted in one transaction leaves none. A state never comes after that of a write
+// which was sent after its end.
+func (h *histories) checkFeed(id int64, writes []porcupine.Operation, f *historyFollower) {
+	var changes []changeJSON
+	for _, c := range f.changes {
+		if c.ID == id {
+			changes = append(changes, c)
+		}
+	}
+	inOrder, end := 0, int64(-1)
+	for _, o := range slices.SortedFunc(slices.Values(writes), func(a, b porcupine.Operation) int { return cmp.Compare(a.Return, b.Return) }) {
+		if o.Call > end && leavesChange(writes, o) {
+			inOrder, end = inOrder+1, o.Return
+		}
+	}
+	if len(changes) < inOrder || len(changes) > len(writes) {
+		h.t.Errorf("the feed has %d changes of plant %d, want %d to %d", len(changes), id, inOrder, len(writes))
+	}
+	latest := int64(-1) // when the newest write so far was sent
+	for _, c := range changes {
+		if c.Plant == nil {
+			continue
+		}
+		for _, o := range writes {
+			in := o.Input.(historyInput)
+			if in.Name != c.Plant.Name || in.Operation == "patch" && in.Tag != "" {
+				continue
+			}
+			if o.Return < latest && !patchedLater(writes, c.Plant) {
+				h.t.Errorf("the feed has %+v after a later write", *c.Plant)
+			}
+			latest = max(latest, o.Call)
+		}
+	}
+}
+
+// leavesChange reports whether a write certainly leaves a change: it was acknowledged, and shares
+// its time with no delete or, if it is one, with no other write.
+func leavesChange(writes []porcupine.Operation, write porcupine.Operation) bool {
+	deletes := func(o porcupine.Operation) bool { return o.Input.(historyInput).Operation == "delete" }
+	for _, o := range writes {
+		sameTime := o.Call <= write.Return && write.Call <= o.Return
+		if o != write && sameTime && (deletes(o) || deletes(write)) {
+			return false
+		}
+	}
+	return write.Return != never
+}
+
+// patchedLater reports whether a version has a tag of a patch, so that its name is older than it.
+func patchedLater(writes []porcupine.Operation, v *version) bool {
+	for _, o := range writes {
+		in := o.Input.(historyInput)
+		if in.Operation == "patch" && in.Tag != "" && in.Tag == v.Tag {
+			return true
+		}
+	}
+	return false
+}
+
+// checkETags checks that no ETag is used twice: each belongs to one version of one plant, and each
+// acknowledged write has one of its own.
+func (h *histories) checkETags() {
+	type key struct {
+		id   int64
+		etag string
+	}
+	versions, written := map[key]version{}, map[key]bool{}
+	note := func(id int64, v version) {
+		k := key{id: id, etag: v.ETag}
+		if before, found := versions[k]; found && before != v {
+			h.t.Errorf("plant %d has one etag for %+v and %+v", id, before, v)
+		}
+		versions[k] = v
+	}
+	for _, o := range h.all {
+		in, out := o.Input.(historyInput), o.Output.(historyOutput)
+		if out.Plant == (version{}) {
+			continue
+		}
+		note(in.ID, out.Plant)
+		k := key{id: in.ID, etag: out.Plant.ETag}
+		if in.Operation != "get" && written[k] {
+			h.t.Errorf("two writes of plant %d have the etag %s", in.ID, k.etag)
+		}
+		written[k] = written[k] || in.Operation != "get"
+	}
+	for _, f := range h.followers {
+		for _, c := range f.changes {
+			if c.Plant != nil {
+				note(c.ID, *c.Plant)
+			}
+		}
+	}
+}
+
+// revokedToken revokes a token while the clocks jump. It is refused on both servers a second
+// later, and its streams end.
+func (h *histories) revokedToken() {
+	for _, ahead := range []time.Duration{-time.Hour, time.Hour, 0} {
+		text, id := h.createToken()
+		streams := h.openStreams(text)
+		for _, c := range h.clocks {
+			c.set(ahead)
+		}
+		program.Output(h.t, "token", "revoke", "--store", h.dsn, id)
+		h.wantRefused(fmt.Sprintf("a token that was revoked when the clocks jumped by %v", ahead), text, 0, 1)
+		h.wantEnded(streams)
+	}
+}
+
+// expiredToken lets the clock of one server jump over the expiry of a token.
+func (h *histories) expiredToken() {
+	if h.clocks[0] == nil {
+		return
+	}
+	text, _ := h.createToken()
+	streams := h.openStreams(text)
+	h.clocks[0].set(time.Hour)
+	h.wantRefused("a token that has expired", text, 0)
+	h.wantEnded(streams[:1])
+	h.clocks[0].set(0)
+}
+
+// createToken creates a token for half an hour, and returns it and its ID.
+func (h *histories) createToken() (text, id string) {
+	h.t.Helper()
+	text = program.Output(h.t, "token", "create", "--store", h.dsn, "--name", "history", "--expires", "30m")
+	for _, c := range h.clocks {
+		c.set(0)
+	}
+	var tokens []struct {
+		ID        string
+		RevokedAt *time.Time `json:"revoked_at"`
+	}
+	must.NoError(h.t, json.Unmarshal([]byte(program.Output(h.t, "token", "list", "--store", h.dsn, "--json")), &tokens))
+	for _, token := range tokens {
+		if token.RevokedAt == nil {
+			return text, token.ID
+		}
+	}
+	h.t.Fatal("there is no token")
+	return "", ""
+}
+
+// openStreams opens a stream of each server with a token.
+func (h *histories) openStreams(text string) (ended []chan error) {
+	h.t.Helper()
+	for _, r := range h.servers {
+		req, err := r.With(r.URL, text).NewRequest("GET", "/changes:stream?after="+h.followers[0].position, "")
+		must.NoError(h.t, err)
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		must.NoError(h.t, err)
+		if resp.StatusCode != http.StatusOK {
+			h.t.Fatalf("a stream with a new token is %s", resp.Status)
+		}
+		end := make(chan error, 1)
+		go func() {
+			_, _, err := program.ReadAll(resp, nil)
+			end <- err
+		}()
+		ended = append(ended, end)
+	}
+	return ended
+}
+
+func (h *histories) wantEnded(streams []chan error) {
+	h.t.Helper()
+	for _, ended := range streams {
+		_ = wait.For(h.t, "the end of a stream", ended)
+	}
+}
+
+// wantRefused fails the test unless servers refuse a token a second from now.
+func (h *histories) wantRefused(what, text string, servers ...int) {
+	h.t.Helper()
+	time.Sleep(1100 * time.Millisecond)
+	for _, server := range servers {
+		r := h.servers[server]
+		status, body, err := h.send(h.t.Context(), r.With(r.URL, text), "GET", "/plants?limit=1", "", nil)
+		must.NoError(h.t, err)
+		if status != http.StatusUnauthorized {
+			h.t.Errorf("%s gets %d %.200s", what, status, body)
+		}
+	}
+}
+
+func (h *histories) figures() {
+	outcomes := map[outcome]int{}
+	for _, o := range h.all {
+		outcomes[o.Output.(historyOutput).Outcome]++
+	}
+	var faults []string
+	for _, name := range slices.Sorted(maps.Keys(h.faults)) {
+		faults = append(faults, fmt.Sprint(h.faults[name], " × ", name))
+	}
+	h.t.Logf("figures: %d operations in %d histories (%d not decided), %v; %s; %d changes for each of %d followers; %v",
+		len(h.all), historyRounds*historyPlants, h.undecided, outcomes, strings.Join(faults, ", "),
+		len(h.followers[0].changes), len(h.followers), time.Since(h.began).Round(time.Second))
+}

@@ -1,0 +1,310 @@
+package system_test
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/plantcontract"
+	"github.com/plantstore/plantstore/internal/testing/program"
+)
+
+// readme returns the text of a page of the documentation.
+func readme(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", name))
+	must.NoError(t, err)
+	return string(text)
+}
+
+// TestReadmeCurlCommands sends the requests of the curl commands in the
+// documentation, and compares the responses with those on the page, where …
+// matches any text.
+func TestReadmeCurlCommands(t *testing.T) {
+	t.Parallel()
+	for name, least := range map[string]int{"README.md": 3, "api/README.md": 12} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := program.Serve(t, "plantstore.db")
+			all := curls(readme(t, name))
+			if len(all) < least {
+				t.Errorf("the page has %d curl lines, want at least %d", len(all), least)
+			}
+			typeCommands(t, all, r, plantcontract.Plants().Client(t), "HTTP/1.1")
+		})
+	}
+}
+
+// curls returns the curl commands of a page, and the commands that keep an ETag.
+func curls(page string) []command {
+	return slices.DeleteFunc(commands(page), func(c command) bool {
+		return !strings.HasPrefix(c.line, "curl ") && !strings.HasPrefix(c.line, "ETAG=")
+	})
+}
+
+// operatorManual returns the section of the operator's manual about a first deployment,
+// which TestFirstDeployment runs, and the rest.
+func operatorManual(t *testing.T) (deployment, rest string) {
+	t.Helper()
+	before, rest, ok := strings.Cut(readme(t, "cmd/plantstore/README.md"), "\n## First production deployment\n")
+	deployment, after, next := strings.Cut(rest, "\n## ")
+	if !ok || !next {
+		t.Fatal("the operator's manual has no section First production deployment")
+	}
+	return deployment, before + "\n## " + after
+}
+
+// TestOperatorManualCommands runs the other commands of the operator's manual in
+// order, in one folder, while the service runs that one of them starts.
+func TestOperatorManualCommands(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../..")
+	must.NoError(t, err)
+	dir := t.TempDir()
+	if err := os.Symlink(filepath.Join(root, "internal"), filepath.Join(dir, "internal")); err != nil { // as in a clone
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "PLANTSTORE_ADDR=127.0.0.1:0", "PLANTSTORE_TOKEN=correct-horse-battery-staple")
+	typed := 0
+	_, page := operatorManual(t)
+	for _, c := range commands(page) {
+		switch {
+		case strings.HasSuffix(c.line, " plantstore serve"):
+			r, err := program.Launch(dir, env)
+			must.NoError(t, err)
+			t.Cleanup(r.Kill)
+			if want := strings.Replace(c.output, "http://127.0.0.1:8080", r.URL, 1); strings.TrimSpace(r.Stdout.String()) != want {
+				t.Errorf("%s\nprints %s\nthe page says %s", c.line, &r.Stdout, c.output)
+			}
+			env = append(env, "PLANTSTORE_SERVER="+r.URL)
+		case strings.HasPrefix(c.line, "plantstore "):
+			cmd := program.Command(t, "sh", "-c", c.line)
+			cmd.Dir, cmd.Env = dir, env
+			var stdout, stderr strings.Builder
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%s\nends with %v: %s", c.line, err, &stderr)
+			}
+			// export prints its result on stderr, because stdout may be the file.
+			if got := strings.TrimSpace(stdout.String()); !like(c.output, got) && !like(c.output, strings.TrimSpace(stderr.String())) {
+				t.Errorf("%s\nprints %s%s\nthe page says %s", c.line, got, &stderr, c.output)
+			}
+		case c.line == "go install ./cmd/plantstore", // the tests have built it
+			strings.HasPrefix(c.line, "curl "): // TestOperatorManualTrace
+			continue
+		default:
+			t.Errorf("no test runs %s", c.line)
+		}
+		typed++
+	}
+	if typed < 6 {
+		t.Errorf("the page has %d commands, want at least 6", typed)
+	}
+}
+
+// TestOperatorManualTrace sends the request with a traceparent that the operator's
+// manual shows, and compares the log line.
+func TestOperatorManualTrace(t *testing.T) {
+	t.Parallel()
+	_, page := operatorManual(t)
+	r := program.Serve(t, "sqlite::memory:", "--log-requests", "all", "--log-slow", "0s")
+	all := curls(page)
+	if len(all) != 1 {
+		t.Fatalf("the page has %d curl lines, want 1", len(all))
+	}
+	req, err := parseCurl(split(t, all[0].line, map[string]string{"TOKEN": r.Token}), r.URL)
+	must.NoError(t, err)
+	resp, err := plantcontract.Plants().Client(t).Do(req)
+	must.NoError(t, err)
+	resp.Body.Close()
+	r.End(t, syscall.SIGTERM)
+	line := regexp.MustCompile(`(?m)^.*"msg":"request",.*$`).FindString(r.Stderr.String())
+	want := regexp.MustCompile(`(?m)^    (\{.*"msg":"request",.*\})$`).FindStringSubmatch(page)
+	if want == nil || !like(want[1], line) {
+		t.Errorf("the log has %s\nthe page says %q", line, want)
+	}
+}
+
+// TestReadmeLinks checks every link within the repository, and every make
+// target that the documentation names.
+func TestReadmeLinks(t *testing.T) {
+	t.Parallel()
+	makefile := readme(t, "Makefile")
+	for _, name := range []string{"README.md", "api/README.md", "cmd/plantstore/README.md", "internal/README.md", "internal/workshop/bench/README.md"} {
+		text := readme(t, name)
+		for _, m := range regexp.MustCompile(`\]\(([^)\s]*)\)`).FindAllStringSubmatch(text, -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			page := text
+			if target != "" {
+				info, err := os.Stat(filepath.Join("../..", filepath.Dir(name), target))
+				if err != nil {
+					t.Errorf("%s links to %s: %v", name, m[1], err)
+					continue
+				}
+				if info.IsDir() || anchor == "" {
+					continue
+				}
+				page = readme(t, filepath.Join(filepath.Dir(name), target))
+			}
+			if !slices.Contains(anchors(page), anchor) {
+				t.Errorf("%s links to %s, a heading that does not exist", name, m[1])
+			}
+		}
+		for _, m := range regexp.MustCompile("(?m)(?:`|^    |^\\$ )make ([a-z][a-z-]+)").FindAllStringSubmatch(text, -1) {
+			if !regexp.MustCompile(`(?m)^` + m[1] + `:`).MatchString(makefile) {
+				t.Errorf("%s names make %s, which the Makefile does not have", name, m[1])
+			}
+		}
+	}
+}
+
+// anchors returns the anchors of the headings of a page.
+func anchors(page string) (all []string) {
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(page, -1) {
+		name := strings.ReplaceAll(strings.ToLower(m[1]), " ", "-")
+		all = append(all, regexp.MustCompile(`[^a-z0-9_-]`).ReplaceAllString(name, ""))
+	}
+	return all
+}
+
+// typeCommands sends the requests of curl commands to a service and compares the
+// responses.
+func typeCommands(t *testing.T, all []command, r *program.Server, client *http.Client, proto string) {
+	t.Helper()
+	vars := map[string]string{"TOKEN": r.Token}
+	var last *http.Response
+	for _, c := range all {
+		words := split(t, c.line, vars)
+		if name, value, ok := strings.Cut(words[0], "="); ok && value == `"…"` {
+			vars[name] = last.Header.Get(name)
+			continue
+		}
+		req, err := parseCurl(words, r.URL)
+		if err != nil {
+			t.Fatalf("%s: %v", c.line, err)
+		}
+		resp, err := client.Do(req)
+		must.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		must.NoError(t, err)
+		c.output = strings.Replace(c.output, "HTTP/1.1", proto, 1)
+		compare(t, c, resp, string(body))
+		last = resp
+	}
+}
+
+// command is a command line and its output.
+type command struct{ line, output string }
+
+// commands returns the lines behind a $ in the console blocks of a page, each
+// with the output that follows it.
+func commands(page string) (all []command) {
+	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(page, -1) {
+		for _, text := range strings.Split("\n"+block[1], "\n$ ")[1:] {
+			whole := strings.ReplaceAll(text, "\\\n", "")
+			line, output, _ := strings.Cut(whole, "\n")
+			all = append(all, command{strings.TrimSpace(line), strings.TrimSpace(output)})
+		}
+	}
+	return all
+}
+
+// split splits a line like a shell, as far as the documentation needs it:
+// single quotes, and double quotes with $NAME in them.
+func split(t *testing.T, line string, vars map[string]string) (words []string) {
+	t.Helper()
+	variable := regexp.MustCompile(`\$[A-Z]+`)
+	for line = strings.TrimSpace(line); line != ""; line = strings.TrimLeft(line, " ") {
+		word := ""
+		for line != "" && line[0] != ' ' {
+			switch quote := line[0]; quote {
+			case '\'', '"':
+				text, rest, ok := strings.Cut(line[1:], string(quote))
+				if !ok {
+					t.Fatalf("unbalanced quotes: %s", line)
+				}
+				if quote == '"' {
+					text = variable.ReplaceAllStringFunc(text, func(name string) string { return vars[name[1:]] })
+				}
+				word, line = word+text, rest
+			default:
+				word, line = word+line[:1], line[1:]
+			}
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
+// parseCurl returns the request that curl would send to the service at url.
+func parseCurl(words []string, url string) (*http.Request, error) {
+	method, target, body := "", "", ""
+	header := http.Header{}
+	for i := 1; i < len(words); i++ {
+		switch words[i] {
+		case "-i":
+		case "-X":
+			i++
+			method = words[i]
+		case "-d":
+			i++
+			body = words[i]
+		case "-H":
+			i++
+			name, value, _ := strings.Cut(words[i], ": ")
+			header.Set(name, value)
+		default:
+			target = strings.Replace(words[i], "http://127.0.0.1:8080", url, 1)
+		}
+	}
+	if body != "" {
+		if method == "" {
+			method = http.MethodPost
+		}
+		if header.Get("Content-Type") == "" {
+			header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
+	}
+	req, err := http.NewRequest(method, target, strings.NewReader(body))
+	if err == nil {
+		req.Header = header
+	}
+	return req, err
+}
+
+// compare fails the test unless the response is the one on the page: the status
+// line, the headers that the page has, and the body if it has one.
+func compare(t *testing.T, c command, resp *http.Response, body string) {
+	t.Helper()
+	head, wantBody, _ := strings.Cut(c.output, "\n\n")
+	lines := strings.Split(head, "\n")
+	if got := resp.Proto + " " + resp.Status; got != lines[0] {
+		t.Errorf("%s\nthe status is %s, the page says %s\n%s", c.line, got, lines[0], body)
+	}
+	for _, line := range lines[1:] {
+		name, want, _ := strings.Cut(line, ": ")
+		if got := resp.Header.Get(name); !like(want, got) {
+			t.Errorf("%s\nhas %s %q, the page says %q", c.line, name, got, want)
+		}
+	}
+	if !like(wantBody, strings.TrimSpace(body)) {
+		t.Errorf("%s\nthe body is %s\nthe page says %s", c.line, body, wantBody)
+	}
+}
+
+// like compares two texts; … in the first matches any text.
+func like(want, got string) bool {
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".+")
+	return regexp.MustCompile("^(?s:" + pattern + ")$").MatchString(got)
+}
