@@ -30,6 +30,7 @@ export const on = {
 };
 
 const place = `plantstore token ${location.pathname}`; // other services may be below other paths of the host
+const silence = "The service does not answer: try again.";
 let troubled = false;
 
 export const token = {
@@ -67,10 +68,22 @@ export async function send(method, path, options = {}) {
   }
 }
 
-/** @param {string} method
+/** @type {(method: string, path: string, options: {signal?: AbortSignal}) => Promise<unknown>} */
+async function once(method, path, options) {
+  const response = await open(method, path, options);
+  const text = await response.text().catch((error) => {
+    throw options.signal?.aborted ? error : new Failure(0, silence);
+  });
+  const link = /^<([^>]+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1];
+  const next = link && Object.fromEntries(new URL(link, location.href).searchParams);
+  return { body: text ? read(text) : undefined, next };
+}
+
+/** Sends a request and returns the response, which is a success.
+ *  @param {string} method
  *  @param {string} path
  *  @param {{id?: string, query?: object, body?: unknown, headers?: object, signal?: AbortSignal}} options */
-async function once(method, path, { id = "", query = {}, body, headers, signal }) {
+export async function open(method, path, { id = "", query = {}, body, headers, signal }) {
   const parameters = new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)]));
   const address = `.${path.replace("{id}", encodeURIComponent(id))}`; // relative: a proxy may add a path
   const sent = token.get();
@@ -78,17 +91,11 @@ async function once(method, path, { id = "", query = {}, body, headers, signal }
   const init = { method: method.toUpperCase(), cache: "no-store", signal: signal ?? null };
   init.headers = { Authorization: `Bearer ${sent}`, "Content-Type": "application/json", ...headers };
   if (body !== undefined) init.body = write(body);
-  const silence = (/** @type {unknown} */ error) => {
-    throw signal?.aborted ? error : new Failure(0, "The service does not answer: try again.");
-  };
-  const response = await fetch(parameters.size ? `${address}?${parameters}` : address, init).catch(silence);
-  const text = await response.text().catch(silence);
-  if (response.ok) {
-    const link = /^<([^>]+)>; rel="next"$/.exec(response.headers.get("Link") ?? "")?.[1];
-    const next = link && Object.fromEntries(new URL(link, location.href).searchParams);
-    return { body: text ? read(text) : undefined, next };
-  }
-  const failure = explain(response, text);
+  const response = await fetch(parameters.size ? `${address}?${parameters}` : address, init).catch((error) => {
+    throw signal?.aborted ? error : new Failure(0, silence);
+  });
+  if (response.ok) return response;
+  const failure = explain(response, await response.text().catch(() => ""));
   if (response.status === 401 && sent && sent === token.get()) on.refused(failure.message);
   throw failure;
 }

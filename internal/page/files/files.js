@@ -96,10 +96,11 @@ async function compare() {
 }
 
 /** Shows what is in a file. @param {File | undefined} file */
-async function choose(file) {
-  if (!file) return;
+const choose = (file) => file && open(() => look(file));
+
+/** @param {File} file */
+async function look(file) {
   const mine = ++chosen;
-  open();
   try {
     if (file.size > 100 << 20) throw new Error("the file is larger than 100 MiB: use plantstore import");
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
@@ -189,14 +190,16 @@ async function download() {
   $("download").removeAttribute("aria-busy");
 }
 
-function open() {
-  go({ plant: null });
-  document.body.classList.add("beside");
-  rows = [];
-  draw();
-  tell("import-note", "");
-  $("import-panel").hidden = false;
-  $("import-title").focus();
+function open(then = () => {}) {
+  go({ plant: null }, false, () => {
+    document.body.classList.add("beside");
+    rows = [];
+    draw();
+    tell("import-note", "");
+    $("import-panel").hidden = false;
+    $("import-title").focus();
+    then();
+  });
 }
 
 export function close() {
@@ -206,12 +209,15 @@ export function close() {
 }
 
 export function start() {
-  $("import").onclick = open;
+  $("import").onclick = () => open();
   $("import-close").onclick = close;
   $("import-start").onclick = run;
   $("import-stop").onclick = () => (stopped = true);
   $("download").onclick = download;
-  input("file").onchange = () => choose(input("file").files?.[0]).then(() => (input("file").value = ""));
+  input("file").onchange = () => {
+    choose(input("file").files?.[0]);
+    input("file").value = ""; // so that the same file can be chosen again
+  };
   const hold = (/** @type {boolean} */ over) => document.body.classList.toggle("dropping", over && isWriter());
   addEventListener("dragover", (e) => (e.preventDefault(), hold(true)));
   addEventListener("dragleave", (e) => e.relatedTarget || hold(false));

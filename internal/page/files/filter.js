@@ -10,6 +10,14 @@ let [hasMany, searching] = [false, false]; // one search is one step of the hist
 /** @type {(before: View) => void} */
 let changed = () => {};
 
+/** Edits that a step to another plant would lose; plant.js sets both. */
+export const edits = {
+  /** Whether it would. @type {(to: string | null) => boolean} */
+  hold: () => false,
+  /** Asks the person, and then goes or stays. @type {(go: () => void, stay?: () => void) => void} */
+  ask() {},
+};
+
 /** @returns {View} */
 function fromAddress() {
   const parameters = new URLSearchParams(location.search);
@@ -26,22 +34,38 @@ export function address({ q, tag, plant }) {
   return parameters.size ? `?${parameters}` : location.pathname;
 }
 
-/** Goes to another view, as a step of the history or in place of the last one.
- *  @type {(to: Partial<View>, replace?: boolean) => void} */
-export function go(to, replace = false) {
+/** Goes to another view, as a step of the history or in place of the last one; then may do more.
+ *  @type {(to: Partial<View>, replace?: boolean, then?: () => void) => void} */
+export function go(to, replace = false, then = () => {}) {
   const next = { ...view, ...to };
-  if (address(next) === address(view)) return;
-  history[replace ? "replaceState" : "pushState"](null, "", address(next));
-  arrive(next);
+  const step = () => {
+    if (address(next) !== address(view)) history[replace ? "replaceState" : "pushState"](null, "", address(next));
+    arrive(next);
+    then();
+  };
+  if (edits.hold(next.plant)) edits.ask(step, fields);
+  else step();
+}
+
+function fields() {
+  if (input("search").value.trimStart() !== view.q) input("search").value = view.q;
+  input("tag").value = view.tag ?? "";
 }
 
 /** @param {View} next */
 function arrive(next) {
   const before = view;
   view = next;
-  if (input("search").value.trimStart() !== view.q) input("search").value = view.q;
-  input("tag").value = view.tag ?? "";
+  fields();
   changed(before);
+}
+
+/** The history has gone a step. A step that would lose edits is taken back until the person has chosen. */
+function stepped() {
+  const next = fromAddress();
+  if (!edits.hold(next.plant)) return arrive(next);
+  history.pushState(null, "", address(view));
+  edits.ask(() => history.back());
 }
 
 /** The parameters of the requests that list and count what is looked for. */
@@ -80,7 +104,7 @@ async function suggest(field) {
 export function start(listener) {
   arrive(view);
   changed = listener;
-  addEventListener("popstate", () => arrive(fromAddress()));
+  addEventListener("popstate", stepped);
 
   const [search, tag] = [input("search"), input("tag")];
   const seek = () => {

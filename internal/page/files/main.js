@@ -78,14 +78,16 @@ $("token-form").addEventListener("submit", (e) => {
   input("token").value = "";
   begin();
 });
-$("forget").onclick = () => ask("");
+$("forget").onclick = () => (filter.edits.hold(null) ? filter.edits.ask(() => ask("")) : ask(""));
 addEventListener("hashchange", () => (takeToken(), begin()));
 addEventListener("keydown", (e) => {
   const at = /** @type {HTMLElement} */ (document.activeElement);
+  if (at.closest("dialog")) return;
   if (e.key === "/" && !at.matches("input:not([type=file]), textarea") && !e.ctrlKey && !e.metaKey && !e.altKey) {
     e.preventDefault();
     input("search").select();
   } else if (e.key === "Escape" && !e.isComposing) {
+    e.preventDefault(); // else it would close a dialog that this opens
     if (at === $("search") && input("search").value) filter.go({ q: "" });
     else if (plant.isOpen()) plant.close();
     else if (!$("import-panel").hidden) files.close();

@@ -3,23 +3,23 @@
 // condition, so no write replaces a version that the page has not shown.
 import { Failure, on, send, wrongId } from "./api.js";
 import { $, brief, input, isWriter, make, shown, tell, time } from "./dom.js";
-import { go, view } from "./filter.js";
+import { edits, go, view } from "./filter.js";
 import { apply, focus, selected } from "./table.js";
 /** @import {Change, Content, Plant} from "./types" */
 
 const form = /** @type {HTMLFormElement} */ ($("plant-form"));
 const [id, tag, name] = [input("plant-id"), input("plant-tag"), /** @type {HTMLTextAreaElement} */ (form.elements[1])];
+const members = /** @type {const} */ (["name", "tag"]);
 /** The version that is edited; undefined: there is none yet, or not any more. @type {Plant | undefined} */
 let plant;
 let before = ["", ""]; // what the fields had at first
+let proposed = ""; // an id for a new plant
 /** Opened is what the panel shows: an id, "new", or null for nothing yet. While the change that is sent is
- *  busy, the panel keeps its plant. @type {[number, string, string | null, Promise<unknown> | undefined]} */
-let [shows, warned, opened, busy] = [0, "", null, undefined];
+ *  busy, the panel keeps its plant. @type {[number, string | null, Promise<unknown> | undefined]} */
+let [shows, opened, busy] = [0, null, undefined];
 
 export const isOpen = () => !$("panel").hidden;
 const isDirty = () => isOpen() && !name.readOnly && (name.value !== before[0] || tag.value !== before[1]);
-
-const same = (/** @type {Content} */ a, /** @type {Content} */ b) => a.name === b.name && a.tag === b.tag;
 
 /** What the fields say. A text that was not touched stays as it is: fields change some characters.
  *  @returns {Content} */
@@ -29,6 +29,9 @@ function content() {
   return { name: text, ...(tagged !== undefined && { tag: tagged }) };
 }
 
+/** The members that the person has changed. @type {(mine: Content, theirs: Content | undefined) => (typeof members)[number][]} */
+const changes = (mine, theirs) => members.filter((member) => mine[member] !== theirs?.[member]);
+
 /** Shows one part of the panel, and gives the focus to something in it.
  *  @type {(part: "plant-form" | "confirm" | "conflict", focused?: string) => void} */
 function turn(part, focused) {
@@ -36,13 +39,20 @@ function turn(part, focused) {
   if (focused) $(focused).focus();
 }
 
+/** Says something about the plant, or what is wrong with a field. @type {(text: string, wrong?: HTMLElement | null) => void} */
+function say(text, wrong) {
+  tell("panel-note", text);
+  $("panel-note").classList.toggle("wrong", wrong !== undefined);
+  for (const field of [id, name, tag]) field.setAttribute("aria-invalid", String(field === wrong));
+  wrong?.focus();
+}
+
 /** Fills the fields with what is stored, or for a new plant, and says something about it.
  *  @type {(stored: Plant | undefined, note?: string) => void} */
 function fill(stored, note = "") {
   [plant, opened, form.inert] = [stored, stored?.id ?? "new", false];
   $("panel").dataset["mode"] = !stored ? "new" : isWriter() ? "edit" : "read";
-  const now = String(Math.floor((performance.timeOrigin + performance.now()) * 1000)); // in microseconds
-  [id.value, name.value, tag.value] = [stored?.id ?? now, stored?.name ?? "", stored?.tag ?? ""];
+  [id.value, name.value, tag.value] = [stored?.id ?? "", stored?.name ?? "", stored?.tag ?? ""];
   [id.readOnly, name.readOnly, tag.readOnly] = [stored !== undefined, !isWriter(), !isWriter()];
   before = [name.value, tag.value];
   tell("panel-title", stored ? shown(stored.name).trim() || "(no name)" : "New plant");
@@ -51,7 +61,7 @@ function fill(stored, note = "") {
   const times = stored ? { Created: stored.created_at, Changed: stored.updated_at } : {};
   const items = Object.entries(times).flatMap(([what, at]) => [make("dt", {}, what), make("dd", {}, time(at))]);
   $("plant-times").replaceChildren(...items);
-  tell("panel-note", note);
+  say(note);
   turn("plant-form");
 }
 
@@ -67,7 +77,11 @@ export async function show(last) {
   $("panel").hidden = wanted === null;
   if (wanted === null) return void (wasOpen && focus(last));
   $("import-panel").hidden = true;
-  if (wanted === "new") return fill(undefined), name.focus();
+  if (wanted === "new") {
+    fill(undefined);
+    name.focus();
+    return void propose().catch(report);
+  }
   try {
     const { body } = await send("get", "/plants/{id}", { id: wanted });
     if (mine === shows) fill(body);
@@ -80,27 +94,49 @@ export async function show(last) {
   $("panel-title").focus();
 }
 
-/** Says why a request failed. @param {unknown} error */
+/** Proposes an id for a new plant: the largest one and 1. In a store whose ids are not numbered, as when they are
+ *  times, finding it would take many requests: then it is the time in microseconds. */
+async function propose() {
+  proposed = id.value = "";
+  /** The first ids after one. @type {(after: bigint) => Promise<bigint[]>} */
+  const following = async (after) =>
+    (await send("get", "/plants", { query: /** @type {any} */ ({ limit: 100, after: String(after) }) })).body.map((it) => BigInt(it.id));
+  let [low, high, step] = [0n, 2n ** 40n, 1000n]; // the largest id is between them
+  if ((await following(high)).length) low = BigInt(Math.floor((performance.timeOrigin + performance.now()) * 1000)) - 1n;
+  else {
+    for (let at = low; low < high; at = low + step < high ? low + step : (low + high) / 2n) {
+      const more = await following(at);
+      if (more.length) [low, step] = [more.at(-1) ?? low, step * 8n];
+      else high = at;
+      if (more.length ? more.length < 100 : high <= low) break;
+    }
+  }
+  if (opened === "new" && !id.value) proposed = id.value = String(low + 1n);
+}
+
+/** Says why a request failed, beside the field. @param {unknown} error */
 function report(error) {
   if (!(error instanceof Failure)) throw error;
   if (error.isReadOnly) on.readOnly();
-  tell("panel-note", error.message);
+  const fields = /** @type {Record<string, HTMLElement>} */ ({ "/name": name, "/tag": tag });
+  say(error.message, fields[error.details[0]?.pointer ?? ""] ?? null);
 }
 
 /** Makes one change at a time. One that fails keeps the panel. @param {() => Promise<void>} change */
 const once = (change) => () => {
   const here = view.plant;
-  busy ??= change().then(isDirty, (error) => (report(error), true))
-    .finally(() => (busy = undefined)).then((stays) => stays && go({ plant: here }, true));
+  return (busy ??= change().then(isDirty, (error) => (report(error), true))
+    .finally(() => (busy = undefined)).then((stays) => stays && go({ plant: here }, true)));
 };
 
-/** Changes what the page shows of a plant, if it still has the version, or stores one, if there is none.
- *  @type {(at: string, body: Content, version?: string) => Promise<Plant>} */
-async function store(at, body, version) {
+/** Changes members of a plant, if it still has the version, or stores one, if there is none.
+ *  @type {(at: string, mine: Content, version?: string, changed?: (typeof members)[number][]) => Promise<Plant>} */
+export async function store(at, mine, version, changed = [...members]) {
   const headers = { "If-Match": `"${version}"`, "Content-Type": "application/merge-patch+json" };
+  const patch = Object.fromEntries(changed.map((member) => [member, mine[member] ?? null]));
   const { body: stored } = await (version
-    ? send("patch", "/plants/{id}", { id: at, body: { tag: null, ...body }, headers })
-    : send("put", "/plants/{id}", { id: at, body, headers: { "If-None-Match": "*" } }));
+    ? send("patch", "/plants/{id}", { id: at, body: patch, headers })
+    : send("put", "/plants/{id}", { id: at, body: mine, headers: { "If-None-Match": "*" } }));
   apply([{ id: stored.id, plant: stored }]);
   return stored;
 }
@@ -109,36 +145,43 @@ async function store(at, body, version) {
 const find = (at) => send("get", "/plants/{id}", { id: at })
   .then(({ body }) => body, (error) => (error.code === 40401 ? undefined : Promise.reject(error)));
 
-/** @type {(mine: Content, version?: string) => Promise<void>} */
-async function save(mine, version) {
-  const [at, isNew] = [id.value.trim(), opened === "new"];
-  const fault = wrongId(at);
-  if (fault) return tell("panel-note", fault);
-  if (plant && same(plant, mine) && plant.etag === version) return tell("panel-note", "Nothing has changed.");
+/** Saves the members that the person has changed, in the version that is edited or in a newer one.
+ *  @type {(version?: Plant) => Promise<void>} */
+async function save(version = plant) {
+  const [at, mine, isNew] = [id.value.trim(), content(), opened === "new"];
+  const changed = changes(mine, plant);
+  if (wrongId(at)) return say(wrongId(at), id);
+  if (plant && !changed.length) return say("Nothing has changed.");
   try {
-    fill(await store(at, mine, version), isNew ? "Created." : "Saved.");
+    fill(await store(at, mine, version?.etag, changed), isNew ? "Created." : "Saved.");
   } catch (error) {
     if (!(error instanceof Failure) || ![40401, 41200].includes(error.code)) throw error;
     const theirs = await find(at);
-    if (theirs && same(theirs, mine)) fill(theirs, "Saved."); // by an attempt whose response was lost
-    else if (isNew) tell("panel-note", "This id is taken: choose another one.");
-    else if (theirs) compare(mine, theirs);
-    else [plant] = [undefined, tell("panel-note", "Someone has deleted this plant. Save it to create it again.")];
+    if (theirs && !changes(mine, theirs).some((member) => changed.includes(member))) fill(theirs, "Saved."); // by an attempt whose response was lost
+    else if (isNew && at === proposed) return propose().then(() => save());
+    else if (isNew) say("This id is taken: choose another one.", id);
+    else if (theirs) compare(mine, changed, theirs);
+    else [plant] = [undefined, say("Someone has deleted this plant. Save it to create it again.", null)];
   }
   if (view.plant === "new" && opened === at) go({ plant: at }, true);
 }
 
-/** Someone was faster: shows both versions. @type {(mine: Content, theirs: Plant) => void} */
-function compare(mine, theirs) {
-  for (const [whose, version] of Object.entries({ mine, theirs })) {
-    for (const what of /** @type {const} */ (["name", "tag"])) {
-      $(`${whose}-${what}`).textContent = shown(version[what] ?? "(none)");
-      $(`${whose}-${what}`).classList.toggle("differs", mine[what] !== theirs[what]);
+/** Someone was faster: shows both versions, and what becomes of each member.
+ *  @type {(mine: Content, changed: (typeof members)[number][], theirs: Plant) => void} */
+function compare(mine, changed, theirs) {
+  for (const member of members) {
+    for (const [whose, version] of Object.entries({ mine, theirs })) {
+      $(`${whose}-${member}`).textContent = shown(version[member] ?? "(none)");
     }
+    const differs = mine[member] !== theirs[member];
+    $(`${member}-differs`).hidden = !differs;
+    $(`${member}-differs`).parentElement?.parentElement?.classList.toggle("differs", differs);
   }
-  $("keep-mine").onclick = once(() => save(mine, theirs.etag));
+  const kept = members.filter((member) => !changed.includes(member));
+  tell("conflict-means", `Keep mine stores your ${changed.join(" and ")}${kept.map((it) => `, with their ${it}`).join("")}.`);
+  $("keep-mine").onclick = once(() => save(theirs));
   $("take-theirs").onclick = () => (fill(theirs, "This is what is stored now."), $("panel-title").focus());
-  tell("panel-note", "");
+  say("");
   turn("conflict", "conflict-title");
 }
 
@@ -154,62 +197,79 @@ async function remove() {
     fill(theirs);
     throw new Failure(41200, "Not deleted: someone has just changed it. This is what is stored now.");
   }
-  busy = undefined; // the panel may close
+  [busy, before] = [undefined, [name.value, tag.value]]; // the panel may close
   if (view.plant === gone.id) go({ plant: null });
   apply([{ id: gone.id }]);
-  offer(gone);
+  const called = `“${brief(gone.name)}”`;
+  offer(`Deleted ${called}.`, async () => {
+    const failure = await store(gone.id, gone).then(() => undefined, (error) => /** @type {Failure} */ (error));
+    const isTaken = failure?.code === 41200;
+    if (failure && !isTaken) throw failure; // it can be tried again
+    focus(gone.id);
+    return isTaken ? "Someone has stored another plant with this id." : `${called} is back.`;
+  });
 }
 
-/** Offers for ten seconds to insert a plant again; the service ignores its version and times. @param {Plant} gone */
-function offer(gone) {
-  const [toast, called] = [$("toast"), `“${brief(gone.name)}”`];
+/** Says what was done, and offers for ten seconds to take it back; that says what came of it.
+ *  @type {(done: string, takeBack: () => Promise<string>) => void} */
+export function offer(done, takeBack) {
+  const toast = $("toast");
   clearTimeout(Number(toast.dataset["timer"]));
   toast.dataset["timer"] = String(setTimeout(() => {
     if (toast.contains(document.activeElement)) focus(null);
     toast.hidden = true;
   }, 10_000));
-  tell("toast-text", `Deleted ${called}.`);
+  tell("toast-text", done);
   toast.hidden = $("undo").hidden = false;
   $("undo").focus();
-  $("undo").onclick = once(async () => {
-    const failure = await store(gone.id, gone).then(() => undefined, (error) => /** @type {Failure} */ (error));
-    const isTaken = failure?.code === 41200;
-    const why = isTaken ? "Someone has stored another plant with this id." : failure?.message;
-    tell("toast-text", why ?? `${called} is back.`);
-    $("undo").hidden = !failure || isTaken; // else it can be tried again
-    if ($("undo").hidden) focus(gone.id);
-  });
+  $("undo").onclick = once(() => takeBack().then(
+    (text) => (tell("toast-text", text), void ($("undo").hidden = true)),
+    (error) => tell("toast-text", /** @type {Error} */ (error).message)));
 }
 
 /** Tells of changes to the plant that is open. @param {Change[]} changes */
 export function changed(changes) {
   const mine = changes.findLast((change) => change.id === plant?.id);
   if (!mine || !isOpen() || busy || form.hidden || mine.plant?.etag === plant?.etag) return;
-  if (!mine.plant) tell("panel-note", "Someone has deleted this plant.");
-  else if (isDirty()) tell("panel-note", "Someone has just changed this plant. When you save, you see both versions.");
+  if (!mine.plant) say("Someone has deleted this plant.");
+  else if (isDirty()) say("Someone has just changed this plant. When you save, you see both versions.");
   else fill(mine.plant, "Someone has just changed this plant.");
 }
 
-/** Closes the panel; what is not saved needs a second time. */
-export function close() {
-  if (!$("confirm").hidden) return turn("plant-form", "delete");
-  const text = JSON.stringify(content());
-  if (!isDirty() || warned === text) return go({ plant: null });
-  warned = text;
-  tell("panel-note", "Not saved yet. Close again to drop your changes.");
-}
+/** Closes the panel. */
+export const close = () => ($("confirm").hidden ? go({ plant: null }) : turn("plant-form", "delete"));
 
 /** Shows the fields as the rights of the token allow. */
 export const rights = () => plant && isOpen() && !isDirty() && fill(plant);
 
+const submit = once(save);
+
+/** Asks what becomes of the edits before another step is gone. @type {(go: () => void, stay?: () => void) => void} */
+function ask(step, stay = () => {}) {
+  const dialog = /** @type {HTMLDialogElement} */ ($("leave"));
+  const called = opened === "new" ? "the new plant" : `“${brief(plant?.name ?? name.value)}”`;
+  tell("leave-text", `Your changes to ${called} are not saved yet.`);
+  dialog.returnValue = "";
+  dialog.onclose = async () => {
+    if (dialog.returnValue === "save") await submit();
+    if (dialog.returnValue === "drop") plant ? fill(plant) : (before = [name.value, tag.value]);
+    if (isDirty()) stay();
+    else step();
+  };
+  for (const button of dialog.querySelectorAll("button")) button.onclick = () => dialog.close(button.value);
+  if (!dialog.open) dialog.showModal();
+}
+
 export function start() {
-  const submit = once(() => save(content(), plant?.etag));
   form.addEventListener("submit", (e) => (e.preventDefault(), submit()));
   name.addEventListener("keydown", (e) => {
     if (e.key !== "Enter" || e.shiftKey || e.isComposing) return;
     e.preventDefault();
     if (!name.readOnly) form.requestSubmit();
   });
+  edits.hold = (to) => isDirty() && !busy && to !== opened;
+  edits.ask = ask;
+  addEventListener("beforeunload", (e) => isDirty() && e.preventDefault());
   $("new").onclick = () => go({ plant: "new" });
   $("panel-close").onclick = close;
   $("delete").onclick = () =>
