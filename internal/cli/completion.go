@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ var choices = map[string][]string{
 	"on-gone":      {onGoneRestart, "stop"},
 	"page":         {pageOn, "off"},
 	"scope":        {string(token.Read), string(token.Write), "read,write"},
+	"separator":    slices.Sorted(maps.Keys(transfer.Separators)),
 }
 
 // complete prints the possible next words. The command line ends with the word

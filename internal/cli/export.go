@@ -32,6 +32,9 @@ token, 130 after Ctrl-C, and 1 for any other failure.
    PLANTSTORE_TOKEN=pst_… plantstore export plants.csv`,
 		Flags: append([]cli.Flag{
 			formatFlag("write"),
+			choiceFlag("separator", "comma", "write `WHICH` character between the fields of CSV: comma, semicolon or tab; "+
+				"Excel expects the one of its language"),
+			boolFlag("bom", "begin CSV with a byte order mark, without which Excel does not read UTF-8"),
 			// A variable that is set by mistake would make the export incomplete, so they have none.
 			&cli.StringFlag{Name: "tag", Usage: "export only the plants with exactly `TAG`"},
 			&cli.StringFlag{Name: "name-prefix", Usage: "export only the plants whose name begins with `TEXT`, ignoring case"},
@@ -61,22 +64,28 @@ token, 130 after Ctrl-C, and 1 for any other failure.
 			if err != nil {
 				return err
 			}
-			return exportFile(ctx, sys, service, name, format, selected)
+			write := func(file io.Writer) transfer.Writer {
+				if format == transfer.CSV {
+					return transfer.NewCSVWriter(file, transfer.Separators[command.String("separator")], command.Bool("bom"))
+				}
+				return transfer.NewWriter(file, format)
+			}
+			return exportFile(ctx, sys, service, name, write, selected)
 		},
 	}
 }
 
 // exportFile writes plants to a file and prints how many there are.
 func exportFile(
-	ctx context.Context, sys system, service *transfer.Service, name string, format transfer.Format,
-	selected []client.ListOption,
+	ctx context.Context, sys system, service *transfer.Service, name string,
+	write func(io.Writer) transfer.Writer, selected []client.ListOption,
 ) error {
 	out, keep, err := createOutput(sys, name)
 	if err != nil {
 		return err
 	}
 	progress := startProgress(sys.stderr, 0, service)
-	err = transfer.Download(ctx, service, transfer.NewWriter(io.MultiWriter(out, progress), format),
+	err = transfer.Download(ctx, service, write(io.MultiWriter(out, progress)),
 		func(plants int) { progress.plants.Add(int64(plants)) }, selected...)
 	progress.finish()
 	if err := keep(err); err != nil {

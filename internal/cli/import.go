@@ -22,8 +22,8 @@ func importCommand(sys system) *cli.Command {
 		Usage:     "import plants from a file into a running service",
 		ArgsUsage: "FILE",
 		Description: `FILE is CSV or NDJSON; - is stdin. CSV begins with a line of column names: id, name and optionally
-tag, in any order. An empty field is no tag, and "" is an empty tag. NDJSON has one JSON object per
-line. The token in PLANTSTORE_TOKEN or --token-file needs the scope write.
+tag, in any order, with commas, semicolons or tabs between them; it is UTF-8 or UTF-16. An empty field
+is no tag, and "" is an empty tag. NDJSON has one JSON object per line. The token in PLANTSTORE_TOKEN or --token-file needs the scope write.
 
 A row that cannot be stored is reported with its line and the reason; the other rows are stored.
 Nothing is overwritten or stored twice, so you can run a stopped import again to complete it. The
@@ -37,6 +37,8 @@ available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any ot
    PLANTSTORE_TOKEN=pst_… plantstore import species.csv`,
 		Flags: append([]cli.Flag{
 			formatFlag("read"),
+			// A variable that is set by mistake would lose data, so it has none.
+			&cli.StringSliceFlag{Name: "ignore-column", Usage: "import a CSV file without its column `NAME`, which is not one of a plant; may be repeated"},
 			textFlag("rejects", "", "write the refused rows to `FILE`, with line and reason, in the format of the "+
 				"imported file"),
 		}, serverFlags()...),
@@ -53,7 +55,7 @@ available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any ot
 			if err != nil {
 				return err
 			}
-			return importFile(ctx, sys, service, name, format, command.String("rejects"))
+			return importFile(ctx, sys, service, name, format, command.String("rejects"), command.StringSlice("ignore-column"))
 		},
 	}
 }
@@ -82,6 +84,7 @@ func chooseFormat(flag, file string, otherwise transfer.Format) (transfer.Format
 // importFile imports a file and prints the result.
 func importFile(
 	ctx context.Context, sys system, service *transfer.Service, name string, format transfer.Format, rejects string,
+	ignored []string,
 ) (err error) {
 	in, size, err := openInput(sys, name)
 	if err != nil {
@@ -102,8 +105,11 @@ func importFile(
 		progress.refused.Add(1)
 		progress.say(bad.Error())
 	}
-	counts, err := u.Run(ctx, transfer.NewReader(io.TeeReader(in, progress), format))
+	counts, err := u.Run(ctx, transfer.NewReader(io.TeeReader(in, progress), format, ignored...))
 	progress.finish()
+	if unknown, isUnknown := errors.AsType[transfer.UnknownColumnsError](err); isUnknown {
+		err = fmt.Errorf("%w; to import the others, add --ignore-column %q", err, unknown.Names[0])
+	}
 
 	stored, refused := progress.plants.Load(), progress.refused.Load()
 	fmt.Fprintf(sys.stdout, "%s new, %s already there, %s refused",

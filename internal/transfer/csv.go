@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -15,19 +16,23 @@ import (
 var header = strings.Join(names(members), ",")
 
 // csvReader reads CSV (RFC 4180) with CRLF or LF, with or without a byte order
-// mark, and with its columns in any order. encoding/csv cannot be used: it does
+// mark, with commas, semicolons or tabs between the fields, and with its columns in
+// any order. encoding/csv cannot be used: it does
 // not distinguish "" from an empty field, and it turns CRLF within quotes into
 // LF.
 type csvReader struct {
-	input   *bufio.Reader
-	columns []member // of the file
-	lines   int      // number of lines read
+	input     *bufio.Reader
+	ignored   []string // names of columns that are not imported
+	separator byte
+	columns   []member // of the file
+	lines     int      // number of lines read
 }
 
-func (c *csvReader) readHeader() error {
-	if err := checkText(c.input); err != nil {
+func (c *csvReader) readHeader() (err error) {
+	if c.input, err = asUTF8(c.input); err != nil {
 		return err
 	}
+	c.separator = findSeparator(c.input)
 	first, err := c.readRow()
 	if err == io.EOF {
 		return fmt.Errorf("the file is empty: the first line of a CSV file must name its columns, as in %s", header)
@@ -35,19 +40,41 @@ func (c *csvReader) readHeader() error {
 	if err != nil {
 		return err
 	}
-	c.columns, err = columnsOf(first)
+	c.columns, err = columnsOf(first, c.ignored)
 	if err != nil {
 		return fmt.Errorf("line 1: %w", err)
 	}
 	return nil
 }
 
+// Separators are the characters that can be between the fields of a CSV file. Which one a
+// spreadsheet program writes depends on the language of its user.
+var Separators = map[string]byte{"comma": ',', "semicolon": ';', "tab": '\t'}
+
+// findSeparator returns the separator that the first line has most often.
+func findSeparator(input *bufio.Reader) byte {
+	var line []byte
+	for size, isWhole := 64, false; !isWhole && size <= maxHeader; size *= 2 { // a terminal has no more than the line
+		begin, err := input.Peek(size)
+		line, _, isWhole = bytes.Cut(begin, []byte("\n"))
+		isWhole = isWhole || err != nil
+	}
+	found := byte(',')
+	for _, other := range []byte{';', '\t'} {
+		if bytes.Count(line, []byte{other}) > bytes.Count(line, []byte{found}) {
+			found = other
+		}
+	}
+	return found
+}
+
 // columnsOf returns the columns that a header names.
-func columnsOf(first fileRow) ([]member, error) {
+func columnsOf(first fileRow, ignored []string) ([]member, error) {
 	if first.fault != nil {
 		return nil, first.fault
 	}
 	var found []member
+	var unknown []string
 	for _, field := range first.fields {
 		text, err := unquote(field)
 		if err != nil {
@@ -56,8 +83,10 @@ func columnsOf(first fileRow) ([]member, error) {
 		name := strings.ToLower(strings.TrimSpace(text))
 		column, isKnown := membersByName[name]
 		switch {
+		case slices.Contains(ignored, name) && !isKnown:
+			column = member{name: name, isIgnored: true, set: ignore}
 		case !isKnown:
-			return nil, unknownColumnError(name)
+			unknown = append(unknown, name)
 		case slices.Contains(names(found), name):
 			return nil, fmt.Errorf("duplicate column %q", name)
 		}
@@ -67,15 +96,26 @@ func columnsOf(first fileRow) ([]member, error) {
 		return nil, fmt.Errorf("the column %q is missing: the first line of a CSV file must name its columns, as in %s",
 			missing, header)
 	}
+	if len(unknown) > 0 {
+		return nil, UnknownColumnsError{unknown}
+	}
 	return found, nil
 }
 
-func unknownColumnError(name string) error {
-	hint := ""
-	if strings.ContainsAny(name, ";\t|") {
-		hint = "; columns are separated by commas"
+// UnknownColumnsError means that a CSV file has columns that are not those of a plant. It
+// can be imported without them; see [NewReader].
+type UnknownColumnsError struct{ Names []string }
+
+func (e UnknownColumnsError) Error() string {
+	noun := "unknown column"
+	if len(e.Names) > 1 {
+		noun += "s"
 	}
-	return fmt.Errorf("unknown column %.100q: the columns are %s%s", name, header, hint)
+	quoted := make([]string, len(e.Names))
+	for i, name := range e.Names {
+		quoted[i] = fmt.Sprintf("%.100q", name)
+	}
+	return fmt.Sprintf("%s %s: the columns are %s", noun, strings.Join(quoted, ", "), header)
 }
 
 // readRow reads a row: a line, or more of them if there are line ends within quotes.
@@ -97,7 +137,7 @@ func (c *csvReader) readRow() (fileRow, error) {
 		}
 		text = append(text, char)
 		text = text[:min(len(text), maxRow+1)]
-		state = state.after(char)
+		state = state.after(char, c.separator)
 	}
 	end := ""
 	if c.lines > row.line {
@@ -112,7 +152,7 @@ func (c *csvReader) readRow() (fileRow, error) {
 	}
 	record := withoutLineEnd(string(text))
 	row.isEmpty = record == ""
-	row.fields = splitFields(record)
+	row.fields = splitFields(record, c.separator)
 	row.text = c.withoutRejectColumns(row.fields)
 	return row, nil
 }
@@ -128,22 +168,22 @@ const (
 	rowEnd
 )
 
-// nextStates are the states after a quote, a comma, a line end or another byte.
-var nextStates = [...]struct{ quote, comma, lineEnd, other rowState }{
-	fieldBegin:  {quote: fieldQuoted, comma: fieldBegin, lineEnd: rowEnd, other: fieldPlain},
-	fieldPlain:  {quote: fieldPlain, comma: fieldBegin, lineEnd: rowEnd, other: fieldPlain},
-	fieldQuoted: {quote: fieldClosed, comma: fieldQuoted, lineEnd: fieldQuoted, other: fieldQuoted},
-	fieldClosed: {quote: fieldQuoted, comma: fieldBegin, lineEnd: rowEnd, other: fieldPlain},
+// nextStates are the states after a quote, a separator, a line end or another byte.
+var nextStates = [...]struct{ quote, separator, lineEnd, other rowState }{
+	fieldBegin:  {quote: fieldQuoted, separator: fieldBegin, lineEnd: rowEnd, other: fieldPlain},
+	fieldPlain:  {quote: fieldPlain, separator: fieldBegin, lineEnd: rowEnd, other: fieldPlain},
+	fieldQuoted: {quote: fieldClosed, separator: fieldQuoted, lineEnd: fieldQuoted, other: fieldQuoted},
+	fieldClosed: {quote: fieldQuoted, separator: fieldBegin, lineEnd: rowEnd, other: fieldPlain},
 }
 
 // after returns the state after the next byte.
-func (r rowState) after(char byte) rowState {
+func (r rowState) after(char, separator byte) rowState {
 	next := nextStates[r]
 	switch char {
 	case '"':
 		return next.quote
-	case ',':
-		return next.comma
+	case separator:
+		return next.separator
 	case '\n':
 		return next.lineEnd
 	}
@@ -151,12 +191,12 @@ func (r rowState) after(char byte) rowState {
 }
 
 // splitFields returns the fields of a row, with their quotes.
-func splitFields(row string) []string {
+func splitFields(row string, separator byte) []string {
 	var fields []string
 	state, begin := fieldBegin, 0
 	for i := range len(row) {
-		state = state.after(row[i])
-		if state == fieldBegin { // after a comma
+		state = state.after(row[i], separator)
+		if state == fieldBegin { // after a separator
 			fields = append(fields, row[begin:i])
 			begin = i + 1
 		}
@@ -215,7 +255,8 @@ func unquote(field string) (string, error) {
 // read, because invalid rows are copied as they are.
 
 func (c *csvReader) rejectHeader() string {
-	return lineColumn + "," + reasonColumn + "," + c.withoutRejectColumns(names(c.columns)) + "\n"
+	separator := string(c.separator)
+	return lineColumn + separator + reasonColumn + separator + c.withoutRejectColumns(names(c.columns)) + "\n"
 }
 
 // withoutRejectColumns returns the text of a record without its line and reason.
@@ -227,13 +268,13 @@ func (c *csvReader) withoutRejectColumns(fields []string) string {
 			kept = append(kept, field)
 		}
 	}
-	return strings.Join(kept, ",")
+	return strings.Join(kept, string(c.separator))
 }
 
 func (c *csvReader) appendReject(buffer []byte, refused RowError) []byte {
-	buffer = fmt.Appendf(buffer, "%d,%s", refused.Line, quoteIfNeeded(refused.Reason))
+	buffer = fmt.Appendf(buffer, "%d%c%s", refused.Line, c.separator, quoteIfNeeded(refused.Reason, c.separator))
 	if refused.text != "" {
-		buffer = append(append(buffer, ','), refused.text...)
+		buffer = append(append(buffer, c.separator), refused.text...)
 	}
 	if strings.HasSuffix(refused.text, "\r") { // it belongs to the last field, not to the end of the line
 		buffer = append(buffer, '\r')
@@ -242,20 +283,23 @@ func (c *csvReader) appendReject(buffer []byte, refused RowError) []byte {
 }
 
 // csvWriter writes CSV with LF, and quotes only the fields that need it.
-type csvWriter struct{ *bufio.Writer }
+type csvWriter struct {
+	*bufio.Writer
+	separator byte
+}
 
 func (c csvWriter) Write(plant client.Plant) error {
 	fields := make([]string, len(members))
 	for i, m := range members {
-		fields[i] = m.field(&plant)
+		fields[i] = m.field(&plant, c.separator)
 	}
-	_, err := c.WriteString(strings.Join(fields, ",") + "\n")
+	_, err := c.WriteString(strings.Join(fields, string(c.separator)) + "\n")
 	return err
 }
 
 // field returns the member of a plant as a field. An absent member is an empty field; an
 // empty one that could be absent is "".
-func (m member) field(plant *client.Plant) string {
+func (m member) field(plant *client.Plant, separator byte) string {
 	text := m.get(plant)
 	if text == nil {
 		return ""
@@ -263,12 +307,12 @@ func (m member) field(plant *client.Plant) string {
 	if m.isOptional && *text == "" {
 		return `""`
 	}
-	return quoteIfNeeded(*text)
+	return quoteIfNeeded(*text, separator)
 }
 
 // quoteIfNeeded returns text as a field.
-func quoteIfNeeded(text string) string {
-	if !strings.ContainsAny(text, ",\"\r\n") {
+func quoteIfNeeded(text string, separator byte) string {
+	if !strings.ContainsAny(text, "\"\r\n"+string(separator)) {
 		return text
 	}
 	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`

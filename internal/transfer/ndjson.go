@@ -23,7 +23,10 @@ type ndjsonReader struct {
 	decoder jsontext.Decoder
 }
 
-func (n *ndjsonReader) readHeader() error { return checkText(n.input) }
+func (n *ndjsonReader) readHeader() (err error) {
+	n.input, err = asUTF8(n.input)
+	return err
+}
 
 func (n *ndjsonReader) readRow() (fileRow, error) {
 	n.lines++

@@ -26,7 +26,7 @@ func TestRejects(t *testing.T) {
 		"fields that are not right": {
 			CSV, "id,name\r\n1,\"a\"b\r\n\xff,\"\xff\"\r\n,\"a\nb\"\r\n1\r\n1,2,3,\"4\"\r\n",
 			"line,reason,id,name\n2,\"text after a closing quote: inside a quoted field write a quote twice, as \"\"\"\"\",1,\"a\"b\n" +
-				"3,the row is not valid UTF-8,\xff,\"\xff\"\n4,id is missing,,\"a\nb\"\n6,the row has 1 fields but the header has 2 columns,1\n" +
+				"3,\"the row is not UTF-8: in Excel, save it as “CSV UTF-8 (Comma delimited)”\",\xff,\"\xff\"\n4,id is missing,,\"a\nb\"\n6,the row has 1 fields but the header has 2 columns,1\n" +
 				"7,the row has 4 fields but the header has 2 columns,1,2,3,\"4\"\n",
 		},
 		"a CR at the end of the file": {CSV, "id,name\n,a\r", "line,reason,id,name\n2,id is missing,,a\r\r\n"},
@@ -57,7 +57,7 @@ func TestRejects(t *testing.T) {
 				`{"line":10,"reason":"the line is not a JSON object","row":"[1]"}`,
 				`{"line":11,"reason":"the line is not a JSON object: invalid character 'x' at start of value","row":"x"}`,
 				`{"line":12,"reason":"id is missing","name":"b","line":7,"reason":"old"}`,
-				"{\"line\":13,\"reason\":\"the row is not valid UTF-8\",\"id\":\"\xff\"}",
+				"{\"line\":13,\"reason\":\"the row is not UTF-8: in Excel, save it as “CSV UTF-8 (Comma delimited)”\",\"id\":\"\xff\"}",
 				`{"line":14,"reason":"the row is larger than 1 MiB"}`,
 			}, "\n") + "\n",
 		},

@@ -23,6 +23,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding/unicode"
+
 	"github.com/plantstore/plantstore/api/client"
 )
 
@@ -47,6 +49,9 @@ func (f Format) Valid() bool { return slices.Contains([]Format{CSV, NDJSON}, f) 
 // maxRow limits the bytes of a row. The largest plant that a service stores needs
 // 15 KB, so a larger row is a mistake, as is a missing quote.
 const maxRow = 1 << 20
+
+// maxHeader limits the bytes of a header that tell the separator.
+const maxHeader = 64 << 10
 
 // Row is a plant and its line in the file.
 type Row struct {
@@ -98,12 +103,14 @@ type fileRow struct {
 	fault   error    // why the row is not valid, if that is known already
 }
 
-// NewReader returns a reader of a file in the given format.
-func NewReader(file io.Reader, format Format) *Reader {
+// NewReader returns a reader of a file in the given format. It ignores the columns of a CSV
+// file that have one of the names and are not those of a plant; other unknown columns are an
+// [UnknownColumnsError].
+func NewReader(file io.Reader, format Format, ignored ...string) *Reader {
 	input := bufio.NewReaderSize(file, maxRow)
 	var rows rowFormat = &ndjsonReader{input: input}
 	if format == CSV {
-		rows = &csvReader{input: input}
+		rows = &csvReader{input: input, ignored: ignored}
 	}
 	return &Reader{rowFormat: rows, begin: sync.OnceValue(rows.readHeader)}
 }
@@ -135,7 +142,7 @@ func (r *Reader) check(row fileRow) (client.Plant, error) {
 		return client.Plant{}, row.fault
 	}
 	if !utf8.ValidString(row.text) {
-		return client.Plant{}, errors.New("the row is not valid UTF-8")
+		return client.Plant{}, errors.New("the row is not UTF-8: " + saveAsUTF8)
 	}
 	return r.plantFrom(row)
 }
@@ -150,38 +157,60 @@ type Writer interface {
 // NewWriter returns a writer of a file in the given format. The same plants
 // always give the same file.
 func NewWriter(file io.Writer, format Format) Writer {
-	output := bufio.NewWriterSize(file, 64<<10)
 	if format == CSV {
-		_, _ = output.WriteString(header + "\n") // the Writer returns its error later
-		return csvWriter{output}
+		return NewCSVWriter(file, ',', false)
 	}
-	return &ndjsonWriter{Writer: output}
+	return &ndjsonWriter{Writer: bufio.NewWriterSize(file, 64<<10)}
 }
 
-// checkText returns an error that says what to do if a file is not UTF-8 but of a kind that
-// its first bytes show. It skips a byte order mark.
-func checkText(input *bufio.Reader) error {
+// NewCSVWriter returns a writer of CSV with a separator, which is one of [Separators], and
+// with a byte order mark if hasMark is set: Excel takes a file without one for another
+// encoding.
+func NewCSVWriter(file io.Writer, separator byte, hasMark bool) Writer {
+	output := bufio.NewWriterSize(file, 64<<10)
+	if hasMark {
+		_, _ = output.WriteString(byteOrderMark) // the Writer returns its error later
+	}
+	_, _ = output.WriteString(strings.ReplaceAll(header, ",", string(separator)) + "\n")
+	return csvWriter{output, separator}
+}
+
+const byteOrderMark = "\ufeff"
+
+// asUTF8 returns a reader of the text of a file in UTF-8, without a byte order mark. UTF-16 is
+// converted. The error of a file of another kind, which its first bytes show, says what to do.
+func asUTF8(input *bufio.Reader) (*bufio.Reader, error) {
 	peeked, _ := input.Peek(4) // less of a shorter file
 	first := string(peeked)
 	for _, kind := range otherKinds {
 		if strings.HasPrefix(first, kind.begin) {
-			return errors.New("the file is " + kind.advice)
+			return nil, errors.New("the file is " + kind.advice)
 		}
 	}
-	if strings.Contains(first, "\x00") {
-		return errors.New("the file is UTF-16: save it as UTF-8, which spreadsheet programs call CSV UTF-8")
+	if zero := strings.IndexByte(first, 0); zero >= 0 || strings.HasPrefix(first, "\xff\xfe") || strings.HasPrefix(first, "\xfe\xff") {
+		order := unicode.LittleEndian // unless the mark or, of a first character in ASCII, the zero tells otherwise
+		if zero == 0 {
+			order = unicode.BigEndian
+		}
+		decoder := unicode.UTF16(order, unicode.UseBOM).NewDecoder()
+		return bufio.NewReaderSize(decoder.Reader(input), maxRow), nil
 	}
-	if strings.HasPrefix(first, "\ufeff") {
-		_, _ = input.Discard(3) // they are there
+	if strings.HasPrefix(first, byteOrderMark) {
+		_, _ = input.Discard(len(byteOrderMark)) // it is there
 	}
-	return nil
+	return input, nil
 }
+
+// The sentences of the page are the same; see TestPageSaysTheSame.
+const (
+	saveAsUTF8        = "in Excel, save it as “CSV UTF-8 (Comma delimited)”"
+	spreadsheetAdvice = "a spreadsheet (.xlsx, .ods, .xls) or an archive: " + saveAsUTF8
+	gzipAdvice        = "compressed with gzip: decompress it first, as with gunzip"
+)
 
 // otherKinds are files that people take for text.
 var otherKinds = []struct{ begin, advice string }{
 	{begin: "PK\x03\x04", advice: spreadsheetAdvice},
 	{begin: "\xd0\xcf\x11\xe0", advice: spreadsheetAdvice},
-	{begin: "\x1f\x8b", advice: "compressed with gzip: decompress it first, as with gunzip"},
+	{begin: "\x1f\x8b", advice: gzipAdvice},
 }
-
-const spreadsheetAdvice = "a spreadsheet (.xlsx, .ods, .xls) or an archive: save the spreadsheet as CSV UTF-8"

@@ -99,6 +99,13 @@ func TestRead(t *testing.T) {
 		"columns in another order":  {transfer.CSV, "tag,id,name\nRosaceae,1,Rosa\n", []transfer.Row{rose(2)}, nil},
 		"columns written otherwise": {transfer.CSV, "ID, Name ,\"TAG\"\n1,Rosa,Rosaceae\n", []transfer.Row{rose(2)}, nil},
 		"everything quoted":         {transfer.CSV, "\"id\",\"name\",\"tag\"\n\"1\",\"Rosa\",\"Rosaceae\"\n", []transfer.Row{rose(2)}, nil},
+		"semicolons":                {transfer.CSV, "id;name;tag\r\n1;Rosa;\"Rosaceae\"\r\n2;\"a;b\";c,d\r\n", []transfer.Row{rose(2), {Line: 3, Plant: client.Plant{ID: 2, Name: "a;b", Tag: new("c,d")}}}, nil},
+		"tabs":                      {transfer.CSV, "id\tname\ttag\n1\tRosa\tRosaceae\n", []transfer.Row{rose(2)}, nil},
+		"UTF-16LE with a mark":      {transfer.CSV, wide(binary.LittleEndian, "\ufeffid,name,tag\n1,Rosa,Rosaceae\n"), []transfer.Row{rose(2)}, nil},
+		"UTF-16BE with a mark":      {transfer.CSV, wide(binary.BigEndian, "\ufeffid,name,tag\n1,Rosa,Rosaceae\n"), []transfer.Row{rose(2)}, nil},
+		"UTF-16LE":                  {transfer.CSV, wide(binary.LittleEndian, "id\tname\ttag\n1\tRosa\tRosaceae\n"), []transfer.Row{rose(2)}, nil},
+		"UTF-16BE":                  {transfer.CSV, wide(binary.BigEndian, "id,name,tag\n1,Rosa,Rosaceae\n"), []transfer.Row{rose(2)}, nil},
+		"UTF-16 JSON":               {transfer.NDJSON, wide(binary.LittleEndian, `{"id":1,"name":"Rosa","tag":"Rosaceae"}`), []transfer.Row{rose(1)}, nil},
 		"empty lines":               {transfer.CSV, "id,name,tag\n\n\r\n1,Rosa,Rosaceae\n\n", []transfer.Row{rose(4)}, nil},
 		"spaces around the id":      {transfer.CSV, "id,name,tag\n 1 ,Rosa,Rosaceae\n", []transfer.Row{rose(2)}, nil},
 		"no column for the tag":     {transfer.CSV, "id,name\n1,Rosa\n", []transfer.Row{{Line: 2, Plant: client.Plant{ID: 1, Name: "Rosa"}}}, nil},
@@ -114,7 +121,7 @@ func TestRead(t *testing.T) {
 			[]string{
 				"line 2: id is missing", `line 3: id must be an integer, got "1.0"`,
 				"line 4: id 9223372036854775808 is out of range for a 64-bit integer", "line 5: the row has 2 fields but the header has 3 columns",
-				"line 6: the row has 4 fields but the header has 3 columns", "line 7: the row is not valid UTF-8",
+				"line 6: the row has 4 fields but the header has 3 columns", "line 7: the row is not UTF-8: in Excel, save it as “CSV UTF-8 (Comma delimited)”",
 				`line 8: text after a closing quote: inside a quoted field write a quote twice, as ""`,
 			},
 		},
@@ -140,7 +147,7 @@ func TestRead(t *testing.T) {
 				`line 7: unknown member "family": the members are id, name, tag`,
 				`line 8: the line is not a JSON object: duplicate object member name`,
 				"line 9: the line has more than one JSON value", "line 10: the line is not a JSON object",
-				"line 11: the line is not a JSON object: unexpected end of line", "line 12: the row is not valid UTF-8",
+				"line 11: the line is not a JSON object: unexpected end of line", "line 12: the row is not UTF-8: in Excel, save it as “CSV UTF-8 (Comma delimited)”",
 				`line 13: the line is not a JSON object: invalid surrogate pair`,
 				"line 14: id 9223372036854775808 is out of range for a 64-bit integer",
 			},
@@ -175,8 +182,9 @@ func TestHeader(t *testing.T) {
 	for file, want := range map[string]string{
 		"":                           "the file is empty: the first line of a CSV file must name its columns, as in " + columns,
 		"id,name,family\n1,a,b\n":    `line 1: unknown column "family": the columns are ` + columns,
-		"id;name;tag\n":              `line 1: unknown column "id;name;tag": the columns are ` + columns + `; columns are separated by commas`,
-		"1,Rosa,Rosaceae\n":          `line 1: unknown column "1": the columns are ` + columns,
+		"id\tcolour\tname\theight\n": `line 1: unknown columns "colour", "height": the columns are ` + columns,
+		"id|name|tag\n":              `line 1: the column "id" is missing: the first line of a CSV file must name its columns, as in ` + columns,
+		"1,Rosa,Rosaceae\n":          `line 1: the column "id" is missing: the first line of a CSV file must name its columns, as in ` + columns,
 		"id,name,tag,name\n":         `line 1: duplicate column "name"`,
 		"id,tag\n":                   `line 1: the column "name" is missing: the first line of a CSV file must name its columns, as in ` + columns,
 		"name,tag\n":                 `line 1: the column "id" is missing: the first line of a CSV file must name its columns, as in ` + columns,
@@ -334,23 +342,10 @@ func write(t *testing.T, format transfer.Format, plants []client.Plant) string {
 // A file that is not UTF-8 text is refused with what it is, in both formats. Of no file is that
 // said wrongly.
 func TestFilesOfOtherKinds(t *testing.T) {
-	const text = "id,name\n1,Rosa\n"
-	wide := func(order binary.AppendByteOrder, text string) string {
-		var b []byte
-		for _, unit := range utf16.Encode([]rune(text)) {
-			b = order.AppendUint16(b, unit)
-		}
-		return string(b)
-	}
 	for name, c := range map[string]struct{ file, words string }{
-		"an .xlsx file":        {"PK\x03\x04\x14\x00\x06\x00", "save the spreadsheet as CSV UTF-8"},
-		"an .xls file":         {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "save the spreadsheet as CSV UTF-8"},
-		"gzip":                 {"\x1f\x8b\x08\x00", "compressed with gzip"},
-		"UTF-16LE with a mark": {wide(binary.LittleEndian, "\ufeff"+text), "the file is UTF-16: save it as UTF-8"},
-		"UTF-16BE with a mark": {wide(binary.BigEndian, "\ufeff"+text), "the file is UTF-16: save it as UTF-8"},
-		"UTF-16LE":             {wide(binary.LittleEndian, text), "the file is UTF-16: save it as UTF-8"},
-		"UTF-16BE":             {wide(binary.BigEndian, text), "the file is UTF-16: save it as UTF-8"},
-		"UTF-16LE JSON":        {wide(binary.LittleEndian, `{"id":1}`), "the file is UTF-16: save it as UTF-8"},
+		"an .xlsx file": {"PK\x03\x04\x14\x00\x06\x00", "in Excel, save it as “CSV UTF-8 (Comma delimited)”"},
+		"an .xls file":  {"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "in Excel, save it as “CSV UTF-8 (Comma delimited)”"},
+		"gzip":          {"\x1f\x8b\x08\x00", "compressed with gzip"},
 	} {
 		for _, format := range formats {
 			_, err := transfer.NewReader(strings.NewReader(c.file), format).Read()
@@ -361,6 +356,54 @@ func TestFilesOfOtherKinds(t *testing.T) {
 		_, err := transfer.NewReader(strings.NewReader(file), transfer.NDJSON).Read()
 		if err != nil && strings.Contains(err.Error(), "the file is") {
 			t.Errorf("%q is refused: %v", file, err)
+		}
+	}
+}
+
+// wide returns a text in UTF-16.
+func wide(order binary.AppendByteOrder, text string) string {
+	var b []byte
+	for _, unit := range utf16.Encode([]rune(text)) {
+		b = order.AppendUint16(b, unit)
+	}
+	return string(b)
+}
+
+// Columns that are not those of a plant are ignored if the person says so.
+func TestIgnoredColumns(t *testing.T) {
+	const file = "id;colour;name\n1;red;Rosa\nx;blue;Rosa\n"
+	r := transfer.NewReader(strings.NewReader(file), transfer.CSV, "colour", "id")
+	row, err := r.Read()
+	must.NoError(t, err)
+	if row.Plant.ID != 1 || row.Plant.Name != "Rosa" {
+		t.Errorf("the row is %+v", row)
+	}
+	_, err = r.Read()
+	expect.Message(t, "a row without an id", err, `line 3: id must be an integer, got "x"`)
+	_, err = transfer.NewReader(strings.NewReader(file), transfer.CSV, "height").Read()
+	expect.Message(t, "another column", err, `line 1: unknown column "colour"`)
+}
+
+// A file for a spreadsheet program of another language can be read again.
+func TestSeparators(t *testing.T) {
+	for name, separator := range transfer.Separators {
+		var file strings.Builder
+		w := transfer.NewCSVWriter(&file, separator, true)
+		for _, plant := range awkward {
+			must.NoError(t, w.Write(plant))
+		}
+		must.NoError(t, w.Flush())
+		if want := "\ufeffid" + string(separator) + "name"; !strings.HasPrefix(file.String(), want) {
+			t.Errorf("%s: the file begins with %.20q, want %q", name, file.String(), want)
+		}
+		rows, refused := read(t, transfer.CSV, strings.NewReader(file.String()))
+		if len(refused) > 0 || len(rows) != len(awkward) {
+			t.Fatalf("%s: %d rows, and %q", name, len(rows), refused)
+		}
+		for i, row := range rows {
+			if diff := cmp.Diff(awkward[i], row.Plant); diff != "" {
+				t.Errorf("%s: (-written +read)\n%.500s", name, diff)
+			}
 		}
 	}
 }

@@ -122,6 +122,6 @@ export const write = (value) => JSON.stringify(value).replace(/"id":"(-?\d+)"/g,
 
 /** What is wrong with an id, in words; empty if nothing is. @type {(id: string) => string} */
 export function wrongId(id) {
-  if (/^(0|-?[1-9]\d{0,18})$/.test(id) && BigInt.asIntN(64, BigInt(id)) === BigInt(id)) return "";
-  return "id must be a whole number such as 5 or -5, from -2^63 to 2^63-1";
+  if (!/^(0|-?[1-9]\d*)$/.test(id)) return "id must be a whole number, such as 5 or -5";
+  return id.length < 21 && BigInt.asIntN(64, BigInt(id)) === BigInt(id) ? "" : "id is out of range for a 64-bit integer";
 }

@@ -605,7 +605,7 @@ describe("the page", { concurrency: 2 }, () => {
     for (const wrong of ["", "1.5", "abc", "9223372036854775808", "-9223372036854775809", "007"]) {
       await page.locator("#plant-id").fill(wrong);
       await page.locator("#save").click();
-      assert.match(await text(page, "#panel-note"), /id must be a whole number/, wrong);
+      assert.match(await text(page, "#panel-note"), /id (must be a whole number|is out of range)/, wrong);
     }
     await page.locator("#plant-id").fill("101");
     await page.locator("#save").click();
@@ -715,16 +715,14 @@ describe("the page", { concurrency: 2 }, () => {
     assert.equal((await api("GET", "/plants:count")).count, 457, "nothing is stored before the import");
     await look(page, "import");
     await page.locator("#import-start").click();
-    await until(() => text(page, "#import-note"), (it) => it.startsWith("3 stored."));
+    await until(() => text(page, "#import-note"), "3 new, 1 already there, 7 refused.");
     assert.equal((await api("GET", "/plants/9001")).name, 'new, "quoted"');
     assert.equal((await api("GET", "/plants/9223372036854775807")).tag, "");
     assert.equal((await api("GET", "/plants/102")).name, "Ficus elastica");
     await until(() => text(page, "#count"), "460 plants");
 
-    await drop(page, "id;name\n1;a", "other.csv");
-    await until(() => text(page, "#import-note"), (it) => it.startsWith("other.csv: the first line must name the columns"));
-    await drop(page, Buffer.from("id,name\n1,caf\xe9", "latin1"), "latin.csv");
-    await until(() => text(page, "#import-note"), "latin.csv: it is not UTF-8");
+    await drop(page, "id|name\n1|a", "other.csv");
+    await until(() => text(page, "#import-note"), (it) => it.startsWith('other.csv: the column "id" is missing: the first line of a CSV file must name its columns'));
     await drop(page, "id,name\n", "none.csv");
     await until(() => text(page, "#import-note"), (it) => it.startsWith("none.csv: 0 rows"));
 
@@ -737,12 +735,50 @@ describe("the page", { concurrency: 2 }, () => {
     assert.deepEqual(await page.locator("#import-progress").evaluate(({ value, max }) => [value, max]), [0, 2500]);
     await look(page, "importing");
     stopped.release();
-    await until(() => text(page, "#import-note"), (it) => it.startsWith("2,499 stored."));
+    await until(() => text(page, "#import-note"), "2,499 new, 0 already there, 1 refused.");
     assert.deepEqual(await imported(page), { 1502: "taken" });
     await until(() => text(page, "#count"), "2,959 plants");
     await page.keyboard.press("Escape");
     await until(() => isShown(page, "#import-panel"), false);
     assert.equal(await page.evaluate(() => window.harmed), undefined);
+  });
+
+  check("the files of spreadsheet programs are read, or refused with what to do", {}, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open();
+    await until(() => isShown(page, "#import"), true);
+    const wide = (order, it) => Buffer.from(it, "utf16le")[order === "be" ? "swap16" : "subarray"]();
+    const lines = (separator) => ["id", "name", "tag"].join(separator) + "\r\n" + ["9001", "Möhre, rot; süß", ""].map((it) => `"${it}"`).join(separator).replace(/""$/, "") + "\r\n";
+    for (const [what, file] of Object.entries({
+      "commas": lines(","), "semicolons": lines(";"), "tabs": lines("\t"), "UTF-8 with a mark": "\ufeff" + lines(";"),
+      "UTF-16LE": wide("le", "\ufeff" + lines("\t")), "UTF-16BE": wide("be", "\ufeff" + lines("\t")),
+      "UTF-16LE without a mark": wide("le", lines(",")), "UTF-16BE without a mark": wide("be", lines(",")),
+    })) {
+      await drop(page, file, `${what}.csv`);
+      await until(() => text(page, "#import-note"), `${what}.csv: 1 row: 1 new.`);
+      assert.match(await text(page, "#import-rows"), /Möhre, rot; süß/, what);
+    }
+    for (const [name, file, wanted] of [
+      ["latin.csv", Buffer.from("id;name\n1;caf\xe9", "latin1"), "latin.csv: the file is not UTF-8: in Excel, save it as “CSV UTF-8 (Comma delimited)”"],
+      ["plants.xlsx", "PK\x03\x04\x14\0", "plants.xlsx: the file is a spreadsheet (.xlsx, .ods, .xls) or an archive: in Excel, save it as “CSV UTF-8 (Comma delimited)”"],
+      ["empty.csv", "", "empty.csv: the file is empty: the first line of a CSV file must name its columns, as in id,name,tag"],
+    ]) {
+      await drop(page, file, name);
+      await until(() => text(page, "#import-note"), wanted);
+      assert.equal(await isShown(page, "#import-start"), false);
+    }
+    await look(page, "refused");
+
+    await drop(page, "id;colour;name;height\n9002;red;Rosa;1\n101;green;Ficus lyrata;2\n", "garden.csv");
+    await until(() => text(page, "#import-note"), 'garden.csv: unknown columns "colour", "height": the columns are id,name,tag.');
+    assert.equal(await isShown(page, "#import-start"), false, "nothing is imported before the choice");
+    await look(page, "columns");
+    assert.equal(await text(page, "#import-ignore"), "Import without “colour”, “height”");
+    await page.locator("#import-ignore").click();
+    await until(() => text(page, "#import-note"), "garden.csv: 2 rows: 1 id is taken, 1 new.");
+    await page.locator("#import-start").click();
+    await until(() => text(page, "#import-note"), "1 new, 0 already there, 1 refused.");
+    assert.equal((await api("GET", "/plants/9002")).name, "Rosa");
   });
 
   check("an empty store says how to begin", {}, async ({ start }) => {
@@ -774,8 +810,13 @@ describe("the page", { concurrency: 2 }, () => {
       const downloaded = page.waitForEvent("download");
       await page.locator("#download").click();
       assert.equal((await downloaded).suggestedFilename(), "plants.csv");
-      return readFile(await (await downloaded).path(), "utf8");
+      const content = await readFile(await (await downloaded).path(), "utf8");
+      assert.ok(content.startsWith("\ufeff"), "a byte order mark, for Excel");
+      return content.slice(1);
     };
+    await page.locator("#separator").selectOption(";");
+    assert.match(await download(), /^id;name;tag\n\d+;Ficus /);
+    await page.locator("#separator").selectOption(",");
     const begins = (await download()).replace(/^((?:[^,\n]*,){2}[^,\n]*).*$/gm, "$1"); // without later columns
     assert.equal(begins, `id,name,tag\n${ficus.map(({ id, name, tag }) => `${id},${name},${tag}\n`).join("")}`);
     await page.locator("#search").fill("");
@@ -789,7 +830,7 @@ describe("the page", { concurrency: 2 }, () => {
     await drop(page, all);
     await until(() => text(page, "#import-start"), "Import 11 plants");
     await page.locator("#import-start").click();
-    await until(() => text(page, "#import-note"), (it) => it.startsWith("11 stored."));
+    await until(() => text(page, "#import-note"), (it) => it.startsWith("11 new, "));
     for (const { id, name, tag } of dangerous) {
       const stored = await api("GET", `/plants/${id}`);
       assert.deepEqual([stored.name, stored.tag], [name, tag], "a download that is imported");

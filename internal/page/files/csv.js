@@ -1,0 +1,108 @@
+// @ts-check
+// CSV files, in the format and with the sentences of plantstore import and export.
+import { wrongId } from "./api.js";
+import { number } from "./dom.js";
+/** @import {Row} from "./types" */
+
+/** The columns after the id, and how many characters each can have. */
+const texts = { name: 1000, tag: 256 };
+export const names = /** @type {(keyof typeof texts)[]} */ (Object.keys(texts));
+
+const saveAsUTF8 = "in Excel, save it as “CSV UTF-8 (Comma delimited)”";
+const otherKinds = [
+  { begin: "504b0304", advice: `a spreadsheet (.xlsx, .ods, .xls) or an archive: ${saveAsUTF8}` },
+  { begin: "d0cf11e0", advice: `a spreadsheet (.xlsx, .ods, .xls) or an archive: ${saveAsUTF8}` },
+  { begin: "1f8b", advice: "compressed with gzip: decompress it first, as with gunzip" },
+];
+
+/** The text of a file in UTF-8 or UTF-16. Other encodings are not guessed, because a wrong guess changes names.
+ *  @param {Uint8Array} bytes */
+export function decode(bytes) {
+  const begin = [...bytes.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  const kind = otherKinds.find((it) => begin.startsWith(it.begin));
+  if (kind) throw new Error(`the file is ${kind.advice}`);
+  const zero = bytes.subarray(0, 4).indexOf(0); // of a first character in ASCII, without a mark
+  const encoding = begin.startsWith("feff") || zero === 0 ? "utf-16be" : begin.startsWith("fffe") || zero > 0 ? "utf-16le" : "utf-8";
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    throw new Error(`the file is not UTF-8: ${saveAsUTF8}`);
+  }
+}
+
+/** The separator that the first line has most often. @param {string} text */
+function separatorOf(text) {
+  const line = text.slice(0, 65_536).split("\n", 1)[0] ?? "";
+  const amount = (/** @type {string} */ it) => line.split(it).length;
+  return [",", ";", "\t"].reduce((most, it) => (amount(it) > amount(most) ? it : most));
+}
+
+/** The records of a CSV file (RFC 4180). It is known which fields are quoted, because "" is an
+ *  empty tag and nothing is none.
+ *  @param {string} text
+ *  @param {string} separator */
+function* records(text, separator) {
+  const isEnd = (/** @type {string} */ char) => char === separator || /^[\r\n]?$/.test(char);
+  for (let at = 0, line = 1; at < text.length; ) {
+    const [begin, fields] = [at, /** @type {{value: string, quoted: boolean}[]} */ ([])];
+    let fault = "";
+    for (let ended = false; !ended; at++) {
+      const quoted = text[at] === '"';
+      let to = at;
+      if (quoted) {
+        do to = text.indexOf('"', to + 1) + 1;
+        while (to > 0 && text[to] === '"');
+        if (to === 0) [fault, to] = ["a quoted field is not closed", text.length];
+        else if (!isEnd(text.charAt(to))) fault = 'text after a closing quote: inside a quoted field write a quote twice, as ""';
+      }
+      while (to < text.length && text[to] !== separator && text[to] !== "\n") to++;
+      ended = text[to] !== separator;
+      const raw = text.slice(at, ended && to > at && text[to - 1] === "\r" ? to - 1 : to);
+      fields.push({ value: quoted ? raw.slice(1, -1).replaceAll('""', '"') : raw, quoted });
+      at = to;
+    }
+    if (fields.length > 1 || fields[0]?.value) yield { line, fields, fault };
+    line += text.slice(begin, at).split("\n").length - 1;
+  }
+}
+
+/** The rows of a file with what is wrong in them, and its columns that are not those of a plant.
+ *  @type {(text: string) => {rows: Row[], unknown: string[]}} */
+export function parse(text) {
+  const [head, ...rest] = records(text, separatorOf(text));
+  const columns = (head?.fields ?? []).map(({ value }) => value.trim().toLowerCase());
+  const [missing, ...also] = [["id", "name"].find((column) => !columns.includes(column)), ...columns.filter((it, i) => columns.indexOf(it) < i)];
+  const named = "the first line of a CSV file must name its columns, as in id,name,tag";
+  if (!head) throw new Error(`the file is empty: ${named}`);
+  if (missing) throw new Error(`the column ${JSON.stringify(missing)} is missing: ${named}`);
+  if (also[0]) throw new Error(`duplicate column ${JSON.stringify(also[0])}`);
+  const seen = new Map();
+  const rows = rest.map(({ line, fields, fault }) => {
+    const field = (/** @type {string} */ name) => fields[columns.indexOf(name)];
+    const given = names.filter((name) => name === "name" || field(name)?.value || field(name)?.quoted);
+    const content = Object.fromEntries(given.map((name) => [name, plain(field(name)?.value)]));
+    const plant = /** @type {Row["plant"]} */ ({ id: field("id")?.value.trim() ?? "", ...content });
+    const isShort = fields.length !== columns.length && `the row has ${fields.length} fields but the header has ${columns.length} columns`;
+    const isTwice = seen.has(plant.id) && `line ${seen.get(plant.id)} has this id, too`;
+    const long = names.find((name) => [...(plant[name] ?? "")].length > texts[name]);
+    const isLong = long && `the ${long} has more than ${number.format(texts[long])} characters`;
+    const why = fault || isShort || (plant.id ? wrongId(plant.id) : "id is missing") || isTwice || isLong || "";
+    seen.set(plant.id, line);
+    return /** @type {Row} */ ({ line, plant, state: why ? "wrong" : "unknown", why });
+  });
+  return { rows, unknown: columns.filter((column) => !["id", ...names, "line", "reason"].includes(column)) };
+}
+
+/** What plantstore import says of such columns. @param {string[]} unknown */
+export const unknownColumns = (unknown) =>
+  `unknown column${unknown.length > 1 ? "s" : ""} ${unknown.map((it) => JSON.stringify(it)).join(", ")}: the columns are id,name,tag`;
+
+// A spreadsheet runs a cell that begins like a formula, so such a text gets an apostrophe in a
+// download. So does one that has it already, so that an import can take it away again.
+const guarded = (/** @type {string} */ text) => (/^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text);
+const plain = (text = "") => (/^'+[=+\-@\t\r]/.test(text) ? text.slice(1) : text);
+const quote = (/** @type {string} */ text) => (/[",;\t\r\n]|^$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+/** A line of a download. @type {(plant: {id: string} & Partial<Record<keyof typeof texts, string>>, separator: string) => string} */
+export const lineOf = (plant, separator) =>
+  [plant.id, ...names.map((name) => (plant[name] === undefined ? "" : quote(guarded(plant[name]))))].join(separator) + "\n";
