@@ -159,6 +159,9 @@ func TestOperations(t *testing.T) {
 	if n, more, err := c.Count(ctx); n != 3 || more || err != nil {
 		t.Errorf("Count = %d, %t, %v, want 3", n, more, err)
 	}
+	if token, err := c.Token(ctx); !slices.Equal(token.Scopes, []string{"read", "write"}) || err != nil {
+		t.Errorf("Token = %+v, %v, want both scopes", token, err)
+	}
 	if tags, err := collect(c.Tags(ctx, "")); fmt.Sprint(tags) != "[a]" || err != nil {
 		t.Errorf("Tags is %q, %v, want a", tags, err)
 	}

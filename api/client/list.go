@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/gen/plantclient"
@@ -152,6 +153,32 @@ func (c *Client) Count(ctx context.Context, filters ...Filter) (n int, more bool
 		return 0, false, err
 	}
 	return int(count.Count), count.More, nil
+}
+
+// A Token is what the token of a client allows.
+type Token struct {
+	Name      string
+	Scopes    []string
+	ExpiresAt time.Time // zero: it does not expire
+	ReadOnly  bool      // the service refuses writes for now
+}
+
+// Token returns what the token of the client allows, and until when.
+func (c *Client) Token(ctx context.Context) (Token, error) {
+	var token plantapi.Token
+	_, _, err := c.do(ctx, request{
+		op: "read the token", safe: true, accept: []int{http.StatusOK},
+		build:  func(io.Reader) (*http.Request, error) { return plantclient.NewGetTokenRequest(c.server) },
+		decode: func(body []byte) bool { return json.Unmarshal(body, &token) == nil && token.Scopes != nil },
+	})
+	if err != nil {
+		return Token{}, err
+	}
+	found := Token{Name: token.Name, Scopes: token.Scopes, ReadOnly: token.ReadOnly}
+	if token.ExpiresAt != nil {
+		found.ExpiresAt = *token.ExpiresAt
+	}
+	return found, nil
 }
 
 // list returns the items of all pages from a place on.

@@ -512,6 +512,31 @@ type StoredPlants = []StoredPlant
 // Example: ["Araceae","Moraceae"]
 type Tags = []string
 
+// Token What a token allows, and until when.
+//
+// Example: {"expires_at":"2027-02-24T09:30:00Z","name":"garden","read_only":false,"scopes":["read","write"]}
+type Token struct {
+	// ExpiresAt When it expires. A token that does not expire has no such member.
+	//
+	// Example: 2027-02-24T09:30:00Z
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+
+	// Name The name that the operator or the identity provider has given it.
+	//
+	// Example: garden
+	Name string `json:"name"`
+
+	// ReadOnly Whether the service refuses writes for now, also those of a token with the scope `write`.
+	//
+	// Example: false
+	ReadOnly bool `json:"read_only"`
+
+	// Scopes The scopes that it has.
+	//
+	// Example: ["read","write"]
+	Scopes []string `json:"scopes"`
+}
+
 // AfterPosition Example: AD7PTT2aDqEdAAAAAAAAACgAAAAAAAAAKgAAAAAAAAAAUFTG
 type AfterPosition = string
 

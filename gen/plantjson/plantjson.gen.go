@@ -45,6 +45,8 @@ func AppendJSON(b []byte, v any) []byte {
 		return appendArray(b, appendStoredPlant, v)
 	case *Tags:
 		return appendArray(b, appendString, v)
+	case *Token:
+		return appendToken(b, v)
 	default:
 		return appendOther(b, &v)
 	}
@@ -176,6 +178,21 @@ func appendStoredPlant(b []byte, v *StoredPlant) []byte {
 	b = appendTime(b, &v.CreatedAt)
 	b = append(b, `,"updated_at":`...)
 	b = appendTime(b, &v.UpdatedAt)
+	return enclosed(b, start, '{', '}')
+}
+
+func appendToken(b []byte, v *Token) []byte {
+	start := len(b)
+	if v.ExpiresAt != nil {
+		b = append(b, `,"expires_at":`...)
+		b = appendTime(b, v.ExpiresAt)
+	}
+	b = append(b, `,"name":`...)
+	b = appendString(b, &v.Name)
+	b = append(b, `,"read_only":`...)
+	b = appendBool(b, &v.ReadOnly)
+	b = append(b, `,"scopes":`...)
+	b = appendArray(b, appendString, &v.Scopes)
 	return enclosed(b, start, '{', '}')
 }
 

@@ -144,6 +144,9 @@ type ServerInterface interface {
 	// ListTags List tags
 	// (GET /tags)
 	ListTags(w http.ResponseWriter, r *http.Request, params ListTagsParams)
+	// GetToken Read the token of the request
+	// (GET /token)
+	GetToken(w http.ResponseWriter, r *http.Request)
 }
 
 // Unimplemented server implementation that returns http.StatusNotImplemented for each endpoint.
@@ -213,6 +216,12 @@ func (_ Unimplemented) CountPlants(w http.ResponseWriter, r *http.Request, param
 // ListTags List tags
 // (GET /tags)
 func (_ Unimplemented) ListTags(w http.ResponseWriter, r *http.Request, params ListTagsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetToken Read the token of the request
+// (GET /token)
+func (_ Unimplemented) GetToken(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -479,6 +488,24 @@ func (siw *ServerInterfaceWrapper) bindListTags(w http.ResponseWriter, r *http.R
 	siw.Handler.ListTags(w, r, params)
 }
 
+// GetToken calls the handler of the operation.
+func (siw *ServerInterfaceWrapper) GetToken(w http.ResponseWriter, r *http.Request) {
+	if len(siw.HandlerMiddlewares) == 0 {
+		siw.bindGetToken(w, r)
+		return
+	}
+	siw.wrap(http.HandlerFunc(siw.bindGetToken)).ServeHTTP(w, r)
+}
+
+func (siw *ServerInterfaceWrapper) bindGetToken(w http.ResponseWriter, r *http.Request) {
+	checked := contract.RequestOf(r.Context())
+	if checked == nil {
+		siw.ErrorHandlerFunc(w, r, contract.ErrUnchecked)
+		return
+	}
+	siw.Handler.GetToken(w, r)
+}
+
 // Handler creates http.Handler with routing matching OpenAPI spec.
 func Handler(si ServerInterface) http.Handler {
 	return HandlerWithOptions(si, ChiServerOptions{})
@@ -555,6 +582,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/tags", wrapper.ListTags)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/token", wrapper.GetToken)
 	})
 
 	return r
@@ -1410,6 +1440,70 @@ func (response ListTags503JSONResponse) VisitListTagsResponse(w http.ResponseWri
 	return WriteJSON(w, 503, &response.Body)
 }
 
+type GetTokenRequestObject struct {
+}
+
+type GetTokenResponseObject interface {
+	VisitGetTokenResponse(w http.ResponseWriter) error
+}
+
+type GetToken200ResponseHeaders struct {
+	CacheControl string
+}
+
+type GetToken200JSONResponse struct {
+	Body    Token
+	Headers GetToken200ResponseHeaders
+}
+
+func (response GetToken200JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
+	w.Header().Set("Cache-Control", response.Headers.CacheControl)
+	return WriteJSON(w, 200, &response.Body)
+}
+
+type GetToken400JSONResponse struct{ BadQueryJSONResponse }
+
+func (response GetToken400JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
+	return WriteJSON(w, 400, (*Error)(&response.BadQueryJSONResponse))
+}
+
+type GetToken401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response GetToken401JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 401, &response.Body)
+}
+
+type GetToken403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response GetToken403JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
+	w.Header().Set("WWW-Authenticate", response.Headers.WWWAuthenticate)
+	return WriteJSON(w, 403, &response.Body)
+}
+
+type GetToken429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetToken429JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
+	w.Header().Set("RateLimit-Limit", fmt.Sprint(response.Headers.RateLimitLimit))
+	w.Header().Set("RateLimit-Remaining", fmt.Sprint(response.Headers.RateLimitRemaining))
+	w.Header().Set("RateLimit-Reset", fmt.Sprint(response.Headers.RateLimitReset))
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	return WriteJSON(w, 429, &response.Body)
+}
+
+type GetToken500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetToken500JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
+	return WriteJSON(w, 500, (*Error)(&response.InternalErrorJSONResponse))
+}
+
+type GetToken503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetToken503JSONResponse) VisitGetTokenResponse(w http.ResponseWriter) error {
+	w.Header().Set("Retry-After", fmt.Sprint(response.Headers.RetryAfter))
+	return WriteJSON(w, 503, &response.Body)
+}
+
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
 
@@ -1456,6 +1550,10 @@ type StrictServerInterface interface {
 	// ListTags List tags
 	// (GET /tags)
 	ListTags(ctx context.Context, request ListTagsRequestObject) (ListTagsResponseObject, error)
+
+	// GetToken Read the token of the request
+	// (GET /token)
+	GetToken(ctx context.Context, request GetTokenRequestObject) (GetTokenResponseObject, error)
 }
 
 var jsonType = []string{"application/json"}
@@ -1795,6 +1893,27 @@ func (sh *strictHandler) ListTags(w http.ResponseWriter, r *http.Request, params
 	}
 	if err == nil {
 		err = response.VisitListTagsResponse(w)
+	}
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	}
+}
+
+// GetToken calls the method of the strict interface and writes its response.
+func (sh *strictHandler) GetToken(w http.ResponseWriter, r *http.Request) {
+	var request GetTokenRequestObject
+	ctx := r.Context()
+	if err := sh.options.Begin(ctx); err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+		return
+	}
+	response, err := sh.ssi.GetToken(ctx, request)
+	sh.options.End(ctx)
+	if err == nil && response == nil {
+		err = errors.New("GetToken returned no response")
+	}
+	if err == nil {
+		err = response.VisitGetTokenResponse(w)
 	}
 	if err != nil {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)

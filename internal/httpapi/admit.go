@@ -50,6 +50,7 @@ func (a *admission) authorize(w http.ResponseWriter, r *http.Request, called *co
 		return nil, err
 	}
 	scope.token = cmp.Or(found.ID, found.Name)
+	scope.granted = grant{name: cmp.Or(found.Name, found.ID), scopes: found.Scopes, expires: found.ExpiresAt}
 	if !found.Allows(operation.scope) {
 		return nil, lacksScope(operation.scope)
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/gen/plantapi"
@@ -23,6 +24,7 @@ type scope struct {
 	requestID       [1]string
 	operation       *operation // nil: none, or not found yet
 	token           string     // the public ID of the token, or its name if it has none
+	granted         grant      // what the token allows
 	slot            limit.Slot // while a method of the strict interface works for it
 	body            *largeBody // nil: none that is held
 	cancel          context.CancelFunc
@@ -30,6 +32,13 @@ type scope struct {
 	isStream bool               // it waits for changes, and is not in flight any more
 	code     plantapi.ErrorCode // 0: the request has not failed
 	err      error              // why the request failed
+}
+
+// grant is what a request may do, and until when.
+type grant struct {
+	name    string // of the token
+	scopes  []token.Scope
+	expires time.Time // zero: never
 }
 
 // scopeKey is the key of a [scope] in a context.

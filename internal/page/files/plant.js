@@ -13,7 +13,7 @@ const members = /** @type {const} */ (["name", "tag"]);
 /** The version that is edited; undefined: there is none yet, or not any more. @type {Plant | undefined} */
 let plant;
 let before = ["", ""]; // what the fields had at first
-let proposed = ""; // an id for a new plant
+let [proposed, proposing] = ["", Promise.resolve()]; // an id for a new plant
 /** Opened is what the panel shows: an id, "new", or null for nothing yet. While the change that is sent is
  *  busy, the panel keeps its plant. @type {[number, string | null, Promise<unknown> | undefined]} */
 let [shows, opened, busy] = [0, null, undefined];
@@ -80,7 +80,7 @@ export async function show(last) {
   if (wanted === "new") {
     fill(undefined);
     name.focus();
-    return void propose().catch(report);
+    return void (proposing = propose().catch(report));
   }
   try {
     const { body } = await send("get", "/plants/{id}", { id: wanted });
@@ -148,6 +148,7 @@ const find = (at) => send("get", "/plants/{id}", { id: at })
 /** Saves the members that the person has changed, in the version that is edited or in a newer one.
  *  @type {(version?: Plant) => Promise<void>} */
 async function save(version = plant) {
+  if (!id.value) await proposing;
   const [at, mine, isNew] = [id.value.trim(), content(), opened === "new"];
   const changed = changes(mine, plant);
   if (wrongId(at)) return say(wrongId(at), id);

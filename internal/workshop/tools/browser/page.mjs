@@ -18,7 +18,7 @@ const [program, pictures] = process.argv.slice(2);
 const run = promisify(execFile);
 const repository = new URL("../../../../", import.meta.url);
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const deadline = Number(process.env.DEADLINE ?? 60_000); // for a busy machine; nothing waits for so long on an idle one
+const deadline = Number(process.env.DEADLINE ?? 60_000);
 const only = process.env.ONLY ?? "";
 
 const species = (await readFile(new URL("internal/transfer/testdata/species.csv", repository), "utf8"))
