@@ -57,8 +57,22 @@ func StartAfter(id int64) ListOption {
 
 // OrderByName lists plants in the order of their names, ignoring case, and equal
 // names in the order of the ids. It cannot be combined with [HasTag] or [StartAfter].
-func OrderByName() ListOption {
-	return arrangement(func(l *listing) { l.Order = new(plantapi.OrderName) })
+func OrderByName() ListOption { return orderBy(plantapi.OrderName) }
+
+// OrderByNameDescending lists plants in the reverse order of [OrderByName].
+func OrderByNameDescending() ListOption { return orderBy(plantapi.OrderNameDescending) }
+
+// OrderByIDDescending lists plants in descending order of their ids. It cannot be combined
+// with [HasNamePrefix] or [StartAfter].
+func OrderByIDDescending() ListOption { return orderBy(plantapi.OrderIDDescending) }
+
+// OrderByUpdate lists the plants that changed last first. It cannot be combined with
+// [HasTag], [HasNamePrefix] or [StartAfter]. A plant that changes during the loop may be
+// returned twice or not at all.
+func OrderByUpdate() ListOption { return orderBy(plantapi.OrderUpdated) }
+
+func orderBy(order plantapi.ListPlantsParamsOrder) ListOption {
+	return arrangement(func(l *listing) { l.Order = &order })
 }
 
 // PageSize sets how many plants one response has at most. The maximum is 1000. The
@@ -81,7 +95,7 @@ type Page struct {
 	Next   string  `json:"next,omitempty"` // where the next page begins, for [Continue]; empty: this page is the last one
 }
 
-// List returns one page of plants in the order of their ids, or of their names. To read
+// List returns one page of plants in the order of their ids, or in that of an option. To read
 // all pages, use [Client.All].
 //
 //	page, err := c.List(ctx, client.HasTag("Moraceae"), client.PageSize(20))
@@ -92,7 +106,7 @@ func (c *Client) List(ctx context.Context, opts ...ListOption) (Page, error) {
 	return Page{Plants: plants, Next: next}, err
 }
 
-// All returns the plants in the order of their ids, or of their names, page by page as
+// All returns the plants in the order of their ids, or in that of an option, page by page as
 // [Client.List]: it requests a page when the loop comes to it. A plant that is stored during
 // the whole loop is returned exactly once, even while other clients write; in the order of
 // names only if it keeps its name. After an error the loop ends.

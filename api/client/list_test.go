@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -180,6 +181,10 @@ func TestOrderOfNames(t *testing.T) {
 		{"a prefix in the order of names", []client.ListOption{client.HasNamePrefix("FIC"), client.OrderByName()}, "[8 2 5 9 1]"},
 		{"a prefix with an accent", []client.ListOption{client.HasNamePrefix("E\u0301")}, "[3]"},
 		{"a prefix of no name", []client.ListOption{client.HasNamePrefix("x & y")}, "[]"},
+		{"all, descending", []client.ListOption{client.OrderByNameDescending()}, "[3 1 9 5 2 8 4]"},
+		{"a prefix, descending", []client.ListOption{client.HasNamePrefix("ficu"), client.OrderByNameDescending()}, "[1 9 5 2]"},
+		{"ids, descending", []client.ListOption{client.OrderByIDDescending()}, "[9 8 5 4 3 2 1]"},
+		{"a tag, ids descending", []client.ListOption{client.HasTag("Moraceae"), client.OrderByIDDescending()}, "[9 2]"},
 	} {
 		for size := range int32(9) { // 0 stands for the default
 			opts := test.opts
@@ -196,6 +201,8 @@ func TestOrderOfNames(t *testing.T) {
 		"a tag and a prefix":              {client.HasTag("Moraceae"), client.HasNamePrefix("f")},
 		"a tag and the order of names":    {client.HasTag("Moraceae"), client.OrderByName()},
 		"an id and the order of names":    {client.StartAfter(1), client.OrderByName()},
+		"an id and descending ids":        {client.StartAfter(1), client.OrderByIDDescending()},
+		"a tag and the order of updates":  {client.HasTag("Moraceae"), client.OrderByUpdate()},
 		"an empty prefix":                 {client.HasNamePrefix("")},
 		"a prefix that is not UTF-8":      {client.HasNamePrefix("\xff")},
 		"a prefix of too many characters": {client.HasNamePrefix(strings.Repeat("é", 51))},
@@ -204,6 +211,21 @@ func TestOrderOfNames(t *testing.T) {
 		if e, ok := errors.AsType[*client.Error](err); !ok || e.Code != client.ErrInvalidParameter || len(e.Details) == 0 || got != nil {
 			t.Errorf("%s: All is %v, %v, want an invalid parameter and its details", what, got, err)
 		}
+	}
+}
+
+func TestOrderOfUpdates(t *testing.T) {
+	t.Parallel()
+	server, c := garden(t)
+	for _, id := range []int64{5, 1, 9, 5} {
+		if _, err := c.Patch(t.Context(), id, client.Patch{Name: new(rand.Text())}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server.Fail(1, clienttest.Cut)
+	got, err := ids(c.All(t.Context(), client.OrderByUpdate(), client.PageSize(2)))
+	if err != nil || len(got) != 7 || fmt.Sprint(got[:3]) != "[5 9 1]" {
+		t.Errorf("All is %v, %v, want 5, 9, 1 and the others", got, err)
 	}
 }
 

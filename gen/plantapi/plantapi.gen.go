@@ -173,8 +173,11 @@ func (e ListChangesParamsFrom) Valid() bool {
 
 // Defines values for ListPlantsParamsOrder.
 const (
-	OrderID   ListPlantsParamsOrder = "id"
-	OrderName ListPlantsParamsOrder = "name"
+	OrderID             ListPlantsParamsOrder = "id"
+	OrderIDDescending   ListPlantsParamsOrder = "id_desc"
+	OrderName           ListPlantsParamsOrder = "name"
+	OrderNameDescending ListPlantsParamsOrder = "name_desc"
+	OrderUpdated        ListPlantsParamsOrder = "updated"
 )
 
 // Valid indicates whether the value is a known member of the ListPlantsParamsOrder enum.
@@ -182,7 +185,13 @@ func (e ListPlantsParamsOrder) Valid() bool {
 	switch e {
 	case OrderID:
 		return true
+	case OrderIDDescending:
+		return true
 	case OrderName:
+		return true
+	case OrderNameDescending:
+		return true
+	case OrderUpdated:
 		return true
 	default:
 		return false
@@ -502,7 +511,7 @@ type StoredPlant struct {
 	UpdatedAt time.Time `json:"updated_at"`
 }
 
-// StoredPlants Plants in the order of their ids or of their names.
+// StoredPlants Plants in the order that the request chooses.
 //
 // Example: [{"created_at":"2026-11-20T09:00:00.000001Z","etag":"0d5d3v4tjg00bqk9h2m6s8v1p4","id":3,"name":"Monstera deliciosa","tag":"Araceae","updated_at":"2026-11-20T09:00:00.000001Z"}]
 type StoredPlants = []StoredPlant
@@ -656,7 +665,8 @@ type ListPlantsParams struct {
 	// Order The order of the plants. Without it, `name_prefix` and `cursor` choose the order of names.
 	Order *ListPlantsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
 
-	// Cursor Continues a list in the order of names. Its value is opaque: take it from the `Link` header of the page before.
+	// Cursor Continues a list in every order but `id`. Its value is opaque: take it from the `Link` header of the page
+	// before, with the same `order`.
 	Cursor *string `form:"cursor,omitempty" json:"cursor,omitempty"`
 }
 

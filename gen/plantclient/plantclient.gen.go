@@ -137,9 +137,22 @@ type ClientInterface interface {
 	// Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 	// write.
 	//
-	// With `name_prefix`, `order=name` or `cursor` the plants come in the order of their names; see "The order of
-	// names". Then `tag`, `after` and `order=id` are refused with 40003. The response is 503 with 50300, and the
-	// message says why, if the store has the order of another version of Unicode than the service.
+	// `order` chooses another order. Besides `limit`, each order has its own parameters. The others are refused with
+	// 40003.
+	//
+	// | `order` | order of the plants | parameters |
+	// |---|---|---|
+	// | `id` | ascending ids; this is the default | `after`, `tag` |
+	// | `id_desc` | descending ids | `tag`, `cursor` |
+	// | `name` | names; see "The order of names" | `name_prefix`, `cursor` |
+	// | `name_desc` | the reverse of `name` | `name_prefix`, `cursor` |
+	// | `updated` | `updated_at`, the newest first, and equal times by descending ids | `cursor` |
+	//
+	// Without `order`, `name_prefix` and `cursor` choose the order of names. With `updated`, a plant that is changed
+	// moves to the beginning: a client that reads all pages meanwhile may meet it twice or not at all.
+	//
+	// In the order of names the response is 503 with 50300, and the message says why, if the store has the order of
+	// another version of Unicode than the service.
 	//
 	// Requires the scope `read`.
 	//
@@ -403,9 +416,22 @@ func (c *Client) StreamChanges(ctx context.Context, params *StreamChangesParams,
 // Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 // write.
 //
-// With `name_prefix`, `order=name` or `cursor` the plants come in the order of their names; see "The order of
-// names". Then `tag`, `after` and `order=id` are refused with 40003. The response is 503 with 50300, and the
-// message says why, if the store has the order of another version of Unicode than the service.
+// `order` chooses another order. Besides `limit`, each order has its own parameters. The others are refused with
+// 40003.
+//
+// | `order` | order of the plants | parameters |
+// |---|---|---|
+// | `id` | ascending ids; this is the default | `after`, `tag` |
+// | `id_desc` | descending ids | `tag`, `cursor` |
+// | `name` | names; see "The order of names" | `name_prefix`, `cursor` |
+// | `name_desc` | the reverse of `name` | `name_prefix`, `cursor` |
+// | `updated` | `updated_at`, the newest first, and equal times by descending ids | `cursor` |
+//
+// Without `order`, `name_prefix` and `cursor` choose the order of names. With `updated`, a plant that is changed
+// moves to the beginning: a client that reads all pages meanwhile may meet it twice or not at all.
+//
+// In the order of names the response is 503 with 50300, and the message says why, if the store has the order of
+// another version of Unicode than the service.
 //
 // Requires the scope `read`.
 //
@@ -1626,9 +1652,22 @@ type ClientWithResponsesInterface interface {
 	// Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 	// write.
 	//
-	// With `name_prefix`, `order=name` or `cursor` the plants come in the order of their names; see "The order of
-	// names". Then `tag`, `after` and `order=id` are refused with 40003. The response is 503 with 50300, and the
-	// message says why, if the store has the order of another version of Unicode than the service.
+	// `order` chooses another order. Besides `limit`, each order has its own parameters. The others are refused with
+	// 40003.
+	//
+	// | `order` | order of the plants | parameters |
+	// |---|---|---|
+	// | `id` | ascending ids; this is the default | `after`, `tag` |
+	// | `id_desc` | descending ids | `tag`, `cursor` |
+	// | `name` | names; see "The order of names" | `name_prefix`, `cursor` |
+	// | `name_desc` | the reverse of `name` | `name_prefix`, `cursor` |
+	// | `updated` | `updated_at`, the newest first, and equal times by descending ids | `cursor` |
+	//
+	// Without `order`, `name_prefix` and `cursor` choose the order of names. With `updated`, a plant that is changed
+	// moves to the beginning: a client that reads all pages meanwhile may meet it twice or not at all.
+	//
+	// In the order of names the response is 503 with 50300, and the message says why, if the store has the order of
+	// another version of Unicode than the service.
 	//
 	// Requires the scope `read`.
 	//
@@ -3717,9 +3756,22 @@ func (c *ClientWithResponses) StreamChangesWithResponse(ctx context.Context, par
 // Reading all pages returns each plant that is stored during the whole time exactly once, even while other clients
 // write.
 //
-// With `name_prefix`, `order=name` or `cursor` the plants come in the order of their names; see "The order of
-// names". Then `tag`, `after` and `order=id` are refused with 40003. The response is 503 with 50300, and the
-// message says why, if the store has the order of another version of Unicode than the service.
+// `order` chooses another order. Besides `limit`, each order has its own parameters. The others are refused with
+// 40003.
+//
+// | `order` | order of the plants | parameters |
+// |---|---|---|
+// | `id` | ascending ids; this is the default | `after`, `tag` |
+// | `id_desc` | descending ids | `tag`, `cursor` |
+// | `name` | names; see "The order of names" | `name_prefix`, `cursor` |
+// | `name_desc` | the reverse of `name` | `name_prefix`, `cursor` |
+// | `updated` | `updated_at`, the newest first, and equal times by descending ids | `cursor` |
+//
+// Without `order`, `name_prefix` and `cursor` choose the order of names. With `updated`, a plant that is changed
+// moves to the beginning: a client that reads all pages meanwhile may meet it twice or not at all.
+//
+// In the order of names the response is 503 with 50300, and the message says why, if the store has the order of
+// another version of Unicode than the service.
 //
 // Requires the scope `read`.
 //

@@ -5,46 +5,108 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"net/url"
+	"slices"
+	"strconv"
 
 	"github.com/plantstore/plantstore/api/contract"
 	"github.com/plantstore/plantstore/gen/plantapi"
 	"github.com/plantstore/plantstore/internal/plant"
 )
 
-// pageOf returns the page of a request for plants, without its limit. It refuses
-// parameters that cannot be combined.
-func pageOf(params plantapi.ListPlantsParams) (plant.Page, error) {
-	byID := params.Order != nil && *params.Order == plantapi.OrderID
-	if params.NamePrefix == nil && params.Cursor == nil && (params.Order == nil || byID) {
-		return plant.Page{After: params.After, Tag: params.Tag}, nil
+// orderOf returns the order of a request for plants, and what chooses it.
+func orderOf(params plantapi.ListPlantsParams) (order plantapi.ListPlantsParamsOrder, chosenBy string) {
+	switch {
+	case params.Order != nil:
+		return *params.Order, "order=" + string(*params.Order)
+	case params.NamePrefix != nil:
+		return plantapi.OrderName, "name_prefix"
+	case params.Cursor != nil:
+		return plantapi.OrderName, "cursor"
+	default:
+		return plantapi.OrderID, ""
 	}
+}
+
+// parametersOf lists the parameters that each order takes besides limit, as in the document.
+var parametersOf = map[plantapi.ListPlantsParamsOrder][]string{
+	plantapi.OrderID:             {"after", "tag"},
+	plantapi.OrderIDDescending:   {"tag", "cursor"},
+	plantapi.OrderName:           {"name_prefix", "cursor"},
+	plantapi.OrderNameDescending: {"name_prefix", "cursor"},
+	plantapi.OrderUpdated:        {"cursor"},
+}
+
+// checkCombination refuses the parameters that the order of a request does not take.
+func checkCombination(params plantapi.ListPlantsParams) error {
+	order, chosenBy := orderOf(params)
+	given := [...]bool{params.After != nil, params.Tag != nil, params.NamePrefix != nil, params.Cursor != nil}
 	var details []plantapi.ErrorDetail
-	given := []bool{params.After != nil, params.Tag != nil, byID}
-	for i, name := range []string{"after", "tag", "order"} {
-		if given[i] {
-			const message = "cannot be combined with name_prefix, order=name or cursor: remove it, or them"
+	for i, name := range [...]string{"after", "tag", "name_prefix", "cursor"} {
+		if given[i] && !slices.Contains(parametersOf[order], name) {
+			message := "cannot be combined with " + chosenBy + ": remove one of them"
 			details = append(details, plantapi.ErrorDetail{In: plantapi.InQuery, Pointer: "/" + name, Message: message})
 		}
 	}
-	if details != nil {
-		return plant.Page{}, invalidParameters(details...)
+	if details == nil {
+		return nil
 	}
-	byName := &plant.ByName{}
-	if params.NamePrefix != nil {
-		byName.Prefix = plant.NameKey(*params.NamePrefix)
-	}
-	if params.Cursor != nil {
-		place, _ := hex.DecodeString(*params.Cursor) // see cursorOf; every cursor that the document allows has a place
-		byName.After = &plant.NamePlace{ID: int64(binary.BigEndian.Uint64(place)), Key: string(place[8:])}
-	}
-	return plant.Page{ByName: byName}, nil
+	return invalidParameters(details...)
 }
 
-// cursorOf returns the cursor after a plant: the ID in eight bytes and the key of the name,
+// pageOf returns the page of a request for plants, without its limit. It refuses
+// parameters that cannot be combined.
+func pageOf(params plantapi.ListPlantsParams) (plant.Page, error) {
+	if err := checkCombination(params); err != nil {
+		return plant.Page{}, err
+	}
+	page := plant.Page{After: params.After, Tag: params.Tag}
+	place := placeOf(params.Cursor)
+	switch order, _ := orderOf(params); order {
+	case plantapi.OrderIDDescending:
+		page.Descending = true
+		if place != nil {
+			page.After = &place.ID
+		}
+	case plantapi.OrderName, plantapi.OrderNameDescending:
+		page.Descending = order == plantapi.OrderNameDescending
+		page.ByName = &plant.ByName{After: place}
+		if params.NamePrefix != nil {
+			page.ByName.Prefix = plant.NameKey(*params.NamePrefix)
+		}
+	case plantapi.OrderUpdated:
+		page.ByUpdate = &plant.ByUpdate{}
+		if place != nil {
+			updatedAt := append([]byte(place.Key), make([]byte, 8)...) // the cursor of another order may have less
+			page.ByUpdate.After = &plant.UpdatePlace{UpdatedAt: int64(binary.BigEndian.Uint64(updatedAt)), ID: place.ID}
+		}
+	}
+	return page, nil
+}
+
+// placeOf returns the place of a cursor; see placeAfter. Every cursor that the document allows
+// has one.
+func placeOf(cursor *string) *plant.NamePlace {
+	if cursor == nil {
+		return nil
+	}
+	place, _ := hex.DecodeString(*cursor)
+	return &plant.NamePlace{ID: int64(binary.BigEndian.Uint64(place)), Key: string(place[8:])}
+}
+
+// placeAfter returns the parameter for the page after one that ends with a plant, and its
+// value. A cursor is the ID in eight bytes and what the order compares before it, if anything,
 // in hexadecimal digits.
-func cursorOf(p plant.Plant) string {
-	place := binary.BigEndian.AppendUint64(nil, uint64(p.ID))
-	return hex.EncodeToString(append(place, plant.NameKey(p.Name)...))
+func placeAfter(page plant.Page, last plant.Plant) (parameter, value string) {
+	place := binary.BigEndian.AppendUint64(nil, uint64(last.ID))
+	switch {
+	case page.ByName != nil:
+		place = append(place, plant.NameKey(last.Name)...)
+	case page.ByUpdate != nil:
+		place = binary.BigEndian.AppendUint64(place, uint64(last.UpdatedAt.UnixMicro()))
+	case !page.Descending:
+		return "after", strconv.FormatInt(last.ID, 10)
+	}
+	return "cursor", hex.EncodeToString(place)
 }
 
 // pageSize is how many items a page has: without the parameter limit, and at most.

@@ -87,12 +87,8 @@ func (s *server) ListPlants(
 		response.Body[i] = toStoredPlant(p)
 	}
 	if more {
-		last := plants[len(plants)-1]
-		if page.ByName == nil {
-			response.Headers.Link = s.nextPage(ctx, "/plants", "after", strconv.FormatInt(last.ID, 10))
-		} else {
-			response.Headers.Link = s.nextPage(ctx, "/plants", "cursor", cursorOf(last))
-		}
+		parameter, value := placeAfter(page, plants[len(plants)-1])
+		response.Headers.Link = s.nextPage(ctx, "/plants", parameter, value)
 	}
 	return response, nil
 }

@@ -74,6 +74,19 @@ func (b ByName) Range() (from NamePlace, until string) {
 	return from, until
 }
 
+// RangeDescending returns where the plants are in the reverse order of names: before a place,
+// with a key of at least from.
+func (b ByName) RangeDescending() (before NamePlace, from string) {
+	before = NamePlace{b.Prefix + lastByte, minID}
+	if after := b.After; after != nil && after.Key < before.Key {
+		before = *after
+	}
+	if before.Key < b.Prefix { // a client can send the cursor of another list
+		before = NamePlace{b.Prefix, minID}
+	}
+	return before, b.Prefix
+}
+
 // TagPage selects tags in the order of their bytes, which is that of their code points.
 type TagPage struct {
 	Prefix string  // only tags that begin with it

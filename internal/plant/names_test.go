@@ -138,4 +138,18 @@ func TestByNameRange(t *testing.T) {
 			t.Errorf("%+v.Range() = %v, %q, want %v, %q", c.page, from, until, c.from, c.until)
 		}
 	}
+	for _, c := range []struct {
+		page   ByName
+		before NamePlace
+	}{
+		{ByName{}, NamePlace{"\xff", minID}},
+		{ByName{Prefix: "b"}, NamePlace{"b\xff", minID}},
+		{ByName{Prefix: "b", After: &NamePlace{"a", 5}}, NamePlace{"b", minID}},
+		{ByName{Prefix: "b", After: &NamePlace{"b", 5}}, NamePlace{"b", 5}},
+		{ByName{Prefix: "b", After: &NamePlace{"c", 5}}, NamePlace{"b\xff", minID}},
+	} {
+		if before, from := c.page.RangeDescending(); before != c.before || from != c.page.Prefix {
+			t.Errorf("%+v.RangeDescending() = %v, %q, want %v and the prefix", c.page, before, from, c.before)
+		}
+	}
 }

@@ -33,13 +33,14 @@ type Store interface {
 	// Get returns the plant with the given ID, or [ErrNotFound].
 	Get(ctx context.Context, id int64) (Plant, error)
 
-	// List returns a page of plants in ascending order of ID, or in the order of names,
-	// and whether more plants follow. It ends at the Limit or at [MaxPage].
+	// List returns a page of plants in the order that the page chooses, and whether more
+	// plants follow. It ends at the Limit or at [MaxPage].
 	// If the keys are of another version of Unicode, the order of names is [ErrOtherUnicode].
 	List(ctx context.Context, page Page) (plants []Plant, more bool, err error)
 
 	// Count returns the number of plants that a page selects, from the first one on, and
-	// whether there are more than its Limit, at which Count stops.
+	// whether there are more than its Limit, at which Count stops. Neither Descending nor
+	// ByUpdate may be set.
 	Count(ctx context.Context, page Page) (n int, more bool, err error)
 
 	// Tags returns a page of the tags that plants have, each once and in ascending order,
@@ -65,28 +66,58 @@ type Store interface {
 	Delete(ctx context.Context, id int64, condition Precondition) error
 }
 
-// Page selects the plants of a list.
+// Page selects the plants of a list, in ascending order of their IDs if nothing else is set.
 type Page struct {
-	After *int64  // only IDs greater than this; nil: all IDs
+	After *int64  // only IDs that come after this one; nil: all IDs
 	Tag   *string // only plants with exactly this tag; nil: all plants
 	Limit int     // maximum number of plants, at least 1
 
 	// ByName selects plants in the order of names. Then After and Tag must be nil.
 	ByName *ByName
+
+	// Descending reverses the order of IDs or names.
+	Descending bool
+
+	// ByUpdate selects plants in the order of UpdatedAt, the newest first, and of descending
+	// IDs if it is equal. Then nothing but Limit may be set.
+	ByUpdate *ByUpdate
+}
+
+// ByUpdate selects plants in the order of UpdatedAt.
+type ByUpdate struct {
+	After *UpdatePlace // only the plants after this place; nil: all plants
+}
+
+// UpdatePlace is a place in the order of UpdatedAt: that of a plant, which may have changed.
+type UpdatePlace struct {
+	UpdatedAt int64 // microseconds since 1970
+	ID        int64
+}
+
+// Place returns the place that all plants of the page come after.
+func (b ByUpdate) Place() UpdatePlace {
+	if b.After == nil {
+		return UpdatePlace{UpdatedAt: math.MaxInt64, ID: maxID} // later than every plant
+	}
+	return *b.After
 }
 
 const minID, maxID = math.MinInt64, math.MaxInt64
 
-// From returns the smallest ID that a page can have, and how many plants to read: one more
+// From returns the first ID that a page can have, and how many plants to read: one more
 // than the page has, which shows that more follow.
 func (p Page) From() (from int64, limit int) {
+	first, last, step := int64(minID), int64(maxID), int64(1)
+	if p.Descending {
+		first, last, step = maxID, minID, -1
+	}
 	switch {
 	case p.After == nil:
-		return minID, p.Limit + 1
-	case *p.After == maxID:
-		return maxID, 0 // no ID is greater
+		return first, p.Limit + 1
+	case *p.After == last:
+		return last, 0 // no ID follows
 	default:
-		return *p.After + 1, p.Limit + 1
+		return *p.After + step, p.Limit + 1
 	}
 }
 

@@ -86,18 +86,48 @@ var plantsByName = selection{
 		SELECT count(*) FROM (SELECT 1 FROM plants WHERE (name_key, id) >= ($2, $3) AND name_key < $4 ORDER BY name_key, id LIMIT $1) AS selected`,
 }
 
+// The statements of lists in descending order, which have no count.
+const (
+	allDescending = `
+		SELECT id, name, tag, version, created_at, updated_at
+		FROM plants WHERE id <= $2 ORDER BY id DESC LIMIT $1`
+	taggedDescending = `
+		SELECT id, name, tag, version, created_at, updated_at
+		FROM plants WHERE (tag, id) <= ($3, $2) AND tag >= $3 ORDER BY tag DESC, id DESC LIMIT $1`
+	namesDescending = `
+		SELECT id, name, tag, version, created_at, updated_at
+		FROM plants WHERE (name_key, id) < ($2, $3) AND name_key >= $4 ORDER BY name_key DESC, id DESC LIMIT $1`
+	updatesDescending = `
+		SELECT id, name, tag, version, created_at, updated_at
+		FROM plants WHERE (updated_at, id) < ($2, $3) ORDER BY updated_at DESC, id DESC LIMIT $1`
+)
+
 // selectionOf returns the statements of a page and their arguments. They read one plant more
 // than the page has, if more follow.
 func selectionOf(page plant.Page) (selected selection, args []any) {
+	if page.ByUpdate != nil {
+		place := page.ByUpdate.Place()
+		return selection{list: updatesDescending}, []any{page.Limit + 1, place.UpdatedAt, place.ID}
+	}
+	if page.ByName != nil && page.Descending {
+		before, from := page.ByName.RangeDescending()
+		return selection{list: namesDescending}, []any{page.Limit + 1, []byte(before.Key), before.ID, []byte(from)}
+	}
 	if page.ByName != nil {
 		from, until := page.ByName.Range()
 		return plantsByName, []any{page.Limit + 1, []byte(from.Key), from.ID, []byte(until)}
 	}
 	from, limit := page.From()
-	if page.Tag != nil {
+	switch {
+	case page.Tag != nil && page.Descending:
+		return selection{list: taggedDescending}, []any{limit, from, []byte(*page.Tag)}
+	case page.Tag != nil:
 		return taggedPlants, []any{limit, from, []byte(*page.Tag)}
+	case page.Descending:
+		return selection{list: allDescending}, []any{limit, from}
+	default:
+		return allPlants, []any{limit, from}
 	}
-	return allPlants, []any{limit, from}
 }
 
 // checkNames returns an error if a page is in the order of names, unless the names have keys

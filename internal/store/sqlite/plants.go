@@ -89,17 +89,55 @@ var plantsByName = selection{
 	count: `SELECT count(*) FROM (SELECT 1 FROM plants WHERE name_key >= ?2 AND name_key < ?4 LIMIT ?1)`,
 }
 
+// The queries of lists in descending order, which have no count.
+const (
+	allDescending = `
+		SELECT id, name, tag, version, created_at, updated_at
+		FROM plants WHERE id <= ?2 ORDER BY id DESC LIMIT ?1`
+	taggedDescending = `
+		SELECT id, name, tag, version, created_at, updated_at
+		FROM plants WHERE id <= ?2 AND tag = ?3 ORDER BY id DESC LIMIT ?1`
+	namesDescending = `
+		SELECT id, name, tag, version, created_at, updated_at, name_key
+		FROM plants WHERE name_key = ?2 AND id < ?3
+		UNION ALL
+		SELECT id, name, tag, version, created_at, updated_at, name_key
+		FROM plants WHERE name_key < ?2 AND name_key >= ?4
+		ORDER BY name_key DESC, id DESC LIMIT ?1`
+	updatesDescending = `
+		SELECT id, name, tag, version, created_at, updated_at
+		FROM plants WHERE updated_at = ?2 AND id < ?3
+		UNION ALL
+		SELECT id, name, tag, version, created_at, updated_at
+		FROM plants WHERE updated_at < ?2
+		ORDER BY updated_at DESC, id DESC LIMIT ?1`
+)
+
 // selectionOf returns the queries of a page, and their parameters.
 func selectionOf(conn *sqlite.Conn, page plant.Page) (selected selection, args []any, err error) {
+	if page.ByUpdate != nil {
+		place := page.ByUpdate.Place()
+		return selection{list: updatesDescending}, []any{page.Limit + 1, place.UpdatedAt, place.ID}, nil
+	}
+	if page.ByName != nil && page.Descending {
+		before, from := page.ByName.RangeDescending()
+		return selection{list: namesDescending}, []any{page.Limit + 1, before.Key, before.ID, from}, checkNames(conn)
+	}
 	if page.ByName != nil {
 		from, until := page.ByName.Range()
 		return plantsByName, []any{page.Limit + 1, from.Key, from.ID, until}, checkNames(conn)
 	}
 	from, limit := page.From()
-	if page.Tag != nil {
+	switch {
+	case page.Tag != nil && page.Descending:
+		return selection{list: taggedDescending}, []any{limit, from, *page.Tag}, nil
+	case page.Tag != nil:
 		return taggedPlants, []any{limit, from, *page.Tag}, nil
+	case page.Descending:
+		return selection{list: allDescending}, []any{limit, from}, nil
+	default:
+		return allPlants, []any{limit, from}, nil
 	}
-	return allPlants, []any{limit, from}, nil
 }
 
 // checkNames returns an error unless the names have keys of this program.

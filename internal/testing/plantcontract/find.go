@@ -82,6 +82,32 @@ var findSequences = []contracttest.Sequence{
 			query.Set("order", "id")
 		}
 	}},
+	{Name: "descending orders, with a filter across pages", Try: func(s *contracttest.Session) {
+		begin, ids := namedPlants(s, "Name")
+		names := pick(ids, inOrder)
+		slices.Reverse(names)
+		walksTo(s, url.Values{"order": {"name_desc"}, "name_prefix": {begin}}, names)
+		slices.Reverse(ids)
+		for _, id := range ids {
+			s.Accepted(s.Call("patchPlant", id, map[string]any{"tag": begin}))
+		}
+		walksTo(s, url.Values{"order": {"id_desc"}, "tag": {begin}}, ids)
+		slices.Reverse(ids) // the order of the patches
+		for page := range s.Walk("listPlants", url.Values{"order": {"updated"}, "limit": {"2"}}) {
+			for _, id := range idsOf(s, page) {
+				if len(ids) > 0 && slices.Contains(ids, id) {
+					if id != ids[0] {
+						s.Failf("order=updated lists plant %s before plant %s, which has changed later", id, ids[0])
+					}
+					ids = ids[1:]
+				}
+			}
+			if len(ids) == 0 {
+				return
+			}
+		}
+		s.Failf("order=updated does not list the plants %v", ids)
+	}},
 	{Name: "a plant moves in the order of names with its name", Try: func(s *contracttest.Session) {
 		begin, ids := namedPlants(s, "Name")
 		s.Accepted(s.Call("patchPlant", ids[0], map[string]any{"name": begin + "fi"}))
@@ -96,9 +122,13 @@ var findSequences = []contracttest.Sequence{
 		}
 		for operation, cases := range map[string][][]string{
 			"listPlants": {
-				{"name_prefix=fic", "tag", "after", "order"},
+				{"name_prefix=fic", "tag", "after"},
 				{"order=name", "tag", "after"},
-				{"cursor=000000000000000a4649435553", "tag", "after", "order"},
+				{"order=name_desc", "tag", "after"},
+				{"order=updated", "tag", "after", "name_prefix"},
+				{"order=id_desc", "after", "name_prefix"},
+				{"order=id", "name_prefix", "cursor"},
+				{"cursor=000000000000000a4649435553", "tag", "after"},
 			},
 			"countPlants": {{"name_prefix=fic", "tag"}},
 		} {
@@ -106,7 +136,9 @@ var findSequences = []contracttest.Sequence{
 				all, _ := url.ParseQuery(c[0])
 				for _, name := range c[1:] {
 					query, _ := url.ParseQuery(c[0])
-					query.Set(name, map[string]string{"tag": "Moraceae", "after": "8", "order": "id"}[name])
+					query.Set(name, map[string]string{
+						"tag": "Moraceae", "after": "8", "name_prefix": "fic", "cursor": "000000000000000a4649435553",
+					}[name])
 					all.Set(name, query.Get(name))
 					refused(s.Query(operation, query), name)
 				}

@@ -243,9 +243,14 @@ func pagesOfBytes(t *testing.T, store plant.Store, character string) {
 	}
 }
 
-// Filters returns a page for each field of [plant.Page] that selects plants, by its name.
+// Filters returns a page for each field of [plant.Page] that selects or orders plants, by its
+// name, and pages with two of them.
 func Filters() map[string]plant.Page {
-	pages := map[string]plant.Page{}
+	pages := map[string]plant.Page{
+		"Descending":         {Limit: 100, Descending: true},
+		"Tag, Descending":    {Limit: 100, Descending: true, Tag: new("tag 1")},
+		"ByName, Descending": {Limit: 100, Descending: true, ByName: &plant.ByName{}},
+	}
 	for f := range reflect.TypeFor[plant.Page]().Fields() {
 		if f.Type.Kind() == reflect.Pointer {
 			page := plant.Page{Limit: 100}

@@ -17,6 +17,9 @@ CREATE INDEX plants_by_tag ON plants (tag, id) WHERE tag IS NOT NULL;
 -- Finds the plants in the order of their names, and of their ids if the keys are equal.
 CREATE INDEX plants_by_name ON plants (name_key, id) WHERE name_key IS NOT NULL;
 
+-- Finds the plants that changed last.
+CREATE INDEX plants_by_update ON plants (updated_at, id);
+
 CREATE TABLE tokens (
   id               BYTEA  PRIMARY KEY,
   name             BYTEA  NOT NULL,

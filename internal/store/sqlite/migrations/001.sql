@@ -25,6 +25,9 @@ CREATE INDEX plants_by_tag ON plants (tag) WHERE tag IS NOT NULL;
 -- The order of names. If the keys are equal, it is that of the ids.
 CREATE INDEX plants_by_name ON plants (name_key);
 
+-- The newest changes first. If the times are equal, the order is that of the ids.
+CREATE INDEX plants_by_update ON plants (updated_at);
+
 -- Has one row, which the program adds.
 CREATE TABLE name_keys (
   id      INTEGER PRIMARY KEY CHECK (id = 1),

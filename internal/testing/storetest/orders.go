@@ -1,0 +1,122 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/plantstore/plantstore/internal/plant"
+)
+
+func orders(t *testing.T, open func(t *testing.T) plant.Store) {
+	t.Run("descending orders and that of updates are those of a model in memory", func(t *testing.T) {
+		store, random := open(t), rand.New(rand.NewPCG(5, 6))
+		stored := map[int64]plant.Plant{}
+		for range 100 {
+			written := plant.Plant{ID: randomID(random), Name: randomName(random)}
+			if random.IntN(3) > 0 {
+				written.Tag = new([]string{"", "a", "b"}[random.IntN(3)])
+			}
+			written, _, err := store.Put(timeout(t), written, plant.Precondition{})
+			must(t, "Put", err)
+			stored[written.ID] = written
+		}
+		var batch []plant.Plant // of the same microsecond, some of them
+		for id := range int64(100) {
+			batch = append(batch, plant.Plant{ID: 1000 + id, Name: randomName(random)})
+		}
+		_, err := store.CreateAll(timeout(t), batch)
+		must(t, "CreateAll", err)
+		for _, created := range batch {
+			stored[created.ID], err = store.Get(timeout(t), created.ID)
+			must(t, "Get", err)
+		}
+		all := slices.Collect(maps.Values(stored))
+
+		byID := func(a, b plant.Plant) int { return cmp.Compare(b.ID, a.ID) }
+		byName := func(a, b plant.Plant) int {
+			return cmp.Or(cmp.Compare(plant.NameKey(b.Name), plant.NameKey(a.Name)), byID(a, b))
+		}
+		byUpdate := func(a, b plant.Plant) int { return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), byID(a, b)) }
+		wantOrder(t, store, plant.Page{Descending: true}, all, byID)
+		wantOrder(t, store, plant.Page{ByUpdate: &plant.ByUpdate{}}, all, byUpdate)
+		for _, tag := range []string{"", "a", "none"} {
+			tagged := slices.DeleteFunc(slices.Clone(all), func(p plant.Plant) bool { return p.Tag == nil || *p.Tag != tag })
+			wantOrder(t, store, plant.Page{Descending: true, Tag: &tag}, tagged, byID)
+		}
+		for _, prefix := range prefixes(all) {
+			key := plant.NameKey(prefix)
+			named := slices.DeleteFunc(slices.Clone(all), func(p plant.Plant) bool {
+				return !strings.HasPrefix(plant.NameKey(p.Name), key)
+			})
+			wantOrder(t, store, plant.Page{Descending: true, ByName: &plant.ByName{Prefix: key}}, named, byName)
+		}
+	})
+
+	t.Run("a plant that is changed comes first in the order of updates", func(t *testing.T) {
+		store := open(t)
+		for id := range int64(3) {
+			mustCreate(t, store, plant.Plant{ID: id, Name: "n"})
+		}
+		_, err := store.Patch(timeout(t), 1, plant.Patch{Name: new("changed")}, plant.Precondition{})
+		must(t, "Patch", err)
+		_, err = store.Patch(timeout(t), 0, plant.Patch{Name: new("n")}, plant.Precondition{}) // changes nothing
+		must(t, "Patch", err)
+		if got := walkOrder(t, store, plant.Page{Limit: 2, ByUpdate: &plant.ByUpdate{}}); fmt.Sprint(got) != "[1 2 0]" {
+			t.Errorf("the plants in the order of updates are %v, want 1, 2, 0", got)
+		}
+	})
+}
+
+// wantOrder fails unless walks with pages of several sizes meet exactly these plants, in the
+// order that compare gives.
+func wantOrder(
+	t *testing.T, store plant.Store, page plant.Page, plants []plant.Plant, compare func(a, b plant.Plant) int,
+) {
+	t.Helper()
+	var want []int64
+	for _, p := range slices.SortedFunc(slices.Values(plants), compare) {
+		want = append(want, p.ID)
+	}
+	for _, page.Limit = range []int{1, 7, max(len(want), 1), 1000} {
+		if diff := gocmp.Diff(want, walkOrder(t, store, page)); diff != "" {
+			t.Errorf("the pages of %+v (-want +got):\n%s", page, diff)
+		}
+	}
+}
+
+// walkOrder returns the IDs on all pages of a descending order.
+func walkOrder(t *testing.T, store plant.Store, page plant.Page) (ids []int64) {
+	t.Helper()
+	for {
+		plants, more, err := store.List(timeout(t), page)
+		if err != nil || len(plants) > page.Limit || more && len(plants) < page.Limit {
+			t.Fatalf("List(%+v) = %d plants, more %v, %v", page, len(plants), more, err)
+		}
+		for _, p := range plants {
+			if slices.Contains(ids, p.ID) {
+				t.Fatalf("List(%+v) has plant %d again", page, p.ID)
+			}
+			ids = append(ids, p.ID)
+		}
+		if !more {
+			return ids
+		}
+		last := plants[len(plants)-1]
+		switch {
+		case page.ByUpdate != nil:
+			page.ByUpdate = &plant.ByUpdate{After: &plant.UpdatePlace{UpdatedAt: last.UpdatedAt.UnixMicro(), ID: last.ID}}
+		case page.ByName != nil:
+			place := &plant.NamePlace{Key: plant.NameKey(last.Name), ID: last.ID}
+			page.ByName = &plant.ByName{Prefix: page.ByName.Prefix, After: place}
+		default:
+			page.After = &last.ID
+		}
+	}
+}
