@@ -35,6 +35,7 @@ const (
 	notAllowed          = "42501"
 	lockNotAvailable    = "55P03"
 	diskFull            = "53100"
+	tooManyConnections  = "53300"
 )
 
 // code returns the SQLSTATE of an error that the server sent, or "".

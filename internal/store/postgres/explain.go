@@ -134,6 +134,8 @@ func adviceOfCode(code string, config *pgx.ConnConfig) string {
 		invalidAccount: hosts + " rejects user " + user + ": check the user in --store, " +
 			"and that pg_hba.conf of the server has a line for it",
 		noSuchDatabase: hosts + " has no database " + database + ": create it with createdb " + database,
+		tooManyConnections: hosts + " has no connection left for user " + user + ": raise max_connections of the server, " +
+			"or the CONNECTION LIMIT of the user",
 		lockNotAvailable: "another program has locked tables in database " + database + ", " +
 			"for instance another plantstore copy or pg_dump: wait until it ends, then try again",
 		duplicateTable: "database " + database + " has tables of another program: " +

@@ -139,9 +139,11 @@ func TestDrillConnectErrors(t *testing.T) {
 	must.NoError(t, os.WriteFile(hba, []byte(`
 		host all plantstore 127.0.0.1/32 trust
 		host all nobody 127.0.0.1/32 trust
+		host all full 127.0.0.1/32 trust
 		host all locked 127.0.0.1/32 scram-sha-256`), 0o644))
 	server := pgtest.NewServer(t, "hba_file = '"+hba+"'")
-	execute(t, pgtest.Connect(t, pgtest.URL(server)), `CREATE ROLE locked LOGIN PASSWORD 'right'; CREATE ROLE elsewhere LOGIN`)
+	execute(t, pgtest.Connect(t, pgtest.URL(server)), `CREATE ROLE locked LOGIN PASSWORD 'right'; CREATE ROLE elsewhere LOGIN;
+		CREATE ROLE "full" LOGIN CONNECTION LIMIT 0`)
 	address := fmt.Sprint("127.0.0.1:", server.Port)
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and says nothing
 	must.NoError(t, err)
@@ -156,6 +158,7 @@ func TestDrillConnectErrors(t *testing.T) {
 		{name: "no such role", url: "nobody@" + address + "/postgres", want: address + " rejects user nobody: check the user in --store, and that pg_hba.conf of the server has a line for it: "},
 		{name: "no line in pg_hba.conf", url: "elsewhere@" + address + "/postgres", want: address + " rejects user elsewhere: check the user in --store, and that pg_hba.conf of the server has a line for it: "},
 		{name: "no such database", url: "plantstore@" + address + "/missing", want: address + " has no database missing: create it with createdb missing: "},
+		{name: "no connection left", url: "full@" + address + "/postgres", want: address + " has no connection left for user full: raise max_connections of the server, or the CONNECTION LIMIT of the user: "},
 		{name: "a port without a server", url: "plantstore@127.0.0.1:1/postgres", want: "no PostgreSQL server that accepts writes responds at 127.0.0.1:1: ", beforeTLS: true},
 		{name: "an unknown host", url: "plantstore@missing.invalid:5432/postgres", want: "no PostgreSQL server that accepts writes responds at missing.invalid:5432: ", beforeTLS: true},
 		{name: "a server that does not respond", url: "plantstore@" + silent.Addr().String() + "/postgres", want: "no PostgreSQL server that accepts writes responds at " + silent.Addr().String() + ": ", beforeTLS: true},
@@ -169,7 +172,7 @@ func TestDrillConnectErrors(t *testing.T) {
 				}
 				if mode == "require" && !c.beforeTLS {
 					hosts, _, _ := strings.Cut(c.want, " rejects")
-					hosts, _, _ = strings.Cut(hosts, " has no")
+					hosts, _, _ = strings.Cut(hosts, " has no ")
 					want = "open PostgreSQL: " + hosts + " does not support TLS, and sslmode in --store requires it: set ssl = on"
 				}
 				s, err := Open(t.Context(), dsn)
