@@ -12,100 +12,81 @@ import (
 // ErrUnchecked means that generated code got a request that no [Checker] has checked.
 var ErrUnchecked = errors.New("the request was not checked: put the middleware of package contract before the handler")
 
-// Value returns the value of a required parameter as the type that generated code has for it.
+// Value returns the value of a required parameter as the type that generated code has for it. It panics if the
+// code was generated from another document.
 func Value[T any](r *Request, in, name string) T {
-	value := r.Parameter(in, name)
-	if same, ok := value.(T); ok {
-		return same
-	}
-	var converted T
-	if value != nil {
-		mustConvert(value, &converted, in, name)
-	}
-	return converted
+	value, _ := valueAs[T](r, in, name)
+	return value
 }
 
 // Optional returns the value of a parameter as the type that generated code has for it, or nil if the
-// request does not have it.
+// request does not have it. It panics if the code was generated from another document.
 func Optional[T any](r *Request, in, name string) *T {
-	value := r.Parameter(in, name)
-	if value == nil {
-		return nil
+	if value, isGiven := valueAs[T](r, in, name); isGiven {
+		return new(value) // and not &value, which is allocated always
 	}
-	if same, ok := value.(T); ok {
-		return &same
+	return nil
+}
+
+func valueAs[T any](r *Request, in, name string) (value T, isGiven bool) {
+	found := r.Parameter(in, name)
+	if found == nil {
+		return value, false
+	}
+	if same, ok := found.(T); ok { // most are: reflection allocates
+		return same, true
 	}
 	converted := new(T)
-	mustConvert(value, converted, in, name)
-	return converted
+	if err := convert(found, reflect.ValueOf(converted).Elem()); err != nil {
+		panic(fmt.Sprintf("%s parameter %s: %v", in, name, err))
+	}
+	return *converted, true
 }
 
 // BindBody sets a variable of a type that generated code has for the body to the checked body, and forgets
-// that; see [Request.TakeBody].
+// that; see [Request.TakeBody]. It panics if the code was generated from another document.
 func BindBody(r *Request, to any) error {
 	return convert(r.TakeBody(), reflect.ValueOf(to).Elem())
 }
 
-// mustConvert sets a variable to a checked value. It panics if the code was generated from another document.
-func mustConvert[T any](value any, to *T, in, name string) {
-	if err := convert(value, reflect.ValueOf(to).Elem()); err != nil {
-		panic(fmt.Sprintf("%s parameter %s: %v", in, name, err))
-	}
-}
-
 // convert sets a variable to a checked value.
 func convert(value any, to reflect.Value) error {
-	if isSet, err := convertItself(value, to.Addr().Interface()); isSet {
-		return err
-	}
-	if to.Kind() == reflect.Pointer {
-		if value == nil {
-			return nil
+	if hasOwnJSON(to) {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return err
 		}
+		return json.Unmarshal(text, to.Addr().Interface())
+	}
+	if value == nil {
+		return nil
+	}
+	switch to.Kind() {
+	case reflect.Pointer:
 		to.Set(reflect.New(to.Type().Elem()))
 		return convert(value, to.Elem())
+	case reflect.Slice:
+		return convertItems(value.([]any), to)
+	case reflect.Map:
+		return convertMap(value.(map[string]any), to)
+	case reflect.Struct:
+		return convertStruct(value.(map[string]any), to)
 	}
-	switch value := value.(type) {
-	case nil:
-		return nil
-	case []any:
-		return convertItems(value, to)
-	case map[string]any:
-		return convertMembers(value, to)
-	}
-	from := reflect.ValueOf(value)
-	if !from.CanConvert(to.Type()) {
-		return fmt.Errorf("%T does not become %s", value, to.Type())
-	}
-	to.Set(from.Convert(to.Type()))
+	to.Set(reflect.ValueOf(value).Convert(to.Type()))
 	return nil
 }
 
-// convertItself sets a variable whose type reads texts, such as a UUID, or JSON, such as one of several types.
-func convertItself(value, to any) (isSet bool, err error) {
-	if reader, ok := to.(json.Unmarshaler); ok {
-		text, err := json.Marshal(value)
-		if err != nil {
-			return true, err
-		}
-		return true, reader.UnmarshalJSON(text)
+// hasOwnJSON reports whether a type reads texts, such as a UUID, or JSON, such as one of several types, or is made of
+// text in Base64.
+func hasOwnJSON(to reflect.Value) bool {
+	switch to.Addr().Interface().(type) {
+	case json.Unmarshaler, encoding.TextUnmarshaler, *[]byte:
+		return true
 	}
-	text, isText := value.(string)
-	reader, ok := to.(encoding.TextUnmarshaler)
-	if !isText || !ok {
-		return false, nil
-	}
-	return true, reader.UnmarshalText([]byte(text))
+	return false
 }
 
 func convertItems(items []any, to reflect.Value) error {
-	if to.Kind() == reflect.Interface {
-		to.Set(reflect.ValueOf(items))
-		return nil
-	}
-	if to.Kind() != reflect.Slice {
-		return fmt.Errorf("an array does not become %s", to.Type())
-	}
 	to.Set(reflect.MakeSlice(to.Type(), len(items), len(items)))
 	for i, item := range items {
 		if err := convert(item, to.Index(i)); err != nil {
@@ -115,31 +96,29 @@ func convertItems(items []any, to reflect.Value) error {
 	return nil
 }
 
-// convertMembers sets a struct with the names of the members in its tags, or a map.
-func convertMembers(members map[string]any, to reflect.Value) error {
-	switch to.Kind() {
-	case reflect.Interface:
-		to.Set(reflect.ValueOf(members))
-	case reflect.Map:
-		to.Set(reflect.MakeMap(to.Type()))
-		for name, member := range members {
-			made := reflect.New(to.Type().Elem()).Elem()
-			if err := convert(member, made); err != nil {
-				return err
-			}
-			to.SetMapIndex(reflect.ValueOf(name), made)
+func convertMap(members map[string]any, to reflect.Value) error {
+	to.Set(reflect.MakeMap(to.Type()))
+	for name, member := range members {
+		made := reflect.New(to.Type().Elem()).Elem()
+		if err := convert(member, made); err != nil {
+			return err
 		}
-	case reflect.Struct:
-		for i := range to.NumField() {
-			name, _, _ := strings.Cut(to.Type().Field(i).Tag.Get("json"), ",")
-			if member, isGiven := members[name]; isGiven {
-				if err := convert(member, to.Field(i)); err != nil {
-					return err
-				}
-			}
+		to.SetMapIndex(reflect.ValueOf(name), made)
+	}
+	return nil
+}
+
+// convertStruct sets the fields of a struct whose tags have the names of members.
+func convertStruct(members map[string]any, to reflect.Value) error {
+	for i := range to.NumField() {
+		name, _, _ := strings.Cut(to.Type().Field(i).Tag.Get("json"), ",")
+		member, isGiven := members[name]
+		if !isGiven {
+			continue
 		}
-	default:
-		return fmt.Errorf("an object does not become %s", to.Type())
+		if err := convert(member, to.Field(i)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"mime"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,52 +15,44 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// The media types of bodies that are not JSON.
-const (
-	textType   = "text/plain"
-	binaryType = "application/octet-stream"
-	formType   = "application/x-www-form-urlencoded"
-)
+// binaryType is the media type of bodies without a charset.
+const binaryType = "application/octet-stream"
 
 // content is a body of one media type.
 type content struct {
 	mediaType string
-	schema    *openapi3.Schema // nil if any body will do
-	shape     *shape           // of JSON
-	fields    []parameter      // of a form
+	schema    schema
+	decode    func(c *content, body *body) error
+	shape     *shape // of JSON
 }
 
-func loadContent(mediaType string, described *openapi3.MediaType) (*content, error) {
-	loaded := &content{mediaType: mediaType}
-	if described.Schema != nil {
-		loaded.schema = described.Schema.Value
-	}
-	switch {
-	case isJSON(mediaType):
-		loaded.shape = shapes{}.of(loaded.schema)
-	case mediaType == formType && loaded.schema != nil:
-		for _, name := range slices.Sorted(maps.Keys(loaded.schema.Properties)) {
-			field := parameter{name: name, in: inBody, explode: true}
-			if err := field.loadSchema(loaded.schema.Properties[name].Value); err != nil {
-				return nil, fmt.Errorf("field %s of a form: %w", name, err)
-			}
-			loaded.fields = append(loaded.fields, field)
-		}
-	case mediaType != textType && mediaType != binaryType:
-		return nil, fmt.Errorf("media type %q is not implemented, need JSON, %s, %s or %s with a schema",
-			mediaType, textType, binaryType, formType)
-	}
-	return loaded, nil
+// decoders decode bodies by their media types. Their errors say what a body is not.
+var decoders = map[string]func(c *content, body *body) error{
+	"application/json": (*content).decodeJSON,
+	"text/plain":       (*content).decodeText,
+	binaryType:         (*content).decodeBinary,
 }
 
-func isJSON(mediaType string) bool {
-	return mediaType == "application/json" || strings.HasSuffix(mediaType, "+json")
+// content returns what a body of a media type must be.
+func (l *loader) content(mediaType string, described *openapi3.MediaType) *content {
+	family := mediaType
+	if strings.HasSuffix(mediaType, "+json") {
+		family = "application/json"
+	}
+	loaded := &content{
+		mediaType: mediaType,
+		schema:    l.schema(cmp.Or(described.Schema, openapi3.NewSchema().NewRef())), // any body will do
+		decode:    decoders[family],
+	}
+	loaded.shape = shapes{}.of(false, loaded.schema.Schema)
+	l.need(loaded.decode != nil, "media type %q is not implemented, need JSON, text/plain or %s", mediaType, binaryType)
+	return loaded
 }
 
 // checkBody reads the body, decodes it and holds it to its schema. The handler gets what was read.
 func (c *Checker) checkBody(w http.ResponseWriter, request *Request) error {
-	r := request.http
-	content, unsupported := request.Operation.contentOf(r.Header)
+	r, operation := request.http, request.Operation
+	content, unsupported := operation.contentOf(r.Header)
 	if unsupported != nil && r.ContentLength > 0 {
 		return unsupported // without reading
 	}
@@ -70,24 +61,27 @@ func (c *Checker) checkBody(w http.ResponseWriter, request *Request) error {
 		defer checked()
 	}
 	r.Body = &request.body
-	isMissing := err == nil && len(text) == 0
-	switch {
-	case isMissing && request.Operation.bodyRequired:
-		return &Refusal{Kind: MissingBody, Message: "a request body is required"}
-	case isMissing:
-		return nil
-	case unsupported != nil:
-		return unsupported // that is wrong however the body ends
-	case err != nil:
+	if len(text) == 0 && err == nil {
+		return operation.missingBody()
+	}
+	if err = cmp.Or(unsupported, err); err != nil { // the first is wrong however the body ends
 		return asRefusal(err, NotRead)
 	}
 	request.body.text = text
 	request.setMediaType(content.mediaType)
-	err = c.decode(content, &request.body)
-	if request.body.ambiguous {
+	err = content.check(&request.body)
+	if request.body.isAmbiguous {
 		r.ContentLength = -1 // it is written again, and shorter
 	}
 	return err
+}
+
+// missingBody returns the refusal of a request without a body, if it needs one.
+func (o *Operation) missingBody() error {
+	if !o.bodyRequired {
+		return nil
+	}
+	return &Refusal{Kind: MissingBody, Message: "a request body is required"}
 }
 
 // setMediaType writes the media type in the header as the document does, for code that compares
@@ -121,58 +115,39 @@ func (c *Checker) readBody(w http.ResponseWriter, r *http.Request) (text []byte,
 	return text, nil, nil
 }
 
-// decode decodes the text of a body and holds it to its schema.
-func (c *Checker) decode(content *content, body *body) (err error) {
-	var faults []Fault
-	switch {
-	case content.shape != nil:
-		body.value, body.ambiguous, err = decodeJSON(body.text, content.shape, c.options.MaxDepth)
-		if err != nil {
-			return &Refusal{Kind: MalformedBody, Message: "body is not one well-formed JSON value: " + err.Error()}
-		}
-	case content.mediaType == formType:
-		body.value, faults, err = content.decodeForm(string(body.text))
-		if err != nil {
-			return &Refusal{Kind: MalformedBody, Message: "body is not a well-formed form: escape %, & and ; as RFC 3986 says"}
-		}
-	case content.mediaType == textType && !utf8.Valid(body.text):
-		return &Refusal{Kind: MalformedBody, Message: "body is not valid UTF-8"}
-	default:
-		body.value = string(body.text)
+// check decodes the text of a body and holds it to its schema.
+func (c *content) check(body *body) error {
+	if err := c.decode(c, body); err != nil {
+		return &Refusal{Kind: MalformedBody, Message: "body is not " + err.Error()}
 	}
-	if len(faults) == 0 && content.schema != nil {
-		faults = faultsOf(content.schema, body.value, inBody, "", c.options.MaxFaults)
-	}
-	if len(faults) > 0 {
+	if faults := c.schema.faults(body.value, body.count, inBody, ""); len(faults) > 0 {
 		return &Refusal{Kind: InvalidBody, Message: "body does not match the schema", Faults: faults}
 	}
 	return nil
 }
 
-// decodeForm reads the fields of a form. Those that the schema does not have are texts.
-func (c *content) decodeForm(text string) (value map[string]any, faults []Fault, err error) {
-	given, err := url.ParseQuery(text)
-	if err != nil {
-		return nil, nil, err
+func (c *content) decodeJSON(body *body) error {
+	if err := body.decodeJSON(c.shape, c.schema.maxDepth); err != nil {
+		return fmt.Errorf("one well-formed JSON value: %w", err)
 	}
-	value = map[string]any{}
-	for name, texts := range given {
-		value[name] = texts[0]
+	return nil
+}
+
+func (c *content) decodeText(body *body) error {
+	if !utf8.Valid(body.text) {
+		return errors.New("valid UTF-8")
 	}
-	for i := range c.fields {
-		field := &c.fields[i]
-		if texts := given[field.name]; len(texts) > 0 {
-			var found []Fault
-			value[field.name], found = field.check(texts)
-			faults = append(faults, found...)
-		}
-	}
-	return value, faults, nil
+	return c.decodeBinary(body)
+}
+
+func (c *content) decodeBinary(body *body) error {
+	body.value = string(body.text)
+	return nil
 }
 
 // contentOf returns what the media type of a request says about its body.
 func (o *Operation) contentOf(header http.Header) (*content, error) {
-	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+	if !strings.EqualFold(cmp.Or(header.Get("Content-Encoding"), "identity"), "identity") {
 		return nil, unsupported("Content-Encoding is not supported: send the body as it is")
 	}
 	contentType := strings.Join(header["Content-Type"], ", ")
@@ -186,8 +161,8 @@ func (o *Operation) contentOf(header http.Header) (*content, error) {
 		return nil, unsupported(fmt.Sprintf("Content-Type must be %s, got %s: with curl, add -H 'Content-Type: %s'",
 			strings.Join(wanted, " or "), shorten(cmp.Or(contentType, "none")), wanted[0]))
 	}
-	charset, isGiven := parameters["charset"]
-	if isGiven && mediaType != binaryType && !strings.EqualFold(charset, "utf-8") {
+	isUTF8 := strings.EqualFold(cmp.Or(parameters["charset"], "utf-8"), "utf-8")
+	if !isUTF8 && mediaType != binaryType {
 		return nil, unsupported("charset must be utf-8")
 	}
 	return found, nil

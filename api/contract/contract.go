@@ -12,12 +12,13 @@
 //
 // A request passes through these steps, and the first one that it fails refuses it:
 //
-//   - The pattern of the request, which the router has set, names the operation.
+//   - The pattern of the request, which the router has set, names the operation (operation.go).
 //   - [Options.Authorize] decides about credentials, and whatever else must be decided before
 //     the service works for the request.
 //   - The parameters in path, query, headers and cookies are parsed and held to their schemas
-//     (parameters.go). All violations are reported at once.
-//   - The body is read, decoded (body.go, json.go) and held to its schema.
+//     (parameters.go, schema.go). All violations are reported at once.
+//   - The body is read (body.go), decoded as far as its schema can need it (json.go, shape.go)
+//     and held to the schema.
 //
 // Only then is anything of the body read, so a client without credentials costs no memory.
 // Every refusal is a [Refusal], which [Options.Refuse] writes as a response.
@@ -34,8 +35,9 @@ package contract
 import (
 	"cmp"
 	"context"
-	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -63,6 +65,10 @@ type Options struct {
 	// is copied for it.
 	Judge func(r *http.Request, status int, header http.Header, body []byte)
 
+	// Formats has a check for each format of texts that this package does not know, such as uri. It knows byte, date,
+	// date-time, uuid, email, ipv4, ipv6, binary and password; the last two ask for nothing.
+	Formats map[string]func(text string) error
+
 	// IgnoreUnknown says which operations accept query parameters that the document does not
 	// have. Nil means that all of them refuse such parameters.
 	IgnoreUnknown func(operation *Operation) bool
@@ -83,38 +89,36 @@ type Checker struct {
 type route struct{ method, path string }
 
 // New reads an OpenAPI 3.0 document, in YAML or JSON. It returns an error if the document is not
-// valid, or has what this package does not check.
+// valid, or has what this package does not check; it names all of that.
 func New(document []byte, options Options) (*Checker, error) {
-	operations, err := loadOperations(document)
-	if err != nil {
-		return nil, err
-	}
-	for _, operation := range operations {
-		if options.Authorize == nil && len(operation.Security) > 0 {
-			return nil, errors.New("the document has security: set Options.Authorize, or every request would be accepted")
-		}
-		operation.ignoresUnknown = options.IgnoreUnknown != nil && options.IgnoreUnknown(operation)
-	}
 	options.MaxBody = cmp.Or(options.MaxBody, 1<<20)
 	options.MaxDepth = cmp.Or(options.MaxDepth, 64)
 	options.MaxFaults = cmp.Or(options.MaxFaults, 32)
-	if options.Refuse == nil {
-		options.Refuse = refuseAsText
+	operations, err := loadOperations(document, &options)
+	if err != nil {
+		return nil, err
 	}
 	checker := &Checker{options: options, operations: operations}
+	if options.Authorize == nil {
+		checker.options.Authorize = acceptAll
+	}
+	if options.Refuse == nil {
+		checker.options.Refuse = refuseAsText
+	}
 	if options.ReadBody == nil {
 		checker.options.ReadBody = checker.readBody
 	}
 	return checker, nil
 }
 
+// acceptAll implements [Options.Authorize] for a document without security.
+func acceptAll(http.ResponseWriter, *http.Request, *Operation) (context.Context, error) {
+	return nil, nil
+}
+
 // Operations returns the operations of the document, in no order.
 func (c *Checker) Operations() []*Operation {
-	all := make([]*Operation, 0, len(c.operations))
-	for _, operation := range c.operations {
-		all = append(all, operation)
-	}
-	return all
+	return slices.Collect(maps.Values(c.operations))
 }
 
 // Wrap returns the middleware around a handler of an [http.ServeMux], whose pattern is a path of the
@@ -149,17 +153,11 @@ func (c *Checker) check(w http.ResponseWriter, r *http.Request) (*Request, error
 	if request.Operation == nil {
 		return request, &Refusal{Kind: NoOperation, Message: "the document has no such operation"}
 	}
-	ctx := r.Context()
-	if c.options.Authorize != nil {
-		authorized, err := c.options.Authorize(w, r, request.Operation)
-		if err != nil {
-			return request, err
-		}
-		if authorized != nil {
-			ctx = authorized
-		}
+	authorized, err := c.options.Authorize(w, r, request.Operation)
+	if err != nil {
+		return request, err
 	}
-	request.ctx = requestContext{ctx, request}
+	request.ctx = requestContext{cmp.Or(authorized, r.Context()), request}
 	request.http = r.WithContext(&request.ctx)
 	if err := request.checkParameters(); err != nil {
 		return request, err
@@ -173,14 +171,11 @@ func (c *Checker) check(w http.ResponseWriter, r *http.Request) (*Request, error
 // operationOf returns the operation of a request by the pattern that a router has set: a path as in
 // the document, for [http.ServeMux] after a method.
 func (c *Checker) operationOf(r *http.Request) *Operation {
-	path := r.Pattern
-	if _, afterMethod, found := strings.Cut(path, " "); found {
-		path = afterMethod
-	}
+	path := r.Pattern[strings.IndexByte(r.Pattern, ' ')+1:]
 	path = strings.TrimPrefix(path, c.options.BasePath)
-	method := r.Method
-	if method == http.MethodHead && c.operations[route{method, path}] == nil {
-		method = http.MethodGet
+	found := c.operations[route{r.Method, path}]
+	if found == nil && r.Method == http.MethodHead {
+		return c.operations[route{http.MethodGet, path}]
 	}
-	return c.operations[route{method, path}]
+	return found
 }

@@ -42,6 +42,10 @@ func TestNewRefuses(t *testing.T) {
 		"content":             {"in: query, schema: {type: string,", "in: query, content: {application/json: {}}, x-schema: {type: string,", "parameter color: content"},
 		"an object":           {"in: query, schema: {type: string,", "in: query, schema: {type: object,", `parameter color: the type "object"`},
 		"a style":             {"in: query, schema: {type: string,", "in: query, style: spaceDelimited, explode: false, schema: {type: array, items: {type: string},", "style spaceDelimited"},
+		"a cookie of items":   {"in: query, schema: {type: string,", "in: cookie, schema: {type: array, items: {type: string},", "an array in a cookie"},
+		"a format":            {"{type: string, pattern: '^[a-z]+$',", "{type: string, format: uri,", `the format "uri" is not implemented`},
+		"a format in a body":  {"name: {type: string}", "name: {type: array, items: {type: string, format: uri}}", `schema /properties/name/items: the format "uri"`},
+		"a form":              {"application/json: {schema", "application/x-www-form-urlencoded: {schema", "is not implemented"},
 		"two in a part":       {"/things/{id}:", "/things/{id}-{id}:", "two parameters"},
 		"a media type":        {"application/json: {schema", "multipart/form-data: {schema", `"multipart/form-data" is not implemented`},
 		"security unattended": {"paths:", "security: [{key: []}]\ncomponents: {securitySchemes: {key: {type: apiKey, in: header, name: K}}}\npaths:", "set Options.Authorize"},
@@ -53,6 +57,15 @@ func TestNewRefuses(t *testing.T) {
 		_, err := contract.New([]byte(document), contract.Options{})
 		expect.Message(t, name+": New", err, c.want)
 	}
+}
+
+// New names everything that is not checked at once.
+func TestNewRefusesAll(t *testing.T) {
+	document := strings.Replace(smallDocument, "pattern: '^[a-z]+$'", "format: uri", 1)
+	document = strings.Replace(document, "application/json", "text/html", 1)
+	_, err := contract.New([]byte(document), contract.Options{})
+	expect.Message(t, "New", err, `GET /things/{id}: schema : the format "uri"`)
+	expect.Message(t, "New", err, `POST /things/{id}: media type "text/html"`)
 }
 
 // Each request has the status and the message that the document asks for.

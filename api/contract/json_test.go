@@ -46,6 +46,18 @@ func TestDecodedBody(t *testing.T) {
 		{`{type: object, additionalProperties: true, properties: {a: {type: integer}}}`, `{"a":1,"b":2}`, "map[a:1 b:2]"},
 		{`{type: object, properties: {a: {type: integer}}}`, `{"a":1,"b":2}`, "map[a:1]"},
 		{`{type: object, properties: {a: {allOf: [{type: integer, format: int64}]}}}`, `{"a":7}`, "map[a:7]"},
+		{`{type: object, properties: {a: {oneOf: [{type: integer}, {type: integer, minimum: 9}]}}}`, `{"a":1e1}`, "does not match exactly one schema"},
+		{`{type: object, allOf: [{properties: {a: {type: object, properties: {b: {type: integer}}}}},
+			{additionalProperties: {type: object, required: [c]}}]}`, `{"a":{"b":1,"c":2}}`, "map[a:map[b:1 c:2]]"},
+		{`{type: array, uniqueItems: true, items: {type: object, properties: {a: {type: integer}}}}`, `[{"a":1,"b":1},{"a":1,"b":2}]`, "[map[a:1 b:1] map[a:1 b:2]]"},
+		{`{type: array, uniqueItems: true, items: {type: integer}}`, `[1, 1.0]`, "/1 must be an integer"},
+		{`{type: array, maxItems: 2, items: {type: integer}}`, `[1, 2]`, "[1 2]"},
+		{`{type: array, maxItems: 2, items: {type: integer}}`, `[1, 2, 3, [4], "5"]`, "maximum number of items is 2"},
+		{`{type: object, maxProperties: 1}`, `{"a":1,"b":{"c":[]}}`, "at most 1 properties"},
+		{`{type: object, additionalProperties: false, properties: {a: {}}}`, `{"a":[{"d":[]}]}`, "map[a:[map[d:[]]]]"},
+		{`{type: number}`, `1`, "1"},
+		{`{type: number}`, `1E400`, "does not match the schema"},
+		{`{}`, `[{"a":[null,true,1.5,"x"]}]`, "[map[a:[<nil> true 1.5 x]]]"},
 		{`{type: object, properties: {a: {allOf: [{type: integer, format: int64}]}}}`, `{"a":9223372036854775808}`, "does not match all schemas"},
 	} {
 		r, refusal := postJSON(t, c.schema, c.body)

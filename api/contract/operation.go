@@ -2,6 +2,7 @@ package contract
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -24,11 +25,10 @@ type Operation struct {
 	// empty if the operation is open.
 	Security [][]Scheme
 
-	parameters     []parameter
-	query          []string // names of parameters
-	keys           []string // names of API keys in the query
-	ignoresUnknown bool
-	segments       []segment           // of the path
+	parameters     []parameter         // those of the query first
+	query          []string            // names of parameters
+	keys           []string            // names of API keys in the query
+	ignoresUnknown bool                // parameters of the query
 	contents       map[string]*content // of the body, by media type; empty if there is none
 	bodyRequired   bool
 }
@@ -47,147 +47,144 @@ type Scheme struct {
 	Scopes []string // that are needed
 }
 
-// loadOperations reads the document. It returns an error for everything that this package cannot
-// check.
-func loadOperations(document []byte) (map[route]*Operation, error) {
-	doc, err := openapi3.NewLoader().LoadFromData(document)
+// loader reads the operations of a document, and collects what this package cannot check.
+type loader struct {
+	document *openapi3.T
+	rules    *rules
+	place    string // the operation that is read
+	problems []error
+}
+
+// loadOperations reads the document. Its error names everything that this package cannot check.
+func loadOperations(text []byte, options *Options) (map[route]*Operation, error) {
+	document, err := loadDocument(text)
 	if err != nil {
-		return nil, fmt.Errorf("load the document: %w", err)
+		return nil, err
 	}
-	if !strings.HasPrefix(doc.OpenAPI, "3.0.") {
-		return nil, fmt.Errorf("the document has OpenAPI %s, need 3.0", doc.OpenAPI)
-	}
-	if err := doc.Validate(context.Background()); err != nil {
-		return nil, fmt.Errorf("validate the document: %w", err)
-	}
+	load := &loader{document: document, rules: newRules(options)}
 	operations := map[route]*Operation{}
-	for path, item := range doc.Paths.Map() {
+	for path, item := range document.Paths.Map() {
 		for method, described := range item.Operations() {
-			operation, err := loadOperation(doc, method, path, item, described)
-			if err != nil {
-				return nil, fmt.Errorf("%s %s: %w", method, path, err)
-			}
+			load.place = method + " " + path
+			operation := load.operation(method, path, item, described)
+			operation.ignoresUnknown = options.IgnoreUnknown != nil && options.IgnoreUnknown(operation)
+			isOpen := len(operation.Security) == 0
+			load.need(isOpen || options.Authorize != nil, "it has security: set Options.Authorize, or every request would be accepted")
 			operations[route{method, path}] = operation
 		}
 	}
-	return operations, nil
+	return operations, errors.Join(load.problems...)
 }
 
-func loadOperation(
-	doc *openapi3.T, method, path string, item *openapi3.PathItem, described *openapi3.Operation,
-) (operation *Operation, err error) {
-	operation = &Operation{
-		ID: described.OperationID, Method: method, Path: path, Tags: described.Tags, Extensions: described.Extensions,
-		contents: map[string]*content{},
-	}
-	operation.Security, err = loadSecurity(doc, described)
+// loadDocument reads a valid document.
+func loadDocument(text []byte) (*openapi3.T, error) {
+	document, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("load the document: %w", err)
+	}
+	if !strings.HasPrefix(document.OpenAPI, "3.0.") {
+		return nil, fmt.Errorf("the document has OpenAPI %s, need 3.0", document.OpenAPI)
+	}
+	if err := document.Validate(context.Background()); err != nil {
+		return nil, fmt.Errorf("validate the document: %w", err)
+	}
+	return document, nil
+}
+
+// need notes what this package cannot check, unless the document has what is needed.
+func (l *loader) need(isMet bool, format string, args ...any) {
+	if !isMet {
+		l.problems = append(l.problems, fmt.Errorf("%s: %s", l.place, fmt.Sprintf(format, args...)))
+	}
+}
+
+func (l *loader) operation(method, path string, item *openapi3.PathItem, described *openapi3.Operation) *Operation {
+	operation := &Operation{
+		ID:         described.OperationID,
+		Method:     method,
+		Path:       path,
+		Tags:       described.Tags,
+		Extensions: described.Extensions,
+		Security:   l.security(described),
+		contents:   map[string]*content{},
 	}
 	for _, scheme := range slices.Concat(operation.Security...) {
-		if scheme.Type == "apiKey" && scheme.In == openapi3.ParameterInQuery {
+		if scheme.In == openapi3.ParameterInQuery {
 			operation.keys = append(operation.keys, scheme.Key)
 		}
 	}
-	if operation.segments, err = loadSegments(path); err != nil {
-		return nil, err
-	}
-	if err := operation.loadParameters(item.Parameters, described.Parameters); err != nil {
-		return nil, err
-	}
-	if described.RequestBody == nil {
-		return operation, nil
-	}
-	operation.bodyRequired = described.RequestBody.Value.Required
-	for mediaType, media := range described.RequestBody.Value.Content {
-		if operation.contents[mediaType], err = loadContent(mediaType, media); err != nil {
-			return nil, err
+	for _, parameter := range inOrder(item.Parameters, described.Parameters) {
+		operation.parameters = append(operation.parameters, l.parameter(path, parameter))
+		if parameter.In == openapi3.ParameterInQuery {
+			operation.query = append(operation.query, parameter.Name)
 		}
 	}
-	return operation, nil
+	if described.RequestBody != nil {
+		operation.bodyRequired = described.RequestBody.Value.Required
+		for mediaType, media := range described.RequestBody.Value.Content {
+			operation.contents[mediaType] = l.content(mediaType, media)
+		}
+	}
+	return operation
 }
 
-// loadSecurity returns the alternatives of credentials of an operation.
-func loadSecurity(doc *openapi3.T, described *openapi3.Operation) ([][]Scheme, error) {
-	requirements := doc.Security
+// security returns the alternatives of credentials of an operation.
+func (l *loader) security(described *openapi3.Operation) (alternatives [][]Scheme) {
+	requirements := &l.document.Security
 	if described.Security != nil {
-		requirements = *described.Security
+		requirements = described.Security
 	}
-	var alternatives [][]Scheme
-	for _, requirement := range requirements {
+	for _, requirement := range *requirements {
 		schemes := []Scheme{}
 		for _, name := range slices.Sorted(maps.Keys(requirement)) {
-			declared := doc.Components.SecuritySchemes[name]
-			if declared == nil {
-				return nil, fmt.Errorf("security scheme %s is not in the document", name)
-			}
-			schemes = append(schemes, Scheme{
-				Name:   name,
-				Type:   declared.Value.Type,
-				Scheme: declared.Value.Scheme,
-				In:     declared.Value.In,
-				Key:    declared.Value.Name,
-				Scopes: requirement[name],
-			})
+			schemes = append(schemes, l.scheme(name, requirement[name]))
 		}
 		alternatives = append(alternatives, schemes)
 	}
-	return alternatives, nil
+	return alternatives
 }
 
-// loadParameters reads the parameters of the path, unless the operation has its own in place of them,
-// and those of the operation.
-func (o *Operation) loadParameters(ofPath, ofOperation openapi3.Parameters) error {
-	all := slices.Clone(ofOperation)
-	for _, shared := range slices.Backward(ofPath) {
-		if ofOperation.GetByInAndName(shared.Value.In, shared.Value.Name) == nil {
-			all = slices.Insert(all, 0, shared)
+func (l *loader) scheme(name string, scopes []string) Scheme {
+	declared := l.document.Components.SecuritySchemes[name]
+	l.need(declared != nil, "security scheme %s is not in the document", name)
+	if declared == nil {
+		return Scheme{}
+	}
+	return Scheme{
+		Name:   name,
+		Type:   declared.Value.Type,
+		Scheme: declared.Value.Scheme,
+		In:     declared.Value.In,
+		Key:    declared.Value.Name,
+		Scopes: scopes,
+	}
+}
+
+// inOrder returns the parameters of an operation and of its path, unless the operation has its own in place of one of
+// these. Those of the query come first.
+func inOrder(ofPath, ofOperation openapi3.Parameters) []*openapi3.Parameter {
+	isReplaced := func(shared *openapi3.ParameterRef) bool {
+		return ofOperation.GetByInAndName(shared.Value.In, shared.Value.Name) != nil
+	}
+	var inQuery, elsewhere []*openapi3.Parameter
+	for _, each := range slices.Concat(slices.DeleteFunc(slices.Clone(ofPath), isReplaced), ofOperation) {
+		if each.Value.In == openapi3.ParameterInQuery {
+			inQuery = append(inQuery, each.Value)
+		} else if !isIgnoredHeader(each.Value) {
+			elsewhere = append(elsewhere, each.Value)
 		}
 	}
-	for _, reference := range all {
-		if isIgnoredHeader(reference.Value) {
-			continue
-		}
-		loaded, err := loadParameter(reference.Value)
-		if err != nil {
-			return err
-		}
-		o.parameters = append(o.parameters, loaded)
-		if loaded.in == openapi3.ParameterInQuery {
-			o.query = append(o.query, loaded.name)
-		}
-	}
-	return nil
+	return append(inQuery, elsewhere...)
 }
 
 // isIgnoredHeader reports whether OpenAPI says to ignore a parameter: other parts of the document describe
 // these headers.
 func isIgnoredHeader(described *openapi3.Parameter) bool {
-	if described.In != openapi3.ParameterInHeader {
-		return false
-	}
-	switch http.CanonicalHeaderKey(described.Name) {
-	case "Accept", "Content-Type", "Authorization":
-		return true
-	}
-	return false
+	ignored := []string{"Accept", "Content-Type", "Authorization"}
+	return described.In == openapi3.ParameterInHeader && slices.Contains(ignored, http.CanonicalHeaderKey(described.Name))
 }
 
-// segment is a part of a path between two slashes: a literal text, or a parameter between two.
-type segment struct{ before, parameter, after string }
-
-func loadSegments(path string) ([]segment, error) {
-	var segments []segment
-	for text := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-		before, rest, isParameter := strings.Cut(text, "{")
-		name, after, _ := strings.Cut(rest, "}")
-		if strings.Contains(after, "{") {
-			return nil, fmt.Errorf("two parameters in the part %q of a path are not implemented", text)
-		}
-		if !isParameter {
-			name = ""
-		}
-		segments = append(segments, segment{before, name, after})
-	}
-	return segments, nil
+// knows reports whether a query may have a name.
+func (o *Operation) knows(name string) bool {
+	return o.ignoresUnknown || slices.Contains(o.query, name) || slices.Contains(o.keys, name)
 }

@@ -1,12 +1,14 @@
 package contract
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,83 +20,73 @@ import (
 // inBody is the place of a [Fault] in a body, beside those of parameters.
 const inBody = "body"
 
-// parameter is a parameter of the document, or a field of a form.
+// parameter is a parameter of the document. It is read here, because the functions of kin-openapi's openapi3filter do
+// not return the value that they have checked: it would be parsed again.
 type parameter struct {
-	name     string
-	in       string
-	header   string // the canonical name, in headers
-	required bool
-	empty    bool // allowEmptyValue
-	explode  bool
-	schema   *openapi3.Schema
-	isArray  bool
-	isPlain  bool // the type says everything
+	name, in   string
+	least      int  // texts: 1 if it is required
+	most       int  // texts: more than 1 if each item of an array is a parameter of its own
+	mayBeEmpty bool // allowEmptyValue
+	isArray    bool
+	isPlain    bool // the type says everything
+	schema     schema
+
+	find func(r *Request, p *parameter) (texts []string)
+	part pathPart
 
 	// How a text is read: the whole one or, of an array, that of each item.
-	read func(text string, p *parameter) (value any, wrong string)
+	read reader
 	bits int // of an integer
 }
 
-func loadParameter(described *openapi3.Parameter) (parameter, error) {
+func (l *loader) parameter(path string, described *openapi3.Parameter) parameter {
+	ofValue := cmp.Or(described.Schema, openapi3.NewStringSchema().NewRef())
+	ofItem := ofValue
+	isArray := ofValue.Value.Type.Is(openapi3.TypeArray)
+	if isArray {
+		ofItem = ofValue.Value.Items // which a valid document has
+	}
+	method, _ := described.SerializationMethod() // the document is valid
 	loaded := parameter{
-		name: described.Name, in: described.In, required: described.Required, empty: described.AllowEmptyValue,
-		header: http.CanonicalHeaderKey(described.Name),
+		name:       described.Name,
+		in:         described.In,
+		most:       1,
+		mayBeEmpty: described.AllowEmptyValue,
+		isArray:    isArray,
+		isPlain:    isPlain(ofValue.Value),
+		schema:     l.schema(ofValue),
+		find:       places[described.In],
+		part:       partOf(path, described.Name),
+		read:       readers[typeOf(ofItem.Value)],
+		bits:       bitsOf(ofItem.Value.Format),
 	}
-	if described.Schema == nil {
-		return loaded, fmt.Errorf("parameter %s: content in place of a schema is not implemented", loaded.name)
+	if described.Required {
+		loaded.least = 1
 	}
-	method, err := described.SerializationMethod()
-	if err != nil {
-		return loaded, fmt.Errorf("parameter %s: %w", loaded.name, err)
+	isExploded := isArray && method.Explode
+	if isExploded && described.In == openapi3.ParameterInQuery {
+		loaded.most = math.MaxInt
 	}
-	if method.Style != openapi3.SerializationSimple && method.Style != openapi3.SerializationForm {
-		return loaded, fmt.Errorf("parameter %s: style %s is not implemented, need simple or form", loaded.name, method.Style)
+	need := func(isMet bool, what string) {
+		l.need(isMet, "parameter %s: %s: not implemented", described.Name, what)
 	}
-	loaded.explode = method.Explode
-	if err := loaded.loadSchema(described.Schema.Value); err != nil {
-		return loaded, fmt.Errorf("parameter %s: %w", loaded.name, err)
-	}
-	return loaded, nil
+	need(described.Schema != nil, "content in place of a schema")
+	need(loaded.read != nil, fmt.Sprintf("the type %q", typeOf(ofItem.Value)))
+	need(implemented[method.Style], "style "+method.Style)
+	need(!isExploded || described.In != openapi3.ParameterInCookie, "an array in a cookie without explode: false")
+	need(!strings.ContainsAny(loaded.part.before+loaded.part.after, "{}"), "two parameters in one part of a path")
+	return loaded
 }
 
-// loadSchema sets how the text of the parameter is read.
-func (p *parameter) loadSchema(schema *openapi3.Schema) (err error) {
-	p.schema = schema
-	ofItem := schema
-	if p.isArray = schema.Type.Is(openapi3.TypeArray); p.isArray {
-		if schema.Items == nil {
-			return errors.New("an array without items is not implemented")
-		}
-		ofItem = schema.Items.Value
-	}
-	kind := typeOf(ofItem)
-	if p.read = readers[kind]; p.read == nil {
-		return fmt.Errorf("the type %q is not implemented, need string, integer, number, boolean, or an array of one", kind)
-	}
-	p.bits = 64
-	if ofItem.Format == "int32" {
-		p.bits = 32
-	}
-	p.isPlain = isPlain(schema)
-	return nil
-}
+// implemented are the styles of parameters.
+var implemented = map[string]bool{openapi3.SerializationSimple: true, openapi3.SerializationForm: true}
 
-// typeOf returns the type of a schema, or the only type of the schemas that it is combined of, or an
-// empty text.
-func typeOf(schema *openapi3.Schema) string {
-	if types := schema.Type.Slice(); len(types) > 0 {
-		return types[0] // OpenAPI 3.0 has at most one
+// bitsOf returns the size of an integer.
+func bitsOf(format string) int {
+	if format == "int32" {
+		return 32
 	}
-	kind := ""
-	for _, part := range slices.Concat(schema.AllOf, schema.OneOf, schema.AnyOf) {
-		switch found := typeOf(part.Value); {
-		case kind == "":
-			kind = found
-		case found != "" && found != kind:
-			return ""
-		}
-	}
-	return kind
+	return 64
 }
 
 // isPlain reports whether a schema constrains only the type, and the size of an integer, which is checked
@@ -104,200 +96,126 @@ func isPlain(schema *openapi3.Schema) bool {
 	rest.Extensions, rest.Origin = nil, nil
 	rest.Title, rest.Description, rest.ExternalDocs = "", "", nil
 	rest.Default, rest.Example, rest.Examples, rest.Deprecated = nil, nil, nil, false
-	if rest.Type.Is(openapi3.TypeInteger) && (rest.Format == "int32" || rest.Format == "int64") {
+	if slices.Contains([]string{"int32", "int64"}, rest.Format) {
 		rest.Format = ""
 	}
-	return schema.Type != nil && reflect.DeepEqual(rest, openapi3.Schema{Type: schema.Type})
+	return reflect.DeepEqual(rest, openapi3.Schema{Type: schema.Type})
 }
 
 // checkParameters reads the values of all parameters and holds them to their schemas.
 func (r *Request) checkParameters() error {
-	if count := len(r.Operation.parameters); count <= len(r.few) {
-		r.values = r.few[:count]
-	} else {
-		r.values = make([]any, count)
-	}
-	faults := r.checkQuery()
-	for i := range r.Operation.parameters {
-		if r.Operation.parameters[i].in != openapi3.ParameterInQuery {
-			_, found := r.checkParameter(i)
-			faults = append(faults, found...)
-		}
-	}
+	all, ofQuery := r.Operation.parameters, len(r.Operation.query)
+	r.values = make([]any, len(all))
+	faults := slices.Concat(
+		r.parseQuery(),
+		r.checkEach(all[:ofQuery], r.values),
+		r.checkNames(),
+		r.checkEach(all[ofQuery:], r.values[ofQuery:]),
+	)
 	if len(faults) == 0 {
 		return nil
 	}
 	return &Refusal{Kind: InvalidParameter, Message: "a parameter is not valid", Faults: faults}
 }
 
-// checkQuery reads the query and checks its parameters.
-func (r *Request) checkQuery() (faults []Fault) {
+// parseQuery parses the query, unless nothing in it matters.
+func (r *Request) parseQuery() []Fault {
 	isIgnored := r.Operation.ignoresUnknown && len(r.Operation.query) == 0
-	if text := r.http.URL.RawQuery; text != "" && !isIgnored {
-		var err error
-		if r.query, err = url.ParseQuery(text); err != nil {
-			const message = "is not a well-formed query: escape %, & and ; as RFC 3986 says"
-			return []Fault{{In: openapi3.ParameterInQuery, Message: message}}
-		}
+	if r.http.URL.RawQuery == "" || isIgnored {
+		return nil
 	}
-	known := 0
-	for i := range r.Operation.parameters {
-		if r.Operation.parameters[i].in != openapi3.ParameterInQuery {
-			continue
-		}
-		isGiven, found := r.checkParameter(i)
-		if isGiven {
-			known++
-		}
+	var err error
+	if r.query, err = url.ParseQuery(r.http.URL.RawQuery); err != nil {
+		const message = "is not a well-formed query: escape %, & and ; as RFC 3986 says"
+		return []Fault{{In: openapi3.ParameterInQuery, Message: message}}
+	}
+	return nil
+}
+
+// checkEach checks some parameters and sets their values.
+func (r *Request) checkEach(parameters []parameter, values []any) (faults []Fault) {
+	for i := range parameters {
+		parameter := &parameters[i]
+		value, found := parameter.check(parameter.find(r, parameter))
+		values[i] = value
 		faults = append(faults, found...)
 	}
-	if known < len(r.query) && !r.Operation.ignoresUnknown {
-		faults = append(faults, r.Operation.unknownIn(r.query)...)
-	}
 	return faults
 }
 
-// checkParameter checks a parameter, by its index, and reports whether the request has it.
-func (r *Request) checkParameter(index int) (isGiven bool, faults []Fault) {
-	parameter := &r.Operation.parameters[index]
-	texts, wrong := places[parameter.in](r, parameter)
-	if wrong != "" {
-		return true, []Fault{parameter.fault(wrong)}
-	}
-	r.values[index], faults = parameter.check(texts)
-	return len(texts) > 0, faults
-}
-
-// unknownIn returns a fault for each name that is not a query parameter.
-func (o *Operation) unknownIn(query url.Values) (faults []Fault) {
-	for _, name := range slices.Sorted(maps.Keys(query)) {
-		if !slices.Contains(o.query, name) && !slices.Contains(o.keys, name) {
-			unknown := parameter{in: openapi3.ParameterInQuery, name: name}
-			faults = append(faults, unknown.fault("is not known"))
+// checkNames returns a fault for each name in the query that is not a parameter.
+func (r *Request) checkNames() (faults []Fault) {
+	for name := range r.query {
+		if !r.Operation.knows(name) {
+			faults = append(faults, faultAt(openapi3.ParameterInQuery, name, "is not known"))
 		}
 	}
+	slices.SortFunc(faults, func(a, b Fault) int { return strings.Compare(a.Pointer, b.Pointer) })
 	return faults
 }
 
-// places return the texts of a parameter in a request, none if it is absent, or what is wrong.
-var places = map[string]func(r *Request, p *parameter) (texts []string, wrong string){
-	openapi3.ParameterInPath:   (*Request).inPath,
-	openapi3.ParameterInQuery:  func(r *Request, p *parameter) ([]string, string) { return r.query[p.name], "" },
-	openapi3.ParameterInHeader: (*Request).inHeader,
-	openapi3.ParameterInCookie: (*Request).inCookie,
+// faultAt returns a fault of a parameter.
+func faultAt(in, name, message string) Fault {
+	return Fault{In: in, Pointer: pointerTo(shorten(name)), Message: message}
 }
 
-func (r *Request) inPath(p *parameter) (texts []string, wrong string) {
-	text, found := r.Operation.pathValue(r.http.URL, p.name)
-	if !found {
-		return nil, "does not match the path of the document"
-	}
-	r.path[0] = text
-	return r.path[:], ""
-}
-
-// inHeader joins the lines of a header: a list in several lines is the list in one (RFC 9110, section 5.3).
-func (r *Request) inHeader(p *parameter) (texts []string, wrong string) {
-	lines := r.http.Header[p.header]
-	if len(lines) > 1 {
-		lines = []string{strings.Join(lines, ", ")}
-		r.http.Header[p.header] = lines
-	}
-	return lines, ""
-}
-
-func (r *Request) inCookie(p *parameter) (texts []string, wrong string) {
-	for _, cookie := range r.http.CookiesNamed(p.name) {
-		text, err := url.QueryUnescape(cookie.Value)
-		if err != nil {
-			return nil, "is not well escaped"
-		}
-		texts = append(texts, text)
-	}
-	return texts, ""
-}
-
-// pathValue returns the unescaped text of a parameter in a path.
-func (o *Operation) pathValue(from *url.URL, name string) (text string, found bool) {
-	path, isEscaped := from.Path, false
-	if from.RawPath != "" {
-		path, isEscaped = from.RawPath, true
-	}
-	for _, segment := range slices.Backward(o.segments) { // a base path may come before
-		slash := strings.LastIndexByte(path, '/')
-		if slash < 0 {
-			return "", false
-		}
-		text, path = path[slash+1:], path[:slash]
-		if segment.parameter != name {
-			continue
-		}
-		text, isBehind := strings.CutPrefix(text, segment.before)
-		text, isBefore := strings.CutSuffix(text, segment.after)
-		if !isEscaped {
-			return text, isBehind && isBefore
-		}
-		unescaped, err := url.PathUnescape(text)
-		return unescaped, err == nil && isBehind && isBefore
-	}
-	return "", false
+// fault returns the only fault of the parameter.
+func (p *parameter) fault(message string) []Fault {
+	return []Fault{faultAt(p.in, p.name, message)}
 }
 
 // check reads the value of a parameter from its texts and holds it to its schema.
 func (p *parameter) check(texts []string) (value any, faults []Fault) {
-	switch {
-	case len(texts) == 0 && p.required:
-		return nil, []Fault{p.fault("is required")}
-	case len(texts) == 0:
-		return nil, nil
-	case len(texts) > 1 && !p.mayRepeat():
-		return nil, []Fault{p.fault("is given more than once")}
-	case p.empty && len(texts) == 1 && texts[0] == "":
-		return nil, nil
-	case p.isArray:
-		value, faults = p.readItems(p.split(texts))
-	default:
-		var wrong string
-		value, wrong = p.read(texts[0], p)
-		if wrong != "" {
-			return nil, []Fault{p.fault(wrong)}
-		}
+	if len(texts) > p.most {
+		return nil, p.fault("is given more than once")
 	}
-	if len(faults) > 0 || p.isPlain {
+	if len(texts) < p.least {
+		return nil, p.fault("is required")
+	}
+	isEmpty := p.mayBeEmpty && strings.Join(texts, ",") == ""
+	if len(texts) == 0 || isEmpty {
+		return nil, nil
+	}
+	if value, faults = p.valueOf(texts); len(faults) > 0 || p.isPlain {
 		return value, faults
 	}
-	const most = 32
-	return value, faultsOf(p.schema, value, p.in, pointerTo(p.name), most)
+	return value, p.schema.faults(value, len(texts), p.in, pointerTo(p.name))
 }
 
-// mayRepeat reports whether each item of an array is a parameter of its own.
-func (p *parameter) mayRepeat() bool {
-	inQuery := p.in == openapi3.ParameterInQuery || p.in == inBody
-	return p.isArray && p.explode && inQuery
+// valueOf reads the value of a parameter.
+func (p *parameter) valueOf(texts []string) (value any, faults []Fault) {
+	if p.isArray {
+		return p.readItems(p.split(texts))
+	}
+	value, wrong := p.read(texts[0], p)
+	if wrong != "" {
+		return nil, p.fault(wrong)
+	}
+	return value, nil
 }
 
 // split returns the texts of the items of an array.
 func (p *parameter) split(texts []string) []string {
-	if p.mayRepeat() {
+	if p.most > 1 {
 		return texts
 	}
-	items := strings.Split(texts[0], ",")
 	if p.in == openapi3.ParameterInHeader {
-		for i, item := range items {
-			items[i] = strings.Trim(item, " \t")
-		}
+		return headerComma.Split(strings.Trim(texts[0], " \t"), -1)
 	}
-	return items
+	return strings.Split(texts[0], ",")
 }
 
+// headerComma is between the items of a list in a header.
+var headerComma = regexp.MustCompile(`[ \t]*,[ \t]*`)
+
 // readItems reads the items of an array.
-func (p *parameter) readItems(texts []string) (any, []Fault) {
+func (p *parameter) readItems(texts []string) (value any, faults []Fault) {
 	items := make([]any, len(texts))
-	var faults []Fault
 	for i, text := range texts {
-		var wrong string
-		if items[i], wrong = p.read(text, p); wrong != "" {
-			fault := p.fault(wrong)
+		item, wrong := p.read(text, p)
+		items[i] = item
+		if wrong != "" {
+			fault := faultAt(p.in, p.name, wrong)
 			fault.Pointer += "/" + strconv.Itoa(i)
 			faults = append(faults, fault)
 		}
@@ -305,19 +223,78 @@ func (p *parameter) readItems(texts []string) (any, []Fault) {
 	return items, faults
 }
 
-func (p *parameter) fault(message string) Fault {
-	return Fault{In: p.in, Pointer: pointerTo(shorten(p.name)), Message: message}
+// places return the texts of a parameter, none if the request does not have it. Cookies are not unescaped, as in the
+// code that oapi-codegen generates.
+var places = map[string]func(r *Request, p *parameter) []string{
+	openapi3.ParameterInPath:   (*Request).inPath,
+	openapi3.ParameterInQuery:  (*Request).inQuery,
+	openapi3.ParameterInHeader: (*Request).inHeader,
+	openapi3.ParameterInCookie: (*Request).inCookie,
 }
 
-// readers read the text of each type, or return what is wrong with it.
-var readers = map[string]func(text string, p *parameter) (value any, wrong string){
-	openapi3.TypeInteger: func(text string, p *parameter) (any, string) { return readInteger(text, p.bits) },
-	openapi3.TypeNumber:  func(text string, _ *parameter) (any, string) { return readNumber(text) },
-	openapi3.TypeBoolean: func(text string, _ *parameter) (any, string) { return readBoolean(text) },
+func (r *Request) inQuery(p *parameter) []string { return r.query[p.name] }
+
+// inHeader joins the lines of a header: a list in several lines is the list in one (RFC 9110, section 5.3).
+func (r *Request) inHeader(p *parameter) []string {
+	lines := r.http.Header.Values(p.name)
+	if len(lines) > 1 {
+		lines = []string{strings.Join(lines, ", ")}
+		r.http.Header[http.CanonicalHeaderKey(p.name)] = lines
+	}
+	return lines
+}
+
+func (r *Request) inCookie(p *parameter) (texts []string) {
+	for _, cookie := range r.http.CookiesNamed(p.name) {
+		texts = append(texts, cookie.Value)
+	}
+	return texts
+}
+
+// pathPart says where a parameter is in a path: in which part between slashes, counted from the end, because a base
+// path may come before, and what is around it there.
+type pathPart struct {
+	fromEnd       int
+	before, after string
+}
+
+func partOf(path, name string) pathPart {
+	before, after, isInPath := strings.Cut(path, "{"+name+"}")
+	if !isInPath {
+		return pathPart{}
+	}
+	before = before[strings.LastIndexByte(before, '/')+1:]
+	after, rest, isFollowed := strings.Cut(after, "/")
+	part := pathPart{before: before, after: after}
+	if isFollowed {
+		part.fromEnd = 1 + strings.Count(rest, "/")
+	}
+	return part
+}
+
+// inPath returns the text of a parameter in a path that the router has found to match that of the document.
+func (r *Request) inPath(p *parameter) []string {
+	path := r.http.URL.EscapedPath()
+	for range p.part.fromEnd {
+		path = path[:max(0, strings.LastIndexByte(path, '/'))]
+	}
+	escaped := path[strings.LastIndexByte(path, '/')+1:]
+	text, _ := url.PathUnescape(escaped) // net/http has refused a path that is not well escaped
+	r.path[0] = strings.TrimSuffix(strings.TrimPrefix(text, p.part.before), p.part.after)
+	return r.path[:]
+}
+
+// reader reads the text of a type, or returns what is wrong with it.
+type reader func(text string, p *parameter) (value any, wrong string)
+
+var readers = map[string]reader{
+	openapi3.TypeInteger: readInteger,
+	openapi3.TypeNumber:  readNumber,
+	openapi3.TypeBoolean: readBoolean,
 	openapi3.TypeString:  readText,
 }
 
-func readNumber(text string) (value any, wrong string) {
+func readNumber(text string, _ *parameter) (value any, wrong string) {
 	number, err := strconv.ParseFloat(text, 64)
 	isDecimal := strings.Trim(text, "0123456789+-.eE") == "" // not inf, nan, 0x1p-2 or 1_000
 	if err != nil || !isDecimal {
@@ -326,11 +303,13 @@ func readNumber(text string) (value any, wrong string) {
 	return number, ""
 }
 
-func readBoolean(text string) (value any, wrong string) {
-	if text != "true" && text != "false" {
+var booleans = map[string]any{"true": true, "false": false}
+
+func readBoolean(text string, _ *parameter) (value any, wrong string) {
+	if value = booleans[text]; value == nil {
 		return nil, "must be true or false"
 	}
-	return text == "true", ""
+	return value, ""
 }
 
 func readText(text string, p *parameter) (value any, wrong string) {
@@ -342,15 +321,16 @@ func readText(text string, p *parameter) (value any, wrong string) {
 
 // readInteger reads an integer. It refuses +5, 05 and -0, which routers, validators and generated code
 // read differently.
-func readInteger(text string, bits int) (value any, wrong string) {
-	number, err := strconv.ParseInt(text, 10, bits)
-	var buffer [len("-9223372036854775808")]byte
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return nil, fmt.Sprintf("must be an integer of %d bits", bits)
-	case err != nil:
+func readInteger(text string, p *parameter) (value any, wrong string) {
+	number, err := strconv.ParseInt(text, 10, p.bits)
+	if errors.Is(err, strconv.ErrRange) {
+		return nil, fmt.Sprintf("must be an integer of %d bits", p.bits)
+	}
+	if err != nil {
 		return nil, "must be an integer"
-	case string(strconv.AppendInt(buffer[:0], number, 10)) != text:
+	}
+	var buffer [len("-9223372036854775808")]byte // FormatInt would allocate
+	if string(strconv.AppendInt(buffer[:0], number, 10)) != text {
 		return nil, fmt.Sprintf("must be written as %d", number)
 	}
 	return number, ""

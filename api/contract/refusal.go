@@ -111,61 +111,6 @@ func refuseAsText(w http.ResponseWriter, _ *http.Request, refusal *Refusal) {
 	http.Error(w, refusal.Message, refusal.Kind.Status())
 }
 
-// faultsOf returns what is wrong with a value, which is in a place of a request. It does not change
-// the value.
-func faultsOf(schema *openapi3.Schema, value any, in, prefix string, most int) []Fault {
-	first := schema.VisitJSON(value, openapi3.VisitAsRequest())
-	if first == nil {
-		return nil
-	}
-	violations := []error{first}
-	// An array that is too long is the only fault of its body, and of many values the first fault is the only
-	// one. The errors of a MiB with a fault every three bytes would take 1 GiB.
-	schemaError, ok := errors.AsType[*openapi3.SchemaError](first)
-	isTooLong := ok && schemaError.SchemaField == "maxItems"
-	if !isTooLong && countValues(value) <= maxValues {
-		all := schema.VisitJSON(value, openapi3.VisitAsRequest(), openapi3.MultiErrors())
-		violations = violationsIn(all, nil)
-	}
-	var faults []Fault
-	for _, violation := range violations[:min(len(violations), most)] {
-		faults = append(faults, describe(violation, in, prefix))
-	}
-	return faults
-}
-
-// maxValues is how many values a body has at most for all its faults to be reported. A batch of 1,000 objects
-// with nine members has as many.
-const maxValues = 10_000
-
-// countValues returns how many values a value has, with itself.
-func countValues(value any) int {
-	count := 1
-	switch value := value.(type) {
-	case []any:
-		for _, item := range value {
-			count += countValues(item)
-		}
-	case map[string]any:
-		for _, member := range value {
-			count += countValues(member)
-		}
-	}
-	return count
-}
-
-// violationsIn adds the single errors in the error of a schema to those before.
-func violationsIn(err error, before []error) []error {
-	several, ok := err.(openapi3.MultiError)
-	if !ok {
-		return append(before, err)
-	}
-	for _, each := range several {
-		before = violationsIn(each, before)
-	}
-	return before
-}
-
 // describe returns the fault of one error of a schema. It quotes neither the value, which may
 // be large or secret, nor the schema, which is in the document.
 func describe(violation error, in, prefix string) Fault {
@@ -177,10 +122,9 @@ func describe(violation error, in, prefix string) Fault {
 	for _, step := range schemaError.JSONPointer() {
 		fault.Pointer += pointerTo(shorten(step))
 	}
+	fault.Message = cmp.Or(schemaError.Reason, fault.Message)
 	if explain := explanations[schemaError.SchemaField]; explain != nil {
 		fault.Message = explain(schemaError.Schema, schemaError.Value)
-	} else if schemaError.Reason != "" {
-		fault.Message = schemaError.Reason
 	}
 	return fault
 }
@@ -220,16 +164,14 @@ func unknownMember(schema *openapi3.Schema, value any) string {
 // wantedType says which type a value must have.
 func wantedType(schema *openapi3.Schema, value any) string {
 	kind := strings.Join(schema.Type.Slice(), " or ")
-	if value == (notAnInteger{}) && kind == openapi3.TypeInteger {
+	if value == (notAnInteger{}) {
 		size := cmp.Or(strings.TrimPrefix(schema.Format, "int"), "64")
 		return fmt.Sprintf("must be an integer of %s bits, without fraction or exponent", size)
 	}
-	article := "a "
-	if strings.IndexAny(kind, "aio") == 0 {
-		article = "an "
-	}
-	return "must be " + article + kind
+	return "must be " + cmp.Or(withArticle[kind], "a "+kind)
 }
+
+var withArticle = map[string]string{"array": "an array", "integer": "an integer", "object": "an object"}
 
 // pointerTo returns a path as a JSON Pointer (RFC 6901).
 func pointerTo(path ...string) (text string) {

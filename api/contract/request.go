@@ -2,6 +2,7 @@ package contract
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -16,8 +17,7 @@ type Request struct {
 	ctx    requestContext
 	http   *http.Request
 	query  url.Values
-	values []any // by the index of a parameter of the operation
-	few    [8]any
+	values []any     // by the index of a parameter of the operation
 	path   [1]string // the text of a parameter while it is checked
 	body   body
 }
@@ -64,8 +64,7 @@ func Body(ctx context.Context) any {
 
 // Body returns the decoded body: of JSON a string, bool, int64, float64, []any or map[string]any, and nil
 // for null; of a form a map[string]any; otherwise a string. A number is an int64 if it is written as an
-// integer that fits, unless its schema has the type number. Members that the schema cannot need
-// are left out.
+// integer that fits. Members that the schema cannot need are left out.
 func (r *Request) Body() any { return r.body.value }
 
 // TakeBody returns the decoded body and forgets it, and its text: a large body takes no memory while a
@@ -79,8 +78,8 @@ func (r *Request) TakeBody() any {
 // Parameter returns the value of a parameter, or nil if the request does not have it: a string, bool,
 // int64, float64, or []any of these.
 func (r *Request) Parameter(in, name string) any {
-	for i, parameter := range r.Operation.parameters {
-		if parameter.in == in && parameter.name == name {
+	for i := range r.Operation.parameters {
+		if parameter := &r.Operation.parameters[i]; parameter.name == name && parameter.in == in {
 			return r.values[i]
 		}
 	}
@@ -97,11 +96,13 @@ type body struct {
 	text  []byte
 	value any
 
-	// ambiguous says that an object has a member that differs from one of its schema in upper and
+	count int // of values in it
+
+	// isAmbiguous says that an object has a member that differs from one of its schema in upper and
 	// lower case only. encoding/json would take it for that one, so the value is read in place
 	// of the text.
-	ambiguous bool
-	reader    *bytes.Reader // nil before the first read
+	isAmbiguous bool
+	reader      *bytes.Reader // nil before the first read
 }
 
 var _ io.ReadCloser = (*body)(nil)
@@ -109,16 +110,21 @@ var _ io.ReadCloser = (*body)(nil)
 // Read implements [io.Reader].
 func (b *body) Read(p []byte) (int, error) {
 	if b.reader == nil {
-		text := b.text
-		if b.ambiguous {
-			var err error
-			if text, err = json.Marshal(b.value); err != nil {
-				return 0, err
-			}
+		text, err := b.unambiguous()
+		if err != nil {
+			return 0, err
 		}
 		b.reader = bytes.NewReader(text)
 	}
 	return b.reader.Read(p)
+}
+
+// unambiguous returns the text that the handler may read.
+func (b *body) unambiguous() ([]byte, error) {
+	if b.isAmbiguous {
+		return json.Marshal(b.value)
+	}
+	return b.text, nil
 }
 
 // Close implements [io.Closer].
@@ -144,9 +150,7 @@ func (rec *responseRecorder) WriteHeader(status int) {
 
 // Write implements [http.ResponseWriter].
 func (rec *responseRecorder) Write(text []byte) (int, error) {
-	if rec.status == 0 {
-		rec.status = http.StatusOK
-	}
+	rec.status = cmp.Or(rec.status, http.StatusOK)
 	if rec.body.Len() <= maxJudged {
 		rec.body.Write(text)
 	}

@@ -1,0 +1,134 @@
+package contract
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// checkedFormats are the formats of texts that kin-openapi checks only if it is told to, or less strictly than the
+// types that oapi-codegen makes of them.
+var checkedFormats = map[string]openapi3.StringFormatValidator{
+	"uuid":      openapi3.NewRegexpFormatValidator(openapi3.FormatOfStringForUUIDOfRFC9562),
+	"email":     openapi3.NewRegexpFormatValidator(openapi3.FormatOfStringForEmail),
+	"ipv4":      openapi3.NewIPValidator(true),
+	"ipv6":      openapi3.NewIPValidator(false),
+	"date-time": openapi3.NewCallbackValidator(checkTime),
+}
+
+// otherFormats are checked by kin-openapi, or ask for nothing.
+var otherFormats = []string{"", "byte", "date", "int32", "int64", "float", "double", "binary", "password"}
+
+// checkTime refuses what kin-openapi refuses and what [time.Time] cannot be, such as a leap second.
+func checkTime(text string) error {
+	return errors.Join(new(time.Time).UnmarshalText([]byte(text)), openapi3.SchemaStringFormats["date-time"].Validate(text))
+}
+
+// rules say how values are held to schemas.
+type rules struct {
+	formats   map[string]openapi3.StringFormatValidator
+	one, all  []openapi3.SchemaValidationOption // to find one fault, or all
+	maxFaults int
+	maxDepth  int // of JSON
+}
+
+func newRules(options *Options) *rules {
+	formats := maps.Clone(checkedFormats)
+	for name, check := range options.Formats {
+		formats[name] = openapi3.NewCallbackValidator(check)
+	}
+	one := []openapi3.SchemaValidationOption{openapi3.VisitAsRequest(), openapi3.WithStringFormatValidators(formats)}
+	return &rules{
+		formats:   formats,
+		one:       one,
+		all:       append(slices.Clip(one), openapi3.MultiErrors()),
+		maxFaults: options.MaxFaults,
+		maxDepth:  options.MaxDepth,
+	}
+}
+
+// schema is a schema of the document.
+type schema struct {
+	*openapi3.Schema
+	*rules
+}
+
+// schema returns a schema whose formats are all checked.
+func (l *loader) schema(described *openapi3.SchemaRef) schema {
+	_ = described.WalkSubtree(func(pointer string, part *openapi3.SchemaRef) error { // which returns no error
+		format := part.Value.Format
+		isKnown := l.rules.formats[format] != nil || slices.Contains(otherFormats, format)
+		l.need(isKnown, "schema %s: the format %q is not implemented: add a function for it to Options.Formats", pointer, format)
+		return nil
+	})
+	return schema{described.Value, l.rules}
+}
+
+// maxValues is how many values a body has at most for all its faults to be reported. A batch of 1,000 objects
+// with nine members has as many.
+const maxValues = 10_000
+
+// faults returns what is wrong with a value, which has so many values in it and is in a place of a request. It does
+// not change the value.
+func (s schema) faults(value any, count int, in, prefix string) (faults []Fault) {
+	first := s.VisitJSON(value, s.one...)
+	if first == nil {
+		return nil
+	}
+	violations := []error{first}
+	if count <= maxValues && !isAlone(first) {
+		violations = violationsIn(s.VisitJSON(value, s.all...), nil)
+	}
+	for _, violation := range violations[:min(len(violations), s.maxFaults)] {
+		faults = append(faults, describe(violation, in, prefix))
+	}
+	return faults
+}
+
+// isAlone reports whether a fault is the only one of its body: that of an array that is too long. The errors of a MiB
+// with a fault every three bytes would take 1 GiB.
+func isAlone(violation error) bool {
+	fault, ok := errors.AsType[*openapi3.SchemaError](violation)
+	return ok && fault.SchemaField == "maxItems"
+}
+
+// violationsIn adds the single errors in the error of a schema to those before.
+func violationsIn(err error, before []error) []error {
+	several, ok := err.(openapi3.MultiError)
+	if !ok {
+		return append(before, err)
+	}
+	for _, each := range several {
+		before = violationsIn(each, before)
+	}
+	return before
+}
+
+// partsOf returns a schema and all those that it is combined of.
+func partsOf(combined *openapi3.Schema) []*openapi3.Schema {
+	parts := []*openapi3.Schema{combined}
+	for i := 0; i < len(parts); i++ { // parts grows
+		for _, part := range slices.Concat(parts[i].AllOf, parts[i].OneOf, parts[i].AnyOf) {
+			if !slices.Contains(parts, part.Value) {
+				parts = append(parts, part.Value)
+			}
+		}
+	}
+	return parts
+}
+
+// typeOf returns the only type of a schema and of those that it is combined of, or an empty text.
+func typeOf(combined *openapi3.Schema) string {
+	var types []string
+	for _, part := range partsOf(combined) {
+		types = append(types, part.Type.Slice()...)
+	}
+	slices.Sort(types)
+	if types = slices.Compact(types); len(types) != 1 {
+		return ""
+	}
+	return types[0]
+}
