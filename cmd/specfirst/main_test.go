@@ -13,7 +13,7 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
-// roomsDocument has two resources, an API key and a path before its own.
+// roomsDocument has two resources, an API key and a path before its own. An operation has the name of a method of io.Closer.
 const roomsDocument = `openapi: 3.0.3
 info: {title: Rooms, version: 1.0.0}
 servers: [{url: https://rooms.example.com/v1/}]
@@ -30,7 +30,7 @@ paths:
         '415': {description: It is not JSON.}
   /bookings/{id}:
     get:
-      operationId: getBooking
+      operationId: close
       parameters: [{name: id, in: path, required: true, schema: {type: string, maxLength: 20}}]
       responses: *responses
 components:
@@ -218,9 +218,9 @@ func TestLoop(t *testing.T) {
 // A document of one's own compiles at once, and its contract test lists what is to be written.
 func TestOwnDocument(t *testing.T) {
 	folder := newProject(t, "rooms", "--document", writeDocument(t, roomsDocument))
-	expect(t, folder, "make test", "addRoom is not written yet: it responds with 501", "getBooking is not written yet")
+	expect(t, folder, "make test", "addRoom is not written yet: it responds with 501", "close is not written yet")
 	unwritten := filepath.Join(folder, "internal", "operations", "unwritten.go")
 	const begin = "AddRoomResponseObject, error) {\n\treturn "
 	change(t, unwritten, begin+"nil, httpapi.ErrNotWritten", begin+"server.AddRoom200JSONResponse(*request.Body), nil")
-	expect(t, folder, "make test", "getBooking is not written yet")
+	expect(t, folder, "make test", "close is not written yet")
 }

@@ -45,12 +45,12 @@ func run(ctx context.Context, getenv func(string) string, log *slog.Logger) (err
 	if tokens.KeysURL != "" && (tokens.Issuer == "" || tokens.Audience == "") {
 		return errors.New("BOOKSHELF_KEYS_URL needs BOOKSHELF_ISSUER and BOOKSHELF_AUDIENCE")
 	}
-	service, err := operations.Open(ctx, cmp.Or(getenv("BOOKSHELF_STORE"), "bookshelf.db"))
+	service, store, err := operations.Open(ctx, cmp.Or(getenv("BOOKSHELF_STORE"), "bookshelf.db"))
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, service.Close()) }()
-	handler, err := httpapi.New(service, httpapi.Options{Tokens: tokens, Statuses: operations.Statuses, Log: log})
+	defer func() { err = errors.Join(err, store.Close()) }()
+	handler, err := httpapi.New(service, httpapi.Options{Tokens: tokens, Statuses: operations.Statuses, Healthy: store.Healthy, Log: log})
 	if err != nil {
 		return err
 	}

@@ -21,28 +21,22 @@ import (
 // basePath is the path of the server in the document.
 const basePath = ""
 
-// Service is what the handler needs: the operations, and whether they work.
-type Service interface {
-	server.StrictServerInterface
-	Healthy(ctx context.Context) error
-}
-
 // Options are the settings of [New]. All are required.
 type Options struct {
 	Tokens   *Tokens
-	Statuses map[error]int // of the errors that operations return
+	Statuses map[error]int                   // of the errors that operations return
+	Healthy  func(ctx context.Context) error // an error if the operations cannot work
 	Log      *slog.Logger
 }
 
 type handler struct {
 	Options
-	service Service
-	router  *chi.Mux
+	router *chi.Mux
 }
 
 // New returns the handler of the service.
-func New(service Service, options Options) (http.Handler, error) {
-	h := &handler{options, service, chi.NewRouter()}
+func New(service server.StrictServerInterface, options Options) (http.Handler, error) {
+	h := &handler{options, chi.NewRouter()}
 	checker, err := contract.New(api.Document, contract.Options{Authorize: h.authorize, Refuse: h.refuse, BasePath: basePath})
 	if err != nil {
 		return nil, fmt.Errorf("read api/openapi.yaml: %w", err)
@@ -64,7 +58,7 @@ func New(service Service, options Options) (http.Handler, error) {
 
 // health is outside the document: it is for the machine that runs the service.
 func (h *handler) health(w http.ResponseWriter, r *http.Request) {
-	if err := h.service.Healthy(r.Context()); err != nil {
+	if err := h.Healthy(r.Context()); err != nil {
 		h.Log.Error("not healthy", "err", err)
 		writeError(w, http.StatusServiceUnavailable, "the store cannot be read")
 		return

@@ -18,13 +18,16 @@ const secret = "a-secret-of-tests"
 // newHandler returns the service with an empty store.
 func newHandler(t *testing.T) http.Handler {
 	t.Helper()
-	service, err := operations.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"))
+	service, store, err := operations.Open(t.Context(), filepath.Join(t.TempDir(), "store.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = service.Close() })
+	t.Cleanup(func() { _ = store.Close() })
 	handler, err := httpapi.New(service, httpapi.Options{
-		Tokens: &httpapi.Tokens{Secret: secret}, Statuses: operations.Statuses, Log: slog.New(slog.DiscardHandler),
+		Tokens:   &httpapi.Tokens{Secret: secret},
+		Statuses: operations.Statuses,
+		Healthy:  store.Healthy,
+		Log:      slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

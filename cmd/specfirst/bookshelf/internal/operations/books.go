@@ -19,7 +19,7 @@ func (s Service) ListBooks(ctx context.Context, request server.ListBooksRequestO
 	if request.Params.Cursor != nil {
 		cursor = *request.Params.Cursor
 	}
-	found, err := s.List(ctx, cursor, limit+1)
+	found, err := s.books.List(ctx, cursor, limit+1)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (s Service) ListBooks(ctx context.Context, request server.ListBooksRequestO
 func (s Service) CreateBook(ctx context.Context, request server.CreateBookRequestObject) (server.CreateBookResponseObject, error) {
 	body := request.Body
 	book := store.Book{ISBN: body.Isbn, Title: body.Title, Author: body.Author, Year: body.Year}
-	if err := s.Create(ctx, book); err != nil {
+	if err := s.books.Create(ctx, book); err != nil {
 		return nil, err
 	}
 	return server.CreateBook201JSONResponse{
@@ -49,7 +49,7 @@ func (s Service) CreateBook(ctx context.Context, request server.CreateBookReques
 
 // GetBook implements GET /books/{isbn}.
 func (s Service) GetBook(ctx context.Context, request server.GetBookRequestObject) (server.GetBookResponseObject, error) {
-	book, err := s.Get(ctx, request.Isbn)
+	book, err := s.books.Get(ctx, request.Isbn)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s Service) GetBook(ctx context.Context, request server.GetBookRequestObjec
 func (s Service) ReplaceBook(ctx context.Context, request server.ReplaceBookRequestObject) (server.ReplaceBookResponseObject, error) {
 	body := request.Body
 	book := store.Book{ISBN: request.Isbn, Title: body.Title, Author: body.Author, Year: body.Year}
-	if err := s.Replace(ctx, book); err != nil {
+	if err := s.books.Replace(ctx, book); err != nil {
 		return nil, err
 	}
 	return server.ReplaceBook200JSONResponse(toWire(book)), nil
@@ -68,7 +68,7 @@ func (s Service) ReplaceBook(ctx context.Context, request server.ReplaceBookRequ
 
 // DeleteBook implements DELETE /books/{isbn}.
 func (s Service) DeleteBook(ctx context.Context, request server.DeleteBookRequestObject) (server.DeleteBookResponseObject, error) {
-	if err := s.Delete(ctx, request.Isbn); err != nil {
+	if err := s.books.Delete(ctx, request.Isbn); err != nil {
 		return nil, err
 	}
 	return server.DeleteBook204Response{}, nil

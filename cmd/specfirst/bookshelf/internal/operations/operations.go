@@ -17,13 +17,13 @@ var Statuses = map[error]int{
 	store.ErrExists:   http.StatusConflict,
 }
 
-// Service has an exported method for each operation of the document.
-type Service struct{ *store.Store }
+// Service has an exported method for each operation of the document, and no other.
+type Service struct{ books *store.Store }
 
 var _ server.StrictServerInterface = Service{}
 
-// Open opens what the operations need.
-func Open(ctx context.Context, path string) (Service, error) {
+// Open opens the store, and returns the operations that use it.
+func Open(ctx context.Context, path string) (Service, *store.Store, error) {
 	books, err := store.Open(ctx, path)
-	return Service{books}, err
+	return Service{books}, books, err
 }

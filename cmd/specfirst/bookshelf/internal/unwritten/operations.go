@@ -10,14 +10,17 @@ import (
 // message is that of the error here. Any other error is 500, and only the log has its message.
 var Statuses = map[error]int{}
 
-// Service has an exported method for each operation of the document.
+// Service has an exported method for each operation of the document, and no other.
 type Service struct{}
 
-// Open opens what the operations need, such as a store at a path.
-func Open(_ context.Context, _ string) (Service, error) { return Service{}, nil }
+// Store is what the operations need, such as a database.
+type Store struct{}
 
-// Healthy returns an error if the operations cannot work.
-func (Service) Healthy(context.Context) error { return nil }
+// Open opens the store at a path, and returns the operations that use it.
+func Open(_ context.Context, _ string) (Service, Store, error) { return Service{}, Store{}, nil }
+
+// Healthy returns an error if the store cannot be used.
+func (Store) Healthy(context.Context) error { return nil }
 
 // Close closes what Open has opened.
-func (Service) Close() error { return nil }
+func (Store) Close() error { return nil }
