@@ -55,7 +55,7 @@ type server struct {
 	unknown error  // why it does not tell its timeline
 	logged  string // the last message about it
 
-	// Protected by servers.mutextex.
+	// Protected by servers.mutex.
 	err      error // nil: it accepts writes
 	timeline int64 // 0: not known
 }
@@ -194,7 +194,7 @@ func (s *servers) note(server *server, timeline int64, err error) (lost bool) {
 var errReplaced = errors.New("accepts writes, but another server was promoted since: " +
 	"stop it; if the servers were set up anew, restart plantstore")
 
-// state returns nil if the server is the primary. The caller holds s.mutextex.
+// state returns nil if the server is the primary. The caller holds s.mutex.
 func (s *servers) state(server *server) error {
 	if server.err == nil && server.timeline < s.timeline {
 		return fmt.Errorf("timeline %d instead of %d: %w", server.timeline, s.timeline, errReplaced)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sync/atomic"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -20,16 +19,12 @@ const (
 	// longer.
 	checkpointPages = 1000
 
-	// drainWait is how long a checkpoint waits for reads of this program. The
-	// longest ones are pages of a list.
-	drainWait = time.Second
-
-	// otherProgramWait is how long a checkpoint waits for reads of other programs.
-	// It is as short as a commit, because a backup may read for minutes.
-	otherProgramWait = 10 * time.Millisecond
+	// checkpointWait is how long a checkpoint waits for reads. The longest ones of this program
+	// are pages of a list. A backup may read for minutes, and Litestream reads all the time.
+	checkpointWait = 50 * time.Millisecond
 
 	// retryPages is the largest number of pages by which the log grows between two
-	// checkpoints while another program reads it. Without a limit, a log that has become
+	// checkpoints while a long read uses it. Without a limit, a log that has become
 	// long would have to double before the next one, also when that program has ended.
 	retryPages = 4 * checkpointPages
 )
@@ -53,32 +48,15 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) error {
 		return err
 	}
 	_ = execute(conn, renewMarkQuery) // an older copy of the log does not have this mark
-	conn.SetBusyTimeout(otherProgramWait)
-	defer conn.SetBusyTimeout(busyTimeout)
-	// SQLite cannot copy a page while a read needs its older version, and cannot
-	// reset the log while a read uses it. A read that begins after all pages were
-	// copied does not use the log. So the checkpoint waits twice for the reads
-	// that are running: before it copies the pages and before it resets the log.
-	// Only the next commit has to wait, no read.
-	s.reads.drain(drainWait)
 	complete, err := s.files.copyLog(conn)
 	if err != nil {
 		return err
 	}
-	// If pages are left, another program reads the log, perhaps for as long as this one
-	// runs: Litestream does. It would be in vain to wait for it, too.
-	if complete {
-		s.reads.drain(drainWait)
-		busy, _, _, failed := checkpoint(conn, "RESTART")
-		if failed == nil && !busy {
-			s.checkpointAt = checkpointPages
-			return nil
-		}
-		err = failed
+	s.checkpointAt = checkpointPages
+	if !complete { // trying again at every commit would delay each of them
+		s.checkpointAt = pages + min(pages, retryPages)
 	}
-	// Trying again at every commit would delay each of them.
-	s.checkpointAt = pages + min(pages, retryPages)
-	return err
+	return nil
 }
 
 // logHas reports whether the log may have so many pages: the salts of the last one are those of an
@@ -95,7 +73,11 @@ func (files *openFiles) logHas(pages int) bool {
 }
 
 // copyLog copies what the log has to the database, unless a file was changed. It reports whether
-// the database has all of it. A check of the files waits for it.
+// the next write begins the log anew. A check of the files waits for it.
+//
+// SQLite cannot copy a page while a read needs its older version, and cannot begin the log anew
+// while a read uses it. RESTART waits for such reads. Those that begin meanwhile do not use the
+// log once all of it is copied, so they do not wait.
 func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	files.mu.Lock()
 	defer files.mu.Unlock()
@@ -104,7 +86,9 @@ func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	}
 	witness := files.witness(conn)
 	files.copying = true
-	busy, pages, copied, err := checkpoint(conn, "PASSIVE")
+	conn.SetBusyTimeout(checkpointWait)
+	busy, _, _, err := checkpoint(conn, "RESTART")
+	conn.SetBusyTimeout(busyTimeout)
 	if err != nil {
 		return false, err
 	}
@@ -112,7 +96,7 @@ func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	if files.isGone(conn, witness) {
 		files.record(files.damagedDatabase()) // the next write returns the error
 	}
-	return !busy && copied == pages, nil
+	return !busy, nil
 }
 
 // checkpoint makes a checkpoint in a mode of SQLite. It returns whether a reader or writer
@@ -127,28 +111,6 @@ func checkpoint(conn *sqlite.Conn, mode string) (busy bool, pages, copied int, e
 		err = fmt.Errorf("copy the log to the database: %w", err)
 	}
 	return busy, pages, copied, err
-}
-
-// reads counts the running reads, so that a checkpoint can wait for those that
-// began before it without blocking new ones.
-type reads struct {
-	phase   atomic.Uint32   // drain begins the next one
-	running [2]atomic.Int64 // reads, by the phase in which they began (modulo 2)
-}
-
-// begin counts a read. The caller subtracts 1 from the result when the read ends.
-func (r *reads) begin() *atomic.Int64 {
-	running := &r.running[r.phase.Load()%2]
-	running.Add(1)
-	return running
-}
-
-// drain waits until the reads that began before it have ended, at most for limit.
-func (r *reads) drain(limit time.Duration) {
-	before := &r.running[(r.phase.Add(1)-1)%2]
-	for deadline := time.Now().Add(limit); before.Load() > 0 && time.Now().Before(deadline); {
-		time.Sleep(100 * time.Microsecond)
-	}
 }
 
 // witness is a page of the database that the log does not have, so that no checkpoint

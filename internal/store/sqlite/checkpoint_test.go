@@ -25,13 +25,13 @@ func TestWALIsBounded(t *testing.T) {
 		if longest <= limit {
 			return
 		}
-		if slowest < drainWait {
+		if slowest < checkpointWait {
 			t.Fatalf("size of the log = %d bytes, want at most %d", longest, limit)
 		}
 		// A checkpoint does not wait longer for a read, so the log may be longer.
 		t.Logf("a read took %v; size of the log = %d bytes", slowest, longest)
 	}
-	t.Errorf("in each of %d rounds a read took more than %v", rounds, drainWait)
+	t.Errorf("in each of %d rounds a read took more than %v", rounds, checkpointWait)
 }
 
 // fillDuringReads writes 12 MiB to a new store while there is always a running
@@ -43,8 +43,7 @@ func fillDuringReads(t *testing.T) (longest int64, slowest time.Duration) {
 	var mu sync.Mutex // of slowest
 	first := time.Now()
 	stop := wait.Repeat(readers, func(i int) bool {
-		// The reads overlap, and each takes longer than otherProgramWait.
-		// It sleeps like a read that waits for a processor.
+		// The reads overlap. Each sleeps like a read that waits for a processor.
 		time.Sleep(time.Until(first.Add(time.Duration(i) * 5 * time.Millisecond)))
 		began := time.Now()
 		err := s.read(t.Context(), func(conn *sqlite.Conn) error {
@@ -52,7 +51,7 @@ func fillDuringReads(t *testing.T) (longest int64, slowest time.Duration) {
 				return err
 			}
 			countPlants(t, conn)
-			time.Sleep(2 * otherProgramWait)
+			time.Sleep(checkpointWait / 5)
 			return execute(conn, "COMMIT")
 		})
 		expect.NoError(t, err)

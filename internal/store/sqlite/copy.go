@@ -13,8 +13,7 @@ import (
 	"github.com/plantstore/plantstore/internal/token"
 )
 
-// Snapshot implements [store.Store]. A checkpoint does not wait for it as it does
-// for other reads of this program, because it may take minutes.
+// Snapshot implements [store.Store].
 func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) error {
 	if err := s.files.err(); err != nil {
 		return err

@@ -49,7 +49,6 @@ type Store struct {
 	checkpointAt     int
 	checkpointFailed bool    // the last commit was durable, but its checkpoint has failed
 	marked           [8]byte // the salts of the last log that has a mark of this store
-	reads            reads
 	files            openFiles
 	failure          store.WriteFailure
 
@@ -102,10 +101,7 @@ func (s *Store) read(ctx context.Context, readFrom func(*sqlite.Conn) error) err
 	if err := s.files.err(); err != nil {
 		return err
 	}
-	err := withConnection(ctx, s.readers, func(conn *sqlite.Conn) error {
-		defer s.reads.begin().Add(-1)
-		return readFrom(conn)
-	})
+	err := withConnection(ctx, s.readers, readFrom)
 	s.files.note(err)
 	return err
 }
