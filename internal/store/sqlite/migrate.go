@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"zombiezen.com/go/sqlite"
-	"zombiezen.com/go/sqlite/sqlitemigration"
 	"zombiezen.com/go/sqlite/sqlitex"
 
 	"github.com/plantstore/plantstore/internal/plant"
@@ -33,36 +32,29 @@ var schema = store.Migrations(migrations)
 // PostgreSQL an old release does not have to start with the schema of a newer one. But a
 // server may be running while `plantstore token` or `plantstore backup` of a newer release
 // migrates its file, so a migration only adds to the schema.
+//
+// It takes one transaction: a process that opens the file meanwhile, or after a crash, finds the
+// whole new schema or the old one. The transaction fails if the file is read-only, which SQLite opens
+// without an error.
 func migrate(ctx context.Context, conn *sqlite.Conn) (found int, err error) {
+	conn.SetInterrupt(ctx.Done())
+	defer conn.SetInterrupt(nil)
 	if err := checkFree(conn); err != nil {
 		return 0, err
 	}
-	found, err = checkKnown(conn)
-	if err == nil && found == 0 {
-		err = create(conn)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return found, sqlitemigration.Migrate(ctx, conn, sqlitemigration.Schema{AppID: applicationID, Migrations: schema})
-}
-
-// create gives a new file the whole schema, in one transaction: a process that opens the file
-// meanwhile, or after a crash, finds all of it or nothing. sqlitemigration would refuse a file
-// that has the tables of Litestream.
-func create(conn *sqlite.Conn) error {
-	return inTransaction(conn, "BEGIN IMMEDIATE", func() error {
-		have, err := number(conn, "PRAGMA user_version")
-		if err != nil || have > 0 {
-			return err // another process was faster
+	err = inTransaction(conn, "BEGIN IMMEDIATE", func() (err error) {
+		if found, err = checkKnown(conn); err != nil || found == len(schema) {
+			return err
 		}
-		script := slices.Concat(schema, []string{
-			fmt.Sprintf("INSERT INTO name_keys (id, version) VALUES (1, %d)", plant.NameKeyVersion),
-			fmt.Sprintf("PRAGMA application_id = %d", applicationID),
-			fmt.Sprintf("PRAGMA user_version = %d", len(schema)),
-		})
+		script := slices.Clone(schema[found:])
+		if found == 0 {
+			script = append(script, fmt.Sprintf("INSERT INTO name_keys (id, version) VALUES (1, %d)", plant.NameKeyVersion),
+				fmt.Sprintf("PRAGMA application_id = %d", applicationID))
+		}
+		script = append(script, fmt.Sprintf("PRAGMA user_version = %d", len(schema)))
 		return sqlitex.ExecuteScript(conn, strings.Join(script, ";\n"), nil)
 	})
+	return found, err
 }
 
 // checkFree returns an error if the file is the database of another program.

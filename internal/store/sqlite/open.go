@@ -48,8 +48,6 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 		err = checkRestored(conn, path)
 	}
 	if err == nil {
-		// This also fails if the file is read-only. SQLite opens such a file without an
-		// error.
 		found, err = migrate(ctx, conn)
 	}
 	if err != nil {
