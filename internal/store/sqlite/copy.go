@@ -15,11 +15,8 @@ import (
 
 // Snapshot implements [store.Store].
 func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) error {
-	if err := s.files.err(); err != nil {
-		return err
-	}
 	var failed error // of read, which may use other stores, too
-	err := withConnection(ctx, s.readers, func(conn *sqlite.Conn) error {
+	err := s.read(ctx, func(conn *sqlite.Conn) error {
 		if err := execute(conn, "BEGIN"); err != nil {
 			return err
 		}
@@ -29,7 +26,6 @@ func (s *Store) Snapshot(ctx context.Context, read func(store.Snapshot) error) e
 		}
 		return errors.Join(err, execute(conn, "ROLLBACK"))
 	})
-	s.files.note(err)
 	return errors.Join(failed, err)
 }
 

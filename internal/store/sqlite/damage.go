@@ -94,5 +94,5 @@ func (files *openFiles) readable() bool {
 			return false
 		}
 	}
-	return true
+	return len(files.opened) > 0
 }

@@ -17,7 +17,6 @@ type fault struct {
 	path, what, next string
 	passing          bool  // it ends when the file is back, or can be read; other faults end with a restart
 	unknown          bool  // the file cannot be read, so it may be as it should be
-	uncertain        bool  // it may be what another program sees of a checkpoint that runs
 	damaged          bool  // the next start must refuse the store
 	err              error // every call returns it
 }
@@ -67,17 +66,16 @@ func (files *openFiles) record(found *fault) {
 	}
 }
 
-// findFault returns the fault of a file that is missing or is not what SQLite has written. What may
-// be a checkpoint of another program must last for half a second: a store that is said to be damaged
-// needs a backup.
-func (files *openFiles) findFault(conn *sqlite.Conn) *fault {
-	found := files.look(conn)
+// findFault returns the fault of a file that is missing or is not what SQLite has written. It must
+// last for half a second, because the files look damaged for moments while another program writes or
+// makes a checkpoint, and a store that is said to be damaged needs a backup.
+func (files *openFiles) findFault(conn *sqlite.Conn) (found *fault) {
 	for range 50 {
-		if found == nil || !found.uncertain {
+		found = files.look(conn)
+		if found == nil || found.passing && files.err() != nil {
 			return found
 		}
 		time.Sleep(10 * time.Millisecond)
-		found = files.look(conn)
 	}
 	return found
 }
@@ -87,7 +85,10 @@ func (files *openFiles) look(conn *sqlite.Conn) *fault {
 	if missing := files.missing(); missing != nil {
 		return missing
 	}
-	if files.index == nil {
+	switch {
+	case files.database == nil: // nothing is compared
+		return nil
+	case files.index == nil:
 		return files.lookWithoutLog()
 	}
 	if files.index.size < files.index.least { // SQLite only makes it longer
@@ -128,9 +129,6 @@ func (files *openFiles) missingFile(file *openFile, cause error) *fault {
 // lookWithoutLog is look while there is no log. No program may write to the database then: a
 // service that does not write either cannot compare what the other one writes.
 func (files *openFiles) lookWithoutLog() *fault {
-	if files.database == nil {
-		return nil
-	}
 	info, err := files.database.Stat()
 	if err != nil {
 		return unreadable(files.target, err)
@@ -144,7 +142,7 @@ func (files *openFiles) lookWithoutLog() *fault {
 }
 
 // judgeDatabase returns the fault of the database. A checkpoint makes it longer or, after VACUUM,
-// as long as its header says.
+// as long as its header says, which it writes first.
 func (files *openFiles) judgeDatabase() *fault {
 	var header databaseHeader
 	if err := files.database.read(header[:], 0); err != nil {
@@ -155,9 +153,7 @@ func (files *openFiles) judgeDatabase() *fault {
 	}
 	size := files.database.size
 	if size < files.database.least && size != header.size() {
-		found := files.damagedDatabase()
-		found.uncertain = true // the next checkpoint after VACUUM writes the header first
-		return found
+		return files.damagedDatabase()
 	}
 	files.database.least = size
 	return files.judgeMark()
@@ -171,9 +167,7 @@ func (files *openFiles) judgeMark() *fault {
 		return unreadable(files.target, err)
 	}
 	if now != files.mark && !readLogFrom(io.NewSectionReader(files.wal, 0, math.MaxInt64)).belongsTo(files.database) {
-		found := files.damagedDatabase()
-		found.uncertain = true // another program may write to the log meanwhile
-		return found
+		return files.damagedDatabase()
 	}
 	files.mark = now
 	return nil
@@ -204,10 +198,8 @@ func (files *openFiles) judgeNewLog(conn *sqlite.Conn, header logHeader) *fault 
 	}
 	last := make(frame, frameHeader)
 	err = cmp.Or(err, files.wal.read(last, files.frameStart(max(frames, 1))))
-	if err != nil {
-		found := unreadable(files.wal.path, err)
-		found.uncertain = true // another program may have locked it
-		return found
+	if err != nil { // or another program has locked it
+		return unreadable(files.wal.path, err)
 	}
 	whole := header.pageSize() > 0 && files.wal.size >= files.frameStart(frames+1)
 	if frames > 0 && !(whole && last.salts() == header.salts()) {
@@ -232,7 +224,7 @@ func (files *openFiles) frameStart(number int64) int64 {
 
 // truncatedLog is the fault of a log that has not what SQLite has written to it.
 func (files *openFiles) truncatedLog(header logHeader, copied bool) *fault {
-	found := &fault{path: files.wal.path, uncertain: true}
+	found := &fault{path: files.wal.path}
 	switch {
 	case files.copying: // the database has a part of what the log had
 		found.what, found.damaged = "was truncated during a checkpoint", true

@@ -34,14 +34,15 @@ const checkInterval = time.Second
 //
 // The check costs a few microseconds. It compares where the files are, how long they are, the
 // first bytes of the database and of the log, and the mark of the database; fault.go decides what
-// a difference means. Other changes are not noticed.
+// a difference means. Other changes are not noticed. On Windows nothing is compared: no program can
+// move or remove a file that SQLite has opened, and SQLite could not remove one that is open here.
 type openFiles struct {
 	// target is the path of the database without symbolic links. SQLite has its other files
 	// beside it.
 	target string
 
-	opened               []*openFile           // fewer than three if there is no log yet
-	database, wal, index *openFile             // of opened; nil unless contents are compared
+	opened               []*openFile           // only the database if there is no log yet
+	database, wal, index *openFile             // of opened, or nil
 	found                atomic.Pointer[fault] // nil if nothing is wrong
 	suspected            atomic.Bool           // a statement has reported damage; see settle
 
@@ -60,11 +61,11 @@ type openFiles struct {
 // when it closes any descriptor of a file (POSIX). So these are opened once, and closed
 // after the connections.
 type openFile struct {
-	path     string
-	id       fileID
-	size     int64 // at the last look
-	least    int64 // the size that it has unless SQLite has made it shorter
-	*os.File       // nil on Windows, which does not let SQLite remove files that are open here
+	path  string
+	id    fileID
+	size  int64 // at the last look
+	least int64 // the size that it has unless SQLite has made it shorter
+	*os.File
 }
 
 // databaseHeader is the beginning of the database; see https://sqlite.org/fileformat.html.
@@ -101,6 +102,9 @@ func createFile(path string) {
 // first write; a read-only service makes none.
 func (files *openFiles) open(path string, conn *sqlite.Conn) (err error) {
 	files.target = resolve(path)
+	if runtime.GOOS == "windows" {
+		return nil
+	}
 	if files.markPage, err = number(conn, "SELECT rootpage FROM sqlite_schema WHERE name = 'log_mark'"); err != nil {
 		return err
 	}
@@ -114,9 +118,6 @@ func (files *openFiles) open(path string, conn *sqlite.Conn) (err error) {
 			return err
 		}
 		files.opened = append(files.opened, file)
-	}
-	if runtime.GOOS == "windows" {
-		return nil
 	}
 	files.database = files.opened[0]
 	if len(files.opened) == len(paths) {
@@ -138,34 +139,13 @@ func openOne(path string) (*openFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	file := &openFile{path: path, id: id, least: size}
-	if runtime.GOOS != "windows" {
-		file.File, err = os.Open(path)
-	}
-	return file, err
+	file, err := os.Open(path)
+	return &openFile{path: path, id: id, least: size, File: file}, err
 }
 
 func (files *openFiles) close() {
 	for _, file := range files.opened {
-		file.Close() // of nil, too
-	}
-}
-
-// makePrivate makes the files readable by their owner alone: the database contains hashes of
-// tokens, and releases before createFile let every user read it.
-func (files *openFiles) makePrivate() {
-	for _, file := range files.opened {
-		info, err := os.Stat(file.path)
-		if err != nil || info.Mode().Perm()&0o077 == 0 || runtime.GOOS == "windows" { // has no such permissions
-			continue
-		}
-		if err := os.Chmod(file.path, info.Mode().Perm()&0o700); err != nil {
-			files.log.Warn("other users may read the store: its permissions cannot be changed; "+
-				"run chmod 600 as the owner of the file",
-				"mode", info.Mode().String(), "err", err)
-			continue
-		}
-		files.log.Info("other users can no longer read the store", "file", file.path, "before", info.Mode().String())
+		file.Close()
 	}
 }
 
@@ -246,14 +226,13 @@ func resolve(path string) string {
 	return path
 }
 
-// Watch keeps other users from reading the files of the store, and starts to log when
-// one is moved, removed, replaced or found to be damaged. It checks once a second, also
-// while there are no writes. It must not be called more than once.
+// Watch starts to log when a file of the store is moved, removed, replaced or found to be
+// damaged. It checks once a second, also while there are no writes. It must not be called
+// more than once.
 func (s *Store) Watch(log *slog.Logger) {
 	s.files.mu.Lock()
 	s.files.log = log
 	s.files.mu.Unlock()
-	s.files.makePrivate()
 	if s.incomplete > 0 {
 		log.Warn("the -wal file ended with an incomplete transaction, which is ignored: a power cut or damage has cut "+
 			"it short", "bytes", s.incomplete)

@@ -47,46 +47,6 @@ func TestFileMode(t *testing.T) {
 	}
 }
 
-// A service makes the files of an earlier release readable by their owner alone, or
-// logs why it cannot.
-func TestWatchHidesFiles(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "plants.db")
-	s := openStore(t, path)
-	all := []string{path, path + "-wal", path + "-shm"}
-	modes := func(want os.FileMode) {
-		t.Helper()
-		for _, name := range all {
-			if info, err := os.Stat(name); err != nil || info.Mode() != want {
-				t.Errorf("the mode of %s is %v, %v, want %v", name, info.Mode(), err, want)
-			}
-		}
-	}
-	expose := func() {
-		for _, name := range all {
-			must.NoError(t, os.Chmod(name, 0o644))
-		}
-	}
-	var log bytes.Buffer
-	expose()
-	s.Watch(slog.New(slog.NewTextHandler(&log, nil)))
-	modes(0o600)
-	s.files.makePrivate()
-	if n := strings.Count(log.String(), "other users can no longer read the store"); n != 3 {
-		t.Errorf("the log has %d lines, want one for each file:\n%s", n, &log)
-	}
-	if os.Getuid() != 0 {
-		return // only root can play a user that does not own the files
-	}
-	expose()
-	asAnotherUser(t, path)
-	log.Reset()
-	s.files.makePrivate()
-	modes(0o644)
-	if n := strings.Count(log.String(), "run chmod 600 as the owner of the file"); n != 3 {
-		t.Errorf("the log has %d lines, want one for each file:\n%s", n, &log)
-	}
-}
-
 // While a file of the store is moved, removed or replaced, reads and writes fail. They
 // succeed again when the file is back.
 func TestMovedFile(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"github.com/plantstore/plantstore/internal/store"
+	"github.com/plantstore/plantstore/internal/store/groupcommit"
 )
 
 // Ready implements [store.Store]. It checks the files, as Watch does, and reads from each
@@ -48,19 +49,13 @@ const trialPlants = 1000
 // It does not share a transaction with other writes: if the disk is full, SQLite
 // rolls all of it back, and a smaller write might have succeeded.
 func (s *Store) TryWrite(ctx context.Context) error {
-	err := withConnection(ctx, s.writer, func(conn *sqlite.Conn) error {
-		if err := cmp.Or(s.files.checkBeforeWrite(conn), s.checkpointIfDue(conn)); err != nil {
-			return err
-		}
-		err := inTransaction(conn, "BEGIN IMMEDIATE", func() error { return tryPages(conn) })
-		if fault := s.files.check(conn); fault != nil {
-			return fault
-		}
-		s.markNewLog(conn)
+	if err := ctx.Err(); err != nil {
 		return err
-	})
-	if err != nil {
-		return s.failure.Note(err)
+	}
+	trial := &groupcommit.Call[groupedWrite]{Work: groupedWrite{run: tryPages}}
+	s.commit([]*groupcommit.Call[groupedWrite]{trial})
+	if trial.Err != nil {
+		return s.failure.Note(translate(trial.Err))
 	}
 	s.failure.End()
 	return nil
@@ -89,7 +84,7 @@ func tryPages(conn *sqlite.Conn) error {
 // Metrics implements [store.Store].
 func (s *Store) Metrics() []prometheus.Collector {
 	all := append(s.writes.Metrics(), s.durations)
-	if len(s.files.opened) == 0 { // a store in memory
+	if s.path == Memory {
 		return all
 	}
 	gauge := func(name, help, path string, value func(os.FileInfo) float64) prometheus.Collector {
@@ -105,7 +100,7 @@ func (s *Store) Metrics() []prometheus.Collector {
 	size := func(info os.FileInfo) float64 { return float64(info.Size()) }
 	modified := func(info os.FileInfo) float64 { return float64(info.ModTime().UnixMilli()) / 1e3 }
 	return append(all,
-		gauge("bytes", "Size of the database in bytes, without its write-ahead log.", s.files.opened[0].path, size),
+		gauge("bytes", "Size of the database in bytes, without its write-ahead log.", s.path, size),
 		gauge("wal_bytes", "Size of the write-ahead log in bytes.", s.files.target+"-wal", size),
 		gauge("last_backup_timestamp_seconds", "Time of the last backup in seconds since 1970, or 0 without a backup.",
 			s.files.target+markSuffix, modified))
