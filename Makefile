@@ -1,15 +1,8 @@
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
 tool        := go tool -modfile=$(CURDIR)/internal/workshop/tools/go.mod
-modules     := . internal/workshop/tools internal/workshop/release internal/workshop/bench internal/workshop/bench/peers/pocketbase
+modules     := . internal/workshop internal/workshop/tools internal/workshop/bench/peers/pocketbase
 
-# Fails if document 2 breaks clients of document 1. oasdiff reports a change of
-# security as INFO, whatever severity is set, so grep looks for it. compat.ignore has the
-# only changes that are allowed all the same: the lengths that were set before anything
-# was published.
-unbroken = $(tool) oasdiff breaking --fail-on WARN --severity-levels api/compat.severity --err-ignore api/compat.ignore $(1) $(2); \
-	go run ./internal/workshop/compat $(1) $(2); \
-	! $(tool) oasdiff changelog --format singleline $(1) $(2) | grep -E 'api-(global-)?security'
 DOCUMENT    ?= api/openapi.yaml
 peers       := internal/workshop/bench/gen/made
 
@@ -98,10 +91,9 @@ bench-http: $(peers) wrk ## compare the service with other implementations of th
 wrk: # installs the load generator
 	@command -v wrk >/dev/null || $$([ "$$(id -u)" = 0 ] || echo sudo) apt-get install -qy --no-install-recommends wrk
 
-# The code that bench-http generates from the document for the implementations
-# that it compares with.
-$(peers): $(DOCUMENT) internal/workshop/bench/go.mod internal/workshop/bench/generate.go internal/workshop/bench/strictserver/config.yaml
-	cd internal/workshop/bench && go generate . && touch gen/made
+# The code that bench and foreign generate.
+$(peers): $(DOCUMENT) $(addprefix internal/workshop/,go.mod generate.go bench/strictserver/config.yaml foreign/petstore/config.yaml)
+	cd internal/workshop && go generate . && touch bench/gen/made
 
 # The platforms that the program is built for. Without cgo the program needs no
 # library of the system. The tag urfave_cli_no_template replaces text/template,
@@ -170,7 +162,7 @@ lint-api: internal/workshop/tools/node_modules ## lint api/openapi.yaml
 	PATH="$$PWD/internal/workshop/tools/node_modules/.bin:$$PATH" redocly lint --config api/redocly.yaml $(DOCUMENT)
 
 lint-workflows: ## lint .github/workflows
-	@cd internal/workshop/release && go tool actionlint -shellcheck= -pyflakes= ../../../.github/workflows/*
+	@go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 -shellcheck= -pyflakes= .github/workflows/*
 
 client-check: internal/workshop/tools/node_modules ## fail if the TypeScript client does not compile
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
@@ -193,14 +185,8 @@ internal/workshop/tools/node_modules: internal/workshop/tools/package-lock.json
 	cd internal/workshop/tools && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Before the first tag, api/released.yaml is the last release.
 compat: ## fail if api/openapi.yaml breaks clients of the seed or of the last release
-	@[ "$$(git rev-parse --is-shallow-repository)" = false ] || { echo 'this shallow clone may lack the last release: run git fetch --unshallow --tags' >&2; exit 1; }
-	@$(call unbroken,api/seed.yaml,$(DOCUMENT))
-	@released=api/released.yaml; \
-	if tag=$$(git describe --tags --abbrev=0 2>/dev/null); then \
-		released=$$(mktemp); trap 'rm -f "$$released"' EXIT; git show "$$tag:api/openapi.yaml" >"$$released"; fi; \
-	$(call unbroken,"$$released",$(DOCUMENT))
+	@.ci/compat $(DOCUMENT)
 
 compat-proof: ## test that compat finds breaking changes
 	cd internal/workshop/tools && go test -count=1 .

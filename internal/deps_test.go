@@ -37,7 +37,6 @@ var mayImport = map[string][]string{
 	"internal/shell":                   {},
 	"internal/ticker":                  {},
 	"internal/token":                   {"internal/cache"},
-	"internal/workshop/compat":         {},
 	"api/contract":                     {}, // it serves any service
 	"internal/testing/shelf":           {},
 	"internal/testing/shelf/stock":     {},

@@ -1,7 +1,7 @@
 // Compat fails if a document takes away a promise that oasdiff does not compare:
 // a required scope, an error code, or the pattern of a response header.
 //
-//	go run ./internal/workshop/compat api/seed.yaml api/openapi.yaml
+//	go run ./compat ../../api/seed.yaml ../../api/openapi.yaml
 package main
 
 import (
