@@ -85,14 +85,14 @@ func newKeySet(config Config) *keySet {
 	}
 }
 
-// of returns the keys with an ID, usually one. The empty ID, which a token without one
+// find returns the keys with an ID, usually one. The empty ID, which a token without one
 // has, means all keys.
-func (k *keySet) of(ctx context.Context, id string) ([]jose.JSONWebKey, error) {
+func (k *keySet) find(ctx context.Context, id string) ([]jose.JSONWebKey, error) {
 	if len(id) > maxKeyID {
 		return nil, refused("the key ID is longer than %d bytes", maxKeyID)
 	}
 	for arrived := time.Now(); ; {
-		found, err := k.look(id, arrived)
+		found, err := k.findKnown(id, arrived)
 		if found != nil || err != nil {
 			return found, err
 		}
@@ -111,10 +111,10 @@ func (k *keySet) of(ctx context.Context, id string) ([]jose.JSONWebKey, error) {
 	}
 }
 
-// look returns the keys with an ID for a token that arrived at the given time. If it
+// findKnown returns the keys with an ID for a token that arrived at the given time. If it
 // returns neither keys nor an error, the token waits for the next fetch, or for the one
 // that is running.
-func (k *keySet) look(id string, arrived time.Time) ([]jose.JSONWebKey, error) {
+func (k *keySet) findKnown(id string, arrived time.Time) ([]jose.JSONWebKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	_, absent := k.absent[id]
@@ -137,7 +137,7 @@ func (k *keySet) look(id string, arrived time.Time) ([]jose.JSONWebKey, error) {
 // update fetches the keys as soon as it may, for a token that look has no result for. If
 // that fails, the old keys stay.
 func (k *keySet) update(id string, arrived time.Time) {
-	if found, err := k.look(id, arrived); found != nil || err != nil {
+	if found, err := k.findKnown(id, arrived); found != nil || err != nil {
 		return // another fetch has just ended
 	}
 	k.mu.Lock()

@@ -173,7 +173,7 @@ func (i *Issuer) verify(ctx context.Context, text string, now time.Time) (token.
 	if err != nil {
 		return token.Token{}, err
 	}
-	keys, err := i.keys.of(ctx, header.KeyID)
+	keys, err := i.keys.find(ctx, header.KeyID)
 	if err != nil {
 		return token.Token{}, err
 	}

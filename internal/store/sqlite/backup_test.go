@@ -36,7 +36,7 @@ func TestCopyWhileWriting(t *testing.T) {
 	var written atomic.Int64
 	all.Go(func() {
 		for first := int64(1 << 20); ctx.Err() == nil; first += 2 {
-			err := s.write(t.Context(), func(conn *sqlite.Conn) error {
+			err := s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
 				err1 := insertPlant(conn, plant.Plant{ID: first, Name: "n"})
 				err2 := insertPlant(conn, plant.Plant{ID: first + 1, Name: "n"})
 				return errors.Join(err1, err2)

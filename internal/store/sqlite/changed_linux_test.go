@@ -257,6 +257,20 @@ func TestOtherProgramEmptiesLog(t *testing.T) {
 	expect.Error(t, "Create", s.Create(t.Context(), plant.Plant{ID: 1 << 20}), nil)
 }
 
+// What ends within half a second is no fault: the files look damaged for moments while another program
+// makes a checkpoint.
+func TestFaultMustLast(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	must.NoError(t, os.Rename(path, path+".moved"))
+	checked := make(chan error, 1)
+	go func() { checked <- withConnection(t.Context(), s.readers, s.files.check) }()
+	time.Sleep(100 * time.Millisecond) // long enough for the check to look once
+	must.NoError(t, os.Rename(path+".moved", path))
+	expect.Error(t, "check", wait.For(t, "the end of the check", checked), nil)
+	expect.Error(t, "Create", s.Create(t.Context(), plant.Plant{ID: 1}), nil)
+}
+
 // A log that is truncated during a write loses what no checkpoint has copied. If it loses
 // nothing, the write begins it anew.
 func TestTruncatedDuringWrite(t *testing.T) {
@@ -271,7 +285,7 @@ func TestTruncatedDuringWrite(t *testing.T) {
 				s.writer <- conn
 				must.NoError(t, err)
 			}
-			err := s.write(t.Context(), func(conn *sqlite.Conn) error {
+			err := s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
 				return errors.Join(os.Truncate(path+"-wal", 0), insertPlant(conn, plant.Plant{ID: 2}))
 			})
 			if !copied {
@@ -296,7 +310,7 @@ func TestOverwrittenDuringWrite(t *testing.T) {
 	must.NoError(t, err)
 	s := openStore(t, path)
 	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
-	err = s.write(t.Context(), func(conn *sqlite.Conn) error {
+	err = s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
 		return errors.Join(os.WriteFile(path+"-wal", header[:32], 0), insertPlant(conn, plant.Plant{ID: 2}))
 	})
 	expect.Message(t, "write", err, "plants.db-wal was overwritten or cut short")

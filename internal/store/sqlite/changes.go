@@ -150,7 +150,7 @@ const newEpochQuery = `
 
 // BeginEpoch implements [store.Store].
 func (s *Store) BeginEpoch(ctx context.Context) error {
-	return s.write(ctx, func(conn *sqlite.Conn) (err error) {
+	return s.runWrite(ctx, func(conn *sqlite.Conn) (err error) {
 		known := &content{}
 		if known.schema, err = number(conn, schemaVersion); err != nil {
 			return err
@@ -223,7 +223,7 @@ const forgetRows = 500
 // ForgetChanges implements [store.Store].
 func (s *Store) ForgetChanges(ctx context.Context, before time.Time) error {
 	for deleted := math.MaxInt; deleted > 0; {
-		err := s.write(ctx, func(conn *sqlite.Conn) error {
+		err := s.runWrite(ctx, func(conn *sqlite.Conn) error {
 			if err := execute(conn, forgetQuery, before.UnixMicro(), forgetRows); err != nil {
 				return err
 			}

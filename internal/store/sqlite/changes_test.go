@@ -99,6 +99,23 @@ func TestRestoredWhileRunning(t *testing.T) {
 	}
 }
 
+// A server begins an epoch after a .restore although it has seen none of the transactions that are gone.
+func TestRestoredTransactionsOfAnotherServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s, other := openStore(t, path), openStore(t, path)
+	must.NoError(t, errors.Join(s.BeginEpoch(t.Context()), other.BeginEpoch(t.Context())))
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
+	dotBackup(t, path, path+".backup")
+	must.NoError(t, other.Create(t.Context(), plant.Plant{ID: 2}))
+	f := &storetest.Follower{Store: other, Limit: 10}
+	f.Drain(t)
+	dotBackup(t, path+".backup", path)
+	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 3}))
+	f.Store = s
+	f.Drain(t)
+	f.WantCopy(t)
+}
+
 // A server that only reads cannot begin an epoch. It refuses the positions that are gone.
 func TestRestoredUnderReadOnlyServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")

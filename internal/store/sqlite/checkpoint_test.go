@@ -119,7 +119,7 @@ func TestCheckpointAfterReset(t *testing.T) {
 func TestReadersDoNotWait(t *testing.T) {
 	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	fill(t, s, 0, 1<<10)
-	err := s.write(t.Context(), func(conn *sqlite.Conn) error {
+	err := s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
 		if err := sqlitex.Execute(conn, `DELETE FROM plants`, nil); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func fill(t *testing.T, s *Store, after int64, size int) {
 	t.Helper()
 	name := strings.Repeat("n", 1024)
 	for first, end := after+1, after+1+int64(size/len(name)); first < end; first += 100 {
-		err := s.write(t.Context(), func(conn *sqlite.Conn) error {
+		err := s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
 			for id := first; id < min(first+100, end); id++ {
 				if err := insertPlant(conn, plant.Plant{ID: id, Name: name}); err != nil {
 					return err

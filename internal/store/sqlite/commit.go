@@ -30,13 +30,13 @@ func (s *Store) apply(ctx context.Context, change store.Change) error {
 	return s.submit(ctx, groupedWrite{Change: change})
 }
 
-// write calls run in a transaction, which other writes may share, and returns once
+// runWrite calls run in a transaction, which other writes may share, and returns once
 // the transaction is durable. If run fails, its changes are rolled back. The end
 // of ctx does not stop a write that has begun.
 //
 // run may be called twice; the changes of the first call are rolled back before. So it
 // must assign the variables that it captures, not add to them.
-func (s *Store) write(ctx context.Context, run func(*sqlite.Conn) error) error {
+func (s *Store) runWrite(ctx context.Context, run func(*sqlite.Conn) error) error {
 	return s.submit(ctx, groupedWrite{run: run})
 }
 

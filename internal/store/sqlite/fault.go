@@ -71,7 +71,7 @@ func (files *openFiles) record(found *fault) {
 // makes a checkpoint, and a store that is said to be damaged needs a backup.
 func (files *openFiles) findFault(conn *sqlite.Conn) (found *fault) {
 	for range 50 {
-		found = files.look(conn)
+		found = files.compare(conn)
 		if found == nil || found.passing && files.err() != nil {
 			return found
 		}
@@ -80,8 +80,8 @@ func (files *openFiles) findFault(conn *sqlite.Conn) (found *fault) {
 	return found
 }
 
-// look compares the files once.
-func (files *openFiles) look(conn *sqlite.Conn) *fault {
+// compare compares the files once.
+func (files *openFiles) compare(conn *sqlite.Conn) *fault {
 	if missing := files.missing(); missing != nil {
 		return missing
 	}
@@ -89,7 +89,7 @@ func (files *openFiles) look(conn *sqlite.Conn) *fault {
 	case files.database == nil: // nothing is compared
 		return nil
 	case files.index == nil:
-		return files.lookWithoutLog()
+		return files.compareWithoutLog()
 	}
 	if files.index.size < files.index.least { // SQLite only makes it longer
 		return &fault{path: files.index.path, what: "was truncated", next: "restart the service"}
@@ -126,9 +126,9 @@ func (files *openFiles) missingFile(file *openFile, cause error) *fault {
 	return found
 }
 
-// lookWithoutLog is look while there is no log. No program may write to the database then: a
+// compareWithoutLog is compare while there is no log. No program may write to the database then: a
 // service that does not write either cannot compare what the other one writes.
-func (files *openFiles) lookWithoutLog() *fault {
+func (files *openFiles) compareWithoutLog() *fault {
 	info, err := files.database.Stat()
 	if err != nil {
 		return unreadable(files.target, err)

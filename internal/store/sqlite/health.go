@@ -31,7 +31,7 @@ func (s *Store) Ready(ctx context.Context) error {
 // Writable implements [store.Store]. It runs a write that changes nothing: it waits in the
 // queue and for the lock on the file, but not for the disk.
 func (s *Store) Writable(ctx context.Context) error {
-	err := s.write(ctx, func(*sqlite.Conn) error { return nil })
+	err := s.runWrite(ctx, func(*sqlite.Conn) error { return nil })
 	return cmp.Or(s.failure.Err(), err)
 }
 

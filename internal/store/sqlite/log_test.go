@@ -578,7 +578,7 @@ func TestLogBeginsAnewAfterDiskError(t *testing.T) {
 	h := newHistory(t)
 	h.create(3)
 	before := read(t, h.path+"-wal")[16:24]
-	err := h.store.write(t.Context(), func(*sqlite.Conn) error { return sqlite.ResultIOErrFsync.ToError() })
+	err := h.store.runWrite(t.Context(), func(*sqlite.Conn) error { return sqlite.ResultIOErrFsync.ToError() })
 	expect.Error(t, "write", err, plant.ErrUnavailable)
 	h.create(2)
 	if after := read(t, h.path+"-wal")[16:24]; bytes.Equal(before, after) {

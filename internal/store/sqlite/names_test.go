@@ -15,7 +15,7 @@ import (
 func TestOtherUnicode(t *testing.T) {
 	s := openStore(t, Memory)
 	storetest.OtherUnicode(t, s, func(t *testing.T) {
-		must.NoError(t, s.write(t.Context(), func(conn *sqlite.Conn) error {
+		must.NoError(t, s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
 			return execute(conn, "UPDATE name_keys SET version = version - 1")
 		}))
 	})

@@ -150,7 +150,7 @@ func withManyPlants(b *testing.B, table *storebench.Table) {
 
 func insertMany(b *testing.B, s *Store, n int64) {
 	for first := int64(0); first < n; first += 1000 {
-		err := s.write(b.Context(), func(conn *sqlite.Conn) error {
+		err := s.runWrite(b.Context(), func(conn *sqlite.Conn) error {
 			for id := first; id < min(first+1000, n); id++ {
 				if err := insertPlant(conn, storebench.Plant(id)); err != nil {
 					return err

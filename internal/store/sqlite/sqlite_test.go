@@ -56,7 +56,7 @@ func TestPageHasWholeBatches(t *testing.T) {
 func TestUpdatedAt(t *testing.T) {
 	s := openStore(t, Memory)
 	storetest.UpdatedAt(t, s, func(t *testing.T, by time.Duration) {
-		err := s.write(t.Context(), func(conn *sqlite.Conn) error {
+		err := s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
 			return sqlitex.Execute(conn, `UPDATE plants SET created_at = created_at + ?1, updated_at = updated_at + ?1`,
 				&sqlitex.ExecOptions{Args: []any{by.Microseconds()}})
 		})

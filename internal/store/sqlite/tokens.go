@@ -20,7 +20,7 @@ const insertTokenQuery = `
 
 // CreateToken implements [token.Store].
 func (s *Store) CreateToken(ctx context.Context, created token.Token) error {
-	return s.write(ctx, func(conn *sqlite.Conn) error { return writeToken(conn, insertTokenQuery, created) })
+	return s.runWrite(ctx, func(conn *sqlite.Conn) error { return writeToken(conn, insertTokenQuery, created) })
 }
 
 // writeToken runs a statement that has the ten columns of a token as its parameters.
@@ -124,7 +124,7 @@ const updateTokenQuery = `
 
 // UpdateToken implements [token.Store].
 func (s *Store) UpdateToken(ctx context.Context, id string, change func(*token.Token) error) error {
-	return s.write(ctx, func(conn *sqlite.Conn) error {
+	return s.runWrite(ctx, func(conn *sqlite.Conn) error {
 		stored, err := getToken(conn, id)
 		if err != nil {
 			return err
@@ -141,7 +141,7 @@ func (s *Store) UpdateToken(ctx context.Context, id string, change func(*token.T
 // TouchTokens implements [token.Store]. If it changes no row, SQLite does not
 // write to the disk.
 func (s *Store) TouchTokens(ctx context.Context, used map[string]time.Time) error {
-	return s.write(ctx, func(conn *sqlite.Conn) error {
+	return s.runWrite(ctx, func(conn *sqlite.Conn) error {
 		for id, usedAt := range used {
 			err := execute(conn, `
 				UPDATE tokens SET last_used_at = ?2
