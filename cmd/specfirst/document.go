@@ -1,18 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +27,10 @@ type document struct {
 	text     []byte
 	basePath string            // of its first server, if that is fixed
 	schemes  []contract.Scheme // of all operations
+	formats  []string          // of texts, that package contract does not know
 }
+
+var unknownFormat = regexp.MustCompile(`the format "([^"]*)" is not implemented`)
 
 // readDocument returns an error for what the new service could not serve.
 func readDocument(path string) (*document, error) {
@@ -38,17 +38,21 @@ func readDocument(path string) (*document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the document: %w", err)
 	}
-	accept := func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
-		return nil, nil
+	options := contract.Options{Formats: map[string]func(string) error{}, Authorize: acceptAll}
+	checker, err := contract.New(text, options)
+	if err != nil { // perhaps for formats, which the new service can check itself
+		for _, unknown := range unknownFormat.FindAllStringSubmatch(err.Error(), -1) {
+			options.Formats[unknown[1]] = func(string) error { return nil }
+		}
+		checker, err = contract.New(text, options)
 	}
-	checker, err := contract.New(text, contract.Options{Authorize: accept})
 	if err != nil {
 		return nil, fmt.Errorf("%s cannot be served: %s", path, firstLines(err.Error()))
 	}
 	if len(checker.Operations()) == 0 {
 		return nil, fmt.Errorf("%s cannot be served: it has no operation", path)
 	}
-	d := &document{path: path, text: text}
+	d := &document{path: path, text: text, formats: slices.Sorted(maps.Keys(options.Formats))}
 	for _, operation := range checker.Operations() {
 		d.schemes = append(d.schemes, slices.Concat(operation.Security...)...)
 	}
@@ -66,6 +70,10 @@ func readDocument(path string) (*document, error) {
 	return d, nil
 }
 
+func acceptAll(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+	return nil, nil
+}
+
 // fileName is the name of the document in the folder api.
 func (d *document) fileName() string {
 	if strings.EqualFold(filepath.Ext(d.path), ".json") {
@@ -81,6 +89,11 @@ func (d *document) adapt(name, text string) string {
 		return string(d.text)
 	case "internal/httpapi/httpapi.go":
 		text = strings.Replace(text, `const basePath = ""`, "const basePath = "+strconv.Quote(d.basePath), 1)
+		checks := ""
+		for _, format := range d.formats {
+			checks += "\n\t" + strconv.Quote(format) + ": func(string) error { return nil }, // every text is accepted: write a check"
+		}
+		text = strings.Replace(text, "func(text string) error{}", "func(text string) error{"+checks+"\n}", 1)
 	case "internal/httpapi/httpapi_test.go":
 		text = strings.Replace(text, `http.Header{"Authorization": {"Bearer " + secret}}`, d.credentials(), 1)
 	}
@@ -121,41 +134,25 @@ func (d *document) generate(ctx context.Context, folder, module string) error {
 	if _, err := goCommand(ctx, folder, "generate", "./..."); err != nil {
 		return fmt.Errorf("oapi-codegen cannot generate code of %s: %w", d.path, err)
 	}
-	operations, err := unwritten(filepath.Join(folder, "gen", "server", "server.gen.go"), module)
+	generated, err := os.ReadFile(filepath.Join(folder, "gen", "server", "server.gen.go"))
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(folder, "internal", "operations", "unwritten.go"), operations)
+	return writeFile(filepath.Join(folder, "internal", "operations", "unwritten.go"), unwritten(string(generated), module))
 }
 
-// unwritten returns a file with a method for each one of the generated interface.
-func unwritten(generated, module string) (string, error) {
-	file, err := parser.ParseFile(token.NewFileSet(), generated, nil, parser.ParseComments)
-	if err != nil {
-		return "", err
-	}
-	var out bytes.Buffer
+// strictMethod is a method of the generated interface that the operations implement.
+var strictMethod = regexp.MustCompile(`(?m)^\t// \((.*)\)\n\t(\w+)\(ctx context\.Context, request \w+RequestObject\)`)
+
+// unwritten returns a file with the methods of a generated interface.
+func unwritten(generated, module string) string {
+	var out strings.Builder
 	fmt.Fprintf(&out, "package operations\n\nimport (\n\t\"context\"\n\n\t%q\n\t%q\n)\n\n", module+"/gen/server", module+"/internal/httpapi")
 	fmt.Fprint(&out, "// The operations that are not written yet.\n\nvar _ server.StrictServerInterface = Service{}\n")
-	for _, method := range methodsOf(file, "StrictServerInterface") {
-		name := method.Names[0].Name
-		comment := strings.Split(strings.TrimSpace(method.Doc.Text()), "\n")
-		route := strings.Trim(comment[len(comment)-1], "()")
-		fmt.Fprintf(&out, "\n// %s implements %s.\nfunc (s Service) %[1]s(ctx context.Context, request server.%[1]sRequestObject) (server.%[1]sResponseObject, error) {\n"+
-			"\treturn nil, httpapi.ErrNotWritten\n}\n", name, route)
+	for _, method := range strictMethod.FindAllStringSubmatch(generated, -1) {
+		fmt.Fprintf(&out, "\n// %[2]s implements %[1]s.\n"+
+			"func (s Service) %[2]s(ctx context.Context, request server.%[2]sRequestObject) (server.%[2]sResponseObject, error) {\n"+
+			"\treturn nil, httpapi.ErrNotWritten\n}\n", method[1], method[2])
 	}
-	return out.String(), nil
-}
-
-// methodsOf returns the methods of an interface.
-func methodsOf(file *ast.File, name string) (methods []*ast.Field) {
-	ast.Inspect(file, func(node ast.Node) bool {
-		if declared, ok := node.(*ast.TypeSpec); ok && declared.Name.Name == name {
-			if contents, ok := declared.Type.(*ast.InterfaceType); ok {
-				methods = contents.Methods.List
-			}
-		}
-		return true
-	})
-	return methods
+	return out.String()
 }

@@ -50,15 +50,13 @@ func runNew(ctx context.Context, cmd *cli.Command) error {
 		return errors.New("give the folder of the new service, as in: specfirst new bookshelf --module example.com/bookshelf")
 	}
 	s, err := newService(cmd.Args().First(), cmd.String("module"), cmd.String("source"))
+	if path := cmd.String("document"); err == nil && path != "" {
+		s.document, err = readDocument(path)
+	}
+	if err == nil {
+		err = s.write(ctx)
+	}
 	if err != nil {
-		return err
-	}
-	if path := cmd.String("document"); path != "" {
-		if s.document, err = readDocument(path); err != nil {
-			return err
-		}
-	}
-	if err := s.write(ctx); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.Root().Writer, "%s is ready. Read its README.md, then:\n\n  cd %s\n  make run\n  make test\n", s.name, s.folder)

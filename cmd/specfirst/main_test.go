@@ -31,7 +31,7 @@ paths:
   /bookings/{id}:
     get:
       operationId: close
-      parameters: [{name: id, in: path, required: true, schema: {type: string, maxLength: 20}}]
+      parameters: [{name: id, in: path, required: true, schema: {type: string, maxLength: 20, format: slug}}]
       responses: *responses
 components:
   securitySchemes: {key: {type: apiKey, in: header, name: X-Key}}
@@ -101,8 +101,8 @@ func TestMistakes(t *testing.T) {
 func TestNames(t *testing.T) {
 	rooms, err := readDocument(writeDocument(t, roomsDocument))
 	must.NoError(t, err)
-	if rooms.basePath != "/v1" {
-		t.Errorf("the base path is %q", rooms.basePath)
+	if rooms.basePath != "/v1" || len(rooms.formats) != 1 || rooms.formats[0] != "slug" {
+		t.Errorf("the base path is %q, and the unknown formats are %q", rooms.basePath, rooms.formats)
 	}
 	for name, document := range map[string]*document{"the example": nil, "a document": rooms} {
 		t.Run(name, func(t *testing.T) {

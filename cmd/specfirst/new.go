@@ -124,10 +124,7 @@ func (s *service) initModule(ctx context.Context, folder string) error {
 		return err
 	}
 	sums, err := os.ReadFile(filepath.Join(source, "go.sum"))
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(folder, "go.sum"), sums, 0o644); err != nil {
+	if err := errors.Join(err, os.WriteFile(filepath.Join(folder, "go.sum"), sums, 0o644)); err != nil {
 		return err
 	}
 	return addModules(ctx, folder, "tool")
@@ -150,11 +147,10 @@ func (s *service) sourceFolder(ctx context.Context, folder string) (string, erro
 // addModules adds what packages need to go.mod. go mod tidy would do it, too, but it downloads what the tests of other
 // modules need.
 func addModules(ctx context.Context, folder, packages string) error {
-	_, err := goCommand(ctx, folder, "list", "-deps", "-test", packages)
-	if err == nil {
-		return nil
+	if _, err := goCommand(ctx, folder, "list", "-deps", "-test", packages); err != nil {
+		return fmt.Errorf("the modules of the new service are not all in the module cache, and cannot be downloaded: %w", err)
 	}
-	return fmt.Errorf("the modules of the new service are not all in the module cache, and cannot be downloaded: %w", err)
+	return nil
 }
 
 // goCommand runs go in a folder and returns what it prints.

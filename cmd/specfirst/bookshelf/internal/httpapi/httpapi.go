@@ -21,6 +21,9 @@ import (
 // basePath is the path of the server in the document.
 const basePath = ""
 
+// formats has a check for each format of texts in the document that package contract does not know, such as uri.
+var formats = map[string]func(text string) error{}
+
 // Options are the settings of [New]. All are required.
 type Options struct {
 	Tokens   *Tokens
@@ -37,7 +40,9 @@ type handler struct {
 // New returns the handler of the service.
 func New(service server.StrictServerInterface, options Options) (http.Handler, error) {
 	h := &handler{options, chi.NewRouter()}
-	checker, err := contract.New(api.Document, contract.Options{Authorize: h.authorize, Refuse: h.refuse, BasePath: basePath})
+	checker, err := contract.New(api.Document, contract.Options{
+		Authorize: h.authorize, Refuse: h.refuse, BasePath: basePath, Formats: formats,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read api/openapi.yaml: %w", err)
 	}
