@@ -19,19 +19,19 @@ import (
 // only a token that is not accepted any more is a failure: a client that closes its
 // sending half, and the clients of a service that stops, get what there is.
 func (s *server) ListChanges(
-	ctx context.Context, req plantserver.ListChangesRequestObject,
+	ctx context.Context, request plantserver.ListChangesRequestObject,
 ) (plantserver.ListChangesResponseObject, error) {
 	began := time.Now()
-	after, err := parsePosition(plantapi.InQuery, "after", req.Params.After)
+	after, err := parsePosition(plantapi.InQuery, "after", request.Params.After)
 	if err == nil {
-		after, err = s.begin(ctx, after, req.Params.From)
+		after, err = s.begin(ctx, after, request.Params.From)
 	}
 	if err != nil {
 		return nil, err
 	}
-	n, wait := changesPage.of(req.Params.Limit), time.Duration(0)
-	if req.Params.Wait != nil {
-		wait = time.Duration(*req.Params.Wait) * time.Second
+	n, wait := changesPage.of(request.Params.Limit), time.Duration(0)
+	if request.Params.Wait != nil {
+		wait = time.Duration(*request.Params.Wait) * time.Second
 	}
 	page, err := s.next(ctx, after, n, wait)
 	switch cause, refused := errors.AsType[*failure](context.Cause(ctx)); {
@@ -104,11 +104,11 @@ func toChange(c plant.Change) plantapi.Change {
 // StreamChanges reads the first page, so that a position that is not valid is a
 // response with 410. [stream] is the rest.
 func (s *server) StreamChanges(
-	ctx context.Context, req plantserver.StreamChangesRequestObject,
+	ctx context.Context, request plantserver.StreamChangesRequestObject,
 ) (plantserver.StreamChangesResponseObject, error) {
-	after, err := parsePosition(plantapi.InQuery, "after", req.Params.After)
-	if req.Params.LastEventID != nil {
-		after, err = parsePosition(plantapi.InHeader, "Last-Event-ID", req.Params.LastEventID)
+	after, err := parsePosition(plantapi.InQuery, "after", request.Params.After)
+	if request.Params.LastEventID != nil {
+		after, err = parsePosition(plantapi.InHeader, "Last-Event-ID", request.Params.LastEventID)
 	}
 	if err != nil {
 		return nil, err

@@ -126,9 +126,9 @@ func failureOf(err error) *failure {
 	if f, ok := errors.AsType[*failure](err); ok {
 		return f
 	}
-	for _, a := range domainFailures {
-		if errors.Is(err, a.err) {
-			return a.failure
+	for _, known := range domainFailures {
+		if errors.Is(err, known.err) {
+			return known.failure
 		}
 	}
 	return errInternal
@@ -142,33 +142,33 @@ type failures struct {
 // write responds to a request with an error. The response contains only what is in
 // the failure; the log has the whole error of a 5xx.
 func (fs failures) write(w http.ResponseWriter, r *http.Request, err error) {
-	rec := recorderOf(w)
+	recorder := recorderOf(w)
 	hasGone := errors.Is(err, context.Canceled) && r.Context().Err() == context.Canceled
-	if rec.begun() || hasGone {
+	if recorder.begun() || hasGone {
 		// The response has begun, so it cannot be replaced, or the client has gone; see
 		// setContext. It is logged as cut short.
-		rec.cut = err
+		recorder.cut = err
 		return
 	}
-	f := failureOf(err)
-	fs.note(&rec.scope, f.code, err)
-	status := int(f.code) / 100
-	body := plantapi.Error{Error: int32(f.code), Message: f.message}
-	if len(f.details) > 0 {
-		body.Details = &f.details
+	response := failureOf(err)
+	fs.note(&recorder.scope, response.code, err)
+	status := int(response.code) / 100
+	body := plantapi.Error{Error: int32(response.code), Message: response.message}
+	if len(response.details) > 0 {
+		body.Details = &response.details
 	}
-	h := w.Header()
-	if f.challenge != "" {
-		h.Set("WWW-Authenticate", f.challenge)
+	header := w.Header()
+	if response.challenge != "" {
+		header.Set("WWW-Authenticate", response.challenge)
 	}
-	if f.code == plantapi.CodeUnavailable {
-		h.Set("Retry-After", cmp.Or(f.retry, retryAfter))
+	if response.code == plantapi.CodeUnavailable {
+		header.Set("Retry-After", cmp.Or(response.retry, retryAfter))
 	}
-	if f.code == plantapi.CodeIncompleteBody {
-		h.Set("Connection", "close") // the rest of the body is not a request
+	if response.code == plantapi.CodeIncompleteBody {
+		header.Set("Connection", "close") // the rest of the body is not a request
 	}
 	if status >= 500 {
-		body.RequestID = new(rec.scope.requestID[0])
+		body.RequestID = new(recorder.scope.requestID[0])
 	}
 	_ = plantserver.WriteJSON(w, status, &body) // the client may have gone
 }

@@ -33,21 +33,21 @@ var nosniff = []string{"nosniff"}
 func (o observer) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		rec := &responseRecorder{ResponseWriter: w, unread: o.unread}
-		rec.scope.requestID[0] = requestID(r.Header, o.log.Tokens.Redact)
-		w.Header()[requestIDHeader] = rec.scope.requestID[:]
+		recorder := &responseRecorder{ResponseWriter: w, unread: o.unread}
+		recorder.scope.requestID[0] = requestID(r.Header, o.log.Tokens.Redact)
+		w.Header()[requestIDHeader] = recorder.scope.requestID[:]
 		w.Header()["X-Content-Type-Options"] = nosniff
 		o.counts.inFlight.Inc()
-		defer o.end(rec, r, began) // also after a panic that cuts the connection off
-		defer o.recoverPanic(rec, r)
-		next.ServeHTTP(rec, r)
+		defer o.end(recorder, r, began) // also after a panic that cuts the connection off
+		defer o.recoverPanic(recorder, r)
+		next.ServeHTTP(recorder, r)
 	})
 }
 
 // recoverPanic responds with 500 to a request whose handler panics. If the response has
 // begun, the connection is cut off instead, so that the client does not take half a
 // response for a complete one.
-func (o observer) recoverPanic(rec *responseRecorder, r *http.Request) {
+func (o observer) recoverPanic(recorder *responseRecorder, r *http.Request) {
 	v := recover()
 	if v == nil {
 		return
@@ -56,16 +56,16 @@ func (o observer) recoverPanic(rec *responseRecorder, r *http.Request) {
 		panic(v)
 	}
 	err, failures := fmt.Errorf("panic: %v\n%s", v, debug.Stack()), failures{o.counts}
-	if rec.begun() {
-		failures.note(&rec.scope, plantapi.CodeInternal, err)
+	if recorder.begun() {
+		failures.note(&recorder.scope, plantapi.CodeInternal, err)
 		panic(http.ErrAbortHandler)
 	}
-	failures.write(rec, r, err)
+	failures.write(recorder, r, err)
 }
 
 // end measures and logs a request whose response has ended.
-func (o observer) end(rec *responseRecorder, r *http.Request, began time.Time) {
-	scope := &rec.scope
+func (o observer) end(recorder *responseRecorder, r *http.Request, began time.Time) {
+	scope := &recorder.scope
 	scope.end()
 	took, failed := time.Since(began), scope.code/100 >= http.StatusInternalServerError
 	if scope.isStream {
@@ -75,13 +75,13 @@ func (o observer) end(rec *responseRecorder, r *http.Request, began time.Time) {
 	}
 	switch {
 	case failed:
-		rec.status = int(scope.code) / 100 // also if another status was sent before
-	case rec.status == 0 || rec.cut != nil:
-		rec.status = statusClientClosed
+		recorder.status = int(scope.code) / 100 // also if another status was sent before
+	case recorder.status == 0 || recorder.cut != nil:
+		recorder.status = statusClientClosed
 	}
-	o.log.end(rec, r, took, failed)
+	o.log.end(recorder, r, took, failed)
 
-	operation, status := noOperation, strconv.Itoa(rec.status)
+	operation, status := noOperation, strconv.Itoa(recorder.status)
 	if scope.operation != nil {
 		operation = scope.operation.id
 	}

@@ -17,9 +17,9 @@ import (
 const cacheControl = "private, no-cache"
 
 func (s *server) CreatePlant(
-	ctx context.Context, req plantserver.CreatePlantRequestObject,
+	ctx context.Context, request plantserver.CreatePlantRequestObject,
 ) (plantserver.CreatePlantResponseObject, error) {
-	p := fromNewPlant(*req.Body)
+	p := fromNewPlant(*request.Body)
 	if err := s.Plants.Create(ctx, p); err != nil {
 		return nil, err
 	}
@@ -30,13 +30,13 @@ func (s *server) CreatePlant(
 }
 
 func (s *server) CreatePlants(
-	ctx context.Context, req plantserver.CreatePlantsRequestObject,
+	ctx context.Context, request plantserver.CreatePlantsRequestObject,
 ) (plantserver.CreatePlantsResponseObject, error) {
-	plants := make([]plant.Plant, len(req.Body.Plants))
+	plants := make([]plant.Plant, len(request.Body.Plants))
 	response := plantserver.CreatePlants200JSONResponse{Plants: make([]plantapi.Plant, len(plants))}
 	seen := make(map[int64]bool, len(plants))
 	var again []int
-	for i, p := range req.Body.Plants {
+	for i, p := range request.Body.Plants {
 		if seen[p.ID] {
 			again = append(again, i)
 		}
@@ -68,13 +68,13 @@ func idPointers(indexes []int) []string {
 }
 
 func (s *server) ListPlants(
-	ctx context.Context, req plantserver.ListPlantsRequestObject,
+	ctx context.Context, request plantserver.ListPlantsRequestObject,
 ) (plantserver.ListPlantsResponseObject, error) {
-	page, err := pageOf(req.Params)
+	page, err := pageOf(request.Params)
 	if err != nil {
 		return nil, err
 	}
-	page.Limit = plantsPage.of(req.Params.Limit)
+	page.Limit = plantsPage.of(request.Params.Limit)
 	plants, more, err := s.Plants.List(ctx, page)
 	if err != nil {
 		return nil, err
@@ -98,9 +98,9 @@ func (s *server) ListPlants(
 const maxCount = 100_000
 
 func (s *server) CountPlants(
-	ctx context.Context, req plantserver.CountPlantsRequestObject,
+	ctx context.Context, request plantserver.CountPlantsRequestObject,
 ) (plantserver.CountPlantsResponseObject, error) {
-	page, err := pageOf(plantapi.ListPlantsParams{Tag: req.Params.Tag, NamePrefix: req.Params.NamePrefix})
+	page, err := pageOf(plantapi.ListPlantsParams{Tag: request.Params.Tag, NamePrefix: request.Params.NamePrefix})
 	if err != nil {
 		return nil, err
 	}
@@ -116,11 +116,11 @@ func (s *server) CountPlants(
 }
 
 func (s *server) ListTags(
-	ctx context.Context, req plantserver.ListTagsRequestObject,
+	ctx context.Context, request plantserver.ListTagsRequestObject,
 ) (plantserver.ListTagsResponseObject, error) {
-	page := plant.TagPage{After: req.Params.After, Limit: tagsPage.of(req.Params.Limit)}
-	if req.Params.Prefix != nil {
-		page.Prefix = *req.Params.Prefix
+	page := plant.TagPage{After: request.Params.After, Limit: tagsPage.of(request.Params.Limit)}
+	if request.Params.Prefix != nil {
+		page.Prefix = *request.Params.Prefix
 	}
 	tags, more, err := s.Plants.Tags(ctx, page)
 	if err != nil {
@@ -137,17 +137,17 @@ func (s *server) ListTags(
 }
 
 func (s *server) GetPlant(
-	ctx context.Context, req plantserver.GetPlantRequestObject,
+	ctx context.Context, request plantserver.GetPlantRequestObject,
 ) (plantserver.GetPlantResponseObject, error) {
-	p, err := s.Plants.Get(ctx, req.ID)
+	p, err := s.Plants.Get(ctx, request.ID)
 	if err != nil {
 		return nil, err
 	}
 	// If-None-Match is checked below, because here it makes a 304 and no 412.
-	if err := conditions(req.Params.IfMatch, nil).Check(&p); err != nil {
+	if err := conditions(request.Params.IfMatch, nil).Check(&p); err != nil {
 		return nil, err
 	}
-	if known := ifNoneMatch(req.Params.IfNoneMatch); known != nil && known.Has(p.ETag) {
+	if known := ifNoneMatch(request.Params.IfNoneMatch); known != nil && known.Has(p.ETag) {
 		return plantserver.GetPlant304Response{
 			Headers: plantserver.GetPlant304ResponseHeaders{CacheControl: cacheControl, ETag: quoted(p.ETag)},
 		}, nil
@@ -161,10 +161,10 @@ func (s *server) GetPlant(
 // PutPlant sends no ETag header, because the stored plant differs from the body of the
 // request (RFC 9110, section 9.3.4). The body of the response has the version.
 func (s *server) PutPlant(
-	ctx context.Context, req plantserver.PutPlantRequestObject,
+	ctx context.Context, request plantserver.PutPlantRequestObject,
 ) (plantserver.PutPlantResponseObject, error) {
-	p := plant.Plant{ID: req.ID, Name: req.Body.Name, Tag: req.Body.Tag}
-	stored, created, err := s.Plants.Put(ctx, p, conditions(req.Params.IfMatch, req.Params.IfNoneMatch))
+	p := plant.Plant{ID: request.ID, Name: request.Body.Name, Tag: request.Body.Tag}
+	stored, created, err := s.Plants.Put(ctx, p, conditions(request.Params.IfMatch, request.Params.IfNoneMatch))
 	if err != nil {
 		return nil, err
 	}
@@ -178,10 +178,10 @@ func (s *server) PutPlant(
 }
 
 func (s *server) PatchPlant(
-	ctx context.Context, req plantserver.PatchPlantRequestObject,
+	ctx context.Context, request plantserver.PatchPlantRequestObject,
 ) (plantserver.PatchPlantResponseObject, error) {
-	condition := conditions(req.Params.IfMatch, req.Params.IfNoneMatch)
-	stored, err := s.Plants.Patch(ctx, req.ID, fromPatch(*req.Body), condition)
+	condition := conditions(request.Params.IfMatch, request.Params.IfNoneMatch)
+	stored, err := s.Plants.Patch(ctx, request.ID, fromPatch(*request.Body), condition)
 	if err != nil {
 		return nil, err
 	}
@@ -192,10 +192,10 @@ func (s *server) PatchPlant(
 }
 
 func (s *server) DeletePlant(
-	ctx context.Context, req plantserver.DeletePlantRequestObject,
+	ctx context.Context, request plantserver.DeletePlantRequestObject,
 ) (plantserver.DeletePlantResponseObject, error) {
-	condition := conditions(req.Params.IfMatch, req.Params.IfNoneMatch)
-	if err := s.Plants.Delete(ctx, req.ID, condition); err != nil {
+	condition := conditions(request.Params.IfMatch, request.Params.IfNoneMatch)
+	if err := s.Plants.Delete(ctx, request.ID, condition); err != nil {
 		return nil, err
 	}
 	return plantserver.DeletePlant204Response{}, nil

@@ -41,19 +41,19 @@ func newRequestLog(opts *Options) *requestLog {
 
 // end logs a request that has ended, if it failed, its token was refused for a reason,
 // it is slow, or all are logged.
-func (l *requestLog) end(rec *responseRecorder, r *http.Request, took time.Duration, failed bool) {
-	l.noteStore(rec)
+func (l *requestLog) end(recorder *responseRecorder, r *http.Request, took time.Duration, failed bool) {
+	l.noteStore(recorder)
 	switch {
-	case failed && rec.scope.err != errReadOnly: // the operator knows
-		l.write(rec, r, took, slog.LevelError, "request failed", rec.scope.err)
-	case rec.cut != nil:
-		l.write(rec, r, took, slog.LevelWarn, "response cut short", rec.cut)
-	case hasReason(rec.scope.err):
-		l.write(rec, r, took, slog.LevelWarn, "token refused", rec.scope.err)
-	case l.LogSlow > 0 && took >= l.LogSlow && !rec.scope.waits():
-		l.write(rec, r, took, slog.LevelWarn, "slow request", nil)
+	case failed && recorder.scope.err != errReadOnly: // the operator knows
+		l.write(recorder, r, took, slog.LevelError, "request failed", recorder.scope.err)
+	case recorder.cut != nil:
+		l.write(recorder, r, took, slog.LevelWarn, "response cut short", recorder.cut)
+	case hasReason(recorder.scope.err):
+		l.write(recorder, r, took, slog.LevelWarn, "token refused", recorder.scope.err)
+	case l.LogSlow > 0 && took >= l.LogSlow && !recorder.scope.waits():
+		l.write(recorder, r, took, slog.LevelWarn, "slow request", nil)
 	case l.LogAll:
-		l.write(rec, r, took, slog.LevelInfo, "request", nil)
+		l.write(recorder, r, took, slog.LevelInfo, "request", nil)
 	}
 }
 
@@ -64,19 +64,19 @@ func hasReason(err error) bool {
 }
 
 // noteStore updates the outage of reads or of writes.
-func (l *requestLog) noteStore(rec *responseRecorder) {
-	if rec.scope.operation == nil {
+func (l *requestLog) noteStore(recorder *responseRecorder) {
+	if recorder.scope.operation == nil {
 		return
 	}
 	o := &l.reads
-	if rec.scope.operation.scope == token.Write {
+	if recorder.scope.operation.scope == token.Write {
 		o = &l.writes
 	}
 	switch {
-	case errors.Is(rec.scope.err, plant.ErrOtherUnicode): // says nothing about other requests
-	case errors.Is(rec.scope.err, plant.ErrUnavailable):
-		o.failed(l.Tokens.Redact(rec.scope.err.Error()))
-	case rec.scope.code == 0 && rec.cut == nil:
+	case errors.Is(recorder.scope.err, plant.ErrOtherUnicode): // says nothing about other requests
+	case errors.Is(recorder.scope.err, plant.ErrUnavailable):
+		o.failed(l.Tokens.Redact(recorder.scope.err.Error()))
+	case recorder.scope.code == 0 && recorder.cut == nil:
 		o.succeeded()
 	}
 }
@@ -85,34 +85,34 @@ func (l *requestLog) noteStore(rec *responseRecorder) {
 // query or body, except the ids of X-Request-Id and traceparent. The method, the path
 // and the error are redacted, because a client may have put a token there.
 func (l *requestLog) write(
-	rec *responseRecorder, r *http.Request, took time.Duration, level slog.Level, message string, err error,
+	recorder *responseRecorder, r *http.Request, took time.Duration, level slog.Level, message string, err error,
 ) {
 	if !l.LogAll && !l.allow(message) {
 		return
 	}
 	traceID, parentSpanID := l.traceOf(r.Header)
 	attrs := []slog.Attr{
-		slog.String("request_id", rec.scope.requestID[0]),
+		slog.String("request_id", recorder.scope.requestID[0]),
 		slog.String("trace_id", traceID),
 		slog.String("span_id", fmt.Sprintf("%016x", rand.Uint64())),
 		slog.String("method", l.Tokens.Redact(r.Method)),
 		slog.String("path", l.Tokens.Redact(r.URL.Path)),
-		slog.Int("status", rec.status),
+		slog.Int("status", recorder.status),
 		slog.Float64("seconds", took.Seconds()),
-		slog.Int64("bytes", rec.bytes),
+		slog.Int64("bytes", recorder.bytes),
 		slog.String("remote", r.RemoteAddr),
 	}
 	if parentSpanID != "" {
 		attrs = append(attrs, slog.String("parent_span_id", parentSpanID))
 	}
-	if rec.scope.operation != nil {
-		attrs = append(attrs, slog.String("operation", rec.scope.operation.id))
+	if recorder.scope.operation != nil {
+		attrs = append(attrs, slog.String("operation", recorder.scope.operation.id))
 	}
-	if rec.scope.token != "" {
-		attrs = append(attrs, slog.String("token", rec.scope.token))
+	if recorder.scope.token != "" {
+		attrs = append(attrs, slog.String("token", recorder.scope.token))
 	}
-	if rec.scope.code != 0 {
-		attrs = append(attrs, slog.Int("error", int(rec.scope.code)))
+	if recorder.scope.code != 0 {
+		attrs = append(attrs, slog.Int("error", int(recorder.scope.code)))
 	}
 	if err != nil {
 		attrs = append(attrs, slog.String("err", l.Tokens.Redact(err.Error())))
