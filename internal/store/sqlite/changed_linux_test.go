@@ -190,38 +190,6 @@ func TestRestoreBesideRecordOfDamage(t *testing.T) {
 	expect.Message(t, "Copy", err, "plants.db was truncated; move "+path+"* to another directory")
 }
 
-// Checkpoints and writes of other programs are no changes of a file, whenever they happen.
-func TestOtherProgramsChangeNothing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "plants.db")
-	s := openStore(t, path)
-	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
-	must.NoError(t, err)
-	defer other.Close()
-	other.SetBusyTimeout(busyTimeout)
-	defer wait.Repeat(1, func(int) bool {
-		err := withConnection(t.Context(), s.readers, s.files.check)
-		expect.Error(t, "check", err, nil)
-		return err == nil
-	})()
-	run := func(statement string) {
-		t.Helper()
-		if err := execute(other, statement); err != nil && sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
-			t.Errorf("%s: %v", statement, err)
-		}
-	}
-	for round := range int64(12) {
-		fill(t, s, round<<20, 200<<10)
-		run("PRAGMA wal_checkpoint(" + []string{"PASSIVE", "FULL", "RESTART", "TRUNCATE"}[round%4] + ")")
-		// this connection makes checkpoints by itself
-		run("INSERT INTO changes (ids, at) SELECT '[]', 0 FROM plants LIMIT 500")
-		if round%4 == 3 {
-			run("DELETE FROM plants WHERE id % 3 <> 0")
-			run("VACUUM")
-		}
-	}
-	expect.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1 << 40}))
-}
-
 // A database that VACUUM of another program has made shorter grows again with the next
 // writes, before the service looks at its files.
 func TestOtherProgramVacuums(t *testing.T) {
