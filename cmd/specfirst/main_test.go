@@ -146,7 +146,7 @@ func TestNames(t *testing.T) {
 func newProject(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	if os.Getenv("PLANTSTORE_TEST_SPECFIRST") == "" {
-		t.Skip("needs a minute: make specfirst")
+		t.Skip("needs a minute: .ci/drill specfirst")
 	}
 	t.Setenv("GOPROXY", "off")
 	folder := filepath.Join(t.TempDir(), name)

@@ -28,7 +28,7 @@ import (
 func TestCitus(t *testing.T) {
 	only := os.Getenv("PLANTSTORE_TEST_CITUS_DRILL") // a regular expression of the names of faults
 	if only == "" {
-		t.Skip("needs Citus: make test-citus runs this")
+		t.Skip("needs Citus: .ci/drill test-citus")
 	}
 	const rounds = 5 // of each fault
 	c := newCluster(t, "citus")

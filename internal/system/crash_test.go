@@ -31,7 +31,7 @@ import (
 func TestCrash(t *testing.T) {
 	rounds := must.Number(t, "PLANTSTORE_TEST_CRASH_ROUNDS", 0)
 	if rounds == 0 {
-		t.Skip("needs a minute: make crash runs this")
+		t.Skip("needs a minute: .ci/drill crash")
 	}
 	m := &mortal{store: filepath.Join(t.TempDir(), "plants.db")}
 	m.start(t)

@@ -26,7 +26,7 @@ import (
 func TestHA(t *testing.T) {
 	only := os.Getenv("PLANTSTORE_TEST_HA") // a regular expression of the names of faults
 	if only == "" {
-		t.Skip("needs PostgreSQL under Patroni: make test-ha runs this")
+		t.Skip("needs PostgreSQL under Patroni: .ci/drill test-ha")
 	}
 	c := newPatroni(t)
 	l := startHALoad(t, c.urls())

@@ -160,7 +160,7 @@ const litestreamConfig = "../../cmd/plantstore/litestream.yml"
 func needLitestream(t *testing.T) {
 	t.Helper()
 	if os.Getenv("PLANTSTORE_TEST_LITESTREAM") == "" {
-		t.Skip("needs Litestream: make test-litestream runs this")
+		t.Skip("needs Litestream: .ci/drill test-litestream")
 	}
 }
 

@@ -104,7 +104,7 @@ func (p *identityProvider) token(scope string) (text, keyID string, err error) {
 // starts late, rotates its keys twice under load, is flooded for, and stops.
 func TestIdentityProvider(t *testing.T) {
 	if os.Getenv("PLANTSTORE_TEST_OIDC") == "" {
-		t.Skip("needs an identity provider: make test-oidc starts one")
+		t.Skip("needs an identity provider: .ci/drill test-oidc")
 	}
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	must.NoError(t, err)

@@ -23,7 +23,7 @@ import (
 func TestWalk(t *testing.T) {
 	n := must.Number(t, "PLANTSTORE_TEST_WALK_PLANTS", 0)
 	if n == 0 {
-		t.Skip("needs a minute: make test-walk runs this")
+		t.Skip("needs a minute: .ci/drill test-walk")
 	}
 	m := &mortal{store: filepath.Join(t.TempDir(), "plants.db")}
 	fillStore(t, m.store, int64(n))

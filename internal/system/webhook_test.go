@@ -203,7 +203,7 @@ func TestWebhookTest(t *testing.T) {
 func TestWebhookReceivers(t *testing.T) {
 	python := os.Getenv("PLANTSTORE_TEST_PYTHON")
 	if python == "" {
-		t.Skip("needs Python: make test-webhook runs this")
+		t.Skip("needs Python: .ci/drill test-webhook")
 	}
 	t.Parallel()
 	r := program.OneOf(t, "sqlite::memory:")

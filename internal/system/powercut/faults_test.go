@@ -122,7 +122,7 @@ var faults = []struct {
 func TestFaults(t *testing.T) {
 	n := must.Number(t, "PLANTSTORE_TEST_POWER_IMAGES", 0)
 	if n == 0 {
-		t.Skip("needs a minute: make power")
+		t.Skip("needs a minute: .ci/drill power")
 	}
 	r := recordStore(t)
 	results := make([]string, len(faults))

@@ -62,12 +62,12 @@ func TestProgram(t *testing.T) {
 func imagesOfProgram(t *testing.T) int {
 	n := must.Number(t, "PLANTSTORE_TEST_POWER_IMAGES", 0) / 4
 	if n == 0 {
-		t.Skip("needs a minute: make power")
+		t.Skip("needs a minute: .ci/drill power")
 	}
 	file, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
 	if err != nil || os.Getuid() != 0 {
 		t.Logf("figures: this machine tests no unmodified program: /dev/fuse: %v, user %d", err, os.Getuid())
-		t.Skip("needs FUSE and root: make power")
+		t.Skip("needs FUSE and root: .ci/drill power")
 	}
 	file.Close()
 	return n

@@ -15,7 +15,7 @@ func Citus(t testing.TB) string {
 	t.Helper()
 	dsn := os.Getenv(CitusVariable)
 	if dsn == "" {
-		t.Skip("needs Citus: make test-citus runs this")
+		t.Skip("needs Citus: .ci/drill test-citus")
 	}
 	return Schema(t, dsn)
 }

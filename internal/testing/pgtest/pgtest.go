@@ -41,7 +41,7 @@ func Connect(t testing.TB, dsn string) *pgx.Conn {
 // Skip skips a test and says how to run it.
 func Skip(t testing.TB) {
 	t.Helper()
-	t.Skip("needs PostgreSQL: make test-postgres runs this, or " + Variable + "=postgres://… go test")
+	t.Skip("needs PostgreSQL: .ci/drill test-postgres, or " + Variable + "=postgres://… go test")
 }
 
 // Given reports whether Variable is set.

@@ -66,7 +66,7 @@ func (s *Server) Follow(primary *Server) {
 func newServer(t testing.TB) *Server {
 	t.Helper()
 	if os.Getenv(DrillVariable) == "" {
-		t.Skip("needs PostgreSQL servers of its own: make test-failover runs this")
+		t.Skip("needs PostgreSQL servers of its own: .ci/drill test-failover")
 	}
 	s := &Server{t: t, bin: binaries(t), folder: Folder(t), Port: freePort(t)}
 	t.Cleanup(s.Kill)
