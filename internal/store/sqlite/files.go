@@ -119,19 +119,23 @@ func (files *openFiles) open(path string, conn *sqlite.Conn) (err error) {
 		}
 		files.opened = append(files.opened, file)
 	}
-	files.database = files.opened[0]
-	if len(files.opened) == len(paths) {
-		files.wal, files.index = files.opened[1], files.opened[2]
-	}
-	info, err := files.database.Stat()
+	database := files.opened[0]
+	info, err := database.Stat()
 	if err != nil {
 		return err
 	}
 	files.modified = info.ModTime()
-	if _, err = files.database.ReadAt(files.first[:], 0); err != nil || files.wal == nil {
+	if _, err = database.ReadAt(files.first[:], 0); err != nil {
 		return err
 	}
-	return files.wal.read(files.logHeader[:], 0)
+	if len(files.opened) == len(paths) {
+		if err = files.opened[1].read(files.logHeader[:], 0); err != nil {
+			return err
+		}
+		files.wal, files.index = files.opened[1], files.opened[2]
+	}
+	files.database = database // last: a part of this must not be compared
+	return nil
 }
 
 func openOne(path string) (*openFile, error) {
