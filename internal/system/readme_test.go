@@ -133,10 +133,10 @@ func TestOperatorManualTrace(t *testing.T) {
 }
 
 // TestReadmeLinks checks every link within the repository, and every make
-// target that the documentation names.
+// target and drill that the documentation names.
 func TestReadmeLinks(t *testing.T) {
 	t.Parallel()
-	makefile := readme(t, "Makefile")
+	makefile, drills := readme(t, "Makefile"), readme(t, ".ci/drill")
 	for _, name := range []string{"README.md", "api/README.md", "cmd/plantstore/README.md", "internal/README.md", "internal/workshop/bench/README.md"} {
 		text := readme(t, name)
 		for _, m := range regexp.MustCompile(`\]\(([^)\s]*)\)`).FindAllStringSubmatch(text, -1) {
@@ -160,9 +160,11 @@ func TestReadmeLinks(t *testing.T) {
 				t.Errorf("%s links to %s, a heading that does not exist", name, m[1])
 			}
 		}
-		for _, m := range regexp.MustCompile("(?m)(?:`|^    |^\\$ )make ([a-z][a-z-]+)").FindAllStringSubmatch(text, -1) {
-			if !regexp.MustCompile(`(?m)^` + m[1] + `:`).MatchString(makefile) {
-				t.Errorf("%s names make %s, which the Makefile does not have", name, m[1])
+		for _, m := range regexp.MustCompile("(?m)(?:`|^    |^\\$ )(make|.ci/drill) ([a-z][a-z-]+)").FindAllStringSubmatch(text, -1) {
+			target := m[1] == "make" && regexp.MustCompile(`(?m)^`+m[2]+`:`).MatchString(makefile)
+			drill := regexp.MustCompile(`(?m)^` + m[2] + `\(\) \{ ## `).MatchString(drills)
+			if !target && !drill {
+				t.Errorf("%s names %s %s, which does not exist", name, m[1], m[2])
 			}
 		}
 	}
