@@ -328,29 +328,3 @@ func applicationName(t *testing.T, store string) string {
 	must.NoError(t, err)
 	return "copy_" + u.Query().Get("search_path")
 }
-
-// Of two copies to one store, the second is refused, and the first one completes it.
-func TestTwoCopies(t *testing.T) {
-	t.Parallel()
-	for name, target := range copyTargets() {
-		t.Run(name, func(t *testing.T) {
-			message := "another plantstore copy fills this store: wait until it ends"
-			if name == "postgres" {
-				message = "another program has locked tables in database"
-			}
-			var first *copyRun
-			faulted(t, message, func(n int64) *copyRun {
-				from, to := filepath.Join(t.TempDir(), "old.db"), target(t)
-				fillStore(t, from, n)
-				first = startCopy(t, from, to.store)
-				defer to.pause(t, first)()
-				second := startCopy(t, from, to.store)
-				_ = second.wait()
-				return second
-			})
-			if err := first.wait(); err != nil {
-				t.Errorf("the first copy: %v\n%s", err, &first.stderr)
-			}
-		})
-	}
-}
