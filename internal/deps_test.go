@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"internal/testing/shelf/shelfapi":  {},
 	"internal/testing/shelf/shelfjson": {"internal/testing/shelf/shelfapi"},
 	"internal/testing/shelf/checked":   {"api/contract", "internal/testing/shelf/shelfapi", "internal/testing/shelf/shelfjson"},
-	"internal/testing/plantcontract":   {"api", "gen/plantapi", "gen/plantclient", "api/contracttest"},
+	"internal/testing/plantcontract":   {"api", "gen/plantapi", "gen/plantclient", "api/contracttest", "api/contracttest/scenario"},
 	"internal/docs":                    {},
 	"internal/page":                    {"internal/docs"},
 	"internal/feed":                    {"internal/plant", "internal/store"},
@@ -96,6 +96,7 @@ var mayImport = map[string][]string{
 	// The engine, which tests any service, from the bottom up.
 	"api/contracttest/internal/jsonvalue": {},
 	"api/contracttest/scenario":           {"api/contracttest/internal/jsonvalue"},
+	"api/contracttest/report":             {"api/contracttest/scenario"},
 	"api/contracttest/internal/schema":    {"api/contracttest/internal/jsonvalue", "api/contracttest/scenario"},
 	"api/contracttest/internal/document": {
 		"api/contracttest/internal/jsonvalue", "api/contracttest/internal/schema", "api/contracttest/scenario",
@@ -104,9 +105,22 @@ var mayImport = map[string][]string{
 		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/schema",
 		"api/contracttest/scenario",
 	},
-	"api/contracttest": {
+	"api/contracttest/internal/values": {
 		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge",
 		"api/contracttest/internal/schema", "api/contracttest/scenario",
+	},
+	"api/contracttest/internal/plan": {
+		"api/contracttest/internal/document", "api/contracttest/internal/jsonvalue", "api/contracttest/internal/judge",
+		"api/contracttest/internal/schema", "api/contracttest/internal/values", "api/contracttest/scenario",
+	},
+	"api/contracttest/internal/run": {
+		"api/contracttest/internal/document", "api/contracttest/internal/judge", "api/contracttest/internal/plan",
+		"api/contracttest/internal/values", "api/contracttest/scenario",
+	},
+	"api/contracttest": {
+		"api/contracttest/internal/document", "api/contracttest/internal/judge", "api/contracttest/internal/plan",
+		"api/contracttest/internal/run", "api/contracttest/internal/values", "api/contracttest/report",
+		"api/contracttest/scenario",
 	},
 
 	// The example that cmd/specfirst writes. Its tests import api/contracttest, too.

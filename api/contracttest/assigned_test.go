@@ -164,9 +164,9 @@ func TestAssignedIdentities(t *testing.T) {
 	}
 	for name, schema := range map[string]string{"numbers": "{type: integer, format: int64}", "texts": "{type: string, maxLength: 20}"} {
 		t.Run(name, func(t *testing.T) {
-			c, err := New([]byte(strings.ReplaceAll(ordersDocument, "TYPE", schema)), Options{Lists: []List{{
+			c, err := New([]byte(strings.ReplaceAll(ordersDocument, "TYPE", schema)), Options{Service: Service{Lists: []List{{
 				Operation: "listOrders", Create: "createOrder", ID: "id", Limit: "limit", After: "after", Filters: map[string]string{"name": "name"},
-			}}})
+			}}}})
 			must.NoError(t, err)
 			proof(t, c, func() *service { return orderService(c, name == "numbers") }, wrongOrders(query))
 		})

@@ -86,9 +86,9 @@ func commentService(c *Contract) *service {
 }
 
 func TestRecursiveDocument(t *testing.T) {
-	c := contractOf(t, "comments.yaml", Options{Undeclared: Exact, Lists: []List{{
+	c := contractOf(t, "comments.yaml", Options{Service: Service{Undeclared: Exact, Lists: []List{{
 		Operation: "listComments", Create: "createComment", ID: "id", Items: "items", Limit: "limit", Filters: map[string]string{"author": "author"},
-	}}})
+	}}}})
 	proof(t, c, func() *service { return commentService(c) }, map[string]wrong{
 		"a reply without author":   {by: "read sees", response: edit("GET", inReply(func(reply map[string]any) { delete(reply, "author") }))},
 		"a reply with an unnamed":  {by: "read sees", response: edit("GET", inReply(func(reply map[string]any) { reply["likes"] = 1 }))},

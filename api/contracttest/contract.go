@@ -21,19 +21,31 @@
 //
 // Two libraries judge bodies by their schemas, kin-openapi and jsonschema. Where they
 // differ, that is a failure of its own kind: one of them is wrong, or the document is unclear.
+//
+// This package only joins others. Package scenario has the language of tests, and package report what they
+// have shown. In internal are, from the bottom up: jsonvalue, values of JSON; schema, which allows them;
+// document, what was read; judge, of responses; values, for requests; plan, the tests; run, which
+// executes them.
 package contracttest
 
 import (
-	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
-
 	"cmp"
+	"context"
+	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
-	"sync"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+	"github.com/plantstore/plantstore/api/contracttest/report"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // T is what the package needs of a test; a [testing.TB] is one.
@@ -47,55 +59,72 @@ type T interface {
 // Contract is a document and its options, with a record of what tests observed.
 type Contract struct {
 	document *document.Document
-	earlier  map[string]*document.Document
 	options  Options
-	coverage *coverage
-	judging  *judge.Judge
-	enough   int // see generator; 0 is the usual limit
+	judge    *judge.Judge
+	plan     *plan.Planner
+	runner   *run.Runner
+	ledger   *report.Ledger
 	seed     uint64
-
-	suiteOnce sync.Once
-	suite     *suite // for promises; tests have their own
-	promised  []string
-	untested  map[string]string // promises that nothing can show, with the reason
 }
 
-// seedVariable has precedence over [Options.Seed].
-const seedVariable = "CONTRACT_SEED"
+// Variables of the environment.
+const (
+	seedVariable   = "CONTRACT_SEED"   // has precedence over [Options.Seed]
+	reportVariable = "CONTRACT_REPORT" // names the files that [Contract.Main] writes reports to
+)
 
 // New reads a document and those of the options. It fails if one of them is not OpenAPI 3 at all,
 // or if the options name an operation that the document does not have. What else is wrong with a
 // document, or not understood, is untried in [Contract.Promises].
 func New(text []byte, o Options) (*Contract, error) {
-	if o.Scope == nil {
-		o.Scope = func(Operation) string { return "" }
+	seed, err := seedOfOptions(o)
+	if err != nil {
+		return nil, err
 	}
-	c := &Contract{options: o, earlier: map[string]*document.Document{}, coverage: newCoverage(), seed: cmp.Or(o.Seed, rand.Uint64())}
-	var err error
-	if text := os.Getenv(seedVariable); text != "" {
-		if c.seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			return nil, fmt.Errorf("contracttest: %s: %w", seedVariable, err)
-		}
-	}
-	if c.document, err = document.Parse(text); err != nil {
+	read, err := document.Parse(text)
+	if err != nil {
 		return nil, fmt.Errorf("contracttest: the document: %w", err)
 	}
+	earlier := map[string]*document.Document{}
 	for name, text := range o.Earlier {
-		if c.earlier[name], err = document.Parse(text); err != nil {
+		if earlier[name], err = document.Parse(text); err != nil {
 			return nil, fmt.Errorf("contracttest: %s: %w", name, err)
 		}
 	}
 	for _, id := range o.operations() {
-		if c.document.Operation(id) == nil {
+		if read.Operation(id) == nil {
 			return nil, fmt.Errorf("contracttest: the options name the operation %q, but the document has none", id)
 		}
 	}
-	c.options.Header = http.Header{}
-	for name, values := range o.Header {
-		c.options.Header[http.CanonicalHeaderKey(name)] = values
-	}
-	c.judging = judge.New(c.document, c.earlier, c.options.settings())
+	o.Header = canonical(o.Header)
+	c := &Contract{document: read, options: o, seed: seed, ledger: report.NewLedger()}
+	c.judge = judge.New(read, earlier, o.ofJudge())
+	c.plan = plan.New(c.judge, o.ofPlan(seed))
+	c.runner = &run.Runner{Plan: c.plan, Header: o.Header, NotWritten: o.NotWritten, Observe: c.observe}
+	c.ledger.Known, c.ledger.Exceptions, c.ledger.Promised = o.Known, o.Exceptions, c.promised
 	return c, nil
+}
+
+// seedOf is the seed of the environment, of the options, or a new one.
+func seedOfOptions(o Options) (uint64, error) {
+	text := os.Getenv(seedVariable)
+	if text == "" {
+		return cmp.Or(o.Seed, rand.Uint64()), nil
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("contracttest: %s: %w", seedVariable, err)
+	}
+	return seed, nil
+}
+
+// canonical is a header with the usual names.
+func canonical(header http.Header) http.Header {
+	same := http.Header{}
+	for name, values := range header {
+		same[http.CanonicalHeaderKey(name)] = values
+	}
+	return same
 }
 
 // Check checks one interaction and records what it shows. Use it where neither
@@ -103,36 +132,106 @@ func New(text []byte, o Options) (*Contract, error) {
 // connection.
 func (c *Contract) Check(t T, x Interaction) {
 	t.Helper()
-	failures := c.judge(x, t.Name())
-	c.coverage.noteFailures(failures)
-	for _, f := range failures {
-		if c.options.Known[f.ID()] == "" {
-			t.Errorf("contract: %s %s: %s", x.Method, x.Path, f)
+	failures := c.observe(x, t.Name())
+	c.ledger.NoteFailures(failures)
+	for _, failure := range failures {
+		if c.options.Known[failure.ID()] == "" {
+			t.Errorf("contract: %s %s: %s", x.Method, x.Path, failure)
 		}
 	}
 }
 
-// judge checks a response and records what it shows.
-func (c *Contract) judge(x Interaction, test string) []Failure {
-	failures := c.judging.Failures(x, test, c.options.Header)
+// Faults returns what is wrong with a response, and records nothing.
+func (c *Contract) Faults(x Interaction) []Fault { return c.judge.Faults(x) }
+
+// observe judges a response and records what it shows.
+func (c *Contract) observe(x scenario.Interaction, test string) []scenario.Failure {
+	failures := c.judge.Failures(x, test, c.options.Header)
 	if len(failures) == 0 {
-		c.record(x, test)
+		if c.options.Observed != nil {
+			c.ledger.Note(test, c.options.Observed(x)...)
+		}
+		c.ledger.Note(test, c.plan.Shown(x, c.ledger.Has)...)
 		return nil
 	}
-	if r := c.document.Serving(x.Method, x.Path); r != nil {
-		if code, response := r.ResponseAs(x.Status); response != nil {
-			c.coverage.fail([]string{responsePromise(r, code)}, failures[0])
+	if operation := c.document.Serving(x.Method, x.Path); operation != nil {
+		if key, described := operation.ResponseAs(x.Status); described != nil {
+			c.ledger.Fail(failures[0], plan.ResponsePromise(operation, key))
 		}
 	}
 	return failures
 }
 
-// check returns the faults of a response.
-func (c *Contract) check(x Interaction) []Fault { return c.judging.Faults(x) }
+// promised lists the promises of the document and of the options.
+func (c *Contract) promised() (names []string, untested map[string]string) {
+	names, untested = c.plan.Promises()
+	names = append(names, c.options.Promises...)
+	slices.Sort(names)
+	return slices.Compact(names), untested
+}
 
-func (o Options) settings() judge.Settings {
-	return judge.Settings{
-		Undeclared: o.Undeclared, AnyHeader: o.AnyHeader, Response: o.Response, Client: o.Client, Refusal: o.Refusal,
-		Undocumented: o.Undocumented, UndocumentedResponse: o.UndocumentedResponse, EveryResponse: o.EveryResponse, Rules: o.Rules,
+// Promises lists everything that the document promises, with what tests have shown of it so
+// far: for each operation what credentials it needs, each keyword of each parameter and
+// body to obey and to break, what each parameter does, each status, header and request
+// example, and what sequences must show. What the document has and this package cannot
+// test is untried.
+func (c *Contract) Promises() []Promise { return c.ledger.Promises() }
+
+// Causes lists what has failed so far: crashes first, then what fails most often.
+func (c *Contract) Causes() []Cause { return c.ledger.Causes() }
+
+// Report is what all tests of the contract have shown so far.
+func (c *Contract) Report() Report {
+	of := report.Document{Title: c.document.Title, Version: c.document.Version, Inferred: c.plan.Inferred, Seed: c.seed}
+	for _, operation := range c.document.Operations {
+		of.Operations = append(of.Operations, report.Operation{ID: operation.ID, Summary: operation.Method + " " + operation.Template})
 	}
+	return report.New(of, c.ledger)
+}
+
+// Main runs the tests of a package, a [testing.M], and then fails if a promise of the
+// document is broken, or untried without a reason in the options. With -run and the like, a
+// part of the tests runs, and no promise is demanded. If CONTRACT_REPORT is set, reports
+// are written (see [Report.WriteFiles]).
+func (c *Contract) Main(m interface{ Run() int }) {
+	os.Exit(c.finish(m.Run(), isWholeRun(), os.Stdout))
+}
+
+// finish returns the exit code of the tests.
+func (c *Contract) finish(code int, isWhole bool, w io.Writer) int {
+	if path := os.Getenv(reportVariable); path != "" {
+		if err := c.Report().WriteFiles(path, w); err != nil {
+			fmt.Fprintln(w, "contract:", err)
+			code = 1
+		}
+	}
+	if code != 0 || !isWhole {
+		return code
+	}
+	for _, promise := range c.Promises() {
+		if promise.Fails() {
+			fmt.Fprintf(w, "contract: %s: %s: %s\n", promise.State, promise.Name, promise.Why)
+			code = 1
+		}
+	}
+	return code
+}
+
+// isWholeRun reports whether every test of the package has run.
+func isWholeRun() bool {
+	for _, name := range []string{"run", "skip", "list", "bench", "fuzz", "fuzzworker", "short"} {
+		chosen := flag.Lookup("test." + name)
+		if chosen != nil && !slices.Contains([]string{"", "false"}, chosen.Value.String()) {
+			return false
+		}
+	}
+	return true
+}
+
+// contextOf is the context of a test, if it has one.
+func contextOf(t T) context.Context {
+	if test, has := t.(interface{ Context() context.Context }); has {
+		return test.Context()
+	}
+	return context.Background()
 }

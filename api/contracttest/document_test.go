@@ -78,12 +78,12 @@ func TestModernDocument(t *testing.T) {
 	} {
 		x := thing(200, body)
 		x.Method = "PUT"
-		if faults := c.check(x); len(faults) == 0 != valid {
+		if faults := c.judge.Faults(x); len(faults) == 0 != valid {
 			t.Errorf("%s has the faults %v", body, faults)
 		}
 	}
 	var names []string
-	for _, test := range c.Tests() {
+	for _, test := range testsOf(c) {
 		names = append(names, test.Name)
 	}
 	all := strings.Join(names, "\n")
@@ -175,15 +175,14 @@ func (s *oddService) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // survives fails if the package panics on a document, or on a service of it.
 func survives(t *testing.T, text string) {
-	c, err := New([]byte(text), Options{Rules: Rules{StrictJSON: true, StrictParameters: true, StrictMediaTypes: true, Head: true, Options: true}})
+	c, err := New([]byte(text), Options{Service: Service{Rules: Rules{StrictJSON: true, StrictParameters: true, StrictMediaTypes: true, Head: true, Options: true}}})
 	if err != nil {
 		return
 	}
-	c.enough = 500 // or some documents take seconds
-	tests := c.Tests()
+	tests := testsOf(c)
 	service := &oddService{}
 	for _, test := range tests[:min(len(tests), 150)] {
-		test.Try(Target{URL: "http://service.invalid", Transport: service, Credentials: Credentials{"token": "x", "apiKey": "x"}})
+		attempt(test, Target{URL: "http://service.invalid", Transport: service, Credentials: Credentials{"token": "x", "apiKey": "x"}})
 	}
 	must.NoError(t, c.Report().Text(io.Discard))
 }

@@ -38,7 +38,7 @@ func thing(status int, body string) Interaction {
 // What the document does not allow is a fault, and nothing else.
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	c := small(Options{Undeclared: Exact, AnyHeader: map[string]string{"X-Powered-By": "a proxy adds it"}})
+	c := small(Options{Service: Service{Undeclared: Exact, AnyHeader: map[string]string{"X-Powered-By": "a proxy adds it"}}})
 	for name, want := range map[string]struct {
 		x      Interaction
 		faulty bool
@@ -52,19 +52,19 @@ func TestCheck(t *testing.T) {
 		"no body":                 {thing(200, ``), true},
 		"a body that is too much": {thing(404, `{}`), true},
 	} {
-		if faults := c.check(want.x); (len(faults) > 0) != want.faulty {
+		if faults := c.judge.Faults(want.x); (len(faults) > 0) != want.faulty {
 			t.Errorf("%s: the faults are %v", name, faults)
 		}
 	}
 	charset := thing(200, `{"id":3}`)
 	charset.Header.Set("Content-Type", "application/json; charset=utf-8")
-	if faults := c.check(charset); len(faults) != 1 {
+	if faults := c.judge.Faults(charset); len(faults) != 1 {
 		t.Errorf("with a charset the faults are %v", faults)
 	}
 	for header, faulty := range map[string]bool{"Set-Cookie": true, "ETag": true, "Content-Length": false, "X-Powered-By": false} {
 		x := thing(200, `{"id":3}`)
 		x.Header.Set(header, "1")
-		if faults := c.check(x); (len(faults) > 0) != faulty {
+		if faults := c.judge.Faults(x); (len(faults) > 0) != faulty {
 			t.Errorf("with %s the faults are %v", header, faults)
 		}
 	}
@@ -80,18 +80,18 @@ func TestCheck(t *testing.T) {
 func TestOtherClients(t *testing.T) {
 	t.Parallel()
 	earlier := strings.Replace(smallDocument, "required: [id], properties: {id: {type: integer}}", "required: [name], properties: {name: {type: string}}", 1)
-	c := small(Options{Earlier: map[string][]byte{"version 1": []byte(earlier)}})
-	faults := c.check(thing(200, `{"id":3}`))
+	c := small(Options{Service: Service{Earlier: map[string][]byte{"version 1": []byte(earlier)}}})
+	faults := c.judge.Faults(thing(200, `{"id":3}`))
 	if len(faults) != 1 || !strings.Contains(faults[0].String(), "to a client of version 1") {
 		t.Errorf("without the name of version 1 the faults are %v", faults)
 	}
-	c = small(Options{Earlier: map[string][]byte{"version 1": []byte(strings.Replace(smallDocument, `"200"`, `"202"`, 1))}})
-	if faults := c.check(thing(200, `{"id":3}`)); len(faults) != 1 || faults[0].Keyword != "responses" {
+	c = small(Options{Service: Service{Earlier: map[string][]byte{"version 1": []byte(strings.Replace(smallDocument, `"200"`, `"202"`, 1))}}})
+	if faults := c.judge.Faults(thing(200, `{"id":3}`)); len(faults) != 1 || faults[0].Keyword != "responses" {
 		t.Errorf("with a status that version 1 does not have the faults are %v", faults)
 	}
 	unread := []Fault{{Where: "generated client", Keyword: "getThing", Message: "cannot read it"}}
-	c = small(Options{Client: func(string, Interaction) []Fault { return unread }})
-	if faults := c.check(thing(200, `{"id":3}`)); !slices.Equal(faults, unread) {
+	c = small(Options{Checks: Checks{Client: func(string, Interaction) []Fault { return unread }}})
+	if faults := c.judge.Faults(thing(200, `{"id":3}`)); !slices.Equal(faults, unread) {
 		t.Errorf("a client that cannot read it has the faults %v", faults)
 	}
 }
@@ -109,13 +109,13 @@ func TestAllow(t *testing.T) {
 	} {
 		for allow, right := range allowed {
 			x := Interaction{Method: "PUT", Path: path, Status: 405, Header: http.Header{"Allow": {allow}}}
-			if faults := c.check(x); len(faults) > 0 == right {
+			if faults := c.judge.Faults(x); len(faults) > 0 == right {
 				t.Errorf("PUT %s with Allow: %s has the faults %v", path, allow, faults)
 			}
 		}
 	}
 	x := Interaction{Method: "PUT", Path: "/things/3", Status: 404, Header: http.Header{}}
-	if faults := c.check(x); len(faults) != 1 || faults[0].Where != "status" {
+	if faults := c.judge.Faults(x); len(faults) != 1 || faults[0].Where != "status" {
 		t.Errorf("404 for a method has the faults %v", faults)
 	}
 }
@@ -123,7 +123,7 @@ func TestAllow(t *testing.T) {
 // A refused example counts for nothing.
 func TestCoverage(t *testing.T) {
 	t.Parallel()
-	c := small(Options{Observed: func(Interaction) []string { return []string{"of the options"} }, Promises: []string{"of the options"}})
+	c := small(Options{Checks: Checks{Observed: func(Interaction) []string { return []string{"of the options"} }, Promises: []string{"of the options"}}})
 	const example = "getThing, example of parameter id"
 	if missing := untriedOf(c); !slices.Contains(missing, example) || !slices.Contains(missing, "of the options") || !slices.Contains(missing, "getThing, 200") {
 		t.Errorf("the promises are %v", missing)
@@ -151,13 +151,13 @@ func untriedOf(c *Contract) (names []string) {
 // Every promise is kept, broken or untried, and the reports show the same three numbers.
 func TestReport(t *testing.T) {
 	t.Parallel()
-	c := small(Options{Exceptions: map[string]string{"getThing, effect of parameter id": "no thing exists"}})
-	c.coverage.note("getThing, 200", "TestKept")
-	c.coverage.note("getThing, 404", "TestKept")
+	c := small(Options{Service: Service{Exceptions: map[string]string{"getThing, effect of parameter id": "no thing exists"}}})
+	c.ledger.Note("TestKept", "getThing, 200")
+	c.ledger.Note("TestKept", "getThing, 404")
 	header := Failure{Cause: "header X, headers", Test: "TestHeader", Message: "a header", Rank: scenario.Header}
 	crash := Failure{Cause: "getThing responds with 500", Test: "TestCrash", Message: "is <broken>", Rank: scenario.Crash, Sent: thing(500, "")}
-	c.coverage.fail([]string{"getThing, 404"}, crash)
-	c.coverage.noteFailures([]Failure{header, header, crash})
+	c.ledger.Fail(crash, "getThing, 404")
+	c.ledger.NoteFailures([]Failure{header, header, crash})
 	names, states := map[string]bool{}, map[State]int{}
 	for _, p := range c.Promises() {
 		names[p.Name] = true
@@ -187,7 +187,13 @@ func TestReport(t *testing.T) {
 			}
 		}
 	}
-	var suites junitSuites
+	var suites struct {
+		Suites []struct {
+			Tests    int `xml:"tests,attr"`
+			Failures int `xml:"failures,attr"`
+			Skipped  int `xml:"skipped,attr"`
+		} `xml:"testsuite"`
+	}
 	must.NoError(t, xml.Unmarshal([]byte(read(".xml")), &suites))
 	cases, failed, skipped := 0, 0, 0
 	for _, suite := range suites.Suites[1:] { // the first has the causes
@@ -209,7 +215,7 @@ func TestUntestable(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(smallDocument, "schema: {type: integer}, example: 3", "schema: {type: string, pattern: '^(?=a$', format: colour}", 1)
 	exceptions := map[string]string{`getThing, parameter id: format "colour"`: "a colour is any text", "getThing, 299": "a mistake"}
-	c, err := New([]byte(text), Options{Exceptions: exceptions})
+	c, err := New([]byte(text), Options{Service: Service{Exceptions: exceptions}})
 	must.NoError(t, err)
 	all := strings.Join(untriedOf(c), "\n")
 	for want, fails := range map[string]bool{
@@ -226,14 +232,12 @@ func TestUntestable(t *testing.T) {
 func TestShows(t *testing.T) {
 	t.Parallel()
 	order := "        - {name: order, in: query, schema: {type: string, enum: [id, name]}}\n      responses:"
-	shows := Sequence{Name: "things in order", Shows: []string{"getThing, effect of parameter order"}, Try: func(*Session) {}}
-	c, err := New([]byte(strings.Replace(smallDocument, "      responses:", order, 1)), Options{
-		Rules: Rules{StrictParameters: true}, Sequences: []Sequence{shows},
-	})
+	shows := Sequence{Name: "things in order", Shows: []string{"getThing, effect of parameter order"}, Steps: func() []scenario.Step { return nil }}
+	c, err := New([]byte(strings.Replace(smallDocument, "      responses:", order, 1)), Options{Service: Service{Rules: Rules{StrictParameters: true}, Sequences: []Sequence{shows}}})
 	must.NoError(t, err)
 	var shown []string
-	for _, test := range c.Tests() {
-		shown = append(shown, test.promises...)
+	for _, test := range testsOf(c) {
+		shown = append(shown, test.test.Promises()...)
 	}
 	of := 0
 	for _, name := range untriedOf(c) {

@@ -1,6 +1,10 @@
 package contracttest
 
 import (
+	"context"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 
 	"fmt"
@@ -31,9 +35,9 @@ var xID = openapi3.Headers{"X-Id": {Value: &openapi3.Header{Parameter: openapi3.
 
 // try runs all tests of a contract.
 func try(c *Contract, target Target) {
-	for _, test := range c.Tests() {
-		failures, _ := test.Try(target)
-		c.coverage.noteFailures(failures)
+	for _, test := range testsOf(c) {
+		failures, _ := attempt(test, target)
+		c.ledger.NoteFailures(failures)
 	}
 }
 
@@ -81,7 +85,7 @@ func TestRunTellsACauseOnce(t *testing.T) {
 	t.Parallel()
 	c := small(Options{})
 	told := &told{}
-	for _, test := range c.Tests() {
+	for _, test := range testsOf(c) {
 		test.Run(told, Target{URL: "http://things.example", Transport: faulty{500, http.Header{}, ""}})
 	}
 	text := strings.Join(told.lines, "\n")
@@ -105,9 +109,9 @@ func TestClosedConnection(t *testing.T) {
 			}
 			return faulty{404, http.Header{}, ""}.RoundTrip(r)
 		})
-		for _, test := range c.Tests() {
+		for _, test := range testsOf(c) {
 			if test.Name == "no path /nowhere" {
-				failures, _ := test.Try(Target{URL: "http://things.example", Transport: transport})
+				failures, _ := attempt(test, Target{URL: "http://things.example", Transport: transport})
 				if got := ""; len(failures) > 0 || want != "" {
 					for _, f := range failures {
 						got += f.Cause
@@ -151,8 +155,17 @@ func TestNoResponse(t *testing.T) {
 			return nil, r.Context().Err()
 		})})
 		// getThing, and the methods that the document does not have
-		if took, most := time.Since(begun), 8*requestTimeout+time.Duration(requests)*silentTimeout; took > most || requests < 20 {
+		if took, most := time.Since(begun), 8*run.RequestTimeout+time.Duration(requests)*run.SilentTimeout; took > most || requests < 20 {
 			t.Errorf("%d requests without a response took %v, more than %v", requests, took, most)
 		}
 	})
+}
+
+// testsOf lists the generated tests of a contract.
+func testsOf(c *Contract) []Case { return slices.Collect(c.Tests(context.Background())) }
+
+// attempt runs a test.
+func attempt(test Case, target Target) (failures []Failure, why string) {
+	outcome := test.Try(context.Background(), target)
+	return outcome.Failures, outcome.Untried
 }

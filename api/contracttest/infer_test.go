@@ -48,7 +48,7 @@ func workshopContract(t *testing.T, o Options, changes ...string) *Contract {
 
 // quickest are the tests of a contract, those first that most likely find a flaw.
 func quickest(c *Contract) []Case {
-	tests := c.Tests()
+	tests := testsOf(c)
 	slices.SortStableFunc(tests, func(a, b Case) int {
 		late := func(c Case) int { return -strings.Count(c.Name, "sequence, ") - strings.Count(c.Name, ", effect of") }
 		return cmp.Compare(late(a), late(b))
@@ -89,15 +89,15 @@ func TestWrongServers(t *testing.T) {
 	}
 }
 
-var corrections = Options{Resources: []Resource{{Create: "createShelf", ID: "code", Read: "getShelf", Replace: "replaceShelf", Delete: "deleteShelf"}}}
+var corrections = Options{Service: Service{Resources: []Resource{{Create: "createShelf", ID: "code", Read: "getShelf", Replace: "replaceShelf", Delete: "deleteShelf"}}}}
 
 // Right servers are accused of nothing, whatever the values are.
 func TestRightServers(t *testing.T) {
 	must.HaveTime(t)
 	t.Parallel()
 	accused := func(c *Contract, s *service, name string) {
-		for _, test := range c.Tests() {
-			if failures, _ := test.Try(Target{URL: "http://service.invalid", Transport: inProcess{s}}); len(failures) > 0 {
+		for _, test := range testsOf(c) {
+			if failures, _ := attempt(test, Target{URL: "http://service.invalid", Transport: inProcess{s}}); len(failures) > 0 {
 				t.Errorf("%s: %s: %.1000s", name, test.Name, failures[0])
 			}
 		}
@@ -130,18 +130,18 @@ func TestInferred(t *testing.T) {
 		options Options
 		has     int // sentences
 	}{
-		"nothing":             {Options{Infer: func(Operation) bool { return false }}, 0},
-		"all but a list":      {Options{Infer: func(o Operation) bool { return o.ID != "listTools" }}, 5},
-		"all but a create":    {Options{Infer: func(o Operation) bool { return o.ID != "createTool" }}, 4},
-		"a declared list":     {Options{Lists: []List{{Operation: "listTools", Create: "createTool", ID: "id", Items: "items"}}}, 5},
+		"nothing":             {Options{Service: Service{Infer: func(Operation) bool { return false }}}, 0},
+		"all but a list":      {Options{Service: Service{Infer: func(o Operation) bool { return o.ID != "listTools" }}}, 5},
+		"all but a create":    {Options{Service: Service{Infer: func(o Operation) bool { return o.ID != "createTool" }}}, 4},
+		"a declared list":     {Options{Service: Service{Lists: []List{{Operation: "listTools", Create: "createTool", ID: "id", Items: "items"}}}}, 5},
 		"a declared resource": {corrections, 5},
 	} {
 		if got := workshopContract(t, c.options).Report().Inferred; len(got) != c.has {
 			t.Errorf("with %s %q is inferred", name, got)
 		}
 	}
-	declared := workshopContract(t, Options{Lists: []List{{Operation: "listTools", Create: "createTool", ID: "id", Items: "items"}}})
-	if slices.ContainsFunc(declared.Tests(), func(c Case) bool { return c.Name == "listTools, effect of parameter kind" }) {
+	declared := workshopContract(t, Options{Service: Service{Lists: []List{{Operation: "listTools", Create: "createTool", ID: "id", Items: "items"}}}})
+	if slices.ContainsFunc(testsOf(declared), func(c Case) bool { return c.Name == "listTools, effect of parameter kind" }) {
 		t.Error("a filter is inferred of a declared list")
 	}
 }

@@ -1,15 +1,17 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/report"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// What tests, options and reports speak of. Package scenario explains each of them.
+// What tests and options speak of. Package scenario explains each of them.
 type (
 	Interaction = scenario.Interaction
 	Event       = scenario.Event
 	Fault       = scenario.Fault
 	Failure     = scenario.Failure
+	Outcome     = scenario.Outcome
 	Kind        = scenario.Kind
 	Violation   = scenario.Violation
 	Operation   = scenario.Operation
@@ -18,12 +20,30 @@ type (
 	Resource    = scenario.Resource
 	List        = scenario.List
 	Credentials = scenario.Credentials
+	// A Sequence is a test of several requests.
+	Sequence = scenario.Test
 )
 
 // What becomes of what a response has and the document does not name.
 const (
 	Ignore = scenario.Ignore
 	Exact  = scenario.Exact
+)
+
+// What tests have shown. Package report explains each of them.
+type (
+	Report  = report.Report
+	Count   = report.Count
+	Promise = report.Promise
+	State   = report.State
+	Cause   = report.Cause
+)
+
+// What has become of a promise.
+const (
+	Kept    = report.Kept
+	Broken  = report.Broken
+	Untried = report.Untried
 )
 
 // The kinds of violations, in the order in which a service usually checks them.

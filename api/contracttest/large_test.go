@@ -1,6 +1,9 @@
 package contracttest
 
 import (
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 
 	"net/http"
@@ -13,8 +16,7 @@ import (
 
 // stub is a service of any document that responds with generated values.
 func stub(c *Contract) *service {
-	g := newGenerator(0, Rules{})
-	g.response = true
+	g := values.New(values.Settings{Direction: sch.Received})
 	s := &service{contract: c, respond: map[string]func(call) *reply{}, credentials: Credentials{}}
 	for name := range c.document.Schemes() {
 		s.credentials[name] = name + ":secret"
@@ -23,7 +25,7 @@ func stub(c *Contract) *service {
 		response := r.Response(status)
 		made := newReply(status, nil)
 		if mediaType, schema := document.JSONOf(response.Content); schema != nil {
-			made = newReply(status, g.base(schema))
+			made = newReply(status, g.Base(schema))
 			made.header.Set("Content-Type", mediaType)
 		}
 		return made
@@ -44,7 +46,7 @@ func stub(c *Contract) *service {
 
 func TestLargeDocument(t *testing.T) {
 	must.HaveTime(t)
-	c := contractOf(t, "hydra.yaml", Options{Undeclared: Exact})
+	c := contractOf(t, "hydra.yaml", Options{Service: Service{Undeclared: Exact}})
 	for _, want := range []string{"oauth2TokenExchange", "application/x-www-form-urlencoded"} {
 		if !slices.ContainsFunc(untriedOf(c), func(skipped string) bool { return strings.Contains(skipped, want) }) {
 			t.Errorf("what is untried does not name %s:\n%s", want, strings.Join(untriedOf(c), "\n"))

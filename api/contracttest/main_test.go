@@ -74,7 +74,7 @@ func TestFinish(t *testing.T) {
 		}
 	}
 	for _, promise := range untriedOf(c) {
-		c.coverage.note(promise, "TestAll")
+		c.ledger.Note("TestAll", promise)
 	}
 	if got := c.finish(0, true, &out); got != 0 {
 		t.Errorf("with every promise observed it exits with %d: %s", got, &out)

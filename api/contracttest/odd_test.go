@@ -97,7 +97,7 @@ func TestOddRequests(t *testing.T) {
 		"invalid JSON for a quote in a name":    {crashWith(200, func(text []byte) bool { return bytes.Contains(text, []byte(`a\"b`)) }), "addNote, 200: body, content"},
 		"invalid JSON for an empty name":        {crashWith(200, func(text []byte) bool { return bytes.HasPrefix(text, []byte(`{"":{`)) }), "addNote, 200: body, content"},
 	} {
-		c.coverage = newCoverage()
+		c.ledger.Clear()
 		try(c, Target{URL: "http://notes.example", Transport: inProcess{want.of(right)}})
 		found := false
 		for _, cause := range c.Causes() {
@@ -130,9 +130,9 @@ func TestDocumentedCrash(t *testing.T) {
 	t.Parallel()
 	c, err := New([]byte(strings.ReplaceAll(notesDocument, `"422"`, "default")), Options{Seed: 1})
 	must.NoError(t, err)
-	for _, test := range c.Tests() {
+	for _, test := range testsOf(c) {
 		if strings.Contains(test.Name, "odd ") {
-			failures, _ := test.Try(Target{URL: "http://notes.example", Transport: faulty{500, http.Header{"Content-Type": {"application/json"}}, `{"detail":"crashed"}`}})
+			failures, _ := attempt(test, Target{URL: "http://notes.example", Transport: faulty{500, http.Header{"Content-Type": {"application/json"}}, `{"detail":"crashed"}`}})
 			if len(failures) != 1 || failures[0].Rank != scenario.Crash {
 				t.Errorf("%s: the failures are %v", test.Name, failures)
 			}
@@ -150,7 +150,7 @@ func TestSeed(t *testing.T) {
 			all += string(r.Body)
 		}
 		heard := &told{}
-		c.Tests()[0].Run(heard, Target{URL: "http://things.example", Transport: faulty{500, http.Header{}, ""}})
+		testsOf(c)[0].Run(heard, Target{URL: "http://things.example", Transport: faulty{500, http.Header{}, ""}})
 		return all, strings.Join(heard.lines, "\n")
 	}
 	one, lines := drawn("7")

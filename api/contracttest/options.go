@@ -2,27 +2,58 @@ package contracttest
 
 import (
 	"net/http"
-	"slices"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 )
 
-// Options are what a document cannot say about its service. All are optional.
+// Options are for every service. All are optional.
 type Options struct {
-	// Earlier are documents by name. Clients generated from them must be able to
-	// read every response.
-	Earlier map[string][]byte
-
 	// Header is sent with every request, as {"Authorization": {"Bearer …"}}. What is a credential
 	// by the document is left out where a test sends none, or a wrong one. Failures show it as
 	// a variable of the shell: $AUTHORIZATION.
 	Header http.Header
-
 	// FirstID is where the identities begin that tests choose for what they create. 0: 1,000,000.
 	FirstID int64
-
 	// Seed draws the values of requests that no keyword settles. 0: New draws it. The
 	// environment variable CONTRACT_SEED, which a failure prints, has precedence.
 	Seed uint64
+	// LeaveOut are operations that no test sends a request of, by operationId. What they promise is
+	// untried.
+	LeaveOut []string
+	// NotWritten is the status, such as 501, with which an operation responds that is not written
+	// yet. What it promises is then untried, and [Test] fails once for each such operation.
+	NotWritten int
+	// Known are the ids of causes and of untried promises that are known and do not fail, each
+	// with the reason.
+	Known map[string]string
+	// FailUntried makes [Test] fail for each promise that is untried without a reason here.
+	FailUntried bool
 
+	enough int // values for one schema; 0: the usual limit
+
+	Service
+	Checks
+}
+
+// Service is what a document cannot say of its service.
+type Service struct {
+	// Resources and Lists say what operations create, read, change, delete and list. What is not
+	// declared is inferred from the shape of the document, and [Report.Inferred] lists it. A
+	// declaration replaces it: a Resource with the same Create, a List with the same Operation.
+	Resources []Resource
+	Lists     []List
+	// Infer reports whether anything may be inferred of an operation. Nil: of every one.
+	Infer func(Operation) bool
+	// Sequences are tests of several requests that only this service has. A sequence may show
+	// further promises: "listThings, effect of parameter order".
+	Sequences []Sequence
+
+	// Rules are what this service promises beyond OpenAPI.
+	Rules Rules
+	// Scope returns the scope that an operation needs. Nil: no operation needs one.
+	Scope func(Operation) string
 	// Undeclared says what becomes of response headers, members of open objects, bodies
 	// and parameters of JSON media types that the document does not name.
 	Undeclared Undeclared
@@ -30,6 +61,15 @@ type Options struct {
 	// naming them, each with the reason. Headers that HTTP itself needs, as
 	// Content-Length, are always allowed.
 	AnyHeader map[string]string
+	// Earlier are documents by name. Clients generated from them must be able to
+	// read every response.
+	Earlier map[string][]byte
+	// Exceptions are promises that no test has to observe, each with the reason.
+	Exceptions map[string]string
+}
+
+// Checks are functions, for tests in Go that know their service better than its document.
+type Checks struct {
 	// Response returns further faults of a response to an operation.
 	Response func(operationID string, x Interaction) []Fault
 	// Client reads a response with a generated client and returns what it could
@@ -48,52 +88,52 @@ type Options struct {
 	// outside its operations have, too: to an unknown path, for example.
 	EveryResponse []string
 
-	// Scope returns the scope that an operation needs. Nil: no operation needs one.
-	Scope func(Operation) string
-	// Rules are what this service promises beyond OpenAPI.
-	Rules Rules
-
-	// Infer reports whether the shape of the document may tell what an operation does: what it
-	// creates, reads, changes, deletes or lists. Nil: of every operation. What is inferred,
-	// [Report.Inferred] lists, and a declaration replaces it: a Resource with the same Create,
-	// a List with the same Operation.
-	Infer     func(Operation) bool
-	Resources []Resource
-	Lists     []List
-	Sequences []Sequence
-
 	// Observed returns further promises that an interaction shows; Promises lists
 	// all of them.
 	Observed func(x Interaction) []string
 	Promises []string
-	// Exceptions are promises that no test has to observe, each with the reason.
-	Exceptions map[string]string
-	// Known are the ids of causes and of untried promises that are known and do not fail, each
-	// with the reason.
-	Known map[string]string
-
-	// NotWritten is the status, such as 501, with which an operation responds that is not written
-	// yet. What it promises is then untried, and [Test] fails once for each such operation.
-	NotWritten int
 }
 
 // operations lists the operations that the options name.
 func (o Options) operations() (ids []string) {
-	for _, r := range o.Resources {
-		ids = append(ids, r.Create)
-		optional := []string{r.Read, r.Replace, r.Change, r.Delete}
-		ids = append(ids, slices.DeleteFunc(optional, func(id string) bool { return id == "" })...)
+	ids = append(ids, o.LeaveOut...)
+	for _, resource := range o.Resources {
+		ids = append(ids, resource.Create)
+		for _, optional := range []string{resource.Read, resource.Replace, resource.Change, resource.Delete} {
+			if optional != "" {
+				ids = append(ids, optional)
+			}
+		}
 	}
-	for _, l := range o.Lists {
-		ids = append(ids, l.Operation, l.Create)
+	for _, list := range o.Lists {
+		ids = append(ids, list.Operation, list.Create)
 	}
 	return ids
 }
 
-// Sequence is a test of several requests that the options add.
-type Sequence struct {
-	Name string
-	// Shows are further promises that it keeps: "listThings, effect of parameter order".
-	Shows []string
-	Try   func(s *Session)
+// ofJudge are the options for a judge of responses.
+func (o Options) ofJudge() judge.Settings {
+	return judge.Settings{
+		Undeclared: o.Undeclared, AnyHeader: o.AnyHeader, Rules: o.Rules,
+		Response: o.Response, Client: o.Client, Refusal: o.Refusal,
+		Undocumented: o.Undocumented, UndocumentedResponse: o.UndocumentedResponse, EveryResponse: o.EveryResponse,
+	}
+}
+
+// ofPlan are the options for the tests.
+func (o Options) ofPlan(seed uint64) plan.Settings {
+	scope := o.Scope
+	if scope == nil {
+		scope = func(Operation) string { return "" }
+	}
+	return plan.Settings{
+		Settings:  values.Settings{FirstID: o.FirstID, Rules: o.Rules, Seed: seed, Enough: o.enough},
+		Exact:     o.Undeclared == Exact,
+		Scope:     scope,
+		Infer:     o.Infer,
+		LeaveOut:  o.LeaveOut,
+		Resources: o.Resources,
+		Lists:     o.Lists,
+		Sequences: o.Sequences,
+	}
 }

@@ -18,11 +18,11 @@ func TestRandomBodies(t *testing.T) {
 	run := func(seed uint64) (failures []Failure, sent string) {
 		c, err := New([]byte(notesDocument), Options{Seed: seed})
 		must.NoError(t, err)
-		for _, test := range c.Tests() {
+		for _, test := range testsOf(c) {
 			if test.Name != "addNote, random bodies" {
 				continue
 			}
-			failures, _ = test.Try(Target{URL: "http://notes.example", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			failures, _ = attempt(test, Target{URL: "http://notes.example", Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 				body, _ := io.ReadAll(r.Body)
 				sent += string(body)
 				note, status := map[string]any{}, 200

@@ -1,12 +1,16 @@
 package contracttest
 
 import (
-	"cmp"
 	"context"
+	"iter"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+	"github.com/plantstore/plantstore/api/contracttest/report"
 )
 
 // Test runs every generated test on a handler, and t fails for each cause of broken promises.
@@ -25,37 +29,63 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 	}
 	server := httptest.NewServer(handler)
 	defer server.Close()
-	report, _ := c.Run(context.Background(), Target{URL: server.URL + c.basePath(server.URL)})
-	for _, cause := range report.Causes {
+	ctx := contextOf(t)
+	shown, _ := c.Run(ctx, Target{URL: server.URL + c.basePath(ctx, server.URL)}) // without an error but that of ctx
+	for _, cause := range shown.Causes {
 		if cause.Known == "" {
-			t.Errorf("contract: %s\n  again:  %s=%d", cause, seedVariable, report.Seed)
+			t.Errorf("contract: %s\n  again:  %s=%d", cause, seedVariable, shown.Seed)
 		}
 	}
-	for _, r := range c.document.Operations {
-		why := string(notWritten(r.ID, c.options.NotWritten))
-		if slices.ContainsFunc(report.Promises, func(p Promise) bool { return p.Why == why }) {
-			t.Errorf("contract: %s", why)
+	for _, line := range c.unwritten(shown) {
+		t.Errorf("contract: %s", line)
+	}
+	if c.options.FailUntried {
+		for _, promise := range shown.Promises {
+			if promise.IsUntried() {
+				t.Errorf("contract: untried: %s: %s", promise.Name, promise.Why)
+			}
 		}
 	}
-	var summary strings.Builder
-	report.overview(&summary)
-	t.Logf("contract: %s", &summary)
+	var overview strings.Builder
+	shown.Overview(&overview)
+	t.Logf("contract: %s", &overview)
+}
+
+// unwritten says which operations are not written yet.
+func (c *Contract) unwritten(shown Report) (lines []string) {
+	for _, operation := range c.document.Operations {
+		why := string(run.NotWritten(operation.ID, c.options.NotWritten))
+		if slices.ContainsFunc(shown.Promises, func(p report.Promise) bool { return p.Why == why }) {
+			lines = append(lines, why)
+		}
+	}
+	return lines
 }
 
 // basePath is the path of the document's server, unless only without it there is a response.
-func (c *Contract) basePath(url string) string {
+func (c *Contract) basePath(ctx context.Context, url string) string {
 	for _, base := range []string{c.document.Base, ""} {
-		for _, r := range c.document.Operations {
-			if r.Method == http.MethodGet && len(r.PathNames) == 0 {
-				if resp, err := http.Head(url + base + r.Template); err == nil {
-					if resp.Body.Close(); resp.StatusCode != http.StatusNotFound {
-						return base
-					}
-				}
+		for _, operation := range c.document.Operations {
+			isPlain := operation.Method == http.MethodGet && len(operation.PathNames) == 0
+			if isPlain && exists(ctx, url+base+operation.Template) {
+				return base
 			}
 		}
 	}
 	return c.document.Base
+}
+
+func exists(ctx context.Context, url string) bool {
+	request, err := http.NewRequestWithContext(ctx, http.MethodHead, url, http.NoBody)
+	if err != nil {
+		return false
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return false
+	}
+	response.Body.Close()
+	return response.StatusCode != http.StatusNotFound
 }
 
 // Target is a service that is to keep the promises of the document.
@@ -71,109 +101,74 @@ type Target struct {
 // Run runs every generated test on a target and reports what all tests of the contract have
 // shown. It creates, changes and deletes what the document allows. Its error is that of ctx.
 func (c *Contract) Run(ctx context.Context, target Target) (Report, error) {
-	for _, test := range c.Tests() {
-		failures, why := test.attempt(ctx, target)
+	for test := range c.Tests(ctx) {
+		outcome := test.Try(ctx, target)
 		if ctx.Err() != nil {
-			return c.Report(), context.Cause(ctx)
+			break
 		}
-		test.record(failures, why, test.Name)
+		c.ledger.Record(outcome, test.test.Promises(), test.Name)
 	}
-	return c.Report(), nil
+	return c.Report(), context.Cause(ctx)
 }
 
-// Case is one promise of the document, ready to be tested.
+// Case is a generated test, ready to run.
 type Case struct {
 	Name     string
 	contract *Contract
-	promises []string
-	try      func(*Session)
+	test     plan.Test
 }
 
-// newCase is a test of one promise, which is its name.
-func newCase(promise string, try func(*Session)) Case {
-	return Case{Name: promise, promises: []string{promise}, try: try}
-}
-
-// Tests returns the generated tests, to run each of them as a test of its own. One list may be
-// used by one test at a time.
-func (c *Contract) Tests() []Case {
-	s := newSuite(c)
-	var all []Case
-	requests := s.cases()
-	// What may create something comes first, so that lists have items.
-	slices.SortStableFunc(requests, func(a, b *testCase) int { return cmp.Compare(b.creates(), a.creates()) })
-	for _, request := range requests {
-		all = append(all, Case{request.name, c, []string{request.promise}, func(v *Session) { v.run(request) }})
+// Tests makes the generated tests, one after the other, to run each of them as a test of its own. Tests of
+// one contract may run at the same time, and more than once.
+func (c *Contract) Tests(ctx context.Context) iter.Seq[Case] {
+	return func(yield func(Case) bool) {
+		for test := range c.plan.Tests(ctx) {
+			if !yield(Case{test.Name, c, test}) {
+				return
+			}
+		}
 	}
-	all = slices.Concat(all, s.pathTests(), s.sequences(), s.effects(), s.randomTests())
-	// What may end the service comes last.
-	slices.SortStableFunc(all, func(a, b Case) int {
-		return cmp.Compare(strings.Count(a.Name, ", odd "), strings.Count(b.Name, ", odd "))
-	})
-	for i := range all {
-		try := all[i].try
-		all[i].contract, all[i].try = c, func(v *Session) { v.suite = s; try(v) }
-	}
-	return all
 }
 
-// Run runs one test on a target and records a pass. A failure with the cause of an earlier one is
-// one line.
+// Run runs one test on a target and records what it has shown. A failure with the cause of an earlier one
+// is one line.
 func (test Case) Run(t T, target Target) {
 	t.Helper()
-	failures, untried := test.Try(target)
-	fresh := test.record(failures, untried, t.Name())
-	for _, f := range failures {
-		if reason := test.contract.options.Known[f.ID()]; reason != "" {
-			t.Logf("contract: %s: [%s] %s; known: %s", test.Name, f.ID(), f.Cause, reason)
-		} else if slices.ContainsFunc(fresh, func(other Failure) bool { return other.ID() == f.ID() }) {
-			t.Errorf("contract: %s: %s\n\tagain:  %s=%d", test.Name, f, seedVariable, test.contract.seed)
-		} else {
-			t.Errorf("contract: %s: [%s] %s, as before", test.Name, f.ID(), f.Cause)
+	outcome := test.Try(contextOf(t), target)
+	fresh := test.contract.ledger.Record(outcome, test.test.Promises(), t.Name())
+	for _, failure := range outcome.Failures {
+		id := failure.ID()
+		isFirst := slices.ContainsFunc(fresh, func(other Failure) bool { return other.ID() == id })
+		switch reason := test.contract.options.Known[id]; {
+		case reason != "":
+			t.Logf("contract: %s: [%s] %s; known: %s", test.Name, id, failure.Cause, reason)
+		case isFirst:
+			t.Errorf("contract: %s: %s\n\tagain:  %s=%d", test.Name, failure, seedVariable, test.contract.seed)
+		default:
+			t.Errorf("contract: %s: [%s] %s, as before", test.Name, id, failure.Cause)
 		}
 	}
-}
-
-// record notes what a test has shown, and returns the failures that are the first of their cause.
-func (test Case) record(failures []Failure, untried, by string) (fresh []Failure) {
-	coverage := test.contract.coverage
-	switch {
-	case len(failures) > 0:
-		coverage.fail(test.promises, failures[0])
-	case untried != "":
-		coverage.skip(test.promises, untried)
-	default:
-		for _, promise := range test.promises {
-			coverage.note(promise, by)
-		}
-	}
-	return coverage.noteFailures(failures)
 }
 
 // Try runs a test and returns all that is wrong with the target, or why it could not try
-// the promise.
-func (test Case) Try(target Target) (failures []Failure, why string) {
-	return test.attempt(context.Background(), target)
+// the promise. It records nothing but what responses show.
+func (test Case) Try(ctx context.Context, target Target) Outcome {
+	return test.contract.runner.Run(ctx, test.test, run.Target(target))
 }
 
-func (test Case) attempt(ctx context.Context, target Target) (failures []Failure, why string) {
-	target.URL = strings.TrimSuffix(target.URL, "/")
-	v := &Session{ctx: ctx, contract: test.contract, target: target, test: test}
-	defer func() {
-		switch r := recover().(type) {
-		case nil, ended:
-		case untried:
-			if len(v.failures) == 0 {
-				why = string(r)
-			}
-		default:
-			panic(r)
-		}
-		for i, f := range v.failures {
-			v.failures[i].Sent = f.Sent.Hidden(test.contract.options.Header)
-		}
-		failures = v.failures
-	}()
-	test.try(v)
-	return nil, ""
+// Request is a generated request without credentials, as it is sent.
+type Request struct {
+	Method, Path, Query string // path and query are escaped
+	Header              http.Header
+	Body                []byte
+}
+
+// Requests returns the requests of [Contract.Tests] that need no other request: each keyword of the
+// document, with values to accept and to refuse. They are for a test that needs something to start
+// from.
+func (c *Contract) Requests() (all []Request) {
+	for request := range c.plan.Requests() {
+		all = append(all, Request{request.Method, request.Path, strings.Join(request.Query, "&"), request.Header, request.Body})
+	}
+	return all
 }

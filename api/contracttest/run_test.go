@@ -1,6 +1,8 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 
 	"context"
@@ -94,9 +96,9 @@ func TestOneLine(t *testing.T) {
 		t.Errorf("of a document that cannot be read it tells %s", unreadable.lines)
 	}
 	for id, o := range map[string]Options{
-		"nope": {Lists: []List{{Operation: "nope", Create: "getThing"}}},
-		"":     {Lists: []List{{Operation: "getThing"}}},
-		"gone": {Resources: []Resource{{Create: "getThing", Delete: "gone"}}},
+		"nope": {Service: Service{Lists: []List{{Operation: "nope", Create: "getThing"}}}},
+		"":     {Service: Service{Lists: []List{{Operation: "getThing"}}}},
+		"gone": {Service: Service{Resources: []Resource{{Create: "getThing", Delete: "gone"}}}},
 	} {
 		if _, err := New([]byte(document), o); err == nil || !strings.Contains(err.Error(), strconv.Quote(id)) {
 			t.Errorf("New with the operation %q returns the error %v", id, err)
@@ -143,11 +145,11 @@ func TestHeader(t *testing.T) {
 		}
 		c, err := New([]byte(strings.Replace(securedDocument, "{type: http, scheme: bearer}", scheme, 1)), Options{Header: header})
 		must.NoError(t, err)
-		if got := (&Session{contract: c}).credential("token"); got != want {
+		if got := run.CredentialIn(c.options.Header, c.document.Scheme("token")); got != want {
 			t.Errorf("the credential of %s is %q, want %q", scheme, got, want)
 		}
 		sent := http.Header{"X-Other": {"1"}}
-		c.addHeader(sent, c.document.Operations[0])
+		c.runner.AddHeader(sent, c.document.Operations[0])
 		credential, others := document.CredentialHeader(c.document.Scheme("token")), 2
 		if credential == "" {
 			others = 3
@@ -215,7 +217,7 @@ func TestBasePath(t *testing.T) {
 	mux.HandleFunc("GET /things", func(http.ResponseWriter, *http.Request) {})
 	for prefix, want := range map[string]string{"": "", "/v1": "/v1", "/v2": "/v1"} {
 		server := httptest.NewServer(http.StripPrefix(prefix, mux))
-		if got := c.basePath(server.URL); got != want {
+		if got := c.basePath(t.Context(), server.URL); got != want {
 			t.Errorf("of a handler at %q the base path is %q, want %q", prefix, got, want)
 		}
 		server.Close()
@@ -239,7 +241,7 @@ func TestKnown(t *testing.T) {
 		}
 	}
 	c, heard := small(Options{Known: known}), &told{}
-	for _, test := range c.Tests() {
+	for _, test := range testsOf(c) {
 		test.Run(heard, target)
 	}
 	c.Check(heard, thing(418, ""))
@@ -261,5 +263,32 @@ func TestKnown(t *testing.T) {
 	Test(heard, []byte(smallDocument), responds(500), Options{Known: known})
 	if len(heard.lines) == 0 {
 		t.Error("another cause is known")
+	}
+}
+
+// No request is sent of an operation that the options leave out, and what it promises is untried.
+func TestLeaveOut(t *testing.T) {
+	t.Parallel()
+	recorded := &recording{}
+	report, err := small(Options{LeaveOut: []string{"getThing"}}).Run(t.Context(), Target{URL: "http://things.example", Transport: recorded})
+	must.NoError(t, err)
+	if slices.ContainsFunc(recorded.paths, func(path string) bool { return strings.HasPrefix(path, "/things") }) {
+		t.Errorf("the paths of the requests are %v", recorded.paths)
+	}
+	if report.Untried < 5 || report.Broken > 0 {
+		t.Errorf("it counts %v", report.Count)
+	}
+}
+
+// Test fails on untried promises if the options say so.
+func TestFailUntried(t *testing.T) {
+	t.Parallel()
+	for fails, options := range map[bool]Options{true: {FailUntried: true}, false: {}} {
+		heard := &told{}
+		Test(heard, []byte(smallDocument), http.NotFoundHandler(), options)
+		isUntried := func(line string) bool { return strings.HasPrefix(line, "contract: untried: getThing, ") }
+		if slices.ContainsFunc(heard.lines, isUntried) != fails {
+			t.Errorf("with FailUntried %t, Test tells %q", fails, heard.lines)
+		}
 	}
 }

@@ -1,6 +1,9 @@
 package contracttest
 
 import (
+	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
@@ -140,7 +143,7 @@ func (s *service) reply(r *http.Request) *reply {
 func (s *service) authenticate(_ context.Context, in *openapi3filter.AuthenticationInput) error {
 	sent := in.RequestValidationInput.Request
 	want := httptest.NewRequest(http.MethodGet, "/", nil)
-	apply(want, in.SecurityScheme, s.credentials[in.SecuritySchemeName])
+	run.Apply(want, in.SecurityScheme, s.credentials[in.SecuritySchemeName])
 	for name := range want.Header {
 		if name == "Cookie" {
 			if c, err := sent.Cookie(in.SecurityScheme.Name); err != nil || c.Value != s.credentials[in.SecuritySchemeName] {
@@ -183,7 +186,7 @@ func (h inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 func firstFault(c *Contract, tests []Case, credentials Credentials, handler http.Handler) (fault, by string) {
 	target := Target{URL: "http://service.invalid", Transport: inProcess{handler}, Credentials: credentials}
 	for _, test := range tests {
-		if failures, _ := test.Try(target); len(failures) > 0 {
+		if failures, _ := attempt(test, target); len(failures) > 0 {
 			return failures[0].String(), test.Name
 		}
 	}
@@ -215,7 +218,7 @@ func (f wrong) of(s *service) http.Handler {
 func proof(t *testing.T, c *Contract, right func() *service, wrongs map[string]wrong) {
 	t.Helper()
 	t.Parallel()
-	tests := c.Tests()
+	tests := testsOf(c)
 	if fault, by := firstFault(c, tests, right().credentials, right()); fault != "" {
 		t.Fatalf("the right service fails: %s: %s", by, fault)
 	}
@@ -247,10 +250,10 @@ func replaceBody(old, new string) func(*http.Request) {
 	}
 }
 
-// replaceOdd is replaceBody where N in the old text is any of oddNames.
+// replaceOdd is replaceBody where N in the old text is any of values.OddNames.
 func replaceOdd(old, new string) func(*http.Request) {
 	return func(r *http.Request) {
-		for _, name := range oddNames {
+		for _, name := range values.OddNames {
 			replaceBody(strings.Replace(old, "N", string(jsonvalue.Encode(name)), 1), new)(r)
 		}
 	}

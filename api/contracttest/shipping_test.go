@@ -88,7 +88,7 @@ func parcelService(c *Contract) *service {
 }
 
 func TestComposedDocument(t *testing.T) {
-	c := contractOf(t, "shipping.yaml", Options{Undeclared: Exact})
+	c := contractOf(t, "shipping.yaml", Options{Service: Service{Undeclared: Exact}})
 	query := func(old, new string) func(*http.Request) {
 		return func(r *http.Request) { r.URL.RawQuery = strings.Replace(r.URL.RawQuery, old, new, 1) }
 	}

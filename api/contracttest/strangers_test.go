@@ -153,9 +153,9 @@ func accusations(t *testing.T, wrong mistake) iter.Seq[string] {
 		must.NoError(t, err)
 		server := httptest.NewServer(newHelpdesk(wrong))
 		defer server.Close()
-		for _, test := range contract.Tests() {
-			failures, _ := test.Try(contracttest.Target{URL: server.URL + "/v1"})
-			for _, f := range failures {
+		for test := range contract.Tests(t.Context()) {
+			outcome := test.Try(t.Context(), contracttest.Target{URL: server.URL + "/v1"})
+			for _, f := range outcome.Failures {
 				if !yield(fmt.Sprint(f.Test, ": ", f.Cause, ": ", f.Message)) {
 					return
 				}

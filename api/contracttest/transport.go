@@ -12,12 +12,14 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/run"
 )
 
 // Client returns an HTTP client that checks every response. A request that takes
 // half a minute fails.
 func (c *Contract) Client(t T) *http.Client {
-	return &http.Client{Transport: c.Transport(t, nil), Timeout: requestTimeout}
+	return &http.Client{Transport: c.Transport(t, nil), Timeout: run.RequestTimeout}
 }
 
 // Transport checks every response that next returns; next is
@@ -98,7 +100,7 @@ func (c *Contract) Judge(report func(x Interaction, fault Fault)) func(*http.Req
 			Method: r.Method, URL: r.URL.String(), Path: c.sentPath(r.URL), RequestHeader: r.Header,
 			Status: status, Header: header, Body: body,
 		}
-		for _, fault := range c.check(x) {
+		for _, fault := range c.judge.Faults(x) {
 			report(x, fault)
 		}
 	}

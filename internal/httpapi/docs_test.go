@@ -82,7 +82,7 @@ func TestBaseURLWithPath(t *testing.T) {
 	t.Parallel()
 	s := startBelow(t, "/store%20room")
 	waits := regexp.MustCompile(`streamChanges|listChanges waits`) // which an offline service does not
-	for _, test := range plantcontract.Plants().Tests() {
+	for test := range plantcontract.Plants().Tests(t.Context()) {
 		if strings.HasPrefix(test.Name, "sequence") && !waits.MatchString(test.Name) {
 			t.Run(test.Name, func(t *testing.T) { test.Run(t, s.target()) })
 		}

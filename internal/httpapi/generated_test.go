@@ -13,7 +13,7 @@ import (
 func TestGeneratedRequests(t *testing.T) {
 	t.Parallel()
 	target := newService(t).target()
-	for _, test := range plantcontract.Plants().Tests() {
+	for test := range plantcontract.Plants().Tests(t.Context()) {
 		t.Run(test.Name, func(t *testing.T) { test.Run(t, target) })
 	}
 }

@@ -28,11 +28,12 @@ func TestDeployment(t *testing.T) {
 	o.FirstID = 1_000_000 + rand.Int64N(1<<60)
 	c, err := contracttest.New(api.Document, o)
 	must.NoError(t, err)
-	tests := c.Tests()
-	for _, test := range tests {
+	tests := 0
+	for test := range c.Tests(t.Context()) {
+		tests++
 		t.Run(test.Name, func(t *testing.T) { test.Run(t, target) })
 	}
-	t.Logf("%d tests", len(tests))
+	t.Logf("%d tests", tests)
 	if path := os.Getenv("CONTRACT_REPORT"); path != "" {
 		expect.NoError(t, c.Report().WriteFiles(path, os.Stdout))
 	}

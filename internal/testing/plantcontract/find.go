@@ -3,217 +3,75 @@ package plantcontract
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/plantstore/plantstore/api/contracttest"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
 // findSequences are what the document promises of lists in the order of names, of counts
 // and of tags. Other plants may be in the store: the names and tags of a sequence begin
 // with a text that no others have.
 var findSequences = []contracttest.Sequence{
-	{Name: "name_prefix finds names, in their order across pages", Shows: []string{
+	{Name: "name_prefix finds names, in their order across pages", Steps: namePrefix, Shows: []string{
 		effect("listPlants", "name_prefix"), effect("listPlants", "cursor"), effect("countPlants", "name_prefix"),
-	}, Try: func(s *contracttest.Session) {
-		begin, ids := namedPlants(s, "Name")
-		for text, want := range map[string][]int{
-			"": inOrder, "fic": {6, 7}, "FICUS": {6, 7}, "ficus x": nil, "ss": {4}, "e": {5},
-			"É": {2, 3}, "E\u0301": {2, 3}, "ß": {0, 1}, "ẞ": {0, 1},
-		} {
-			query := url.Values{"name_prefix": {begin + text}}
-			walksTo(s, query, pick(ids, want))
-			counts(s, query, len(want))
-			query.Set("order", "name")
-			walksTo(s, query, pick(ids, want))
-		}
 	}},
-	{Name: "order=name lists all plants by name, and a cursor continues", Shows: []string{
+	{Name: "order=name lists all plants by name, and a cursor continues", Steps: orderByName, Shows: []string{
 		effect("listPlants", "order"),
-	}, Try: func(s *contracttest.Session) {
-		begin, ids := namedPlants(s, "\x00Name") // the first names of all, so that the walk is short
-		want := pick(ids, inOrder)
-		for _, limit := range []string{"1", "4", "1000"} {
-			var met []string
-			seen := map[json.Number]bool{}
-			query := url.Values{"order": {"name"}, "limit": {limit}}
-			for page := range s.Walk("listPlants", query) {
-				plants := plantsOf(s, page)
-				if len(plants) == 0 || seen[plants[0].ID] {
-					break // it would not end
-				}
-				seen[plants[0].ID] = true
-				for _, p := range plants {
-					if id := p.ID.String(); slices.Contains(want, id) {
-						met = append(met, id)
-					} else if p.Name > "\x01" {
-						met = append(met, "a name that comes later")
-					}
-				}
-				if len(met) >= len(want) {
-					break
-				}
-			}
-			if len(met) < len(want) || !slices.Equal(met[:len(want)], want) {
-				s.Failf("a walk with %v meets %v, want %v", query, met, want)
-			}
-		}
-		for page := range s.Walk("listPlants", url.Values{"name_prefix": {begin}, "limit": {"1"}}) {
-			if want = want[1:]; len(want) == 0 {
-				break
-			}
-			query := cursorOf(s, page)
-			query.Set("limit", strconv.Itoa(len(want)))
-			if got := idsOf(s, s.Query("listPlants", query)); !slices.Equal(got, want) {
-				s.Failf("a cursor without other parameters continues with %v, want %v", got, want)
-			}
-		}
 	}},
-	{Name: "order=id is the default order", Try: func(s *contracttest.Session) {
-		_, ids := namedPlants(s, "Name")
-		first, _ := strconv.ParseInt(ids[0], 10, 64)
-		query := url.Values{"after": {strconv.FormatInt(first-1, 10)}, "limit": {strconv.Itoa(len(ids))}}
-		for range 2 {
-			if got := idsOf(s, s.Query("listPlants", query)); !slices.Equal(got, ids) {
-				s.Failf("a list with %v has %v, want %v", query, got, ids)
-			}
-			query.Set("order", "id")
-		}
-	}},
-	{Name: "descending orders, with a filter across pages", Try: func(s *contracttest.Session) {
-		begin, ids := namedPlants(s, "Name")
-		names := pick(ids, inOrder)
-		slices.Reverse(names)
-		walksTo(s, url.Values{"order": {"name_desc"}, "name_prefix": {begin}}, names)
-		slices.Reverse(ids)
-		for _, id := range ids {
-			s.Accepted(s.Call("patchPlant", id, map[string]any{"tag": begin}))
-		}
-		walksTo(s, url.Values{"order": {"id_desc"}, "tag": {begin}}, ids)
-		slices.Reverse(ids) // the order of the patches
-		for page := range s.Walk("listPlants", url.Values{"order": {"updated"}, "limit": {"2"}}) {
-			for _, id := range idsOf(s, page) {
-				if len(ids) > 0 && slices.Contains(ids, id) {
-					if id != ids[0] {
-						s.Failf("order=updated lists plant %s before plant %s, which has changed later", id, ids[0])
-					}
-					ids = ids[1:]
-				}
-			}
-			if len(ids) == 0 {
-				return
-			}
-		}
-		s.Failf("order=updated does not list the plants %v", ids)
-	}},
-	{Name: "a plant moves in the order of names with its name", Try: func(s *contracttest.Session) {
-		begin, ids := namedPlants(s, "Name")
-		s.Accepted(s.Call("patchPlant", ids[0], map[string]any{"name": begin + "fi"}))
-		s.Accepted(s.Call("putPlant", ids[8], map[string]any{"name": begin + "gingko"}))
-		s.Accepted(s.Call("deletePlant", ids[6], nil))
-		walksTo(s, url.Values{"name_prefix": {begin}}, pick(ids, []int{5, 0, 7, 8, 4, 2, 3, 1}))
-		counts(s, url.Values{"name_prefix": {begin + "fi"}}, 2)
-	}},
-	{Name: "parameters that cannot be combined are refused", Try: func(s *contracttest.Session) {
-		refused := func(got contracttest.Interaction, name string) {
-			s.Refused(got, contracttest.Violation{Kind: contracttest.InvalidParameter, In: "query", Pointer: "/" + name})
-		}
-		for operation, cases := range map[string][][]string{
-			"listPlants": {
-				{"name_prefix=fic", "tag", "after"},
-				{"order=name", "tag", "after"},
-				{"order=name_desc", "tag", "after"},
-				{"order=updated", "tag", "after", "name_prefix"},
-				{"order=id_desc", "after", "name_prefix"},
-				{"order=id", "name_prefix", "cursor"},
-				{"cursor=000000000000000a4649435553", "tag", "after"},
-			},
-			"countPlants": {{"name_prefix=fic", "tag"}},
-		} {
-			for _, c := range cases {
-				all, _ := url.ParseQuery(c[0])
-				for _, name := range c[1:] {
-					query, _ := url.ParseQuery(c[0])
-					query.Set(name, map[string]string{
-						"tag": "Moraceae", "after": "8", "name_prefix": "fic", "cursor": "000000000000000a4649435553",
-					}[name])
-					all.Set(name, query.Get(name))
-					refused(s.Query(operation, query), name)
-				}
-				got := s.Query(operation, all)
-				for _, name := range c[1:] {
-					refused(got, name)
-				}
-			}
-		}
-	}},
-	{Name: "tags are listed once and in order across pages", Shows: []string{
+	{Name: "order=id is the default order", Steps: orderByID},
+	{Name: "descending orders, with a filter across pages", Steps: descendingOrders},
+	{Name: "a plant moves in the order of names with its name", Steps: movesWithName},
+	{Name: "parameters that cannot be combined are refused", Steps: refusedCombinations},
+	{Name: "tags are listed once and in order across pages", Steps: tagsInOrder, Shows: []string{
 		effect("listTags", "limit"), effect("listTags", "after"), effect("listTags", "prefix"), effect("countPlants", "tag"),
-	}, Try: func(s *contracttest.Session) {
-		begin := unique(s, "Tag")
-		// In UTF-16 the last character would come before the one before it.
-		want := []string{begin, begin + "B", begin + "a", begin + "b", begin + "bb", begin + "\uff21", begin + "\U0001f335"}
-		tags := slices.Concat([]string{"", "x" + begin, strings.ToUpper(begin) + "a", begin[:len(begin)-1]}, want, want[3:4])
-		slices.Reverse(tags)
-		ids := createAll(s, len(tags), func(i int) map[string]any { return map[string]any{"name": "Ficus", "tag": tags[i]} })
-		for limit := 1; limit <= len(want)+1; limit++ {
-			walksToTags(s, url.Values{"prefix": {begin}, "limit": {strconv.Itoa(limit)}}, want, limit)
-		}
-		for i := range want {
-			rest := want[i+1:]
-			walksToTags(s, url.Values{"prefix": {begin}, "after": {want[i]}}, rest, len(want))
-			if len(rest) > 0 {
-				got := tagsOf(s, s.Query("listTags", url.Values{"after": {want[i]}, "limit": {strconv.Itoa(len(rest))}}))
-				if !slices.Equal(got, rest) {
-					s.Failf("after %q the tags are %q, want %q", want[i], got, rest)
-				}
-			}
-		}
-		walksToTags(s, url.Values{"prefix": {begin}, "after": {begin + "C"}}, want[2:], len(want)) // no plant has it
-		walksToTags(s, url.Values{"prefix": {begin}, "after": {""}}, want, len(want))
-		walksToTags(s, url.Values{"prefix": {begin + "b"}}, want[3:5], len(want))
-		if got := tagsOf(s, s.Query("listTags", url.Values{"limit": {"1"}})); !slices.Equal(got, []string{""}) {
-			s.Failf("the first tag is %q, want the empty one", got)
-		}
-
-		walksTo(s, url.Values{"tag": {want[3]}}, pick(ids, []int{0, 4}))
-		counts(s, url.Values{"tag": {want[3]}}, 2)
-		s.Accepted(s.Call("deletePlant", ids[0], nil)) // the other plant with this tag
-		counts(s, url.Values{"tag": {want[3]}}, 1)
-		s.Accepted(s.Call("patchPlant", ids[1], map[string]any{"tag": nil}))
-		counts(s, url.Values{"tag": {want[6]}}, 0)
-		walksToTags(s, url.Values{"prefix": {begin}}, want[:6], len(want))
 	}},
-	{Name: "a page of tags has 100 of them by default", Shows: []string{
+	{Name: "a page of tags has 100 of them by default", Steps: defaultTags, Shows: []string{
 		"listTags, default of parameter limit",
-	}, Try: func(s *contracttest.Session) {
-		begin := unique(s, "Tag")
-		want := make([]string, 101)
-		for i := range want {
-			want[i] = fmt.Sprintf("%s%03d", begin, i)
-		}
-		createAll(s, len(want), func(i int) map[string]any { return map[string]any{"name": "Ficus", "tag": want[i]} })
-		walksToTags(s, url.Values{"prefix": {begin}}, want, 100)
 	}},
-	{Name: "countPlants counts all plants", Try: func(s *contracttest.Session) {
-		ids := createAll(s, 3, func(int) map[string]any { return map[string]any{"name": "Ficus"} })
-		got := s.Query("countPlants", nil)
-		s.Accepted(got)
-		if n, _ := strconv.Atoi(fmt.Sprint(got.Member("count"))); n < len(ids) {
-			s.Failf("there are %d plants, and the count is %s", len(ids), got.Body)
-		}
-	}},
+	{Name: "countPlants counts all plants", Steps: countsAll},
 }
 
 func effect(operation, parameter string) string {
 	return operation + ", effect of parameter " + parameter
 }
 
-// unique returns a text that no name or tag of another sequence begins with.
-func unique(s *contracttest.Session, text string) string {
-	return fmt.Sprintf("%s %v ", text, s.NewID("createPlant"))
+// batch are plants that a sequence creates in one request. Their names or tags begin with a text that no
+// name or tag of another sequence begins with.
+type batch struct {
+	plants []*scenario.Thing
+	begin  string
+}
+
+// newBatch creates n plants with ascending ids. newPlant makes a plant when the text is known.
+func newBatch(text string, n int, newPlant func(begin string, i int) map[string]any) (*batch, []scenario.Step) {
+	unique := newPlants(1)[0]
+	b := &batch{plants: newPlants(n)}
+	return b, []scenario.Step{
+		{Draw: append([]*scenario.Thing{unique}, b.plants...)},
+		write("createPlants", nil, func() any {
+			b.begin = fmt.Sprintf("%s %v ", text, unique.ID)
+			all := make([]any, n)
+			for i, thing := range b.plants {
+				plant := newPlant(b.begin, i)
+				plant["id"] = thing.ID
+				all[i] = plant
+			}
+			return map[string]any{"plants": all}
+		}),
+	}
+}
+
+// pick returns the ids of some of the plants.
+func (b *batch) pick(indexes ...int) (ids []string) {
+	for _, i := range indexes {
+		ids = append(ids, fmt.Sprint(b.plants[i].ID))
+	}
+	return ids
 }
 
 // ends are the ends of names, and inOrder is the order of these. Names that differ only
@@ -225,96 +83,415 @@ var (
 )
 
 // namedPlants creates plants whose names begin with a text, half of them in other case,
-// and some whose names do not. It returns the text and the ids of the first ones.
-func namedPlants(s *contracttest.Session, text string) (begin string, ids []string) {
-	begin = unique(s, text)
-	others := []string{"x" + begin, begin[:len(begin)-1], "x" + begin + "ficus"}
-	ids = createAll(s, len(ends)+len(others), func(i int) map[string]any {
+// and after them some whose names do not.
+func namedPlants(text string) (*batch, []scenario.Step) {
+	return newBatch(text, len(ends)+3, func(begin string, i int) map[string]any {
+		others := []string{"x" + begin, begin[:len(begin)-1], "x" + begin + "ficus"}
 		switch {
 		case i >= len(ends):
 			return map[string]any{"name": others[i-len(ends)]}
 		case i%2 == 1:
 			return map[string]any{"name": strings.ToUpper(begin) + ends[i]}
-		default:
-			return map[string]any{"name": begin + ends[i]}
 		}
+		return map[string]any{"name": begin + ends[i]}
 	})
-	return begin, ids[:len(ends)]
 }
 
-// createAll creates n plants with ascending ids, which it returns.
-func createAll(s *contracttest.Session, n int, newPlant func(i int) map[string]any) (ids []string) {
-	plants := make([]any, n)
-	for i := range plants {
-		p := newPlant(i)
-		p["id"] = s.NewID("createPlant")
-		plants[i], ids = p, append(ids, fmt.Sprint(p["id"]))
-	}
-	s.Accepted(s.Call("createPlants", nil, map[string]any{"plants": plants}))
-	return ids
+func namePrefix() []scenario.Step {
+	named, steps := namedPlants("Name")
+	return append(steps, scenario.Later(func() (steps []scenario.Step) {
+		for text, found := range map[string][]int{
+			"": inOrder, "fic": {6, 7}, "FICUS": {6, 7}, "ficus x": nil, "ss": {4}, "e": {5},
+			"É": {2, 3}, "E\u0301": {2, 3}, "ß": {0, 1}, "ẞ": {0, 1},
+		} {
+			of, want := url.Values{"name_prefix": {named.begin + text}}, named.pick(found...)
+			steps = append(steps, walksTo(of, want)...)
+			steps = append(steps, counts(of, len(want)))
+			steps = append(steps, walksTo(with(of, "order", "name"), want)...)
+		}
+		return steps
+	}))
 }
 
-func pick(ids []string, indexes []int) (picked []string) {
-	for _, i := range indexes {
-		picked = append(picked, ids[i])
+// with is a query with one more parameter.
+func with(of url.Values, name, value string) url.Values {
+	more := maps.Clone(of)
+	if more == nil {
+		more = url.Values{}
 	}
-	return picked
+	more.Set(name, value)
+	return more
+}
+
+func orderByName() []scenario.Step {
+	named, steps := namedPlants("\x00Name") // the first names of all, so that the walk is short
+	for _, limit := range []string{"1", "4", "1000"} {
+		steps = append(steps, scenario.Later(func() []scenario.Step {
+			w := &walkOfAll{query: url.Values{"order": {"name"}, "limit": {limit}}, want: named.pick(inOrder...), seen: map[json.Number]bool{}}
+			return w.steps()
+		}))
+	}
+	return append(steps, scenario.Later(func() []scenario.Step {
+		want := named.pick(inOrder...)
+		var continued []scenario.Step
+		return []scenario.Step{{Walk: &scenario.Walk{
+			Operation: "listPlants", Query: url.Values{"name_prefix": {named.begin}, "limit": {"1"}},
+			Visit: func(page scenario.Interaction) (bool, error) {
+				if want = want[1:]; len(want) == 0 {
+					return true, nil
+				}
+				of, err := cursorOf(page)
+				if err == nil {
+					continued = append(continued, continues(with(of, "limit", strconv.Itoa(len(want))), want))
+				}
+				return false, err
+			},
+		}}, scenario.Later(func() []scenario.Step { return continued })}
+	}))
+}
+
+// continues fails unless a cursor without other parameters leads to the rest of the plants.
+func continues(of url.Values, want []string) scenario.Step {
+	return query("listPlants", asked(of), plantsAre(func(ids []string) error {
+		if slices.Equal(ids, want) {
+			return nil
+		}
+		return scenario.Brokenf("a cursor without other parameters continues with %v, want %v", ids, want)
+	}))
+}
+
+// walkOfAll is a walk in which other plants may come first or later.
+type walkOfAll struct {
+	query     url.Values
+	want, met []string
+	seen      map[json.Number]bool // the first plants of pages
+}
+
+func (w *walkOfAll) steps() []scenario.Step {
+	return []scenario.Step{
+		{Walk: &scenario.Walk{Operation: "listPlants", Query: w.query, Visit: w.visit}},
+		scenario.Verify(func() error {
+			if len(w.met) >= len(w.want) && slices.Equal(w.met[:len(w.want)], w.want) {
+				return nil
+			}
+			return scenario.Brokenf("a walk with %v meets %v, want %v", w.query, w.met, w.want)
+		}),
+	}
+}
+
+func (w *walkOfAll) visit(page scenario.Interaction) (enough bool, err error) {
+	plants, err := decoded[[]listedPlant]("list of plants", page)
+	if err != nil {
+		return true, err
+	}
+	if len(plants) == 0 || w.seen[plants[0].ID] {
+		return true, nil // it would not end
+	}
+	w.seen[plants[0].ID] = true
+	for _, plant := range plants {
+		id := plant.ID.String()
+		switch {
+		case slices.Contains(w.want, id):
+			w.met = append(w.met, id)
+		case plant.Name > "\x01":
+			w.met = append(w.met, "a name that comes later")
+		}
+	}
+	return len(w.met) >= len(w.want), nil
+}
+
+func orderByID() []scenario.Step {
+	named, steps := namedPlants("Name")
+	return append(steps, scenario.Later(func() (steps []scenario.Step) {
+		ids := named.pick(0, 1, 2, 3, 4, 5, 6, 7, 8)
+		first, _ := strconv.ParseInt(ids[0], 10, 64) // which is a number
+		of := url.Values{"after": {strconv.FormatInt(first-1, 10)}, "limit": {strconv.Itoa(len(ids))}}
+		for _, of := range []url.Values{of, with(of, "order", "id")} {
+			steps = append(steps, query("listPlants", asked(of), plantsAre(func(got []string) error {
+				if slices.Equal(got, ids) {
+					return nil
+				}
+				return scenario.Brokenf("a list with %v has %v, want %v", of, got, ids)
+			})))
+		}
+		return steps
+	}))
+}
+
+func descendingOrders() []scenario.Step {
+	named, steps := namedPlants("Name")
+	byName := slices.Clone(inOrder)
+	slices.Reverse(byName)
+	byID := []int{8, 7, 6, 5, 4, 3, 2, 1, 0}
+	steps = append(steps, scenario.Later(func() []scenario.Step {
+		return walksTo(url.Values{"order": {"name_desc"}, "name_prefix": {named.begin}}, named.pick(byName...))
+	}))
+	for _, i := range byID {
+		steps = append(steps, write("patchPlant", named.plants[i], func() any { return map[string]any{"tag": named.begin} }))
+	}
+	return append(steps, scenario.Later(func() []scenario.Step {
+		steps := walksTo(url.Values{"order": {"id_desc"}, "tag": {named.begin}}, named.pick(byID...))
+		return append(steps, walksByUpdate(named.pick(0, 1, 2, 3, 4, 5, 6, 7, 8))...)
+	}))
+}
+
+// walksByUpdate fails unless a walk meets plants in the order in which they have changed, the last one first.
+func walksByUpdate(rest []string) []scenario.Step {
+	return []scenario.Step{
+		{Walk: &scenario.Walk{
+			Operation: "listPlants", Query: url.Values{"order": {"updated"}, "limit": {"2"}},
+			Visit: func(page scenario.Interaction) (enough bool, err error) {
+				ids, err := idsOf(page)
+				for _, id := range ids {
+					switch i := slices.Index(rest, id); {
+					case i > 0:
+						return true, scenario.Brokenf("order=updated lists plant %s before plant %s, which has changed later", id, rest[0])
+					case i == 0:
+						rest = rest[1:]
+					}
+				}
+				return len(rest) == 0, err
+			},
+		}},
+		scenario.Verify(func() error {
+			if len(rest) == 0 {
+				return nil
+			}
+			return scenario.Brokenf("order=updated does not list the plants %v", rest)
+		}),
+	}
+}
+
+func movesWithName() []scenario.Step {
+	named, steps := namedPlants("Name")
+	renamed := func(end string) func() any {
+		return func() any { return map[string]any{"name": named.begin + end} }
+	}
+	return append(steps,
+		write("patchPlant", named.plants[0], renamed("fi")),
+		write("putPlant", named.plants[8], renamed("gingko")),
+		write("deletePlant", named.plants[6], nil),
+		scenario.Later(func() []scenario.Step {
+			steps := walksTo(url.Values{"name_prefix": {named.begin}}, named.pick(5, 0, 7, 8, 4, 2, 3, 1))
+			return append(steps, counts(url.Values{"name_prefix": {named.begin + "fi"}}, 2))
+		}))
+}
+
+// combination is a query to which none of some parameters may be added.
+type combination struct {
+	operation string
+	query     url.Values
+	forbidden []string
+}
+
+var combinations = []combination{
+	{"listPlants", url.Values{"name_prefix": {"fic"}}, []string{"tag", "after"}},
+	{"listPlants", url.Values{"order": {"name"}}, []string{"tag", "after"}},
+	{"listPlants", url.Values{"order": {"name_desc"}}, []string{"tag", "after"}},
+	{"listPlants", url.Values{"order": {"updated"}}, []string{"tag", "after", "name_prefix"}},
+	{"listPlants", url.Values{"order": {"id_desc"}}, []string{"after", "name_prefix"}},
+	{"listPlants", url.Values{"order": {"id"}}, []string{"name_prefix", "cursor"}},
+	{"listPlants", url.Values{"cursor": {cursorOfFicus}}, []string{"tag", "after"}},
+	{"countPlants", url.Values{"name_prefix": {"fic"}}, []string{"tag"}},
+}
+
+const cursorOfFicus = "000000000000000a4649435553"
+
+// forbiddenValues are values of the parameters of combinations.
+var forbiddenValues = map[string]string{"tag": "Moraceae", "after": "8", "name_prefix": "fic", "cursor": cursorOfFicus}
+
+func refusedCombinations() (steps []scenario.Step) {
+	for _, c := range combinations {
+		all := c.query
+		for _, name := range c.forbidden {
+			all = with(all, name, forbiddenValues[name])
+			steps = append(steps, refusesParameter(c.operation, with(c.query, name, forbiddenValues[name]), name))
+		}
+		for _, name := range c.forbidden {
+			steps = append(steps, refusesParameter(c.operation, all, name))
+		}
+	}
+	return steps
+}
+
+func refusesParameter(operation string, of url.Values, name string) scenario.Step {
+	step := query(operation, asked(of), nil)
+	step.Expect = scenario.RefusedAt(scenario.InvalidParameter, "query", "/"+name)
+	return step
+}
+
+// tagEnds are the ends of tags in their order. In UTF-16 the last one would come before the one before it.
+var tagEnds = []string{"", "B", "a", "b", "bb", "\uff21", "\U0001f335"}
+
+// taggedPlants creates a plant for each tag, two for the fourth one, and before them, in the order of tags, some
+// whose tags do not begin with the text. It returns the tags when the text is known.
+func taggedPlants() (tagged *batch, tags func() []string, steps []scenario.Step) {
+	all := func(begin string) []string {
+		tags := []string{"", "x" + begin, strings.ToUpper(begin) + "a", begin[:len(begin)-1]}
+		for _, end := range tagEnds {
+			tags = append(tags, begin+end)
+		}
+		tags = append(tags, begin+tagEnds[3])
+		slices.Reverse(tags)
+		return tags
+	}
+	tagged, steps = newBatch("Tag", len(tagEnds)+5, func(begin string, i int) map[string]any {
+		return map[string]any{"name": "Ficus", "tag": all(begin)[i]}
+	})
+	return tagged, func() (want []string) {
+		for _, end := range tagEnds {
+			want = append(want, tagged.begin+end)
+		}
+		return want
+	}, steps
+}
+
+func tagsInOrder() []scenario.Step {
+	tagged, tags, steps := taggedPlants()
+	return append(steps, scenario.Later(func() []scenario.Step {
+		want, prefix := tags(), url.Values{"prefix": {tagged.begin}}
+		var steps []scenario.Step
+		for limit := 1; limit <= len(want)+1; limit++ {
+			steps = append(steps, walksToTags(with(prefix, "limit", strconv.Itoa(limit)), want, limit)...)
+		}
+		for i, tag := range want {
+			steps = append(steps, followTag(prefix, tag, want[i+1:])...)
+		}
+		steps = append(steps, walksToTags(with(prefix, "after", tagged.begin+"C"), want[2:], len(want))...) // no plant has it
+		steps = append(steps, walksToTags(with(prefix, "after", ""), want, len(want))...)
+		steps = append(steps, walksToTags(url.Values{"prefix": {tagged.begin + "b"}}, want[3:5], len(want))...)
+		steps = append(steps, query("listTags", asked(url.Values{"limit": {"1"}}), reads("list of tags", func(got []string) error {
+			if slices.Equal(got, []string{""}) {
+				return nil
+			}
+			return scenario.Brokenf("the first tag is %q, want the empty one", got)
+		})))
+		steps = append(steps, walksTo(url.Values{"tag": {want[3]}}, tagged.pick(0, 4))...)
+		steps = append(steps,
+			counts(url.Values{"tag": {want[3]}}, 2),
+			write("deletePlant", tagged.plants[0], nil), // the other plant with this tag
+			counts(url.Values{"tag": {want[3]}}, 1),
+			write("patchPlant", tagged.plants[1], always(map[string]any{"tag": nil})),
+			counts(url.Values{"tag": {want[6]}}, 0))
+		return append(steps, walksToTags(prefix, want[:6], len(want))...)
+	}))
+}
+
+// followTag lists the tags that follow one, with the prefix and without it.
+func followTag(prefix url.Values, tag string, rest []string) []scenario.Step {
+	steps := walksToTags(with(prefix, "after", tag), rest, len(tagEnds))
+	if len(rest) == 0 {
+		return steps
+	}
+	of := url.Values{"after": {tag}, "limit": {strconv.Itoa(len(rest))}}
+	return append(steps, query("listTags", asked(of), reads("list of tags", func(got []string) error {
+		if slices.Equal(got, rest) {
+			return nil
+		}
+		return scenario.Brokenf("after %q the tags are %q, want %q", tag, got, rest)
+	})))
+}
+
+func defaultTags() []scenario.Step {
+	const size = 101
+	tagOf := func(begin string, i int) string { return fmt.Sprintf("%s%03d", begin, i) }
+	tagged, steps := newBatch("Tag", size, func(begin string, i int) map[string]any {
+		return map[string]any{"name": "Ficus", "tag": tagOf(begin, i)}
+	})
+	return append(steps, scenario.Later(func() []scenario.Step {
+		want := make([]string, size)
+		for i := range want {
+			want[i] = tagOf(tagged.begin, i)
+		}
+		return walksToTags(url.Values{"prefix": {tagged.begin}}, want, 100)
+	}))
+}
+
+func countsAll() []scenario.Step {
+	const size = 3
+	_, steps := newBatch("Name", size, func(string, int) map[string]any { return map[string]any{"name": "Ficus"} })
+	return append(steps, query("countPlants", asked(nil), func(got scenario.Interaction) error {
+		counted, err := strconv.Atoi(fmt.Sprint(got.Member("count")))
+		if err != nil || counted < size {
+			return scenario.Brokenf("there are %d plants, and the count is %s", size, got.Body)
+		}
+		return nil
+	}))
 }
 
 // walksTo fails unless a walk with each size of page meets exactly these plants.
-func walksTo(s *contracttest.Session, query url.Values, want []string) {
+func walksTo(of url.Values, want []string) (steps []scenario.Step) {
 	for limit := 1; limit <= len(want)+1; limit++ {
-		query.Set("limit", strconv.Itoa(limit))
-		walk(s, "listPlants", query, want, limit, idsOf)
+		w := &walk{operation: "listPlants", query: with(of, "limit", strconv.Itoa(limit)), want: want, limit: limit, itemsOf: idsOf}
+		steps = append(steps, w.steps()...)
 	}
-	query.Del("limit")
+	return steps
 }
 
-func walksToTags(s *contracttest.Session, query url.Values, want []string, limit int) {
-	walk(s, "listTags", query, want, limit, tagsOf)
+// walksToTags fails unless a walk meets exactly these tags.
+func walksToTags(of url.Values, want []string, limit int) []scenario.Step {
+	w := &walk{operation: "listTags", query: of, want: want, limit: limit, itemsOf: tagsOf}
+	return w.steps()
 }
 
 // walk fails unless the pages of a walk have exactly these items, and each page but the
 // last one is full.
-func walk(
-	s *contracttest.Session, operation string, query url.Values, want []string, limit int,
-	itemsOf func(*contracttest.Session, contracttest.Interaction) []string,
-) {
-	var met []string
-	for page := range s.Walk(operation, query) {
-		items := itemsOf(s, page)
-		if full := min(limit, len(want)-len(met)); len(items) != full {
-			s.Failf("a page of %s with %v has %q after %q, want %d items", operation, query, items, met, full)
-		}
-		if met = append(met, items...); !slices.Equal(met, want[:len(met)]) {
-			s.Failf("a walk of %s with %v meets %q, want %q", operation, query, met, want)
-		}
-		if link := page.Header.Get("Link"); link != "" && len(met) == len(want) {
-			s.Failf("a walk of %s with %v has met all of %q, and goes on with %s", operation, query, met, link)
-		}
+type walk struct {
+	operation string
+	query     url.Values
+	want, met []string
+	limit     int
+	itemsOf   func(scenario.Interaction) ([]string, error)
+}
+
+func (w *walk) steps() []scenario.Step {
+	return []scenario.Step{
+		{Walk: &scenario.Walk{Operation: w.operation, Query: w.query, Visit: w.visit}},
+		scenario.Verify(func() error {
+			if len(w.met) == len(w.want) {
+				return nil
+			}
+			return scenario.Brokenf("a walk of %s with %v ends after %q, want %q", w.operation, w.query, w.met, w.want)
+		}),
 	}
-	if len(met) < len(want) {
-		s.Failf("a walk of %s with %v ends after %q, want %q", operation, query, met, want)
+}
+
+func (w *walk) visit(page scenario.Interaction) (enough bool, err error) {
+	items, err := w.itemsOf(page)
+	if err != nil {
+		return true, err
 	}
+	if full := min(w.limit, len(w.want)-len(w.met)); len(items) != full {
+		return true, scenario.Brokenf("a page of %s with %v has %q after %q, want %d items", w.operation, w.query, items, w.met, full)
+	}
+	w.met = append(w.met, items...)
+	if !slices.Equal(w.met, w.want[:len(w.met)]) {
+		return true, scenario.Brokenf("a walk of %s with %v meets %q, want %q", w.operation, w.query, w.met, w.want)
+	}
+	if link := page.Header.Get("Link"); link != "" && len(w.met) == len(w.want) {
+		return true, scenario.Brokenf("a walk of %s with %v has met all of %q, and goes on with %s", w.operation, w.query, w.met, link)
+	}
+	return false, nil
 }
 
 // counts fails unless countPlants counts exactly n plants.
-func counts(s *contracttest.Session, query url.Values, n int) {
-	got := s.Query("countPlants", query)
-	s.Accepted(got)
-	if got.Member("count") != strconv.Itoa(n) || got.Member("more") != false {
-		s.Failf("there are %d plants with %v, and the count is %s", n, query, got.Body)
-	}
+func counts(of url.Values, n int) scenario.Step {
+	return query("countPlants", asked(of), func(got scenario.Interaction) error {
+		if got.Member("count") == strconv.Itoa(n) && got.Member("more") == false {
+			return nil
+		}
+		return scenario.Brokenf("there are %d plants with %v, and the count is %s", n, of, got.Body)
+	})
 }
 
 // cursorOf returns the cursor in the Link of a page.
-func cursorOf(s *contracttest.Session, page contracttest.Interaction) url.Values {
+func cursorOf(page scenario.Interaction) (url.Values, error) {
 	link, _, _ := strings.Cut(strings.TrimPrefix(page.Header.Get("Link"), "<"), ">")
 	next, err := url.Parse(link)
 	if err != nil || !next.Query().Has("cursor") {
-		s.Failf("the Link %q has no cursor: %v", page.Header.Get("Link"), err)
+		return nil, scenario.Brokenf("the Link %q has no cursor: %v", page.Header.Get("Link"), err)
 	}
-	return url.Values{"cursor": next.Query()["cursor"]}
+	return url.Values{"cursor": next.Query()["cursor"]}, nil
 }
 
 type listedPlant struct {
@@ -322,25 +499,25 @@ type listedPlant struct {
 	Name string
 }
 
-func plantsOf(s *contracttest.Session, page contracttest.Interaction) (plants []listedPlant) {
-	s.Accepted(page)
-	if err := json.Unmarshal(page.Body, &plants); err != nil {
-		s.Failf("the response is no list of plants: %v", err)
+// plantsAre makes a check of one of the ids of a list of plants.
+func plantsAre(check func(ids []string) error) func(scenario.Interaction) error {
+	return func(page scenario.Interaction) error {
+		ids, err := idsOf(page)
+		if err != nil {
+			return err
+		}
+		return check(ids)
 	}
-	return plants
 }
 
-func idsOf(s *contracttest.Session, page contracttest.Interaction) (ids []string) {
-	for _, p := range plantsOf(s, page) {
-		ids = append(ids, p.ID.String())
+func idsOf(page scenario.Interaction) (ids []string, err error) {
+	plants, err := decoded[[]listedPlant]("list of plants", page)
+	for _, plant := range plants {
+		ids = append(ids, plant.ID.String())
 	}
-	return ids
+	return ids, err
 }
 
-func tagsOf(s *contracttest.Session, page contracttest.Interaction) (tags []string) {
-	s.Accepted(page)
-	if err := json.Unmarshal(page.Body, &tags); err != nil {
-		s.Failf("the response is no list of tags: %v", err)
-	}
-	return tags
+func tagsOf(page scenario.Interaction) ([]string, error) {
+	return decoded[[]string]("list of tags", page)
 }

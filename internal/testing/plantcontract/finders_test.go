@@ -1,6 +1,7 @@
 package plantcontract
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"net/http"
@@ -59,28 +60,24 @@ func wantFaults(t *testing.T, servers map[string]http.Handler) {
 // fault.
 func firstFault(t *testing.T, handler http.Handler, first string) (fault, by string) {
 	t.Helper()
-	pooled := pool.Get().(*[]contracttest.Case)
-	defer pool.Put(pooled)
-	tests := slices.Clone(*pooled)
+	tests := slices.Clone(allTests())
 	if i := slices.IndexFunc(tests, func(test contracttest.Case) bool { return test.Name == first }); i > 0 {
 		tests = slices.Concat(tests[i:i+1], tests[:i], tests[i+1:])
 	}
 	target := Target("http://plantstore.invalid", staticToken, readOnlyToken, "")
 	target.Transport = inProcess{handler}
 	for _, test := range tests {
-		if failures, _ := test.Try(target); len(failures) > 0 {
-			return failures[0].String(), test.Name
+		if outcome := test.Try(t.Context(), target); len(outcome.Failures) > 0 {
+			return outcome.Failures[0].String(), test.Name
 		}
 	}
 	return "", ""
 }
 
-// pool has generated tests. Making them takes longer than running most of them,
-// and a list may only be used by one test at a time.
-var pool = sync.Pool{New: func() any {
-	tests := Plants().Tests()
-	return &tests
-}}
+// allTests are the generated tests. Making them takes longer than running most of them.
+var allTests = sync.OnceValue(func() []contracttest.Case {
+	return slices.Collect(Plants().Tests(context.Background()))
+})
 
 var (
 	mu    sync.Mutex

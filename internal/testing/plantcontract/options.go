@@ -44,53 +44,57 @@ const scheme = "bearerAuth"
 
 func options() contracttest.Options {
 	p := contracttest.Options{
-		Earlier:    map[string][]byte{"api/seed.yaml": api.Seed},
-		Undeclared: contracttest.Exact,
-		Seed:       1, // so that a test run repeats; CONTRACT_SEED draws others
-		AnyHeader: map[string]string{
-			"X-Content-Type-Options":        "every response has it, and it means nothing to a client",
-			"RateLimit-Limit":               "the document's Limits: on every response while there is a quota",
-			"RateLimit-Remaining":           "the same",
-			"RateLimit-Reset":               "the same",
-			"Access-Control-Allow-Origin":   "CORS, if an operator allows origins; browsers read it",
-			"Access-Control-Expose-Headers": "the same",
-			"Vary":                          "the same",
-		},
-		EveryResponse: []string{"X-Request-Id"},
-		Response: func(operationID string, x contracttest.Interaction) []contracttest.Fault {
-			if operationID == "streamChanges" && x.Status == http.StatusOK {
-				return eventFaults(x)
-			}
-			return failureFaults(x)
-		},
-		Client: generatedClient(func(d doer) any {
-			client, _ := plantclient.NewClientWithResponses("http://plantstore.invalid", plantclient.WithHTTPClient(d))
-			return client
-		}),
-		Refusal:              refusalFaults,
-		Undocumented:         func(path string) bool { return slices.Contains(documentation, path) || isPartOfDocs(path) },
-		UndocumentedResponse: documentationFaults,
-		Scope: func(operation contracttest.Operation) string {
-			scope, _ := operation.Extensions["x-required-scope"].(string)
-			return scope
-		},
-		Rules: contracttest.Rules{
-			StrictJSON: true, StrictParameters: true, StrictMediaTypes: true, Options: true, Head: true,
-			RefusesUnknown: func(operation contracttest.Operation) bool {
-				return operation.Extensions["x-unknown-parameters"] != "ignored"
+		Seed: 1, // so that a test run repeats; CONTRACT_SEED draws others
+		Service: contracttest.Service{
+			Lists: []contracttest.List{{
+				Operation: "listPlants", Create: "createPlant", ID: "id", Limit: "limit", After: "after", Filters: map[string]string{"tag": "tag"},
+			}},
+			// Their positions are tested by sequences.
+			Infer:     func(o contracttest.Operation) bool { return o.ID != "listChanges" && o.ID != "streamChanges" },
+			Sequences: slices.Concat(sequences, findSequences, changeSequences),
+			Rules: contracttest.Rules{
+				StrictJSON: true, StrictParameters: true, StrictMediaTypes: true, Options: true, Head: true,
+				RefusesUnknown: func(operation contracttest.Operation) bool {
+					return operation.Extensions["x-unknown-parameters"] != "ignored"
+				},
 			},
+			Scope: func(operation contracttest.Operation) string {
+				scope, _ := operation.Extensions["x-required-scope"].(string)
+				return scope
+			},
+			Undeclared: contracttest.Exact,
+			AnyHeader: map[string]string{
+				"X-Content-Type-Options":        "every response has it, and it means nothing to a client",
+				"RateLimit-Limit":               "the document's Limits: on every response while there is a quota",
+				"RateLimit-Remaining":           "the same",
+				"RateLimit-Reset":               "the same",
+				"Access-Control-Allow-Origin":   "CORS, if an operator allows origins; browsers read it",
+				"Access-Control-Expose-Headers": "the same",
+				"Vary":                          "the same",
+			},
+			Earlier: map[string][]byte{"api/seed.yaml": api.Seed},
 		},
-		Lists: []contracttest.List{{
-			Operation: "listPlants", Create: "createPlant", ID: "id", Limit: "limit", After: "after", Filters: map[string]string{"tag": "tag"},
-		}},
-		// Their positions are tested by sequences.
-		Infer:     func(o contracttest.Operation) bool { return o.ID != "listChanges" && o.ID != "streamChanges" },
-		Sequences: slices.Concat(sequences, findSequences, changeSequences),
-		Observed: func(x contracttest.Interaction) []string {
-			if e, err := readError(x); err == nil && x.Status >= 400 {
-				return []string{codePromise(e.Error)}
-			}
-			return nil
+		Checks: contracttest.Checks{
+			Response: func(operationID string, x contracttest.Interaction) []contracttest.Fault {
+				if operationID == "streamChanges" && x.Status == http.StatusOK {
+					return eventFaults(x)
+				}
+				return failureFaults(x)
+			},
+			Client: generatedClient(func(d doer) any {
+				client, _ := plantclient.NewClientWithResponses("http://plantstore.invalid", plantclient.WithHTTPClient(d))
+				return client
+			}),
+			Refusal:              refusalFaults,
+			Undocumented:         func(path string) bool { return slices.Contains(documentation, path) || isPartOfDocs(path) },
+			UndocumentedResponse: documentationFaults,
+			EveryResponse:        []string{"X-Request-Id"},
+			Observed: func(x contracttest.Interaction) []string {
+				if e, err := readError(x); err == nil && x.Status >= 400 {
+					return []string{codePromise(e.Error)}
+				}
+				return nil
+			},
 		},
 	}
 	for _, code := range codes() {

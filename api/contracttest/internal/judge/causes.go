@@ -6,13 +6,11 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
-// UnknownMember is the name of a member that no schema has. Tests add it to objects.
-const UnknownMember = "unknown-member"
-
-var indexOrKey = regexp.MustCompile(`/([0-9]+|` + UnknownMember + `)(/|$)`)
+var indexOrKey = regexp.MustCompile(`/([0-9]+|` + schema.UnknownMember + `)(/|$)`)
 
 // Failures makes failures of the faults of a response. What is secret in the request they do not show.
 func (j *Judge) Failures(x scenario.Interaction, test string, secret http.Header) (all []scenario.Failure) {

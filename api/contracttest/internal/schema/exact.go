@@ -11,6 +11,9 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// UnknownMember is the name of a member that no schema has. Tests add it to objects.
+const UnknownMember = "unknown-member"
+
 // UnnamedMember is the keyword of a fault of a value that says more than its schema.
 const UnnamedMember = "properties"
 

@@ -1,0 +1,103 @@
+package judge
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Broken says what is wrong with a service that has responded, as an error. A status of 500 or more is
+// a crash, whatever was expected.
+func (j *Judge) broken(x scenario.Interaction, rank scenario.Rank, cause, message string) error {
+	if x.Status >= http.StatusInternalServerError {
+		return j.Crashed(x, message)
+	}
+	return scenario.Broken{Cause: cause, Rank: rank, Message: message}
+}
+
+// nameOrMethod is the name of the operation that a request was for, or its method.
+func (j *Judge) nameOrMethod(x scenario.Interaction) string {
+	if operation := j.Document.Serving(x.Method, x.Path); operation != nil {
+		return operation.ID
+	}
+	return x.Method
+}
+
+// Crashed says that a response is a failure of the service.
+func (j *Judge) Crashed(x scenario.Interaction, message string) error {
+	return scenario.Broken{Cause: CrashOf(j.nameOrMethod(x), x.Status), Rank: scenario.Crash, Message: message}
+}
+
+// Silent is the cause of requests that got no response.
+func (j *Judge) Silent(x scenario.Interaction) string {
+	return j.nameOrMethod(x) + " gives no response"
+}
+
+// Accepted returns an error unless a response is a success of the operation, or the request had a
+// condition that does not hold.
+func (j *Judge) Accepted(x scenario.Interaction) error {
+	if holdsNot(x) {
+		return nil
+	}
+	operation := j.Document.Serving(x.Method, x.Path)
+	isSuccess := operation == nil || operation.Succeeds(x.Status)
+	if isSuccess && x.Status < http.StatusBadRequest {
+		return nil
+	}
+	cause := fmt.Sprintf("%s: refuses valid requests with %d", j.nameOrMethod(x), x.Status)
+	return j.broken(x, scenario.Behaviour, cause, "the request is valid, but was refused")
+}
+
+// holdsNot reports whether a response says that a condition of the request does not hold (RFC 9110,
+// section 13.2).
+func holdsNot(x scenario.Interaction) bool {
+	switch x.Status {
+	case http.StatusPreconditionFailed:
+		return x.HasRequestHeader("If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since")
+	case http.StatusNotModified:
+		return x.HasRequestHeader("If-None-Match", "If-Modified-Since")
+	}
+	return false
+}
+
+// Refused returns an error unless a response refuses a request for a reason. promise is what the test
+// is about.
+func (j *Judge) Refused(x scenario.Interaction, why scenario.Violation, promise string) error {
+	if !why.Allows(x.Status) {
+		message := fmt.Sprintf("the request must be refused (%s) with one of %v", why.Kind, why.Statuses())
+		return j.broken(x, scenario.Behaviour, j.acceptedCause(x, why, promise), message)
+	}
+	if j.Settings.Refusal == nil {
+		return nil
+	}
+	for _, fault := range j.Settings.Refusal(why, x) {
+		cause := fmt.Sprintf("%s: %s: %s, %s", j.nameOrMethod(x), why.Kind, fault.Where, fault.Keyword)
+		return j.broken(x, scenario.Response, cause, fmt.Sprintf("the request was refused (%s), but %s", why.Kind, fault))
+	}
+	return nil
+}
+
+// acceptedCause is the cause of a request that is not refused as it should be. That credentials are not
+// looked at is mostly of the service as a whole.
+func (j *Judge) acceptedCause(x scenario.Interaction, why scenario.Violation, promise string) string {
+	cause := fmt.Sprintf("%s: %s", j.nameOrMethod(x), why.Kind)
+	isAccepted := x.Status < http.StatusBadRequest
+	switch {
+	case isAccepted && why.In != "" && promise != "":
+		return cause + " accepted: " + constraint(promise)
+	case why.IsOfCredentials():
+		return string(why.Kind)
+	case !isAccepted:
+		return cause + fmt.Sprint(" refused with ", x.Status)
+	}
+	return cause
+}
+
+// constraint is the end of a promise, which says what was accepted or refused: "minLength" of
+// "createThing, body /name minLength, refused".
+func constraint(promise string) string {
+	promise = strings.TrimSuffix(strings.TrimSuffix(promise, ", refused"), ", accepted")
+	return promise[strings.LastIndexByte(promise, ' ')+1:]
+}

@@ -1,0 +1,151 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// bodies adds tests of the body: as it should be, in every way that its schema allows
+// and forbids, of another media type, malformed, and missing.
+func (m *singleMaker) bodies() {
+	for _, variant := range m.values.Variants(m.operation.BodySchema()) {
+		m.bodyVariant(variant)
+	}
+	m.bodyExamples()
+	m.mediaTypes()
+	if m.operation.NeedsBody() {
+		m.addBody("no body", "body required, refused", nil).refused(scenario.MissingBody, "", "")
+	} else {
+		m.addBody("no body", "body optional, accepted", nil).header.Del("Content-Type")
+	}
+	for _, text := range values.OddBodies {
+		m.addBody(fmt.Sprintf("odd body: %q", text), "odd body, survived", []byte(text)).odd = true
+	}
+	m.malformed()
+}
+
+// plainBody is the plainest body, with fresh identities.
+func (m *singleMaker) plainBody() []byte {
+	return jsonvalue.Encode(m.values.Base(m.operation.BodySchema()))
+}
+
+func (m *singleMaker) addBody(name, promise string, body []byte) *single {
+	c := m.add(name, promise)
+	c.body = body
+	return c
+}
+
+// addValue adds a test with a body that is made of a value.
+func (m *singleMaker) addValue(name, promise string, value any) *single {
+	c := m.addBody(name, promise, jsonvalue.Encode(value))
+	c.shared = m.values.SharedIdentities(m.operation.BodySchema(), value)
+	c.judged = &judgedValue{value}
+	return c
+}
+
+// bodyVariant adds tests of a variant, in which an unknown member has odd names.
+func (m *singleMaker) bodyVariant(variant values.Variant) {
+	at := variant.Pointer
+	if variant.Keyword == "additionalProperties" {
+		at = strings.TrimSuffix(at, "/"+schema.UnknownMember) // the object forbids it
+	}
+	promise := fmt.Sprintf("body %s %s, %s", values.Place(at), variant.Keyword, variant.Outcome())
+	if variant.Demand {
+		m.demand(promise)
+		return
+	}
+	described := m.operation.BodySchema()
+	for i, name := range m.unknownNames(variant) {
+		renamed := variant
+		if i > 0 {
+			renamed.Value = m.withFreshIdentity(variant.Value)
+		}
+		renamed = m.values.Renamed(described, renamed, name)
+		c := m.addValue(promise+fmt.Sprintf(": %.60s", jsonvalue.Encode(renamed.Value)), promise, renamed.Value)
+		if !variant.Valid {
+			c.refused(scenario.InvalidBody, "body", renamed.Pointer)
+		}
+	}
+}
+
+// unknownNames are the names that an unknown member gets: of an object that takes any member, each odd
+// one is tried, elsewhere one of them.
+func (m *singleMaker) unknownNames(variant values.Variant) []string {
+	drawn := values.OddNames[m.values.Below(len(values.OddNames))]
+	isWhole := variant.Keyword == "additionalProperties" && variant.Pointer == ""
+	switch {
+	case !bytes.Contains(jsonvalue.Encode(variant.Value), []byte(schema.UnknownMember)):
+		return []string{schema.UnknownMember}
+	case isWhole && !m.Few:
+		return values.OddNames
+	}
+	return []string{drawn}
+}
+
+// withFreshIdentity is the plainest body with the unknown member of another one.
+func (m *singleMaker) withFreshIdentity(value any) any {
+	fresh := jsonvalue.Object(m.values.Base(m.operation.BodySchema()))
+	if fresh == nil {
+		return value
+	}
+	fresh[schema.UnknownMember] = jsonvalue.Object(value)[schema.UnknownMember]
+	return fresh
+}
+
+func (m *singleMaker) bodyExamples() {
+	examples := m.operation.BodyExamples()
+	for _, name := range slices.Sorted(maps.Keys(examples)) {
+		value := jsonvalue.Normal(examples[name].Value.Value)
+		if m.values.Fits(m.operation.BodySchema(), value) { // else the document is wrong; its reader has listed it
+			m.addValue("example "+name, "request example "+name, value)
+		}
+	}
+}
+
+// mediaTypes adds tests of the media type of the body, and of others.
+func (m *singleMaker) mediaTypes() {
+	mediaType, _ := m.operation.Body()
+	others := []string{"application/xml"}
+	exactly := m.addBody("media type, accepted", "media type "+mediaType+", accepted", m.plainBody())
+	if m.Rules.StrictMediaTypes {
+		exactly.header.Set("Content-Type", mediaType+"; charset=utf-8")
+		others = []string{"", "text/plain", "application/xml", mediaType + "; charset=utf-16", mediaType + "x"}
+	}
+	for _, other := range others {
+		if m.operation.Content().Get(other) != nil {
+			continue // a media type range covers it
+		}
+		c := m.addBody(fmt.Sprintf("media type %q", other), "media type "+mediaType+", refused", m.plainBody())
+		c.refused(scenario.WrongMediaType, "", "").header.Set("Content-Type", other)
+	}
+}
+
+// malformed adds tests of bodies that are not JSON, or none that a strict reader takes.
+func (m *singleMaker) malformed() {
+	plain := string(m.plainBody())
+	type text struct{ name, body string }
+	texts := []text{{"truncated", plain[:len(plain)-1]}, {"trailing byte", plain + "x"}, {"not JSON", "plant"}}
+	if m.Rules.StrictJSON {
+		texts = append(texts,
+			text{"trailing value", plain + "{}"},
+			text{"not UTF-8", strings.Replace(plain, "Ficus", "\xff", 1)},
+			text{"lone surrogate", strings.Replace(plain, "Ficus", `\ud800`, 1)},
+			text{"duplicate name", strings.Replace(plain, "{", `{"x":1,"x":1,`, 1)},
+			text{"nested deep", strings.Repeat("[", 100) + strings.Repeat("]", 100)},
+		)
+	}
+	for _, malformed := range texts {
+		if malformed.body != plain {
+			c := m.addBody("malformed body: "+malformed.name, "body well-formed, refused", []byte(malformed.body))
+			c.refused(scenario.MalformedBody, "", "")
+		}
+	}
+}

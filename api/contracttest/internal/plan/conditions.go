@@ -1,0 +1,219 @@
+package plan
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// conditionTests returns the tests of what conditional headers do (RFC 9110, section 13.1).
+func (p *Planner) conditionTests() (all []Test) {
+	for _, x := range p.resources {
+		if x.uses[http.MethodGet] == nil || !hasETag(x) {
+			continue
+		}
+		for _, method := range x.methods() {
+			operation := x.uses[method]
+			for _, parameter := range operation.Parameters {
+				isCondition := parameter.Name == "If-Match" || parameter.Name == "If-None-Match"
+				if !isCondition || parameter.In != "header" {
+					continue
+				}
+				name := effectPromise(operation, parameter.Name)
+				all = append(all, newTest(name, func() []scenario.Step {
+					c := condition{Draft: p.Draft(name), resource: x, operation: operation, header: parameter.Name, thing: x.thing(nil)}
+					return c.steps()
+				}))
+			}
+		}
+	}
+	return all
+}
+
+// version is what a read has shown of a resource.
+type version struct{ body, etag string }
+
+// version reads a thing and its ETag, which two reads must agree on.
+func (d *Draft) version(thing *scenario.Thing, into *version) []scenario.Step {
+	isInferred := d.resourceCreatedBy(thing.Creator).inferred
+	steps := d.read(thing, func(got scenario.Interaction) error {
+		*into = version{body: string(got.Body), etag: got.Header.Get("ETag")}
+		switch {
+		case into.etag == "" && isInferred:
+			return scenario.Untried("a read has no ETag")
+		case into.etag == "":
+			return scenario.Brokenf("a read has no ETag")
+		}
+		return nil
+	})
+	return append(steps, d.read(thing, func(got scenario.Interaction) error {
+		if again := got.Header.Get("ETag"); again != into.etag {
+			return scenario.Brokenf("two reads of one resource have the ETags %s and %s", into.etag, again)
+		}
+		return nil
+	})...)
+}
+
+// condition tests what a conditional header does with the version that is current, one that is not any
+// more, another one, and *.
+type condition struct {
+	*Draft
+	resource  *resource
+	operation *document.Operation
+	header    string
+
+	thing            *scenario.Thing
+	otherLife, stale version // before it was deleted, and before it was changed
+}
+
+// canDelete reports whether the resource can be deleted and created again with its identity.
+func (c *condition) canDelete() bool {
+	return c.resource.uses[http.MethodDelete] != nil && !c.resource.assigned
+}
+
+// isIfMatch reports whether the condition holds for the current version.
+func (c *condition) isIfMatch() bool { return c.header == "If-Match" }
+
+func (c *condition) steps() []scenario.Step {
+	steps := []scenario.Step{{Create: c.thing}}
+	if c.canDelete() {
+		steps = append(steps, c.version(c.thing, &c.otherLife)...)
+		steps = append(steps, scenario.Later(func() []scenario.Step { return c.remove(c.thing) }), c.createAgain())
+	}
+	steps = append(steps, c.version(c.thing, &c.stale)...)
+	steps = append(steps, scenario.Step{Check: c.isStrong})
+	if c.resource.uses[http.MethodPut] != nil {
+		steps = append(steps, c.change(http.MethodPut, c.thing)...)
+		steps = append(steps, c.hasChanged()...)
+	} else {
+		steps = append(steps, scenario.Verify(func() error { c.stale.etag = `"stale"`; return nil }))
+	}
+	for _, try := range []struct {
+		value   func(current string) string
+		matches bool
+	}{
+		{func(string) string { return c.stale.etag }, false},
+		{func(string) string { return c.otherLife.etag }, false},
+		{func(current string) string { return current }, true},
+		{func(current string) string { return c.stale.etag + ", " + current }, true},
+		{func(string) string { return "*" }, true},
+	} {
+		steps = append(steps, c.try(try.value, try.matches)...)
+	}
+	if c.operation.Method == http.MethodPut && c.canDelete() {
+		steps = append(steps, scenario.Later(func() []scenario.Step { return c.remove(c.thing) }), c.putAbsent())
+	}
+	return steps
+}
+
+func (c *condition) createAgain() scenario.Step {
+	return scenario.Later(func() []scenario.Step { c.thing.Sent = nil; return []scenario.Step{{Create: c.thing}} })
+}
+
+func (c *condition) isStrong(scenario.Interaction) error {
+	if c.isIfMatch() && strings.HasPrefix(c.stale.etag, "W/") {
+		return scenario.Untried("the ETags are weak, and If-Match is true of strong ones only")
+	}
+	return nil
+}
+
+// hasChanged fails unless a change has given the resource another ETag.
+func (c *condition) hasChanged() []scenario.Step {
+	now := &version{}
+	return append(c.version(c.thing, now), scenario.Verify(func() error {
+		if now.etag == c.stale.etag {
+			return scenario.Brokenf("a change has left the ETag at %s", c.stale.etag)
+		}
+		return nil
+	}))
+}
+
+// try sends a request with a condition, which depends on the current version.
+func (c *condition) try(value func(current string) string, matches bool) []scenario.Step {
+	current := &version{}
+	return append(c.version(c.thing, current), scenario.Later(func() []scenario.Step {
+		sent := value(current.etag)
+		if sent == "" { // there was no other life
+			return nil
+		}
+		if proceeds := matches == c.isIfMatch(); proceeds {
+			return c.proceeds(sent)
+		}
+		return c.isRefused(sent)
+	}))
+}
+
+// with is a request with a condition.
+func (c *condition) with(value string) scenario.Step {
+	return scenario.Step{Call: func() scenario.Call {
+		return scenario.Call{
+			Operation: c.operation.ID, Of: c.thing, Header: http.Header{c.header: {value}}, Body: c.plainBody(c.operation),
+		}
+	}}
+}
+
+// proceeds sends a request with a condition that holds.
+func (c *condition) proceeds(value string) []scenario.Step {
+	step := c.with(value)
+	step.Check = func(got scenario.Interaction) error {
+		if got.Status < http.StatusMultipleChoices {
+			return nil
+		}
+		return scenario.Brokenf("%s with %s: %s must proceed, the status is %d: %.300s", c.operation.ID, c.header, value, got.Status, got.Body)
+	}
+	if c.operation.Method != http.MethodDelete {
+		return []scenario.Step{step}
+	}
+	again := scenario.Later(func() []scenario.Step {
+		if c.resource.assigned {
+			c.thing.ID = nil
+		}
+		return nil
+	})
+	return []scenario.Step{step, again, c.createAgain()}
+}
+
+// isRefused sends a request with a condition that does not hold.
+func (c *condition) isRefused(value string) []scenario.Step {
+	step := c.with(value)
+	if c.operation.Method == http.MethodGet && !c.isIfMatch() {
+		step.Check = func(got scenario.Interaction) error {
+			if got.Status == http.StatusNotModified {
+				return nil
+			}
+			return scenario.Brokenf("%s with %s: %s must be 304, the status is %d", c.operation.ID, c.header, value, got.Status)
+		}
+		return []scenario.Step{step}
+	}
+	step.Expect = scenario.Refused(scenario.PreconditionFailed)
+	return append([]scenario.Step{step}, c.unchanged(c.thing, "a refused request")...)
+}
+
+// putAbsent sends a PUT of what does not exist with the condition *.
+func (c *condition) putAbsent() scenario.Step {
+	step := c.with("*")
+	step.Check = func(got scenario.Interaction) error {
+		isNotFound := got.Status == http.StatusNotFound // it only replaces
+		switch {
+		case isNotFound, !c.isIfMatch() && got.Status < http.StatusMultipleChoices:
+			return nil
+		case c.isIfMatch():
+			return c.Judge.Refused(got, scenario.Violation{Kind: scenario.PreconditionFailed}, effectPromise(c.operation, c.header))
+		}
+		return scenario.Brokenf("%s with %s: * must create what does not exist, the status is %d", c.operation.ID, c.header, got.Status)
+	}
+	step.Then = func(got scenario.Interaction) []scenario.Step {
+		if !c.isIfMatch() || got.Status == http.StatusNotFound {
+			return nil
+		}
+		return c.read(c.thing, func(after scenario.Interaction) error {
+			if after.Status == http.StatusNotFound {
+				return nil
+			}
+			return scenario.Brokenf("%s was refused, but it has created %s", c.operation.ID, after.Body)
+		})
+	}
+	return step
+}

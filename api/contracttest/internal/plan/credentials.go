@@ -1,0 +1,61 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// credentials adds tests of what opens the operation: without credentials, with each of them missing or
+// wrong, without the scope, and with good ones.
+func (m *singleMaker) credentials() {
+	isOpen, requirements := m.operation.IsOpen(), m.operation.Requirements()
+	if isOpen {
+		m.addAccess("open", "", scenario.Access{Chosen: true})
+	} else {
+		m.addAccess("none", scenario.NoCredentials, scenario.Access{Chosen: true})
+	}
+	for i, requirement := range requirements {
+		schemes := slices.Sorted(maps.Keys(requirement))
+		if len(schemes) == 0 {
+			continue
+		}
+		of := ""
+		if len(requirements) > 1 {
+			of = " " + strings.Join(schemes, " and ")
+		}
+		if !isOpen {
+			m.wrongCredentials(of, schemes)
+		}
+		if scope := m.Scope(m.operation.Declared()); scope != "" && i == 0 {
+			m.addAccess("scope", scenario.MissingScope, scenario.Access{WithoutScope: scope})
+		}
+		m.addAccess("good"+of, "", scenario.Access{Chosen: true, Only: schemes})
+	}
+}
+
+// wrongCredentials adds tests with one scheme of several wrong or missing.
+func (m *singleMaker) wrongCredentials(of string, schemes []string) {
+	for _, wrong := range schemes {
+		at := of
+		if len(schemes) > 1 {
+			at += ", " + wrong
+		}
+		m.addAccess("bad"+at, scenario.BadCredentials, scenario.Access{Chosen: true, Only: schemes, Wrong: wrong})
+		if len(schemes) > 1 {
+			others := slices.DeleteFunc(slices.Clone(schemes), func(name string) bool { return name == wrong })
+			m.addAccess("missing"+at, scenario.NoCredentials, scenario.Access{Chosen: true, Only: others})
+		}
+	}
+}
+
+// addAccess adds a test with some credentials, which the service must accept or refuse.
+func (m *singleMaker) addAccess(name string, refused scenario.Kind, access scenario.Access) {
+	c := m.add("credentials "+name, "security, "+name)
+	c.access = access
+	if refused != "" {
+		c.refused(refused, "", "")
+	}
+}

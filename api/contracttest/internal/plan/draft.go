@@ -1,0 +1,378 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Draft makes the steps of one run of a test. What it draws depends on the name of the test only.
+type Draft struct {
+	*Planner
+	values *values.Generator
+}
+
+// Draft returns what makes the steps of one run of a test.
+func (p *Planner) Draft(test string) *Draft {
+	return &Draft{Planner: p, values: p.values.ForTest(numberOf(test))}
+}
+
+// Expand returns the steps that a step consists of: one that creates a thing, walks through a list, or
+// is a request in terms of the document. The steps before it are done.
+func (d *Draft) Expand(step scenario.Step) []scenario.Step {
+	switch {
+	case step.Draw != nil:
+		d.draw(step.Draw)
+		return nil
+	case step.Create != nil:
+		return d.create(step)
+	case step.Walk != nil:
+		return d.walk(step)
+	case step.Call != nil:
+		return d.complete(step)
+	}
+	return []scenario.Step{step}
+}
+
+// draw gives things identities.
+func (d *Draft) draw(things []*scenario.Thing) {
+	for _, thing := range things {
+		if x := d.resourceCreatedBy(thing.Creator); x != nil {
+			thing.ID = d.values.Identity(x.identity)
+		}
+	}
+}
+
+// failing is a step that fails.
+func failing(format string, args ...any) []scenario.Step {
+	return []scenario.Step{{Check: func(scenario.Interaction) error { return scenario.Brokenf(format, args...) }}}
+}
+
+// complete makes a request of a call: what the operation requires is added. A required If-Match is the
+// ETag of the resource, which is read before.
+func (d *Draft) complete(step scenario.Step) (steps []scenario.Step) {
+	call := step.Call()
+	operation := d.Document.Operation(call.Operation)
+	if operation == nil {
+		return failing("the document has no operation %s", call.Operation)
+	}
+	header := call.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	use := d.uses[operation]
+	canRead := use != nil && use.uses[http.MethodGet] != nil && call.Of != nil
+	if canRead && operation.NeedsIfMatch() && header.Get("If-Match") == "" {
+		steps = append(steps, d.call(http.MethodGet, call.Of, nil, func(got scenario.Interaction) error {
+			if etag := got.Header.Get("ETag"); etag != "" {
+				header.Set("If-Match", etag)
+			}
+			return nil
+		}))
+	}
+	step.Call = nil
+	step.Send = func() (scenario.Request, error) { return d.request(operation, call, header), nil }
+	return append(steps, step)
+}
+
+// request is a call as it is sent.
+func (d *Draft) request(operation *document.Operation, call scenario.Call, header http.Header) scenario.Request {
+	request := scenario.Request{Method: operation.Method, Path: operation.Template, Query: d.required(operation, call.Query, header), Header: header}
+	body := call.Body
+	if use := d.uses[operation]; use != nil && call.Of != nil {
+		request.Path = use.fill(operation, request.Path, call.Of.ID)
+		if object := jsonvalue.Object(body); object[use.member] != nil {
+			same := maps.Clone(object) // its identity must be that of the path
+			same[use.member] = call.Of.ID
+			body = same
+		}
+	}
+	if mediaType, _ := operation.Body(); body != nil && mediaType != "" {
+		header.Set("Content-Type", mediaType)
+		request.Body = jsonvalue.Encode(body)
+	}
+	return request
+}
+
+// required returns the pairs of a query with what the operation requires, and adds headers that it
+// requires.
+func (d *Draft) required(operation *document.Operation, query url.Values, header http.Header) (pairs []string) {
+	for _, parameter := range operation.Parameters {
+		if !parameter.Required {
+			continue
+		}
+		text, _ := d.values.BaseParameter(parameter) // else the service refuses the request
+		switch {
+		case parameter.In == "query" && !query.Has(parameter.Name):
+			pairs = append(pairs, text)
+		case parameter.In == "header" && header.Get(parameter.Name) == "":
+			header.Set(parameter.Name, text)
+		}
+	}
+	if len(query) > 0 {
+		pairs = append(pairs, query.Encode())
+	}
+	return pairs
+}
+
+// call is a step that calls the operation with a method on a thing.
+func (d *Draft) call(method string, thing *scenario.Thing, body any, check func(scenario.Interaction) error) scenario.Step {
+	operation := d.resourceCreatedBy(thing.Creator).uses[method]
+	return scenario.Step{
+		Call:  func() scenario.Call { return scenario.Call{Operation: operation.ID, Of: thing, Body: body} },
+		Check: check,
+	}
+}
+
+// accepted is a step that calls the operation with a method on a thing, which must succeed.
+func (d *Draft) accepted(method string, thing *scenario.Thing, body any) scenario.Step {
+	step := d.call(method, thing, body, nil)
+	step.Expect = scenario.Accepted
+	return step
+}
+
+// plainBody is the plainest body of an operation, or nil.
+func (d *Draft) plainBody(operation *document.Operation) any {
+	if described := operation.BodySchema(); described != nil {
+		return d.values.Base(described)
+	}
+	return nil
+}
+
+// read reads a thing, if there is an operation for it, and remembers what is seen.
+func (d *Draft) read(thing *scenario.Thing, checks ...func(scenario.Interaction) error) []scenario.Step {
+	if d.resourceCreatedBy(thing.Creator).uses[http.MethodGet] == nil {
+		return nil
+	}
+	return []scenario.Step{d.call(http.MethodGet, thing, nil, func(got scenario.Interaction) error {
+		thing.Seen = got
+		for _, check := range checks {
+			if err := check(got); err != nil {
+				return err
+			}
+		}
+		return nil
+	})}
+}
+
+// unchanged reads a thing again, which must be as it was seen.
+func (d *Draft) unchanged(thing *scenario.Thing, what string, args ...any) []scenario.Step {
+	before := thing.Seen.Body
+	return d.read(thing, func(after scenario.Interaction) error {
+		if bytes.Equal(before, after.Body) {
+			return nil
+		}
+		return scenario.Brokenf("%s has changed %v from %s to %s", fmt.Sprintf(what, args...), thing.ID, before, after.Body)
+	})
+}
+
+// unchangedLater is unchanged for a thing that is read in the steps before.
+func (d *Draft) unchangedLater(thing *scenario.Thing, what string) scenario.Step {
+	return scenario.Later(func() []scenario.Step { return d.unchanged(thing, "%s", what) })
+}
+
+// remove removes a thing, if there is an operation for it and its path can name it.
+func (d *Draft) remove(thing *scenario.Thing) (steps []scenario.Step) {
+	operation := d.resourceCreatedBy(thing.Creator).uses[http.MethodDelete]
+	if operation == nil {
+		return nil
+	}
+	for _, parameter := range operation.Parameters {
+		if _, ok := document.Written(parameter, thing.ID); ok && parameter.In == "path" {
+			steps = append(steps, d.call(http.MethodDelete, thing, nil, nil))
+		}
+	}
+	return steps
+}
+
+// varied draws the body of a create, with the identity of a thing if the client chooses it.
+func (d *Draft) varied(x *resource, thing *scenario.Thing) map[string]any {
+	described := x.create.BodySchema()
+	if described == nil {
+		return nil
+	}
+	return x.identified(jsonvalue.Object(d.values.Varied(described)), thing)
+}
+
+// identified gives the body of a create an identity, if the client chooses that.
+func (x *resource) identified(body map[string]any, thing *scenario.Thing) map[string]any {
+	isChosen := !x.assigned && x.create.Method == http.MethodPost
+	if body != nil && isChosen {
+		body[x.member] = thing.ID
+	}
+	return body
+}
+
+// create creates a thing with values that vary. If an optional member makes it fail, that must not hide
+// all else: it is created without them. Tests of the create report it.
+func (d *Draft) create(step scenario.Step) []scenario.Step {
+	thing := step.Create
+	x := d.resourceCreatedBy(thing.Creator)
+	if x == nil {
+		return failing("%s creates no resource that a test can use", thing.Creator)
+	}
+	if thing.ID == nil {
+		thing.ID = d.values.Identity(x.identity)
+	}
+	isGiven := thing.Sent != nil
+	thing.Sent = x.identified(thing.Sent, thing)
+	if !isGiven {
+		thing.Sent = d.varied(x, thing)
+	}
+	if thing.Sent == nil && x.create.BodySchema() != nil {
+		return failing("the body of %s is not an object", x.create.ID)
+	}
+	if thing.Sent == nil {
+		thing.Sent = map[string]any{}
+	}
+	created := d.creation(x, thing, thing.Sent)
+	least := d.withoutOptional(x, thing.Sent)
+	hasLess := !isGiven && len(least) < len(thing.Sent)
+	if hasLess && x.create.Method == http.MethodPost {
+		created.Instead = func() []scenario.Step { return []scenario.Step{d.creation(x, thing, least)} }
+	}
+	created.Then = step.Then
+	return []scenario.Step{created}
+}
+
+// withoutOptional is the body of a create without what is optional.
+func (d *Draft) withoutOptional(x *resource, body map[string]any) map[string]any {
+	least := maps.Clone(body)
+	if described := x.create.BodySchema(); described != nil {
+		required := d.values.Flatten(described).Required
+		maps.DeleteFunc(least, func(name string, _ any) bool { return !slices.Contains(required, name) })
+	}
+	return x.identified(least, &scenario.Thing{ID: body[x.member]})
+}
+
+// creation is the request that creates a thing. Of one that was inferred, failures are confirmed.
+func (d *Draft) creation(x *resource, thing *scenario.Thing, body map[string]any) scenario.Step {
+	step := scenario.Step{
+		Call:   func() scenario.Call { return scenario.Call{Operation: x.create.ID, Of: thing, Body: body} },
+		Expect: scenario.Accepted,
+		Check: func(got scenario.Interaction) error {
+			thing.Sent = body
+			if x.assigned { // also if the service lets the client propose one
+				thing.Sent = maps.Clone(body)
+				delete(thing.Sent, x.member)
+			}
+			if err := d.shows(got, thing.Sent, x.create); err != nil {
+				return err
+			}
+			return d.identityOf(x, thing, got)
+		},
+	}
+	if x.inferred {
+		step.Doubt = func() []scenario.Step { return d.confirm(x) }
+	}
+	return step
+}
+
+// identityOf remembers the identity that the service has assigned.
+func (d *Draft) identityOf(x *resource, thing *scenario.Thing, got scenario.Interaction) error {
+	if !x.assigned {
+		return nil
+	}
+	identity := got.Object()[x.member]
+	switch {
+	case identity != nil:
+		thing.ID = identity
+		return nil
+	case !x.inferred:
+		return scenario.Brokenf("the response to a create has no %s: %s", x.member, got.Body)
+	}
+	return locatedID(x, thing, got)
+}
+
+// locatedID remembers the identity in Location.
+func locatedID(x *resource, thing *scenario.Thing, got scenario.Interaction) error {
+	if location := got.Header.Get("Location"); location != "" {
+		path, _, err := leadsTo(got, location)
+		if err != nil {
+			return err
+		}
+		if found := x.uses[http.MethodGet].PathValues(path); found != nil {
+			if id, err := url.PathUnescape(found[0]); err == nil {
+				thing.ID = id
+				return nil
+			}
+		}
+	}
+	return scenario.Untried("the response to a create does not say what it has created")
+}
+
+// confirm are steps that find out whether the service responds alike to creates of different values:
+// then it does not store them, as a mock.
+func (d *Draft) confirm(x *resource) (steps []scenario.Step) {
+	bodies := make([][]byte, 2)
+	for i := range bodies {
+		thing := x.thing(d.values.Identity(x.identity))
+		steps = append(steps, scenario.Step{
+			Call: func() scenario.Call {
+				return scenario.Call{Operation: x.create.ID, Of: thing, Body: orNil(d.varied(x, thing))}
+			},
+			Check: func(got scenario.Interaction) error { bodies[i] = got.Body; return nil },
+		})
+	}
+	return append(steps, scenario.Verify(func() error {
+		if len(bodies[0]) > 0 && bytes.Equal(bodies[0], bodies[1]) {
+			return scenario.Untried("it was inferred, and the service responds to each create alike")
+		}
+		return nil
+	}))
+}
+
+// orNil is a body that may be none.
+func orNil(body map[string]any) any {
+	if body == nil {
+		return nil
+	}
+	return body
+}
+
+// Accepted returns an error unless a response is a success, as package judge says. An inferred resource
+// may have no ETag of the form that a condition has.
+func (p *Planner) Accepted(x scenario.Interaction) error {
+	use := p.uses[p.Document.Serving(x.Method, x.Path)]
+	isCondition := x.Status == http.StatusBadRequest && x.HasRequestHeader("If-Match", "If-None-Match")
+	if isCondition && use != nil && use.inferred {
+		return scenario.Untried("the header has no ETag of the service")
+	}
+	return p.Judge.Accepted(x)
+}
+
+// targetOf is the URL of the service that an interaction was with.
+func targetOf(x scenario.Interaction) string {
+	address, _, _ := strings.Cut(x.URL, "?")
+	return strings.TrimSuffix(address, x.Path)
+}
+
+// leadsTo resolves a reference in a response (RFC 3986, section 5) and returns where it leads, path and
+// query below the service. It must not lead elsewhere.
+func leadsTo(x scenario.Interaction, reference string) (path string, query []string, err error) {
+	from, err := x.ParsedURL()
+	if err == nil {
+		from, err = from.Parse(reference)
+	}
+	if err != nil {
+		return "", nil, scenario.Brokenf("leads to %q: %v", reference, err)
+	}
+	if from.RawQuery != "" {
+		query = strings.Split(from.RawQuery, "&")
+	}
+	from.RawQuery = ""
+	path, isBelow := strings.CutPrefix(from.String(), targetOf(x))
+	if !isBelow || !strings.HasPrefix(path, "/") {
+		return "", nil, scenario.Brokenf("leads to %s, which is not below %s", from, targetOf(x))
+	}
+	return path, query, nil
+}

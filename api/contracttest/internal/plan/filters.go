@@ -1,0 +1,222 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// filter is a test of a parameter that selects items by a member. It creates resources with two values
+// of the member, the first one twice, and lists by each value.
+//
+// Of an inferred filter only what fits no meaning of its name is wrong: that it finds both lower and
+// higher values, or that it finds some items with a value and lacks others.
+type filter struct {
+	*listTest
+	parameter, member string
+	values            []any // of the things
+
+	leaksLower, leaksHigher string    // an item with another value
+	lacks                   [2]string // an item that it should have
+	found                   int       // how many of the things
+}
+
+// filters returns the steps of a test of a filter.
+func (t *listTest) filters(parameter string) []scenario.Step {
+	f := &filter{listTest: t, parameter: parameter, member: t.list.Filters[parameter]}
+	var steps []scenario.Step
+	for i := range 3 {
+		steps = append(steps, scenario.Later(func() []scenario.Step { return f.create(i) }))
+	}
+	for i := range 2 {
+		for _, limit := range []int{t.list.pageSize(1), t.list.longestPage()} {
+			steps = append(steps, scenario.Later(func() []scenario.Step { return f.search(i, limit) }))
+		}
+	}
+	return append(steps, scenario.Later(f.verdict))
+}
+
+// property is the schema of the member in the body of a create.
+func (f *filter) property() *openapi3.Schema {
+	return f.Draft.values.Property(f.list.resource.create.BodySchema(), f.member)
+}
+
+// create creates the i-th resource, and sees which value the service has for it.
+func (f *filter) create(i int) []scenario.Step {
+	value, err := f.choose(i)
+	if err != nil {
+		return []scenario.Step{{Check: func(scenario.Interaction) error { return err }}}
+	}
+	f.values = append(f.values, value)
+	thing := f.list.resource.thing(nil)
+	thing.Sent = jsonvalue.Object(f.Draft.values.Varied(f.list.resource.create.BodySchema()))
+	thing.Sent[f.member] = f.sent(i, value)
+	f.things = append(f.things, thing)
+	steps := []scenario.Step{{Create: thing}}
+	if !f.list.inferred || f.property().Type.Is("array") {
+		return steps
+	}
+	return append(steps, f.read(thing, func(got scenario.Interaction) error {
+		f.values[i] = got.Object()[f.member]
+		isSame := i == 1 && jsonvalue.Same(f.values[1], f.values[0])
+		if f.values[i] == nil || isSame {
+			return scenario.Untried("the service has other values of " + f.member + " than a create sends")
+		}
+		return nil
+	})...)
+}
+
+// choose returns the value of the i-th resource: the third one has that of the first.
+func (f *filter) choose(i int) (any, error) {
+	if i == 2 {
+		return f.values[0], nil
+	}
+	element := f.Draft.values.Scalar(f.property())
+	value := f.Draft.values.Fresh(element, f.values)
+	if low, ok := f.Draft.values.FreshLow(element); ok && i == 0 {
+		return low, nil // less than all others
+	}
+	if i == 1 && jsonvalue.Same(value, f.values[0]) {
+		return nil, scenario.Untried("a test has only one value for it")
+	}
+	return value, nil
+}
+
+// sent is what a create has for a value: an array of it, if the member is one.
+func (f *filter) sent(i int, value any) any {
+	property := f.property()
+	mayHaveMore := property.MaxItems == nil || *property.MaxItems > 1
+	switch {
+	case !property.Type.Is("array"):
+		return value
+	case i == 2 && mayHaveMore:
+		return []any{f.Draft.values.Fresh(f.Draft.values.Scalar(property), f.values), value}
+	}
+	return f.Draft.values.Many(property, property.MinItems, value)
+}
+
+// search lists by the i-th value.
+func (f *filter) search(i, limit int) []scenario.Step {
+	query := f.first()
+	maps.Copy(query, f.selection(f.values[i]))
+	if f.list.Limit != "" {
+		query.Set(f.list.Limit, strconv.Itoa(limit))
+	}
+	s := &filtered{filter: f, number: i, limit: limit, wanted: map[string]bool{fmt.Sprint(f.things[i].ID): true}, read: map[string]bool{}}
+	if i == 0 {
+		s.wanted[fmt.Sprint(f.things[2].ID)] = true
+	}
+	return []scenario.Step{f.pages(f.list, query, false, s.visit)}
+}
+
+// selection is the parameter with a value.
+func (f *filter) selection(value any) url.Values {
+	parameter := f.list.parameter(f.parameter)
+	described, _ := document.ParameterSchema(parameter)
+	if f.Draft.values.Flatten(described).Type.Is("array") {
+		value = []any{value}
+	}
+	text, _ := document.Written(parameter, value) // what cannot be written selects nothing
+	pairs, _ := url.ParseQuery(text)
+	return pairs
+}
+
+// filtered is a list that is read with a value of the filter.
+type filtered struct {
+	*filter
+	number, limit int
+	wanted        map[string]bool // that were not found yet
+	read          map[string]bool
+	pagesRead     int
+}
+
+// fewPages is how many pages with the least limit are read.
+const fewPages = 20
+
+func (s *filtered) visit(found page) (enough bool, err error) {
+	for i, item := range found.items {
+		id := found.ids[i]
+		s.note(item[s.member])
+		if s.read[id] && !s.list.inferred {
+			return true, scenario.Brokenf("a walk with %s=%d meets %s twice", s.list.Limit, s.limit, id)
+		}
+		s.read[id] = true
+		if s.wanted[id] {
+			delete(s.wanted, id)
+			s.found++
+		}
+	}
+	if len(s.wanted) > 0 && found.end == nothing {
+		s.lacks[s.number] = fmt.Sprintf("a list with %s=%v lacks %v, which has it", s.parameter, s.values[s.number], slices.Sorted(maps.Keys(s.wanted)))
+	}
+	s.pagesRead++
+	isLong := s.pagesRead > fewPages && s.limit < s.list.longestPage() || s.pagesRead > values.Most
+	return len(s.wanted) == 0 || s.leaksBoth() || isLong, nil
+}
+
+// note notes that the list has an item which the filter may not select.
+func (s *filtered) note(have any) {
+	want := s.values[s.number]
+	if s.list.selects(have, want) {
+		return
+	}
+	leak := fmt.Sprintf("a list with %s=%v has an item with %s %v", s.parameter, want, s.member, have)
+	if isLess(have, want) {
+		s.leaksLower = leak
+	} else {
+		s.leaksHigher = leak
+	}
+}
+
+func (f *filter) leaksBoth() bool { return f.leaksLower != "" && f.leaksHigher != "" }
+
+// verdict says what is wrong with the filter.
+func (f *filter) verdict() []scenario.Step {
+	wrong := cmp.Or(f.leaksLower, f.leaksHigher, f.lacks[0], f.lacks[1])
+	leaksNothing := f.leaksLower+f.leaksHigher == ""
+	isCertain := f.leaksBoth() || leaksNothing && f.found > 0
+	switch {
+	case wrong != "" && f.list.inferred && !isCertain:
+		return untried(scenario.Untried(wrong + ": it may have another meaning"))
+	case wrong != "":
+		return failing("%s", wrong)
+	case f.list.inferred:
+		return nil
+	}
+	return []scenario.Step{f.all(f.list.longestPage(), false, f.things, nil)}
+}
+
+// selects reports whether a filter may select an item that has a value. An inferred one may also
+// look for a part of it, in any case.
+func (l *listing) selects(have, want any) bool {
+	if all, isArray := have.([]any); isArray {
+		return slices.ContainsFunc(all, func(have any) bool { return l.selects(have, want) })
+	}
+	one, other := fmt.Sprint(have), fmt.Sprint(want)
+	return one == other || l.inferred && strings.Contains(strings.ToLower(one), strings.ToLower(other))
+}
+
+// isLess reports whether a value, or one of an array, is less than another one, as a number or as text.
+func isLess(have, want any) bool {
+	if all, isArray := have.([]any); isArray {
+		return slices.ContainsFunc(all, func(have any) bool { return isLess(have, want) })
+	}
+	one, other := fmt.Sprint(have), fmt.Sprint(want)
+	number, err := strconv.ParseFloat(one, 64)
+	otherNumber, otherErr := strconv.ParseFloat(other, 64)
+	if err == nil && otherErr == nil {
+		return number < otherNumber
+	}
+	return one < other
+}

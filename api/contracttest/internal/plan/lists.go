@@ -1,0 +1,345 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// listTests returns the tests of what the parameters of lists do, and of what lists show.
+func (p *Planner) listTests() (all []Test) {
+	for _, l := range p.lists {
+		add := func(name string, steps func(t *listTest) []scenario.Step) {
+			all = append(all, newTest(name, func() []scenario.Step { return steps(&listTest{Draft: p.Draft(name), list: l}) }))
+		}
+		for _, parameter := range slices.Sorted(maps.Keys(l.Filters)) {
+			if l.parameter(parameter) != nil {
+				add(effectPromise(l.operation, parameter), func(t *listTest) []scenario.Step { return t.filters(parameter) })
+			}
+		}
+		if l.parameter(l.Limit) != nil {
+			add(effectPromise(l.operation, l.Limit), (*listTest).limits)
+		}
+		for _, way := range []string{l.After, l.Offset, l.Page} {
+			if l.parameter(way) != nil {
+				add(effectPromise(l.operation, way), func(t *listTest) []scenario.Step { return t.continues(way) })
+			}
+		}
+		for _, name := range []string{l.Limit, l.Offset, l.Page} {
+			if parameter := l.parameter(name); parameter != nil && schema.Of(parameter.Schema).Default != nil {
+				add(l.Operation+", default of parameter "+name, func(t *listTest) []scenario.Step { return t.defaultOf(parameter) })
+			}
+		}
+		if l.hasLink() {
+			add("sequence, a walk by Link meets every resource once", (*listTest).walkByLink)
+		}
+		add("sequence, "+l.Operation+" shows what exists", (*listTest).showsAll)
+	}
+	return all
+}
+
+// listTest is a test of a list in one run.
+type listTest struct {
+	*Draft
+	list   *listing
+	things []*scenario.Thing // that it has created, one after the other
+}
+
+// mostOfInferred is how many resources a test creates for an inferred list.
+const mostOfInferred = 102
+
+// fill creates n resources with consecutive identities.
+func (t *listTest) fill(n int) (steps []scenario.Step) {
+	isTooMany := n > values.Most+1 || t.list.inferred && n > mostOfInferred
+	if isTooMany {
+		return untried("a page or the default of the limit has more than a test creates")
+	}
+	for range n {
+		thing := t.list.resource.thing(nil)
+		t.things = append(t.things, thing)
+		steps = append(steps, scenario.Step{Create: thing})
+	}
+	return steps
+}
+
+// ids are the identities of the things.
+func (t *listTest) ids() (ids []any) {
+	for _, thing := range t.things {
+		ids = append(ids, thing.ID)
+	}
+	return ids
+}
+
+// first begins a query before the first thing.
+func (t *listTest) first() url.Values { return t.list.from(t.things[0].ID) }
+
+// one is a step that reads one page.
+func (t *listTest) one(query func() url.Values, visit func(page) error) scenario.Step {
+	return scenario.Later(func() []scenario.Step {
+		return []scenario.Step{t.pages(t.list, query(), false, func(found page) (bool, error) { return true, visit(found) })}
+	})
+}
+
+// all is a step that reads the list, page by page, to some things. It fails if the list lacks one, has
+// one twice, or does not have consecutive numbers in their order. seen is called with what the list has, if
+// it is not nil.
+func (t *listTest) all(limit int, byAfter bool, things []*scenario.Thing, seen func(map[string]map[string]any) error) scenario.Step {
+	return scenario.Later(func() []scenario.Step {
+		query := t.list.from(things[0].ID)
+		if t.list.Limit != "" {
+			query.Set(t.list.Limit, strconv.Itoa(limit))
+		}
+		s := search{listTest: t, limit: limit, seen: map[string]map[string]any{}, done: seen}
+		for _, thing := range things {
+			s.wanted = append(s.wanted, fmt.Sprint(thing.ID))
+		}
+		return []scenario.Step{t.pages(t.list, query, byAfter, s.visit)}
+	})
+}
+
+// search looks for things in a list.
+type search struct {
+	*listTest
+	limit  int
+	wanted []string
+	seen   map[string]map[string]any // the items by identity
+	met    []string                  // the identities in their order
+	done   func(map[string]map[string]any) error
+}
+
+func (s *search) visit(found page) (enough bool, err error) {
+	if s.list.Limit != "" && len(found.ids) > s.limit {
+		return true, scenario.Brokenf("a page with %s=%d has %d items", s.list.Limit, s.limit, len(found.ids))
+	}
+	for i, id := range found.ids {
+		if s.seen[id] != nil {
+			return true, scenario.Brokenf("the pages of the list have %s twice: %v", id, found.ids)
+		}
+		s.seen[id] = found.items[i]
+	}
+	s.met = append(s.met, found.ids...)
+	missing := first(s.wanted, func(id string) bool { return s.seen[id] == nil })
+	if missing != "" {
+		return false, s.mayLack(missing, found.end)
+	}
+	if s.list.inOrder() && !slices.Equal(s.met[:len(s.wanted)], s.wanted) {
+		return true, scenario.Brokenf("a walk with %s=%d meets %v, want %v", s.list.Limit, s.limit, s.met, s.wanted)
+	}
+	if s.done != nil {
+		return true, s.done(s.seen)
+	}
+	return true, nil
+}
+
+// mayLack returns an error unless something that is missing may come on a later page.
+func (s *search) mayLack(missing string, end pageEnd) error {
+	switch {
+	case end == unknown:
+		return scenario.Untried("the list has more items than a page, and there is no way to the next one")
+	case end == nothing && s.list.inferred && s.list.isPartial():
+		return scenario.Untried("its description leaves open whether it has everything")
+	case end == nothing:
+		return scenario.Brokenf("the list ends after %d resources, and lacks %v", len(s.seen), missing)
+	case len(s.met) > 100*values.Most:
+		return scenario.Untried("the list is longer than a test reads")
+	}
+	return nil
+}
+
+// limits lists with limits below the number of resources that exist. A page of an inferred list
+// may have less than its limit, but not nothing.
+func (t *listTest) limits() []scenario.Step {
+	least := t.list.pageSize(1)
+	steps := t.fill(least + 2)
+	for limit := least; limit <= t.list.pageSize(least+2); limit++ {
+		query := func() url.Values {
+			query := t.first()
+			query.Set(t.list.Limit, strconv.Itoa(limit))
+			return query
+		}
+		steps = append(steps, t.one(query, func(found page) error { return t.checkLimit(limit, len(found.items)) }))
+	}
+	return steps
+}
+
+func (t *listTest) checkLimit(limit, size int) error {
+	mayBeEmpty := t.list.isPartial() || t.list.Next != ""
+	if size == 0 && t.list.inferred && mayBeEmpty {
+		return scenario.Untried("a page of the list is empty")
+	}
+	mayHaveLess := t.list.inferred && size > 0
+	if size == limit || mayHaveLess && size < limit {
+		return nil
+	}
+	return scenario.Brokenf("a list of at least %d with %s=%d has %d items", len(t.things), t.list.Limit, limit, size)
+}
+
+// continues lists what follows resources, page by page.
+func (t *listTest) continues(way string) []scenario.Step {
+	size := t.list.pageSize(2)
+	steps := t.fill(size + 1)
+	if t.list.inOrder() {
+		for i := range t.things {
+			steps = append(steps, t.follows(i))
+		}
+		return steps
+	}
+	byLink := t.list.inferred && t.list.hasLink()
+	if !byLink && t.list.Next == "" && way == t.list.After {
+		return append(steps, t.all(size, true, t.things, nil))
+	}
+	// The short pages come last: a long one may hold all.
+	steps = append(steps, t.all(t.list.longestPage(), false, t.things, nil), t.all(size, false, t.things, nil))
+	return append(steps, scenario.Step{Check: func(last scenario.Interaction) error {
+		if address, err := last.ParsedURL(); err == nil && address.Query().Has(way) {
+			return nil
+		}
+		return scenario.Untried("no page leads to the next one with it")
+	}})
+}
+
+// follows lists what follows one of the things.
+func (t *listTest) follows(i int) scenario.Step {
+	query := func() url.Values { return url.Values{t.list.After: {fmt.Sprint(t.things[i].ID)}} }
+	return t.one(query, func(found page) error {
+		for j, other := range t.ids() {
+			if slices.Contains(found.ids, fmt.Sprint(other)) != (j > i) {
+				return scenario.Brokenf("a list with %s=%v and the resources %v has %v", t.list.After, t.things[i].ID, t.ids(), found.ids)
+			}
+		}
+		return nil
+	})
+}
+
+// defaultOf lists without a parameter: it must be as with the default.
+func (t *listTest) defaultOf(parameter *openapi3.Parameter) []scenario.Step {
+	number, err := strconv.Atoi(fmt.Sprint(parameter.Schema.Value.Default))
+	if err != nil {
+		return untried("the default is not a number")
+	}
+	exist, isLimit := 2, parameter.Name == t.list.Limit
+	if isLimit {
+		exist = number + 1
+	}
+	var without page
+	steps := append(t.fill(exist), t.one(t.first, func(found page) error { without = found; return nil }))
+	with := func() url.Values {
+		query := t.first()
+		query.Set(parameter.Name, strconv.Itoa(number))
+		return query
+	}
+	return append(steps, t.one(with, func(found page) error {
+		isSame := len(found.ids) == len(without.ids)
+		if !t.list.inferred {
+			isFull := !isLimit || len(without.ids) == number
+			isSame = isFull && slices.Equal(found.ids, without.ids)
+		}
+		if isSame {
+			return nil
+		}
+		return scenario.Brokenf("a list without %s has %d items, with the default %d it has %d", parameter.Name, len(without.ids), number, len(found.ids))
+	}))
+}
+
+// walkByLink creates resources and walks to them, with every size of page.
+func (t *listTest) walkByLink() []scenario.Step {
+	steps := t.fill(5)
+	sizes := []int{1, 2, 3, 4, 5}
+	if !t.list.inOrder() { // the walk begins with all the others
+		sizes = []int{2, t.list.longestPage()}
+	}
+	for _, limit := range sizes {
+		steps = append(steps, t.all(t.list.pageSize(limit), false, t.things, nil))
+	}
+	return steps
+}
+
+// showsAll creates, changes and deletes resources. The list must show what reads show.
+func (t *listTest) showsAll() []scenario.Step {
+	steps := t.fill(3)
+	changed, deleted, kept := t.things[0], t.things[1], t.things[2]
+	x := t.list.resource
+	var before map[string]any
+	var items map[string]map[string]any
+	steps = append(steps, t.all(t.list.longestPage(), false, t.things, func(seen map[string]map[string]any) error {
+		before = seen[fmt.Sprint(changed.ID)]
+		return nil
+	}))
+	if x.uses[http.MethodPut] != nil {
+		steps = append(steps, scenario.Later(func() []scenario.Step { return t.change(http.MethodPut, changed) }))
+	}
+	if x.uses[http.MethodDelete] != nil {
+		steps = append(steps, t.accepted(http.MethodDelete, deleted, nil))
+	}
+	steps = append(steps, t.all(t.list.longestPage(), false, []*scenario.Thing{changed, kept}, func(seen map[string]map[string]any) error {
+		items = seen
+		return nil
+	}))
+	if x.uses[http.MethodDelete] != nil {
+		steps = append(steps, scenario.Later(func() []scenario.Step { return t.isNotListed(deleted, items[fmt.Sprint(deleted.ID)]) }))
+	}
+	for _, thing := range []*scenario.Thing{changed, kept} {
+		steps = append(steps, t.read(thing, func(got scenario.Interaction) error {
+			old := before
+			if thing != changed {
+				old = nil
+			}
+			return t.isShown(thing, got.Object(), items[fmt.Sprint(thing.ID)], old)
+		})...)
+	}
+	return steps
+}
+
+// isNotListed fails if the list has something that no longer exists.
+func (t *listTest) isNotListed(deleted *scenario.Thing, item map[string]any) []scenario.Step {
+	if item == nil {
+		return nil
+	}
+	return t.read(deleted, func(after scenario.Interaction) error {
+		if after.Status != http.StatusNotFound {
+			return nil
+		}
+		return scenario.Brokenf("%v was deleted, but the list has %v", deleted.ID, item)
+	})
+}
+
+// isShown compares an item of the list with what a read shows. If they have different schemas, only what
+// is as it was before a change is wrong.
+func (t *listTest) isShown(thing *scenario.Thing, read, item, before map[string]any) error {
+	for _, name := range t.values.Names(t.list.resource.create.BodySchema()) {
+		have, isListed := item[name]
+		want, isRead := read[name]
+		isComparable := isListed && isRead
+		if !isComparable || jsonvalue.Same(have, want) {
+			continue
+		}
+		isStale := before != nil && jsonvalue.Same(have, before[name])
+		if isStale || t.showsWhole() {
+			return scenario.Brokenf("%v has %s = %v, but in the list it is %v", thing.ID, name, want, have)
+		}
+	}
+	return nil
+}
+
+// showsWhole reports whether a list shows resources as reads show them.
+func (t *listTest) showsWhole() bool {
+	result, get := t.list.operation.Result(), t.list.resource.uses[http.MethodGet]
+	if result == nil || get == nil {
+		return false
+	}
+	array := t.values.Flatten(result)
+	if t.list.Items != "" {
+		array = t.values.Property(array, t.list.Items)
+	}
+	return array != nil && array.Items != nil && array.Items.Value == get.Result()
+}

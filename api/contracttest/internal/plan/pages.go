@@ -1,0 +1,284 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// listing is a list operation with what it lists.
+type listing struct {
+	scenario.List
+	operation *document.Operation
+	resource  *resource
+	inferred  bool
+}
+
+func (l *listing) parameter(name string) *openapi3.Parameter {
+	return l.operation.Parameter("query", name)
+}
+
+// hasLink reports whether the list has pages that are connected by Link.
+func (l *listing) hasLink() bool { return l.Limit != "" && l.operation.Sends("Link") }
+
+// inOrder reports whether resources that a test creates follow each other in the list.
+func (l *listing) inOrder() bool {
+	isByIdentity := l.After != "" && l.Next == ""
+	isChosen := !l.resource.assigned && l.resource.identity.Type.Is("integer")
+	return !l.inferred && isByIdentity && isChosen
+}
+
+// from begins a query before an identity, where the list can do that: where it is a number
+// that the test has chosen. All others may be anywhere in the list.
+func (l *listing) from(id any) url.Values {
+	query := url.Values{}
+	if number, isNumber := id.(int64); isNumber && l.inOrder() {
+		query.Set(l.After, strconv.FormatInt(number-1, 10))
+	}
+	return query
+}
+
+// pageSize is a limit that the list allows, as near as can be.
+func (l *listing) pageSize(want int) int {
+	parameter := l.parameter(l.Limit)
+	if parameter == nil {
+		return want
+	}
+	low, high := values.Limits(schema.Of(parameter.Schema))
+	return int(min(max(low, int64(want)), high))
+}
+
+// longestPage is the largest limit of a list.
+func (l *listing) longestPage() int { return l.pageSize(values.Most) }
+
+// partly are words about a list that need not have all that exists.
+var partly = regexp.MustCompile(`(?i)\bonly\b|published|active|public|visible|available|\bown(ed)?\b|your|current user|recent|latest|newest|search|matching|popular`)
+
+// isPartial reports whether the document leaves open if the list has all resources.
+func (l *listing) isPartial() bool {
+	pages := []string{l.Limit, l.After, l.Offset, l.Page}
+	selects := func(p *openapi3.Parameter) bool {
+		hasDefault := p.In == "query" && schema.Of(p.Schema).Default != nil
+		return hasDefault && !slices.Contains(pages, p.Name)
+	}
+	says := l.operation.Spec.Summary + " " + l.operation.Spec.Description
+	return partly.MatchString(says) || slices.ContainsFunc(l.operation.Parameters, selects)
+}
+
+// page is a part of a list.
+type page struct {
+	items []map[string]any
+	ids   []string
+	end   pageEnd
+}
+
+// pageEnd says what follows a page.
+type pageEnd int
+
+const (
+	another pageEnd = iota
+	nothing
+	unknown // there may be more, and no way leads there
+)
+
+// items reads the items of a page and their identities.
+func (l *listing) items(x scenario.Interaction) (found page, err error) {
+	value, _ := jsonvalue.Decode(x.Body) // what is no JSON is no list
+	if object := jsonvalue.Object(value); object != nil && l.Items != "" {
+		value = object[l.Items]
+	}
+	array, isArray := value.([]any)
+	if !isArray {
+		return page{}, scenario.Brokenf("the response is not a list: %.300s", x.Body)
+	}
+	for _, item := range array {
+		object := jsonvalue.Object(item)
+		if object == nil {
+			return page{}, scenario.Brokenf("the list has an item that is not an object: %.300s", x.Body)
+		}
+		found.items, found.ids = append(found.items, object), append(found.ids, fmt.Sprint(object[l.ID]))
+	}
+	return found, nil
+}
+
+// reader reads a list page by page. It goes on as Link or Next say; without them, or if byAfter is
+// set, after the last item, or by Offset or Page.
+type reader struct {
+	draft   *Draft
+	list    *listing
+	query   url.Values
+	byAfter bool
+	visit   func(page) (enough bool, err error)
+
+	path           string
+	pairs          []string
+	number, offset int
+	found          page
+	isDone         bool
+}
+
+// pages is a step that reads a list with a query until visit has seen enough, or there is no more.
+func (d *Draft) pages(l *listing, query url.Values, byAfter bool, visit func(page) (enough bool, err error)) scenario.Step {
+	r := &reader{draft: d, list: l, query: query, byAfter: byAfter, visit: visit, number: 1}
+	if parameter := l.parameter(l.Page); parameter != nil {
+		if first, err := strconv.Atoi(fmt.Sprint(schema.Of(parameter.Schema).Default)); err == nil {
+			r.number = first
+		}
+	}
+	r.path, r.pairs = l.operation.Template, d.required(l.operation, query, http.Header{})
+	return r.step()
+}
+
+// step is the request of the next page.
+func (r *reader) step() scenario.Step {
+	return scenario.Step{
+		Send: func() (scenario.Request, error) {
+			return scenario.Request{Method: r.list.operation.Method, Path: r.path, Query: r.pairs, Header: http.Header{}}, nil
+		},
+		Expect: scenario.Accepted,
+		Check:  r.read,
+		Then: func(scenario.Interaction) []scenario.Step {
+			if r.isDone {
+				return nil
+			}
+			return []scenario.Step{r.step()}
+		},
+	}
+}
+
+// read reads a page and finds out where the next one is.
+func (r *reader) read(x scenario.Interaction) (err error) {
+	if r.found, err = r.list.items(x); err != nil {
+		return err
+	}
+	leadsThere := ""
+	r.found.end, leadsThere = r.next(x)
+	if leadsThere != "" {
+		if r.path, r.pairs, err = leadsTo(x, leadsThere); err != nil {
+			return err
+		}
+	} else {
+		r.pairs = r.draft.required(r.list.operation, r.query, http.Header{})
+	}
+	enough, err := r.visit(r.found)
+	r.isDone = enough || r.found.end != another
+	return err
+}
+
+// next says what follows a page, and by which reference, if one leads there.
+func (r *reader) next(x scenario.Interaction) (end pageEnd, reference string) {
+	l := r.list
+	isEmpty := len(r.found.ids) == 0
+	link := linkTarget.FindStringSubmatch(x.Header.Get("Link"))
+	if link != nil && !r.byAfter && !isEmpty {
+		return another, link[1]
+	}
+	if l.Next != "" {
+		next := l.nextOf(x)
+		switch {
+		case strings.HasPrefix(next, "/"), strings.HasPrefix(next, "http"):
+			return another, next
+		case l.After != "" && next == "":
+			return nothing, ""
+		case l.After != "":
+			r.query.Set(l.After, next)
+			return another, ""
+		}
+	}
+	if isEmpty {
+		return nothing, ""
+	}
+	return r.count(), ""
+}
+
+// count goes on after the last item, or by counting items or pages.
+func (r *reader) count() pageEnd {
+	l, size := r.list, len(r.found.ids)
+	followsLink := l.hasLink() && !r.byAfter
+	limit, _ := strconv.Atoi(r.query.Get(l.Limit)) // without one it is 0
+	isFull := l.Limit != "" && size == limit && !l.hasLink()
+	switch {
+	case l.After != "" && !followsLink:
+		r.query.Set(l.After, r.found.ids[size-1])
+	case l.Offset != "":
+		r.offset += size
+		r.query.Set(l.Offset, strconv.Itoa(r.offset))
+	case l.Page != "":
+		r.number++
+		r.query.Set(l.Page, strconv.Itoa(r.number))
+	case isFull, l.inferred && size%5 == 0: // as if a page were full
+		return unknown
+	default:
+		return nothing
+	}
+	return another
+}
+
+// nextOf is the member of a response that leads to the next page, as text.
+func (l *listing) nextOf(x scenario.Interaction) string {
+	var value any = x.Object()
+	for name := range strings.SplitSeq(l.Next, "/") {
+		value = jsonvalue.Object(value)[name]
+	}
+	return fmt.Sprint(cmp.Or(value, any("")))
+}
+
+// linkTarget finds the reference in a Link to the next page.
+var linkTarget = regexp.MustCompile(`<([^>]*)>; *rel="?next"?`)
+
+// walk reads the pages of an operation for a query, and those to which Link leads from it.
+func (d *Draft) walk(step scenario.Step) []scenario.Step {
+	operation := d.Document.Operation(step.Walk.Operation)
+	if operation == nil {
+		return failing("the document has no operation %s", step.Walk.Operation)
+	}
+	w := &linkWalk{method: operation.Method, path: operation.Template, pairs: []string{step.Walk.Query.Encode()}, visit: step.Walk.Visit}
+	return []scenario.Step{w.step()}
+}
+
+// linkWalk is a walk by Link.
+type linkWalk struct {
+	method, path string
+	pairs        []string
+	visit        func(scenario.Interaction) (enough bool, err error)
+}
+
+func (w *linkWalk) step() scenario.Step {
+	return scenario.Step{
+		Send: func() (scenario.Request, error) {
+			return scenario.Request{Method: w.method, Path: w.path, Query: w.pairs, Header: http.Header{}}, nil
+		},
+		Expect: scenario.Accepted,
+		Check:  w.read,
+		Then: func(scenario.Interaction) []scenario.Step {
+			if w.path == "" {
+				return nil
+			}
+			return []scenario.Step{w.step()}
+		},
+	}
+}
+
+// read visits a page. The path is empty then if there is no other.
+func (w *linkWalk) read(x scenario.Interaction) error {
+	enough, err := w.visit(x)
+	link := linkTarget.FindStringSubmatch(x.Header.Get("Link"))
+	if w.path = ""; err != nil || enough || link == nil {
+		return err
+	}
+	w.path, w.pairs, err = leadsTo(x, link[1])
+	return err
+}

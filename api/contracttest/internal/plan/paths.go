@@ -1,0 +1,85 @@
+package plan
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Methods that a path may offer, and one that servers may refuse before they look at the path: no
+// standard has it.
+var (
+	standardMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE"}
+	oddMethod       = "BREW"
+)
+
+// pathTests returns the tests of what no operation serves: methods that a path
+// does not offer, OPTIONS, and paths that do not exist. What the responses must be, package judge
+// knows.
+func (p *Planner) pathTests() (all []Test) {
+	for _, path := range p.examplePaths() {
+		unoffered := slices.DeleteFunc(p.withOddMethod(standardMethods...), func(method string) bool {
+			return p.Document.Serving(method, path) != nil
+		})
+		all = append(all, pathTest("methods that "+path+" does not offer", path, unoffered...))
+		if p.Rules.Options {
+			all = append(all, pathTest("OPTIONS "+path, path, http.MethodOptions))
+		}
+		if !p.Document.HasPath(path + "/") {
+			all = append(all, pathTest("no path "+path+"/", path+"/", p.withOddMethod("GET", "POST", "OPTIONS")...))
+		}
+	}
+	return append(all, pathTest("no path /nowhere", "/nowhere", p.withOddMethod("GET", "HEAD", "POST", "OPTIONS")...))
+}
+
+// withOddMethod adds the odd method, if the options say that everything must be as HTTP says.
+func (p *Planner) withOddMethod(methods ...string) []string {
+	if !p.Exact {
+		return slices.Clone(methods)
+	}
+	return append(slices.Clone(methods), oddMethod)
+}
+
+// pathTest sends requests with several methods, and whatever credentials there are.
+func pathTest(name, path string, methods ...string) Test {
+	return newTest(name, func() (steps []scenario.Step) {
+		for _, method := range methods {
+			steps = append(steps, scenario.Step{Send: func() (scenario.Request, error) {
+				return scenario.Request{Method: method, Path: path, Header: http.Header{}, Access: scenario.Access{All: true}}, nil
+			}})
+		}
+		return steps
+	})
+}
+
+// examplePaths are the paths of the document, each once.
+func (p *Planner) examplePaths() (paths []string) {
+	for _, operation := range p.Document.Operations {
+		if path, ok := p.examplePath(operation); ok && !p.isLeftOut(operation) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// examplePath fills a path with the plainest parameters.
+func (p *Planner) examplePath(operation *document.Operation) (path string, ok bool) {
+	path = operation.Template
+	for _, parameter := range operation.Parameters {
+		if parameter.In != "path" {
+			continue
+		}
+		text := "1"
+		if wanted, _ := document.ParameterSchema(parameter); !wanted.Type.Is("integer") {
+			if text, ok = p.values.BaseParameter(parameter); !ok {
+				return "", false
+			}
+		}
+		path = strings.Replace(path, "{"+parameter.Name+"}", text, 1)
+	}
+	return path, true
+}

@@ -1,0 +1,180 @@
+// Package plan makes the tests of a document. It sends nothing: a test is a value, and package run
+// executes it.
+//
+// There are families of tests, with a file or two for each:
+//
+//   - Tests of one request: of the credentials of an operation (credentials.go), of its parameters
+//     (parameters.go), of its body (bodies.go). They share the steps around the request (single.go).
+//   - paths.go: methods and paths that the document does not have.
+//   - sequences.go: what is created can be read, changed and deleted, and nothing else changes.
+//   - conditions.go: If-Match and If-None-Match.
+//   - lists.go and filters.go: limits, pages, defaults and filters of lists (pages.go reads them).
+//   - random.go: bodies that are drawn.
+//
+// Most of them need to know which operations create, read, change, delete and list one thing: a
+// resource and its list (resources.go). Links and the options declare them, and the others are inferred
+// from the shape of the document (infer.go, inferlists.go). Where a right service may do otherwise than was
+// inferred, tests are untried and do not fail.
+//
+// draft.go makes the requests of all steps, and shows.go says whether a response has what was sent.
+// promises.go names what a document promises, and what a response shows.
+//
+// To add a kind of test, write a function that returns tests, each with its steps, and name it in
+// [Planner.families].
+package plan
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Settings are what the options say of tests.
+type Settings struct {
+	values.Settings
+	Exact     bool                            // a response has only what the document names
+	Scope     func(scenario.Operation) string // that an operation needs, or nothing
+	Infer     func(scenario.Operation) bool   // whether anything may be inferred of an operation
+	LeaveOut  []string                        // operations that no test sends a request of
+	Resources []scenario.Resource
+	Lists     []scenario.List
+	Sequences []scenario.Test // their names lack "sequence, "
+}
+
+// Test is a generated test.
+type Test struct {
+	scenario.Test
+	// Drawn makes the test of one draw, for a test that consists of many; nil: Steps has all.
+	Drawn func(*values.Draws) scenario.Test
+	// Draws is how many of them are made.
+	Draws int
+	// Number is the same for the same test in every run.
+	Number uint64
+}
+
+// order says when a test runs.
+type order int
+
+const (
+	creating order = iota // it may create something, so that lists have items
+	usual
+	odd // it may end the service
+)
+
+// Planner makes the tests of a document. The tests of an operation are made once, when they are asked
+// for, and stay the same.
+type Planner struct {
+	Settings
+	Document *document.Document
+	Judge    *judge.Judge
+	// Inferred has a sentence for each thing that was inferred.
+	Inferred []string
+
+	values    *values.Generator
+	resources []*resource
+	uses      map[*document.Operation]*use
+	lists     []*listing
+
+	mu   sync.Mutex
+	made map[*document.Operation]*operationTests
+}
+
+// manyOperations is the size from which fewer values are tried in each place.
+const manyOperations = 25
+
+// New returns a planner.
+func New(judge *judge.Judge, settings Settings) *Planner {
+	settings.Few = len(judge.Document.Operations) > manyOperations
+	p := &Planner{
+		Settings: settings, Document: judge.Document, Judge: judge,
+		values: values.New(settings.Settings),
+		uses:   map[*document.Operation]*use{},
+		made:   map[*document.Operation]*operationTests{},
+	}
+	p.findResources()
+	p.findLists()
+	return p
+}
+
+// Tests makes the tests, one after the other, in the order in which they should run, until ctx is done.
+func (p *Planner) Tests(ctx context.Context) iter.Seq[Test] {
+	return func(yield func(Test) bool) {
+		for test := range p.all() {
+			if ctx.Err() != nil || !yield(test) {
+				return
+			}
+		}
+	}
+}
+
+// all makes the tests: what may create something comes first, what may end the service comes last.
+func (p *Planner) all() iter.Seq[Test] {
+	return func(yield func(Test) bool) {
+		for _, when := range []order{creating, usual} {
+			if !p.singles(when, yield) {
+				return
+			}
+		}
+		for _, family := range p.families() {
+			for _, test := range family() {
+				if !yield(test) {
+					return
+				}
+			}
+		}
+		p.singles(odd, yield)
+	}
+}
+
+// families are the tests that are not of one request.
+func (p *Planner) families() []func() []Test {
+	return []func() []Test{p.pathTests, p.resourceTests, p.declaredSequences, p.conditionTests, p.listTests, p.randomTests}
+}
+
+// singles yields the tests of one request that run at some time, and reports whether more are wanted.
+func (p *Planner) singles(when order, yield func(Test) bool) bool {
+	for _, operation := range p.Document.Operations {
+		if when == creating && operation.Method != "POST" {
+			continue
+		}
+		for _, single := range p.testsOf(operation).singles {
+			if single.order() == when && !yield(single.test(p)) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// newTest is a test of one promise, which is its name.
+func newTest(name string, steps func() []scenario.Step) Test {
+	return Test{Test: scenario.Test{Name: name, Steps: steps}, Number: numberOf(name)}
+}
+
+// numberOf is a number for a name, which is the same in every run.
+func numberOf(name string) uint64 {
+	hash := fnv.New64a()
+	fmt.Fprint(hash, name)
+	return hash.Sum64()
+}
+
+// isLeftOut reports whether the options leave an operation out.
+func (p *Planner) isLeftOut(operation *document.Operation) bool {
+	return slices.Contains(p.LeaveOut, operation.ID)
+}
+
+// first returns the first element that is asked for, or the zero value.
+func first[T any](all []T, is func(T) bool) (found T) {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i]
+	}
+	return found
+}

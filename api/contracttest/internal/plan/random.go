@@ -1,0 +1,56 @@
+package plan
+
+import (
+	"fmt"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// How many bodies are drawn for an operation.
+const (
+	manyDraws = 50
+	fewDraws  = 10
+)
+
+// randomTests send bodies that are drawn from the schemas of the document: the service must not
+// refuse a valid one, and must refuse one with a single fault. What fails is shrunk.
+func (p *Planner) randomTests() (all []Test) {
+	draws := manyDraws
+	if p.Few {
+		draws = fewDraws
+	}
+	for _, operation := range p.Document.Operations {
+		described := operation.BodySchema()
+		if described == nil || len(p.testsOf(operation).singles) == 0 {
+			continue
+		}
+		test := newTest(operation.ID+", random bodies", nil)
+		test.Draws = draws
+		test.Drawn = func(drawn *values.Draws) scenario.Test { return p.drawnTest(operation, described, drawn) }
+		all = append(all, test)
+	}
+	return all
+}
+
+// drawnTest is the test of a request with a random body, which may have one fault.
+func (p *Planner) drawnTest(operation *document.Operation, described *openapi3.Schema, drawn *values.Draws) scenario.Test {
+	generator := p.values.ForTest(numberOf(operation.ID))
+	c := p.plainest(operation, "random bodies", "random bodies", generator)
+	value := generator.Draw(drawn, described)
+	object := jsonvalue.Object(value)
+	canBeSpoilt := object != nil && !schema.IsComposed(described) && len(described.Properties) > 0
+	if canBeSpoilt && drawn.Coin() {
+		if pointer, keyword := generator.Spoil(drawn, described, object); keyword != "" {
+			c.refused(scenario.InvalidBody, "body", pointer)
+			c.promise = fmt.Sprintf("%s, body %s %s, refused", operation.ID, values.Place(pointer), keyword)
+		}
+	}
+	c.body = jsonvalue.Encode(value)
+	return c.test(p).Test
+}

@@ -1,0 +1,155 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// resource is something that operations create and work on.
+type resource struct {
+	create   *document.Operation
+	member   string // of the create's body, or of its response, that identifies it
+	assigned bool
+	identity *openapi3.Schema               // of the identity
+	uses     map[string]*document.Operation // the operations on one resource, by method
+	inferred bool
+}
+
+// use says that a path parameter of an operation identifies a resource.
+type use struct {
+	*resource
+	parameter string
+}
+
+// thing is a resource that a test creates; an identity of nil is drawn, or assigned by the service.
+func (x *resource) thing(id any) *scenario.Thing {
+	return &scenario.Thing{Creator: x.create.ID, ID: id}
+}
+
+// methods are those of the operations on one resource, sorted.
+func (x *resource) methods() []string { return slices.Sorted(maps.Keys(x.uses)) }
+
+// fill writes an identity into a path.
+func (u *use) fill(operation *document.Operation, path string, id any) string {
+	parameter := operation.Parameter("path", u.parameter)
+	if parameter == nil {
+		return path
+	}
+	text, _ := document.Written(parameter, id) // what cannot be written leaves the path empty, which is none
+	return strings.Replace(path, "{"+u.parameter+"}", text, 1)
+}
+
+// findResources finds the resources that links and the options declare, and infers others.
+func (p *Planner) findResources() {
+	for _, operation := range p.Document.Operations {
+		for _, response := range operation.Spec.Responses.Map() {
+			for _, name := range slices.Sorted(maps.Keys(response.Value.Links)) {
+				p.addLink(operation, response.Value.Links[name].Value)
+			}
+		}
+	}
+	for _, declared := range p.Resources {
+		p.addResource(declared, false)
+	}
+	p.inferResources()
+}
+
+// addLink adds what a link of a response leads to.
+func (p *Planner) addLink(from *document.Operation, link *openapi3.Link) {
+	to := p.Document.Operation(link.OperationID)
+	for parameter, expression := range link.Parameters {
+		source, member, isBody := strings.Cut(fmt.Sprint(expression), ".body#/")
+		isSent := source == "$request"
+		isFollowed := from.Method == http.MethodPost && len(from.PathNames) == 0
+		isOfOne := to != nil && len(to.PathNames) == 1
+		switch {
+		case !isBody, !isSent && source != "$response":
+			p.Document.Unsupport("%s, link to %s by %v", from.ID, link.OperationID, expression)
+		case !isFollowed, !isOfOne, strings.Contains(member, "/"):
+			p.Document.Unsupport("%s, link to %s: only a POST without path parameters can be followed", from.ID, link.OperationID)
+		default:
+			of := scenario.Resource{ID: member, Assigned: !isSent}
+			p.addUse(from, to, of, strings.TrimPrefix(parameter, "path."), false)
+		}
+	}
+}
+
+// addResource adds a resource of the options, or an inferred one. An operation that was declared for
+// another resource stays with that.
+func (p *Planner) addResource(declared scenario.Resource, inferred bool) {
+	create := p.Document.Operation(declared.Create)
+	for _, id := range []string{declared.Read, declared.Replace, declared.Change, declared.Delete} {
+		operation := p.Document.Operation(id)
+		if create == nil || operation == nil || len(operation.PathNames) == 0 {
+			continue
+		}
+		if isTaken := inferred && p.uses[operation] != nil; !isTaken {
+			p.addUse(create, operation, declared, operation.PathNames[len(operation.PathNames)-1], inferred)
+		}
+	}
+}
+
+// addUse adds an operation on a resource, whose path parameter identifies it.
+func (p *Planner) addUse(create, operation *document.Operation, declared scenario.Resource, parameter string, inferred bool) {
+	if p.isLeftOut(create) || p.isLeftOut(operation) {
+		return
+	}
+	x := first(p.resources, func(x *resource) bool { return x.create == create })
+	if x == nil {
+		x = &resource{
+			create: create, member: declared.ID, assigned: declared.Assigned, inferred: inferred,
+			uses: map[string]*document.Operation{},
+		}
+		p.markIdentity(x)
+		p.resources = append(p.resources, x)
+	}
+	if x.identity == nil { // the service assigns it: the path says what it looks like
+		described := operation.Parameter("path", parameter)
+		if described == nil {
+			return
+		}
+		x.identity, _ = document.ParameterSchema(described)
+	}
+	x.uses[operation.Method] = operation
+	p.uses[operation] = &use{x, parameter}
+}
+
+// markIdentity makes the member of the body of a create an identity, also one that the service may not
+// take over.
+func (p *Planner) markIdentity(x *resource) {
+	body := x.create.BodySchema()
+	if body == nil {
+		return
+	}
+	property := p.values.Flatten(body).Properties[x.member]
+	if property == nil || p.values.IsAbsent(property.Value) {
+		return
+	}
+	p.values.MarkIdentity(property.Value)
+	if !x.assigned {
+		x.identity = property.Value
+	}
+}
+
+// resourceOf returns the resource that an operation creates or works on, or nil.
+func (p *Planner) resourceOf(operation *document.Operation) *resource {
+	return first(p.resources, func(x *resource) bool { return x.create == operation || x.uses[operation.Method] == operation })
+}
+
+// creates reports whether an operation creates a resource.
+func (p *Planner) creates(operation *document.Operation) bool {
+	return slices.ContainsFunc(p.resources, func(x *resource) bool { return x.create == operation })
+}
+
+// resourceCreatedBy returns the resource of a create operation, or nil.
+func (p *Planner) resourceCreatedBy(id string) *resource {
+	return first(p.resources, func(x *resource) bool { return x.create.ID == id })
+}

@@ -1,0 +1,528 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// sequence is a test over a resource with what it needs.
+type sequence struct {
+	name    string
+	methods []string // the resource must have operations with them
+	steps   func(d *Draft, x *resource) []scenario.Step
+	of      func(x *resource) bool // nil: of all
+}
+
+var sequences = []sequence{
+	{"a read sees a create", []string{http.MethodGet}, (*Draft).readSeesCreate, nil},
+	{"a read sees a replacement", []string{http.MethodGet, http.MethodPut}, (*Draft).readSeesReplacement, nil},
+	{"a read sees a change", []string{http.MethodGet, http.MethodPatch}, (*Draft).readSeesChange, nil},
+	{"a deleted resource is gone", []string{http.MethodGet, http.MethodDelete}, (*Draft).deletedIsGone, nil},
+	{"a replacement changes no other resource", []string{http.MethodGet, http.MethodPut}, (*Draft).replacesOne, nil},
+	{"a deletion changes no other resource", []string{http.MethodGet, http.MethodDelete}, (*Draft).deletesOne, nil},
+	{"a replacement changes the ETag", []string{http.MethodGet, http.MethodPut}, changesETag(http.MethodPut), hasETag},
+	{"a change changes the ETag", []string{http.MethodGet, http.MethodPatch}, changesETag(http.MethodPatch), hasETag},
+	{"a create replaces nothing", []string{http.MethodGet}, (*Draft).createsNew, refusesConflicts},
+	// Of others, a read sees it.
+	{"a replacement removes what it does not have", []string{http.MethodGet, http.MethodPut}, (*Draft).putRemoves, func(x *resource) bool { return x.inferred }},
+}
+
+func hasETag(x *resource) bool { return x.uses[http.MethodGet].Sends("ETag") }
+
+// refusesConflicts reports whether a second create with an identity must fail.
+func refusesConflicts(x *resource) bool {
+	isChosen := !x.assigned && x.create.Method == http.MethodPost
+	return isChosen && x.create.Lists(http.StatusConflict)
+}
+
+// fits reports whether a sequence is one of a resource.
+func (s sequence) fits(x *resource) bool {
+	lacks := func(method string) bool { return x.uses[method] == nil }
+	return !slices.ContainsFunc(s.methods, lacks) && (s.of == nil || s.of(x))
+}
+
+// resourceTests returns the tests of more than one request: what links, Location and
+// the methods of HTTP promise. One that needs an operation that the document does not have is left out.
+func (p *Planner) resourceTests() (all []Test) {
+	for _, x := range p.resources {
+		add := func(what string, steps func(*Draft, *resource) []scenario.Step, shows ...string) {
+			name := fmt.Sprintf("sequence, %s: %s", x.create.ID, what)
+			test := newTest(name, func() []scenario.Step { return steps(p.Draft(name), x) })
+			test.Shows = append(shows, name)
+			all = append(all, test)
+		}
+		for _, method := range x.methods() {
+			operation := x.uses[method]
+			to := "link to "
+			if x.inferred {
+				to = "its identity leads to "
+			}
+			leads := func(d *Draft, x *resource) []scenario.Step { return d.identityLeads(x, operation) }
+			add(to+operation.ID, leads, effectPromise(operation, p.uses[operation].parameter))
+		}
+		if hasLocation(x) {
+			add("Location leads to the resource", (*Draft).locationLeads)
+		}
+		for _, sequence := range sequences {
+			if sequence.fits(x) {
+				add(sequence.name, sequence.steps)
+			}
+		}
+		if x.uses[http.MethodGet] != nil && p.Rules.Head {
+			add("HEAD is GET without a body", (*Draft).headIsGet)
+		}
+	}
+	return all
+}
+
+func hasLocation(x *resource) bool {
+	isRead := x.uses[http.MethodGet] != nil && x.create.Method == http.MethodPost
+	return x.create.Sends("Location") || isRead && x.create.SendsLocation()
+}
+
+// declaredSequences returns the tests that the options add.
+func (p *Planner) declaredSequences() (all []Test) {
+	for _, declared := range p.Sequences {
+		name := "sequence, " + declared.Name
+		test := newTest(name, declared.Steps)
+		test.Shows, test.Cleanup = append(slices.Clone(declared.Shows), name), declared.Cleanup
+		all = append(all, test)
+	}
+	return all
+}
+
+// identityLeads calls an operation on what was created.
+func (d *Draft) identityLeads(x *resource, operation *document.Operation) []scenario.Step {
+	thing := x.thing(nil)
+	return []scenario.Step{
+		{Create: thing},
+		d.accepted(operation.Method, thing, d.plainBody(operation)),
+		scenario.Later(func() []scenario.Step { return d.needsIdentity(x, operation, thing) }),
+	}
+}
+
+// needsIdentity fails if an operation on one resource succeeds on one that was
+// never created, as it does if it does not look at its path. PUT may create it.
+func (d *Draft) needsIdentity(x *resource, operation *document.Operation, existing *scenario.Thing) []scenario.Step {
+	if operation.Method == http.MethodPut || !refusesAbsent(x, operation) {
+		return nil
+	}
+	other := x.thing(d.values.Identity(x.identity))
+	if number, err := strconv.ParseInt(fmt.Sprint(existing.ID), 10, 64); err == nil && x.assigned {
+		other.ID = number + 1_000_000 // a service that counts has not come there
+	}
+	return []scenario.Step{d.call(operation.Method, other, d.plainBody(operation), func(got scenario.Interaction) error {
+		if got.Status >= http.StatusBadRequest {
+			return nil
+		}
+		return scenario.Brokenf("%s succeeds for %v, which was never created; %v was: %.300s", operation.ID, other.ID, existing.ID, got.Body)
+	})}
+}
+
+// refusesAbsent reports whether the document says that an operation refuses what does not exist. Of an
+// inferred resource it must list the status itself.
+func refusesAbsent(x *resource, operation *document.Operation) bool {
+	for _, status := range []int{http.StatusNotFound, http.StatusGone} {
+		isSure := !x.inferred || operation.Lists(status)
+		if isSure && operation.Response(status) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// createdBodies is how many bodies besides the plainest one are created and read.
+const createdBodies = 8
+
+// readSeesCreate creates resources with bodies that the schema allows, and reads each of them.
+func (d *Draft) readSeesCreate(x *resource) (steps []scenario.Step) {
+	for _, body := range append([]map[string]any{nil}, d.drawnBodies(x)...) {
+		thing := x.thing(nil)
+		thing.Sent = body
+		steps = append(steps, scenario.Step{Create: thing}, scenario.Later(func() []scenario.Step { return d.readShows(thing, thing.Sent) }))
+	}
+	return steps
+}
+
+// drawnBodies draws some of the bodies at the edges of the schema of a create.
+func (d *Draft) drawnBodies(x *resource) (bodies []map[string]any) {
+	described := x.create.BodySchema()
+	if described == nil {
+		return nil
+	}
+	variants := d.values.Obeying(described)
+	d.values.Shuffle(variants)
+	for _, variant := range variants[:min(len(variants), createdBodies)] {
+		variant = d.values.Renamed(described, variant, values.OddNames[d.values.Below(len(values.OddNames))])
+		if body := jsonvalue.Object(variant.Value); body != nil {
+			bodies = append(bodies, body)
+		}
+	}
+	return bodies
+}
+
+// readShows reads a thing, which must have what is known of it.
+func (d *Draft) readShows(thing *scenario.Thing, known map[string]any) []scenario.Step {
+	get := d.resourceCreatedBy(thing.Creator).uses[http.MethodGet]
+	return d.read(thing, func(got scenario.Interaction) error { return d.shows(got, known, get) })
+}
+
+// readSeesReplacement replaces a resource in every way that the schema allows, and reads it.
+func (d *Draft) readSeesReplacement(x *resource) []scenario.Step {
+	thing, described := x.thing(nil), x.uses[http.MethodPut].BodySchema()
+	if described == nil {
+		return untried(noJSONBody)
+	}
+	return []scenario.Step{{Create: thing}, scenario.Later(func() (steps []scenario.Step) {
+		for _, body := range d.objectBodies(described) {
+			steps = append(steps, d.write(http.MethodPut, thing, body, d.replaced(x, body))...)
+		}
+		return steps
+	})}
+}
+
+// readSeesChange changes a resource in every way that the schema allows, and reads it.
+func (d *Draft) readSeesChange(x *resource) []scenario.Step {
+	thing, described := x.thing(nil), x.uses[http.MethodPatch].BodySchema()
+	if described == nil {
+		return untried(noJSONBody)
+	}
+	return []scenario.Step{{Create: thing}, scenario.Later(func() (steps []scenario.Step) {
+		known := thing.Sent
+		for _, body := range d.objectBodies(described) {
+			known = maps.Clone(known)
+			maps.Copy(known, body)
+			steps = append(steps, d.write(http.MethodPatch, thing, body, known)...)
+		}
+		return steps
+	})}
+}
+
+const noJSONBody scenario.Untried = "the body is not JSON"
+
+// untried is a step that ends a test without a failure.
+func untried(why scenario.Untried) []scenario.Step {
+	return []scenario.Step{{Check: func(scenario.Interaction) error { return why }}}
+}
+
+// objectBodies are the objects that are at the edge of some keyword of a schema.
+func (d *Draft) objectBodies(described *openapi3.Schema) (bodies []map[string]any) {
+	for _, variant := range d.values.Obeying(described) {
+		if body, isObject := variant.Value.(map[string]any); isObject {
+			bodies = append(bodies, body)
+		}
+	}
+	return bodies
+}
+
+// write changes a thing and reads it; both responses must have what is known of it then.
+func (d *Draft) write(method string, thing *scenario.Thing, body, known map[string]any) []scenario.Step {
+	operation := d.resourceCreatedBy(thing.Creator).uses[method]
+	step := d.call(method, thing, body, func(got scenario.Interaction) error { return d.shows(got, known, operation) })
+	step.Expect = scenario.Accepted
+	return append([]scenario.Step{step}, d.readShows(thing, known)...)
+}
+
+// replaced is what is known of a resource after a replacement, which removes what it does not have.
+func (d *Draft) replaced(x *resource, body map[string]any) map[string]any {
+	known := map[string]any{}
+	for name, property := range d.values.Flatten(x.uses[http.MethodPut].BodySchema()).Properties {
+		value, isSent := body[name]
+		isOpen := name == x.member || d.values.IsAbsent(property.Value) || property.Value.Default != nil
+		if !isOpen && (isSent || !x.inferred) {
+			known[name] = value
+		}
+	}
+	return known
+}
+
+// deletedIsGone deletes a resource, which no operation then finds. It can be created again.
+func (d *Draft) deletedIsGone(x *resource) []scenario.Step {
+	thing := x.thing(nil)
+	steps := []scenario.Step{{Create: thing}, d.accepted(http.MethodDelete, thing, nil)}
+	for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
+		operation := x.uses[method]
+		if operation == nil || mayIgnoreAbsence(x, operation) {
+			continue
+		}
+		gone := d.call(method, thing, d.plainBody(operation), nil)
+		gone.Expect = scenario.Refused(scenario.UnknownResource)
+		steps = append(steps, gone)
+	}
+	if x.assigned || x.inferred {
+		return steps
+	}
+	again := scenario.Later(func() []scenario.Step { thing.Sent = nil; return []scenario.Step{{Create: thing}} })
+	return append(steps, again, scenario.Later(func() []scenario.Step { return d.readShows(thing, thing.Sent) }))
+}
+
+// mayIgnoreAbsence reports whether an operation may succeed on what does not exist: deleting twice may
+// be fine, if the document does not say otherwise.
+func mayIgnoreAbsence(x *resource, operation *document.Operation) bool {
+	isCertain := operation.Method != http.MethodDelete && !x.inferred
+	if isCertain || operation.Lists(http.StatusNotFound) {
+		return false
+	}
+	return x.inferred || operation.Response(http.StatusNotFound) == nil
+}
+
+// two creates two resources, which must have different identities, and reads the second one.
+func (d *Draft) two(x *resource) (one, other *scenario.Thing, steps []scenario.Step) {
+	one, other = x.thing(nil), x.thing(nil)
+	steps = []scenario.Step{{Create: one}, {Create: other}, {Check: func(scenario.Interaction) error {
+		if fmt.Sprint(one.ID) != fmt.Sprint(other.ID) {
+			return nil
+		}
+		return scenario.Broken{
+			Cause: x.create.ID + ": two resources have one identity", Rank: scenario.Behaviour,
+			Message: fmt.Sprintf("two resources have the identity %v", one.ID),
+		}
+	}}}
+	return one, other, append(steps, d.read(other)...)
+}
+
+// deletesOne fails if another resource changes when one is deleted, or when one is created then:
+// services that count what they have give it an identity that is taken.
+func (d *Draft) deletesOne(x *resource) []scenario.Step {
+	one, other, steps := d.two(x)
+	next := x.thing(nil)
+	return append(steps,
+		d.accepted(http.MethodDelete, one, nil),
+		scenario.Later(func() []scenario.Step { return d.unchanged(other, "a deletion of %v", one.ID) }),
+		scenario.Step{Create: next},
+		scenario.Verify(func() error {
+			if fmt.Sprint(next.ID) != fmt.Sprint(other.ID) {
+				return nil
+			}
+			return scenario.Brokenf("a create after a deletion has the identity %v of a resource that exists", other.ID)
+		}))
+}
+
+// replacesOne fails if another resource changes when one is replaced.
+func (d *Draft) replacesOne(x *resource) []scenario.Step {
+	one, other, steps := d.two(x)
+	steps = append(steps, d.change(http.MethodPut, one)...)
+	return append(steps, scenario.Later(func() []scenario.Step { return d.unchanged(other, "a change of %v", one.ID) }))
+}
+
+// change changes a thing to other values.
+func (d *Draft) change(method string, thing *scenario.Thing) []scenario.Step {
+	described := d.resourceCreatedBy(thing.Creator).uses[method].BodySchema()
+	if described == nil {
+		return untried(noJSONBody)
+	}
+	return []scenario.Step{d.accepted(method, thing, d.values.Varied(described))}
+}
+
+// createsNew fails if a create that must conflict replaces what exists.
+func (d *Draft) createsNew(x *resource) []scenario.Step {
+	thing := x.thing(nil)
+	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)
+	return append(steps, scenario.Later(func() []scenario.Step {
+		return []scenario.Step{{
+			Call: func() scenario.Call {
+				return scenario.Call{Operation: x.create.ID, Of: thing, Body: orNil(d.varied(x, thing))}
+			},
+			Then: func(got scenario.Interaction) []scenario.Step {
+				if got.Status >= http.StatusMultipleChoices {
+					return nil
+				}
+				return d.unchanged(thing, "a second create")
+			},
+		}}
+	}))
+}
+
+// changesETag fails if a change leaves a strong ETag as it was (RFC 9110, section 8.8.1).
+func changesETag(method string) func(d *Draft, x *resource) []scenario.Step {
+	return func(d *Draft, x *resource) []scenario.Step {
+		thing, before, after := x.thing(nil), &version{}, &version{}
+		steps := append([]scenario.Step{{Create: thing}}, d.version(thing, before)...)
+		steps = append(steps, d.change(method, thing)...)
+		steps = append(steps, d.version(thing, after)...)
+		return append(steps, scenario.Verify(func() error {
+			isStrong := !strings.HasPrefix(before.etag, "W/")
+			if isStrong && after.etag == before.etag && after.body != before.body {
+				return scenario.Brokenf("a change from %s to %s has left the ETag at %s", before.body, after.body, after.etag)
+			}
+			return nil
+		}))
+	}
+}
+
+// merges are words of a PUT that does not replace.
+var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|not (given|sent|present)`)
+
+// putRemoves fails if a member that a replacement does not have keeps the value that it had,
+// for two resources with different values: otherwise the value may be a default.
+func (d *Draft) putRemoves(x *resource) []scenario.Step {
+	put := x.uses[http.MethodPut]
+	described := put.BodySchema()
+	if described == nil || merges.MatchString(put.Spec.Summary+put.Spec.Description) {
+		return untried("the document does not say that it replaces")
+	}
+	removals := [2]*removal{{thing: x.thing(nil)}, {thing: x.thing(nil)}}
+	var steps []scenario.Step
+	for _, removed := range removals {
+		steps = append(steps, d.leaveOut(removed, described)...)
+	}
+	return append(steps, scenario.Verify(func() error {
+		for _, name := range d.values.Names(described) {
+			isOpen := name == x.member || slices.Contains(d.values.Flatten(described).Required, name)
+			if !isOpen && bothKeep(removals, name) {
+				return scenario.Brokenf("a replacement without %s has left it at %v", name, removals[1].after[name])
+			}
+		}
+		return nil
+	}))
+}
+
+// removal is a resource before and after a replacement by one without what is optional.
+type removal struct {
+	thing         *scenario.Thing
+	before, after map[string]any
+}
+
+// leaveOut replaces a resource, and then again without what is optional.
+func (d *Draft) leaveOut(removed *removal, described *openapi3.Schema) []scenario.Step {
+	whole, least := jsonvalue.Object(d.values.Varied(described)), map[string]any{}
+	for _, name := range d.values.Flatten(described).Required {
+		least[name] = whole[name]
+	}
+	if !d.values.Fits(described, least) {
+		return append([]scenario.Step{{Create: removed.thing}}, untried("a test has no value without what is optional")...)
+	}
+	steps := []scenario.Step{{Create: removed.thing}, d.accepted(http.MethodPut, removed.thing, whole)}
+	steps = append(steps, d.read(removed.thing, func(got scenario.Interaction) error { removed.before = got.Object(); return nil })...)
+	steps = append(steps, d.accepted(http.MethodPut, removed.thing, least))
+	return append(steps, d.read(removed.thing, func(got scenario.Interaction) error { removed.after = got.Object(); return nil })...)
+}
+
+// bothKeep reports whether two resources have kept different values of a member.
+func bothKeep(removals [2]*removal, name string) bool {
+	for _, removed := range removals {
+		if removed.before[name] == nil || !jsonvalue.Same(removed.before[name], removed.after[name]) {
+			return false
+		}
+	}
+	return !jsonvalue.Same(removals[0].before[name], removals[1].before[name])
+}
+
+// headIsGet compares HEAD of a resource with GET.
+func (d *Draft) headIsGet(x *resource) []scenario.Step {
+	thing := x.thing(nil)
+	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)
+	return append(steps, scenario.Step{
+		Send: func() (scenario.Request, error) {
+			return scenario.Request{Method: http.MethodHead, Path: thing.Seen.Path, Header: http.Header{}}, nil
+		},
+		Check: func(head scenario.Interaction) error {
+			if head.Status != thing.Seen.Status {
+				return scenario.Brokenf("HEAD is %d, GET is %d", head.Status, thing.Seen.Status)
+			}
+			for _, name := range []string{"ETag", "Last-Modified", "Content-Type", "Cache-Control"} {
+				if got, want := head.Header.Get(name), thing.Seen.Header.Get(name); got != want {
+					return scenario.Brokenf("HEAD has %s %q, GET has %q", name, got, want)
+				}
+			}
+			return nil
+		},
+	})
+}
+
+// locationLeads creates a resource and goes where Location leads.
+func (d *Draft) locationLeads(x *resource) []scenario.Step {
+	thing := x.thing(d.values.Identity(x.identity))
+	location := location{draft: d, resource: x, body: d.varied(x, thing)}
+	return []scenario.Step{{
+		Call: func() scenario.Call {
+			return scenario.Call{Operation: x.create.ID, Of: thing, Body: orNil(location.body)}
+		},
+		Check: location.find,
+		Then:  func(scenario.Interaction) []scenario.Step { return location.follow() },
+	}}
+}
+
+// location is where the response to a create leads.
+type location struct {
+	draft    *Draft
+	resource *resource
+	body     map[string]any
+
+	created scenario.Interaction
+	get     *document.Operation
+	path    string
+	query   []string
+}
+
+// find finds out where Location leads.
+func (l *location) find(created scenario.Interaction) (err error) {
+	l.created = created
+	value := created.Header.Get("Location")
+	isAbsent := value == "" && created.Status == http.StatusCreated
+	if l.resource.inferred && isAbsent {
+		return scenario.Brokenf("the response to a create has no Location, which the document lists")
+	}
+	if l.resource.inferred && leadsElsewhere(created, value) {
+		return scenario.Untried("Location is absent or leads to another host: " + value)
+	}
+	l.path, l.query, err = leadsTo(created, value)
+	if err != nil {
+		return err
+	}
+	if l.get = l.draft.Document.Find(http.MethodGet, l.path); l.get == nil {
+		return scenario.Brokenf("Location leads to %s, which is no path of the document", l.path)
+	}
+	return nil
+}
+
+// leadsElsewhere reports whether there is no reference, or one to something that is not below the
+// target, as behind a proxy.
+func leadsElsewhere(x scenario.Interaction, reference string) bool {
+	if reference == "" {
+		return true
+	}
+	from, err := url.Parse(x.URL)
+	if err != nil {
+		return false
+	}
+	to, err := from.Parse(reference)
+	return err == nil && !strings.HasPrefix(to.String(), targetOf(x)+"/")
+}
+
+// follow reads what is there, which must be what was created.
+func (l *location) follow() []scenario.Step {
+	return []scenario.Step{{
+		Send: func() (scenario.Request, error) {
+			return scenario.Request{Method: http.MethodGet, Path: l.path, Query: l.query, Header: http.Header{}}, nil
+		},
+		Expect: scenario.Accepted,
+		Check: func(got scenario.Interaction) error {
+			member := l.resource.member
+			if l.resource.assigned {
+				delete(l.body, member)
+			}
+			if err := l.draft.shows(got, l.body, l.get); err != nil {
+				return err
+			}
+			id, other := l.created.Member(member), got.Member(member)
+			if l.resource.assigned && member != "" && id != other {
+				return scenario.Brokenf("the response to a create has %s %v, but Location leads to %v", member, id, other)
+			}
+			return nil
+		},
+	}}
+}

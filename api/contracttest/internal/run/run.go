@@ -1,0 +1,141 @@
+// Package run executes tests on a service.
+//
+// A [Runner] runs one test after the other: it makes the steps of a test, executes them (session.go),
+// sends their requests with the credentials that they need (send.go, access.go), and returns an
+// [scenario.Outcome]. The steps themselves are made by package plan, and each response is judged by package
+// judge; this package decides when a test has ended, and what that means. A test of random bodies is
+// run once for each of them, and what fails is shrunk (drawn.go).
+package run
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Target is a service.
+type Target struct {
+	URL         string
+	Transport   http.RoundTripper // nil: [http.DefaultTransport]
+	Credentials scenario.Credentials
+	Without     map[string]scenario.Credentials // by the scope that they lack
+}
+
+// Runner runs tests. Several goroutines may use it.
+type Runner struct {
+	Plan   *plan.Planner
+	Header http.Header // sent with every request
+	// NotWritten is the status of an operation that is not written yet.
+	NotWritten int
+	// Observe judges a response, remembers what it shows, and returns what is wrong with it.
+	Observe func(x scenario.Interaction, test string) []scenario.Failure
+
+	mu     sync.Mutex
+	silent map[string]bool // causes of requests that got no response
+}
+
+func (r *Runner) judge() *judge.Judge { return r.Plan.Judge }
+
+// Run runs a test and returns what it has shown.
+func (r *Runner) Run(ctx context.Context, test plan.Test, target Target) scenario.Outcome {
+	target.URL = strings.TrimSuffix(target.URL, "/")
+	if test.Drawn != nil {
+		return r.runDrawn(ctx, test, target)
+	}
+	return r.runOnce(ctx, test.Test, target)
+}
+
+// runOnce executes the steps of a test.
+func (r *Runner) runOnce(ctx context.Context, test scenario.Test, target Target) scenario.Outcome {
+	s := &session{Runner: r, ctx: ctx, target: target, test: test, draft: r.Plan.Draft(test.Name)}
+	err := s.execute(test.Steps())
+	untried := s.conclude(err)
+	if test.Cleanup != nil {
+		last := s.last
+		_ = s.execute(test.Cleanup()) // what was not removed is in nobody's way yet
+		s.last = last
+	}
+	for i, failure := range s.failures {
+		s.failures[i].Sent = failure.Sent.Hidden(r.Header)
+	}
+	if len(s.failures) > 0 {
+		untried = ""
+	}
+	return scenario.Outcome{Failures: s.failures, Untried: untried}
+}
+
+// conclude makes a failure or a reason of the error with which a test has ended.
+func (s *session) conclude(err error) (untried string) {
+	if reason, is := errors.AsType[scenario.Untried](err); is {
+		return string(reason)
+	}
+	broken, is := errors.AsType[scenario.Broken](err)
+	if !is {
+		if err == nil {
+			return ""
+		}
+		broken = scenario.Broken{Rank: scenario.Behaviour, Message: err.Error()}
+	}
+	failure := s.failure(broken)
+	if failure.Rank == scenario.Behaviour {
+		if reason := s.confirm(); reason != "" {
+			return reason
+		}
+	}
+	s.failures = append(s.failures, failure)
+	return ""
+}
+
+// failure is what is wrong with the service, with the request that has shown it.
+func (s *session) failure(broken scenario.Broken) scenario.Failure {
+	failure := scenario.Failure{Cause: broken.Cause, Message: broken.Message, Test: s.test.Name, Rank: broken.Rank}
+	if !broken.Unsent {
+		failure.Sent = s.last
+	}
+	isCrash := failure.Sent.Status >= http.StatusInternalServerError
+	switch {
+	case failure.Cause == "" && isCrash:
+		failure.Cause, failure.Rank = judge.CrashOf(s.judge().Name(s.last), s.last.Status), scenario.Crash
+	case failure.Cause == "":
+		failure.Cause = s.test.Promise()
+	}
+	return failure
+}
+
+// confirm returns why a failure does not count: what the service is for was only inferred.
+func (s *session) confirm() (reason string) {
+	doubt := s.doubt
+	if doubt == nil {
+		return ""
+	}
+	s.doubt = nil
+	failures, last := s.failures, s.last
+	err := s.execute(doubt())
+	s.failures, s.last = failures, last
+	if untried, is := errors.AsType[scenario.Untried](err); is {
+		return string(untried)
+	}
+	return ""
+}
+
+// wasSilent reports whether requests with a cause got no response before.
+func (r *Runner) wasSilent(cause string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.silent[cause]
+}
+
+func (r *Runner) noteSilent(cause string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.silent == nil {
+		r.silent = map[string]bool{}
+	}
+	r.silent[cause] = true
+}

@@ -1,0 +1,153 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+const (
+	// RequestTimeout is how long a service may take for one response.
+	RequestTimeout = time.Minute
+	// SilentTimeout is how long one may take that has once given no response at all.
+	SilentTimeout = 5 * time.Second
+	// eventTimeout is how long an event stream may take for the first event, where
+	// there is one.
+	eventTimeout = 10 * time.Second
+)
+
+// refusesConnections is the cause of all failures of a service that has ended.
+const refusesConnections = "the service accepts no connection"
+
+// NotWritten is why the promises of an operation cannot be tried before it is written.
+func NotWritten(operationID string, status int) scenario.Untried {
+	return scenario.Untried(fmt.Sprintf("%s is not written yet: it responds with %d", operationID, status))
+}
+
+// send sends a request, remembers the response, and judges it.
+func (s *session) send(request scenario.Request) error {
+	operation := s.Plan.Document.Find(request.Method, request.Path)
+	credentials, err := s.credentialsFor(s.Plan.Document.Serving(request.Method, request.Path), request.Access)
+	if err != nil {
+		return err
+	}
+	x := scenario.Interaction{Method: request.Method, Path: request.Path, RequestBody: request.Body}
+	silent := s.judge().Silent(x)
+	within := s.patience(operation, silent)
+	ctx, cancel := context.WithTimeoutCause(s.ctx, within, fmt.Errorf("no complete response in %v", within))
+	defer cancel()
+	sent, err := s.newRequest(ctx, request, operation, credentials)
+	if err != nil {
+		return scenario.Brokenf("%v", err)
+	}
+	x.URL, x.RequestHeader = sent.URL.String(), sent.Header
+	response, received, err := s.exchange(sent, request.Body)
+	if err != nil {
+		s.last = x
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			silent = refusesConnections
+		}
+		s.noteSilent(silent)
+		return scenario.Broken{Cause: silent, Rank: scenario.Crash, Message: fmt.Sprint(cmp.Or(context.Cause(ctx), err))}
+	}
+	x.Status, x.Header, x.Body = response.StatusCode, response.Header, received
+	if err := s.cannotTry(x); err != nil {
+		return err
+	}
+	s.last = x
+	s.failures = append(s.failures, s.Observe(x, s.test.Name)...)
+	return nil
+}
+
+// patience is how long a response may take.
+func (s *session) patience(operation *document.Operation, silent string) time.Duration {
+	switch {
+	case s.wasSilent(silent):
+		return SilentTimeout
+	case operation != nil && operation.Streams():
+		return eventTimeout
+	}
+	return RequestTimeout
+}
+
+// newRequest makes a request with the header of the options and credentials.
+func (s *session) newRequest(ctx context.Context, request scenario.Request, operation *document.Operation, credentials scenario.Credentials) (*http.Request, error) {
+	address := s.target.URL + request.Path
+	if query := strings.Join(request.Query, "&"); query != "" {
+		address += "?" + query
+	}
+	sent, err := http.NewRequestWithContext(ctx, request.Method, address, bytes.NewReader(request.Body))
+	if err != nil {
+		return nil, err
+	}
+	sent.Header = request.Header.Clone()
+	s.AddHeader(sent.Header, operation)
+	for name, credential := range credentials {
+		Apply(sent, s.Plan.Document.Scheme(name), credential)
+	}
+	return sent, nil
+}
+
+// exchange sends a request and reads the response. The service may have closed the connection after the
+// last response, as some do after a failure: the request is sent again then. What closes it again, or ends
+// the service, is this request.
+func (s *session) exchange(sent *http.Request, body []byte) (*http.Response, []byte, error) {
+	transport := cmp.Or(s.target.Transport, http.DefaultTransport)
+	response, err := transport.RoundTrip(sent)
+	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) {
+		sent.Body = io.NopCloser(bytes.NewReader(body))
+		if again, failed := transport.RoundTrip(sent); failed == nil {
+			response, err = again, nil
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer response.Body.Close()
+	received, err := receive(response)
+	return response, received, err
+}
+
+// receive reads a body. Of an event stream, which may have no end, it reads until there is an event.
+func receive(response *http.Response) ([]byte, error) {
+	if !scenario.IsEventStream(response.Header) {
+		return io.ReadAll(response.Body)
+	}
+	var received []byte
+	part := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(part)
+		received = append(received, part[:n]...)
+		events, _ := scenario.Interaction{Body: received}.Events() // a judge looks at its faults
+		switch {
+		case err == io.EOF, len(events) > 0:
+			return received, nil
+		case err != nil:
+			return received, err
+		}
+	}
+}
+
+// cannotTry returns why a response shows nothing: there are no credentials for what may ask for them
+// before it says that there is no such path, or the operation is not written.
+func (s *session) cannotTry(x scenario.Interaction) error {
+	serving := s.Plan.Document.Serving(x.Method, x.Path)
+	asks := serving == nil && x.Status == http.StatusUnauthorized
+	switch {
+	case asks && s.lacksCredentials():
+		return noCredentials
+	case serving != nil && x.Status == s.NotWritten:
+		return NotWritten(serving.ID, x.Status)
+	}
+	return nil
+}

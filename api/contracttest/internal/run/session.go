@@ -1,0 +1,170 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// session is one run of a test.
+type session struct {
+	*Runner
+	ctx    context.Context
+	target Target
+	test   scenario.Test
+	draft  *plan.Draft
+
+	last     scenario.Interaction
+	failures []scenario.Failure // of responses that are not as the document says
+	doubt    func() []scenario.Step
+}
+
+// mostSteps is how many steps a test may have. A service may lead in a circle.
+const mostSteps = 200_000
+
+// execute executes steps, and those that follow from them, until one of them ends the test.
+func (s *session) execute(steps []scenario.Step) error {
+	for range mostSteps {
+		if len(steps) == 0 {
+			return nil
+		}
+		more, err := s.step(steps[0])
+		if err != nil {
+			return err
+		}
+		steps = slices.Concat(more, steps[1:])
+	}
+	return scenario.Untried("it does not come to an end")
+}
+
+// step executes a step and returns those that follow from it.
+func (s *session) step(step scenario.Step) ([]scenario.Step, error) {
+	switch {
+	case step.Optional:
+		return s.optional(step)
+	case step.IsExpanded():
+		return s.draft.Expand(step), nil
+	}
+	judgedBefore := s.failures
+	if step.Send != nil {
+		if err := s.request(step); err != nil {
+			return nil, err
+		}
+		s.considerDoubt(step)
+	}
+	got := s.last
+	if s.succeedsInstead(step, got, judgedBefore) {
+		return then(step, s.last), nil
+	}
+	if err := s.meets(step.Expect, got); err != nil {
+		return nil, err
+	}
+	if step.Check != nil {
+		if err := step.Check(got); err != nil {
+			return nil, err
+		}
+	}
+	return then(step, got), nil
+}
+
+func (s *session) considerDoubt(step scenario.Step) {
+	if step.Doubt != nil {
+		s.doubt = step.Doubt
+	}
+}
+
+func then(step scenario.Step, got scenario.Interaction) []scenario.Step {
+	if step.Then == nil {
+		return nil
+	}
+	return step.Then(got)
+}
+
+// optional executes a step that may fail.
+func (s *session) optional(step scenario.Step) ([]scenario.Step, error) {
+	failures := s.failures
+	follows := step.Then
+	step.Optional, step.Then = false, nil
+	err := s.execute([]scenario.Step{step})
+	s.doubt = nil
+	if err != nil {
+		s.failures = failures
+		if step.Create != nil {
+			step.Create.Missing = true
+		}
+	}
+	step.Then = follows
+	return then(step, s.last), nil
+}
+
+// succeedsInstead executes the steps in place of a request that was refused. If they succeed, what was
+// wrong with the response does not count.
+func (s *session) succeedsInstead(step scenario.Step, got scenario.Interaction, judgedBefore []scenario.Failure) bool {
+	if step.Instead == nil || got.Status < http.StatusBadRequest {
+		return false
+	}
+	judged := s.failures
+	if err := s.execute(step.Instead()); err != nil {
+		s.failures, s.last = judged, got
+		return false
+	}
+	s.failures = judgedBefore
+	return true
+}
+
+// meets returns an error unless a response is what is expected.
+func (s *session) meets(expected scenario.Expectation, got scenario.Interaction) error {
+	switch {
+	case expected.Success:
+		return s.Plan.Accepted(got)
+	case expected.Violation != nil:
+		return s.judge().Refused(got, *expected.Violation, s.firstPromise())
+	}
+	return nil
+}
+
+// firstPromise is what a refusal is about.
+func (s *session) firstPromise() string {
+	if len(s.test.Shows) == 0 {
+		return s.test.Name
+	}
+	return s.test.Shows[0]
+}
+
+// request sends the request of a step, while other steps run, and judges the response.
+func (s *session) request(step scenario.Step) error {
+	request, err := step.Send()
+	if err != nil {
+		return err
+	}
+	ended := s.meanwhile(step.Meanwhile)
+	err = s.send(request)
+	if endedWith := <-ended; endedWith != nil && err == nil {
+		return endedWith
+	}
+	return err
+}
+
+// meanwhile runs steps at the same time. What is wrong with their responses is an error.
+func (s *session) meanwhile(steps []scenario.Step) <-chan error {
+	ended := make(chan error, 1)
+	if len(steps) == 0 {
+		ended <- nil
+		return ended
+	}
+	other := *s
+	other.failures, other.doubt = nil, nil
+	go func() {
+		err := other.execute(steps)
+		if err == nil && len(other.failures) > 0 {
+			first := other.failures[0]
+			err = scenario.Broken{Cause: first.Cause, Rank: first.Rank, Message: fmt.Sprint("meanwhile: ", first.Message)}
+		}
+		ended <- err
+	}()
+	return ended
+}

@@ -1,0 +1,329 @@
+// Package values makes values for requests from schemas.
+//
+// There are five kinds of values, and one file for each:
+//
+//   - generator.go makes the plainest value that a schema allows: every property, every minimum met.
+//   - variants.go makes values on both sides of the edge of each keyword: [Generator.Variants]. The
+//     values to try are in candidates.go, which does not know which side they are on: a judge says that.
+//   - vary.go makes values that differ from each other, so that what a service stores can be told apart,
+//     and identity.go identities that no other test uses.
+//   - random.go draws values from random numbers that are kept, so that a value that makes a service
+//     fail can be shrunk.
+//   - odd.go has texts and bodies that services have crashed on.
+//
+// parameters.go writes such values into parameters, where all is text. shapes.go looks through allOf, oneOf and
+// anyOf: the other files see schemas that are not composed.
+//
+// Work is bounded: a schema that refers to itself is followed twice, and for one schema at most some
+// thousand values are made. What is left out is reported by [Generator.TakeExhausted].
+package values
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Settings say which values are made.
+type Settings struct {
+	FirstID   int64            // where the identities begin; 0: 1,000,000
+	Rules     scenario.Rules   // what a service promises beyond OpenAPI
+	Few       bool             // makes few texts for each place
+	Enough    int              // how many values are made for one schema; 0: enough
+	Direction schema.Direction // of the values; they are made for requests mostly
+	Seed      uint64           // of all that is drawn
+}
+
+// enough is how many values are made for one schema. Only schemas that refer to each
+// other in many ways need more; then values are left out.
+const enough = 20_000
+
+// Generator makes values. One generator may be used by one goroutine; [Generator.ForTest] makes others.
+type Generator struct {
+	Settings
+	*Shapes
+	random *rand.Rand
+	drawn  *atomic.Int64 // the last number of an identity
+
+	active    map[*openapi3.Schema]int // the schemas that are being worked on: recursion
+	bases     map[baseKey]any          // see Base
+	cuts      int                      // how often a base had to end a recursion
+	depth     int                      // of the array that is being made
+	nesting   int                      // of schemas that are being worked on
+	work      int                      // values made since nesting was 0
+	exhausted bool                     // a schema has led to more than enough
+}
+
+// New returns a generator.
+func New(settings Settings) *Generator {
+	if settings.FirstID == 0 {
+		settings.FirstID = 1_000_000
+	}
+	if settings.Enough == 0 {
+		settings.Enough = enough
+	}
+	g := &Generator{Settings: settings, Shapes: newShapes(), drawn: new(atomic.Int64)}
+	g.drawn.Store(settings.FirstID)
+	g.restart(0)
+	return g
+}
+
+// ForTest returns a generator whose draws depend on the seed and a number only, not on what other
+// tests have drawn. They have the same identities, of which none is drawn twice.
+func (g *Generator) ForTest(number uint64) *Generator {
+	other := &Generator{Settings: g.Settings, Shapes: g.Shapes, drawn: g.drawn}
+	other.restart(number)
+	return other
+}
+
+func (g *Generator) restart(number uint64) {
+	g.random = rand.New(rand.NewPCG(g.Seed, number))
+	g.active, g.bases = map[*openapi3.Schema]int{}, map[baseKey]any{}
+}
+
+// Below draws a number from 0 to n-1.
+func (g *Generator) Below(n int) int { return g.random.IntN(n) }
+
+// Shuffle draws an order.
+func (g *Generator) Shuffle(variants []Variant) {
+	g.random.Shuffle(len(variants), func(i, j int) { variants[i], variants[j] = variants[j], variants[i] })
+}
+
+// TakeExhausted reports whether values were left out since it was called last.
+func (g *Generator) TakeExhausted() bool {
+	was := g.exhausted
+	g.exhausted = false
+	return was
+}
+
+// deepest is how often a recursive schema is followed.
+const deepest = 2
+
+// enter reports whether a schema may be followed once more. If so, leave must be called.
+func (g *Generator) enter(wanted *openapi3.Schema) bool {
+	if g.active[wanted] >= deepest {
+		return false
+	}
+	g.hold(wanted)
+	return true
+}
+
+func (g *Generator) hold(wanted *openapi3.Schema) {
+	if g.nesting == 0 {
+		g.work = 0
+	}
+	g.active[wanted]++
+	g.nesting++
+}
+
+func (g *Generator) leave(wanted *openapi3.Schema) {
+	g.active[wanted]--
+	g.nesting--
+}
+
+// isRecursive reports whether a schema is being followed for a second time. What it has was tried the
+// first time.
+func (g *Generator) isRecursive() bool {
+	for _, times := range g.active {
+		if times > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// Fits reports whether a schema allows a value, by kin-openapi, which has no part in making it.
+func (g *Generator) Fits(wanted *openapi3.Schema, value any) bool {
+	return schema.Allows(wanted, value, g.Direction)
+}
+
+// IsAbsent reports whether a property is not part of the values.
+func (g *Generator) IsAbsent(property *openapi3.Schema) bool {
+	return g.Direction.Lacks(g.Flatten(property))
+}
+
+// baseKey is what a base depends on, if it has no identity and ends no recursion.
+type baseKey struct {
+	schema *openapi3.Schema
+	depth  int
+}
+
+// Base returns the plainest valid value: every property, every minimum met. In a
+// recursion it leaves out what is optional. The result may be changed, but not what is in it.
+func (g *Generator) Base(wanted *openapi3.Schema) any {
+	if g.IsIdentity(wanted) {
+		return g.Identity(wanted)
+	}
+	key := baseKey{wanted, g.depth}
+	value, known := g.bases[key]
+	if !known {
+		drawn, cuts := g.drawn.Load(), g.cuts
+		value = g.newBase(wanted)
+		dependsOnMore := g.drawn.Load() != drawn || g.cuts != cuts
+		if !dependsOnMore {
+			g.bases[key] = value
+		}
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		return maps.Clone(value)
+	case []any:
+		return slices.Clone(value)
+	}
+	return value
+}
+
+func (g *Generator) newBase(wanted *openapi3.Schema) any {
+	g.work++
+	isTooMuch := g.work > g.Enough
+	g.exhausted = g.exhausted || isTooMuch
+	if isTooMuch || g.active[wanted] > 2*deepest { // of a required recursion no value is finite
+		g.cuts++
+		return nil
+	}
+	inRecursion := g.active[wanted] >= deepest
+	if inRecursion {
+		g.cuts++
+	}
+	g.hold(wanted)
+	defer g.leave(wanted)
+	flat := g.Flatten(wanted)
+	if branches := g.Branches(flat); len(branches) > 0 {
+		return g.baseOfBranches(wanted, branches)
+	}
+	value := g.simpleBase(flat, inRecursion)
+	if flat.Not != nil && !g.Fits(wanted, value) {
+		return g.otherThan(wanted, value)
+	}
+	return value
+}
+
+// baseOfBranches returns the base of the first branch of which a schema allows it.
+func (g *Generator) baseOfBranches(wanted *openapi3.Schema, branches []*openapi3.Schema) any {
+	for _, branch := range branches {
+		if value := g.Base(branch); g.Fits(wanted, value) {
+			return value
+		}
+	}
+	return g.Base(branches[0])
+}
+
+// otherThan returns a value that a schema with "not" allows, if there is one, in place of one that it forbids.
+func (g *Generator) otherThan(wanted *openapi3.Schema, forbidden any) any {
+	for _, other := range []any{"another", int64(2), true, map[string]any{}, []any{}, json.Number("1.5")} {
+		if g.Fits(wanted, other) {
+			return other
+		}
+	}
+	return forbidden
+}
+
+// simpleBase is the base of a schema that is not composed.
+func (g *Generator) simpleBase(wanted *openapi3.Schema, inRecursion bool) any {
+	switch {
+	case len(wanted.Enum) > 0:
+		return jsonvalue.Normal(wanted.Enum[0])
+	case schema.IsObject(wanted):
+		return g.objectBase(wanted, inRecursion)
+	case wanted.Type.Is("array"):
+		return g.Many(wanted, leastItems(wanted, inRecursion))
+	case schema.IsNumber(wanted):
+		return g.plainNumber(wanted)
+	case wanted.Type.Is("boolean"):
+		return true
+	}
+	return g.plainText(wanted)
+}
+
+// leastItems is how many items a base has: one at least, unless it ends a recursion.
+func leastItems(wanted *openapi3.Schema, inRecursion bool) uint64 {
+	mayHaveOne := orMost(wanted.MaxItems) > 0
+	if wanted.MinItems == 0 && mayHaveOne && !inRecursion {
+		return 1
+	}
+	return wanted.MinItems
+}
+
+func (g *Generator) objectBase(wanted *openapi3.Schema, inRecursion bool) map[string]any {
+	object := map[string]any{}
+	for _, name := range PropertyNames(wanted) {
+		property := wanted.Properties[name].Value
+		isFull := uint64(len(object)) >= orMost(wanted.MaxProps)
+		canLeaveOut := (inRecursion || isFull) && !isRequired(wanted, name)
+		if !canLeaveOut && !g.IsAbsent(property) {
+			object[name] = g.Base(property)
+		}
+	}
+	return g.grown(wanted, object, wanted.MinProps)
+}
+
+// PropertyNames lists the names of the properties of a schema, sorted.
+func PropertyNames(wanted *openapi3.Schema) []string {
+	return slices.Sorted(maps.Keys(wanted.Properties))
+}
+
+func isRequired(wanted *openapi3.Schema, name string) bool {
+	return slices.Contains(wanted.Required, name)
+}
+
+// grown adds members to an object until it has n of them.
+func (g *Generator) grown(wanted *openapi3.Schema, object map[string]any, n uint64) map[string]any {
+	for i := len(object); uint64(i) < min(n, Most+1); i++ {
+		object[fmt.Sprint("member", i)] = g.additional(wanted)
+	}
+	return object
+}
+
+// additional returns a value for a member that no property names.
+func (g *Generator) additional(wanted *openapi3.Schema) any {
+	if more := wanted.AdditionalProperties.Schema; more != nil {
+		return g.Base(more.Value)
+	}
+	return "more"
+}
+
+// with returns the base of an object with one member set.
+func (g *Generator) with(wanted *openapi3.Schema, name string, value any) map[string]any {
+	object := jsonvalue.Object(g.simpleBase(wanted, false))
+	if object == nil {
+		object = map[string]any{}
+	}
+	object[name] = value
+	return object
+}
+
+// Many returns an array of n items that begins with the given ones, different ones where they must be.
+func (g *Generator) Many(wanted *openapi3.Schema, n uint64, begin ...any) []any {
+	g.depth++
+	defer func() { g.depth-- }()
+	n = min(n, uint64(Most>>(3*min(g.depth-1, 3)))+1) // arrays in arrays are small
+	array, item := append([]any{}, begin...), schema.Of(wanted.Items)
+	for uint64(len(array)) < n {
+		if wanted.UniqueItems && len(array) > 0 {
+			array = append(array, g.another(item, array))
+		} else {
+			array = append(array, g.Base(item))
+		}
+	}
+	return array
+}
+
+// Most is the largest array or object that is made, where the document allows
+// still larger ones.
+const Most = 1000
+
+func orMost(n *uint64) uint64 {
+	if n == nil {
+		return Most
+	}
+	return *n
+}

@@ -1,0 +1,54 @@
+package values
+
+import (
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+)
+
+// OddBodies are bodies that services have crashed on: whatever the document says, the
+// response must be one that it has, and not a failure of the service.
+var OddBodies = []string{
+	`[]`, `[[1]]`, `0`, `-1`, `1e999`, `"text"`, `true`, `null`, `{"":null}`, `{"a":{"b":[[[{}]]]}}`, "\xff", "{\"\xff\":\"\xff\"}", "\x00", "{",
+}
+
+// OddTexts are values of parameters in a path or a query, as they are sent, to the same end.
+var OddTexts = []string{"%00", "%0A", "%7F", "%FF", "%25", "%20", "-", "99999999999999999999", "%F0%9F%8C%B5", "%22"}
+
+// OddNames are names of members that services have failed on. A request has one of them in place of
+// [schema.UnknownMember].
+var OddNames = []string{
+	schema.UnknownMember, "", "__proto__", "蘭 🌵", `a"b\c`, "a/b~c", "\x00", "$ref", "toString", strings.Repeat("n", 300),
+}
+
+// oddStrings are strings that services have failed on. The first few are tried
+// everywhere, the others where the document is small.
+var oddStrings = []string{
+	"Ficus", "", "0", "蘭 🌵", `"\/<&>'; --`, "\x00", "a\x00b", " ", "\t\r\n", `"\/`, "<&>", "'; --", "%_", "null",
+	"Épinette à feuilles d'if", "E\u0301", "蘭", "🌵", "\u202eRTL", "\u2028\ufeff", "\U0010ffff", strings.Repeat("x", 5000),
+}
+
+const fewStrings = 5
+
+// Renamed gives an unknown member another name, if that changes nothing else.
+func (g *Generator) Renamed(wanted *openapi3.Schema, variant Variant, name string) Variant {
+	value := renameMember(variant.Value, name)
+	if g.Fits(wanted, value) == g.Fits(wanted, variant.Value) {
+		variant.Value = value
+		variant.Pointer = strings.Replace(variant.Pointer, "/"+schema.UnknownMember, "/"+jsonvalue.Escape(name), 1)
+	}
+	return variant
+}
+
+func renameMember(value any, name string) any {
+	value = jsonvalue.Map(value, func(_ string, inner any) any { return renameMember(inner, name) })
+	object := jsonvalue.Object(value)
+	if inner, has := object[schema.UnknownMember]; has {
+		delete(object, schema.UnknownMember)
+		object[name] = inner
+	}
+	return value
+}

@@ -1,0 +1,201 @@
+package values
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+)
+
+// Shapes are schemas without allOf, oneOf and anyOf. The result for a schema is the same each time, so
+// that a recursion is seen. Several goroutines may use them.
+type Shapes struct {
+	mu         sync.Mutex
+	flattened  map[*openapi3.Schema]*openapi3.Schema
+	branched   map[*openapi3.Schema][]*openapi3.Schema
+	merging    map[*openapi3.Schema]bool
+	identities map[*openapi3.Schema]bool
+}
+
+func newShapes() *Shapes {
+	return &Shapes{
+		flattened:  map[*openapi3.Schema]*openapi3.Schema{},
+		branched:   map[*openapi3.Schema][]*openapi3.Schema{},
+		merging:    map[*openapi3.Schema]bool{},
+		identities: map[*openapi3.Schema]bool{},
+	}
+}
+
+// Flatten returns a schema without allOf that allows the same, or nearly: values
+// made from it are tried on the original.
+func (s *Shapes) Flatten(composed *openapi3.Schema) *openapi3.Schema {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.flatten(composed)
+}
+
+func (s *Shapes) flatten(composed *openapi3.Schema) *openapi3.Schema {
+	if len(composed.AllOf) == 0 {
+		return composed
+	}
+	if flat := s.flattened[composed]; flat != nil {
+		return flat
+	}
+	flat := *composed
+	flat.AllOf = nil
+	flat.Properties = maps.Clone(composed.Properties)
+	if !s.merging[composed] { // else it is composed of itself
+		s.merging[composed] = true
+		for _, part := range composed.AllOf {
+			merge(&flat, s.flatten(part.Value))
+		}
+		delete(s.merging, composed)
+	}
+	s.flattened[composed] = &flat
+	return &flat
+}
+
+// Branches returns what a schema with oneOf or anyOf may be: the schema merged
+// with each of them.
+func (s *Shapes) Branches(choice *openapi3.Schema) []*openapi3.Schema {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(choice.OneOf)+len(choice.AnyOf) == 0 {
+		return nil
+	}
+	if known, is := s.branched[choice]; is {
+		return known
+	}
+	var branches []*openapi3.Schema
+	for _, part := range slices.Concat(choice.OneOf, choice.AnyOf) {
+		merged := *choice
+		merged.OneOf, merged.AnyOf = nil, nil
+		merged.Properties = maps.Clone(choice.Properties)
+		merged.Nullable = choice.Nullable || part.Value.Nullable
+		merge(&merged, s.flatten(part.Value))
+		branches = append(branches, &merged)
+	}
+	s.branched[choice] = branches
+	return branches
+}
+
+// withoutNot returns a schema that allows what another one would allow but for its "not", and that matches "not".
+func (s *Shapes) withoutNot(flat *openapi3.Schema) *openapi3.Schema {
+	merged := *flat
+	merged.Not = nil
+	merged.Properties = maps.Clone(flat.Properties)
+	merge(&merged, s.Flatten(flat.Not.Value))
+	return &merged
+}
+
+// Property returns the schema of a member, without allOf, or nil.
+func (s *Shapes) Property(of *openapi3.Schema, name string) *openapi3.Schema {
+	if of == nil {
+		return nil
+	}
+	property := s.Flatten(of).Properties[name]
+	if property == nil {
+		return nil
+	}
+	return s.Flatten(property.Value)
+}
+
+// Names returns the names of the members of a schema, sorted.
+func (s *Shapes) Names(of *openapi3.Schema) []string {
+	if of == nil {
+		return nil
+	}
+	return PropertyNames(s.Flatten(of))
+}
+
+// Scalar is the schema of the items of an array, or the schema itself.
+func (s *Shapes) Scalar(of *openapi3.Schema) *openapi3.Schema {
+	if !of.Type.Is("array") {
+		return of
+	}
+	if of.Items == nil || of.Items.Value == nil {
+		return &openapi3.Schema{}
+	}
+	return s.Flatten(of.Items.Value)
+}
+
+// merge makes a schema allow only what another one allows, too.
+func merge(into, other *openapi3.Schema) {
+	into.Type, into.Items, into.Not = cmp.Or(into.Type, other.Type), cmp.Or(into.Items, other.Items), cmp.Or(into.Not, other.Not)
+	into.Format, into.Pattern = cmp.Or(into.Format, other.Format), cmp.Or(into.Pattern, other.Pattern)
+	into.MultipleOf = cmp.Or(into.MultipleOf, other.MultipleOf)
+	into.Enum = commonValues(into.Enum, other.Enum)
+	mergeBounds(into, other)
+	into.UniqueItems = into.UniqueItems || other.UniqueItems
+	into.ReadOnly, into.WriteOnly = into.ReadOnly || other.ReadOnly, into.WriteOnly || other.WriteOnly
+	into.Nullable = into.Nullable && other.Nullable
+	if len(into.OneOf) == 0 {
+		into.OneOf = other.OneOf
+	}
+	if len(into.AnyOf) == 0 {
+		into.AnyOf = other.AnyOf
+	}
+	saysNothing := into.AdditionalProperties.Has == nil && into.AdditionalProperties.Schema == nil
+	if saysNothing {
+		into.AdditionalProperties = other.AdditionalProperties
+	}
+	into.Required = slices.Concat(into.Required, other.Required)
+	slices.Sort(into.Required)
+	into.Required = slices.Compact(into.Required)
+	mergeProperties(into, other)
+}
+
+// commonValues are those that two enumerations have; one that is empty is none.
+func commonValues(values, others []any) []any {
+	if len(values) == 0 {
+		return others
+	}
+	if len(others) == 0 {
+		return values
+	}
+	return slices.DeleteFunc(slices.Clone(values), func(value any) bool {
+		isSame := func(other any) bool { return jsonvalue.Same(value, other) }
+		return !slices.ContainsFunc(others, isSame)
+	})
+}
+
+func mergeBounds(into, other *openapi3.Schema) {
+	if other.Min != nil && (into.Min == nil || *other.Min > *into.Min) {
+		into.Min, into.ExclusiveMin = other.Min, other.ExclusiveMin
+	}
+	if other.Max != nil && (into.Max == nil || *other.Max < *into.Max) {
+		into.Max, into.ExclusiveMax = other.Max, other.ExclusiveMax
+	}
+	into.MinLength, into.MaxLength = max(into.MinLength, other.MinLength), smaller(into.MaxLength, other.MaxLength)
+	into.MinItems, into.MaxItems = max(into.MinItems, other.MinItems), smaller(into.MaxItems, other.MaxItems)
+	into.MinProps, into.MaxProps = max(into.MinProps, other.MinProps), smaller(into.MaxProps, other.MaxProps)
+}
+
+func smaller(bound, other *uint64) *uint64 {
+	switch {
+	case bound == nil:
+		return other
+	case other == nil:
+		return bound
+	case *other < *bound:
+		return other
+	}
+	return bound
+}
+
+// mergeProperties makes one that both schemas have a property that must match both.
+func mergeProperties(into, other *openapi3.Schema) {
+	for name, property := range other.Properties {
+		if into.Properties == nil {
+			into.Properties = openapi3.Schemas{}
+		}
+		if mine := into.Properties[name]; mine != nil && mine.Value != property.Value {
+			property = openapi3.NewSchemaRef("", &openapi3.Schema{AllOf: openapi3.SchemaRefs{mine, property}})
+		}
+		into.Properties[name] = property
+	}
+}

@@ -1,0 +1,353 @@
+package values
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+)
+
+// Variant is a value made from a schema that obeys, or breaks, one keyword of
+// the schema at one place.
+type Variant struct {
+	Pointer string // of the place, a JSON Pointer
+	Keyword string
+	Value   any // the whole value; its numbers are int64 or json.Number
+	Valid   bool
+	// Demand means that there is no value: what is not tried, either, is a promise.
+	Demand bool
+}
+
+// Outcome is what a service must do with the value.
+func (v Variant) Outcome() string {
+	if v.Valid {
+		return "accepted"
+	}
+	return "refused"
+}
+
+var index = regexp.MustCompile(`/[0-9]+(/|$)`)
+
+// Place writes a pointer as promises do: an index is *.
+func Place(pointer string) string { return index.ReplaceAllString(pointer, "/*$1") }
+
+// demands are what both sides of a keyword promise.
+func demands(keywords ...string) (all []Variant) {
+	for _, keyword := range keywords {
+		all = append(all, Variant{Keyword: keyword, Valid: true, Demand: true}, Variant{Keyword: keyword, Demand: true})
+	}
+	return all
+}
+
+// Obeying returns valid values, each at the edge of some keyword.
+func (g *Generator) Obeying(wanted *openapi3.Schema) []Variant {
+	return slices.DeleteFunc(g.Variants(wanted), func(v Variant) bool { return !v.Valid || v.Demand })
+}
+
+// Variants returns values on both sides of the edge of each keyword. It demands more than it
+// knows values for.
+func (g *Generator) Variants(wanted *openapi3.Schema) (all []Variant) {
+	isTooMuch := g.nesting > 0 && g.work > g.Enough
+	if isTooMuch || !g.enter(wanted) {
+		return nil
+	}
+	defer g.leave(wanted)
+	flat := g.Flatten(wanted)
+	if branches := g.Branches(flat); len(branches) > 0 {
+		all = g.choiceVariants(wanted, compositionOf(flat), branches)
+	} else {
+		all = g.simpleVariants(flat)
+	}
+	if len(wanted.AllOf) > 0 {
+		all = append(all, g.firstBreaking(wanted, "allOf", all)...)
+		all = append(all, Variant{Keyword: "allOf", Value: g.Base(wanted), Valid: true})
+	}
+	if flat.Not != nil {
+		all = append(all, g.notVariants(wanted, flat)...)
+	}
+	if schema.IsComposed(wanted) { // what is merged may not be what it is meant to be
+		all = slices.DeleteFunc(all, func(v Variant) bool { return !v.Demand && g.Fits(wanted, v.Value) != v.Valid })
+	}
+	return g.fewer(all)
+}
+
+// firstBreaking returns a variant of a part that breaks the whole. One is enough: all are sent for the part.
+func (g *Generator) firstBreaking(whole *openapi3.Schema, keyword string, parts []Variant) []Variant {
+	for _, part := range parts {
+		isBroken := !part.Valid && !part.Demand
+		if isBroken && !g.Fits(whole, part.Value) {
+			return []Variant{{Keyword: keyword, Value: part.Value}}
+		}
+	}
+	return nil
+}
+
+// compositionOf is the keyword of a choice.
+func compositionOf(flat *openapi3.Schema) string {
+	if len(flat.OneOf) > 0 {
+		return "oneOf"
+	}
+	return "anyOf"
+}
+
+// ofEachType are values that have a type each.
+var ofEachType = []any{[]any{}, true, int64(1), json.Number("1.5"), map[string]any{}, "1"}
+
+// choiceVariants returns the variants of oneOf or anyOf.
+func (g *Generator) choiceVariants(wanted *openapi3.Schema, keyword string, branches []*openapi3.Schema) (all []Variant) {
+	for _, value := range ofEachType {
+		all = append(all, Variant{Keyword: keyword, Value: value})
+	}
+	both := map[string]any{}
+	for _, branch := range branches {
+		base := g.Base(branch)
+		maps.Copy(both, jsonvalue.Object(base))
+		all = append(all, Variant{Keyword: keyword, Value: base, Valid: true})
+		// What breaks a branch may be another one.
+		inner := slices.DeleteFunc(g.Variants(branch), func(v Variant) bool { return v.Demand })
+		all = append(all, inner...)
+		all = append(all, g.firstBreaking(wanted, keyword, inner)...)
+	}
+	all = append(all, Variant{Keyword: keyword, Value: both})
+	return append(all, demands(keyword)...)
+}
+
+func (g *Generator) notVariants(wanted, flat *openapi3.Schema) []Variant {
+	all := append(demands("not"), Variant{Keyword: "not", Value: g.Base(wanted), Valid: true})
+	for _, forbidden := range g.Obeying(flat.Not.Value) {
+		all = append(all, Variant{Keyword: "not", Value: forbidden.Value})
+	}
+	return append(all, Variant{Keyword: "not", Value: g.Base(g.withoutNot(flat))})
+}
+
+// fewer keeps one variant of each keyword at each place, where a schema is
+// followed for a second time.
+func (g *Generator) fewer(all []Variant) []Variant {
+	if !g.isRecursive() {
+		return all
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(v Variant) bool {
+		key := fmt.Sprint(v.Pointer, v.Keyword, v.Valid, v.Demand)
+		was := seen[key]
+		seen[key] = true
+		return was
+	})
+}
+
+// Numbers that are no integers to a service with strict JSON.
+var looseIntegers = []string{"1.0", "1e2", "1e400", strings.Repeat("9", 400)}
+
+// simpleVariants returns the variants of a schema that is not composed.
+func (g *Generator) simpleVariants(wanted *openapi3.Schema) (all []Variant) {
+	madeUp := isMadeUp(wanted)
+	switch {
+	case madeUp:
+	case g.IsIdentity(wanted):
+		all = append(all, Variant{Keyword: "type", Value: g.Identity(wanted), Valid: true})
+	default:
+		all = append(all, Variant{Keyword: "type", Value: g.simpleBase(wanted, g.active[wanted] > 1), Valid: true})
+	}
+	typed := &openapi3.Schema{Type: wanted.Type}
+	for _, value := range ofEachType {
+		if !g.Fits(typed, value) {
+			all = append(all, Variant{Keyword: "type", Value: value})
+		}
+	}
+	if wanted.Type.Is("integer") && g.Rules.StrictJSON {
+		for _, text := range looseIntegers {
+			all = append(all, Variant{Keyword: "type", Value: json.Number(text)})
+		}
+	}
+	isNullableEnum := wanted.Nullable && len(wanted.Enum) > 0
+	if wanted.Type != nil || isNullableEnum { // no client means null without a type
+		all = append(all, Variant{Keyword: "nullable", Valid: wanted.Nullable})
+	}
+	all = append(all, demands(demandedKeywords(wanted)...)...)
+	if wanted.Type.Is("object") {
+		all = append(all, Variant{Keyword: "additionalProperties", Valid: true, Demand: true})
+	}
+	all = append(all, g.chosen(wanted, madeUp)...)
+	return append(all, g.innerVariants(wanted)...)
+}
+
+// isMadeUp reports whether no valid text of a schema is known: its format is not, and it has no example.
+func isMadeUp(wanted *openapi3.Schema) bool {
+	isText := wanted.Type.Is("string") && len(wanted.Enum) == 0
+	return isText && wanted.Example == nil && !schema.IsKnownFormat(wanted.Format)
+}
+
+// chosen are the candidates that show something, each value once. Of most keywords one value on each
+// side of the edge is enough.
+func (g *Generator) chosen(wanted *openapi3.Schema, madeUp bool) (all []Variant) {
+	seen := map[string]bool{}
+	for _, c := range g.candidates(wanted) {
+		isAllowed, isShown := g.verdict(wanted, c.keyword, c.value)
+		text := encoded(c.value)
+		side := fmt.Sprint(c.keyword, isAllowed)
+		switch c.keyword {
+		case "type":
+			side = text
+		case "enum", "format":
+			side += text
+		}
+		isGuess := isAllowed && madeUp
+		if !isShown || isGuess || seen[side] {
+			continue
+		}
+		all = append(all, Variant{Keyword: c.keyword, Value: c.value, Valid: isAllowed})
+		seen[side], seen[text] = true, true
+	}
+	return all
+}
+
+// verdict reports whether a schema allows a value, and whether the value shows that a
+// keyword is obeyed or that it, and no other one, is broken.
+func (g *Generator) verdict(wanted *openapi3.Schema, keyword string, value any) (isAllowed, isShown bool) {
+	normal := jsonvalue.Normal(value)
+	isShown = true
+	faults := schema.Faults("", wanted, normal, g.Direction)
+	for _, fault := range faults {
+		isOther := fault.Where != "" || !breaksWith(wanted, keyword, fault.Keyword)
+		isShown = isShown && !isOther
+	}
+	isAllowed = len(faults) == 0
+	number, isNumber := normal.(json.Number)
+	if isNumber && wanted.Type.Is("integer") && schema.IntegerFault(wanted, number) != "" {
+		return false, isShown && breaksWith(wanted, keyword, "format")
+	}
+	return isAllowed, isShown
+}
+
+// breaksWith reports whether what breaks a keyword may break another one, too: an exclusive bound is
+// broken with the bound, and bounds with the format of integers.
+func breaksWith(wanted *openapi3.Schema, keyword, other string) bool {
+	if other == keyword || strings.EqualFold(other, "exclusive"+keyword) {
+		return true
+	}
+	isBound := wanted.Type.Is("integer") && keyword != "type"
+	return isBound && (other == "format" || keyword == "format")
+}
+
+// innerVariants returns the variants of the items and members of a schema.
+func (g *Generator) innerVariants(wanted *openapi3.Schema) (all []Variant) {
+	if wanted.Type.Is("array") {
+		for _, variant := range g.Variants(schema.Of(wanted.Items)) {
+			all = append(all, g.inArray(wanted, variant))
+		}
+	}
+	if !schema.IsObject(wanted) {
+		return all
+	}
+	for _, name := range PropertyNames(wanted) {
+		// A service may ignore a readOnly member or refuse it.
+		if property := wanted.Properties[name].Value; !g.IsAbsent(property) {
+			all = append(all, g.presence(wanted, name, property)...)
+			all = append(all, g.memberVariants(wanted, name, property)...)
+		}
+	}
+	return append(all, g.additionalVariants(wanted)...)
+}
+
+// inArray puts a variant of an item into an array. One that is broken comes second, where it can.
+func (g *Generator) inArray(wanted *openapi3.Schema, variant Variant) Variant {
+	if variant.Demand {
+		variant.Pointer = "/0" + variant.Pointer
+		return variant
+	}
+	array := g.Many(wanted, wanted.MinItems, variant.Value)
+	if variant.Valid || orMost(wanted.MaxItems) < 2 {
+		variant.Pointer, variant.Value = "/0"+variant.Pointer, array
+		return variant
+	}
+	rest := array[min(2, len(array)):]
+	variant.Pointer = "/1" + variant.Pointer
+	variant.Value = append([]any{g.Base(schema.Of(wanted.Items)), variant.Value}, rest...)
+	return variant
+}
+
+// presence are objects with and without a member.
+func (g *Generator) presence(wanted *openapi3.Schema, name string, property *openapi3.Schema) []Variant {
+	all := []Variant{{Pointer: "/" + name, Keyword: "required", Value: g.with(wanted, name, g.Base(property)), Valid: true}}
+	without := g.with(wanted, name, nil)
+	delete(without, name)
+	isOptional := !isRequired(wanted, name)
+	isTooSmall := uint64(len(without)) < wanted.MinProps
+	if isOptional && isTooSmall {
+		return all
+	}
+	return append(all, Variant{Pointer: "/" + name, Keyword: "required", Value: without, Valid: isOptional})
+}
+
+// memberVariants are objects with the variants of a member.
+func (g *Generator) memberVariants(wanted *openapi3.Schema, name string, property *openapi3.Schema) []Variant {
+	all := g.Variants(property)
+	for i := range all {
+		all[i].Pointer = "/" + name + all[i].Pointer
+		if !all[i].Demand {
+			all[i].Value = g.with(wanted, name, all[i].Value)
+		}
+	}
+	return all
+}
+
+// additionalVariants are objects with a member that no property names.
+func (g *Generator) additionalVariants(wanted *openapi3.Schema) (all []Variant) {
+	const pointer, keyword = "/" + schema.UnknownMember, "additionalProperties"
+	if schema.IsClosed(wanted) {
+		all = append(all, Variant{Pointer: pointer, Keyword: keyword, Value: g.with(wanted, schema.UnknownMember, int64(1))})
+	}
+	more := wanted.AdditionalProperties.Schema
+	if more == nil || uint64(len(g.with(wanted, schema.UnknownMember, nil))) > orMost(wanted.MaxProps) {
+		return all
+	}
+	inner := g.memberVariants(wanted, schema.UnknownMember, more.Value)
+	all = append(all, inner...)
+	isBroken := func(v Variant) bool { return !v.Valid && !v.Demand }
+	if i := slices.IndexFunc(inner, isBroken); i >= 0 {
+		all = append(all, Variant{Pointer: pointer, Keyword: keyword, Value: inner[i].Value})
+	}
+	return all
+}
+
+// demandedKeywords lists the keywords of a schema, which is not composed, that promise to be obeyed and
+// that what breaks them is refused. There are more than values are known for.
+func demandedKeywords(wanted *openapi3.Schema) (all []string) {
+	isFree := len(wanted.Enum) == 0
+	hasCheck := wanted.Type.Is("string") && schema.Formats[wanted.Format].Check != nil
+	isOpen := wanted.Min == nil || wanted.Max == nil
+	hasSize := wanted.Type.Is("integer") && wanted.Format != "" && isOpen
+	for _, demand := range []struct {
+		keyword string
+		has     bool
+	}{
+		{"type", wanted.Type != nil},
+		{"enum", !isFree},
+		{"format", isFree && (hasSize || hasCheck)},
+		{"minimum", isFree && wanted.Min != nil},
+		{"maximum", isFree && wanted.Max != nil},
+		{"exclusiveMinimum", isFree && wanted.ExclusiveMin.IsTrue()},
+		{"exclusiveMaximum", isFree && wanted.ExclusiveMax.IsTrue()},
+		{"multipleOf", isFree && wanted.MultipleOf != nil},
+		{"minLength", isFree && wanted.MinLength > 0},
+		{"maxLength", isFree && wanted.MaxLength != nil},
+		{"pattern", isFree && wanted.Pattern != ""},
+		{"minItems", wanted.MinItems > 0},
+		{"maxItems", wanted.MaxItems != nil},
+		{"uniqueItems", wanted.UniqueItems},
+		{"minProperties", wanted.MinProps > 0},
+		{"maxProperties", wanted.MaxProps != nil},
+	} {
+		if demand.has {
+			all = append(all, demand.keyword)
+		}
+	}
+	return all
+}

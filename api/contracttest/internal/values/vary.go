@@ -1,0 +1,88 @@
+package values
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+)
+
+func encoded(value any) string { return string(jsonvalue.Encode(value)) }
+
+// normalEnum returns a value of an enumeration, from its beginning again after its end.
+func normalEnum(flat *openapi3.Schema, number int64) any {
+	return jsonvalue.Normal(flat.Enum[number%int64(len(flat.Enum))])
+}
+
+// Varied is Base with other values wherever the schema leaves them open, so that no two
+// resources are alike.
+func (g *Generator) Varied(wanted *openapi3.Schema) any {
+	object := jsonvalue.Object(g.Base(wanted))
+	flat := g.Flatten(wanted)
+	for _, name := range PropertyNames(flat) {
+		property, old := flat.Properties[name].Value, object[name]
+		if old != nil && !g.IsIdentity(property) {
+			object[name] = g.vary(property, old)
+		}
+	}
+	if object == nil || !g.Fits(wanted, object) {
+		return g.Base(wanted)
+	}
+	return object
+}
+
+// vary returns another value in place of an old one, or that.
+func (g *Generator) vary(wanted *openapi3.Schema, old any) any {
+	value := g.otherValue(g.Flatten(wanted), old)
+	if value == nil || !g.Fits(wanted, value) {
+		return old
+	}
+	return value
+}
+
+func (g *Generator) otherValue(flat *openapi3.Schema, old any) any {
+	number := g.drawn.Add(1)
+	switch old := old.(type) {
+	case bool:
+		return number%2 == 0
+	case int64:
+		low, high := Limits(flat)
+		low = max(low, 1)
+		return low + number%min(max(high-low, 0)+1, 1000)
+	case json.Number:
+		return json.Number(fmt.Sprint(number % 100))
+	case string:
+		if len(flat.Enum) > 0 {
+			return normalEnum(flat, number)
+		}
+		return fmt.Sprint("Ficus ", number)
+	case []any:
+		if flat.Items == nil {
+			return old
+		}
+		item := flat.Items.Value
+		return g.Many(flat, flat.MinItems, g.vary(item, g.Base(item)))
+	}
+	return nil
+}
+
+// The forms of texts that no other test uses.
+var freshForms = []string{"value%d", "value%d@plants.example", "https://plants.example/value%d", "00000000-0000-4000-8000-%012d"}
+
+// Fresh returns a text that no other test uses, or at least a value that is not among others.
+func (g *Generator) Fresh(wanted *openapi3.Schema, others []any) any {
+	for _, form := range freshForms {
+		if text := fmt.Sprintf(form, g.drawn.Add(1)); g.Fits(wanted, text) {
+			return text
+		}
+	}
+	return g.another(wanted, others)
+}
+
+// FreshLow returns a text as Fresh does that is less than the others, or false if the schema allows none.
+func (g *Generator) FreshLow(wanted *openapi3.Schema) (text string, ok bool) {
+	text = fmt.Sprint("0", g.drawn.Add(1))
+	return text, wanted.Type.Is("string") && g.Fits(wanted, text)
+}

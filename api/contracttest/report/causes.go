@@ -1,0 +1,76 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Cause is what failures have in common.
+type Cause struct {
+	ID, Cause string
+	Count     int      // of failures
+	Tests     []string // that found it
+	Known     string   // the reason in the options for which it does not fail
+	First     scenario.Failure
+}
+
+// NoteFailures adds failures to the causes, and returns those that are the first of their cause.
+func (l *Ledger) NoteFailures(failures []scenario.Failure) (fresh []scenario.Failure) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, failure := range failures {
+		id := failure.ID()
+		cause := l.causes[id]
+		if cause == nil {
+			cause = &Cause{ID: id, Cause: failure.Cause, First: failure}
+			l.causes[id] = cause
+			fresh = append(fresh, failure)
+		}
+		cause.Count++
+		if !slices.Contains(cause.Tests, failure.Test) {
+			cause.Tests = append(cause.Tests, failure.Test)
+		}
+	}
+	return fresh
+}
+
+// Causes lists what has failed so far: crashes first, then what fails most often.
+func (l *Ledger) Causes() []Cause {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := []Cause{}
+	for id, cause := range l.causes {
+		one := *cause
+		one.Known = l.Known[id]
+		all = append(all, one)
+	}
+	slices.SortFunc(all, func(one, other Cause) int {
+		return cmp.Or(
+			cmp.Compare(one.First.Rank, other.First.Rank),
+			cmp.Compare(other.Count, one.Count),
+			cmp.Compare(one.Cause, other.Cause))
+	})
+	return all
+}
+
+// String is the cause in a few lines, with one request that shows it.
+func (c Cause) String() string {
+	times := fmt.Sprint(c.Count, " times")
+	if c.Count == 1 {
+		times = "once"
+	}
+	title := fmt.Sprintf("[%s] %s, %s", c.ID, c.Cause, times)
+	if c.Known != "" {
+		return title + "; known: " + c.Known
+	}
+	tests := c.Tests[0]
+	if more := len(c.Tests) - 1; more > 0 {
+		tests += fmt.Sprintf("; and %d more", more)
+	}
+	broken := strings.ReplaceAll(strings.TrimPrefix(c.First.String(), "["+c.ID+"] "), "\n\t", "\n  ")
+	return title + "\n  broken: " + broken + "\n  tests:  " + tests
+}

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"encoding/xml"
+	"io"
+	"strings"
+)
+
+// The elements of JUnit XML. No library writes just these: those that are known to pkg.go.dev convert the
+// output of go test, and bring more than the forty lines here.
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Name    string       `xml:"name,attr"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Skipped  int         `xml:"skipped,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Failure *junitMessage `xml:"failure,omitempty"`
+		Skipped *junitMessage `xml:"skipped,omitempty"`
+	}
+	junitMessage struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+func (s *junitSuite) pass(name string) {
+	s.Tests++
+	s.Cases = append(s.Cases, junitCase{Class: s.Name, Name: name})
+}
+
+func (s *junitSuite) fail(name string, message junitMessage) {
+	s.pass(name)
+	s.Failures++
+	s.Cases[len(s.Cases)-1].Failure = &message
+}
+
+func (s *junitSuite) skip(name string, message junitMessage) {
+	s.pass(name)
+	s.Skipped++
+	s.Cases[len(s.Cases)-1].Skipped = &message
+}
+
+// add adds a promise. One that is untried is skipped if the options have a reason, else it has failed.
+func (s *junitSuite) add(promise Promise) {
+	first, _, _ := strings.Cut(promise.Why, "\n")
+	message := junitMessage{string(promise.State) + ": " + first, promise.Why}
+	switch {
+	case promise.Fails():
+		s.fail(promise.Name, message)
+	case promise.State != Kept:
+		s.skip(promise.Name, message)
+	default:
+		s.pass(promise.Name)
+	}
+}
+
+// JUnit writes the report as JUnit XML, as CI systems read it: each cause is a failed test, and
+// each promise is a test.
+func (r Report) JUnit(w io.Writer) error {
+	causes := junitSuite{Name: "causes"}
+	for _, cause := range r.Causes {
+		name, message := cause.ID+" "+cause.Cause, junitMessage{cause.First.Message, cause.String()}
+		if cause.Known == "" {
+			causes.fail(name, message)
+		} else {
+			causes.skip(name, message)
+		}
+	}
+	all := junitSuites{Name: r.Title + " " + r.Version, Suites: []junitSuite{causes}}
+	for _, g := range r.groups {
+		suite := junitSuite{Name: g.Name}
+		for promise := range g.promises {
+			suite.add(promise)
+		}
+		all.Suites = append(all.Suites, suite)
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	encoder := xml.NewEncoder(w)
+	encoder.Indent("", "  ")
+	return encoder.Encode(all)
+}

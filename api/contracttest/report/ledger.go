@@ -1,0 +1,129 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Ledger records which promises of a document tests have observed, and what has failed. Several
+// goroutines may use it.
+type Ledger struct {
+	// Promised lists the names of all promises, and why some of them cannot be tested. It is called
+	// once.
+	Promised func() (names []string, untested map[string]string)
+	// Exceptions are promises that no test has to observe, by name, Known are causes and untried
+	// promises that do not fail, by id, each with the reason.
+	Exceptions, Known map[string]string
+
+	mu       sync.Mutex
+	observed map[string]string           // by promise, the first test that did
+	failed   map[string]scenario.Failure // by promise
+	skipped  map[string]string           // by promise, why the service could not be tested for it
+	causes   map[string]*Cause           // by id
+
+	promisedOnce sync.Once
+	promised     []string
+	untested     map[string]string
+}
+
+// NewLedger returns an empty ledger.
+func NewLedger() *Ledger {
+	l := &Ledger{}
+	l.Clear()
+	return l
+}
+
+// Clear forgets what tests have shown.
+func (l *Ledger) Clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.observed, l.failed = map[string]string{}, map[string]scenario.Failure{}
+	l.skipped, l.causes = map[string]string{}, map[string]*Cause{}
+}
+
+// Note records that a test has observed promises.
+func (l *Ledger) Note(test string, promises ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, promise := range promises {
+		l.observed[promise] = cmp.Or(l.observed[promise], test)
+	}
+}
+
+// Has reports whether a test has observed a promise.
+func (l *Ledger) Has(promise string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.observed[promise] != ""
+}
+
+// Fail records that a promise is broken.
+func (l *Ledger) Fail(failure scenario.Failure, promises ...string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, promise := range promises {
+		l.failed[promise] = failure
+	}
+}
+
+// Record records the outcome of a test of promises, and returns the failures that are the first of
+// their cause. by is what ran the test.
+func (l *Ledger) Record(outcome scenario.Outcome, promises []string, by string) (fresh []scenario.Failure) {
+	switch {
+	case len(outcome.Failures) > 0:
+		l.Fail(outcome.Failures[0], promises...)
+	case outcome.Untried != "":
+		l.skip(outcome.Untried, promises)
+	default:
+		l.Note(by, promises...)
+	}
+	return l.NoteFailures(outcome.Failures)
+}
+
+func (l *Ledger) skip(why string, promises []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, promise := range promises {
+		l.skipped[promise] = why
+	}
+}
+
+func (l *Ledger) names() ([]string, map[string]string) {
+	l.promisedOnce.Do(func() { l.promised, l.untested = l.Promised() })
+	return l.promised, l.untested
+}
+
+// Promises lists everything that the document promises, with what tests have shown of it so far.
+func (l *Ledger) Promises() (all []Promise) {
+	promised, untested := l.names()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, name := range promised {
+		all = append(all, l.promise(name, untested[name]))
+	}
+	for name := range l.Exceptions {
+		if !slices.Contains(promised, name) {
+			all = append(all, Promise{Name: name, State: Untried, Why: "the options except it, and the document does not promise it"})
+		}
+	}
+	return all
+}
+
+// promise is what has become of one promise.
+func (l *Ledger) promise(name, untested string) Promise {
+	if failure, isBroken := l.failed[name]; isBroken {
+		id := failure.ID()
+		return Promise{Name: name, State: Broken, Why: failure.String(), Cause: id, Excepted: l.Known[id] != ""}
+	}
+	if test := l.observed[name]; test != "" {
+		return Promise{Name: name, State: Kept, Why: test}
+	}
+	untried := Promise{Name: name, State: Untried}
+	reason := cmp.Or(l.Exceptions[name], l.Known[untried.ID()])
+	untried.Excepted = reason != ""
+	untried.Why = cmp.Or(reason, l.skipped[name], untested, "no test has observed it")
+	return untried
+}

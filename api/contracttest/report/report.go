@@ -1,0 +1,199 @@
+// Package report says what tests have shown of a service: which promises of its document are kept,
+// broken or untried, and the causes of what failed.
+//
+// A [Ledger] collects what tests show while they run (ledger.go). A [Report] is made of it: [Promise] by
+// promise, grouped by operations, and [Cause] by cause (causes.go). It is written as text (text.go), as a
+// page (html.go), and as JUnit XML, as CI systems read it (junit.go).
+package report
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// Report is what tests have shown of a service so far.
+type Report struct {
+	Title, Version string   // of the document
+	Seed           uint64   // draws the same requests again
+	Inferred       []string // a sentence for each thing that was inferred from the shape of the document
+	Count                   // of Promises
+	Promises       []Promise
+	Causes         []Cause  // of what failed: crashes first, then what fails most often
+	Lost           []string // what the options know and was not found: id and reason
+	groups         []*group
+}
+
+// State is what has become of a promise: it is in exactly one of three.
+type State string
+
+// A test has observed a Kept promise, and none saw it broken. Untried is what no test has
+// observed: what no test tried, and what the document has and the engine cannot test.
+const (
+	Kept    State = "kept"
+	Broken  State = "broken"
+	Untried State = "untried"
+)
+
+// Promise is something that the document promises.
+type Promise struct {
+	// Name is the operation, then what it promises: "addThing, body /name minLength, refused"
+	// promises that a body is refused if its name is too short.
+	Name     string
+	State    State
+	Why      string // the test that observed it, what is wrong, or why it is untried
+	Cause    string // the id of the cause, if it is broken
+	Excepted bool   // it does not fail, because the options have a reason
+}
+
+// ID is short, and the same for the same promise in every run.
+func (p Promise) ID() string { return scenario.ShortID(p.Name) }
+
+// Fails reports whether the promise is broken or untried, without a reason in the options.
+func (p Promise) Fails() bool { return p.State != Kept && !p.Excepted }
+
+// IsUntried reports whether the promise is untried without a reason in the options.
+func (p Promise) IsUntried() bool { return p.State == Untried && p.Fails() }
+
+// Count is how many promises are kept, broken and untried, which add up to all.
+type Count struct{ Kept, Broken, Untried int }
+
+// All is the sum of the three.
+func (c Count) All() int { return c.Kept + c.Broken + c.Untried }
+
+func (c Count) String() string {
+	return fmt.Sprintf("%4d kept, %4d broken, %4d untried", c.Kept, c.Broken, c.Untried)
+}
+
+func (c *Count) add(state State) {
+	switch state {
+	case Kept:
+		c.Kept++
+	case Broken:
+		c.Broken++
+	case Untried:
+		c.Untried++
+	}
+}
+
+// Document is what a report says of the document.
+type Document struct {
+	Title, Version string
+	Operations     []Operation // in the order of the report
+	Inferred       []string
+	Seed           uint64
+}
+
+// Operation is a group of a report.
+type Operation struct{ ID, Summary string }
+
+// group is an operation, or what is true of the service as a whole.
+type group struct {
+	Name, Summary string
+	Kinds         []*kind
+	Count         Count
+}
+
+// kind is a row of a group: promises of one kind.
+type kind struct {
+	Name  string
+	Cells []Promise
+}
+
+// New makes a report of a ledger.
+func New(of Document, ledger *Ledger) Report {
+	r := Report{
+		Title: of.Title, Version: of.Version, Seed: of.Seed, Inferred: of.Inferred,
+		Promises: ledger.Promises(), Causes: ledger.Causes(),
+	}
+	r.Lost = r.lost(ledger.Known)
+	byName := map[string]*group{}
+	for _, operation := range of.Operations {
+		g := &group{Name: operation.ID, Summary: operation.Summary}
+		byName[g.Name], r.groups = g, append(r.groups, g)
+	}
+	service := &group{Name: "the service", Summary: "paths, methods, sequences, and responses that operations share"}
+	r.groups = append(r.groups, service)
+	for _, promise := range r.Promises {
+		name, rest, _ := strings.Cut(promise.Name, ", ")
+		g := byName[name]
+		if g == nil {
+			g, rest = service, promise.Name
+		}
+		promise.Name = rest
+		g.add(promise)
+		g.Count.add(promise.State)
+		r.Count.add(promise.State)
+	}
+	return r
+}
+
+// lost lists what is known and was not found.
+func (r Report) lost(known map[string]string) (lost []string) {
+	for id, reason := range known {
+		isCause := slices.ContainsFunc(r.Causes, func(c Cause) bool { return c.ID == id })
+		isUntried := slices.ContainsFunc(r.Promises, func(p Promise) bool { return p.State == Untried && p.ID() == id })
+		if !isCause && !isUntried {
+			lost = append(lost, id+" "+reason)
+		}
+	}
+	slices.Sort(lost)
+	return lost
+}
+
+func (g *group) add(promise Promise) {
+	name := kindOf(promise.Name)
+	at := slices.IndexFunc(g.Kinds, func(k *kind) bool { return k.Name == name })
+	if at < 0 {
+		at, g.Kinds = len(g.Kinds), append(g.Kinds, &kind{Name: name})
+	}
+	g.Kinds[at].Cells = append(g.Kinds[at].Cells, promise)
+}
+
+// kinds are the kinds of promises by the first word of their names, where it is not the word.
+var kinds = map[string]string{
+	"methods": "paths and methods", "OPTIONS": "paths and methods", "no": "paths and methods",
+	"request": "request examples", "media": "media types",
+	"unknown": "parameters", "parameter": "parameters", "example": "parameters",
+	"effect": "effects", "default": "effects",
+}
+
+// kindOf returns the kind of a promise.
+func kindOf(promise string) string {
+	word, _, _ := strings.Cut(promise, " ")
+	word = strings.TrimSuffix(word, ",")
+	isStatus := len(word) == 3 && strings.Contains("12345", word[:1])
+	switch {
+	case isStatus:
+		return "responses"
+	case strings.HasPrefix(promise, "/"), strings.HasPrefix(promise, "the document"):
+		return "not understood"
+	case strings.HasPrefix(promise, "any operation"):
+		return "shared responses"
+	}
+	return cmp.Or(kinds[word], word)
+}
+
+// WriteFiles writes the report as text, HTML and JUnit XML: to path with the endings .txt,
+// .html and .xml (an ending of path is replaced). What became of each operation goes to w.
+func (r Report) WriteFiles(path string, w io.Writer) error {
+	path = strings.TrimSuffix(path, filepath.Ext(path))
+	r.writeOperations(w)
+	fmt.Fprintf(w, "see %s.txt, .html and .xml\n", path)
+	return errors.Join(writeFile(path+".txt", r.Text), writeFile(path+".html", r.HTML), writeFile(path+".xml", r.JUnit))
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
+}

@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Summary writes what is wrong, with one request for each cause, what was inferred, what is
+// untried and why, and how much of each operation.
+func (r Report) Summary(w io.Writer) {
+	for _, cause := range r.Causes {
+		fmt.Fprintf(w, "%s\n\n", cause)
+	}
+	for _, known := range r.Lost {
+		fmt.Fprintf(w, "known, but not found this time: %s\n\n", known)
+	}
+	r.Overview(w)
+}
+
+// Overview writes the summary without the causes.
+func (r Report) Overview(w io.Writer) {
+	for _, sentence := range r.Inferred {
+		fmt.Fprintf(w, "inferred: %s\n", sentence)
+	}
+	if len(r.Inferred) > 0 {
+		fmt.Fprint(w, "correct it with Resources and Lists of the options\n\n")
+	}
+	r.writeUntried(w)
+	r.writeOperations(w)
+}
+
+// mostNames is how many promises are named that are untried for the same reason.
+const mostNames = 5
+
+func (r Report) writeUntried(w io.Writer) {
+	untried := map[string][]string{} // by reason
+	for _, promise := range r.Promises {
+		if promise.IsUntried() {
+			untried[promise.Why] = append(untried[promise.Why], promise.Name)
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(untried)) {
+		names := untried[why]
+		fmt.Fprintf(w, "%d untried: %s\n", len(names), why)
+		for _, name := range names[:min(len(names), mostNames)] {
+			fmt.Fprintf(w, "  %s\n", name)
+		}
+		if more := len(names) - mostNames; more > 0 {
+			fmt.Fprintf(w, "  and %d more\n", more)
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+func (r Report) writeOperations(w io.Writer) {
+	for _, g := range r.groups {
+		fmt.Fprintf(w, "%-16s %s\n", g.Name, g.Count)
+	}
+	fmt.Fprintf(w, "%-16s %s of %d promises\n", "the document", r.Count, r.All())
+}
+
+// Text writes the report for people: first the summary, then every promise with the test that
+// has shown it.
+func (r Report) Text(w io.Writer) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s %s: what the document promises\n\n", r.Title, r.Version)
+	r.Summary(&text)
+	for _, g := range r.groups {
+		fmt.Fprintf(&text, "\n%s (%s)\n", g.Name, g.Summary)
+		for promise := range g.promises {
+			why, _, _ := strings.Cut(promise.Why, "\n")
+			fmt.Fprintf(&text, "  %-8s %s (%s)\n", promise.State, promise.Name, why)
+		}
+	}
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// promises yields the promises of a group, kind by kind.
+func (g *group) promises(yield func(Promise) bool) {
+	for _, k := range g.Kinds {
+		for _, promise := range k.Cells {
+			if !yield(promise) {
+				return
+			}
+		}
+	}
+}

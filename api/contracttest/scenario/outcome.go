@@ -1,0 +1,50 @@
+package scenario
+
+import "fmt"
+
+// Expectation is what is expected of a response.
+type Expectation struct {
+	Success   bool       // the request is valid
+	Violation *Violation // it must be refused for this reason
+}
+
+// Accepted expects a success of the operation, or a condition of the request that does not hold.
+var Accepted = Expectation{Success: true}
+
+// Refused expects that a request is refused.
+func Refused(kind Kind) Expectation { return Expectation{Violation: &Violation{Kind: kind}} }
+
+// RefusedAt expects that a request is refused for what is at a place of it.
+func RefusedAt(kind Kind, in, pointer string) Expectation {
+	return Expectation{Violation: &Violation{Kind: kind, In: in, Pointer: pointer}}
+}
+
+// Broken is what is wrong with a service, as an error.
+type Broken struct {
+	Cause   string // empty: the promise of the test
+	Rank    Rank
+	Message string
+	// Unsent means that no request was sent.
+	Unsent bool
+}
+
+func (b Broken) Error() string { return b.Message }
+
+// Brokenf returns that a service breaks the promise of the test.
+func Brokenf(format string, args ...any) error {
+	return Broken{Rank: Behaviour, Message: fmt.Sprintf(format, args...)}
+}
+
+// Untried says why a test cannot try its promise, as an error.
+type Untried string
+
+func (u Untried) Error() string { return string(u) }
+
+// Outcome is what a test has shown. Without failures and a reason, its promises are kept.
+type Outcome struct {
+	Failures []Failure
+	Untried  string // why the promises could not be tried
+}
+
+// IsKept reports whether the promises of the test are kept.
+func (o Outcome) IsKept() bool { return len(o.Failures) == 0 && o.Untried == "" }

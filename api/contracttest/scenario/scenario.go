@@ -1,0 +1,156 @@
+// Package scenario has the language in which tests of a service are told: a test is a value.
+//
+// A [Test] has a name, the promises that it shows, and steps. A [Step] is one request, with what is
+// expected of the response and what is remembered of it:
+//
+//	plant := &scenario.Thing{Creator: "createPlant"}
+//	steps := []scenario.Step{
+//		{Create: plant},
+//		{Call: func() scenario.Call {
+//			return scenario.Call{Operation: "deletePlant", Of: plant}
+//		}, Expect: scenario.Accepted},
+//		{Call: func() scenario.Call {
+//			return scenario.Call{Operation: "getPlant", Of: plant}
+//		}, Expect: scenario.Refused(scenario.UnknownResource)},
+//	}
+//
+// A runner executes the steps, one after the other, and checks each response against the document. The
+// result is a value, too, an [Outcome]: the promises are kept; or broken, with the failures; or untried,
+// with the reason. A step says so by returning an error: [Brokenf] or [Untried]. Either ends the test.
+//
+// The steps of a test are made anew for each run, so that what they remember belongs to one run: in a
+// [Thing], or in variables of the function that makes the steps.
+//
+// The files: step.go has tests and steps; outcome.go their results, fault.go what can be wrong with a
+// response, violation.go what can be wrong with a request; interaction.go and events.go what was sent
+// and received; declare.go what a document cannot say of its service.
+package scenario
+
+import (
+	"net/http"
+	"net/url"
+)
+
+// Test is a test of one promise or more.
+type Test struct {
+	Name string
+	// Shows are the promises that are kept if each step is as expected. The last one names the
+	// cause of a failure. None: the name is the promise.
+	Shows []string
+	// Steps makes the steps of one run.
+	Steps func() []Step
+	// Cleanup makes steps that follow also where the test has ended early. Nil: none.
+	Cleanup func() []Step
+}
+
+// Promise is what the test is about.
+func (t Test) Promise() string {
+	if len(t.Shows) == 0 {
+		return t.Name
+	}
+	return t.Shows[len(t.Shows)-1]
+}
+
+// Step is one request of a test, or one that the engine makes of several. It has at most one of Draw,
+// Create, Walk, Call and Send; without any it only checks what the steps before it have remembered.
+//
+// Whatever a step expects, a response must be as the document describes it.
+type Step struct {
+	// Draw gives things identities that no other test uses. It sends nothing.
+	Draw []*Thing
+	// Create creates a thing. The response, and what it has of what was sent, are checked.
+	Create *Thing
+	// Walk reads a list, page by page.
+	Walk *Walk
+	// Call is a request in terms of the document, Send one that is sent as it is. They are made
+	// when the steps before are done.
+	Call func() Call
+	Send func() (Request, error)
+
+	// Expect is what is expected of the response, beside what the document says.
+	Expect Expectation
+	// Check looks at the response, and may remember it. A step without a request looks at the last one.
+	Check func(Interaction) error
+	// Then returns steps that follow from the response, before those that come next.
+	Then func(Interaction) []Step
+
+	// Optional means that what goes wrong does not count. The thing of Create is Missing then.
+	Optional bool
+	// Instead returns other steps for a request that was refused. If they succeed, it does not count.
+	Instead func() []Step
+	// Doubt returns steps that must succeed before a failure of later steps counts: what the
+	// service is for was only inferred.
+	Doubt func() []Step
+	// Meanwhile are steps that run at the same time as the request.
+	Meanwhile []Step
+}
+
+// IsExpanded reports whether a runner makes other steps of the step.
+func (s Step) IsExpanded() bool {
+	sends := s.Create != nil || s.Walk != nil || s.Call != nil
+	return sends || s.Draw != nil
+}
+
+// Later makes steps when those before it are done, of what they have remembered.
+func Later(steps func() []Step) Step {
+	return Step{Then: func(Interaction) []Step { return steps() }}
+}
+
+// Verify is a step that checks what the steps before it have remembered.
+func Verify(check func() error) Step {
+	return Step{Check: func(Interaction) error { return check() }}
+}
+
+// Thing is a resource that a test creates. Steps remember in it what they learn.
+type Thing struct {
+	Creator string // the operation that creates it
+	// ID is its identity. Nil: one that no other test uses, or the one that the service assigns.
+	ID any
+	// Sent is the body of the create. Nil: it is drawn.
+	Sent map[string]any
+	// Seen is the last response to a read by Call with Remember.
+	Seen    Interaction
+	Missing bool // it could not be created, and need not be
+}
+
+// Call is a request of an operation. What the operation requires and Call does not have gets the
+// plainest value.
+type Call struct {
+	Operation string
+	// Of is the resource that the path names. A member of the body that identifies it is set.
+	Of     *Thing
+	Query  url.Values
+	Header http.Header
+	Body   any // nil: none
+}
+
+// Request is a request that is sent as it is.
+type Request struct {
+	Method string
+	Path   string   // escaped
+	Query  []string // pairs, escaped
+	Header http.Header
+	Body   []byte
+	Access Access
+}
+
+// Access says which credentials a request has. Zero: some that open the operation.
+type Access struct {
+	// Only are the names of the security schemes for which it has credentials, if Chosen is set.
+	Chosen bool
+	Only   []string
+	// Wrong is a scheme of Only with a credential that no service accepts.
+	Wrong string
+	// WithoutScope: credentials that have every scope but this one.
+	WithoutScope string
+	// All: whatever credentials there are.
+	All bool
+}
+
+// Walk is a list that is read page by page.
+type Walk struct {
+	Operation string
+	Query     url.Values
+	// Visit sees each page, until it has seen enough. A service may lead in a circle.
+	Visit func(page Interaction) (enough bool, err error)
+}
