@@ -261,6 +261,8 @@ func oidcFlags() []cli.Flag {
 		textFlag("oidc-scope-prefix", "", "take the scopes to begin with `PREFIX`, as in plants: for plants:read "+
 			"and plants:write"),
 		boolFlag("oidc-require-at-jwt", "refuse tokens of the provider whose type is not at+jwt (RFC 9068)"),
+		textFlag("oidc-client-id", "", "let people sign in to the page at the provider, as its public client `ID`, "+
+			"with the authorization code flow and PKCE"),
 		durationFlag("oidc-max-lifetime", oidc.DefaultMaxLifetime, "refuse tokens of the provider that are valid "+
 			"for longer than `TIME`: token revoke does not reach them"),
 	}
@@ -275,6 +277,7 @@ func oidcConfig(command *cli.Command) (oidc.Config, error) {
 		ScopePrefix:  command.String("oidc-scope-prefix"),
 		RequireATJWT: command.Bool("oidc-require-at-jwt"),
 		MaxLifetime:  command.Duration("oidc-max-lifetime"),
+		ClientID:     command.String("oidc-client-id"),
 	}
 	if config.Issuer != "" {
 		return config, nil

@@ -54,7 +54,7 @@ func TestAcceptEncoding(t *testing.T) {
 	s := newService(t, withOptions(func(o *httpapi.Options) { o.CORSOrigins = []string{"https://a.example"} }))
 	handlers, err := docs.Handlers(api.Document, nil)
 	must.NoError(t, err)
-	maps.Copy(handlers, page.Handlers())
+	maps.Copy(handlers, page.Handlers(nil))
 	delete(handlers, "/docs/") // a redirect
 	for _, path := range slices.Sorted(maps.Keys(handlers)) {
 		etags := map[bool]string{} // by gzip

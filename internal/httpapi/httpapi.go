@@ -20,6 +20,7 @@
 package httpapi
 
 import (
+	"context"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -49,6 +50,9 @@ const MaxHeaderBytes = 36 << 10
 // Rate is a [limit.Rate].
 type Rate = limit.Rate
 
+// SignIn is a [page.SignIn].
+type SignIn = page.SignIn
+
 // Options are the parts and settings of a handler. Plants, Tokens, MaxBody, Metrics
 // and Log are required. A limit that is zero is off.
 type Options struct {
@@ -77,6 +81,10 @@ type Options struct {
 	// Page serves the page for people at /; see package page. Without it, / leads to /docs.
 	Page bool
 
+	// SignIn returns how people sign in at an identity provider, or nil while they cannot. A nil
+	// SignIn means that there is no provider.
+	SignIn func(context.Context) *SignIn
+
 	// BaseURL is the public address of the service, as [docs.ParseBaseURL] returns
 	// it. Nil means the host of each request and no path.
 	BaseURL *url.URL
@@ -90,7 +98,7 @@ func New(opts Options) (http.Handler, error) {
 		return nil, err
 	}
 	if opts.Page {
-		maps.Copy(documentation, page.Handlers())
+		maps.Copy(documentation, page.Handlers(opts.SignIn))
 	}
 	if opts.Changes == nil {
 		opts.Changes = feed.New(opts.Plants)

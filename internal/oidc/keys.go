@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -160,25 +161,49 @@ func (k *keySet) update(id string, arrived time.Time) {
 	k.log.Info("fetched the keys of the identity provider", "issuer", k.issuer, "keys", len(found[""]))
 }
 
+// discovery is what the discovery document of a provider says.
+type discovery struct {
+	Issuer        string `json:"issuer"`
+	Keys          string `json:"jwks_uri"`
+	Authorization string `json:"authorization_endpoint"`
+	Token         string `json:"token_endpoint"`
+}
+
+// checkSignIn returns an error unless people can sign in, and in private.
+func (d discovery) checkSignIn() error {
+	for name, address := range map[string]string{"authorization_endpoint": d.Authorization, "token_endpoint": d.Token} {
+		u, err := url.Parse(address)
+		if err == nil {
+			err = checkURL(u)
+		}
+		if err != nil || u.Host == "" {
+			return fmt.Errorf("the discovery document has no usable %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (k *keySet) discover() (found discovery, err error) {
+	err = k.get(strings.TrimSuffix(k.issuer, "/")+"/.well-known/openid-configuration", &found)
+	if err == nil && found.Issuer != k.issuer {
+		err = fmt.Errorf("the discovery document is that of the issuer %q", found.Issuer)
+	}
+	return found, err
+}
+
 // fetch returns the keys by their ID, and all of them by the empty ID.
 func (k *keySet) fetch() (map[string][]jose.JSONWebKey, error) {
-	var discovery struct {
-		Issuer string `json:"issuer"`
-		URL    string `json:"jwks_uri"`
-	}
-	err := k.get(strings.TrimSuffix(k.issuer, "/")+"/.well-known/openid-configuration", &discovery)
+	discovered, err := k.discover()
 	switch {
 	case err != nil:
 		return nil, err
-	case discovery.Issuer != k.issuer:
-		return nil, fmt.Errorf("the discovery document is that of the issuer %q", discovery.Issuer)
-	case discovery.URL == "":
+	case discovered.Keys == "":
 		return nil, errors.New("the discovery document has no jwks_uri")
 	}
 	var document struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	if err := k.get(discovery.URL, &document); err != nil {
+	if err := k.get(discovered.Keys, &document); err != nil {
 		return nil, err
 	}
 	found := map[string][]jose.JSONWebKey{}
@@ -198,7 +223,7 @@ func (k *keySet) fetch() (map[string][]jose.JSONWebKey, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("%s: there is no key that can verify a signature", discovery.URL)
+		return nil, fmt.Errorf("%s: there is no key that can verify a signature", discovered.Keys)
 	}
 	return found, nil
 }

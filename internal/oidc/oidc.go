@@ -66,6 +66,7 @@ type Config struct {
 	ScopePrefix  string        // what precedes read and write in the scopes of a token
 	RequireATJWT bool          // refuse tokens whose type is not at+jwt
 	MaxLifetime  time.Duration // refuse tokens that are valid for longer
+	ClientID     string        // of the page, which people sign in to; empty: they cannot
 
 	Log       *slog.Logger
 	Transport http.RoundTripper // to the provider; nil: [http.DefaultTransport]

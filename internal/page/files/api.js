@@ -1,5 +1,6 @@
 // @ts-check
 // Requests to the API, with the types of the document.
+import { token } from "./session.js";
 /** @import {Body, Parameters, Paths, Query, Schemas} from "./types" */
 
 /** A request that failed, in the words of the service. The code is 0 if it did not answer. */
@@ -23,21 +24,14 @@ export class Failure extends Error {
 export const on = {
   /** Why a request is repeated, or empty when it succeeded. @type {(message: string) => void} */
   trouble() {},
-  /** The token is not accepted. @type {(message: string) => void} */
+  /** The token is not accepted any more. @type {(message: string) => void} */
   refused() {},
   /** The service is read-only for now. */
   readOnly() {},
 };
 
-const place = `plantstore token ${location.pathname}`; // other services may be below other paths of the host
 const silence = "The service does not answer: try again.";
 let troubled = false;
-
-export const token = {
-  get: () => sessionStorage.getItem(place),
-  set: (/** @type {string} */ text) => sessionStorage.setItem(place, text),
-  forget: () => sessionStorage.removeItem(place),
-};
 
 /** @type {(seconds: number) => Promise<void>} */
 export const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));

@@ -1,8 +1,9 @@
 // @ts-check
 // A small picture of the store, at a bounded cost: ten counts, and the changes that come anyway.
-import { send, token } from "./api.js";
+import { send } from "./api.js";
 import { $, calm, counted, input, isElsewhere, make, number, shown } from "./dom.js";
 import { address, go, view } from "./filter.js";
+import { token } from "./session.js";
 
 const details = /** @type {HTMLDetailsElement} */ ($("picture"));
 const steps = Array(48).fill(0); // of five seconds each: the last four minutes

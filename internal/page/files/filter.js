@@ -1,8 +1,9 @@
 // @ts-check
 // What is looked for: the search, the tag and the opened plant. The address has them, so that it
 // can be shared and the back button works.
-import { Failure, send, token } from "./api.js";
+import { Failure, send } from "./api.js";
 import { $, calm, counted, input, make, number, tell } from "./dom.js";
+import { token } from "./session.js";
 /** @import {View} from "./types" */
 
 export let view = fromAddress();
@@ -102,7 +103,7 @@ async function suggest(field) {
 
 /** @param {(before: View) => void} listener gets the view before, and sees the new one */
 export function start(listener) {
-  arrive(view);
+  arrive(fromAddress()); // after signing in, it is another one than at first
   changed = listener;
   addEventListener("popstate", stepped);
 

@@ -1,13 +1,14 @@
 // @ts-check
 // The start: the token, what it allows, and how the parts of the page work together. The hooks for
 // tests are listed in index.html.
-import { on, send, token } from "./api.js";
+import { on, send } from "./api.js";
 import * as charts from "./charts.js";
 import { $, input, tell } from "./dom.js";
 import * as files from "./files.js";
 import * as filter from "./filter.js";
 import * as live from "./live.js";
 import * as plant from "./plant.js";
+import { canSignIn, onSignOut, signedIn, signIn, signOut, token, wasSignedIn } from "./session.js";
 import * as table from "./table.js";
 
 /** Takes a token out of the address, whose fragment no server sees. */
@@ -18,32 +19,42 @@ function takeToken() {
   history.replaceState(null, "", location.pathname + location.search);
 }
 
-/** Asks for a token, and says why. @param {string} why */
+/** Asks the person to sign in, and says why. @param {string} why */
 function ask(why) {
   token.forget();
   live.stop();
-  $("store").hidden = $("forget").hidden = true;
+  $("store").hidden = $("account").hidden = true;
   $("token-form").hidden = false;
   for (const id of ["message", "banner", "token-message"]) tell(id, id === "token-message" ? why : "");
-  input("token").focus();
+  (canSignIn ? $("sign-in") : input("token")).focus();
 }
 
-/** Learns what the token allows: a create without a body changes nothing. */
+/** Learns what the token allows, and until when. */
 async function learn() {
-  if (!token.get()) return;
-  const { code, isPassing, isReadOnly, message } = await send("post", "/plants").catch((error) => error);
-  if (isPassing) return void setTimeout(learn, 2000);
-  document.body.classList.toggle("writer", code === 40005);
-  for (const id of ["new", "import"]) $(id).hidden = code !== 40005;
-  tell("banner", isReadOnly ? message : "");
+  const asked = token.get();
+  if (!asked) return;
+  const result = await send("get", "/token").catch((error) => /** @type {Error} */ (error));
+  if (asked !== token.get()) return;
+  if (result instanceof Error) return tell("message", result.message);
+  const { name, scopes, expires_at: expires, read_only: isReadOnly } = result.body;
+  const isWriter = scopes.includes("write") && !isReadOnly;
+  document.body.classList.toggle("writer", isWriter);
+  for (const id of ["new", "import"]) $(id).hidden = !isWriter;
+  tell("banner", isReadOnly ? "The service is read-only for now: you can look, but not change anything." : "");
+  tell("account-name", name);
+  tell("account-scopes", scopes.includes("write") ? "You can read and change plants." : "You can read plants, but not change them.");
+  const day = expires && new Date(expires).toLocaleDateString("en", { dateStyle: "long" });
+  tell("account-expires", token.isOfProvider() ? "" : day ? `The token expires on ${day}.` : "The token does not expire.");
+  $("remember-part").hidden = token.isOfProvider();
+  input("remembered").checked = token.isRemembered();
   plant.rights();
   if (isReadOnly) setTimeout(learn, 10_000);
 }
 
 function begin() {
-  if (!token.get()) return ask("");
+  if (!token.get()) return wasSignedIn() ? void signIn() : ask("");
   $("token-form").hidden = true;
-  $("store").hidden = $("forget").hidden = false;
+  $("store").hidden = $("account").hidden = false;
   table.show();
   void filter.count();
   void learn();
@@ -74,11 +85,19 @@ on.readOnly = () => void learn();
 
 $("token-form").addEventListener("submit", (e) => {
   e.preventDefault();
-  token.set(input("token").value.trim());
+  token.set(input("token").value.trim(), input("remember").checked);
   input("token").value = "";
   begin();
 });
-$("forget").onclick = () => (filter.edits.hold(null) ? filter.edits.ask(() => ask("")) : ask(""));
+$("sign-in").onclick = () => signIn().catch((error) => ask(error.message));
+$("sign-in").hidden = !canSignIn;
+input("remembered").onchange = () => token.set(token.get() ?? "", input("remembered").checked);
+$("forget").onclick = () => {
+  const leave = () => (signOut(), ask(""));
+  if (filter.edits.hold(null)) filter.edits.ask(leave);
+  else leave();
+};
+onSignOut(() => ask("You have signed out in another tab."));
 addEventListener("hashchange", () => (takeToken(), begin()));
 addEventListener("keydown", (e) => {
   const at = /** @type {HTMLElement} */ (document.activeElement);
@@ -96,6 +115,8 @@ addEventListener("keydown", (e) => {
 });
 
 takeToken();
+const failed = await signedIn().then(() => "", (error) => `You are not signed in: ${error.message}`);
 filter.start(viewed);
 for (const part of [table, plant, files, charts]) part.start();
-begin();
+if (failed) ask(failed);
+else begin();

@@ -1,9 +1,10 @@
 // @ts-check
 // The table. It knows how to read each page that was seen, but has only those near the window in
 // memory: the others are as tall as they were. So a million plants cost no more than some hundred.
-import { Failure, send, token } from "./api.js";
+import { Failure, send } from "./api.js";
 import { $, brief, calm, isElsewhere, make, shown, tell, time } from "./dom.js";
 import { address, go, parameters, recount, view } from "./filter.js";
+import { token } from "./session.js";
 /** @import {Page, Parameters, Plant} from "./types" */
 
 const size = 100; // of a page

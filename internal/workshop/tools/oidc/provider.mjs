@@ -1,5 +1,6 @@
 // An identity provider for make test-oidc: node-oidc-provider, with one client and one
-// resource. Usage: node provider.mjs PORT. It prints a line once it listens and one for
+// resource. Usage: node provider.mjs PORT [PAGE], the address of a page that people sign in to, with any
+// name and password; its tokens are valid for ten seconds. It prints a line once it listens and one for
 // each request, as in "GET /jwks". SIGHUP rotates its keys: a new one signs, the one
 // before stays published. SIGTERM stops it.
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
@@ -8,6 +9,7 @@ import { Provider } from 'oidc-provider';
 
 const port = Number(process.argv[2]);
 const issuer = `http://127.0.0.1:${port}`;
+const page = process.argv[3];
 const audience = 'https://plants.example.com';
 
 const newKey = () => ({
@@ -20,16 +22,23 @@ const serveKeys = (keys) => new Provider(issuer, {
   clients: [{
     client_id: 'garden', client_secret: 'a-secret-of-the-garden', grant_types: ['client_credentials'],
     redirect_uris: [], response_types: [], scope: 'read write',
-  }],
-  scopes: ['read', 'write'],
+  }, ...(page ? [{
+    client_id: 'page', token_endpoint_auth_method: 'none', grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'], redirect_uris: [page], scope: 'read write offline_access',
+  }] : [])],
+  scopes: ['read', 'write', 'offline_access'],
+  clientBasedCORS: () => true,
+  issueRefreshToken: () => true,
+  pkce: { required: () => true },
   features: {
     clientCredentials: { enabled: true },
-    devInteractions: { enabled: false },
+    devInteractions: { enabled: Boolean(page) },
     resourceIndicators: {
       enabled: true,
       defaultResource: () => audience,
+      useGrantedResource: () => true,
       getResourceServerInfo: () => ({
-        scope: 'read write', audience, accessTokenFormat: 'jwt', accessTokenTTL: 300, jwt: { sign: { alg: 'RS256' } },
+        scope: 'read write', audience, accessTokenFormat: 'jwt', accessTokenTTL: page ? 10 : 300, jwt: { sign: { alg: 'RS256' } },
       }),
     },
   },
