@@ -20,7 +20,7 @@ export type Result<O> = Success<O> extends { content: { "application/json": infe
 export type Parameters = Record<string, string | number>;
 
 /** What is looked for. The API finds plants by the beginning of the name or by the tag, not by both. */
-export type View = { q: string; tag: string | null; plant: string | null };
+export type View = { q: string; tag: string | null; plant: string | null; order: string };
 
 /** A page of the table. */
 export type Page = {

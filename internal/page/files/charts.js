@@ -1,7 +1,7 @@
 // @ts-check
 // A small picture of the store, at a bounded cost: ten counts, and the changes that come anyway.
 import { send } from "./api.js";
-import { $, calm, counted, input, isElsewhere, make, number, shown } from "./dom.js";
+import { $, calm, counted, input, isElsewhere, make, number, shown, tell } from "./dom.js";
 import { address, go, view } from "./filter.js";
 import { token } from "./session.js";
 
@@ -34,12 +34,13 @@ async function bars() {
   const { body } = await send("get", "/tags", { query: { limit: 10, prefix } });
   const counts = await Promise.all(body.map((tag) => send("get", "/plants:count", { query: { tag } })));
   const tags = counts.map(({ body: { count, more } }, i) => ({ tag: body[i] ?? "", count, more }));
-  tags.sort((a, b) => b.count - a.count);
+  const largest = Math.max(1, ...tags.map((it) => it.count));
+  tell("tags-title", tags.length < 10 ? "Plants by tag" : `The first ten tags${prefix && ` that begin with “${shown(prefix)}”`}, by name`);
   const items = tags.map(({ tag, count, more }) => {
-    const href = address({ q: "", tag, plant: null });
+    const href = address({ q: "", tag, plant: null, order: "" });
     const link = make("a", { href, "data-tag": tag }, make("bdi", {}, shown(tag).trim() || "(empty)"));
     const amount = make("span", { class: "amount" }, number.format(count) + (more ? "+" : ""));
-    const width = String((100 * count) / Math.max(1, tags[0]?.count ?? 0));
+    const width = String((100 * count) / largest);
     return make("li", {}, link, amount, svg("0 0 100 1", ["rect", { width, height: "1" }]));
   });
   $("tag-bars").replaceChildren(...items);

@@ -23,14 +23,22 @@ export const edits = {
 function fromAddress() {
   const parameters = new URLSearchParams(location.search);
   const q = (parameters.get("q") ?? "").slice(0, 50);
-  return { q, tag: q ? null : parameters.get("tag"), plant: parameters.get("plant") };
+  return { q, tag: q ? null : parameters.get("tag"), plant: parameters.get("plant"), order: parameters.get("order") ?? "" };
 }
 
+/** The orders that the API has for a view, first the one that is shown if no other is chosen. @type {(of: View) => string[]} */
+export const orders = ({ q, tag }) =>
+  q ? ["name", "name_desc"] : tag !== null ? ["id", "id_desc"] : ["name", "name_desc", "id", "id_desc", "updated"];
+
+/** @type {(of: View) => string} */
+export const orderOf = (of) => (orders(of).includes(of.order) ? of.order : (orders(of)[0] ?? ""));
+
 /** The address of a view, relative to the page. @type {(to: View) => string} */
-export function address({ q, tag, plant }) {
+export function address({ q, tag, plant, order }) {
   const parameters = new URLSearchParams();
   if (q) parameters.set("q", q);
   if (tag !== null) parameters.set("tag", tag);
+  if (order) parameters.set("order", order);
   if (plant !== null) parameters.set("plant", plant);
   return parameters.size ? `?${parameters}` : location.pathname;
 }
@@ -106,6 +114,7 @@ export function start(listener) {
   arrive(fromAddress()); // after signing in, it is another one than at first
   changed = listener;
   addEventListener("popstate", stepped);
+  $("empty-clear").onclick = () => go({ q: "", tag: null });
 
   const [search, tag] = [input("search"), input("tag")];
   const seek = () => {

@@ -2,6 +2,7 @@
 // The start: the token, what it allows, and how the parts of the page work together. The hooks for
 // tests are listed in index.html.
 import { on, send } from "./api.js";
+import * as bulk from "./bulk.js";
 import * as charts from "./charts.js";
 import { $, input, tell } from "./dom.js";
 import * as files from "./files.js";
@@ -10,6 +11,8 @@ import * as live from "./live.js";
 import * as plant from "./plant.js";
 import { canSignIn, onSignOut, signedIn, signIn, signOut, token, wasSignedIn } from "./session.js";
 import * as table from "./table.js";
+
+const account = /** @type {HTMLDetailsElement} */ ($("account"));
 
 /** Takes a token out of the address, whose fragment no server sees. */
 function takeToken() {
@@ -23,7 +26,8 @@ function takeToken() {
 function ask(why) {
   token.forget();
   live.stop();
-  $("store").hidden = $("account").hidden = true;
+  account.open = false;
+  $("store").hidden = account.hidden = true;
   $("token-form").hidden = false;
   for (const id of ["message", "banner", "token-message"]) tell(id, id === "token-message" ? why : "");
   (canSignIn ? $("sign-in") : input("token")).focus();
@@ -54,7 +58,7 @@ async function learn() {
 function begin() {
   if (!token.get()) return wasSignedIn() ? void signIn() : ask("");
   $("token-form").hidden = true;
-  $("store").hidden = $("account").hidden = false;
+  $("store").hidden = account.hidden = false;
   table.show();
   void filter.count();
   void learn();
@@ -70,9 +74,10 @@ function begin() {
 
 /** @param {import("./types").View} before */
 function viewed(before) {
-  const { q, tag, plant: opened } = filter.view;
-  if (q !== before.q || tag !== before.tag) {
+  const { q, tag, order, plant: opened } = filter.view;
+  if (q !== before.q || tag !== before.tag || order !== before.order) {
     tell("message", "");
+    bulk.clear();
     table.show();
     void filter.count();
   }
@@ -98,6 +103,7 @@ $("forget").onclick = () => {
   else leave();
 };
 onSignOut(() => ask("You have signed out in another tab."));
+addEventListener("click", (e) => e.target instanceof Node && !account.contains(e.target) && (account.open = false));
 addEventListener("hashchange", () => (takeToken(), begin()));
 addEventListener("keydown", (e) => {
   const at = /** @type {HTMLElement} */ (document.activeElement);
@@ -107,16 +113,17 @@ addEventListener("keydown", (e) => {
     input("search").select();
   } else if (e.key === "Escape" && !e.isComposing) {
     e.preventDefault(); // else it would close a dialog that this opens
-    if (at === $("search") && input("search").value) filter.go({ q: "" });
+    if (account.open) account.open = false;
+    else if (at === $("search") && input("search").value) filter.go({ q: "" });
     else if (plant.isOpen()) plant.close();
     else if (!$("import-panel").hidden) files.close();
-    else filter.go({ q: "", tag: null });
+    else if (!bulk.clear()) filter.go({ q: "", tag: null });
   }
 });
 
 takeToken();
 const failed = await signedIn().then(() => "", (error) => `You are not signed in: ${error.message}`);
 filter.start(viewed);
-for (const part of [table, plant, files, charts]) part.start();
+for (const part of [table, plant, files, charts, bulk]) part.start();
 if (failed) ask(failed);
 else begin();

@@ -79,6 +79,7 @@ export async function show(last) {
   $("import-panel").hidden = true;
   if (wanted === "new") {
     fill(undefined);
+    proposed = "";
     name.focus();
     return void (proposing = propose().catch(report));
   }
@@ -94,32 +95,20 @@ export async function show(last) {
   $("panel-title").focus();
 }
 
-/** Proposes an id for a new plant: the largest one and 1. In a store whose ids are not numbered, as when they are
- *  times, finding it would take many requests: then it is the time in microseconds. */
+/** Proposes an id for a new plant: the largest one and 1. */
 async function propose() {
-  proposed = id.value = "";
-  /** The first ids after one. @type {(after: bigint) => Promise<bigint[]>} */
-  const following = async (after) =>
-    (await send("get", "/plants", { query: /** @type {any} */ ({ limit: 100, after: String(after) }) })).body.map((it) => BigInt(it.id));
-  let [low, high, step] = [0n, 2n ** 40n, 1000n]; // the largest id is between them
-  if ((await following(high)).length) low = BigInt(Math.floor((performance.timeOrigin + performance.now()) * 1000)) - 1n;
-  else {
-    for (let at = low; low < high; at = low + step < high ? low + step : (low + high) / 2n) {
-      const more = await following(at);
-      if (more.length) [low, step] = [more.at(-1) ?? low, step * 8n];
-      else high = at;
-      if (more.length ? more.length < 100 : high <= low) break;
-    }
-  }
-  if (opened === "new" && !id.value) proposed = id.value = String(low + 1n);
+  const { body } = await send("get", "/plants", { query: { order: "id_desc", limit: 1 } });
+  const next = BigInt(body[0]?.id ?? 0) + 1n;
+  if (opened === "new" && (!id.value || id.value === proposed)) proposed = id.value = String(next > 2n ** 63n - 1n || next < 1n ? 1n : next);
 }
 
 /** Says why a request failed, beside the field. @param {unknown} error */
 function report(error) {
   if (!(error instanceof Failure)) throw error;
   if (error.isReadOnly) on.readOnly();
-  const fields = /** @type {Record<string, HTMLElement>} */ ({ "/name": name, "/tag": tag });
-  say(error.message, fields[error.details[0]?.pointer ?? ""] ?? null);
+  const [detail] = error.details;
+  const field = { "/name": name, "/tag": tag }[detail?.pointer ?? ""];
+  say(field ? `The ${detail?.pointer.slice(1)} ${detail?.message}.` : error.message, field ?? null);
 }
 
 /** Makes one change at a time. One that fails keeps the panel. @param {() => Promise<void>} change */

@@ -3,7 +3,7 @@
 // memory: the others are as tall as they were. So a million plants cost no more than some hundred.
 import { Failure, send } from "./api.js";
 import { $, brief, calm, isElsewhere, make, shown, tell, time } from "./dom.js";
-import { address, go, parameters, recount, view } from "./filter.js";
+import { address, go, orderOf, orders, parameters, recount, view } from "./filter.js";
 import { token } from "./session.js";
 /** @import {Page, Parameters, Plant} from "./types" */
 
@@ -15,14 +15,18 @@ let pages = /** @type {Page[]} */ ([]);
 const rows = new Map();
 /** Of plants that have changed, but are not in the table yet. @type {Set<string>} */
 const fresh = new Set();
+/** Those that are selected, by id; bulk.js changes them. @type {Map<string, Plant>} */
+export const chosen = new Map();
+/** Selects a plant that is in the table. @type {(id: string) => void} */
+export const choose = (id) => void (rows.has(id) && chosen.set(id, /** @type {{plant: Plant}} */ (rows.get(id)).plant));
 let controller = new AbortController();
 let rowHeight = 44;
+let longest = 0; // of the ids, in characters
 let byId = false; // the store has no order of names
 
 /** The parameters of the first page. */
 export function first() {
-  const byName = !view.q && view.tag === null && !byId;
-  return { limit: size, ...(byName && { order: "name" }), ...parameters() };
+  return { limit: size, order: byId && !view.q ? "id" : orderOf(view), ...parameters() };
 }
 
 /** Shows what the view says, from the first page on. */
@@ -34,6 +38,14 @@ export function show() {
   pages = [{ query: first(), count: size, stale: true, ...(body && { body }) }];
   fresh.clear();
   table.setAttribute("aria-busy", "true");
+  for (const head of table.querySelectorAll("th")) {
+    const button = head.querySelector("button");
+    const [up, down] = (button?.value ?? "").split(" ");
+    if (!button) continue;
+    button.disabled = !orders(view).includes(up ?? "") || (byId && up !== "id");
+    const order = first().order;
+    head.setAttribute("aria-sort", order === down || order === "updated" && up === order ? "descending" : order === up ? "ascending" : "none");
+  }
   if (scrollY > table.offsetTop) scrollTo(0, 0);
   layout();
 }
@@ -106,7 +118,7 @@ async function load(page, signal) {
       if (!view.q) return show();
     }
     fill(page, [], undefined);
-    tell("empty", "");
+    $("empty").hidden = true;
     if (token.get()) tell("message", error.message); // else there is a word about the token
   } finally {
     page.loading = false;
@@ -130,7 +142,8 @@ function fill(page, plants, next) {
   const filled = plants.map((plant, n) => {
     const name = () => make("th", { scope: "row" }, make("a", { tabindex: "-1" }));
     const here = rows.get(plant.id);
-    const row = here?.row ?? make("tr", {}, make("td"), name(), make("td"), make("td"));
+    const id = () => make("td", {}, make("input", { type: "checkbox", tabindex: "-1" }), make("span"));
+    const row = here?.row ?? make("tr", {}, id(), name(), make("td"), make("td"));
     put(row, plant, fresh.delete(plant.id) || (here?.plant.etag ?? plant.etag) !== plant.etag);
     row.setAttribute("aria-rowindex", String(begin + n));
     return row;
@@ -149,7 +162,8 @@ function fill(page, plants, next) {
   table.hidden = plants.length === 0;
   $("empty-store").hidden = !table.hidden || !isAll;
   const none = `${view.q ? "No name begins with" : "No plant has the tag"} “${brief(view.q || (view.tag ?? ""))}”.`;
-  tell("empty", !table.hidden || isAll ? "" : none);
+  tell("empty-text", none);
+  $("empty").hidden = !table.hidden || isAll;
 }
 
 /** Shows a plant, which may be marked.
@@ -158,12 +172,16 @@ function put(row, plant, isMarked) {
   const [id, name, tag, changed] = row.cells;
   const link = name?.querySelector("a");
   if (row.dataset["etag"] !== plant.etag) {
-    id?.replaceChildren(plant.id);
+    id?.lastElementChild?.replaceChildren(plant.id);
+    id?.firstElementChild?.setAttribute("aria-label", `Select ${brief(plant.name) || plant.id}`);
+    if (chosen.has(plant.id)) chosen.set(plant.id, plant);
+    if (plant.id.length > longest) table.style.setProperty("--id", `${(longest = plant.id.length)}ch`);
     link?.replaceChildren(make("bdi", {}, shown(plant.name).trim() || "(no name)"));
     tag?.replaceChildren(make("bdi", {}, shown(plant.tag)));
     changed?.replaceChildren(time(plant.updated_at));
     Object.assign(row.dataset, { id: plant.id, etag: plant.etag });
   }
+  if (id?.firstElementChild instanceof HTMLInputElement) id.firstElementChild.checked = chosen.has(plant.id);
   if (link) link.href = address({ ...view, plant: plant.id });
   rows.set(plant.id, { plant, row });
   select(row, plant);
@@ -187,6 +205,7 @@ export function apply(changes) {
     const fits = plant && (view.tag === null || plant.tag === view.tag);
     if (here && fits && plant.name === here.plant.name) {
       if (plant.etag !== here.plant.etag) put(here.row, plant, true);
+      if (view.order === "updated") refresh();
       continue;
     }
     if (fresh.size < 2000) fresh.add(id);
@@ -221,9 +240,14 @@ export function focus(id) {
 export function start() {
   addEventListener("scroll", () => requestAnimationFrame(layout), { passive: true });
   addEventListener("resize", layout);
+  table.tHead?.addEventListener("click", (e) => {
+    const [up, down] = /** @type {HTMLElement} */ (e.target).closest("button")?.value.split(" ") ?? [];
+    if (up) go({ order: orderOf(view) === up && down ? down : up });
+  });
+  $("search").addEventListener("keydown", (e) => e.key === "Enter" && step(null, 0));
   table.addEventListener("click", (e) => {
     const id = /** @type {Element} */ (e.target).closest("tr")?.dataset["id"];
-    if (!id || isElsewhere(e) || getSelection()?.toString()) return;
+    if (!id || e.target instanceof HTMLInputElement || isElsewhere(e) || getSelection()?.toString()) return;
     e.preventDefault();
     focus(id);
     go({ plant: id });
