@@ -1090,6 +1090,23 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => state(page), "live");
   });
 
+  check("edits outlive the token", { statuses: [401] }, async ({ create, start, store }) => {
+    const { api, open } = await start([], species);
+    const { value } = await create("read,write");
+    const page = await open("?q=Ficus", value);
+    await until(() => state(page), "live");
+    await edit(page, "101", "#plant-name", "Half written");
+    const { stdout } = await run(program, ["token", "list", "--store", store]);
+    await run(program, ["token", "revoke", "--store", store, stdout.split("\n")[1].split(" ")[0]]);
+    await until(() => isShown(page, "#token-form"), true);
+    await page.locator("#token").fill(token);
+    await page.keyboard.press("Enter");
+    await until(() => page.locator("#plant-name").inputValue(), "Half written");
+    await until(() => isShown(page, "#save"), true);
+    await save(page);
+    assert.equal((await api("GET", "/plants/101")).name, "Half written");
+  });
+
   check("a keyboard is enough", {}, async ({ start }) => {
     const { api, open } = await start([], species);
     const page = await open();
