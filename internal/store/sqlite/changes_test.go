@@ -116,6 +116,27 @@ func TestRestoredTransactionsOfAnotherServer(t *testing.T) {
 	f.WantCopy(t)
 }
 
+// A restore is also noticed by the server whose own transactions are all in the backup.
+func TestRestoredWritesOfOtherServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	first, second := openStore(t, path), openStore(t, path)
+	create := func(s *Store, id int64) {
+		t.Helper()
+		must.NoError(t, s.Create(t.Context(), plant.Plant{ID: id}))
+	}
+	must.NoError(t, errors.Join(first.BeginEpoch(t.Context()), second.BeginEpoch(t.Context())))
+	create(first, 1)
+	create(second, 2)
+	dotBackup(t, path, path+".backup")
+	create(second, 3)
+	f := &storetest.Follower{Store: second, Limit: 10}
+	f.Drain(t)
+	dotBackup(t, path+".backup", path)
+	create(first, 4)
+	f.Drain(t)
+	f.WantCopy(t)
+}
+
 // A server that only reads cannot begin an epoch. It refuses the positions that are gone.
 func TestRestoredUnderReadOnlyServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "plants.db")
