@@ -27,6 +27,9 @@ test: ## run the tests; needs only Go
 generate: ## generate gen/ from api/openapi.yaml
 	go generate ./...
 
+rename: ## make this repository your own: make rename MODULE=example.com/library RESOURCE=book
+	@.ci/rename '$(MODULE)' '$(RESOURCE)' $(PLURAL)
+
 # --- building
 
 # The platforms that the program is built for. Without cgo the program needs no

@@ -55,8 +55,8 @@ func TestProgressInPlace(t *testing.T) {
 		r.say("line 7")
 		time.Sleep(redrawEvery)
 		r.finish()
-		const erase9, erase1 = "\r         \r", "\r \r"
-		if want := "10 plants" + erase9 + "line 7\n" + "9" + erase1; out.String() != want {
+		erase := func(text string) string { return "\r" + strings.Repeat(" ", len(text)) + "\r" }
+		if want := "10 plants" + erase("10 plants") + "line 7\n" + "9" + erase("9"); out.String() != want {
 			t.Errorf("the output is %q, want %q", &out, want)
 		}
 	})
