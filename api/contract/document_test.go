@@ -68,14 +68,6 @@ func TestNewRefusesAll(t *testing.T) {
 	expect.Message(t, "New", err, `POST /things/{id}: media type "text/html"`)
 }
 
-// A wrong example refuses nothing: no request is held to it.
-func TestNewIgnoresExamples(t *testing.T) {
-	document := strings.Replace(smallDocument, "schema: {type: integer}", "schema: {type: integer, example: seven}", 1)
-	if _, err := contract.New([]byte(document), contract.Options{}); err != nil {
-		t.Errorf("New returns %v", err)
-	}
-}
-
 // Each request has the status and the message that the document asks for.
 func TestRefusals(t *testing.T) {
 	checker := newChecker(t, []byte(smallDocument), contract.Options{BasePath: "/v1", MaxBody: 40})

@@ -85,8 +85,7 @@ func loadDocument(text []byte) (*openapi3.T, error) {
 	if !strings.HasPrefix(document.OpenAPI, "3.0.") {
 		return nil, fmt.Errorf("the document has OpenAPI %s, need 3.0", document.OpenAPI)
 	}
-	// No request is held to an example, so a wrong one is no reason to serve nothing.
-	if err := document.Validate(context.Background(), openapi3.DisableExamplesValidation()); err != nil {
+	if err := document.Validate(context.Background()); err != nil {
 		return nil, fmt.Errorf("validate the document: %w", err)
 	}
 	return document, nil
