@@ -73,6 +73,18 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// A required parameter that is absent is named, wherever it must be.
+func TestRequired(t *testing.T) {
+	_, refusal := get(t, `
+		{name: a, in: query, required: true, schema: {type: string}}, {name: X-B, in: header, required: true, schema: {type: string}},
+		{name: c, in: cookie, required: true, schema: {type: string}}, {name: d, in: query, schema: {type: string}}`,
+		"", "", contract.Options{})
+	const want = "a parameter is not valid: query /a is required; header /X-B is required; cookie /c is required"
+	if refusal == nil || refusal.Message != want {
+		t.Errorf("the refusal is %v, want %s", refusal, want)
+	}
+}
+
 // Parameters become the types that generated code has for them.
 func TestValues(t *testing.T) {
 	type color string

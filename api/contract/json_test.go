@@ -57,6 +57,9 @@ func TestDecodedBody(t *testing.T) {
 		{`{type: object, additionalProperties: false, properties: {a: {}}}`, `{"a":[{"d":[]}]}`, "map[a:[map[d:[]]]]"},
 		{`{type: number}`, `1`, "1"},
 		{`{type: number}`, `1E400`, "does not match the schema"},
+		{`{}`, strings.Repeat("[", 64) + strings.Repeat("]", 64), "[[["},
+		{`{}`, strings.Repeat("[", 65) + strings.Repeat("]", 65), "it is nested deeper than 64"},
+		{`{type: object, properties: {}}`, `{"a":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "it is nested deeper than 64"},
 		{`{}`, `[{"a":[null,true,1.5,"x"]}]`, "[map[a:[<nil> true 1.5 x]]]"},
 		{`{type: object, properties: {a: {allOf: [{type: integer, format: int64}]}}}`, `{"a":9223372036854775808}`, "does not match all schemas"},
 	} {

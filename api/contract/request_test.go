@@ -91,3 +91,72 @@ func TestLengthOfAnAmbiguousBody(t *testing.T) {
 		t.Errorf("the length is %d, want -1", r.ContentLength)
 	}
 }
+
+// A body whose length is not known is read before its media type is refused: it may be missing.
+func TestMediaTypeOfAChunkedBody(t *testing.T) {
+	var refusal *contract.Refusal
+	checker := newChecker(t, shelf.Document, contract.Options{
+		Authorize: func(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {
+			return nil, nil
+		},
+		Refuse: func(_ http.ResponseWriter, _ *http.Request, why *contract.Refusal) { refusal = why },
+	})
+	handler := stock.Serve(checker.Middleware)
+	for _, c := range []struct {
+		mediaType, body string
+		want            contract.Kind
+	}{
+		{"text/html", "", contract.MissingBody},
+		{"text/html", "Walden", contract.UnsupportedMediaType},
+		{"text/html", strings.Repeat("n", 2<<20), contract.UnsupportedMediaType},
+		{"text/plain; charset=latin1", "Walden", contract.UnsupportedMediaType},
+		{"text/plain", strings.Repeat("n", 2<<20), contract.TooLarge},
+		{"text/plain", "\xff", contract.MalformedBody},
+		{"text/plain", strings.Repeat("n", 81), contract.InvalidBody},
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/shelves/upper/books", strings.NewReader(c.body))
+		r.ContentLength = -1
+		r.Header.Set("Content-Type", c.mediaType)
+		refusal = nil
+		if handler.ServeHTTP(httptest.NewRecorder(), r); refusal == nil || refusal.Kind != c.want {
+			t.Errorf("%s, %d bytes: %+v, want the kind %d", c.mediaType, len(c.body), refusal, c.want)
+		}
+	}
+}
+
+// Texts that parsers read differently are refused.
+func TestOddTexts(t *testing.T) {
+	for text, want := range map[string]string{
+		"n=+5":   "query /n must be an integer", // a space
+		"n=%2B5": "query /n must be written as 5",
+		"n=05":   "query /n must be written as 5",
+		"n=-0":   "query /n must be written as 0",
+		"n=1e2":  "query /n must be an integer",
+		"s=%ff":  "query /s must be valid UTF-8",
+		"x=1_0":  "query /x must be a number",
+		"x=NaN":  "query /x must be a number",
+		"b=TRUE": "query /b must be true or false",
+		"s=%zz":  "query is not a well-formed query",
+	} {
+		_, refusal := get(t, `
+			{name: n, in: query, schema: {type: integer}}, {name: x, in: query, schema: {type: number}},
+			{name: b, in: query, schema: {type: boolean}}, {name: s, in: query, schema: {type: string}}`, text, "", contract.Options{})
+		if refusal == nil || !strings.Contains(refusal.Message, want) {
+			t.Errorf("%s: %v, want %s", text, refusal, want)
+		}
+	}
+}
+
+// A HEAD is checked as the GET of its path.
+func TestHead(t *testing.T) {
+	checker := newChecker(t, []byte(smallDocument), contract.Options{})
+	for path, want := range map[string]int{"/things/7": http.StatusOK, "/things/x": http.StatusBadRequest} {
+		r := httptest.NewRequest(http.MethodHead, path, nil)
+		r.Pattern = "/things/{id}"
+		w := httptest.NewRecorder()
+		checker.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("HEAD %s: %d, want %d", path, w.Code, want)
+		}
+	}
+}
