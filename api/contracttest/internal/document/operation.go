@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -23,9 +24,10 @@ type Operation struct {
 	Parameters       []*openapi3.Parameter // also those of the path
 	Spec             *openapi3.Operation
 
-	path     *regexp.Regexp // matches an escaped path, with a group for each of PathNames
-	spec     *openapi3.T
-	examples map[string]string
+	path      *regexp.Regexp // matches an escaped path, with a group for each of PathNames
+	spec      *openapi3.T
+	responses map[string]*openapi3.ResponseRef // by status
+	examples  map[string]string
 }
 
 var parameterInPath = regexp.MustCompile(`\{[^}]*\}`)
@@ -51,6 +53,7 @@ func newOperation(spec *openapi3.T, method, template string, item *openapi3.Path
 	for _, name := range parameterInPath.FindAllString(template, -1) {
 		o.PathNames = append(o.PathNames, name[1:len(name)-1])
 	}
+	o.responses = operation.Responses.Map()
 	o.examples = o.parameterExamples()
 	return o
 }
@@ -100,9 +103,8 @@ func (o *Operation) Response(status int) *openapi3.Response {
 
 // ResponseAs is Response with the key that it has in the document.
 func (o *Operation) ResponseAs(status int) (key string, response *openapi3.Response) {
-	responses := o.Spec.Responses.Map()
-	for _, key := range []string{fmt.Sprint(status), class(status), "default"} {
-		if documented := responses[key]; documented != nil {
+	for _, key := range []string{strconv.Itoa(status), class(status), "default"} {
+		if documented := o.responses[key]; documented != nil {
 			return key, documented.Value
 		}
 	}
@@ -118,12 +120,15 @@ func (o *Operation) Lists(status int) bool { return o.Spec.Responses.Status(stat
 // Succeeds reports whether a status is a success of the operation. Where the document lists successes,
 // "default" is not one of them.
 func (o *Operation) Succeeds(status int) bool {
-	isSuccess := func(key string) bool { return key[0] == '2' || key[0] == '3' }
-	successes := slices.DeleteFunc(slices.Collect(maps.Keys(o.Spec.Responses.Map())), func(key string) bool { return !isSuccess(key) })
-	if len(successes) == 0 {
+	if o.responses[strconv.Itoa(status)] != nil || o.responses[class(status)] != nil {
 		return status < http.StatusBadRequest
 	}
-	return slices.Contains(successes, fmt.Sprint(status)) || slices.Contains(successes, class(status))
+	for key := range o.responses {
+		if key[0] == '2' || key[0] == '3' {
+			return false
+		}
+	}
+	return status < http.StatusBadRequest
 }
 
 // FirstSuccess returns the lowest status below 400 that the document lists itself, or 0.

@@ -107,14 +107,15 @@ func (d *Draft) request(operation *document.Operation, call scenario.Call, heade
 // requires.
 func (d *Draft) required(operation *document.Operation, query url.Values, header http.Header) (pairs []string) {
 	for _, parameter := range operation.Parameters {
-		if !parameter.Required {
+		isMissing := parameter.In == "query" && !query.Has(parameter.Name)
+		isMissing = isMissing || parameter.In == "header" && header.Get(parameter.Name) == ""
+		if !parameter.Required || !isMissing {
 			continue
 		}
 		text, _ := d.values.BaseParameter(parameter) // else the service refuses the request
-		switch {
-		case parameter.In == "query" && !query.Has(parameter.Name):
+		if parameter.In == "query" {
 			pairs = append(pairs, text)
-		case parameter.In == "header" && header.Get(parameter.Name) == "":
+		} else {
 			header.Set(parameter.Name, text)
 		}
 	}

@@ -28,17 +28,28 @@ const mostSteps = 200_000
 
 // execute executes steps, and those that follow from them, until one of them ends the test.
 func (s *session) execute(steps []scenario.Step) error {
+	waiting := reversed(nil, steps) // the next one is the last, so that those that follow from it are put on top
 	for range mostSteps {
-		if len(steps) == 0 {
+		if len(waiting) == 0 {
 			return nil
 		}
-		more, err := s.step(steps[0])
+		last := len(waiting) - 1
+		step := waiting[last]
+		more, err := s.step(step)
 		if err != nil {
 			return err
 		}
-		steps = slices.Concat(more, steps[1:])
+		waiting = reversed(waiting[:last], more)
 	}
 	return scenario.Untried("it does not come to an end")
+}
+
+// reversed puts steps on others, the first one on top.
+func reversed(waiting, steps []scenario.Step) []scenario.Step {
+	for _, step := range slices.Backward(steps) {
+		waiting = append(waiting, step)
+	}
+	return waiting
 }
 
 // step executes a step and returns those that follow from it.

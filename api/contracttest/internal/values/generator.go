@@ -55,7 +55,6 @@ type Generator struct {
 	drawn  *atomic.Int64 // the last number of an identity
 
 	active    map[*openapi3.Schema]int // the schemas that are being worked on: recursion
-	bases     map[baseKey]any          // see Base
 	cuts      int                      // how often a base had to end a recursion
 	depth     int                      // of the array that is being made
 	nesting   int                      // of schemas that are being worked on
@@ -87,7 +86,7 @@ func (g *Generator) ForTest(number uint64) *Generator {
 
 func (g *Generator) restart(number uint64) {
 	g.random = rand.New(rand.NewPCG(g.Seed, number))
-	g.active, g.bases = map[*openapi3.Schema]int{}, map[baseKey]any{}
+	g.active = map[*openapi3.Schema]int{}
 }
 
 // Below draws a number from 0 to n-1.
@@ -164,13 +163,13 @@ func (g *Generator) Base(wanted *openapi3.Schema) any {
 		return g.Identity(wanted)
 	}
 	key := baseKey{wanted, g.depth}
-	value, known := g.bases[key]
-	if !known {
+	value, isKnown := g.knownBase(key)
+	if !isKnown {
 		drawn, cuts := g.drawn.Load(), g.cuts
 		value = g.newBase(wanted)
 		dependsOnMore := g.drawn.Load() != drawn || g.cuts != cuts
 		if !dependsOnMore {
-			g.bases[key] = value
+			g.keepBase(key, value)
 		}
 	}
 	switch value := value.(type) {

@@ -19,6 +19,7 @@ type Shapes struct {
 	branched   map[*openapi3.Schema][]*openapi3.Schema
 	merging    map[*openapi3.Schema]bool
 	identities map[*openapi3.Schema]bool
+	bases      map[baseKey]any // see Generator.Base
 }
 
 func newShapes() *Shapes {
@@ -27,7 +28,21 @@ func newShapes() *Shapes {
 		branched:   map[*openapi3.Schema][]*openapi3.Schema{},
 		merging:    map[*openapi3.Schema]bool{},
 		identities: map[*openapi3.Schema]bool{},
+		bases:      map[baseKey]any{},
 	}
+}
+
+func (s *Shapes) knownBase(key baseKey) (value any, isKnown bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value, isKnown = s.bases[key]
+	return value, isKnown
+}
+
+func (s *Shapes) keepBase(key baseKey, value any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bases[key] = value
 }
 
 // Flatten returns a schema without allOf that allows the same, or nearly: values
