@@ -129,4 +129,4 @@ internal/workshop/tools/node_modules: internal/workshop/tools/package-lock.json
 # Drills that run at the same time use them.
 client-check page-check browser test-oidc package-check: internal/workshop/tools/node_modules
 
-.PHONY: help run test generate build release check $(checks) $(drills) contract-report contract drills
+.PHONY: help run test generate rename build release check $(checks) $(drills) contract-report contract drills

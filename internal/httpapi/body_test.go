@@ -143,7 +143,7 @@ func TestMalformedBodyMessage(t *testing.T) {
 		`{"id":1,"id":1}`:          "a member name occurs twice in one object, at byte 8",
 		"{\"name\":\"a\xff\"}":     "a string is not valid Unicode, at byte 10",
 		`{"name":"a\udc00"}`:       "a string is not valid Unicode, at byte 10",
-		`{"name":"C:\plants"}`:     `a string has an unknown escape: write a backslash as \\, at byte 11`,
+		`{"name":"C:\garden"}`:     `a string has an unknown escape: write a backslash as \\, at byte 11`,
 		`{"name":"\uDC00"}`:        "a string is not valid Unicode, at byte 9",
 		`{"name":"C:\Uda"}`:        `a string has an unknown escape: write a backslash as \\, at byte 11`,
 		`{"name":"\u00g0"}`:        `a string has an unknown escape: write a backslash as \\, at byte 9`,
