@@ -103,14 +103,19 @@ func TestJudge(t *testing.T) {
 	checker := newChecker(t, []byte(smallDocument), optionsWithJudge(func(status int, body string) {
 		got = append(got, judged{status, body})
 	}))
-	handler := checker.Middleware(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusTeapot)
+	handler := checker.Middleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.WriteHeader(http.StatusTeapot)
+		}
 		_, _ = io.WriteString(w, "short")
+		w.WriteHeader(http.StatusInternalServerError) // too late
 	}))
-	r := httptest.NewRequest(http.MethodGet, "/things/1", nil)
-	r.Pattern = "/things/{id}"
-	handler.ServeHTTP(httptest.NewRecorder(), r)
-	if want := []judged{{http.StatusTeapot, "short"}}; !slices.Equal(got, want) {
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		r := httptest.NewRequest(method, "/things/1", nil)
+		r.Pattern = "/things/{id}"
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	if want := []judged{{http.StatusTeapot, "short"}, {http.StatusOK, "short"}}; !slices.Equal(got, want) {
 		t.Errorf("Judge got %v, want %v", got, want)
 	}
 }
