@@ -45,7 +45,7 @@ func metricsOf(pattern *regexp.Regexp, text string) map[string]bool {
 
 func TestMetricsEndpoint(t *testing.T) {
 	t.Parallel()
-	manual := readme(t, "cmd/plantstore/README.md")
+	_, manual := operatorManual(t)
 	for engine, store := range engines(t) {
 		t.Run(engine, func(t *testing.T) {
 			r := program.Serve(t, store)

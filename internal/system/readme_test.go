@@ -2,6 +2,7 @@ package system_test
 
 import (
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -50,13 +51,20 @@ func curls(page string) []command {
 }
 
 // operatorManual returns the section of the operator's manual about a first deployment,
-// which TestFirstDeployment runs, and the rest.
+// which TestFirstDeployment runs, and the rest: its other sections, and the pages that it lists.
 func operatorManual(t *testing.T) (deployment, rest string) {
 	t.Helper()
 	before, rest, ok := strings.Cut(readme(t, "cmd/plantstore/README.md"), "\n## First production deployment\n")
 	deployment, after, next := strings.Cut(rest, "\n## ")
 	if !ok || !next {
 		t.Fatal("the operator's manual has no section First production deployment")
+	}
+	listed := regexp.MustCompile(`(?m)^\| \[.*\]\((manual/.*\.md)\)`).FindAllStringSubmatch(before, -1)
+	if files, err := os.ReadDir("../../cmd/plantstore/manual"); err != nil || len(files) != len(listed) {
+		t.Fatalf("the operator's manual lists %d pages of %d, %v", len(listed), len(files), err)
+	}
+	for _, page := range listed {
+		after += readme(t, "cmd/plantstore/"+page[1])
 	}
 	return deployment, before + "\n## " + after
 }
@@ -137,7 +145,10 @@ func TestOperatorManualTrace(t *testing.T) {
 func TestReadmeLinks(t *testing.T) {
 	t.Parallel()
 	makefile, drills := readme(t, "Makefile"), readme(t, ".ci/drill")
-	for _, name := range []string{"README.md", "api/README.md", "cmd/plantstore/README.md", "internal/README.md", "internal/workshop/bench/README.md"} {
+	manual, err := fs.Glob(os.DirFS("../.."), "cmd/plantstore/manual/*.md")
+	must.NoError(t, err)
+	for _, name := range append(manual, "README.md", "api/README.md", "cmd/plantstore/README.md", "internal/README.md",
+		"internal/workshop/bench/README.md", ".github/SECURITY.md", ".github/CONTRIBUTING.md") {
 		text := readme(t, name)
 		for _, m := range regexp.MustCompile(`\]\(([^)\s]*)\)`).FindAllStringSubmatch(text, -1) {
 			target, anchor, _ := strings.Cut(m[1], "#")

@@ -208,7 +208,7 @@ func TestWebhookReceivers(t *testing.T) {
 	t.Parallel()
 	r := program.OneOf(t, "sqlite::memory:")
 	dir := t.TempDir()
-	_, section, _ := strings.Cut(readme(t, "cmd/plantstore/README.md"), "\n## Webhooks\n")
+	section := readme(t, "cmd/plantstore/manual/webhooks.md")
 	code := func(language string) string {
 		_, code, _ := strings.Cut(section, "\n```"+language+"\n")
 		code, _, _ = strings.Cut(code, "\n```\n")

@@ -121,7 +121,7 @@ func TestLookupsAreBounded(t *testing.T) {
 			})
 			synctest.Wait() // so that the lookups queue in this order
 		}
-		const most = 4 // as cmd/plantstore/README.md says
+		const most = 4 // as the operator's manual says
 		for i := range 2 * most {
 			_, unknown := New("unknown", nil, 0)
 			verify(fmt.Sprint("unknown ", i), unknown, ErrInvalid, time.Duration(1+i/most)*time.Second)

@@ -81,7 +81,7 @@ func newRoles(t *testing.T) roles {
 	dsn := pgtest.DSN(t)
 	schema := schemaOf(t, dsn)
 	r := roles{dsn: dsn, schema: schema, name: strings.Replace(schema, "test", "role", 1)}
-	manual, err := os.ReadFile("../../../cmd/plantstore/README.md")
+	manual, err := os.ReadFile("../../../cmd/plantstore/manual/postgresql.md")
 	must.NoError(t, err)
 	for _, block := range regexp.MustCompile("(?ms)^```sql\n(.*?)^```$").FindAllSubmatch(manual, -1) {
 		text := regexp.MustCompile(`\bplantstore(_owner)?\b`).ReplaceAllString(string(block[1]), r.name+"$1")

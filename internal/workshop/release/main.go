@@ -162,8 +162,8 @@ func writeArchive(version, goos, arch string, at time.Time, program, licenses []
 			names[unit] = "cmd/plantstore/" + unit
 		}
 	}
-	for _, example := range examples {
-		names[example] = "cmd/plantstore/" + example
+	for _, name := range append(manual(), examples...) {
+		names[name] = "cmd/plantstore/" + name
 	}
 	inFolder := map[string]string{}
 	for name, from := range names {

@@ -21,6 +21,15 @@ var (
 	examples = []string{"alerts.yaml", "dashboard.json", "litestream.yml"}
 )
 
+// manual returns the pages of the operator's manual.
+func manual() []string {
+	names, _ := fs.Glob(os.DirFS(top), "cmd/plantstore/manual/*.md") // the pattern is well-formed
+	for i, name := range names {
+		names[i] = strings.TrimPrefix(name, "cmd/plantstore/")
+	}
+	return append(names, "README.md")
+}
+
 // writePackages writes a package for Debian and one for Fedora.
 func writePackages(version, arch string, at time.Time, program, licenses []byte) error {
 	t := newTree(at)
@@ -34,7 +43,7 @@ func writePackages(version, arch string, at time.Time, program, licenses []byte)
 	for _, name := range units {
 		names["usr/lib/systemd/system/"+name] = "cmd/plantstore/" + name
 	}
-	for _, name := range examples {
+	for _, name := range append(manual(), examples...) {
 		names["usr/share/doc/plantstore/"+name] = "cmd/plantstore/" + name
 	}
 	if err := t.copy(names); err != nil {

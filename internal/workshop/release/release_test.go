@@ -113,7 +113,12 @@ func TestArchives(t *testing.T) {
 		t.Run(folder, func(t *testing.T) {
 			want := []string{
 				"LICENSE", "LICENSES-OF-MODULES", "alerts.yaml", "completion/bash", "completion/fish", "completion/zsh",
-				"dashboard.json", "litestream.yml",
+				"dashboard.json", "litestream.yml", "manual/backup.md",
+			}
+			for _, page := range manual() {
+				if page != "manual/backup.md" {
+					want = append(want, page)
+				}
 			}
 			program := "plantstore"
 			switch {
@@ -221,6 +226,9 @@ func TestPackages(t *testing.T) {
 				if unit := string(read(t, dir+"/usr/lib/systemd/system/"+name)); !strings.Contains(unit, want) {
 					t.Errorf("%s does not run the program of the package:\n%s", name, unit)
 				}
+			}
+			if page := string(read(t, dir+"/usr/share/doc/plantstore/manual/backup.md")); !strings.HasPrefix(page, "# Backup and restore\n") {
+				t.Errorf("the manual of the package begins with %.40q", page)
 			}
 			if info, err := os.Stat(dir + "/var/backups/plantstore"); err != nil || info.Mode().Perm() != 0o700 {
 				t.Errorf("the folder of the backups is %v, %v", info, err)
