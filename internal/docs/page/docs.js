@@ -12,6 +12,8 @@ follow();
 // would fill them in, and an operation that is tried out would then depend on
 // conditions that no plant meets.
 //
+// Creating a plant comes first.
+//
 // The server is the one of the page, without a variable to fill in: the policy
 // of the page allows requests to no other.
 function prepare(description) {
@@ -22,6 +24,9 @@ function prepare(description) {
     parameter.description += `\n\nExample: \`${parameter.example}\``;
     delete parameter.example;
   }
+  // The first thing that a person tries is to create a plant.
+  const { "/plants": { post, ...others }, ...paths } = description.paths;
+  description.paths = { "/plants": { post, ...others }, ...paths };
   description.servers = [{ url: description.servers[0].variables.base_url.default }];
   return description;
 }
@@ -43,13 +48,18 @@ const Sections = (Markdown, { React }) => (props) => {
   );
 };
 
-SwaggerUIBundle({
+// The token of the page for people, which is the folder of this one; see session.js there.
+const place = `plantstore token ${location.pathname.replace(/docs$/, "")}`;
+const token = sessionStorage.getItem(place) ?? localStorage.getItem(place);
+
+const ui = SwaggerUIBundle({
   dom_id: "#docs",
   url: "openapi.json", // relative to the page, so that it works below any path that a proxy adds
   responseInterceptor: (response) => {
     if (response.url.endsWith("/openapi.json")) response.text = JSON.stringify(prepare(JSON.parse(response.text)));
     return response;
   },
+  onComplete: () => token && ui.preauthorizeApiKey("bearerAuth", token),
   layout: "BaseLayout",
   presets: [SwaggerUIBundle.presets.apis],
   plugins: [{ wrapComponents: { Markdown: Sections } }],

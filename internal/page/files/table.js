@@ -161,7 +161,8 @@ function fill(page, plants, next) {
   const isAll = !view.q && view.tag === null;
   table.hidden = plants.length === 0;
   $("empty-store").hidden = !table.hidden || !isAll;
-  const none = `${view.q ? "No name begins with" : "No plant has the tag"} “${brief(view.q || (view.tag ?? ""))}”.`;
+  const sought = `“${brief(view.q || (view.tag ?? ""))}”`;
+  const none = view.q ? `No name begins with ${sought}.` : `No plant has exactly the tag ${sought}. The field suggests tags that begin with it.`;
   tell("empty-text", none);
   $("empty").hidden = !table.hidden || isAll;
 }

@@ -113,7 +113,10 @@ func (p *Provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body any
 	switch strings.TrimPrefix(r.URL.String(), p.Issuer) {
 	case "/.well-known/openid-configuration":
-		body = map[string]string{"issuer": p.Issuer, "jwks_uri": p.Issuer + "/keys"}
+		body = map[string]string{
+			"issuer": p.Issuer, "jwks_uri": p.Issuer + "/keys",
+			"authorization_endpoint": p.Issuer + "/authorize", "token_endpoint": p.Issuer + "/token",
+		}
 	case "/keys":
 		p.fetches = append(p.fetches, time.Now())
 		var set jose.JSONWebKeySet

@@ -66,7 +66,7 @@ const isIdle = (page) => until(() => page.locator("#plants").getAttribute("aria-
 const textual = (json) => JSON.parse(json.replace(/"id":(-?\d+)/g, '"id":"$1"'));
 const numeric = (value) => JSON.stringify(value).replace(/"id":"(-?\d+)"/g, '"id":$1');
 
-// look fails if a person could not use what a page shows now, and keeps a picture of it.
+// look fails if a person could not use what a page shows now, and keeps pictures of it in three widths.
 async function look(page, what) {
   await page.evaluate(axe);
   const wrong = [];
@@ -75,9 +75,14 @@ async function look(page, what) {
     wrong.push(...(await page.evaluate(faint)).map((it) => `too faint, in ${what}, ${colorScheme}: ${it}`));
     const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
     wrong.push(...violations.flatMap(({ id, nodes }) => nodes.map((it) => `${id}, in ${what}, ${colorScheme}: ${it.html}`)));
-    const [width, wide] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-    if (width > wide) wrong.push(`too wide, in ${what}: ${width} in ${wide}`);
-    if (pictures) await page.screenshot({ path: `${pictures}/page-${what}-${colorScheme}.png` });
+    const { width: given, height } = page.viewportSize();
+    for (const width of pictures ? [1280, 768, 390] : [given]) {
+      if (width !== given) await page.setViewportSize({ width, height });
+      const [needed, wide] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+      if (needed > wide) wrong.push(`too wide, in ${what}: ${needed} in ${wide}`);
+      if (pictures) await page.screenshot({ path: `${pictures}/page-${what}-${width}-${colorScheme}.png` });
+    }
+    if (pictures) await page.setViewportSize({ width: given, height });
   }
   assert.deepEqual(wrong, []);
 }
