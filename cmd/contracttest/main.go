@@ -105,17 +105,9 @@ func run(ctx context.Context, cmd *cli.Command) error {
 	if !isURL(url) {
 		return fmt.Errorf("the URL of the service must begin with http:// or https://, got %q", url)
 	}
-	var options contracttest.Options
-	if path := cmd.String("options"); path != "" {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		dec := json.NewDecoder(bytes.NewReader(text))
-		dec.DisallowUnknownFields()
-		if err := dec.Decode(&options); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
+	options, err := readOptions(cmd.String("options"))
+	if err != nil {
+		return err
 	}
 	header, err := parseHeader(cmd.StringSlice("header"))
 	if err != nil {
@@ -145,14 +137,8 @@ func run(ctx context.Context, cmd *cli.Command) error {
 	report, stopped := contract.Run(ctx, contracttest.Target{URL: url})
 	report.Summary(cmd.Root().Writer)
 	fmt.Fprintf(cmd.Root().Writer, "draw the same values again: --seed %d\n", report.Seed)
-	writers := map[string]func(io.Writer) error{"junit": report.JUnit, "html": report.HTML, "text": report.Text}
-	for flag, write := range writers {
-		if path := cmd.String(flag); path != "" {
-			var b bytes.Buffer
-			if err := errors.Join(write(&b), os.WriteFile(path, b.Bytes(), 0o644)); err != nil {
-				return err
-			}
-		}
+	if err := writeReports(cmd, report); err != nil {
+		return err
 	}
 	if stopped != nil {
 		return stopped
@@ -161,6 +147,39 @@ func run(ctx context.Context, cmd *cli.Command) error {
 		return writeBaseline(baseline, report, options.Known)
 	}
 	return status(report)
+}
+
+// readOptions reads the options in a file of JSON, if there is one.
+func readOptions(path string) (options contracttest.Options, err error) {
+	if path == "" {
+		return options, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return options, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&options); err != nil {
+		return options, fmt.Errorf("%s: %w", path, err)
+	}
+	return options, nil
+}
+
+// writeReports writes the files that were asked for.
+func writeReports(cmd *cli.Command, report contracttest.Report) error {
+	writers := map[string]func(io.Writer) error{"junit": report.JUnit, "html": report.HTML, "text": report.Text}
+	for flag, write := range writers {
+		path := cmd.String(flag)
+		if path == "" {
+			continue
+		}
+		var text bytes.Buffer
+		if err := errors.Join(write(&text), os.WriteFile(path, text.Bytes(), 0o644)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // status is the exit status of a report, as an error.
@@ -172,7 +191,7 @@ func status(report contracttest.Report) error {
 		}
 	}
 	for _, p := range report.Promises {
-		if p.State == contracttest.Untried && p.Fails() {
+		if p.IsUntried() {
 			untried++
 		}
 	}

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// The elements of JUnit XML. No library writes just these: those that are known to pkg.go.dev convert the
-// output of go test, and bring more than the forty lines here.
+// The elements of JUnit XML, which encoding/xml writes.
 type (
 	junitSuites struct {
 		XMLName xml.Name     `xml:"testsuites"`

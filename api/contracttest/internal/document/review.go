@@ -45,10 +45,13 @@ func (r reviewer) content(where string, content openapi3.Content) {
 }
 
 func (r reviewer) schema(where string, reference *openapi3.SchemaRef) {
-	if reference == nil || reference.Value == nil || r.seen[reference.Value] {
+	if reference == nil {
 		return
 	}
 	visited := reference.Value
+	if visited == nil || r.seen[visited] {
+		return
+	}
 	r.seen[visited] = true
 	r.pattern(where, visited)
 	if visited.Discriminator != nil {

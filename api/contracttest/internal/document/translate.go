@@ -119,7 +119,8 @@ func (t *translator) besideReference(at string, object map[string]any) map[strin
 	siblings := maps.Clone(object)
 	t.reference(at, object)
 	maps.DeleteFunc(siblings, func(name string, _ any) bool {
-		return understood[name] == "" || name == "default" || name == "example" // nor is $ref understood
+		isSilent := name == "default" || name == "example"
+		return isSilent || understood[name] == "" // as $ref is
 	})
 	isWhole := !t.modern || len(siblings) == 0
 	if object["$ref"] == nil || isWhole {
@@ -203,9 +204,11 @@ func (k kind) has(value any) bool {
 	case json.Number:
 		return k.hasNumber(value)
 	case []any:
-		isText := func(item any) bool { return text.has(item) }
-		allTexts := slices.IndexFunc(value, func(item any) bool { return !isText(item) }) < 0
-		return k == array && len(value) > 0 || k == names && allTexts
+		if k == array {
+			return len(value) > 0
+		}
+		isNoText := func(item any) bool { return !text.has(item) }
+		return k == names && !slices.ContainsFunc(value, isNoText)
 	}
 	return false
 }
@@ -229,8 +232,8 @@ func (t *translator) inner(at string, schema map[string]any) {
 	}
 	for _, name := range []string{"items", "not", "additionalProperties"} {
 		_, isBool := schema[name].(bool)
-		keeps := schema[name] == nil || name == "additionalProperties" && isBool
-		if !keeps {
+		isWord := isBool && name == "additionalProperties" // which OpenAPI 3.0 has
+		if schema[name] != nil && !isWord {
 			schema[name] = t.schema(at+"/"+name, schema[name])
 		}
 	}

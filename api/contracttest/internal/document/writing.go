@@ -67,8 +67,10 @@ func (w *writer) split(value any) bool {
 	_, isScalar := scalarText(value)
 	for _, item := range items {
 		text, ok := scalarText(item)
-		isLost := !isScalar && text == "" || strings.ContainsAny(text, separators)
-		if !ok || isLost || !allowedIn(w.parameter.In, text) {
+		isEmptyPart := !isScalar && text == ""
+		isLost := isEmptyPart || strings.ContainsAny(text, separators)
+		canBeSent := ok && allowedIn(w.parameter.In, text)
+		if isLost || !canBeSent {
 			return false
 		}
 		w.parts = append(w.parts, w.escape(text))
@@ -121,7 +123,8 @@ func (w *writer) join() (text string, ok bool) {
 // fitsForm reports whether the style form can write the value. Only a query has more than one pair.
 func (w *writer) fitsForm() bool {
 	isOne := w.names == nil && len(w.parts) == 1
-	return isOne || !w.explode || w.parameter.In == "query"
+	mayRepeat := !w.explode || w.parameter.In == "query"
+	return isOne || mayRepeat
 }
 
 // joined joins the parts: exploded, each has the name before it, or that of its member.
@@ -166,9 +169,11 @@ func allowedIn(in, text string) bool {
 }
 
 func notInHeader(r rune) bool {
-	return r > '~' || r != '\t' && r < ' '
+	isControl := r < ' ' && r != '\t'
+	return isControl || r > '~'
 }
 
 func notInCookie(r rune) bool {
-	return r <= ' ' || r > '~' || strings.ContainsRune(`",;\`, r)
+	isPrinted := r > ' ' && r <= '~'
+	return !isPrinted || strings.ContainsRune(`",;\`, r)
 }

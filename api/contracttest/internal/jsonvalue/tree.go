@@ -68,7 +68,7 @@ func Lookup(root any, reference string) any {
 func child(node any, token string) any {
 	if list, isList := node.([]any); isList {
 		index, err := strconv.Atoi(token)
-		if err != nil || index < 0 || index >= len(list) {
+		if err != nil || uint(index) >= uint(len(list)) { // a negative one is too large then
 			return nil
 		}
 		return list[index]

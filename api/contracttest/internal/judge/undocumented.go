@@ -35,7 +35,8 @@ func (j *Judge) isAdded(path string) bool {
 //   - OPTIONS of a known path, if the options promise it, is 204 with Allow;
 //   - a path that the options add is checked by the options.
 func (j *Judge) undocumented(x scenario.Interaction) (faults []scenario.Fault) {
-	isKnown := x.Path == "*" || j.Document.HasPath(x.Path) || j.isAdded(x.Path)
+	isOfDocument := x.Path == "*" || j.Document.HasPath(x.Path)
+	isKnown := isOfDocument || j.isAdded(x.Path)
 	isRead := x.Method == http.MethodGet || x.Method == http.MethodHead
 	switch {
 	case isRead && j.isAdded(x.Path):

@@ -70,8 +70,9 @@ func (d *Draft) complete(step scenario.Step) (steps []scenario.Step) {
 		header = http.Header{}
 	}
 	use := d.uses[operation]
-	canRead := use != nil && use.uses[http.MethodGet] != nil && call.Of != nil
-	if canRead && operation.NeedsIfMatch() && header.Get("If-Match") == "" {
+	lacksETag := operation.NeedsIfMatch() && header.Get("If-Match") == ""
+	isOfThing := use != nil && call.Of != nil
+	if lacksETag && isOfThing && use.uses[http.MethodGet] != nil {
 		steps = append(steps, d.call(http.MethodGet, call.Of, nil, func(got scenario.Interaction) error {
 			if etag := got.Header.Get("ETag"); etag != "" {
 				header.Set("If-Match", etag)

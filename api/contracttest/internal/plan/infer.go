@@ -19,7 +19,10 @@ import (
 
 // infers reports whether the options let anything be inferred of an operation.
 func (p *Planner) infers(operation *document.Operation) bool {
-	return operation != nil && (p.Infer == nil || p.Infer(operation.Declared()))
+	if operation == nil || p.Infer == nil {
+		return operation != nil
+	}
+	return p.Infer(operation.Declared())
 }
 
 // inferResources adds the resources that have a path of their own below that of a create, and

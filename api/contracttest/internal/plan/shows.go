@@ -114,8 +114,10 @@ func (c comparison) hasMembers(schemas []*openapi3.Schema, sent, have map[string
 		if isThere && !c.equals(members, value, got) {
 			return false
 		}
-		mayBeMissing := len(members) == 0 || schema.IsWriteOnly(members) || c.lenient && isEmpty(value)
-		if !isThere && !mayBeMissing {
+		mayBeMissing := c.lenient && isEmpty(value)
+		isShown := len(members) > 0 && !schema.IsWriteOnly(members)
+		isLost := !isThere && isShown
+		if isLost && !mayBeMissing {
 			return false
 		}
 	}

@@ -58,7 +58,7 @@ func (r *Runner) runOnce(ctx context.Context, test scenario.Test, target Target)
 	untried := s.conclude(err)
 	if test.Cleanup != nil {
 		last := s.last
-		_ = s.execute(test.Cleanup()) // what was not removed is in nobody's way yet
+		_ = s.execute(test.Cleanup()) // what is not removed breaks no promise
 		s.last = last
 	}
 	for i, failure := range s.failures {

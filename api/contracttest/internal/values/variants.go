@@ -199,7 +199,8 @@ func (g *Generator) chosen(wanted *openapi3.Schema, madeUp bool) (all []Variant)
 			side += text
 		}
 		isGuess := isAllowed && madeUp
-		if !isShown || isGuess || seen[side] {
+		isNew := isShown && !seen[side]
+		if isGuess || !isNew {
 			continue
 		}
 		all = append(all, Variant{Keyword: c.keyword, Value: c.value, Valid: isAllowed})
