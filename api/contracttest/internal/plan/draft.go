@@ -108,15 +108,17 @@ func (d *Draft) request(operation *document.Operation, call scenario.Call, heade
 // requires.
 func (d *Draft) required(operation *document.Operation, query url.Values, header http.Header) (pairs []string) {
 	for _, parameter := range operation.Parameters {
-		isMissing := parameter.In == "query" && !query.Has(parameter.Name)
-		isMissing = isMissing || parameter.In == "header" && header.Get(parameter.Name) == ""
-		if !parameter.Required || !isMissing {
+		if !parameter.Required {
 			continue
 		}
-		text, _ := d.values.BaseParameter(parameter) // else the service refuses the request
-		if parameter.In == "query" {
+		inQuery := parameter.In == "query" && !query.Has(parameter.Name)
+		inHeader := parameter.In == "header" && header.Get(parameter.Name) == ""
+		if inQuery {
+			text, _ := d.values.BaseParameter(parameter) // else the service refuses the request
 			pairs = append(pairs, text)
-		} else {
+		}
+		if inHeader {
+			text, _ := d.values.BaseParameter(parameter)
 			header.Set(parameter.Name, text)
 		}
 	}
@@ -346,7 +348,8 @@ func orNil(body map[string]any) any {
 func (p *Planner) Accepted(x scenario.Interaction) error {
 	use := p.uses[p.Document.Serving(x.Method, x.Path)]
 	isCondition := x.Status == http.StatusBadRequest && x.HasRequestHeader("If-Match", "If-None-Match")
-	if isCondition && use != nil && use.inferred {
+	isInferred := use != nil && use.inferred
+	if isCondition && isInferred {
 		return scenario.Untried("the header has no ETag of the service")
 	}
 	return p.Judge.Accepted(x)

@@ -161,8 +161,12 @@ func (s *filtered) visit(found page) (enough bool, err error) {
 		s.lacks[s.number] = fmt.Sprintf("a list with %s=%v lacks %v, which has it", s.parameter, s.values[s.number], slices.Sorted(maps.Keys(s.wanted)))
 	}
 	s.pagesRead++
-	isLong := s.pagesRead > fewPages && s.limit < s.list.longestPage() || s.pagesRead > values.Most
-	return len(s.wanted) == 0 || s.leaksBoth() || isLong, nil
+	mostPages := values.Most
+	if s.limit < s.list.longestPage() {
+		mostPages = fewPages
+	}
+	isDone := len(s.wanted) == 0 || s.leaksBoth()
+	return isDone || s.pagesRead > mostPages, nil
 }
 
 // note notes that the list has an item which the filter may not select.
@@ -185,9 +189,11 @@ func (f *filter) leaksBoth() bool { return f.leaksLower != "" && f.leaksHigher !
 func (f *filter) verdict() []scenario.Step {
 	wrong := cmp.Or(f.leaksLower, f.leaksHigher, f.lacks[0], f.lacks[1])
 	leaksNothing := f.leaksLower+f.leaksHigher == ""
-	isCertain := f.leaksBoth() || leaksNothing && f.found > 0
+	findsSome := leaksNothing && f.found > 0
+	isCertain := f.leaksBoth() || findsSome
+	isGuess := wrong != "" && f.list.inferred
 	switch {
-	case wrong != "" && f.list.inferred && !isCertain:
+	case isGuess && !isCertain:
 		return untried(scenario.Untried(wrong + ": it may have another meaning"))
 	case wrong != "":
 		return failing("%s", wrong)
@@ -204,7 +210,10 @@ func (l *listing) selects(have, want any) bool {
 		return slices.ContainsFunc(all, func(have any) bool { return l.selects(have, want) })
 	}
 	one, other := fmt.Sprint(have), fmt.Sprint(want)
-	return one == other || l.inferred && strings.Contains(strings.ToLower(one), strings.ToLower(other))
+	if !l.inferred {
+		return one == other
+	}
+	return strings.Contains(strings.ToLower(one), strings.ToLower(other))
 }
 
 // isLess reports whether a value, or one of an array, is less than another one, as a number or as text.

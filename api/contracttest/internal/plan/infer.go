@@ -30,7 +30,8 @@ func (p *Planner) infers(operation *document.Operation) bool {
 func (p *Planner) inferResources() {
 	for _, get := range p.Document.Operations {
 		above, hasAbove := get.Above()
-		if get.Method != http.MethodGet || !hasAbove || !p.infers(get) {
+		isRead := get.Method == http.MethodGet && hasAbove
+		if !isRead || !p.infers(get) {
 			continue
 		}
 		x := scenario.Resource{
@@ -40,7 +41,7 @@ func (p *Planner) inferResources() {
 			Delete:  p.inferredOn(get, http.MethodDelete),
 		}
 		create := p.inferredCreate(above, x.Replace)
-		if create == nil || len(create.PathNames) > 1 || !p.infers(create) {
+		if !p.infers(create) || len(create.PathNames) > 1 {
 			continue
 		}
 		x.Create = create.ID
@@ -54,7 +55,7 @@ func (p *Planner) inferResources() {
 // inferredOn returns the operation with a method on the resource that another one reads, or nothing.
 func (p *Planner) inferredOn(get *document.Operation, method string) string {
 	operation := p.Document.Find(method, get.Template)
-	if operation == nil || operation.Template != get.Template || !p.infers(operation) {
+	if !p.infers(operation) || operation.Template != get.Template {
 		return ""
 	}
 	if mediaType, _ := operation.Body(); mediaType == "application/json-patch+json" {
@@ -142,9 +143,11 @@ func (p *Planner) identityIn(of, inPath *openapi3.Schema, parameter string, isSe
 		}
 		for _, candidate := range p.values.Names(of) {
 			member := p.values.Property(of, candidate)
-			isOfType := member.Type.Is("integer") || member.Type.Is("string") && p.values.Flatten(inPath).Type.Is("string")
+			isText := member.Type.Is("string") && p.values.Flatten(inPath).Type.Is("string")
+			isOfType := isText || member.Type.Is("integer")
 			canBeSent := !isSent || !p.values.IsAbsent(member)
-			if isOfType && canBeSent && plainName(candidate) == name {
+			isIdentity := isOfType && canBeSent
+			if isIdentity && plainName(candidate) == name {
 				return candidate
 			}
 		}

@@ -63,7 +63,8 @@ func (p *Planner) inferList(x *resource) {
 func (p *Planner) canBeList(operation *document.Operation) bool {
 	isKnown := slices.ContainsFunc(p.lists, func(l *listing) bool { return l.operation == operation })
 	isOfAnother := len(operation.PathNames) > 0 || operation.Streams()
-	return !isKnown && !isOfAnother && !p.isLeftOut(operation)
+	isUsed := isKnown || p.isLeftOut(operation)
+	return !isUsed && !isOfAnother
 }
 
 // inferItems finds the items of a response, and in them the identity, and returns their schema.
@@ -101,8 +102,9 @@ func (p *Planner) itemsOf(l *listing, array *openapi3.Schema) *openapi3.Schema {
 	identity = plainName(identity)
 	item := schema.Of(array.Items)
 	for _, name := range p.values.Names(item) {
-		isEnd := l.ID == "" && plainName(name) == "id" && strings.HasSuffix(identity, "id")
-		if isEnd || plainName(name) == identity {
+		isEnd := plainName(name) == "id" && strings.HasSuffix(identity, "id")
+		isFirst := isEnd && l.ID == ""
+		if isFirst || plainName(name) == identity {
 			l.ID = name
 		}
 	}

@@ -60,8 +60,11 @@ const mostOfInferred = 102
 
 // fill creates n resources with consecutive identities.
 func (t *listTest) fill(n int) (steps []scenario.Step) {
-	isTooMany := n > values.Most+1 || t.list.inferred && n > mostOfInferred
-	if isTooMany {
+	most := values.Most + 1
+	if t.list.inferred {
+		most = mostOfInferred
+	}
+	if n > most {
 		return untried("a page or the default of the limit has more than a test creates")
 	}
 	for range n {
@@ -173,8 +176,9 @@ func (t *listTest) limits() []scenario.Step {
 }
 
 func (t *listTest) checkLimit(limit, size int) error {
+	isEmpty := size == 0 && t.list.inferred
 	mayBeEmpty := t.list.isPartial() || t.list.Next != ""
-	if size == 0 && t.list.inferred && mayBeEmpty {
+	if isEmpty && mayBeEmpty {
 		return scenario.Untried("a page of the list is empty")
 	}
 	mayHaveLess := t.list.inferred && size > 0
@@ -341,5 +345,6 @@ func (t *listTest) showsWhole() bool {
 	if t.list.Items != "" {
 		array = t.values.Property(array, t.list.Items)
 	}
-	return array != nil && array.Items != nil && array.Items.Value == get.Result()
+	hasItems := array != nil && array.Items != nil
+	return hasItems && array.Items.Value == get.Result()
 }

@@ -38,7 +38,10 @@ func (l *listing) hasLink() bool { return l.Limit != "" && l.operation.Sends("Li
 func (l *listing) inOrder() bool {
 	isByIdentity := l.After != "" && l.Next == ""
 	isChosen := !l.resource.assigned && l.resource.identity.Type.Is("integer")
-	return !l.inferred && isByIdentity && isChosen
+	if l.inferred {
+		return false
+	}
+	return isByIdentity && isChosen
 }
 
 // from begins a query before an identity, where the list can do that: where it is a number
@@ -183,7 +186,8 @@ func (r *reader) next(x scenario.Interaction) (end pageEnd, reference string) {
 	l := r.list
 	isEmpty := len(r.found.ids) == 0
 	link := linkTarget.FindStringSubmatch(x.Header.Get("Link"))
-	if link != nil && !r.byAfter && !isEmpty {
+	followsLink := !r.byAfter && !isEmpty
+	if link != nil && followsLink {
 		return another, link[1]
 	}
 	if l.Next != "" {

@@ -71,7 +71,7 @@ func (m *singleMaker) parameter(parameter *openapi3.Parameter, variant values.Pa
 // names makes a test create the resource that its path names, if a create can
 // give it that identity.
 func (c *single) names(parameter *openapi3.Parameter, text string) {
-	if c.use == nil || c.use.parameter != parameter.Name {
+	if !c.use.isNamed(parameter.Name) {
 		c.absent = true
 		return
 	}

@@ -37,6 +37,9 @@ func (x *resource) thing(id any) *scenario.Thing {
 // methods are those of the operations on one resource, sorted.
 func (x *resource) methods() []string { return slices.Sorted(maps.Keys(x.uses)) }
 
+// isNamed reports whether a path parameter is the one that identifies the resource.
+func (u *use) isNamed(parameter string) bool { return u != nil && u.parameter == parameter }
+
 // fill writes an identity into a path.
 func (u *use) fill(operation *document.Operation, path string, id any) string {
 	parameter := operation.Parameter("path", u.parameter)
@@ -88,7 +91,8 @@ func (p *Planner) addResource(declared scenario.Resource, inferred bool) {
 	create := p.Document.Operation(declared.Create)
 	for _, id := range []string{declared.Read, declared.Replace, declared.Change, declared.Delete} {
 		operation := p.Document.Operation(id)
-		if create == nil || operation == nil || len(operation.PathNames) == 0 {
+		isKnown := create != nil && operation != nil
+		if !isKnown || len(operation.PathNames) == 0 {
 			continue
 		}
 		if isTaken := inferred && p.uses[operation] != nil; !isTaken {

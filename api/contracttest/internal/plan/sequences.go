@@ -51,7 +51,10 @@ func refusesConflicts(x *resource) bool {
 // fits reports whether a sequence is one of a resource.
 func (s sequence) fits(x *resource) bool {
 	lacks := func(method string) bool { return x.uses[method] == nil }
-	return !slices.ContainsFunc(s.methods, lacks) && (s.of == nil || s.of(x))
+	if slices.ContainsFunc(s.methods, lacks) {
+		return false
+	}
+	return s.of == nil || s.of(x)
 }
 
 // resourceTests returns the tests of more than one request: what links, Location and
@@ -355,7 +358,8 @@ func changesETag(method string) func(d *Draft, x *resource) []scenario.Step {
 		steps = append(steps, d.version(thing, after)...)
 		return append(steps, scenario.Verify(func() error {
 			isStrong := !strings.HasPrefix(before.etag, "W/")
-			if isStrong && after.etag == before.etag && after.body != before.body {
+			isSame := after.etag == before.etag && after.body != before.body
+			if isStrong && isSame {
 				return scenario.Brokenf("a change from %s to %s has left the ETag at %s", before.body, after.body, after.etag)
 			}
 			return nil
@@ -519,7 +523,8 @@ func (l *location) follow() []scenario.Step {
 				return err
 			}
 			id, other := l.created.Member(member), got.Member(member)
-			if l.resource.assigned && member != "" && id != other {
+			isNamed := l.resource.assigned && member != ""
+			if isNamed && id != other {
 				return scenario.Brokenf("the response to a create has %s %v, but Location leads to %v", member, id, other)
 			}
 			return nil

@@ -139,7 +139,7 @@ func (p *Planner) plainest(operation *document.Operation, name, promise string, 
 		use:        p.uses[operation],
 	}
 	for _, parameter := range operation.Parameters {
-		isIdentity := c.use != nil && parameter.In == "path" && parameter.Name == c.use.parameter
+		isIdentity := parameter.In == "path" && c.use.isNamed(parameter.Name)
 		if isIdentity || !parameter.Required {
 			continue
 		}
@@ -370,7 +370,7 @@ func (s *surroundings) checkOdd(x scenario.Interaction, isNotFound bool) error {
 
 // isOfBody reports whether a service that looks for what the path names first need not see what is wrong.
 func (s *surroundings) isOfBody() bool {
-	return s.why == nil || s.why.In == "body" || s.why.In == ""
+	return s.why == nil || slices.Contains([]string{"body", ""}, s.why.In)
 }
 
 // notFound is what a test has shown of which the path names nothing. A parameter was read, or the
@@ -386,9 +386,10 @@ func (s *surroundings) notFound() error {
 // checkValid checks the response to a valid request.
 func (s *surroundings) checkValid(x scenario.Interaction) error {
 	isConflict := x.Status == http.StatusConflict
+	isUnknown := s.use == nil && !s.draft.creates(s.operation)
 	isRefused := x.Status >= http.StatusBadRequest && x.Status < http.StatusInternalServerError
 	switch {
-	case isConflict && s.use == nil && !s.draft.creates(s.operation):
+	case isConflict && isUnknown:
 		return noIdentity
 	case isConflict && len(s.shared) > 0:
 		return scenario.Untried("the identity is taken, and no test can remove it")

@@ -1,0 +1,57 @@
+package document
+
+import (
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
+
+// The examples of OpenAPI 3.0.3, "Style Examples": members of objects are in the order of their names here.
+func TestWritten(t *testing.T) {
+	t.Parallel()
+	array := []any{"blue", "black"}
+	object := map[string]any{"B": 150, "R": 100}
+	for _, c := range []struct {
+		in, style string
+		explode   bool
+		value     any
+		want      string // empty: it cannot be written
+	}{
+		{"path", "simple", false, "blue", "blue"},
+		{"path", "simple", false, array, "blue,black"},
+		{"path", "simple", false, object, "B,150,R,100"},
+		{"path", "simple", true, object, "B=150,R=100"},
+		{"path", "simple", false, "a/b", ""},
+		{"path", "simple", false, "a b", "a%20b"},
+		{"path", "label", false, array, ".blue,black"},
+		{"path", "label", true, array, ".blue.black"},
+		{"path", "label", true, object, ".B=150.R=100"},
+		{"path", "matrix", false, array, ";color=blue,black"},
+		{"path", "matrix", true, array, ";color=blue;color=black"},
+		{"path", "matrix", false, object, ";color=B,150,R,100"},
+		{"path", "matrix", true, object, ";B=150;R=100"},
+		{"query", "form", false, array, "color=blue,black"},
+		{"query", "form", true, array, "color=blue&color=black"},
+		{"query", "form", false, object, "color=B,150,R,100"},
+		{"query", "form", true, object, "B=150&R=100"},
+		{"query", "form", true, "", "color="},
+		{"query", "form", true, []any{""}, ""},
+		{"query", "form", true, []any{}, ""},
+		{"query", "form", false, []any{"a,b"}, ""},
+		{"query", "form", true, nil, ""},
+		{"query", "spaceDelimited", false, array, "color=blue%20black"},
+		{"query", "pipeDelimited", false, array, "color=blue%7Cblack"},
+		{"query", "deepObject", true, object, "color%5BB%5D=150&color%5BR%5D=100"},
+		{"header", "simple", false, array, "blue,black"},
+		{"header", "simple", false, " blue", ""},
+		{"cookie", "form", false, "blue", "color=blue"},
+		{"cookie", "form", true, array, ""},
+		{"cookie", "form", false, "a;b", ""},
+	} {
+		parameter := &openapi3.Parameter{Name: "color", In: c.in, Style: c.style, Explode: &c.explode}
+		got, ok := Written(parameter, c.value)
+		if ok != (c.want != "") || ok && got != c.want {
+			t.Errorf("%s, %s, explode %t: %v is written as %q, %t; want %q", c.in, c.style, c.explode, c.value, got, ok, c.want)
+		}
+	}
+}

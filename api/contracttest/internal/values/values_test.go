@@ -1,0 +1,97 @@
+package values
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+func schemaOf(t *testing.T, text string) *openapi3.Schema {
+	t.Helper()
+	wanted := &openapi3.Schema{}
+	must.NoError(t, json.Unmarshal([]byte(text), wanted))
+	return wanted
+}
+
+// A variant obeys or breaks its schema as it says, and what is broken is where it says.
+func TestVariants(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`{"type":"integer","minimum":1,"maximum":9}`,
+		`{"type":"number","exclusiveMinimum":true,"minimum":0.5,"multipleOf":0.25}`,
+		`{"type":"string","minLength":2,"maxLength":3}`,
+		`{"type":"string","pattern":"^[a-z]{2,4}$"}`,
+		`{"type":"string","enum":["a","b"]}`,
+		`{"type":"array","minItems":1,"maxItems":3,"uniqueItems":true,"items":{"type":"integer","maximum":5}}`,
+		`{"type":"object","required":["a"],"properties":{"a":{"type":"array","items":{"type":"string","maxLength":2}},"b":{"type":"boolean"}},"additionalProperties":false}`,
+	} {
+		wanted := schemaOf(t, text)
+		sides := map[bool]int{}
+		for _, variant := range New(Settings{}).Variants(wanted) {
+			if variant.Demand {
+				continue
+			}
+			sides[variant.Valid]++
+			faults := schema.Faults("", wanted, jsonvalue.Normal(variant.Value), schema.Request)
+			if len(faults) == 0 != variant.Valid {
+				t.Errorf("%s: %v should be %s: %v", text, variant.Value, variant.Outcome(), faults)
+			}
+			isHere := slices.ContainsFunc(faults, func(f scenario.Fault) bool { return strings.HasPrefix(strings.TrimSpace(f.Where), parent(variant)) })
+			if !variant.Valid && !isHere {
+				t.Errorf("%s: %v is not broken at %s, but at %v", text, variant.Value, variant.Pointer, faults)
+			}
+		}
+		if sides[true] == 0 || sides[false] == 0 {
+			t.Errorf("%s: there are %v variants", text, sides)
+		}
+	}
+}
+
+// parent is the place of which a judge tells what is broken: a member that must not be there is a fault of its object.
+func parent(variant Variant) string {
+	if variant.Keyword == "additionalProperties" {
+		return strings.TrimSuffix(variant.Pointer, "/"+schema.UnknownMember)
+	}
+	return variant.Pointer
+}
+
+// Of two bounds in allOf the stricter one counts.
+func TestFlatten(t *testing.T) {
+	t.Parallel()
+	const loose = `{"minLength":1,"maxLength":9,"minItems":1,"maxItems":9,"minimum":1,"maximum":9,"enum":[2,3,4],"required":["a"]}`
+	const strict = `{"minLength":2,"maxLength":8,"minItems":2,"maxItems":8,"minimum":2,"maximum":8,"enum":[3,4,5],"required":["b"]}`
+	for _, text := range []string{`{"allOf":[` + loose + `,` + strict + `]}`, `{"allOf":[` + strict + `,` + loose + `]}`} {
+		flat := New(Settings{}).Flatten(schemaOf(t, text))
+		if flat.MinLength != 2 || *flat.MaxLength != 8 || flat.MinItems != 2 || *flat.MaxItems != 8 || *flat.Min != 2 || *flat.Max != 8 {
+			t.Errorf("%s has the bounds of %+v", text, flat)
+		}
+		if len(flat.Enum) != 2 || len(flat.Required) != 2 {
+			t.Errorf("%s has the values %v, and requires %v", text, flat.Enum, flat.Required)
+		}
+	}
+}
+
+// Identities are drawn once, also by generators of other tests.
+func TestIdentities(t *testing.T) {
+	t.Parallel()
+	one := New(Settings{})
+	other := one.ForTest(7)
+	seen := map[string]bool{}
+	for _, text := range []string{`{"type":"integer"}`, `{"type":"string"}`, `{"type":"string","format":"uuid"}`, `{"type":"string","maxLength":4}`} {
+		for _, g := range []*Generator{one, other, one} {
+			identity := encoded(g.Identity(schemaOf(t, text)))
+			if seen[identity] {
+				t.Errorf("%s: %s is drawn twice", text, identity)
+			}
+			seen[identity] = true
+		}
+	}
+}
