@@ -1,0 +1,79 @@
+package judge
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+const thingsDocument = `
+openapi: 3.0.3
+info: {title: Things, version: "1"}
+paths:
+  /things:
+    put:
+      operationId: putThing
+      responses:
+        "200": {description: Put., content: {application/json: {schema: {type: object, properties: {id: {type: integer}}}}}}
+        default: {description: All others.}
+`
+
+func thing(status int, body string, requestHeader ...string) scenario.Interaction {
+	x := scenario.Interaction{
+		Method: "PUT", URL: "http://things.example/things", Path: "/things", RequestHeader: http.Header{},
+		Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body),
+	}
+	for _, name := range requestHeader {
+		x.RequestHeader.Set(name, `"1"`)
+	}
+	return x
+}
+
+func thingsJudge(t *testing.T) *Judge {
+	t.Helper()
+	things, err := document.Parse([]byte(thingsDocument))
+	must.NoError(t, err)
+	return New(things, nil, Settings{})
+}
+
+// A valid request is accepted with a status that the document lists as a success, or has a condition
+// that does not hold.
+func TestAccepted(t *testing.T) {
+	t.Parallel()
+	judge := thingsJudge(t)
+	for _, c := range []struct {
+		x    scenario.Interaction
+		rank scenario.Rank
+		is   bool
+	}{
+		{thing(200, `{}`), 0, true},
+		{thing(202, `{}`), scenario.Behaviour, false}, // the default is no success beside 200
+		{thing(400, `{}`), scenario.Behaviour, false},
+		{thing(500, `{}`), scenario.Crash, false},
+		{thing(412, `{}`), scenario.Behaviour, false},
+		{thing(412, `{}`, "If-Match"), 0, true},
+		{thing(304, ``, "If-None-Match"), 0, true},
+		{thing(304, ``, "If-Match"), scenario.Behaviour, false},
+	} {
+		err := judge.Accepted(c.x)
+		broken, _ := errors.AsType[scenario.Broken](err)
+		if (err == nil) != c.is || broken.Rank != c.rank {
+			t.Errorf("%d with %v: %+v", c.x.Status, c.x.RequestHeader, broken)
+		}
+	}
+}
+
+// An integer that is written as a fraction is a fault of the first judge, too.
+func TestFraction(t *testing.T) {
+	t.Parallel()
+	faults := thingsJudge(t).Faults(thing(200, `{"id":3.0}`))
+	isFormat := func(f scenario.Fault) bool { return f.Keyword == "format" && f.Where == "body /id" }
+	if !slices.ContainsFunc(faults, isFormat) {
+		t.Errorf("the faults are %v", faults)
+	}
+}
