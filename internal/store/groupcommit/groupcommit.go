@@ -30,36 +30,36 @@ var ErrClosed = errors.New("store is closed")
 var ErrExpired = errors.New("deadline exceeded")
 
 // Queue groups the works of concurrent calls of [Queue.Do].
-type Queue[W any] struct {
-	limit int // maximum size of a group
-	run   func([]*Call[W])
-	group []*Call[W]           // the running group; used by the committer only
-	sizes prometheus.Histogram // of groups
+type Queue[Work any] struct {
+	maxGroup   int // maximum size of a group
+	transact   func([]*Call[Work])
+	group      []*Call[Work] // the running group; used by the committer only
+	groupSizes prometheus.Histogram
 
 	mutex   sync.Mutex
-	waiting []*Call[W]    // in order of arrival
+	waiting []*Call[Work] // in order of arrival
 	closed  bool          // set by Close; waiting does not grow any more
 	arrived chan struct{} // wakes the committer; has a buffer of one, closed by Close
 	ended   chan struct{} // closed when the committer ends
 }
 
 // Call is a work and its outcome.
-type Call[W any] struct {
-	Work W
+type Call[Work any] struct {
+	Work Work
 	// Err is the error of this work. Nil means that the work is durable.
 	Err error
 
-	done chan struct{} // has a buffer of one; receives a value when Err is final
+	finished chan struct{} // has a buffer of one; receives a value when Err is final
 }
 
-// New returns a queue that calls run with groups of 1 to limit calls, one group
-// at a time. run must set Err of the calls that failed, return when the others
+// New returns a queue that calls transact with groups of 1 to maxGroup calls, one group
+// at a time. transact must set Err of the calls that failed, return when the others
 // are durable, and not keep the slice. Close stops the committer.
-func New[W any](limit int, run func([]*Call[W])) *Queue[W] {
-	queue := &Queue[W]{
-		limit: limit,
-		run:   run,
-		sizes: prometheus.NewHistogram(prometheus.HistogramOpts{
+func New[Work any](maxGroup int, transact func([]*Call[Work])) *Queue[Work] {
+	queue := &Queue[Work]{
+		maxGroup: maxGroup,
+		transact: transact,
+		groupSizes: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "plantstore_store_group_size",
 			Help:    "Number of writes that share a transaction.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 11), // to 1024
@@ -72,7 +72,9 @@ func New[W any](limit int, run func([]*Call[W])) *Queue[W] {
 }
 
 // Metrics returns a histogram of the sizes of groups.
-func (queue *Queue[W]) Metrics() []prometheus.Collector { return []prometheus.Collector{queue.sizes} }
+func (queue *Queue[Work]) Metrics() []prometheus.Collector {
+	return []prometheus.Collector{queue.groupSizes}
+}
 
 // Do runs work in a group and returns its error. If ctx ends while the work is
 // queued, it is not begun and Do returns the error of ctx. Work that has begun is
@@ -81,16 +83,16 @@ func (queue *Queue[W]) Metrics() []prometheus.Collector { return []prometheus.Co
 // The channel expired is the deadline of the work; nil means none. When it receives a
 // value, Do returns [ErrExpired] at once. Work that has begun then continues, because its
 // group may contain works with later deadlines.
-func (queue *Queue[W]) Do(ctx context.Context, work W, expired <-chan time.Time) error {
+func (queue *Queue[Work]) Do(ctx context.Context, work Work, expired <-chan time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	call := &Call[W]{Work: work, done: make(chan struct{}, 1)}
+	call := &Call[Work]{Work: work, finished: make(chan struct{}, 1)}
 	if !queue.enqueue(call) {
 		return ErrClosed
 	}
 	select {
-	case <-call.done:
+	case <-call.finished:
 		return call.Err
 	case <-expired:
 		queue.withdraw(call)
@@ -101,7 +103,7 @@ func (queue *Queue[W]) Do(ctx context.Context, work W, expired <-chan time.Time)
 		}
 	}
 	select { // the work has begun
-	case <-call.done:
+	case <-call.finished:
 		return call.Err
 	case <-expired:
 		return ErrExpired
@@ -110,7 +112,7 @@ func (queue *Queue[W]) Do(ctx context.Context, work W, expired <-chan time.Time)
 
 // enqueue adds a call to the queue and wakes the committer. It returns false if
 // the queue is closed.
-func (queue *Queue[W]) enqueue(call *Call[W]) bool {
+func (queue *Queue[Work]) enqueue(call *Call[Work]) bool {
 	queue.mutex.Lock()
 	defer queue.mutex.Unlock()
 	if queue.closed {
@@ -125,7 +127,7 @@ func (queue *Queue[W]) enqueue(call *Call[W]) bool {
 }
 
 // withdraw removes a call from the queue. It returns false if the call has begun.
-func (queue *Queue[W]) withdraw(call *Call[W]) bool {
+func (queue *Queue[Work]) withdraw(call *Call[Work]) bool {
 	queue.mutex.Lock()
 	defer queue.mutex.Unlock()
 	index := slices.Index(queue.waiting, call)
@@ -139,22 +141,22 @@ func (queue *Queue[W]) withdraw(call *Call[W]) bool {
 // commit is the committer: it runs groups until the queue is closed and empty. It looks
 // at the queue once more after Close has closed arrived, and no call is queued after that.
 // So Close loses no call.
-func (queue *Queue[W]) commit() {
+func (queue *Queue[Work]) commit() {
 	defer close(queue.ended)
-	for open := true; open; _, open = <-queue.arrived {
-		for queue.next() {
+	for isOpen := true; isOpen; _, isOpen = <-queue.arrived {
+		for queue.fillGroup() {
 			queue.runGroup()
 		}
 	}
 }
 
-// next moves waiting calls into the next group. It returns false if there are
+// fillGroup moves waiting calls into the next group. It returns false if there are
 // none.
-func (queue *Queue[W]) next() bool {
+func (queue *Queue[Work]) fillGroup() bool {
 	queue.gather()
 	queue.mutex.Lock()
 	defer queue.mutex.Unlock()
-	count := min(len(queue.waiting), queue.limit)
+	count := min(len(queue.waiting), queue.maxGroup)
 	queue.group = append(queue.group[:0], queue.waiting[:count]...)
 	queue.waiting = slices.Delete(queue.waiting, 0, count)
 	return count > 0
@@ -164,34 +166,34 @@ func (queue *Queue[W]) next() bool {
 // the committer continues before the goroutines that it has just woken can queue
 // their next calls: on one processor, 256 clients then share a transaction in groups
 // of 3.
-func (queue *Queue[W]) gather() {
-	for before, now := -1, queue.queued(); now > before && now < queue.limit; {
+func (queue *Queue[Work]) gather() {
+	for previous, current := -1, queue.queued(); current > previous && current < queue.maxGroup; {
 		runtime.Gosched()
-		before, now = now, queue.queued()
+		previous, current = current, queue.queued()
 	}
 }
 
-func (queue *Queue[W]) queued() int {
+func (queue *Queue[Work]) queued() int {
 	queue.mutex.Lock()
 	defer queue.mutex.Unlock()
 	return len(queue.waiting)
 }
 
-// runGroup runs the group and wakes the goroutines that wait for its calls. If run
+// runGroup runs the group and wakes the goroutines that wait for its calls. If transact
 // panics, all calls of the group fail.
-func (queue *Queue[W]) runGroup() {
-	queue.sizes.Observe(float64(len(queue.group)))
-	failed := Try(func() error { queue.run(queue.group); return nil })
+func (queue *Queue[Work]) runGroup() {
+	queue.groupSizes.Observe(float64(len(queue.group)))
+	panicked := Try(func() error { queue.transact(queue.group); return nil })
 	for _, call := range queue.group {
-		call.Err = cmp.Or(failed, call.Err)
-		call.done <- struct{}{}
+		call.Err = cmp.Or(panicked, call.Err)
+		call.finished <- struct{}{}
 	}
 	clear(queue.group) // lets the calls be freed before the next group
 }
 
 // Close lets further calls of Do fail, and returns when all queued work is done.
 // It must be called only once.
-func (queue *Queue[W]) Close() {
+func (queue *Queue[Work]) Close() {
 	queue.mutex.Lock()
 	queue.closed = true
 	close(queue.arrived)
@@ -203,8 +205,8 @@ func (queue *Queue[W]) Close() {
 // So a store can continue with the other works of the group.
 func Try(work func() error) (err error) {
 	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("panic: %v\n\n%s", cause, debug.Stack())
+		if value := recover(); value != nil {
+			err = fmt.Errorf("panic: %v\n\n%s", value, debug.Stack())
 		}
 	}()
 	return work()

@@ -3,10 +3,12 @@
 package open
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/plantstore/plantstore/internal/store"
@@ -22,31 +24,31 @@ const Default = "plantstore.db"
 // exist yet is created.
 func Open(ctx context.Context, name string) (store.Store, error) {
 	return choose(name,
-		func(dsn string) (store.Store, error) { return postgres.Open(ctx, dsn) },
+		func(address string) (store.Store, error) { return postgres.Open(ctx, address) },
 		func(path string) (store.Store, error) { return sqlite.Open(ctx, path) })
 }
 
 // ReadOnly is [Open] for a store that is only read. It changes no SQLite file.
 func ReadOnly(ctx context.Context, name string) (store.Store, error) {
 	return choose(name,
-		func(dsn string) (store.Store, error) { return postgres.Open(ctx, dsn) },
+		func(address string) (store.Store, error) { return postgres.Open(ctx, address) },
 		func(path string) (store.Store, error) { return sqlite.OpenReadOnly(path) })
 }
 
-// choose opens the store that name describes with the function of its engine.
-func choose[T any](name string, database, file func(place string) (T, error)) (opened T, err error) {
+// choose calls the function for the engine of the store that name describes.
+func choose[Result any](name string, withAddress, withPath func(string) (Result, error)) (result Result, err error) {
 	if err := check(name); err != nil {
-		return opened, err
+		return result, err
 	}
 	if postgres.IsDSN(name) {
-		opened, err = database(name)
-		return opened, describe(name, err)
+		result, err = withAddress(name)
+		return result, describe(name, err)
 	}
 	path, err := sqlitePath(name)
 	if err != nil {
-		return opened, err
+		return result, err
 	}
-	return file(path)
+	return withPath(path)
 }
 
 // describe returns an error of a database with the name of the store.
@@ -60,24 +62,24 @@ func describe(name string, err error) error {
 // Check returns an error if no store can have this name. It opens nothing.
 func Check(name string) error {
 	_, err := choose(name,
-		func(dsn string) (any, error) { return nil, postgres.Check(dsn) },
+		func(address string) (any, error) { return nil, postgres.Check(address) },
 		func(path string) (any, error) { return nil, sqlite.Check(path) })
 	return err
 }
 
 // sqlitePath returns the path in the name of a store that is not PostgreSQL.
 func sqlitePath(name string) (string, error) {
-	path, explicit := strings.CutPrefix(name, "sqlite:")
+	if name == sqlite.Memory {
+		return "./" + name, nil // a file of that name; a store in memory is sqlite::memory:
+	}
 	if IsURL(name) {
 		return "", fmt.Errorf("--store %s: unknown kind of store: "+
 			"give a path, sqlite:PATH, postgres://…, or sqlite::memory: (keeps nothing)", Redacted(name))
 	}
+	path := strings.TrimPrefix(name, "sqlite:")
 	if path == "" {
 		return "", errors.New("--store is empty: " +
 			"give a path, sqlite:PATH, postgres://…, or sqlite::memory: (keeps nothing)")
-	}
-	if path == sqlite.Memory && !explicit {
-		path = "./" + path // a file of that name; a store in memory is sqlite::memory:
 	}
 	return path, nil
 }
@@ -86,7 +88,7 @@ func sqlitePath(name string) (string, error) {
 // nothing. It cannot be in memory.
 func Source(ctx context.Context, name string) (store.Source, error) {
 	return choose(name,
-		func(dsn string) (store.Source, error) { return postgres.OpenSource(ctx, dsn) },
+		func(address string) (store.Source, error) { return postgres.OpenSource(ctx, address) },
 		func(path string) (store.Source, error) { return sqlite.OpenSource(path) })
 }
 
@@ -100,12 +102,9 @@ func Same(ctx context.Context, name, other string) (bool, error) {
 		same, err := postgres.Same(ctx, name, other)
 		return same, describe(other, err)
 	}
-	path, err := sqlitePath(name)
-	if err != nil {
-		return false, err
-	}
-	otherPath, err := sqlitePath(other)
-	if err != nil {
+	path, nameErr := sqlitePath(name)
+	otherPath, otherErr := sqlitePath(other)
+	if err := cmp.Or(nameErr, otherErr); err != nil {
 		return false, err
 	}
 	return sameFile(path, otherPath), nil
@@ -113,19 +112,16 @@ func Same(ctx context.Context, name, other string) (bool, error) {
 
 // sameFile reports whether two paths lead to one file. If a file does not exist, they do not.
 func sameFile(path, other string) bool {
-	file, err := os.Stat(path)
-	if err != nil {
-		return false
-	}
-	otherFile, err := os.Stat(other)
-	return err == nil && os.SameFile(file, otherFile)
+	file, _ := os.Stat(path) // nil if there is an error, and then no file is the same
+	otherFile, _ := os.Stat(other)
+	return os.SameFile(file, otherFile)
 }
 
 // Target opens the store that name describes as the target of a copy. A SQLite file must
 // not exist yet, a PostgreSQL database must be empty.
 func Target(ctx context.Context, name string) (store.Target, error) {
 	return choose(name,
-		func(dsn string) (store.Target, error) { return postgres.OpenTarget(ctx, dsn) },
+		func(address string) (store.Target, error) { return postgres.OpenTarget(ctx, address) },
 		func(path string) (store.Target, error) { return sqlite.OpenTarget(ctx, path) })
 }
 
@@ -149,9 +145,12 @@ func CheckDistribute(name string) error {
 	return nil
 }
 
+// inMemory is the name of a store in memory.
+const inMemory = "sqlite:" + sqlite.Memory
+
 // InMemory reports whether name describes a store in memory, which ends with its
 // process.
-func InMemory(name string) bool { return name == "sqlite:"+sqlite.Memory }
+func InMemory(name string) bool { return name == inMemory }
 
 // File returns the path of the file of the store. It fails for a store that is
 // not a file.
@@ -159,13 +158,15 @@ func File(name string) (string, error) {
 	if err := check(name); err != nil {
 		return "", err
 	}
-	path := strings.TrimPrefix(name, "sqlite:")
-	if path == "" || InMemory(name) || IsURL(name) {
+	if IsURL(name) || slices.Contains(namesWithoutFile, name) {
 		return "", fmt.Errorf("--store %s is not a SQLite file: "+
 			"give a path or sqlite:PATH; for PostgreSQL use pg_dump and pg_restore", Redacted(name))
 	}
-	return path, nil
+	return strings.TrimPrefix(name, "sqlite:"), nil
 }
+
+// namesWithoutFile are the names of stores on this machine that are not a file.
+var namesWithoutFile = []string{"", "sqlite:", inMemory}
 
 // IsURL reports whether name describes a server rather than a file.
 func IsURL(name string) bool {

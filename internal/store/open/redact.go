@@ -38,14 +38,14 @@ func RedactPasswords(message string) string {
 	return strings.Join(parts, urlForm)
 }
 
-// database matches the URL of a database if no part of a password can be taken for
+// databaseURL matches the URL of a database if no part of a password can be taken for
 // something else: a password with @, /, ? or # does not match. Its groups are the
 // scheme, the hosts with the database, and the parameters.
-var database = regexp.MustCompile(`^(postgres(?:ql)?://)(?:[^/?#@]*@)?` +
+var databaseURL = regexp.MustCompile(`^(postgres(?:ql)?://)(?:[^/?#@]*@)?` +
 	`((?:(?:[\w.-]+|\[[0-9A-Fa-f:]+\])?(?::\d{1,5})?,?)*(?:/[\w.-]*)?)(?:\?([^#@]*))?$`)
 
-// socket matches the parameter of a URL that names a host or the directory of a socket.
-var socket = regexp.MustCompile(`^host=[\w./,%-]+$`)
+// socketParameter matches the parameter of a URL that names a host or the directory of a socket.
+var socketParameter = regexp.MustCompile(`^host=[\w./,%-]+$`)
 
 // Redacted returns the name of a store for messages. Of a URL it has the hosts and the
 // database only, and not even these if they may be a part of a password.
@@ -53,14 +53,14 @@ func Redacted(name string) string {
 	if !IsURL(name) {
 		return RedactPasswords(name)
 	}
-	match := database.FindStringSubmatch(name)
+	match := databaseURL.FindStringSubmatch(name)
 	if match == nil {
 		scheme, _, _ := strings.Cut(name, "://")
 		return scheme + "://…"
 	}
 	shown := match[1] + match[2]
 	for parameter := range strings.SplitSeq(match[3], "&") {
-		if socket.MatchString(parameter) {
+		if socketParameter.MatchString(parameter) {
 			shown += "?" + parameter
 		}
 	}
