@@ -1,8 +1,6 @@
 package contracttest
 
 import (
-	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
-
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -14,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
 )

@@ -1,9 +1,6 @@
 package contracttest
 
 import (
-	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
-	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
-
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -13,6 +10,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )

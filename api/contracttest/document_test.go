@@ -1,8 +1,6 @@
 package contracttest
 
 import (
-	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-
 	"encoding/json"
 	"io"
 	"math/rand/v2"
@@ -11,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
 )

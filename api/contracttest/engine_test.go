@@ -1,8 +1,6 @@
 package contracttest
 
 import (
-	"github.com/plantstore/plantstore/api/contracttest/scenario"
-
 	"bytes"
 	"encoding/xml"
 	"fmt"
@@ -13,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
 )

@@ -2,11 +2,6 @@ package contracttest
 
 import (
 	"context"
-
-	"github.com/plantstore/plantstore/api/contracttest/internal/run"
-
-	"github.com/plantstore/plantstore/api/contracttest/scenario"
-
 	"fmt"
 	"io"
 	"net/http"
@@ -16,6 +11,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )

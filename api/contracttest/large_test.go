@@ -1,15 +1,15 @@
 package contracttest
 
 import (
-	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
-	"github.com/plantstore/plantstore/api/contracttest/internal/values"
-
-	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
 )

@@ -1,8 +1,6 @@
 package contracttest
 
 import (
-	"github.com/plantstore/plantstore/api/contracttest/scenario"
-
 	"bytes"
 	"io"
 	"net/http"
@@ -10,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
 )

@@ -1,11 +1,11 @@
 package contracttest
 
 import (
-	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
-	"github.com/plantstore/plantstore/api/contracttest/scenario"
-
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
 )

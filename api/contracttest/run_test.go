@@ -1,10 +1,6 @@
 package contracttest
 
 import (
-	"github.com/plantstore/plantstore/api/contracttest/internal/run"
-
-	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-
 	"context"
 	"errors"
 	"go/ast"
@@ -17,6 +13,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
 )

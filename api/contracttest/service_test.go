@@ -1,13 +1,6 @@
 package contracttest
 
 import (
-	"github.com/plantstore/plantstore/api/contracttest/internal/run"
-	"github.com/plantstore/plantstore/api/contracttest/internal/values"
-
-	"github.com/plantstore/plantstore/api/contracttest/internal/document"
-	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
-	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
-
 	"bytes"
 	"cmp"
 	"context"
@@ -21,6 +14,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/run"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"

@@ -1,13 +1,13 @@
 package contracttest
 
 import (
-	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
-
 	"fmt"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+
+	sch "github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
 // parcelService is a service of testdata/shipping.yaml: composed schemas, API

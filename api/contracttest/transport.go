@@ -1,8 +1,6 @@
 package contracttest
 
 import (
-	"github.com/plantstore/plantstore/api/contracttest/scenario"
-
 	"bytes"
 	"cmp"
 	"io"
@@ -12,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/run"
 )

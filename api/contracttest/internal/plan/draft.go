@@ -179,11 +179,6 @@ func (d *Draft) unchanged(thing *scenario.Thing, what string, args ...any) []sce
 	})
 }
 
-// unchangedLater is unchanged for a thing that is read in the steps before.
-func (d *Draft) unchangedLater(thing *scenario.Thing, what string) scenario.Step {
-	return scenario.Later(func() []scenario.Step { return d.unchanged(thing, "%s", what) })
-}
-
 // remove removes a thing, if there is an operation for it and its path can name it.
 func (d *Draft) remove(thing *scenario.Thing) (steps []scenario.Step) {
 	operation := d.resourceCreatedBy(thing.Creator).uses[http.MethodDelete]
