@@ -104,10 +104,13 @@ func (c *copying) check(ctx context.Context, copied Copied) error {
 	}
 	return c.from.Snapshot(ctx, func(source store.Snapshot) error {
 		now, err := readState(ctx, source)
-		if err == nil && !bytes.Equal(encode(now), encode(c.began)) {
-			err = ErrChanged
+		if err != nil {
+			return err
 		}
-		return err
+		if !bytes.Equal(encode(now), encode(c.began)) {
+			return ErrChanged
+		}
+		return nil
 	})
 }
 
@@ -118,13 +121,15 @@ type sourceState struct {
 }
 
 func readState(ctx context.Context, source store.Snapshot) (state sourceState, err error) {
-	if state.Plants, err = source.State(ctx); err == nil {
-		state.Tokens, err = source.Tokens(ctx)
-	}
+	state.Plants, err = source.State(ctx)
 	if err != nil {
-		err = fmt.Errorf("read the source: %w", err)
+		return state, fmt.Errorf("read the source: %w", err)
 	}
-	return state, err
+	state.Tokens, err = source.Tokens(ctx)
+	if err != nil {
+		return state, fmt.Errorf("read the source: %w", err)
+	}
+	return state, nil
 }
 
 // readAll reads all plants in the order of their IDs, calls visit with each page, and

@@ -3,6 +3,7 @@ package transfer
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -53,19 +54,22 @@ var Separators = map[string]byte{"comma": ',', "semicolon": ';', "tab": '\t'}
 
 // findSeparator returns the separator that the first line has most often.
 func findSeparator(input *bufio.Reader) byte {
-	var line []byte
-	for size, isWhole := 64, false; !isWhole && size <= maxHeader; size *= 2 { // a terminal has no more than the line
+	line := peekLine(input)
+	return slices.MaxFunc([]byte{',', ';', '\t'}, func(one, other byte) int {
+		return cmp.Compare(bytes.Count(line, []byte{one}), bytes.Count(line, []byte{other}))
+	})
+}
+
+// peekLine returns the next line, or what the file or maxHeader leaves of it. It does not wait
+// for more than the line, because a terminal has no more.
+func peekLine(input *bufio.Reader) []byte {
+	for size := 64; ; size *= 2 {
 		begin, err := input.Peek(size)
-		line, _, isWhole = bytes.Cut(begin, []byte("\n"))
-		isWhole = isWhole || err != nil
-	}
-	found := byte(',')
-	for _, other := range []byte{';', '\t'} {
-		if bytes.Count(line, []byte{other}) > bytes.Count(line, []byte{found}) {
-			found = other
+		line, _, hasEnd := bytes.Cut(begin, []byte("\n"))
+		if hasEnd || err != nil || size >= maxHeader {
+			return line
 		}
 	}
-	return found
 }
 
 // columnsOf returns the columns that a header names.
@@ -121,23 +125,9 @@ func (e UnknownColumnsError) Error() string {
 // readRow reads a row: a line, or more of them if there are line ends within quotes.
 func (c *csvReader) readRow() (fileRow, error) {
 	row := fileRow{line: c.lines + 1}
-	text := make([]byte, 0, 128) // at most one byte more than a row may have
-	state := fieldBegin
-	for state != rowEnd {
-		char, err := c.input.ReadByte()
-		if err == io.EOF && len(text) > 0 {
-			c.lines++ // the last line needs no end
-			break
-		}
-		if err != nil {
-			return fileRow{}, err
-		}
-		if char == '\n' {
-			c.lines++
-		}
-		text = append(text, char)
-		text = text[:min(len(text), maxRow+1)]
-		state = state.after(char, c.separator)
+	text, state, err := c.readText()
+	if err != nil {
+		return fileRow{}, err
 	}
 	end := ""
 	if c.lines > row.line {
@@ -155,6 +145,30 @@ func (c *csvReader) readRow() (fileRow, error) {
 	row.fields = splitFields(record, c.separator)
 	row.text = c.withoutRejectColumns(row.fields)
 	return row, nil
+}
+
+// readText reads the text of a row, of which it returns at most one byte more than a row may
+// have, and the state at its end.
+func (c *csvReader) readText() ([]byte, rowState, error) {
+	text := make([]byte, 0, 128)
+	state := fieldBegin
+	for state != rowEnd {
+		char, err := c.input.ReadByte()
+		if err == io.EOF && len(text) > 0 {
+			c.lines++ // the last line needs no end
+			return text, state, nil
+		}
+		if err != nil {
+			return nil, state, err
+		}
+		if char == '\n' {
+			c.lines++
+		}
+		text = append(text, char)
+		text = text[:min(len(text), maxRow+1)]
+		state = state.after(char, c.separator)
+	}
+	return text, state, nil
 }
 
 // rowState is a place in a row.

@@ -101,17 +101,22 @@ func (n *ndjsonReader) readMember(plant *client.Plant, present []string) (string
 	if slices.Contains(present, name) {
 		return "", fmt.Errorf("the line is not a JSON object: duplicate object member name %q", name)
 	}
+	return name, n.readValue(plant, m)
+}
+
+// readValue sets a member of a plant to the next value.
+func (n *ndjsonReader) readValue(plant *client.Plant, m member) error {
 	value, err := n.decoder.ReadToken()
 	if err != nil {
-		return "", err
+		return err
 	}
 	if value.Kind() == jsontext.KindNull && m.isOptional {
-		return name, nil
+		return nil
 	}
 	if value.Kind() != m.kind {
-		return "", fmt.Errorf("%s must be %s", name, kindNames[m.kind])
+		return fmt.Errorf("%s must be %s", m.name, kindNames[m.kind])
 	}
-	return name, m.set(plant, value.String())
+	return m.set(plant, value.String())
 }
 
 // kindNames says what the value of a member must be.

@@ -187,9 +187,9 @@ func asUTF8(input *bufio.Reader) (*bufio.Reader, error) {
 			return nil, errors.New("the file is " + kind.advice)
 		}
 	}
-	if zero := strings.IndexByte(first, 0); zero >= 0 || strings.HasPrefix(first, "\xff\xfe") || strings.HasPrefix(first, "\xfe\xff") {
+	if isUTF16(first) {
 		order := unicode.LittleEndian // unless the mark or, of a first character in ASCII, the zero tells otherwise
-		if zero == 0 {
+		if strings.HasPrefix(first, "\x00") {
 			order = unicode.BigEndian
 		}
 		decoder := unicode.UTF16(order, unicode.UseBOM).NewDecoder()
@@ -199,6 +199,14 @@ func asUTF8(input *bufio.Reader) (*bufio.Reader, error) {
 		_, _ = input.Discard(len(byteOrderMark)) // it is there
 	}
 	return input, nil
+}
+
+// isUTF16 reports whether the first bytes of a file begin with a mark of UTF-16, or have a zero,
+// as a character of ASCII has in UTF-16.
+func isUTF16(first string) bool {
+	const littleEndian, bigEndian = "\xff\xfe", "\xfe\xff"
+	hasMark := strings.HasPrefix(first, littleEndian) || strings.HasPrefix(first, bigEndian)
+	return hasMark || strings.Contains(first, "\x00")
 }
 
 // The sentences of the page are the same; see TestPageSaysTheSame.

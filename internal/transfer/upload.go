@@ -99,7 +99,7 @@ func readOrStop(ctx context.Context, reader *Reader) *rowBatch {
 // readBatch reads rows until they fill a batch.
 func readBatch(reader *Reader) *rowBatch {
 	batch := &rowBatch{}
-	for len(batch.rows)+len(batch.refused) < maxBatch && batch.size < maxBatchBytes {
+	for !batch.isFull() {
 		row, err := reader.Read()
 		if bad, isRefused := errors.AsType[RowError](err); isRefused {
 			batch.refused = append(batch.refused, bad)
@@ -118,6 +118,10 @@ func readBatch(reader *Reader) *rowBatch {
 		batch.size += max(len(appendJSON(nil, &row.Plant))+len(","), len(row.text))
 	}
 	return batch
+}
+
+func (batch *rowBatch) isFull() bool {
+	return len(batch.rows)+len(batch.refused) >= maxBatch || batch.size >= maxBatchBytes
 }
 
 // store stores the plants of a batch, or refuses their rows.
