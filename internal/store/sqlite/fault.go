@@ -95,7 +95,7 @@ func (files *openFiles) compare(conn *sqlite.Conn) *fault {
 		return &fault{path: files.index.path, what: "was truncated", next: "restart the service"}
 	}
 	files.index.least = files.index.size
-	if found := files.judgeDatabase(); found != nil {
+	if found := files.judgeDatabase(conn); found != nil {
 		return found
 	}
 	return files.judgeLog(conn)
@@ -143,7 +143,7 @@ func (files *openFiles) compareWithoutLog() *fault {
 
 // judgeDatabase returns the fault of the database. A checkpoint makes it longer or, after VACUUM,
 // as long as its header says, which it writes first.
-func (files *openFiles) judgeDatabase() *fault {
+func (files *openFiles) judgeDatabase(conn *sqlite.Conn) *fault {
 	var header databaseHeader
 	if err := files.database.read(header[:], 0); err != nil {
 		return unreadable(files.target, err)
@@ -156,21 +156,42 @@ func (files *openFiles) judgeDatabase() *fault {
 		return files.damagedDatabase()
 	}
 	files.database.least = size
-	return files.judgeMark()
+	return files.judgeMark(conn)
 }
 
 // judgeMark returns the fault of a database that another one was copied over. Its mark is then
-// not in the log.
-func (files *openFiles) judgeMark() *fault {
+// not in the log. That is no fault if .restore of sqlite3 has begun the log.
+func (files *openFiles) judgeMark(conn *sqlite.Conn) *fault {
 	now, err := readMark(files.database, files.markPage, files.first.pageSize())
 	if err != nil {
 		return unreadable(files.target, err)
 	}
-	if now != files.mark && !readLogFrom(io.NewSectionReader(files.wal, 0, math.MaxInt64)).belongsTo(files.database) {
+	if now != files.mark && !readLogFrom(io.NewSectionReader(files.wal, 0, math.MaxInt64)).belongsTo(files.database) &&
+		!files.replacedByLog(conn) {
 		return files.damagedDatabase()
 	}
 	files.mark = now
 	return nil
+}
+
+// replacedByLog reports whether SQLite reads no page of the database: the log has each, and no
+// checkpoint has copied any of them.
+func (files *openFiles) replacedByLog(conn *sqlite.Conn) bool {
+	frames, copied, err := askSQLite(conn)
+	if err != nil || frames == 0 || copied > 0 {
+		return false
+	}
+	logged, end, err := files.loggedPages(frames)
+	if err != nil {
+		return false
+	}
+	logged[1<<30/files.first.pageSize()+1] = true // SQLite locks this page, and does not use it
+	for page := int64(1); page <= end; page++ {
+		if !logged[page] {
+			return false
+		}
+	}
+	return true
 }
 
 // judgeLog returns the fault of the log. A program that begins it anew gives it another header, and

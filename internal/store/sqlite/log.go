@@ -28,11 +28,19 @@ import (
 // renewMarkQuery gives the database and its log a new mark.
 const renewMarkQuery = "UPDATE log_mark SET before = mark, mark = randomblob(8)"
 
+// markNewLogQuery is renewMarkQuery at the beginning of a log. The parameter is the mark of the
+// database. That of the table is another one if .restore of sqlite3 has begun the log.
+const markNewLogQuery = "UPDATE log_mark SET before = coalesce(nullif(?, zeroblob(8)), mark), mark = randomblob(8)"
+
 // markNewLog renews the mark if the log has begun anew since the last call, as the check of the
 // files has seen. If that fails, the next call tries again: it must not fail writes that are durable.
 func (s *Store) markNewLog(conn *sqlite.Conn) {
 	salts := s.files.salts()
-	if salts != s.marked && execute(conn, renewMarkQuery) == nil {
+	if salts == s.marked {
+		return
+	}
+	before, err := readMark(s.files.database, s.files.markPage, s.files.first.pageSize())
+	if err == nil && execute(conn, markNewLogQuery, before[:]) == nil {
 		s.marked = salts
 	}
 }

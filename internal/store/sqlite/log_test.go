@@ -352,6 +352,36 @@ func TestLogOfOtherPrograms(t *testing.T) {
 	}
 }
 
+// A .restore that begins a log is no damage, even if no check of the files has seen the last checkpoint. The
+// first write of the store after it lets the store start after a crash.
+func TestRestoreBeginsLog(t *testing.T) {
+	for _, name := range []string{"after a checkpoint of the store", "after one of another program"} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory(t)
+			h.create(3)
+			dotBackup(t, h.path, h.path+".backup")
+			h.checkpoint()
+			h.create(5)
+			if name == "after a checkpoint of the store" {
+				h.checkpoint()
+			} else {
+				h.otherProgram("PRAGMA wal_checkpoint(RESTART)")
+			}
+			dotBackup(t, h.path+".backup", h.path)
+			h.last = 3
+			h.create(2)
+			h.remember("after .restore")
+			ids, err := storedIn(t, place(t, h.all[0].database, h.all[0].log, nil))
+			must.NoError(t, err)
+			if !slices.Equal(ids, h.all[0].plants) {
+				t.Errorf("the plants are %v, want %v", ids, h.all[0].plants)
+			}
+			h.checkpoint()
+			h.create(1)
+		})
+	}
+}
+
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
