@@ -34,7 +34,7 @@ func TestSignedTokens(t *testing.T) {
 		{"right", "one", tokens.Issuer, "books", soon, nil},
 		{"unknown key", "two", tokens.Issuer, "books", soon, errBadCredentials},
 		{"another issuer", "one", "https://example.org", "books", soon, errBadCredentials},
-		{"another audience", "one", tokens.Issuer, "plants", soon, errBadCredentials},
+		{"another audience", "one", tokens.Issuer, "another-service", soon, errBadCredentials},
 		{"expired", "one", tokens.Issuer, "books", past, errBadCredentials},
 		{"without end", "one", tokens.Issuer, "books", nil, errBadCredentials},
 	} {
