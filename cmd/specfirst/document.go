@@ -67,7 +67,17 @@ func readDocument(path string) (*document, error) {
 		}
 		d.basePath = strings.TrimSuffix(server.EscapedPath(), "/")
 	}
+	if slices.ContainsFunc(checker.Operations(), d.isHealthCheck) {
+		return nil, fmt.Errorf("%s cannot be served: GET %s is the health check of the new service: take it out of the document", path, healthCheck)
+	}
 	return d, nil
+}
+
+// healthCheck is the path of the health check of a new service, which no document has.
+const healthCheck = "/healthz"
+
+func (d *document) isHealthCheck(operation *contract.Operation) bool {
+	return operation.Method == http.MethodGet && d.basePath+operation.Path == healthCheck
 }
 
 func acceptAll(http.ResponseWriter, *http.Request, *contract.Operation) (context.Context, error) {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"embed"
+	"fmt"
+	"go/format"
 	"io/fs"
 	"os"
 	"path"
@@ -55,6 +57,13 @@ func (s *service) writeFiles(folder string) error {
 		replaced := names.Replace(string(text))
 		if s.document != nil {
 			replaced = s.document.adapt(target, replaced)
+		}
+		if path.Ext(target) == ".go" {
+			formatted, err := format.Source([]byte(replaced))
+			if err != nil {
+				return fmt.Errorf("format %s: %w", target, err)
+			}
+			replaced = string(formatted)
 		}
 		return writeFile(filepath.Join(folder, filepath.FromSlash(s.rename(target))), replaced)
 	})

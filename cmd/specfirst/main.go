@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 
 	"github.com/urfave/cli/v3"
 )
@@ -40,9 +41,19 @@ func command() *cli.Command {
 				&cli.StringFlag{Name: "document", Usage: "serve the OpenAPI 3.0 document in `FILE`, with operations that respond with 501"},
 				&cli.StringFlag{Name: "source", Usage: "use the clone of the Plant Store in `FOLDER` (default: the one that this command was built in, or its release)"},
 			},
-			Action: runNew,
+			Action:       runNew,
+			OnUsageError: wrongUsage,
 		}},
 	}
+}
+
+// wrongUsage returns a mistake in the flags with the flag that is meant. By itself the library prints the
+// mistake and a page of help before it returns it.
+func wrongUsage(_ context.Context, cmd *cli.Command, err error, _ bool) error {
+	if _, flag, isUnknown := strings.Cut(err.Error(), "flag provided but not defined: "); isUnknown {
+		err = fmt.Errorf("%w: did you mean %s?", err, cli.SuggestFlag(cmd.Flags, strings.TrimLeft(flag, "-"), true))
+	}
+	return fmt.Errorf("%w (specfirst new --help lists the flags)", err)
 }
 
 func runNew(ctx context.Context, cmd *cli.Command) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"go/format"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -75,6 +76,7 @@ func TestMistakes(t *testing.T) {
 		"OpenAPI 3.1":           {[]string{"shop", "--document", writeDocument(t, strings.Replace(roomsDocument, "3.0.3", "3.1.0", 1))}, "the document has OpenAPI 3.1.0, need 3.0"},
 		"no operation":          {[]string{"shop", "--document", writeDocument(t, "openapi: 3.0.3\ninfo: {title: a, version: '1'}\npaths: {}")}, "it has no operation"},
 		"another media type":    {[]string{"shop", "--document", writeDocument(t, strings.Replace(roomsDocument, "content: {application/json", "content: {application/xml", 1))}, "POST /rooms: "},
+		"the health check":      {[]string{"shop", "--document", writeDocument(t, strings.NewReplacer("/v1/", "", "/rooms:\n    post:", "/healthz:\n    get:").Replace(roomsDocument))}, "rooms.yaml cannot be served: GET /healthz is the health check of the new service"},
 		"another module path":   {[]string{"shop", "--module", "a b"}, "malformed module path"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,6 +99,18 @@ func TestMistakes(t *testing.T) {
 	})
 }
 
+// A flag that does not exist is answered with one that does, once.
+func TestSuggestion(t *testing.T) {
+	said, err := run(t, "new", "shop", "--docment", "rooms.yaml")
+	if err == nil {
+		t.Fatal("--docment is accepted")
+	}
+	said += err.Error()
+	if strings.Count(said, "docment") != 1 || !strings.Contains(said, "did you mean --document?") {
+		t.Errorf("it says %q", said)
+	}
+}
+
 // A new service has its own names everywhere, and of this module only what is public.
 func TestNames(t *testing.T) {
 	rooms, err := readDocument(writeDocument(t, roomsDocument))
@@ -104,7 +118,9 @@ func TestNames(t *testing.T) {
 	if rooms.basePath != "/v1" || len(rooms.formats) != 1 || rooms.formats[0] != "slug" {
 		t.Errorf("the base path is %q, and the unknown formats are %q", rooms.basePath, rooms.formats)
 	}
-	for name, document := range map[string]*document{"the example": nil, "a document": rooms} {
+	plain, err := readDocument(writeDocument(t, strings.Replace(roomsDocument, ", format: slug", "", 1)))
+	must.NoError(t, err)
+	for name, document := range map[string]*document{"the example": nil, "a document": rooms, "without formats": plain} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
 			s := &service{name: "tool-shed", module: "example.org/shed", document: document}
@@ -122,6 +138,9 @@ func TestNames(t *testing.T) {
 				}
 				if document != nil && regexp.MustCompile(`(?i)\b(isbn|books?)\b`).Match(text) && !strings.HasSuffix(name, "auth_test.go") {
 					t.Errorf("%s has something of books", name)
+				}
+				if formatted, err := format.Source(text); strings.HasSuffix(name, ".go") && (err != nil || !bytes.Equal(formatted, text)) {
+					t.Errorf("gofmt would change %s (%v)", name, err)
 				}
 				for _, imported := range regexp.MustCompile(`"github\.com/plantstore/plantstore/([^"]*)"`).FindAllStringSubmatch(string(text), -1) {
 					if imported[1] != "api/contract" && imported[1] != "api/contracttest" {

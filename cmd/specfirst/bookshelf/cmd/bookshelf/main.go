@@ -39,9 +39,6 @@ func run(ctx context.Context, getenv func(string) string, log *slog.Logger) (err
 		Issuer:   getenv("BOOKSHELF_ISSUER"),
 		Audience: getenv("BOOKSHELF_AUDIENCE"),
 	}
-	if tokens.Secret == "" && tokens.KeysURL == "" {
-		return errors.New("set BOOKSHELF_TOKEN or BOOKSHELF_KEYS_URL: without one of them every request is refused")
-	}
 	if tokens.KeysURL != "" && (tokens.Issuer == "" || tokens.Audience == "") {
 		return errors.New("BOOKSHELF_KEYS_URL needs BOOKSHELF_ISSUER and BOOKSHELF_AUDIENCE")
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ var (
 	errNoCredentials  = errors.New("send the credentials that the document asks for")
 	errBadCredentials = errors.New("the credentials are not valid")
 	errNoKeys         = errors.New("tokens cannot be verified now")
+	errNoTokens       = errors.New("set BOOKSHELF_TOKEN or BOOKSHELF_KEYS_URL: the document has operations that need credentials")
 )
 
 // algorithms are the signatures that are accepted: those that need no shared secret.
@@ -38,6 +40,12 @@ type Tokens struct {
 	mu      sync.Mutex
 	keys    jose.JSONWebKeySet
 	fetched time.Time
+}
+
+// needsCredentials reports whether no alternative of the document is without credentials.
+func needsCredentials(operation *contract.Operation) bool {
+	isOpen := func(alternative []contract.Scheme) bool { return len(alternative) == 0 }
+	return len(operation.Security) > 0 && !slices.ContainsFunc(operation.Security, isOpen)
 }
 
 // authorize asks a request for one of the alternatives of credentials that the document has for its operation.

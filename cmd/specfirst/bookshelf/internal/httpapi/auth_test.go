@@ -12,7 +12,27 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
+
+	"github.com/plantstore/plantstore/api/contract"
 )
+
+// A service starts without tokens if the document asks for none.
+func TestNeedsCredentials(t *testing.T) {
+	bearer := []contract.Scheme{{Name: "bearer"}}
+	for _, test := range []struct {
+		name     string
+		security [][]contract.Scheme
+		want     bool
+	}{
+		{"no security", nil, false},
+		{"a token", [][]contract.Scheme{bearer}, true},
+		{"a token or nothing", [][]contract.Scheme{bearer, {}}, false},
+	} {
+		if got := needsCredentials(&contract.Operation{Security: test.security}); got != test.want {
+			t.Errorf("%s: needsCredentials returns %v", test.name, got)
+		}
+	}
+}
 
 // Tokens of the identity provider are accepted while they are for this service and in force.
 func TestSignedTokens(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/plantstore/plantstore/cmd/specfirst/bookshelf/gen/client"
+	"github.com/plantstore/plantstore/cmd/specfirst/bookshelf/internal/httpapi"
 )
 
 // The generated client walks all books, page by page.
@@ -44,5 +45,13 @@ func TestPages(t *testing.T) {
 	}
 	if got, want := strings.Join(found, " "), "0000 0001 0002 0003 0004 0005 0006"; got != want {
 		t.Errorf("the pages have %s, want %s", got, want)
+	}
+}
+
+// The document asks for credentials, so a service that accepts none does not start.
+func TestNoTokens(t *testing.T) {
+	_, err := httpapi.New(nil, httpapi.Options{Tokens: &httpapi.Tokens{}})
+	if err == nil || !strings.Contains(err.Error(), "set BOOKSHELF_TOKEN or BOOKSHELF_KEYS_URL") {
+		t.Errorf("the error is %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -45,6 +46,10 @@ func New(service server.StrictServerInterface, options Options) (http.Handler, e
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read api/openapi.yaml: %w", err)
+	}
+	acceptsNone := options.Tokens.Secret == "" && options.Tokens.KeysURL == ""
+	if acceptsNone && slices.ContainsFunc(checker.Operations(), needsCredentials) {
+		return nil, errNoTokens
 	}
 	h.router.Use(h.observe)
 	h.router.NotFound(h.notFound)
