@@ -54,9 +54,10 @@ async function look(file) {
     };
     if (!unknown.length) return await use();
     fault(`${file.name}: ${unknownColumns(unknown)}.`);
-    $("import-ignore").textContent = `Import without ${unknown.map((it) => `“${brief(it) || "(no name)"}”`).join(", ")}`;
+    $("import-ignore").textContent = `Continue without ${unknown.map((it) => `“${brief(it) || "(no name)"}”`).join(", ")}`;
     $("import-ignore").hidden = false;
-    $("import-ignore").onclick = () => void use().catch((error) => fault(error.message));
+    const proceed = () => use().then(() => $($("import-start").hidden ? "import-title" : "import-start").focus());
+    $("import-ignore").onclick = () => void proceed().catch((error) => fault(error.message));
     $("import-ignore").focus();
   } catch (error) {
     fault(`${file.name}: ${/** @type {Error} */ (error).message}`);

@@ -62,7 +62,9 @@ function fill(stored, note = "") {
   const items = Object.entries(times).flatMap(([what, at]) => [make("dt", {}, what), make("dd", {}, time(at))]);
   $("plant-times").replaceChildren(...items);
   say(note);
+  const wasConflict = !$("conflict").hidden;
   turn("plant-form");
+  if (wasConflict) $("panel-title").focus();
 }
 
 /** Shows the plant that the view names, or closes the panel.
@@ -170,7 +172,7 @@ function compare(mine, changed, theirs) {
   const kept = members.filter((member) => !changed.includes(member));
   tell("conflict-means", `Keep mine stores your ${changed.join(" and ")}${kept.map((it) => `, with their ${it}`).join("")}.`);
   $("keep-mine").onclick = once(() => save(theirs));
-  $("take-theirs").onclick = () => (fill(theirs, "This is what is stored now."), $("panel-title").focus());
+  $("take-theirs").onclick = () => fill(theirs, "This is what is stored now.");
   say("");
   turn("conflict", "conflict-title");
 }
@@ -200,7 +202,7 @@ async function remove() {
   });
 }
 
-/** Says what was done, and offers for ten seconds to take it back; that says what came of it.
+/** Says what was done, and offers for twenty seconds to take it back; that says what came of it.
  *  @type {(done: string, takeBack: () => Promise<string>) => void} */
 export function offer(done, takeBack) {
   const toast = $("toast");
@@ -208,12 +210,16 @@ export function offer(done, takeBack) {
   toast.dataset["timer"] = String(setTimeout(() => {
     if (toast.contains(document.activeElement)) focus(null);
     toast.hidden = true;
-  }, 10_000));
+  }, 20_000));
   tell("toast-text", done);
   toast.hidden = $("undo").hidden = false;
   $("undo").focus();
   $("undo").onclick = once(() => takeBack().then(
-    (text) => (tell("toast-text", text), void ($("undo").hidden = true)),
+    (text) => {
+      tell("toast-text", text);
+      if (toast.contains(document.activeElement)) focus(null);
+      $("undo").hidden = true;
+    },
     (error) => tell("toast-text", /** @type {Error} */ (error).message)));
 }
 

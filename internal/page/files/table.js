@@ -43,6 +43,7 @@ export function show() {
     const [up, down] = (button?.value ?? "").split(" ");
     if (!button) continue;
     button.disabled = !orders(view).includes(up ?? "") || (byId && up !== "id");
+    button.title = button.disabled && !byId ? "To sort by this, clear the search and the tag." : "";
     const order = first().order;
     head.setAttribute("aria-sort", order === down || order === "updated" && up === order ? "descending" : order === up ? "ascending" : "none");
   }
@@ -137,7 +138,7 @@ function fill(page, plants, next) {
   if (next && after && JSON.stringify(after.query) !== JSON.stringify(next)) {
     Object.assign(after, { query: next, stale: true }); // what is between them has changed
   }
-  const focused = document.activeElement?.closest("tr")?.dataset["id"];
+  const [focused, wasBox] = [document.activeElement?.closest("tr")?.dataset["id"], isBox()];
   const begin = pages.slice(0, i).reduce((sum, { count }) => sum + count, 2);
   const filled = plants.map((plant, n) => {
     const name = () => make("th", { scope: "row" }, make("a", { tabindex: "-1" }));
@@ -155,8 +156,8 @@ function fill(page, plants, next) {
   page.count = plants.length;
   table.removeAttribute("aria-busy");
   rowHeight = filled[0]?.offsetHeight || rowHeight;
-  if (focused && rows.has(focused)) focus(focused);
-  if (!table.querySelector("a[tabindex='0']")) table.querySelector("a")?.setAttribute("tabindex", "0");
+  if (focused && rows.has(focused)) focus(focused, wasBox);
+  if (!table.querySelector("[tabindex='0']")) reach(table.querySelector("tr[data-id]"));
   if (i > 0) return;
   const isAll = !view.q && view.tag === null;
   table.hidden = plants.length === 0;
@@ -219,28 +220,39 @@ export function apply(changes) {
   recount();
 }
 
+/** Whether the checkbox of a row has the focus. */
+const isBox = () => document.activeElement?.matches("#plants td input") ?? false;
+
+/** Has Tab come to the checkbox and the link of one row. @param {Element | null} row */
+function reach(row) {
+  for (const it of table.querySelectorAll("[tabindex='0']")) it.setAttribute("tabindex", "-1");
+  for (const it of row?.querySelectorAll("a, input") ?? []) it.setAttribute("tabindex", "0");
+}
+
 /** Moves the focus by some rows, or to the first row in the window. Returns whether there is one.
  *  @type {(row: HTMLTableRowElement | null, by: number) => boolean} */
 function step(row, by) {
   const all = /** @type {HTMLTableRowElement[]} */ ([...table.querySelectorAll("tr[data-id]")]);
   const to = row ? all[all.indexOf(row) + by] : all.find((other) => other.getBoundingClientRect().top > 0);
-  if (to) focus(to.dataset["id"] ?? "");
+  if (to) focus(to.dataset["id"] ?? "", isBox());
   return to !== undefined;
 }
 
-/** Gives the focus to the row of a plant, or to the first row in the window.
- *  @param {string | null} id */
-export function focus(id) {
-  const link = rows.get(id ?? "")?.row.querySelector("a");
-  if (!link) return void step(null, 0);
-  table.querySelector("a[tabindex='0']")?.setAttribute("tabindex", "-1");
-  link.tabIndex = 0;
-  link.focus();
+/** Gives the focus to the link or the checkbox of a plant, or to the first row in the window.
+ *  @type {(id: string | null, toBox?: boolean) => void} */
+export function focus(id, toBox = false) {
+  const row = rows.get(id ?? "")?.row;
+  if (!row) return void step(null, 0);
+  /** @type {HTMLElement | null} */ (row.querySelector(toBox ? "input" : "a"))?.focus();
 }
 
 export function start() {
   addEventListener("scroll", () => requestAnimationFrame(layout), { passive: true });
   addEventListener("resize", layout);
+  table.addEventListener("focusin", (e) => {
+    const row = /** @type {Element} */ (e.target).closest("tr[data-id]");
+    if (row) reach(row);
+  });
   table.tHead?.addEventListener("click", (e) => {
     const [up, down] = /** @type {HTMLElement} */ (e.target).closest("button")?.value.split(" ") ?? [];
     if (up) go({ order: orderOf(view) === up && down ? down : up });

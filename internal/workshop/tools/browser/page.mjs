@@ -165,6 +165,23 @@ async function save(page, wanted = "Saved.") {
   await until(() => text(page, "#panel-note"), wanted);
 }
 
+// keyboard returns what presses keys, and what presses Tab until something has the focus, which must be visible.
+function keyboard(page) {
+  const press = (...keys) => keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
+  const tab = async (to) => {
+    for (let i = 0; (await focused(page)) !== to; i++) {
+      assert.ok(i < 20, `Tab does not reach ${to}`);
+      await press("Tab");
+      const { tag, style } = await page.evaluate(() => {
+        const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
+        return { tag: document.activeElement.outerHTML.slice(0, 60), style: `${outlineStyle} ${outlineWidth}` };
+      });
+      assert.match(style, /^solid [2-9]px$/, `the focus is not visible on ${tag}`);
+    }
+  };
+  return { press, tab };
+}
+
 // hold stops the requests to an address, and returns a function that lets them go on.
 async function hold(page, url) {
   let release;
@@ -599,6 +616,7 @@ describe("the page", { concurrency: 2 }, () => {
     await page.locator("#keep-mine").click();
     assert.deepEqual(JSON.parse((await patch).postData()), { name: "Ficus mine" }, "only what the person has changed");
     await until(() => text(page, "#panel-note"), "Saved.");
+    assert.equal(await focused(page), "panel-title");
     const { name, tag } = await api("GET", "/plants/101");
     assert.deepEqual([name, tag], ["Ficus mine", "their tag"]);
     await page.locator("#plant-name").fill("Ficus other");
@@ -678,7 +696,7 @@ describe("the page", { concurrency: 2 }, () => {
     if (pictures) await page.screenshot({ path: `${pictures}/page-undo-light.png` });
     await page.locator("#undo").click();
     await until(() => text(page, "#toast-text"), "“Ficus lyrata” is back.");
-    await look(page, "deleted"); // later, because the toast ends after ten seconds
+    await look(page, "deleted"); // later, because the toast ends after twenty seconds
     assert.equal((await api("GET", "/plants/101")).tag, "Moraceae");
     await row(page, "101").waitFor();
 
@@ -692,8 +710,10 @@ describe("the page", { concurrency: 2 }, () => {
     await leave(page, "#confirm-delete");
     await until(() => isShown(page, "#undo"), true);
     await until(() => page.locator("#plant-id").inputValue(), "102");
-    await page.clock.fastForward(10_000);
-    await until(() => isShown(page, "#toast"), false, "after ten seconds");
+    await page.clock.fastForward(15_000);
+    assert.equal(await isShown(page, "#undo"), true, "after fifteen seconds");
+    await page.clock.fastForward(5_000);
+    await until(() => isShown(page, "#toast"), false, "after twenty seconds");
   });
 
   check("a plant is created", { statuses: [412] }, async ({ start }) => {
@@ -762,6 +782,8 @@ describe("the page", { concurrency: 2 }, () => {
     await until(async () => (await ids(page)).length, ficus.length);
     assert.deepEqual(await page.locator("#plants thead button").evaluateAll((all) => all.map((it) => it.disabled)), [true, false, true],
       "a search has the order of names");
+    const why = (head) => page.locator("#plants thead button", { hasText: head }).getAttribute("title");
+    assert.deepEqual([await why("Changed"), await why("Name")], ["To sort by this, clear the search and the tag.", ""]);
     await page.locator("#search").press("Enter");
     assert.equal(await focused(page), (await ids(page))[0], "Enter goes to the first plant");
     await page.locator("#search").fill("");
@@ -957,9 +979,10 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => text(page, "#import-note"), 'garden.csv: unknown columns "colour", "height": the columns are id,name,tag.');
     assert.equal(await isShown(page, "#import-start"), false, "nothing is imported before the choice");
     await look(page, "columns");
-    assert.equal(await text(page, "#import-ignore"), "Import without “colour”, “height”");
+    assert.equal(await text(page, "#import-ignore"), "Continue without “colour”, “height”");
     await page.locator("#import-ignore").click();
     await until(() => text(page, "#import-note"), "garden.csv: 2 rows: 1 id is taken, 1 new.");
+    await until(() => focused(page), "import-start");
     await page.locator("#import-start").click();
     await until(() => text(page, "#import-note"), "1 new, 0 already there, 1 refused.");
     assert.equal((await api("GET", "/plants/9002")).name, "Rosa");
@@ -1115,18 +1138,7 @@ describe("the page", { concurrency: 2 }, () => {
   check("a keyboard is enough", {}, async ({ start }) => {
     const { api, open } = await start([], species);
     const page = await open();
-    const press = (...keys) => keys.reduce((before, key) => before.then(() => page.keyboard.press(key)), Promise.resolve());
-    const tab = async (to) => {
-      for (let i = 0; (await focused(page)) !== to; i++) {
-        assert.ok(i < 20, `Tab does not reach ${to}`);
-        await press("Tab");
-        const { tag, style } = await page.evaluate(() => {
-          const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);
-          return { tag: document.activeElement.outerHTML.slice(0, 60), style: `${outlineStyle} ${outlineWidth}` };
-        });
-        assert.match(style, /^solid [2-9]px$/, `the focus is not visible on ${tag}`);
-      }
-    };
+    const { press, tab } = keyboard(page);
     await until(async () => (await rows(page)).length, (n) => n > 50);
     await until(() => isShown(page, "#new"), true);
     await press("/");
@@ -1176,6 +1188,42 @@ describe("the page", { concurrency: 2 }, () => {
     await page.keyboard.type("Typed");
     await press("Enter");
     await until(() => text(page, "#panel-note"), "Created.");
+  });
+
+  check("rows are selected with the keyboard", {}, async ({ start }) => {
+    const { api, open } = await start([], species);
+    const page = await open("?q=Ficus");
+    const { press, tab } = keyboard(page);
+    const isBox = () => page.evaluate(() => document.activeElement.matches("#plants td input"));
+    await until(async () => (await ids(page)).length, ficus.length);
+    await until(() => isShown(page, "#new"), true);
+    await until(() => state(page), "live");
+    const [a, b, c, d, e] = await ids(page);
+    await page.locator("#search").focus();
+    await tab(a);
+    assert.equal(await isBox(), true, "Tab comes to the checkbox of the first row");
+    await press("Space");
+    await until(() => text(page, "#bulk-text"), "1 plant selected");
+    await press("ArrowDown");
+    assert.deepEqual([await focused(page), await isBox()], [b, true], "an arrow goes to the next checkbox");
+    await press("ArrowDown", "Space", "ArrowDown", "ArrowDown", "Shift+Space");
+    await until(() => text(page, "#bulk-text"), "4 plants selected");
+    assert.deepEqual(await page.locator("#plants tr:has(:checked)").evaluateAll((all) => all.map((it) => it.dataset.id)), [a, c, d, e]);
+    await look(page, "selected-by-keys");
+    await row(page, e).locator("input").focus(); // a picture of a phone has no checkboxes
+    await api("PUT", `/plants/${b}`, { name: "Ficus aaa" });
+    await until(async () => (await rows(page))[0][1], "Ficus aaa");
+    assert.deepEqual([await focused(page), await isBox()], [e, true], "also after a change of the table");
+    await press("Shift+Tab", "Tab", "Tab");
+    assert.deepEqual([await focused(page), await isBox()], [e, false], "the name comes after the checkbox");
+    await tab("bulk-tag");
+    await page.keyboard.type("Figs");
+    await press("Enter");
+    await until(() => text(page, "#toast-text"), "Tagged “Figs”: 4 plants.");
+    assert.equal(await focused(page), "undo");
+    await press("Enter");
+    await until(() => text(page, "#toast-text"), "4 plants of 4 are as before.");
+    await until(() => page.evaluate(() => Boolean(document.activeElement.closest("#plants tr"))), true, "the focus is in the table");
   });
 
   const zoomed = { viewport: { width: 640, height: 450 }, deviceScaleFactor: 2 }; // as 1280 × 900 at 200 %
