@@ -105,7 +105,7 @@ func New(text []byte, o Options) (*Contract, error) {
 	return c, nil
 }
 
-// seedOf is the seed of the environment, of the options, or a new one.
+// seedOfOptions is the seed of the environment, of the options, or a new one.
 func seedOfOptions(o Options) (uint64, error) {
 	text := os.Getenv(seedVariable)
 	if text == "" {

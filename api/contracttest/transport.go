@@ -17,7 +17,7 @@ import (
 )
 
 // Client returns an HTTP client that checks every response. A request that takes
-// half a minute fails.
+// a minute fails.
 func (c *Contract) Client(t T) *http.Client {
 	return &http.Client{Transport: c.Transport(t, nil), Timeout: run.RequestTimeout}
 }
