@@ -1,5 +1,5 @@
 // Unskipped runs go test in the root of the repository. It fails if a test fails, or is skipped
-// with a message that is not in skips.txt.
+// with a message that is not in skips.txt, or if a package has no test that runs.
 //
 //	go run ./unskipped -count=1 ./internal/store/postgres
 //
@@ -51,7 +51,7 @@ type event struct {
 type test struct{ pkg, name string }
 
 // report writes how each package ends, the figures that tests print, and the output of what fails. It
-// returns what the skipped tests print.
+// returns what the skipped tests print, and the packages without a test that runs.
 func report(w io.Writer, events io.Reader) (skipped map[test]string, err error) {
 	skipped = map[test]string{}
 	output := map[test]string{} // of what has not ended
@@ -81,6 +81,9 @@ func report(w io.Writer, events io.Reader) (skipped map[test]string, err error) 
 			if e.Test == "" && (strings.HasPrefix(e.Output, "ok ") || strings.HasPrefix(e.Output, "? ")) {
 				fmt.Fprint(w, e.Output)
 			}
+			if e.Test == "" && strings.HasSuffix(e.Output, " [no tests to run]\n") {
+				skipped[t] = e.Output
+			}
 		case e.Action == "skip" && e.Test != "":
 			skipped[t] = output[t]
 			delete(output, t)
@@ -101,7 +104,7 @@ func unexplained(skipped map[test]string) error {
 	var all []error
 	for t, text := range skipped {
 		if !allowed(text, os.Getenv) {
-			all = append(all, fmt.Errorf("%s %s is skipped:\n%s", t.pkg, t.name, text))
+			all = append(all, fmt.Errorf("%s %s has not run:\n%s", t.pkg, t.name, text))
 		}
 	}
 	return errors.Join(all...)
