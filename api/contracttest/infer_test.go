@@ -113,11 +113,11 @@ func TestRightServers(t *testing.T) {
 // What is inferred is said in sentences; the options replace it, or switch it off.
 func TestInferred(t *testing.T) {
 	t.Parallel()
-	const tools = "createTool creates what getTool, replaceTool, changeTool, deleteTool take by {toolId}: it is in the member id of its response, which the service assigns"
+	const tools = "createTool creates what {toolId} names in getTool, replaceTool, changeTool, deleteTool: it is in the member id of its response, which the service assigns"
 	all := workshopContract(t, Options{}).Report().Inferred
 	want := []string{
-		"putNote creates what getNote, deleteNote take by {slug}: it is in its path, which the client chooses",
-		"createShelf creates what getShelf, replaceShelf, deleteShelf take by {code}: it is in the member code of its body, which the client chooses",
+		"putNote creates what {slug} names in getNote, deleteNote: it is in its path, which the client chooses",
+		"createShelf creates what {code} names in getShelf, replaceShelf, deleteShelf: it is in the member code of its body, which the client chooses",
 		tools,
 		"listNotes lists what putNote creates in the member data; per_page is the most items of a page; page is the number of the page",
 		"listShelves lists what createShelf creates; limit is the most items of a page; offset is how many items come before; room selects by the member room",

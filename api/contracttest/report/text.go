@@ -56,10 +56,15 @@ func (r Report) writeUntried(w io.Writer) {
 }
 
 func (r Report) writeOperations(w io.Writer) {
+	const document = "the document"
+	width := len(document)
 	for _, g := range r.groups {
-		fmt.Fprintf(w, "%-16s %s\n", g.Name, g.Count)
+		width = max(width, len(g.Name))
 	}
-	fmt.Fprintf(w, "%-16s %s of %d promises\n", "the document", r.Count, r.All())
+	for _, g := range r.groups {
+		fmt.Fprintf(w, "%-*s %s\n", width, g.Name, g.Count)
+	}
+	fmt.Fprintf(w, "%-*s %s of %d promises\n", width, document, r.Count, r.All())
 }
 
 // Text writes the report for people: first the summary, then every promise with the test that

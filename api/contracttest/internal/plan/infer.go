@@ -101,7 +101,7 @@ func sentenceOfResource(x scenario.Resource, create, get *document.Operation) st
 	case x.Assigned:
 		chooser = "the member " + x.ID + " of its response, which the service assigns"
 	}
-	return fmt.Sprintf("%s creates what %s take by {%s}: it is in %s", x.Create, strings.Join(takes, ", "), get.PathNames[0], chooser)
+	return fmt.Sprintf("%s creates what {%s} names in %s: it is in %s", x.Create, get.PathNames[0], strings.Join(takes, ", "), chooser)
 }
 
 // identify finds the identity that a path needs in what a create takes and gives.

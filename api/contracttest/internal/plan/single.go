@@ -353,7 +353,7 @@ func (s *surroundings) check(x scenario.Interaction) error {
 }
 
 const (
-	noResource scenario.Untried = "it needs something that exists, and no test can create it"
+	noResource scenario.Untried = "it needs something that exists, and no test knows what creates it: name this operation in the links of that response"
 	noIdentity scenario.Untried = "it conflicts with what exists, and no test knows what is free"
 )
 
