@@ -2,7 +2,9 @@ package contracttest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -44,7 +46,8 @@ func lots() http.Handler {
 		mu.Lock()
 		defer mu.Unlock()
 		var body map[string]any
-		err := json.NewDecoder(r.Body).Decode(&body)
+		text, err := io.ReadAll(r.Body)
+		err = errors.Join(err, json.Unmarshal(text, &body))
 		isWrong := err != nil || body == nil || r.Header.Get("Content-Type") != "application/json"
 		switch {
 		case !isKnown:
@@ -81,6 +84,9 @@ func TestBelowResource(t *testing.T) {
 		must.NoError(t, err)
 		report, err := c.Run(t.Context(), Target{URL: "http://lots.example", Transport: inProcess{lots()}})
 		must.NoError(t, err)
+		for _, cause := range report.Causes {
+			t.Errorf("the service is right, but: %s", cause)
+		}
 		var overview strings.Builder
 		report.Overview(&overview)
 		columns := map[int]bool{}
