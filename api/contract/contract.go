@@ -20,7 +20,7 @@
 //   - The body is read (body.go), decoded as far as its schema can need it (json.go, shape.go)
 //     and held to the schema.
 //
-// Only then is anything of the body read, so a client without credentials costs no memory.
+// Nothing of the body is read before the last step, so a client without credentials costs no memory.
 // Every refusal is a [Refusal], which [Options.Refuse] writes as a response.
 //
 // What is checked need not be parsed again: the handler finds it with [RequestOf]. The body of

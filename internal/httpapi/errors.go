@@ -30,7 +30,8 @@ func fail(code plantapi.ErrorCode, message string) *failure {
 	return &failure{code: code, message: message}
 }
 
-// codes has the number of each kind of refusal.
+// codes has the number of each kind of refusal but NotAuthorized and NotRead: these always have an Err, which
+// has its number.
 var codes = map[contract.Kind]plantapi.ErrorCode{
 	contract.NoOperation:          plantapi.CodeInternal, // chi has found one
 	contract.InvalidParameter:     plantapi.CodeInvalidParameter,
