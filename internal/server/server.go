@@ -213,7 +213,7 @@ func Run(ctx context.Context, stdout io.Writer, log *slog.Logger, config Config)
 			log.Error("stopped", "err", token.Redact(open.RedactPasswords(err.Error()), config.Token), took)
 			return
 		}
-		log.Info("stopped", "cause", context.Cause(ctx).Error(), took, "requests", shutdown.done.Load())
+		log.Info("stopped", "cause", context.Cause(ctx).Error(), took, "requests_while_stopping", shutdown.done.Load())
 	}
 	if err := notify(config.NotifySocket, "READY=1"); err != nil {
 		return errors.Join(err, server.Close())
