@@ -35,6 +35,7 @@ The exit status is 0 if every row is stored, 2 if rows were refused, 3 if the se
 available, 4 if it does not accept the token, 130 after Ctrl-C, and 1 for any other failure.
 
    PLANTSTORE_TOKEN=pst_… plantstore import species.csv`,
+		DisableSliceFlagSeparator: true, // the name of a column may have a comma
 		Flags: append([]cli.Flag{
 			formatFlag("read"),
 			// A variable that is set by mistake would lose data, so it has none.
@@ -108,7 +109,11 @@ func importFile(
 	counts, err := u.Run(ctx, transfer.NewReader(io.TeeReader(in, progress), format, ignored...))
 	progress.finish()
 	if unknown, isUnknown := errors.AsType[transfer.UnknownColumnsError](err); isUnknown {
-		err = fmt.Errorf("%w; to import the others, add --ignore-column %q", err, unknown.Names[0])
+		flags := ""
+		for _, name := range unknown.Names {
+			flags += fmt.Sprintf(" --ignore-column %q", name)
+		}
+		err = fmt.Errorf("%w; to import the others, add%s", err, flags)
 	}
 
 	stored, refused := progress.plants.Load(), progress.refused.Load()

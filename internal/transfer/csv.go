@@ -22,7 +22,7 @@ var header = strings.Join(names(members), ",")
 // not distinguish "" from an empty field, and it turns CRLF within quotes into
 // LF.
 type csvReader struct {
-	input     *bufio.Reader
+	input     textReader
 	ignored   []string // names of columns that are not imported
 	separator byte
 	columns   []member // of the file
@@ -30,10 +30,10 @@ type csvReader struct {
 }
 
 func (c *csvReader) readHeader() (err error) {
-	if c.input, err = asUTF8(c.input); err != nil {
+	if c.input, err = asUTF8(c.input.Reader); err != nil {
 		return err
 	}
-	c.separator = findSeparator(c.input)
+	c.separator = findSeparator(c.input.Reader)
 	first, err := c.readRow()
 	if err == io.EOF {
 		return fmt.Errorf("the file is empty: the first line of a CSV file must name its columns, as in %s", header)
@@ -77,6 +77,9 @@ func columnsOf(first fileRow, ignored []string) ([]member, error) {
 	if first.fault != nil {
 		return nil, first.fault
 	}
+	isIgnored := func(name string) bool {
+		return slices.ContainsFunc(ignored, func(other string) bool { return strings.ToLower(strings.TrimSpace(other)) == name })
+	}
 	var found []member
 	var unknown []string
 	for _, field := range first.fields {
@@ -87,7 +90,7 @@ func columnsOf(first fileRow, ignored []string) ([]member, error) {
 		name := strings.ToLower(strings.TrimSpace(text))
 		column, isKnown := membersByName[name]
 		switch {
-		case slices.Contains(ignored, name) && !isKnown:
+		case isIgnored(name) && !isKnown:
 			column = member{name: name, isIgnored: true, set: ignore}
 		case !isKnown:
 			unknown = append(unknown, name)
@@ -124,7 +127,7 @@ func (e UnknownColumnsError) Error() string {
 
 // readRow reads a row: a line, or more of them if there are line ends within quotes.
 func (c *csvReader) readRow() (fileRow, error) {
-	row := fileRow{line: c.lines + 1}
+	row := fileRow{line: c.lines + 1, wasUTF16: c.input.wasUTF16}
 	text, state, err := c.readText()
 	if err != nil {
 		return fileRow{}, err

@@ -18,13 +18,13 @@ import (
 // ndjsonReader reads NDJSON. It refuses duplicate members, unknown members and
 // invalid UTF-8.
 type ndjsonReader struct {
-	input   *bufio.Reader
+	input   textReader
 	lines   int // number of lines read
 	decoder jsontext.Decoder
 }
 
 func (n *ndjsonReader) readHeader() (err error) {
-	n.input, err = asUTF8(n.input)
+	n.input, err = asUTF8(n.input.Reader)
 	return err
 }
 
@@ -34,7 +34,7 @@ func (n *ndjsonReader) readRow() (fileRow, error) {
 	if len(line) == 0 {
 		return fileRow{}, err
 	}
-	row := fileRow{line: n.lines, text: string(bytes.TrimSpace(line))}
+	row := fileRow{line: n.lines, text: string(bytes.TrimSpace(line)), wasUTF16: n.input.wasUTF16}
 	for err == bufio.ErrBufferFull {
 		row.text, row.fault = "{}", fmt.Errorf("the row is larger than %d MiB", maxRow>>20)
 		_, err = n.input.ReadSlice('\n')

@@ -101,13 +101,15 @@ type fileRow struct {
 	fields  []string // of CSV
 	isEmpty bool     // it is an empty line
 	fault   error    // why the row is not valid, if that is known already
+
+	wasUTF16 bool // see textReader
 }
 
 // NewReader returns a reader of a file in the given format. It ignores the columns of a CSV
-// file that have one of the names and are not those of a plant; other unknown columns are an
-// [UnknownColumnsError].
+// file that have one of the names, ignoring case, and are not those of a plant. Other unknown
+// columns are an [UnknownColumnsError].
 func NewReader(file io.Reader, format Format, ignored ...string) *Reader {
-	input := bufio.NewReaderSize(file, maxRow)
+	input := textReader{Reader: bufio.NewReaderSize(file, maxRow)}
 	var rows rowFormat = &ndjsonReader{input: input}
 	if format == CSV {
 		rows = &csvReader{input: input, ignored: ignored}
@@ -141,7 +143,8 @@ func (r *Reader) check(row fileRow) (client.Plant, error) {
 	if row.fault != nil {
 		return client.Plant{}, row.fault
 	}
-	if !utf8.ValidString(row.text) {
+	isReplaced := row.wasUTF16 && strings.ContainsRune(row.text, utf8.RuneError)
+	if isReplaced || !utf8.ValidString(row.text) {
 		return client.Plant{}, errors.New("the row is not UTF-8: " + saveAsUTF8)
 	}
 	return r.plantFrom(row)
@@ -177,14 +180,20 @@ func NewCSVWriter(file io.Writer, separator byte, hasMark bool) Writer {
 
 const byteOrderMark = "\ufeff"
 
+// textReader reads UTF-8. If the file was UTF-16, U+FFFD stands for what was not valid in it.
+type textReader struct {
+	*bufio.Reader
+	wasUTF16 bool
+}
+
 // asUTF8 returns a reader of the text of a file in UTF-8, without a byte order mark. UTF-16 is
 // converted. The error of a file of another kind, which its first bytes show, says what to do.
-func asUTF8(input *bufio.Reader) (*bufio.Reader, error) {
+func asUTF8(input *bufio.Reader) (textReader, error) {
 	peeked, _ := input.Peek(4) // less of a shorter file
 	first := string(peeked)
 	for _, kind := range otherKinds {
 		if strings.HasPrefix(first, kind.begin) {
-			return nil, errors.New("the file is " + kind.advice)
+			return textReader{}, errors.New("the file is " + kind.advice)
 		}
 	}
 	if isUTF16(first) {
@@ -193,12 +202,12 @@ func asUTF8(input *bufio.Reader) (*bufio.Reader, error) {
 			order = unicode.BigEndian
 		}
 		decoder := unicode.UTF16(order, unicode.UseBOM).NewDecoder()
-		return bufio.NewReaderSize(decoder.Reader(input), maxRow), nil
+		return textReader{bufio.NewReaderSize(decoder.Reader(input), maxRow), true}, nil
 	}
 	if strings.HasPrefix(first, byteOrderMark) {
 		_, _ = input.Discard(len(byteOrderMark)) // it is there
 	}
-	return input, nil
+	return textReader{Reader: input}, nil
 }
 
 // isUTF16 reports whether the first bytes of a file begin with a mark of UTF-16, or have a zero,

@@ -105,11 +105,19 @@ func TestRead(t *testing.T) {
 		"UTF-16BE with a mark":      {transfer.CSV, wide(binary.BigEndian, "\ufeffid,name,tag\n1,Rosa,Rosaceae\n"), []transfer.Row{rose(2)}, nil},
 		"UTF-16LE":                  {transfer.CSV, wide(binary.LittleEndian, "id\tname\ttag\n1\tRosa\tRosaceae\n"), []transfer.Row{rose(2)}, nil},
 		"UTF-16BE":                  {transfer.CSV, wide(binary.BigEndian, "id,name,tag\n1,Rosa,Rosaceae\n"), []transfer.Row{rose(2)}, nil},
-		"UTF-16 JSON":               {transfer.NDJSON, wide(binary.LittleEndian, `{"id":1,"name":"Rosa","tag":"Rosaceae"}`), []transfer.Row{rose(1)}, nil},
-		"empty lines":               {transfer.CSV, "id,name,tag\n\n\r\n1,Rosa,Rosaceae\n\n", []transfer.Row{rose(4)}, nil},
-		"spaces around the id":      {transfer.CSV, "id,name,tag\n 1 ,Rosa,Rosaceae\n", []transfer.Row{rose(2)}, nil},
-		"no column for the tag":     {transfer.CSV, "id,name\n1,Rosa\n", []transfer.Row{{Line: 2, Plant: client.Plant{ID: 1, Name: "Rosa"}}}, nil},
-		"a quote within a field":    {transfer.CSV, "id,name,tag\n1,Rosa \"Peace\",\n", []transfer.Row{{Line: 2, Plant: client.Plant{ID: 1, Name: `Rosa "Peace"`}}}, nil},
+		"UTF-16 that is not valid": {
+			transfer.CSV, wide(binary.LittleEndian, "id,name,tag\n1,Rosa,Rosaceae\n2,") + "\x00\xd8,\x00\n\x00" + wide(binary.LittleEndian, "3,a,b") + "c",
+			[]transfer.Row{rose(2)},
+			[]string{
+				"line 3: the row is not UTF-8: in Excel, save it as “CSV UTF-8 (Comma delimited)”",
+				"line 4: the row is not UTF-8: in Excel, save it as “CSV UTF-8 (Comma delimited)”",
+			},
+		},
+		"UTF-16 JSON":            {transfer.NDJSON, wide(binary.LittleEndian, `{"id":1,"name":"Rosa","tag":"Rosaceae"}`), []transfer.Row{rose(1)}, nil},
+		"empty lines":            {transfer.CSV, "id,name,tag\n\n\r\n1,Rosa,Rosaceae\n\n", []transfer.Row{rose(4)}, nil},
+		"spaces around the id":   {transfer.CSV, "id,name,tag\n 1 ,Rosa,Rosaceae\n", []transfer.Row{rose(2)}, nil},
+		"no column for the tag":  {transfer.CSV, "id,name\n1,Rosa\n", []transfer.Row{{Line: 2, Plant: client.Plant{ID: 1, Name: "Rosa"}}}, nil},
+		"a quote within a field": {transfer.CSV, "id,name,tag\n1,Rosa \"Peace\",\n", []transfer.Row{{Line: 2, Plant: client.Plant{ID: 1, Name: `Rosa "Peace"`}}}, nil},
 		"lines are counted within quotes too": {
 			transfer.CSV, "id,name,tag\n2,\"a\nb\r\nc\",\n1,Rosa,Rosaceae\nx,y,z\n",
 			[]transfer.Row{{Line: 2, Plant: client.Plant{ID: 2, Name: "a\nb\r\nc"}}, rose(5)},
@@ -371,8 +379,8 @@ func wide(order binary.AppendByteOrder, text string) string {
 
 // Columns that are not those of a plant are ignored if the person says so.
 func TestIgnoredColumns(t *testing.T) {
-	const file = "id;colour;name\n1;red;Rosa\nx;blue;Rosa\n"
-	r := transfer.NewReader(strings.NewReader(file), transfer.CSV, "colour", "id")
+	const file = "id;Colour;name\n1;red;Rosa\nx;blue;Rosa\n"
+	r := transfer.NewReader(strings.NewReader(file), transfer.CSV, "Colour", "id")
 	row, err := r.Read()
 	must.NoError(t, err)
 	if row.Plant.ID != 1 || row.Plant.Name != "Rosa" {
