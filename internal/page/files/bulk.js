@@ -26,14 +26,18 @@ export function clear() {
   return had;
 }
 
+/** Why a plant was not changed. @param {import("./api.js").Failure} error */
+const reason = ({ code, message }) => ([40401, 41200].includes(code) ? "changed or deleted by someone else meanwhile." : message);
+
 /** Changes what is selected, four at a time, and offers to take it back.
  *  @type {<T>(done: string, change: (plant: Plant) => Promise<T>, back: (plant: Plant, changed: T) => Promise<unknown>) => Promise<void>} */
 async function each(done, change, back) {
+  let why = ""; // the last failure
   /** Calls a function with each item; returns what came of those that did not fail. @type {<I, O>(items: I[], call: (item: I) => Promise<O>) => Promise<O[]>} */
   const all = async (items, call) => {
     const results = /** @type {any[]} */ ([]);
     const worker = async () => {
-      for (let item; (item = items.shift()); ) results.push(...(await call(item).then((it) => [it], () => [])));
+      for (let item; (item = items.shift()); ) results.push(...(await call(item).then((it) => [it], (error) => ((why = reason(error)), []))));
     };
     await Promise.all([worker(), worker(), worker(), worker()]);
     return results;
@@ -45,10 +49,11 @@ async function each(done, change, back) {
   $("bulk").inert = false;
   clear();
   const rest = wanted - changed.length;
-  offer(`${done} ${counted(changed.length, "plant")}.${rest ? ` ${counted(rest, "plant")} had just been changed, and stayed.` : ""}`, async () => {
+  offer(`${done} ${counted(changed.length, "plant")}.${rest ? ` ${counted(rest, "plant")} ${rest === 1 ? "stays as it is" : "stay as they are"}: ${why}` : ""}`, async () => {
     const amount = changed.length;
+    why = "";
     const returned = await all(changed, ({ plant, to }) => back(plant, to));
-    return `${counted(returned.length, "plant")} of ${amount} ${returned.length === 1 ? "is" : "are"} as before.`;
+    return `${counted(returned.length, "plant")} of ${amount} ${returned.length === 1 ? "is" : "are"} as before.${why && ` Of the others: ${why}`}`;
   });
 }
 

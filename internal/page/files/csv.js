@@ -42,7 +42,6 @@ function separatorOf(text) {
  *  @param {string} text
  *  @param {string} separator */
 function* records(text, separator) {
-  const isEnd = (/** @type {string} */ char) => char === separator || /^[\r\n]?$/.test(char);
   for (let at = 0, line = 1; at < text.length; ) {
     const [begin, fields] = [at, /** @type {{value: string, quoted: boolean}[]} */ ([])];
     let fault = "";
@@ -53,11 +52,12 @@ function* records(text, separator) {
         do to = text.indexOf('"', to + 1) + 1;
         while (to > 0 && text[to] === '"');
         if (to === 0) [fault, to] = ["a quoted field is not closed", text.length];
-        else if (!isEnd(text.charAt(to))) fault = 'text after a closing quote: inside a quoted field write a quote twice, as ""';
       }
+      const closed = to;
       while (to < text.length && text[to] !== separator && text[to] !== "\n") to++;
       ended = text[to] !== separator;
       const raw = text.slice(at, ended && to > at && text[to - 1] === "\r" ? to - 1 : to);
+      if (quoted && at + raw.length > closed) fault = 'text after a closing quote: inside a quoted field write a quote twice, as ""';
       fields.push({ value: quoted ? raw.slice(1, -1).replaceAll('""', '"') : raw, quoted });
       at = to;
     }

@@ -45,6 +45,7 @@ async function look(file) {
   try {
     if (file.size > 100 << 20) throw new Error("the file is larger than 100 MiB: use plantstore import");
     const { rows: found, unknown } = parse(decode(new Uint8Array(await file.arrayBuffer())));
+    if (mine !== chosen) return; // another file was chosen meanwhile
     const use = async () => {
       rows = found;
       $("import-ignore").hidden = true;
@@ -60,7 +61,7 @@ async function look(file) {
     $("import-ignore").onclick = () => void proceed().catch((error) => fault(error.message));
     $("import-ignore").focus();
   } catch (error) {
-    fault(`${file.name}: ${/** @type {Error} */ (error).message}`);
+    if (mine === chosen) fault(`${file.name}: ${/** @type {Error} */ (error).message}`);
   }
 }
 

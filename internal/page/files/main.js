@@ -27,7 +27,8 @@ function ask(why) {
   token.forget();
   live.stop();
   account.open = false;
-  $("store").hidden = account.hidden = true;
+  bulk.clear();
+  $("store").hidden = account.hidden = $("toast").hidden = true;
   $("token-form").hidden = false;
   for (const id of ["message", "banner", "token-message"]) tell(id, id === "token-message" ? why : "");
   (canSignIn ? $("sign-in") : input("token")).focus();

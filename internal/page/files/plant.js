@@ -67,6 +67,15 @@ function fill(stored, note = "") {
   if (wasConflict) $("panel-title").focus();
 }
 
+/** Fills the fields with what was saved. What was typed while it was being saved stays, and is not saved yet.
+ *  @type {(stored: Plant, sent: string[], note: string) => void} */
+function settle(stored, sent, note) {
+  const typed = [name.value, tag.value];
+  fill(stored, note);
+  if (typed[0] !== sent[0]) name.value = typed[0] ?? "";
+  if (typed[1] !== sent[1]) tag.value = typed[1] ?? "";
+}
+
 /** Shows the plant that the view names, or closes the panel.
  *  @param {string | null} last the plant that was shown before */
 export async function show(last) {
@@ -117,7 +126,7 @@ function report(error) {
 const once = (change) => () => {
   const here = view.plant;
   return (busy ??= change().then(isDirty, (error) => (report(error), true))
-    .finally(() => (busy = undefined)).then((stays) => stays && go({ plant: here }, true)));
+    .finally(() => (busy = undefined)).then((stays) => stays && go({ plant: opened ?? here }, true)));
 };
 
 /** Changes members of a plant, if it still has the version, or stores one, if there is none.
@@ -140,16 +149,16 @@ const find = (at) => send("get", "/plants/{id}", { id: at })
  *  @type {(version?: Plant) => Promise<void>} */
 async function save(version = plant) {
   if (!id.value) await proposing;
-  const [at, mine, isNew] = [id.value.trim(), content(), opened === "new"];
+  const [at, mine, isNew, sent] = [id.value.trim(), content(), opened === "new", [name.value, tag.value]];
   const changed = changes(mine, plant);
   if (wrongId(at)) return say(wrongId(at), id);
   if (plant && !changed.length) return say("Nothing has changed.");
   try {
-    fill(await store(at, mine, version?.etag, changed), isNew ? "Created." : "Saved.");
+    settle(await store(at, mine, version?.etag, changed), sent, isNew ? "Created." : "Saved.");
   } catch (error) {
     if (!(error instanceof Failure) || ![40401, 41200].includes(error.code)) throw error;
     const theirs = await find(at);
-    if (theirs && !changes(mine, theirs).some((member) => changed.includes(member))) fill(theirs, "Saved."); // by an attempt whose response was lost
+    if (theirs && !changes(mine, theirs).some((member) => changed.includes(member))) settle(theirs, sent, "Saved."); // by an attempt whose response was lost
     else if (isNew && at === proposed) return propose().then(() => save());
     else if (isNew) say("This id is taken: choose another one.", id);
     else if (theirs) compare(mine, changed, theirs);
@@ -236,7 +245,11 @@ export function changed(changes) {
 export const close = () => ($("confirm").hidden ? go({ plant: null }) : turn("plant-form", "delete"));
 
 /** Shows the fields as the rights of the token allow. */
-export const rights = () => plant && isOpen() && !isDirty() && fill(plant);
+export function rights() {
+  if (isDirty()) return;
+  if (plant && isOpen()) fill(plant);
+  else if (opened === "new") name.readOnly = tag.readOnly = !isWriter();
+}
 
 const submit = once(save);
 

@@ -11,7 +11,7 @@ const provider = { .../** @type {HTMLElement} */ (document.querySelector("meta[n
 export const canSignIn = provider["client"] !== undefined;
 /** The tokens of the provider. @type {{access: string, refresh: string | undefined} | undefined} */
 let tokens;
-let renewing = 0;
+let [renewing, session] = [0, 0]; // a timer, and how often the token was forgotten
 
 export const token = {
   get: () => tokens?.access ?? sessionStorage.getItem(place) ?? localStorage.getItem(place),
@@ -24,7 +24,7 @@ export const token = {
   isRemembered: () => localStorage.getItem(place) !== null,
   isOfProvider: () => tokens !== undefined,
   forget() {
-    tokens = undefined;
+    [tokens, session] = [undefined, session + 1];
     clearTimeout(renewing);
     for (const storage of [sessionStorage, localStorage]) storage.removeItem(place);
     sessionStorage.removeItem(`${place} provider`);
@@ -37,8 +37,11 @@ export function signOut() {
   channel.postMessage("signed out");
 }
 
-/** @param {() => void} listener is called when another tab has signed out */
-export const onSignOut = (listener) => channel.addEventListener("message", () => (token.forget(), listener()));
+/** @param {() => void} listener is called when another tab has signed out, or has forgotten the token of both */
+export function onSignOut(listener) {
+  channel.addEventListener("message", () => (token.forget(), listener()));
+  addEventListener("storage", ({ key }) => key === place && !token.get() && listener());
+}
 
 /** Bytes as base64url. @param {Uint8Array} bytes */
 const base64 = (bytes) => btoa(String.fromCharCode(...bytes)).replace(/\+/g, "-").replace(/\//g, "_").replace(/=/g, "");
@@ -80,10 +83,12 @@ export async function signedIn() {
 
 /** Gets tokens, and new ones before they expire, while the tab lives. @param {Record<string, string>} grant */
 async function fetchTokens(grant) {
+  const mine = session;
   const body = new URLSearchParams({ client_id: provider["client"] ?? "", ...grant });
   const response = await fetch(provider["token"] ?? "", { method: "POST", body, cache: "no-store" });
   const got = await response.json();
   if (!response.ok) throw new Error(got.error_description ?? got.error);
+  if (mine !== session) return; // the person has signed out meanwhile
   tokens = { access: got.access_token, refresh: got.refresh_token ?? tokens?.refresh };
   const again = async (/** @type {number} */ seconds) => {
     clearTimeout(renewing);

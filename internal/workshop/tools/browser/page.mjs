@@ -323,6 +323,12 @@ describe("the page", { concurrency: 2 }, () => {
     await two.keyboard.press("Enter");
     await until(() => text(two, "#count"), "457 plants");
     assert.equal(await stored(two), `|${value}`);
+    const three = await visit(address);
+    await until(() => text(three, "#account-name"), "tested");
+    await two.locator("#account summary").click();
+    await two.locator("#remembered").uncheck();
+    await until(() => isShown(three, "#token-form"), true, "a tab that has lost its token asks for one");
+    assert.equal(await isShown(two, "#store"), true);
   });
 
   check("a person signs in at an identity provider", { others: [provider, fonts], statuses: [404] }, async ({ context, start, visit }) => {
@@ -359,9 +365,17 @@ describe("the page", { concurrency: 2 }, () => {
       await save(page);
       await page.reload(); // the provider knows the person
       await until(() => text(page, "#count"), figs, "after a reload");
+      const renewal = await hold(page, `${provider}/token`);
+      await until(() => renewal.held.length, 1, "a refresh");
       await page.locator("#account summary").click();
       await page.locator("#forget").click();
       await until(() => isShown(page, "#token-form"), true);
+      const renewed = page.waitForResponse(`${provider}/token`);
+      renewal.release();
+      await (await renewed).finished();
+      await page.evaluate(() => (location.hash = "again"));
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      assert.equal(await isShown(page, "#token-form"), true, "a refresh that ends after signing out");
       await page.reload();
       await until(() => focused(page), "sign-in", "it stays signed out");
       await page.goto(`${address}/?code=stolen&state=forged`);
@@ -601,6 +615,35 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => page.locator("#plant-id").inputValue(), "101");
   });
 
+  check("what is typed while a change is being saved stays", {}, async ({ start }) => {
+    const { address, api, open } = await start([], species);
+    const page = await open("?q=Ficus");
+    for (const [at, begin, member, url] of [
+      ["101", () => edit(page, "101", "#plant-name", "First"), "name", `${address}/?q=Ficus&plant=101`],
+      ["9001", async () => {
+        await page.locator("#new").click();
+        await until(() => page.locator("#plant-id").inputValue(), Boolean);
+        await page.locator("#plant-id").fill("9001");
+        await page.locator("#plant-name").fill("First");
+      }, "name", `${address}/?q=Ficus&plant=9001`],
+    ]) {
+      await until(() => isShown(page, "#new"), true);
+      await begin();
+      const { held, release } = await hold(page, new RegExp(`/plants/${at}$`));
+      await page.locator("#save").click();
+      await until(() => held.length, 1);
+      await page.locator("#plant-name").fill("First and second");
+      release();
+      await until(() => text(page, "#panel-note"), (it) => /^(Saved|Created)\.$/.test(it));
+      assert.equal((await api("GET", `/plants/${at}`))[member], "First");
+      await until(() => page.url(), url);
+      assert.equal(await page.locator("#plant-name").inputValue(), "First and second");
+      assert.equal(await isShown(page, "#leave"), false);
+      await save(page);
+      assert.equal((await api("GET", `/plants/${at}`))[member], "First and second");
+    }
+  });
+
   check("a conflict keeps what each of two people has changed", { statuses: [412] }, async ({ start }) => {
     const { api, open } = await start([], species);
     const page = await open("?q=Ficus");
@@ -750,6 +793,10 @@ describe("the page", { concurrency: 2 }, () => {
     await page.locator("#plant-name").fill("Aab");
     await api("PUT", `/plants/${largest + 2}`, { name: "Someone was faster" });
     await save(page, "Created.");
+    await page.locator("#new").click();
+    await page.reload();
+    await until(() => page.locator("#plant-id").inputValue(), String(largest + 4));
+    await until(() => page.locator("#plant-name").evaluate((it) => it.readOnly), false, "the address of a new plant");
     assert.equal((await api("GET", `/plants/${largest + 3}`)).name, "Aab", "the next id, if somebody has taken the one that was proposed");
   });
 
@@ -791,7 +838,7 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => first(5), await wanted("tag=Moraceae&order=id_desc"));
   });
 
-  check("several plants get a tag, and are deleted, and both can be taken back", { statuses: [412] }, async ({ start }) => {
+  check("several plants get a tag, and are deleted, and both can be taken back", { statuses: [412, 500] }, async ({ start }) => {
     const { api, open } = await start([], species);
     const page = await open("?q=Ficus");
     await until(async () => (await ids(page)).length, ficus.length);
@@ -832,8 +879,19 @@ describe("the page", { concurrency: 2 }, () => {
     await until(() => route.held.length, 1);
     await api("PUT", `/plants/${all[3]}`, { name: "Ficus changed" });
     route.release();
-    await until(() => text(page, "#toast-text"), "Deleted 0 plants. 1 plant had just been changed, and stayed.");
+    await until(() => text(page, "#toast-text"), "Deleted 0 plants. 1 plant stays as it is: changed or deleted by someone else meanwhile.");
     assert.equal((await api("GET", `/plants/${all[3]}`)).name, "Ficus changed");
+
+    await page.route(new RegExp(`/plants/${all[4]}$`), (it) => it.fulfill({ status: 500, json: { error: 50000, message: "the disk is full" } }));
+    await box(all[4]).click();
+    await page.locator("#bulk-delete").click();
+    await until(() => text(page, "#toast-text"), "Deleted 0 plants. 1 plant stays as it is: the disk is full");
+    await box(all[4]).click();
+    assert.equal(await isShown(page, "#bulk"), true);
+    await page.locator("#account summary").click();
+    await page.locator("#forget").click();
+    await until(() => isShown(page, "#token-form"), true);
+    for (const of of ["#bulk", "#toast"]) assert.equal(await isShown(page, of), false, `${of} without a token`);
   });
 
   check("ids are text", {}, async ({ start }) => {
@@ -974,6 +1032,11 @@ describe("the page", { concurrency: 2 }, () => {
       assert.equal(await isShown(page, "#import-start"), false);
     }
     await look(page, "refused");
+    for (const [what, row] of Object.entries({ "in a row": '9001,"a"\rb,', "before a separator": '9001,"a"\r,b' })) {
+      await drop(page, `id,name,tag\n${row}\n`, "returns.csv");
+      await until(() => text(page, "#import-note"), "returns.csv: 1 row: 1 wrong.");
+      assert.match(await text(page, "#import-rows"), /text after a closing quote/, `a carriage return ${what}`);
+    }
 
     await drop(page, "id;colour;name;height\n9002;red;Rosa;1\n101;green;Ficus lyrata;2\n", "garden.csv");
     await until(() => text(page, "#import-note"), 'garden.csv: unknown columns "colour", "height": the columns are id,name,tag.');
