@@ -27,6 +27,10 @@ paths:
       parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
       requestBody: {content: {application/json: {schema: {type: object, properties: {name: {type: string}, made: {type: string, readOnly: true}}}}}}
       responses: {'200': {description: OK}}
+components:
+  schemas:
+    OneOf: {oneOf: [{type: integer}, {type: array, items: {$ref: '#/components/schemas/OneOf'}}]}
+    AnyOf: {anyOf: [{type: integer}, {type: array, items: {$ref: '#/components/schemas/AnyOf'}}]}
 `
 
 func optionsWithJudge(judge func(status int, body string)) contract.Options {
@@ -45,10 +49,12 @@ func TestNewRefuses(t *testing.T) {
 		"a cookie of items":   {"in: query, schema: {type: string,", "in: cookie, schema: {type: array, items: {type: string},", "an array in a cookie"},
 		"a format":            {"{type: string, pattern: '^[a-z]+$',", "{type: string, format: uri,", `the format "uri" is not implemented`},
 		"a format in a body":  {"name: {type: string}", "name: {type: array, items: {type: string, format: uri}}", `schema /properties/name/items: the format "uri"`},
+		"its own anyOf":       {"made: {type: string, readOnly: true}", "next: {$ref: '#/components/schemas/AnyOf'}", "schema /properties/next: it is one of its own alternatives"},
+		"oneOf and readOnly":  {"name: {type: string}", "next: {$ref: '#/components/schemas/OneOf'}", "schema /properties/next: it is one of its own alternatives"},
 		"a form":              {"application/json: {schema", "application/x-www-form-urlencoded: {schema", "is not implemented"},
 		"two in a part":       {"/things/{id}:", "/things/{id}-{id}:", "two parameters"},
 		"a media type":        {"application/json: {schema", "multipart/form-data: {schema", `"multipart/form-data" is not implemented`},
-		"security unattended": {"paths:", "security: [{key: []}]\ncomponents: {securitySchemes: {key: {type: apiKey, in: header, name: K}}}\npaths:", "set Options.Authorize"},
+		"security unattended": {"components:", "security: [{key: []}]\ncomponents:\n  securitySchemes: {key: {type: apiKey, in: header, name: K}}", "set Options.Authorize"},
 	} {
 		document := strings.Replace(smallDocument, c.old, c.new, 1)
 		if document == smallDocument {

@@ -16,6 +16,7 @@ func postJSON(t *testing.T, schema, body string) (got *http.Request, refusal *co
 	t.Helper()
 	checker := newChecker(t, []byte(`openapi: 3.0.3
 info: {title: Things, version: 1.0.0}
+components: {schemas: {Tree: {oneOf: [{type: integer}, {type: object, required: [next], properties: {next: {$ref: '#/components/schemas/Tree'}}}]}}}
 paths:
   /things:
     post:
@@ -56,6 +57,7 @@ func TestDecodedBody(t *testing.T) {
 		{`{type: object, maxProperties: 1}`, `{"a":1,"b":{"c":[]}}`, "at most 1 properties"},
 		{`{type: object, additionalProperties: false, properties: {a: {}}}`, `{"a":[{"d":[]}]}`, "map[a:[map[d:[]]]]"},
 		{`{type: number}`, `1`, "1"},
+		{"{$ref: '#/components/schemas/Tree'}", strings.Repeat(`{"next":`, 60) + "1" + strings.Repeat("}", 60), "map[next:map["},
 		{`{type: number}`, `1E400`, "does not match the schema"},
 		{`{}`, strings.Repeat("[", 64) + strings.Repeat("]", 64), "[[["},
 		{`{}`, strings.Repeat("[", 65) + strings.Repeat("]", 65), "it is nested deeper than 64"},

@@ -30,7 +30,6 @@ func checkTime(text string) error {
 // rules say how values are held to schemas.
 type rules struct {
 	formats   map[string]openapi3.StringFormatValidator
-	one, all  []openapi3.SchemaValidationOption // to find one fault, or all
 	maxFaults int
 	maxDepth  int // of JSON
 }
@@ -40,31 +39,55 @@ func newRules(options *Options) *rules {
 	for name, check := range options.Formats {
 		formats[name] = openapi3.NewCallbackValidator(check)
 	}
-	one := []openapi3.SchemaValidationOption{openapi3.VisitAsRequest(), openapi3.WithStringFormatValidators(formats)}
-	return &rules{
-		formats:   formats,
-		one:       one,
-		all:       append(slices.Clip(one), openapi3.MultiErrors()),
-		maxFaults: options.MaxFaults,
-		maxDepth:  options.MaxDepth,
-	}
+	return &rules{formats: formats, maxFaults: options.MaxFaults, maxDepth: options.MaxDepth}
 }
 
 // schema is a schema of the document.
 type schema struct {
 	*openapi3.Schema
 	*rules
+	one, all []openapi3.SchemaValidationOption // to find one fault, or all
 }
 
 // schema returns a schema whose formats are all checked.
 func (l *loader) schema(described *openapi3.SchemaRef) schema {
-	_ = described.WalkSubtree(func(pointer string, part *openapi3.SchemaRef) error { // which returns no error
-		format := part.Value.Format
-		isKnown := l.rules.formats[format] != nil || slices.Contains(otherFormats, format)
-		l.need(isKnown, "schema %s: the format %q is not implemented: add a function for it to Options.Formats", pointer, format)
+	one := []openapi3.SchemaValidationOption{openapi3.WithStringFormatValidators(l.rules.formats)}
+	parts := subtree(described)
+	hasReadOnly := slices.ContainsFunc(parts, func(part part) bool { return part.ReadOnly })
+	if hasReadOnly { // asked for only then: kin-openapi sorts all names of members for it
+		one = append(one, openapi3.VisitAsRequest())
+	}
+	for _, part := range parts {
+		isKnown := l.rules.formats[part.Format] != nil || slices.Contains(otherFormats, part.Format)
+		l.need(isKnown, "schema %s: the format %q is not implemented: add a function for it to Options.Formats", part.pointer, part.Format)
+		twice := part.AnyOf
+		if hasReadOnly {
+			twice = slices.Concat(part.AnyOf, part.OneOf)
+		}
+		l.need(!slices.ContainsFunc(twice, part.isIn), "schema %s: it is one of its own alternatives, "+
+			"and each level would take twice the time of the next: use oneOf, without readOnly", part.pointer)
+	}
+	return schema{described.Value, l.rules, one, append(slices.Clip(one), openapi3.MultiErrors())}
+}
+
+// part is a schema in another one.
+type part struct {
+	*openapi3.Schema
+	pointer string // JSON Pointer
+}
+
+// isIn reports whether another schema is this one, or has it in itself.
+func (p part) isIn(other *openapi3.SchemaRef) bool {
+	return slices.ContainsFunc(subtree(other), func(inner part) bool { return inner.Schema == p.Schema })
+}
+
+// subtree returns a schema and all that are in it, each once.
+func subtree(root *openapi3.SchemaRef) (parts []part) {
+	_ = root.WalkSubtree(func(pointer string, found *openapi3.SchemaRef) error { // which returns no error
+		parts = append(parts, part{found.Value, pointer})
 		return nil
 	})
-	return schema{described.Value, l.rules}
+	return parts
 }
 
 // maxValues is how many values a body has at most for all its faults to be reported. A batch of 1,000 objects
