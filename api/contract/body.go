@@ -51,7 +51,7 @@ func (l *loader) content(mediaType string, described *openapi3.MediaType) *conte
 
 // checkBody reads the body, decodes it and holds it to its schema. The handler gets what was read.
 func (c *Checker) checkBody(w http.ResponseWriter, request *Request) error {
-	r, operation := request.http, request.Operation
+	r, operation := &request.http, request.Operation
 	content, unsupported := operation.contentOf(r.Header)
 	if unsupported != nil && r.ContentLength > 0 {
 		return unsupported // without reading

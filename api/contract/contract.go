@@ -137,13 +137,13 @@ func (c *Checker) Middleware(next http.Handler) http.Handler {
 			return
 		}
 		if c.options.Judge == nil {
-			next.ServeHTTP(w, request.http)
+			next.ServeHTTP(w, &request.http)
 			return
 		}
 		recorder := &responseRecorder{ResponseWriter: w}
-		next.ServeHTTP(recorder, request.http)
+		next.ServeHTTP(recorder, &request.http)
 		status := cmp.Or(recorder.status, http.StatusOK) // net/http sends it if the handler sends nothing
-		c.options.Judge(request.http, status, w.Header(), recorder.text())
+		c.options.Judge(&request.http, status, w.Header(), recorder.text())
 	})
 }
 
@@ -158,7 +158,7 @@ func (c *Checker) check(w http.ResponseWriter, r *http.Request) (*Request, error
 		return request, err
 	}
 	request.ctx = requestContext{cmp.Or(authorized, r.Context()), request}
-	request.http = r.WithContext(&request.ctx)
+	request.http = *r.WithContext(&request.ctx)
 	if err := request.checkParameters(); err != nil {
 		return request, err
 	}

@@ -58,10 +58,13 @@ func (d *decoder) release() {
 // read reads the next token.
 func (d *decoder) read() jsontext.Token {
 	token, err := d.tokens.ReadToken()
-	if err == nil && d.tokens.StackDepth() > d.maxDepth {
-		err = fmt.Errorf("it is nested deeper than %d", d.maxDepth)
+	switch {
+	case d.err != nil:
+	case err != nil:
+		d.err = err
+	case d.tokens.StackDepth() > d.maxDepth:
+		d.err = fmt.Errorf("it is nested deeper than %d", d.maxDepth)
 	}
-	d.err = cmp.Or(d.err, err)
 	return token
 }
 

@@ -15,7 +15,7 @@ type Request struct {
 	Operation *Operation
 
 	ctx    requestContext
-	http   *http.Request
+	http   http.Request // what the handler gets; here, it is no allocation of its own
 	query  url.Values
 	values []any     // by the index of a parameter of the operation
 	path   [1]string // the text of a parameter while it is checked
