@@ -45,7 +45,8 @@ func Backup(ctx context.Context, from, to string, replace bool, progress func(do
 	if err := checkOneName(from); err != nil {
 		return fmt.Errorf("read %s: %w", from, err)
 	}
-	err := copyTo(ctx, from, to, replace, nil, progress)
+	changeNothing := func(*sqlite.Conn) error { return nil }
+	err := copyTo(ctx, from, to, replace, changeNothing, progress)
 	if errors.Is(err, errExists) {
 		return fmt.Errorf("%w; --replace replaces it", err)
 	}
@@ -155,13 +156,16 @@ func openCopied(path string) (*sqlite.Conn, error) {
 	// restart within a read transaction, which keeps a snapshot and blocks no
 	// writer in WAL mode. VACUUM INTO keeps a snapshot as well, but reports no
 	// progress and takes twice as long.
-	if err = execute(conn, "BEGIN"); err == nil {
-		_, err = checkOurs(conn)
+	return closeOnError(conn, beginOurs(conn))
+}
+
+// beginOurs begins a transaction, and returns an error unless the file is a store.
+func beginOurs(conn *sqlite.Conn) error {
+	if err := execute(conn, "BEGIN"); err != nil {
+		return err
 	}
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
+	_, err := checkOurs(conn)
+	return err
 }
 
 func copyPages(ctx context.Context, source *sqlite.Conn, name string, progress func(done, total int64)) (err error) {
@@ -192,10 +196,9 @@ func copyPages(ctx context.Context, source *sqlite.Conn, name string, progress f
 	return nil
 }
 
-// verify checks a copy, after it has called change unless that is nil. It opens the file
-// again, so that it does not read from the cache of the connection that wrote it. It also
-// switches the copy from WAL mode to DELETE, so that a program that opens the copy creates
-// no -wal file beside it.
+// verify checks a copy, after it has called change. It opens the file again, so that it does not
+// read from the cache of the connection that wrote it. It also switches the copy from WAL mode to
+// DELETE, so that a program that opens the copy creates no -wal file beside it.
 func verify(ctx context.Context, name string, change func(*sqlite.Conn) error) (err error) {
 	conn, err := openCopy(name)
 	if err != nil {
@@ -209,10 +212,8 @@ func verify(ctx context.Context, name string, change func(*sqlite.Conn) error) (
 	if _, err := checkOurs(conn); err != nil {
 		return err
 	}
-	if change != nil {
-		if err := change(conn); err != nil {
-			return err
-		}
+	if err := change(conn); err != nil {
+		return err
 	}
 	return checkIntegrity(conn)
 }
@@ -227,10 +228,13 @@ var errDamaged = errors.New("the file is damaged")
 // checkIntegrity returns errDamaged if the file is damaged.
 func checkIntegrity(conn *sqlite.Conn) error {
 	result, err := text(conn, "PRAGMA integrity_check(1)")
-	if err == nil && result != "ok" {
-		err = fmt.Errorf("%w: %s", errDamaged, result)
+	if err != nil {
+		return err
 	}
-	return err
+	if result != "ok" {
+		return fmt.Errorf("%w: %s", errDamaged, result)
+	}
+	return nil
 }
 
 // markSuffix is the suffix of an empty file beside the store whose modification

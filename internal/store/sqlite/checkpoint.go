@@ -37,15 +37,15 @@ const (
 // It returns an error if the database cannot take what the log has. The writes in the log
 // are durable, but the log must not grow without limit.
 func (s *Store) checkpointIfDue(conn *sqlite.Conn) error {
-	if s.checkpointAt > checkpointPages && !s.files.logHas(checkpointPages) {
-		s.checkpointAt = checkpointPages // another program has reset the log
-	}
-	if s.checkpointAt == 0 || !s.files.logHas(s.checkpointAt) {
+	if !s.checkpointMayBeDue() {
 		return nil
 	}
 	_, pages, _, err := checkpoint(conn, "NOOP")
-	if err != nil || pages < s.checkpointAt {
+	if err != nil {
 		return err
+	}
+	if pages < s.checkpointAt {
+		return nil
 	}
 	_ = execute(conn, renewMarkQuery) // an older copy of the log does not have this mark
 	complete, err := s.files.copyLog(conn)
@@ -57,6 +57,14 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) error {
 		s.checkpointAt = pages + min(pages, retryPages)
 	}
 	return nil
+}
+
+// checkpointMayBeDue reports whether the log may have become long, without asking SQLite.
+func (s *Store) checkpointMayBeDue() bool {
+	if s.checkpointAt > checkpointPages && !s.files.logHas(checkpointPages) {
+		s.checkpointAt = checkpointPages // another program has reset the log
+	}
+	return s.checkpointAt > 0 && s.files.logHas(s.checkpointAt)
 }
 
 // logHas reports whether the log may have so many pages: the salts of the last one are those of an
@@ -118,10 +126,15 @@ func checkpoint(conn *sqlite.Conn, mode string) (busy bool, pages, copied int, e
 // if another program has truncated it meanwhile, its size is right again, and zeros are
 // where the witness was.
 type witness struct {
-	logHeader logHeader // with another header or more frames, the log may have the page
-	frames    int64
-	start     int64  // in the database
-	content   []byte // nil: there is no witness
+	logged  logState // in another one, the log may have the page
+	start   int64    // in the database
+	content []byte   // nil: there is no witness
+}
+
+// logState is which log there is, and how many frames it has.
+type logState struct {
+	header logHeader
+	frames int64
 }
 
 // witness returns the last page of the database that the log does not have, unless it is
@@ -138,38 +151,43 @@ func (files *openFiles) witness(conn *sqlite.Conn) (none witness) {
 	if err != nil {
 		return none
 	}
+	start, content := files.lastPageWithout(logged, end)
+	return witness{logged: logState{files.logHeader, frames}, start: start, content: content}
+}
+
+// lastPageWithout returns the last of the first end pages of the database that is neither logged
+// nor empty, and where it begins. The content is nil if there is none, or if it cannot be read.
+func (files *openFiles) lastPageWithout(logged map[int64]bool, end int64) (start int64, content []byte) {
 	pageSize := files.first.pageSize()
 	for page := min(end, files.database.least/pageSize); page > 0; page-- {
 		if logged[page] {
 			continue
 		}
-		start := (page - 1) * pageSize
-		content := make([]byte, pageSize)
+		start, content = (page-1)*pageSize, make([]byte, pageSize)
 		if err := files.database.read(content, start); err != nil {
-			return none
+			return 0, nil
 		}
-		if bytes.Count(content, []byte{0}) < len(content) {
-			return witness{logHeader: files.logHeader, frames: frames, start: start, content: content}
+		if !isEmpty(content) {
+			return start, content
 		}
 	}
-	return none
+	return 0, nil
 }
+
+func isEmpty(page []byte) bool { return bytes.Count(page, []byte{0}) == len(page) }
 
 // loggedPages returns the pages of the database that the log has, and how long the database is
 // after the last transaction.
 func (files *openFiles) loggedPages(frames int64) (logged map[int64]bool, end int64, err error) {
 	logged = map[int64]bool{}
 	reader := bufio.NewReaderSize(io.NewSectionReader(files.wal, files.frameStart(1), math.MaxInt64), 1<<16)
-	header := make(frame, frameHeader)
+	current := make(frame, frameHeader+files.first.pageSize())
 	for range frames {
-		if _, err = io.ReadFull(reader, header); err == nil {
-			_, err = reader.Discard(int(files.first.pageSize()))
-		}
-		if err != nil {
+		if _, err := io.ReadFull(reader, current); err != nil {
 			return nil, 0, err
 		}
-		logged[header.number()] = true
-		end = header.databasePages()
+		logged[current.number()] = true
+		end = current.databasePages()
 	}
 	return logged, end, nil
 }
@@ -181,14 +199,15 @@ func (files *openFiles) isGone(conn *sqlite.Conn, page witness) bool {
 		return false
 	}
 	content := make([]byte, len(page.content))
-	if err := files.database.read(content, page.start); err != nil { // a disk that fails says nothing about the content
+	err := files.database.read(content, page.start)
+	if err != nil { // a disk that fails says nothing about the content
 		return false
 	}
 	if bytes.Equal(content, page.content) {
 		return false
 	}
-	var now logHeader
-	frames, _, err := askSQLite(conn)
-	err = cmp.Or(err, files.wal.read(now[:], 0))
-	return err == nil && frames == page.frames && now == page.logHeader
+	var now logState
+	now.frames, _, err = askSQLite(conn)
+	err = cmp.Or(err, files.wal.read(now.header[:], 0))
+	return err == nil && now == page.logged
 }

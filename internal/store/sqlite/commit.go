@@ -51,17 +51,7 @@ func (s *Store) submit(ctx context.Context, work groupedWrite) error {
 func (s *Store) commit(calls []*groupcommit.Call[groupedWrite]) {
 	conn := <-s.writer
 	defer func() { s.writer <- conn }()
-	err := s.files.checkBeforeWrite(conn)
-	if err == nil && s.checkpointFailed {
-		err = cmp.Or(s.checkpointIfDue(conn), s.files.err())
-	}
-	if err == nil {
-		mayBeStored := func(call *groupcommit.Call[groupedWrite]) bool { return !call.Work.New }
-		err = s.transact(conn, calls, slices.ContainsFunc(calls, mayBeStored))
-		if fault := s.files.check(conn); fault != nil { // it may also be why the transaction has failed
-			err = fault
-		}
-	}
+	err := s.checkAndTransact(conn, calls)
 	if sqlite.ErrCode(err).ToPrimary() == sqlite.ResultIOErr {
 		// The frames of a commit that was not synced stay behind the end of the log, and
 		// would look like lost commits. They do not once the log begins anew.
@@ -77,6 +67,24 @@ func (s *Store) commit(calls []*groupcommit.Call[groupedWrite]) {
 	}
 	s.markNewLog(conn)
 	s.checkpointFailed = s.checkpointIfDue(conn) != nil // the writes are durable; the next commit tries again first
+}
+
+// checkAndTransact checks the files, runs a group of writes in one transaction, and checks the
+// files again. If it returns an error, no write has succeeded.
+func (s *Store) checkAndTransact(conn *sqlite.Conn, calls []*groupcommit.Call[groupedWrite]) error {
+	if err := s.files.checkBeforeWrite(conn); err != nil {
+		return err
+	}
+	if s.checkpointFailed {
+		err := cmp.Or(s.checkpointIfDue(conn), s.files.err())
+		if err != nil {
+			return err
+		}
+	}
+	mayBeStored := func(call *groupcommit.Call[groupedWrite]) bool { return !call.Work.New }
+	failed := s.transact(conn, calls, slices.ContainsFunc(calls, mayBeStored))
+	fault := s.files.check(conn) // it may also be why the transaction has failed
+	return cmp.Or(fault, failed)
 }
 
 // transact runs a group of writes in one transaction. It returns an error only if the

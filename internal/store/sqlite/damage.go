@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,9 +60,11 @@ func (files *openFiles) note(err error) {
 }
 
 func isDamage(err error) bool {
-	code := sqlite.ErrCode(err).ToPrimary()
-	return code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB || errors.Is(err, errDamaged)
+	return slices.Contains(damageCodes, sqlite.ErrCode(err).ToPrimary()) || errors.Is(err, errDamaged)
 }
+
+// damageCodes are the results with which SQLite reports a damaged file.
+var damageCodes = []sqlite.ResultCode{sqlite.ResultCorrupt, sqlite.ResultNotADB}
 
 // settle decides what a statement has reported: SQLite has the same error for a disk that
 // cannot be read for a moment and for a damaged file. The file is damaged if two checks in a

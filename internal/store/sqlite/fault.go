@@ -51,18 +51,24 @@ func (files *openFiles) final() bool {
 
 // record stores a fault, and logs it if it is new. Nil means that there is none.
 func (files *openFiles) record(found *fault) {
-	if found != nil {
-		if found.damaged {
-			found.next = files.recordDamage(found)
-		}
-		found.err = unavailable(fmt.Errorf("%s %s while it was open; %s", found.path, found.what, found.next))
+	if found == nil {
+		files.recordNoFault()
+		return
 	}
+	if found.damaged {
+		found.next = files.recordDamage(found)
+	}
+	found.err = unavailable(fmt.Errorf("%s %s while it was open; %s", found.path, found.what, found.next))
 	before := files.found.Swap(found)
-	switch {
-	case found == nil && before != nil:
-		files.log.Info("store files can be used again")
-	case found != nil && (before == nil || !found.passing):
+	if before == nil || !found.passing {
 		files.log.Error("store files cannot be used", "err", found.err)
+	}
+}
+
+func (files *openFiles) recordNoFault() {
+	before := files.found.Swap(nil)
+	if before != nil {
+		files.log.Info("store files can be used again")
 	}
 }
 
@@ -85,10 +91,10 @@ func (files *openFiles) compare(conn *sqlite.Conn) *fault {
 	if missing := files.missing(); missing != nil {
 		return missing
 	}
-	switch {
-	case files.database == nil: // nothing is compared
+	if files.database == nil { // nothing is compared
 		return nil
-	case files.index == nil:
+	}
+	if files.index == nil {
 		return files.compareWithoutLog()
 	}
 	if files.index.size < files.index.least { // SQLite only makes it longer
@@ -148,11 +154,10 @@ func (files *openFiles) judgeDatabase(conn *sqlite.Conn) *fault {
 	if err := files.database.read(header[:], 0); err != nil {
 		return unreadable(files.target, err)
 	}
-	if [24]byte(header[:24]) != [24]byte(files.first[:24]) { // constant while it is open, but different in a backup
-		return files.damagedDatabase()
-	}
 	size := files.database.size
-	if size < files.database.least && size != header.size() {
+	isReplaced := [24]byte(header[:24]) != [24]byte(files.first[:24]) // constant while it is open, but different in a backup
+	isCut := size < files.database.least && size != header.size()
+	if isReplaced || isCut {
 		return files.damagedDatabase()
 	}
 	files.database.least = size
@@ -166,12 +171,16 @@ func (files *openFiles) judgeMark(conn *sqlite.Conn) *fault {
 	if err != nil {
 		return unreadable(files.target, err)
 	}
-	if now != files.mark && !readLogFrom(io.NewSectionReader(files.wal, 0, math.MaxInt64)).belongsTo(files.database) &&
-		!files.replacedByLog(conn) {
+	if now != files.mark && !files.logBelongsToDatabase() && !files.replacedByLog(conn) {
 		return files.damagedDatabase()
 	}
 	files.mark = now
 	return nil
+}
+
+func (files *openFiles) logBelongsToDatabase() bool {
+	whole := io.NewSectionReader(files.wal, 0, math.MaxInt64)
+	return readLogFrom(whole).belongsTo(files.database)
 }
 
 // replacedByLog reports whether SQLite reads no page of the database: the log has each, and no
@@ -186,6 +195,11 @@ func (files *openFiles) replacedByLog(conn *sqlite.Conn) bool {
 		return false
 	}
 	logged[1<<30/files.first.pageSize()+1] = true // SQLite locks this page, and does not use it
+	return hasPages(logged, end)
+}
+
+// hasPages reports whether each of the first end pages is logged.
+func hasPages(logged map[int64]bool, end int64) bool {
 	for page := int64(1); page <= end; page++ {
 		if !logged[page] {
 			return false
@@ -222,11 +236,14 @@ func (files *openFiles) judgeNewLog(conn *sqlite.Conn, header logHeader) *fault 
 	if err != nil { // or another program has locked it
 		return unreadable(files.wal.path, err)
 	}
-	whole := header.pageSize() > 0 && files.wal.size >= files.frameStart(frames+1)
-	if frames > 0 && !(whole && last.salts() == header.salts()) {
-		return files.truncatedLog(header, copied == frames)
+	if frames <= 0 {
+		return nil
 	}
-	return nil
+	isWhole := header.pageSize() > 0 && files.wal.size >= files.frameStart(frames+1)
+	if isWhole && last.salts() == header.salts() {
+		return nil
+	}
+	return files.truncatedLog(header, copied == frames)
 }
 
 // askSQLite returns the number of frames in the log, and how many of them the database has.
@@ -245,17 +262,17 @@ func (files *openFiles) frameStart(number int64) int64 {
 
 // truncatedLog is the fault of a log that has not what SQLite has written to it.
 func (files *openFiles) truncatedLog(header logHeader, copied bool) *fault {
-	found := &fault{path: files.wal.path}
-	switch {
-	case files.copying: // the database has a part of what the log had
-		found.what, found.damaged = "was truncated during a checkpoint", true
-	case header != logHeader{}: // the next start would use what it has
-		found.what, found.damaged = "was overwritten or cut short", true
-	case copied:
-		found.what, found.next = "was truncated", "no write is lost: restart the service to use what the database has"
-	default:
-		found.what = "was truncated"
-		found.next = "the writes since the last checkpoint are lost: restart the service to use what the database has"
+	if files.copying { // the database has a part of what the log had
+		return &fault{path: files.wal.path, what: "was truncated during a checkpoint", damaged: true}
 	}
-	return found
+	if header != (logHeader{}) { // the next start would use what it has
+		return &fault{path: files.wal.path, what: "was overwritten or cut short", damaged: true}
+	}
+	loss := "the writes since the last checkpoint are lost"
+	if copied {
+		loss = "no write is lost"
+	}
+	return &fault{
+		path: files.wal.path, what: "was truncated", next: loss + ": restart the service to use what the database has",
+	}
 }

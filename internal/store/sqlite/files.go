@@ -153,8 +153,12 @@ func (files *openFiles) close() {
 	}
 }
 
-// read reads bytes of a file, or fewer if it ends before.
 func (file *openFile) read(content []byte, start int64) error {
+	return readAvailable(file, content, start)
+}
+
+// readAvailable reads bytes of a file, or fewer if it ends before.
+func readAvailable(file io.ReaderAt, content []byte, start int64) error {
 	_, err := file.ReadAt(content, start)
 	if err == io.EOF {
 		return nil

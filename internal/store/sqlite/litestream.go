@@ -50,9 +50,12 @@ func nothingBeside(path string) bool {
 // Litestream and not from [Copy]: nothing has checked its content.
 func checkRestored(conn *sqlite.Conn, path string) error {
 	tables, err := number(conn, litestreamTables)
-	if err == nil && tables > 0 {
-		err = fmt.Errorf("this file comes from Litestream and was not checked; give it another name, such as "+
+	if err != nil {
+		return err
+	}
+	if tables > 0 {
+		return fmt.Errorf("this file comes from Litestream and was not checked; give it another name, such as "+
 			"%s.replica, and run plantstore restore --store %s %s", path, shell.Quote(path), shell.Quote(path+".replica"))
 	}
-	return err
+	return nil
 }

@@ -258,10 +258,7 @@ func (logged *logContent) belongsTo(database io.ReaderAt) bool {
 // readMark reads the mark of a database.
 func readMark(database io.ReaderAt, number, pageSize int64) (now mark, err error) {
 	page := make([]byte, pageSize)
-	_, err = database.ReadAt(page, (number-1)*pageSize)
-	if err == io.EOF {
-		err = nil
-	}
+	err = readAvailable(database, page, (number-1)*pageSize)
 	now, _, _ = marksIn(page)
 	return now, err
 }

@@ -68,7 +68,7 @@ func checkFree(conn *sqlite.Conn) error {
 	if err != nil {
 		return err
 	}
-	if empty := id == 0 && taken == 0; empty {
+	if isEmpty := id == 0 && taken == 0; isEmpty {
 		return nil
 	}
 	return checkID(conn)
@@ -77,10 +77,13 @@ func checkFree(conn *sqlite.Conn) error {
 // checkID returns an error unless the file has the application ID of this program.
 func checkID(conn *sqlite.Conn) error {
 	id, err := number(conn, "PRAGMA application_id")
-	if err == nil && id != applicationID {
-		err = errors.New("this is not a store of plantstore; give the path of another file")
+	if err != nil {
+		return err
 	}
-	return err
+	if id != applicationID {
+		return errors.New("this is not a store of plantstore; give the path of another file")
+	}
+	return nil
 }
 
 // checkOurs returns the number of migrations, and an error unless the file is a store of
@@ -96,19 +99,25 @@ func checkOurs(conn *sqlite.Conn) (have int, err error) {
 // migrated the schema.
 func checkKnown(conn *sqlite.Conn) (int, error) {
 	have, err := number(conn, "PRAGMA user_version")
-	if err == nil && have > int64(len(schema)) {
-		err = fmt.Errorf("the file has schema %d of a newer plantstore, this program supports up to %d; "+
+	if err != nil {
+		return 0, err
+	}
+	if have > int64(len(schema)) {
+		return 0, fmt.Errorf("the file has schema %d of a newer plantstore, this program supports up to %d; "+
 			"use a newer plantstore, or restore an older backup", have, len(schema))
 	}
-	return int(have), err
+	return int(have), nil
 }
 
 // checkCurrent returns an error unless the file is a store with the schema of this
 // program.
 func checkCurrent(conn *sqlite.Conn) error {
 	have, err := checkOurs(conn)
-	if err == nil && have < len(schema) {
-		err = store.OldSchema(have, len(schema))
+	if err != nil {
+		return err
 	}
-	return err
+	if have < len(schema) {
+		return store.OldSchema(have, len(schema))
+	}
+	return nil
 }

@@ -43,13 +43,7 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	if err != nil {
 		return nil, err
 	}
-	found := 0
-	if unused {
-		err = checkRestored(conn, path)
-	}
-	if err == nil {
-		found, err = migrate(ctx, conn)
-	}
+	found, err := prepare(ctx, conn, path, unused)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -64,6 +58,17 @@ func Open(ctx context.Context, path string) (s *Store, err error) {
 	}
 	s.markNewLog(conn)
 	return s, nil
+}
+
+// prepare updates the schema, unless nothing has checked the content of an unused file. It returns
+// the number of migrations before.
+func prepare(ctx context.Context, conn *sqlite.Conn, path string, unused bool) (found int, err error) {
+	if unused {
+		if err := checkRestored(conn, path); err != nil {
+			return 0, err
+		}
+	}
+	return migrate(ctx, conn)
 }
 
 // OpenReadOnly opens the store in the file at path, which must exist, and changes
@@ -121,17 +126,9 @@ func newStore(path string, conn *sqlite.Conn, found int, incomplete int64) *Stor
 
 // openReaders opens the connections that read, and closes the store if it fails.
 func (s *Store) openReaders(mode sqlite.OpenFlags) error {
-	opened := make(chan *sqlite.Conn, readers)
-	for range readers {
-		conn, err := openConn(s.path, forReaders, mode)
-		if err != nil {
-			close(opened)
-			for conn := range opened {
-				err = errors.Join(err, conn.Close())
-			}
-			return errors.Join(err, s.Close())
-		}
-		opened <- conn
+	opened, err := openPool(s.path, mode)
+	if err != nil {
+		return errors.Join(err, s.Close())
 	}
 	s.readers = opened
 	open := func(conn *sqlite.Conn) error { return s.files.open(s.path, conn) }
@@ -139,6 +136,23 @@ func (s *Store) openReaders(mode sqlite.OpenFlags) error {
 		return errors.Join(err, s.Close())
 	}
 	return nil
+}
+
+// openPool opens the connections that read. If it fails, it closes those that it has opened.
+func openPool(path string, mode sqlite.OpenFlags) (chan *sqlite.Conn, error) {
+	opened := make(chan *sqlite.Conn, readers)
+	for range readers {
+		conn, err := openConn(path, forReaders, mode)
+		if err != nil {
+			close(opened)
+			for conn := range opened {
+				err = errors.Join(err, conn.Close())
+			}
+			return nil, err
+		}
+		opened <- conn
+	}
+	return opened, nil
 }
 
 // Check returns an error if there cannot be a store at path: it is not a regular file, or in
@@ -167,11 +181,8 @@ func checkPath(path string) error {
 	if err := checkRegular(path); err != nil {
 		return err
 	}
-	for _, suffix := range append(logSuffixes[:], markSuffix, copySuffix) {
-		if strings.HasSuffix(path, suffix) {
-			return fmt.Errorf("a file with this name belongs to the store %s; give another path",
-				strings.TrimSuffix(path, suffix))
-		}
+	if err := checkSuffix(path); err != nil {
+		return err
 	}
 	dir := filepath.Dir(path)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -187,11 +198,27 @@ func checkPath(path string) error {
 	return nil
 }
 
+// checkSuffix returns an error if a file with this name would be one that another store has beside it.
+func checkSuffix(path string) error {
+	for _, suffix := range append(logSuffixes[:], markSuffix, copySuffix) {
+		other, hasSuffix := strings.CutSuffix(path, suffix)
+		if hasSuffix {
+			return fmt.Errorf("a file with this name belongs to the store %s; give another path", other)
+		}
+	}
+	return nil
+}
+
 // checkRegular returns an error if there is something at path that is not a regular file.
 func checkRegular(path string) error {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil // there is nothing, or SQLite explains the error
+	}
+	if info.IsDir() {
 		return errors.New("this is a directory; give the path of a file")
-	} else if err == nil && !info.Mode().IsRegular() {
+	}
+	if !info.Mode().IsRegular() {
 		return errors.New("this is a pipe, a socket or a device; give the path of a file")
 	}
 	return nil
@@ -219,24 +246,33 @@ const adviceDamaged = "the disk cannot be read, or the file is damaged; if the l
 	"of the disk, stop the service, move the file and its -wal and -shm files to another directory, " +
 	"and restore a backup (plantstore restore)"
 
+const (
+	adviceLocked     = "another program has locked the file; stop it, then try again"
+	adviceUnwritable = "cannot write to the file, its -wal or its -shm; run this as the user that the store belongs to: " +
+		"it needs write permission for these and the directory"
+)
+
+// advices says what to do about the errors of SQLite.
+var advices = map[sqlite.ResultCode]string{
+	sqlite.ResultBusy:     adviceLocked,
+	sqlite.ResultLocked:   adviceLocked,
+	sqlite.ResultProtocol: adviceLocked,
+	sqlite.ResultReadOnly: adviceUnwritable,
+	sqlite.ResultCantOpen: adviceUnwritable,
+	sqlite.ResultPerm:     adviceUnwritable,
+	sqlite.ResultNotADB:   "this is not a SQLite database; give the path of another file",
+	sqlite.ResultCorrupt:  adviceDamaged,
+	sqlite.ResultIOErr:    "the disk cannot be read or written; see the log of the operating system",
+}
+
 // advise adds to an error of SQLite what to do about it.
 func advise(err error) error {
-	var advice string
-	switch sqlite.ErrCode(err).ToPrimary() {
-	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultProtocol:
-		advice = "another program has locked the file; stop it, then try again"
-	case sqlite.ResultFull:
+	code := sqlite.ErrCode(err).ToPrimary()
+	if code == sqlite.ResultFull {
 		return fmt.Errorf("%w (%w)", plant.ErrDiskFull, err)
-	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultPerm:
-		advice = "cannot write to the file, its -wal or its -shm; run this as the user that the store belongs to: " +
-			"it needs write permission for these and the directory"
-	case sqlite.ResultNotADB:
-		advice = "this is not a SQLite database; give the path of another file"
-	case sqlite.ResultCorrupt:
-		advice = adviceDamaged
-	case sqlite.ResultIOErr:
-		advice = "the disk cannot be read or written; see the log of the operating system"
-	default:
+	}
+	advice, isKnown := advices[code]
+	if !isKnown {
 		return err
 	}
 	return fmt.Errorf("%s (%w)", advice, err)
@@ -312,31 +348,42 @@ func openConn(path string, pragmas []string, mode sqlite.OpenFlags) (*sqlite.Con
 		return nil, err
 	}
 	conn.SetBusyTimeout(busyTimeout)
-	if err := executeAll(conn, slices.Concat(pragmas, forAll)...); err != nil {
+	return closeOnError(conn, executeAll(conn, slices.Concat(pragmas, forAll)...))
+}
+
+// closeOnError returns the connection, or closes it and returns the error.
+func closeOnError(conn *sqlite.Conn, err error) (*sqlite.Conn, error) {
+	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
 }
 
 // openWriter opens the connection that writes. It creates the file if it does not exist.
-func openWriter(path string) (conn *sqlite.Conn, err error) {
-	if path != Memory {
-		createFile(path)
+func openWriter(path string) (*sqlite.Conn, error) {
+	if path == Memory {
+		return openConn(path, forWriter, sqlite.OpenReadWrite)
 	}
-	for end := time.Now().Add(busyTimeout); ; time.Sleep(time.Millisecond) {
-		conn, err = openConn(path, forWriter, sqlite.OpenReadWrite)
-		// If another program also changes the file to WAL, SQLite does not wait for it.
-		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(end) {
-			break
+	createFile(path)
+	conn, err := openInTurn(path)
+	if err != nil {
+		return nil, err
+	}
+	return closeOnError(conn, checkDurable(conn))
+}
+
+// openInTurn opens the connection that writes to a file. If another program also changes the
+// file to WAL, SQLite does not wait for it.
+func openInTurn(path string) (*sqlite.Conn, error) {
+	end := time.Now().Add(busyTimeout)
+	for {
+		conn, err := openConn(path, forWriter, sqlite.OpenReadWrite)
+		isBusy := sqlite.ErrCode(err).ToPrimary() == sqlite.ResultBusy
+		if !isBusy || time.Now().After(end) {
+			return conn, err
 		}
+		time.Sleep(time.Millisecond)
 	}
-	if err != nil || path == Memory {
-		return conn, err
-	}
-	if err := checkDurable(conn); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return conn, nil
 }
 
 // checkDurable returns an error unless SQLite has applied the settings that make
@@ -344,9 +391,12 @@ func openWriter(path string) (conn *sqlite.Conn, err error) {
 func checkDurable(conn *sqlite.Conn) error {
 	const want = "wal, 2" // 2 is FULL
 	have, err := text(conn, "SELECT journal_mode || ', ' || synchronous FROM pragma_journal_mode, pragma_synchronous")
-	if err == nil && have != want {
-		err = fmt.Errorf("journal_mode and synchronous are %s, want %s; "+
+	if err != nil {
+		return err
+	}
+	if have != want {
+		return fmt.Errorf("journal_mode and synchronous are %s, want %s; "+
 			"use a local file system, not a network file system", have, want)
 	}
-	return err
+	return nil
 }

@@ -119,34 +119,45 @@ func selectionOf(conn *sqlite.Conn, page plant.Page) (selected selection, args [
 		place := page.ByUpdate.Place()
 		return selection{list: updatesDescending}, []any{page.Limit + 1, place.UpdatedAt, place.ID}, nil
 	}
-	if page.ByName != nil && page.Descending {
-		before, from := page.ByName.RangeDescending()
-		return selection{list: namesDescending}, []any{page.Limit + 1, before.Key, before.ID, from}, checkNames(conn)
-	}
 	if page.ByName != nil {
-		from, until := page.ByName.Range()
-		return plantsByName, []any{page.Limit + 1, from.Key, from.ID, until}, checkNames(conn)
+		selected, args = selectionByName(page)
+		return selected, args, checkNames(conn)
+	}
+	selected, args = selectionByID(page)
+	return selected, args, nil
+}
+
+func selectionByName(page plant.Page) (selected selection, args []any) {
+	if page.Descending {
+		before, from := page.ByName.RangeDescending()
+		return selection{list: namesDescending}, []any{page.Limit + 1, before.Key, before.ID, from}
+	}
+	from, until := page.ByName.Range()
+	return plantsByName, []any{page.Limit + 1, from.Key, from.ID, until}
+}
+
+func selectionByID(page plant.Page) (selected selection, args []any) {
+	all, tagged := allPlants, taggedPlants
+	if page.Descending {
+		all, tagged = selection{list: allDescending}, selection{list: taggedDescending}
 	}
 	from, limit := page.From()
-	switch {
-	case page.Tag != nil && page.Descending:
-		return selection{list: taggedDescending}, []any{limit, from, *page.Tag}, nil
-	case page.Tag != nil:
-		return taggedPlants, []any{limit, from, *page.Tag}, nil
-	case page.Descending:
-		return selection{list: allDescending}, []any{limit, from}, nil
-	default:
-		return allPlants, []any{limit, from}, nil
+	if page.Tag != nil {
+		return tagged, []any{limit, from, *page.Tag}
 	}
+	return all, []any{limit, from}
 }
 
 // checkNames returns an error unless the names have keys of this program.
 func checkNames(conn *sqlite.Conn) error {
 	version, err := number(conn, "SELECT version FROM name_keys")
-	if err == nil && version != plant.NameKeyVersion {
-		err = store.Unavailable(plant.ErrOtherUnicode)
+	if err != nil {
+		return err
 	}
-	return err
+	if version != plant.NameKeyVersion {
+		return store.Unavailable(plant.ErrOtherUnicode)
+	}
+	return nil
 }
 
 // List implements [plant.Store].
@@ -244,24 +255,27 @@ func writePlants(conn *sqlite.Conn, effect store.Effect) error {
 			return err
 		}
 	}
-	inserted := effect.Insert
-	for len(inserted) >= manyRows {
-		if err := writeRows(conn, insertManyQuery, inserted[:manyRows]); err != nil {
-			return err
-		}
-		inserted = inserted[manyRows:]
+	rest, err := writeParts(conn, insertManyQuery, effect.Insert, manyRows)
+	if err != nil {
+		return err
 	}
-	for i := range inserted {
-		if err := writeRows(conn, insertPlantQuery, inserted[i:i+1]); err != nil {
-			return err
-		}
+	if _, err := writeParts(conn, insertPlantQuery, rest, 1); err != nil {
+		return err
 	}
-	for i := range effect.Update {
-		if err := writeRows(conn, updatePlantQuery, effect.Update[i:i+1]); err != nil {
-			return err
+	_, err = writeParts(conn, updatePlantQuery, effect.Update, 1)
+	return err
+}
+
+// writeParts runs a statement that takes a number of rows as often as there are so many, and
+// returns the rest of the rows.
+func writeParts(conn *sqlite.Conn, statement string, rows []store.PlantRow, size int) ([]store.PlantRow, error) {
+	for len(rows) >= size {
+		if err := writeRows(conn, statement, rows[:size]); err != nil {
+			return nil, err
 		}
+		rows = rows[size:]
 	}
-	return nil
+	return rows, nil
 }
 
 // writeRows runs a statement that has the seven columns of each row as its parameters.

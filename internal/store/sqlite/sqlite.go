@@ -83,13 +83,17 @@ func (s *Store) Close() error {
 	}
 	_ = execute(conn, renewMarkQuery) // an older copy of the log does not have this mark
 	defer s.files.close()
+	return errors.Join(s.closeReaders(), conn.Close())
+}
+
+// closeReaders closes the connections that only read.
+func (s *Store) closeReaders() error {
 	var errs []error
 	if s.readers != s.writer {
 		for range cap(s.readers) { // none if there is no channel
 			errs = append(errs, (<-s.readers).Close())
 		}
 	}
-	errs = append(errs, conn.Close())
 	return errors.Join(errs...)
 }
 
@@ -185,10 +189,13 @@ func query(conn *sqlite.Conn, statement string, found func(*sqlite.Stmt) error, 
 // stepToRow moves a statement to its first row. It returns the error none if there is no row.
 func stepToRow(stmt *sqlite.Stmt, none error) error {
 	found, err := stmt.Step()
-	if err == nil && !found {
-		err = cmp.Or(stmt.Reset(), none)
+	if err != nil {
+		return err
 	}
-	return err
+	if !found {
+		return cmp.Or(stmt.Reset(), none)
+	}
+	return nil
 }
 
 // columnTime returns the time in a column of a row: microseconds since 1970, or NULL, which is
