@@ -23,7 +23,7 @@ import (
 func TestStoreReplacedByOlderOne(t *testing.T) {
 	must.HaveTime(t)
 	t.Parallel()
-	const old, all = 1000, 1600
+	const old, all = 1000, 4200 // more than 1,000 pages of the log, so that it has begun anew
 	for name, replace := range map[string]string{
 		"over the store":              "mv older.db plants.db",
 		"after the store was put off": "mv plants.db aside.db && mv older.db plants.db",
@@ -75,7 +75,7 @@ func TestStoreReplacedByOlderOne(t *testing.T) {
 // moveCommand finds the command in the text of /readyz.
 var moveCommand = regexp.MustCompile(`mv (?:[\w./:-]|'[^']*'|\\')+ (?:[\w./:-]|'[^']*'|\\')+`)
 
-// loggedName is the name of each plant, so long that the log begins anew between batches.
+// loggedName is the name of each plant, so long that a few thousand plants fill the log, which then begins anew.
 var loggedName = strings.Repeat("n", 900)
 
 func shell(t *testing.T, dir, command string) {
