@@ -22,15 +22,16 @@ import (
 // A mark says which database a log belongs to. The table log_mark has one random mark, and the
 // one before. The store renews it in each new log before it acknowledges a write in it, and
 // before it copies a log to the database. So the log has the mark of its database, as the
-// present one or the one before. The log of an older or a newer database has not. The salts of
+// present one or an earlier one. The log of an older or a newer database has not. The salts of
 // the log would not do: the database would have to know those of the next log.
 
 // renewMarkQuery gives the database and its log a new mark.
-const renewMarkQuery = "UPDATE log_mark SET before = mark, mark = randomblob(8)"
+const renewMarkQuery = "UPDATE log_mark SET before = mark, restored = mark, mark = randomblob(8)"
 
-// markNewLogQuery is renewMarkQuery at the beginning of a log. The parameter is the mark of the
-// database. That of the table is another one if .restore of sqlite3 has begun the log.
-const markNewLogQuery = "UPDATE log_mark SET before = coalesce(nullif(?, zeroblob(8)), mark), mark = randomblob(8)"
+// markNewLogQuery is renewMarkQuery at the beginning of a log. The parameter is the mark that the file
+// had just before. It is another one than that of the table if .restore of sqlite3 has begun the log,
+// or if another program has copied the log meanwhile.
+const markNewLogQuery = "UPDATE log_mark SET before = mark, restored = coalesce(nullif(?, zeroblob(8)), mark), mark = randomblob(8)"
 
 // markNewLog renews the mark if the log has begun anew since the last call, as the check of the
 // files has seen. If that fails, the next call tries again: it must not fail writes that are durable.
@@ -55,22 +56,25 @@ func (files *openFiles) salts() [8]byte {
 // mark is a value of a column of log_mark. An empty database has the mark 0.
 type mark [8]byte
 
-// markCell is what precedes the two marks in the only row of log_mark: the length of the
-// record, the rowid, and the header of the record with the types of two blobs of 8 bytes.
-var markCell = []byte{19, 1, 3, 28, 28}
+// markCell is what precedes the marks in the only row of log_mark: the length of the
+// record, the rowid, and the header of the record with the types of three blobs of 8 bytes.
+var markCell = []byte{28, 1, 4, 28, 28, 28}
 
-// marksIn returns the marks if a page of the database is that of log_mark. No other table has
-// records of this form. The only row of a table is always at the end of its page.
-func marksIn(page []byte) (now, before mark, found bool) {
+// marksIn returns the marks, the present one first, if a page of the database is that of log_mark. No
+// other table has records of this form. The only row of a table is always at the end of its page.
+func marksIn(page []byte) (marks [3]mark, found bool) {
 	const tableLeaf, rows = 13, 1
-	start := len(page) - len(markCell) - len(now) - len(before)
+	start := len(page) - len(markCell) - len(marks)*len(mark{})
 	oneRow := page[0] == tableLeaf && binary.BigEndian.Uint16(page[3:]) == rows
 	atTheEnd := binary.BigEndian.Uint16(page[5:]) == uint16(start)
 	if !oneRow || !atTheEnd || !bytes.HasPrefix(page[start:], markCell) {
-		return now, before, false
+		return marks, false
 	}
-	marks := page[start+len(markCell):]
-	return mark(marks), mark(marks[len(now):]), true
+	cells := page[start+len(markCell):]
+	for i := range marks {
+		marks[i] = mark(cells[i*len(mark{}):])
+	}
+	return marks, true
 }
 
 // logHeader is the beginning of the log.
@@ -222,8 +226,10 @@ func (logged *logContent) add(intact frame, number int64) {
 	if intact.commits() {
 		logged.used = number
 	}
-	if now, before, found := marksIn(intact.page()); found {
-		logged.marks[now], logged.marks[before] = true, true
+	if marks, found := marksIn(intact.page()); found {
+		for _, mark := range marks {
+			logged.marks[mark] = true
+		}
 		logged.markPage = intact.number()
 	}
 }
@@ -259,8 +265,8 @@ func (logged *logContent) belongsTo(database io.ReaderAt) bool {
 func readMark(database io.ReaderAt, number, pageSize int64) (now mark, err error) {
 	page := make([]byte, pageSize)
 	err = readAvailable(database, page, (number-1)*pageSize)
-	now, _, _ = marksIn(page)
-	return now, err
+	marks, _ := marksIn(page)
+	return marks[0], err
 }
 
 // checkLog returns an error if the log of the database at path is damaged or belongs to another

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -636,4 +637,34 @@ func numbers(conn *sqlite.Conn, statement string, args ...any) (all []int64, err
 		return nil
 	}, args...)
 	return all, err
+}
+
+// Several programs write, copy the log and begin new ones in any order. No file looks damaged to them.
+func TestProgramsThatBeginLogs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "plants.db")
+	server := openStore(t, path)
+	rounds := 300
+	if testing.Short() {
+		rounds = 50
+	}
+	var others sync.WaitGroup
+	for first := range int64(4) {
+		others.Go(func() {
+			for id := range int64(rounds / 5) {
+				s, err := Open(t.Context(), path)
+				must.NoError(t, err)
+				must.NoError(t, s.Create(t.Context(), plant.Plant{ID: first<<20 + id}))
+				must.NoError(t, s.Close())
+			}
+		})
+	}
+	for id := range int64(rounds) {
+		if id%3 == 0 {
+			server.checkpointAt = 1
+		}
+		if err := server.Create(t.Context(), plant.Plant{ID: 1<<30 + id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	others.Wait()
 }

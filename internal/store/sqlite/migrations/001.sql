@@ -3,10 +3,11 @@
 -- Which log belongs to this file; see log.go. It has one row. As the first table it keeps its
 -- page when another program runs VACUUM.
 CREATE TABLE log_mark (
-  mark   BLOB NOT NULL, -- 8 random bytes
-  before BLOB NOT NULL  -- the mark before; zeros at first
+  mark     BLOB NOT NULL, -- 8 random bytes
+  before   BLOB NOT NULL, -- the mark before; zeros at first
+  restored BLOB NOT NULL  -- that of the file, if it was another one than before; else the same
 ) STRICT;
-INSERT INTO log_mark (mark, before) VALUES (randomblob(8), zeroblob(8));
+INSERT INTO log_mark (mark, before, restored) VALUES (randomblob(8), zeroblob(8), zeroblob(8));
 
 CREATE TABLE plants (
   id         INTEGER PRIMARY KEY,
