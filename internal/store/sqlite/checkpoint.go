@@ -6,7 +6,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -89,10 +91,10 @@ func (files *openFiles) logHas(pages int) bool {
 func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	files.mu.Lock()
 	defer files.mu.Unlock()
+	witness := files.witness(conn) // first, so that the check finds what was changed before it
 	if err := files.checkLocked(conn); err != nil {
 		return false, err
 	}
-	witness := files.witness(conn)
 	files.copying = true
 	conn.SetBusyTimeout(checkpointWait)
 	busy, _, _, err := checkpoint(conn, "RESTART")
@@ -104,6 +106,7 @@ func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	if files.isGone(conn, witness) {
 		files.record(files.damagedDatabase()) // the next write returns the error
 	}
+	files.noteCopied(witness.logged)
 	return !busy, nil
 }
 
@@ -121,14 +124,24 @@ func checkpoint(conn *sqlite.Conn, mode string) (busy bool, pages, copied int, e
 	return busy, pages, copied, err
 }
 
-// witness is a page of the database that the log does not have, so that no checkpoint
-// writes it. SQLite ends a checkpoint by making the database as long as its header says:
-// if another program has truncated it meanwhile, its size is right again, and zeros are
-// where the witness was.
+// witness has pages of the database that the log does not have, so that no checkpoint writes them.
+// If another program changes the database between the check of the files and the end of a checkpoint,
+// its header and its mark are right again, because the checkpoint writes them. But:
+//
+//   - SQLite makes the database as long as its header says. If it was truncated, zeros are where its
+//     last page was.
+//   - If an older copy was written over it, the pages that were written last are older. If they are
+//     not, the copy has every page that the log does not have, and nothing is missing.
 type witness struct {
-	logged  logState // in another one, the log may have the page
-	start   int64    // in the database
-	content []byte   // nil: there is no witness
+	state  logState        // in another one, the log may have the pages
+	logged map[int64]int64 // see loggedPages
+	pages  []storedPage
+}
+
+// storedPage is a page of the database, and where it begins.
+type storedPage struct {
+	start   int64
+	content []byte
 }
 
 // logState is which log there is, and how many frames it has.
@@ -137,56 +150,73 @@ type logState struct {
 	frames int64
 }
 
-// witness returns the last page of the database that the log does not have, unless it is
-// empty: SQLite does not write every page that it takes.
-func (files *openFiles) witness(conn *sqlite.Conn) (none witness) {
+// writtenLast is how many of the pages that were written last are witnesses: SQLite may write a page
+// that has not changed.
+const writtenLast = 16
+
+// witness returns the pages, or fewer if there are none or they cannot be read.
+func (files *openFiles) witness(conn *sqlite.Conn) (found witness) {
 	if files.wal == nil {
-		return none
+		return found
 	}
 	frames, _, err := askSQLite(conn)
 	if err != nil {
-		return none
+		return found
 	}
 	logged, end, err := files.loggedPages(frames)
 	if err != nil {
-		return none
+		return found
 	}
-	start, content := files.lastPageWithout(logged, end)
-	return witness{logged: logState{files.logHeader, frames}, start: start, content: content}
+	found.state, found.logged = logState{files.logHeader, frames}, logged
+	for page := min(end, files.database.least/files.first.pageSize()); page > 0 && len(found.pages) < 1; page-- {
+		files.testify(&found, page)
+	}
+	for i := len(files.copied) - 1; i >= 0 && len(found.pages) < 1+writtenLast; i-- {
+		if files.copied[i] <= end { // else the checkpoint cuts it off
+			files.testify(&found, files.copied[i])
+		}
+	}
+	return found
 }
 
-// lastPageWithout returns the last of the first end pages of the database that is neither logged
-// nor empty, and where it begins. The content is nil if there is none, or if it cannot be read.
-func (files *openFiles) lastPageWithout(logged map[int64]bool, end int64) (start int64, content []byte) {
-	pageSize := files.first.pageSize()
-	for page := min(end, files.database.least/pageSize); page > 0; page-- {
-		if logged[page] {
-			continue
-		}
-		start, content = (page-1)*pageSize, make([]byte, pageSize)
-		if err := files.database.read(content, start); err != nil {
-			return 0, nil
-		}
-		if !isEmpty(content) {
-			return start, content
-		}
+// testify adds a page to a witness, unless it is logged, or empty: SQLite does not write every page
+// that it takes.
+func (files *openFiles) testify(to *witness, page int64) {
+	if to.logged[page] > 0 {
+		return
 	}
-	return 0, nil
+	pageSize := files.first.pageSize()
+	stored := storedPage{(page - 1) * pageSize, make([]byte, pageSize)}
+	err := files.database.read(stored.content, stored.start)
+	if err == nil && !isEmpty(stored.content) {
+		to.pages = append(to.pages, stored)
+	}
 }
 
 func isEmpty(page []byte) bool { return bytes.Count(page, []byte{0}) == len(page) }
 
-// loggedPages returns the pages of the database that the log has, and how long the database is
-// after the last transaction.
-func (files *openFiles) loggedPages(frames int64) (logged map[int64]bool, end int64, err error) {
-	logged = map[int64]bool{}
+// maxCopied is how many pages [openFiles] remembers: more than a log usually has.
+const maxCopied = 8 * checkpointPages
+
+// noteCopied remembers the pages of a log that was copied, in the order in which they were written last.
+func (files *openFiles) noteCopied(logged map[int64]int64) {
+	older := slices.DeleteFunc(files.copied, func(page int64) bool { return logged[page] > 0 })
+	newer := slices.SortedFunc(maps.Keys(logged), func(a, b int64) int { return cmp.Compare(logged[a], logged[b]) })
+	pages := append(older, newer...)
+	files.copied = pages[max(0, len(pages)-maxCopied):]
+}
+
+// loggedPages returns the pages of the database that the log has, with the number of the last frame
+// of each, and how long the database is after the last transaction.
+func (files *openFiles) loggedPages(frames int64) (logged map[int64]int64, end int64, err error) {
+	logged = map[int64]int64{}
 	reader := bufio.NewReaderSize(io.NewSectionReader(files.wal, files.frameStart(1), math.MaxInt64), 1<<16)
 	current := make(frame, frameHeader+files.first.pageSize())
-	for range frames {
+	for number := int64(1); number <= frames; number++ {
 		if _, err := io.ReadFull(reader, current); err != nil {
 			return nil, 0, err
 		}
-		logged[current.number()] = true
+		logged[current.number()] = number
 		end = current.databasePages()
 	}
 	return logged, end, nil
@@ -194,20 +224,20 @@ func (files *openFiles) loggedPages(frames int64) (logged map[int64]bool, end in
 
 // isGone reports whether another program has truncated or overwritten the database before a
 // checkpoint ended. It is false if that is not known.
-func (files *openFiles) isGone(conn *sqlite.Conn, page witness) bool {
-	if page.content == nil {
-		return false
-	}
-	content := make([]byte, len(page.content))
-	err := files.database.read(content, page.start)
-	if err != nil { // a disk that fails says nothing about the content
-		return false
-	}
-	if bytes.Equal(content, page.content) {
+func (files *openFiles) isGone(conn *sqlite.Conn, before witness) bool {
+	if !slices.ContainsFunc(before.pages, files.hasChanged) {
 		return false
 	}
 	var now logState
+	var err error
 	now.frames, _, err = askSQLite(conn)
 	err = cmp.Or(err, files.wal.read(now.header[:], 0))
-	return err == nil && now == page.logged
+	return err == nil && now == before.state
+}
+
+// hasChanged reports whether a page of the database is another one now.
+func (files *openFiles) hasChanged(page storedPage) bool {
+	content := make([]byte, len(page.content))
+	err := files.database.read(content, page.start)
+	return err == nil && !bytes.Equal(content, page.content) // a disk that fails says nothing about the content
 }

@@ -194,14 +194,14 @@ func (files *openFiles) replacedByLog(conn *sqlite.Conn) bool {
 	if err != nil {
 		return false
 	}
-	logged[1<<30/files.first.pageSize()+1] = true // SQLite locks this page, and does not use it
-	return hasPages(logged, end)
+	logged[1<<30/files.first.pageSize()+1] = frames // SQLite locks this page, and does not use it
+	return end > 0 && hasPages(logged, end)
 }
 
 // hasPages reports whether each of the first end pages is logged.
-func hasPages(logged map[int64]bool, end int64) bool {
+func hasPages(logged map[int64]int64, end int64) bool {
 	for page := int64(1); page <= end; page++ {
-		if !logged[page] {
+		if logged[page] == 0 {
 			return false
 		}
 	}

@@ -54,6 +54,7 @@ type openFiles struct {
 	logHeader logHeader      // at the last check
 	mark      mark           // of the database at the last check; see log.go
 	markPage  int64          // which has the mark
+	copied    []int64        // pages that checkpoints have copied, the one that was written last at the end
 	copying   bool           // a checkpoint of this store has not ended, so the database may have a part of the log
 }
 

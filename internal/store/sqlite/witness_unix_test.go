@@ -1,0 +1,124 @@
+//go:build unix
+
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
+)
+
+// A backup of any moment is copied over the database after the check of the files, while a
+// checkpoint waits for a read. The checkpoint then writes the header and the mark of the database.
+// The service notices it, or nothing is missing, because the log has all that the backup lacks.
+func TestOverwrittenDuringCheckpoint(t *testing.T) {
+	const steps = 8
+	seeds := 6
+	if testing.Short() {
+		seeds = 1
+	}
+	noticed, unnoticed := make(chan bool, steps*seeds), make(chan bool, steps*seeds)
+	t.Run("backup", func(t *testing.T) {
+		for seed := range seeds {
+			for moment := range steps {
+				t.Run(fmt.Sprint(seed, " before step ", moment), func(t *testing.T) {
+					t.Parallel()
+					if testOverwritten(t, rand.New(rand.NewPCG(0, uint64(seed))), steps, moment) {
+						noticed <- true
+					} else {
+						unnoticed <- true
+					}
+				})
+			}
+		}
+	})
+	t.Logf("figures: %d backups over the database noticed, %d had everything with the log", len(noticed), len(unnoticed))
+	if len(noticed) == 0 || len(unnoticed) == 0 {
+		t.Error("the file was not changed at the moment that this test is about")
+	}
+}
+
+func testOverwritten(t *testing.T, random *rand.Rand, steps, moment int) (noticed bool) {
+	path, backup := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "backup.db")
+	s := openStore(t, path)
+	fill(t, s, 0, 400<<10)
+	for step := range steps {
+		if step == moment {
+			must.NoError(t, Backup(t.Context(), path, backup, false, ignore))
+		}
+		changeSomething(t, s, random, int64(step+1)<<20)
+	}
+	reader := wait.For(t, "a reader", s.readers)
+	must.NoError(t, execute(reader, "BEGIN"))
+	countPlants(t, reader) // it uses the log from here
+	fill(t, s, 1<<30, 20<<10)
+
+	want := plantsIn(t, path)
+	data := []byte(read(t, backup))
+	overwritten := make(chan error, 1)
+	go func() {
+		time.Sleep(checkpointWait / 2)
+		overwritten <- errors.Join(os.WriteFile(path, data, 0o600), execute(reader, "COMMIT"))
+	}()
+	err := copyTheLog(t, s)
+	must.NoError(t, wait.For(t, "the end of the write", overwritten))
+	s.readers <- reader
+	s.checkFiles(t.Context())
+	if s.files.err() != nil {
+		return true
+	}
+	must.NoError(t, err)
+	if got := plantsIn(t, path); got != want {
+		t.Error("plants are missing, or older than they were, and the change was not noticed")
+	}
+	return false
+}
+
+// changeSomething changes a plant, or creates some, or copies the log.
+func changeSomething(t *testing.T, s *Store, random *rand.Rand, id int64) {
+	t.Helper()
+	switch random.IntN(3) {
+	case 0:
+		changed := fmt.Sprint("changed before ", id)
+		must.NoError(t, s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
+			return execute(conn, "UPDATE plants SET name = ? WHERE id = ?", changed, random.Int64N(400))
+		}))
+	case 1:
+		fill(t, s, id, 50<<10)
+	case 2:
+		must.NoError(t, copyTheLog(t, s))
+	}
+}
+
+func copyTheLog(t *testing.T, s *Store) error {
+	t.Helper()
+	conn := wait.For(t, "the writer", s.writer)
+	defer func() { s.writer <- conn }()
+	must.NoError(t, execute(conn, renewMarkQuery))
+	_, err := s.files.copyLog(conn)
+	return err
+}
+
+// plantsIn returns the plants that a new connection to the database at path sees.
+func plantsIn(t *testing.T, path string) string {
+	t.Helper()
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	must.NoError(t, err)
+	defer conn.Close()
+	var plants strings.Builder
+	must.NoError(t, query(conn, "SELECT id, name FROM plants ORDER BY id", func(row *sqlite.Stmt) error {
+		_, err := fmt.Fprintln(&plants, row.ColumnInt64(0), row.ColumnText(1))
+		return err
+	}))
+	return plants.String()
+}
