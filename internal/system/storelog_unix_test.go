@@ -72,6 +72,26 @@ func TestStoreReplacedByOlderOne(t *testing.T) {
 	}
 }
 
+// An older store to which no log was copied since, moved to the path of a service that runs, has all
+// plants with the log: it is what the log goes on from.
+func TestStoreReplacedByBaseOfLog(t *testing.T) {
+	must.HaveTime(t)
+	t.Parallel()
+	const old, all = 1000, 1600
+	dir := t.TempDir()
+	r := program.ServeIn(t, dir, "plants.db")
+	r.Want(t, http.StatusOK, "POST", "/plants:batch", batchOf(0, old, loggedName))
+	r.End(t, syscall.SIGTERM)
+	shell(t, dir, "cp plants.db older.db")
+	r = program.ServeIn(t, dir, "plants.db")
+	r.Want(t, http.StatusOK, "POST", "/plants:batch", batchOf(old, all-old, loggedName))
+	shell(t, dir, "mv older.db plants.db")
+	r.WantReady(t, "the store fails: sqlite: ")
+	r.Kill()
+	wantStored(t, dir, "plants.db", all)
+	shell(t, dir, "plantstore backup --store plants.db checked.db") // it checks the integrity
+}
+
 // moveCommand finds the command in the text of /readyz.
 var moveCommand = regexp.MustCompile(`mv (?:[\w./:-]|'[^']*'|\\')+ (?:[\w./:-]|'[^']*'|\\')+`)
 
