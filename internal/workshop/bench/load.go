@@ -116,7 +116,7 @@ func (l *load) check(ctx context.Context, url string) error {
 	case get:
 		wants = append(wants, want{"ETag", ""}, want{"Cache-Control", "private, no-cache"})
 	case list:
-		wants = append(wants, want{"Link", `</plants?after=100&limit=100>; rel="next"`}, want{"Cache-Control", "private, no-cache"})
+		wants = append(wants, want{"Link", `</plants?limit=100&after=100>; rel="next"`}, want{"Cache-Control", "private, no-cache"})
 	}
 	for _, w := range wants {
 		got := header.Get(w.header)

@@ -133,7 +133,7 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Cache-Control", "private, no-cache")
 	if more {
-		w.Header().Set("Link", fmt.Sprintf(`</plants?after=%d&limit=%d>; rel="next"`, plants[len(plants)-1].ID, page.Limit))
+		w.Header().Set("Link", fmt.Sprintf(`</plants?limit=%d&after=%d>; rel="next"`, page.Limit, plants[len(plants)-1].ID))
 	}
 	reply(w, http.StatusOK, stored)
 }
