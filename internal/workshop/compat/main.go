@@ -44,44 +44,80 @@ var enums = []string{"ErrorCode", "Scope"}
 // changes lists what clients of the old document lose. What oasdiff finds, such
 // as an operation that is gone, is left to it.
 func changes(old, now *openapi3.T) (all []string) {
-	report := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	for _, name := range enums {
-		was, is := old.Components.Schemas[name], now.Components.Schemas[name]
-		if was == nil {
-			continue
-		}
-		for _, member := range was.Value.Enum {
-			if is == nil || !slices.Contains(is.Value.Enum, member) {
-				report("enum-member-removed: %s has no %v any more", name, member)
-			}
-		}
-	}
+	all = removedMembers(old, now)
 	for path, item := range old.Paths.Map() {
 		for method, was := range item.Operations() {
-			if now.Paths.Value(path) == nil || now.Paths.Value(path).GetOperation(method) == nil {
-				continue
-			}
-			is := now.Paths.Value(path).GetOperation(method)
-			if a, b := was.Extensions["x-required-scope"], is.Extensions["x-required-scope"]; a != nil && a != b {
-				report("required-scope-changed: %s needed the scope %v and needs %v", was.OperationID, a, b)
-			}
-			for status, response := range was.Responses.Map() {
-				if is.Responses.Value(status) == nil {
-					continue
-				}
-				for name, header := range response.Value.Headers {
-					other := is.Responses.Value(status).Value.Headers[name]
-					if other == nil {
-						continue
-					}
-					if a, b := header.Value.Schema.Value, other.Value.Schema.Value; a.Pattern != b.Pattern || !slices.Equal(a.Enum, b.Enum) {
-						report("response-header-changed: %s, %s: %s had the pattern %q and the values %v, and has %q and %v",
-							was.OperationID, status, name, a.Pattern, a.Enum, b.Pattern, b.Enum)
-					}
-				}
+			if is := operation(now, path, method); is != nil {
+				all = append(all, changedScope(was, is)...)
+				all = append(all, changedHeaders(was, is)...)
 			}
 		}
 	}
 	slices.Sort(all)
 	return all
+}
+
+// removedMembers lists the members of enums that are gone.
+func removedMembers(old, now *openapi3.T) (all []string) {
+	for _, name := range enums {
+		members := membersOf(now, name)
+		for _, member := range membersOf(old, name) {
+			if !slices.Contains(members, member) {
+				all = append(all, fmt.Sprintf("enum-member-removed: %s has no %v any more", name, member))
+			}
+		}
+	}
+	return all
+}
+
+func membersOf(document *openapi3.T, name string) []any {
+	schema := document.Components.Schemas[name]
+	if schema == nil {
+		return nil
+	}
+	return schema.Value.Enum
+}
+
+// operation returns an operation of a document, or nil.
+func operation(document *openapi3.T, path, method string) *openapi3.Operation {
+	item := document.Paths.Value(path)
+	if item == nil {
+		return nil
+	}
+	return item.GetOperation(method)
+}
+
+func changedScope(was, is *openapi3.Operation) []string {
+	const extension = "x-required-scope"
+	before, after := was.Extensions[extension], is.Extensions[extension]
+	if before == nil || before == after {
+		return nil
+	}
+	return []string{fmt.Sprintf("required-scope-changed: %s needed the scope %v and needs %v", was.OperationID, before, after)}
+}
+
+// changedHeaders lists the headers of responses that have other values.
+func changedHeaders(was, is *openapi3.Operation) (all []string) {
+	for status, response := range was.Responses.Map() {
+		other := is.Responses.Value(status)
+		if other == nil {
+			continue
+		}
+		for name, header := range response.Value.Headers {
+			before, after := valuesOf(header), valuesOf(other.Value.Headers[name])
+			if after != "" && before != after {
+				all = append(all, fmt.Sprintf("response-header-changed: %s, %s: %s had %s, and has %s", was.OperationID, status, name, before, after))
+			}
+		}
+	}
+	return all
+}
+
+// valuesOf says which values a header has. It is empty for no header.
+func valuesOf(header *openapi3.HeaderRef) string {
+	if header == nil {
+		return ""
+	}
+	schema := header.Value.Schema.Value
+	return fmt.Sprintf("the pattern %q and the values %v", schema.Pattern, schema.Enum)
 }

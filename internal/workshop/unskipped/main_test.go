@@ -47,7 +47,9 @@ func TestReport(t *testing.T) {
 		events.Write(append(line, '\n'))
 	}
 	var out strings.Builder
-	skipped, err := report(&out, strings.NewReader(events.String()))
+	tests := newReport(&out)
+	err := tests.read(strings.NewReader(events.String()))
+	skipped := tests.skipped
 	if err != nil || len(skipped) != 2 || skipped[test{"a", "TestA"}] != "    a_test.go:1: why\n" || skipped[test{"b", ""}] == "" {
 		t.Errorf("skipped are %q, %v", skipped, err)
 	}
