@@ -1,17 +1,11 @@
 package powercut
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/binary"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,6 +15,7 @@ import (
 	"time"
 
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/program"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -81,12 +76,9 @@ var failures = func() (all []failure) {
 
 // clientOfBadDisk is a client of a service on a disk that fails.
 type clientOfBadDisk struct {
-	*program
-	serve    *exec.Cmd
-	log      bytes.Buffer
-	ended    chan error
-	adminURL string
-	web      *http.Client
+	*recorded
+	service *program.Server
+	web     *http.Client
 
 	shard   int
 	lastID  int64
@@ -103,10 +95,9 @@ type clientOfBadDisk struct {
 
 func newClientOfBadDisk(t *testing.T, bin string, shard int) *clientOfBadDisk {
 	c := &clientOfBadDisk{
-		program: newProgram(t, bin), web: &http.Client{Timeout: wait.Limit},
+		recorded: newRecorded(t, bin), web: &http.Client{Timeout: wait.Limit},
 		plants: map[int64]string{}, failed: map[string]int{}, shard: shard,
 	}
-	t.Cleanup(c.kill)
 	must.NoError(t, c.startService())
 	for range 20 {
 		c.mustSend(c.next("create"))
@@ -148,12 +139,12 @@ func (c *clientOfBadDisk) failureAt(operation string, f failure, k int) bool {
 		c.restartOnBadDisk(fail, heal)
 	case "backup":
 		fail()
-		_, err := c.run("backup", "--store", storeName, "--replace", "backup.db")
+		_, err := c.run(nil, "backup", "--store", storeName, "--replace", "backup.db")
 		heal()
 		c.compareBackup(err, failed)
 	case "token":
 		fail()
-		out, err := c.run("token", "create", "--store", storeName, "--name", "of the script")
+		out, err := c.run(nil, "token", "create", "--store", storeName, "--name", "of the script")
 		heal()
 		c.useToken(out, err, failed)
 	default:
@@ -162,60 +153,6 @@ func (c *clientOfBadDisk) failureAt(operation string, f failure, k int) bool {
 	c.failed[f.call] += failed
 	c.wantSignal("/readyz", true)
 	return failed > 0
-}
-
-// request is a request and what it does.
-type request struct {
-	method, path, body string
-	good               int
-	after              map[int64]string // of the plants that it changes; empty for none
-}
-
-// text is what the client compares of a plant.
-func text(name, tag string) string { return fmt.Sprintf("%q %q", name, tag) }
-
-// next returns the next request of an operation. Each has texts of its own.
-func (c *clientOfBadDisk) next(operation string) request {
-	ids := slices.Sorted(maps.Keys(c.plants))
-	c.lastID++
-	id := c.lastID
-	name := fmt.Sprint("plant ", id)
-	some := id
-	if len(ids) > 0 {
-		some = ids[int(id)%len(ids)]
-	}
-	onSome := fmt.Sprint("/plants/", some)
-	switch operation {
-	case "create":
-		body := fmt.Sprintf(`{"id":%d,"name":%q}`, id, name)
-		return request{method: "POST", path: "/plants", body: body, good: 200, after: map[int64]string{id: text(name, "")}}
-	case "batch":
-		c.lastID += 2
-		after := map[int64]string{}
-		var plants []string
-		for id := id; id <= c.lastID; id++ {
-			plants = append(plants, fmt.Sprintf(`{"id":%d,"name":%q}`, id, name))
-			after[id] = text(name, "")
-		}
-		body := `{"plants":[` + strings.Join(plants, ",") + `]}`
-		return request{method: "POST", path: "/plants:batch", body: body, good: 200, after: after}
-	case "put", "checkpoint":
-		body := fmt.Sprintf(`{"name":%q,"tag":"put"}`, name)
-		return request{method: "PUT", path: onSome, body: body, good: 200, after: map[int64]string{some: text(name, "put")}}
-	case "patch":
-		body := fmt.Sprintf(`{"name":%q,"tag":null}`, name)
-		return request{method: "PATCH", path: onSome, body: body, good: 200, after: map[int64]string{some: text(name, "")}}
-	case "delete":
-		return request{method: "DELETE", path: onSome, good: 204, after: map[int64]string{some: ""}}
-	case "get":
-		return request{method: "GET", path: onSome, good: 200}
-	case "list":
-		return request{method: "GET", path: "/plants?limit=1000", good: 200}
-	case "changes":
-		return request{method: "GET", path: "/changes?limit=1000", good: 200}
-	}
-	c.t.Fatalf("there is no operation %q", operation)
-	return request{}
 }
 
 // requestOnBadDisk sends a request while the disk fails, and then looks at what it has done.
@@ -258,123 +195,6 @@ func (c *clientOfBadDisk) requestOnBadDisk(operation string, f failure, fail fun
 		c.wrong("the response is %d %.300s, want %d or 503", status, body, r.good)
 		c.allOrNothing(r)
 	}
-}
-
-// send sends a request to the service. The status is 0 if there is no response.
-func (c *clientOfBadDisk) send(r request) (status int, body string) {
-	req, err := http.NewRequest(r.method, c.url+r.path, strings.NewReader(r.body))
-	must.NoError(c.t, err)
-	req.Header.Set("Authorization", "Bearer "+programToken)
-	req.Header.Set("Content-Type", "application/json")
-	if r.method == "PATCH" {
-		req.Header.Set("Content-Type", "application/merge-patch+json")
-	}
-	resp, err := c.web.Do(req)
-	if err != nil {
-		return 0, err.Error()
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return resp.StatusCode, string(text)
-}
-
-// mustSend sends a request that must succeed, because the disk works.
-func (c *clientOfBadDisk) mustSend(r request) {
-	status, body := c.send(r)
-	if status == http.StatusServiceUnavailable {
-		c.wantSignal("/writez", true)
-		status, body = c.send(r)
-	}
-	if status != r.good {
-		c.t.Fatalf("%s: then %s %s is %d %.300s, want %d", c.doing, r.method, r.path, status, body, r.good)
-	}
-	c.acknowledged(r)
-}
-
-// acknowledged notes what a request has changed.
-func (c *clientOfBadDisk) acknowledged(r request) {
-	for id, text := range r.after {
-		if c.plants[id] = text; text == "" {
-			delete(c.plants, id)
-		}
-	}
-}
-
-// allOrNothing finds out whether a request that failed has changed all of its plants, or none.
-func (c *clientOfBadDisk) allOrNothing(r request) {
-	changed := 0
-	for id, after := range r.after {
-		switch have := c.stored(id); have {
-		case after:
-			changed++
-		case c.plants[id]:
-		default:
-			c.wrong("then plant %d is %s, want %s or %s", id, have, c.plants[id], after)
-		}
-	}
-	switch changed {
-	case 0:
-	case len(r.after):
-		c.acknowledged(r)
-	default:
-		c.wrong("%d of %d plants of a batch are stored", changed, len(r.after))
-	}
-}
-
-// plantJSON is what the client reads of a plant.
-type plantJSON struct {
-	ID        int64
-	Name, Tag string
-}
-
-// stored returns what the service has of a plant. The disk works.
-func (c *clientOfBadDisk) stored(id int64) string {
-	status, body := c.send(request{method: "GET", path: fmt.Sprint("/plants/", id)})
-	switch status {
-	case http.StatusOK:
-		var p plantJSON
-		must.NoError(c.t, json.Unmarshal([]byte(body), &p))
-		return text(p.Name, p.Tag)
-	case http.StatusNotFound:
-		return ""
-	}
-	c.t.Fatalf("%s: then GET is %d %.300s", c.doing, status, body)
-	return ""
-}
-
-// compareAll compares all plants with what was acknowledged.
-func (c *clientOfBadDisk) compareAll() {
-	status, body := c.send(c.next("list"))
-	if status != http.StatusOK {
-		c.t.Fatalf("%s: then a list is %d %.300s", c.doing, status, body)
-	}
-	c.compareList(body)
-}
-
-func (c *clientOfBadDisk) compareList(body string) {
-	var plants []plantJSON
-	must.NoError(c.t, json.Unmarshal([]byte(body), &plants))
-	have := map[int64]string{}
-	for _, p := range plants {
-		have[p.ID] = text(p.Name, p.Tag)
-	}
-	if !maps.Equal(have, c.plants) {
-		c.t.Fatalf("%s: the service has %d plants, want %d: other ones than were acknowledged", c.doing, len(have), len(c.plants))
-	}
-}
-
-// page returns whether a page of the admin listener is 200, and its text.
-func (c *clientOfBadDisk) page(path string) (good bool, text string) {
-	resp, err := c.web.Get(c.adminURL + path)
-	if err != nil {
-		return false, err.Error()
-	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(resp.Body)
-	return resp.StatusCode == http.StatusOK, string(body)
 }
 
 // signalTime is how long a signal may be wrong: a trial of a write runs each second.
@@ -476,55 +296,32 @@ func (c *clientOfBadDisk) fillLog() {
 // startService starts the service, and returns an error if it ends.
 func (c *clientOfBadDisk) startService() error {
 	c.starts++
-	c.serve = exec.Command(c.path, "serve", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--store", storeName)
-	c.serve.Dir, c.serve.Env = c.folder, []string{"PLANTSTORE_TOKEN=" + programToken}
-	c.log.Reset()
-	c.serve.Stderr = &c.log
-	out, err := c.serve.StdoutPipe()
-	must.NoError(c.t, err)
-	must.NoError(c.t, c.serve.Start())
-	c.ended = make(chan error, 1)
-	started := make(chan error, 1)
-	ended, serve := c.ended, c.serve
-	go func() {
-		defer func() {
-			ended <- serve.Wait()
-			close(ended)
-		}()
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if _, url, found := strings.Cut(lines.Text(), "plantstore admin listens on "); found {
-				c.adminURL = url
-			}
-			if _, url, found := strings.Cut(lines.Text(), "plantstore listens on "); found {
-				c.url = url
-				started <- nil
-			}
-		}
-		started <- errors.New("the service has ended")
-	}()
-	return wait.For(c.t, "the service", started)
+	service, err := c.serve()
+	if err == nil {
+		c.service = service
+	}
+	return err
 }
 
 // stop sends the service a signal, and waits for its end.
 func (c *clientOfBadDisk) stop(signal syscall.Signal) error {
-	_ = c.serve.Process.Signal(signal)
-	return wait.For(c.t, "the end of the service", c.ended)
+	_ = c.service.Cmd.Process.Signal(signal)
+	return c.service.Wait()
 }
 
-// kill ends the service, which may have ended before.
-func (c *clientOfBadDisk) kill() {
-	_ = c.serve.Process.Kill()
-	_ = wait.For(c.t, "the end of the service", c.ended)
+// mustStart starts the service on a disk that works.
+func (c *clientOfBadDisk) mustStart() {
+	if err := c.startService(); err != nil {
+		c.t.Fatalf("%s: then the service does not start: %v", c.doing, err)
+	}
 }
 
 // restart restarts the service on a disk that works.
 func (c *clientOfBadDisk) restart(signal syscall.Signal) {
 	if err := c.stop(signal); err != nil && signal == syscall.SIGTERM {
-		c.wrong("then the service ends with %v\n%s", err, &c.log)
+		c.wrong("then the service ends with %v\n%s", err, &c.service.Stderr)
 	}
-	if err := c.startService(); err != nil {
-		c.t.Fatalf("%s: then the service does not start: %v\n%s", c.doing, err, &c.log)
-	}
+	c.mustStart()
 }
 
 // restartOnBadDisk stops and starts the service while the disk fails. Of the stops every second is
@@ -539,13 +336,10 @@ func (c *clientOfBadDisk) restartOnBadDisk(fail func(), heal func() int) {
 	err := c.startService()
 	heal()
 	if err != nil {
-		_ = wait.For(c.t, "the end of the service", c.ended) // then the log is complete
-		if c.log.Len() == 0 {
-			c.wrong("the service ends without a message")
+		if !strings.Contains(err.Error(), "plantstore: ") {
+			c.wrong("the service ends without a message: %v", err)
 		}
-		if err := c.startService(); err != nil {
-			c.t.Fatalf("%s: then the service does not start: %v\n%s", c.doing, err, &c.log)
-		}
+		c.mustStart()
 	}
 	c.wantSignal("/readyz", true)
 	c.compareAll()
@@ -554,14 +348,9 @@ func (c *clientOfBadDisk) restartOnBadDisk(fail func(), heal func() int) {
 // useTokens uses every token whose creation was acknowledged.
 func (c *clientOfBadDisk) useTokens() {
 	for _, token := range c.tokens {
-		req, err := http.NewRequest("GET", c.url+"/plants?limit=1", nil)
-		must.NoError(c.t, err)
-		req.Header.Set("Authorization", "Bearer "+token)
-		resp, err := c.web.Do(req)
-		must.NoError(c.t, err)
-		resp.Body.Close()
-		if resp.StatusCode != http.StatusOK {
-			c.wrong("an acknowledged token gets %s", resp.Status)
+		status, _ := c.service.With(c.service.URL, token).Call(c.t, http.MethodGet, "/plants?limit=1", "")
+		if status != http.StatusOK {
+			c.wrong("an acknowledged token gets %d", status)
 		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/program"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
@@ -73,13 +74,12 @@ func imagesOfProgram(t *testing.T) int {
 	return n
 }
 
-// program is a plantstore program that works on a recorded file system.
-type program struct {
+// recorded is a folder on a recorded file system, in which the program works.
+type recorded struct {
 	t      *testing.T
 	path   string // of the program
 	below  string // the folder that the file system shows
 	folder string // where it shows it
-	url    string // of the service
 	files  *commands
 
 	mu     sync.Mutex
@@ -89,7 +89,7 @@ type program struct {
 
 // recordProgram runs a service and the commands that write files, and returns the record.
 func recordProgram(t *testing.T) record {
-	p := newProgram(t, buildProgram(t))
+	p := newRecorded(t, buildProgram(t))
 	p.work()
 	p.files.end()
 	return p.events()
@@ -98,24 +98,17 @@ func recordProgram(t *testing.T) record {
 // buildProgram builds the program and the file system, and returns their folder.
 func buildProgram(t *testing.T) (folder string) {
 	folder = t.TempDir()
-	build := func(module, of string) {
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-o", folder, of)
-		cmd.Dir = module
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%q: %v\n%s", cmd.Args, err, out)
-		}
-	}
-	build("../../..", "./cmd/plantstore")
-	build("../../workshop/tools", "./recordfs")
+	must.NoError(t, program.Build("../../..", "./cmd/plantstore", folder))
+	must.NoError(t, program.Build("../../workshop/tools", "./recordfs", folder))
 	return folder
 }
 
-// newProgram mounts a file system for a program.
-func newProgram(t *testing.T, bin string) *program {
+// newRecorded mounts a file system.
+func newRecorded(t *testing.T, bin string) *recorded {
 	below, err := os.MkdirTemp(inMemory, "plantstore-recorded-")
 	must.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(below) })
-	p := &program{t: t, path: filepath.Join(bin, "plantstore"), below: below, folder: t.TempDir()}
+	p := &recorded{t: t, path: filepath.Join(bin, "plantstore"), below: below, folder: t.TempDir()}
 	p.record, err = os.OpenFile(filepath.Join(t.TempDir(), "record"), os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	must.NoError(t, err)
 	t.Cleanup(func() { p.record.Close() })
@@ -171,34 +164,24 @@ func (c *commands) do(command, word string) (rest string) {
 	return strings.TrimSpace(rest)
 }
 
-// start starts a command, and returns what it prints after a text on the first line that has it.
-func (p *program) start(cmd *exec.Cmd, text string) string {
-	out, err := cmd.StdoutPipe()
-	must.NoError(p.t, err)
-	must.NoError(p.t, cmd.Start())
-	p.t.Cleanup(func() { _ = cmd.Process.Kill() })
-	found := make(chan string, 1)
-	go func() {
-		for lines := bufio.NewScanner(out); lines.Scan(); {
-			if _, rest, ok := strings.Cut(lines.Text(), text); ok {
-				select {
-				case found <- rest:
-				default:
-				}
-			}
-		}
-	}()
-	return wait.For(p.t, text, found)
+// serve starts a service.
+func (p *recorded) serve() (*program.Server, error) {
+	r, err := program.LaunchPath(p.path, p.folder, []string{"PLANTSTORE_TOKEN=" + program.Token},
+		"--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--store", storeName)
+	if err == nil {
+		p.t.Cleanup(r.Kill)
+		r.Token = program.Token
+	}
+	return r, err
 }
 
-const programToken = "a-static-token-of-the-test"
-
-// run runs a command of the program, and returns what it prints.
-func (p *program) run(args ...string) (out string, err error) {
-	ctx, cancel := context.WithTimeout(p.t.Context(), wait.Limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, p.path, args...)
-	cmd.Dir, cmd.Env = p.folder, []string{"PLANTSTORE_TOKEN=" + programToken, "PLANTSTORE_SERVER=" + p.url}
+// run runs a command of the program, beside a service or without one, and returns what it prints.
+func (p *recorded) run(beside *program.Server, args ...string) (out string, err error) {
+	cmd := program.Command(p.t, p.path, args...)
+	cmd.Dir, cmd.Env = p.folder, []string{"PLANTSTORE_TOKEN=" + program.Token}
+	if beside != nil {
+		cmd.Env = append(cmd.Env, "PLANTSTORE_SERVER="+beside.URL)
+	}
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("plantstore %q: %w\n%s", args, err, text)
@@ -208,15 +191,13 @@ func (p *program) run(args ...string) (out string, err error) {
 
 // work lets clients write while the service runs, and runs the commands that write files. The first
 // service is stopped, the second one is killed.
-func (p *program) work() {
+func (p *recorded) work() {
 	const each = 30
 	var ids sync.Map // of tokens, by their name
-	for part, signal := range []os.Signal{syscall.SIGTERM, syscall.SIGKILL} {
-		serve := exec.Command(p.path, "serve", "--addr", "127.0.0.1:0", "--store", storeName)
-		serve.Dir, serve.Env = p.folder, []string{"PLANTSTORE_TOKEN=" + programToken}
-		p.url = p.start(serve, "plantstore listens on ")
-		c, err := client.New(p.url, client.WithToken(programToken))
+	for part, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		service, err := p.serve()
 		must.NoError(p.t, err)
+		c := service.Dial(p.t)
 		var writing sync.WaitGroup
 		for one := range clients {
 			writing.Go(func() {
@@ -232,7 +213,7 @@ func (p *program) work() {
 		}
 		writing.Wait()
 		command := func(args ...string) func(string) error {
-			return func(string) error { _, err := p.run(args...); return err }
+			return func(string) error { _, err := p.run(service, args...); return err }
 		}
 		backup := []string{"backup", "--store", storeName, "backup.db"}
 		if part > 0 {
@@ -242,15 +223,14 @@ func (p *program) work() {
 		makes(p.t, p.mark, p.folder, "backup.db", part > 0, command(backup...))
 		makes(p.t, p.mark, p.folder, restored, false, command("restore", "--store", restored, "backup.db"))
 		makes(p.t, p.mark, p.folder, "plants.csv", part > 0, command("export", "plants.csv"))
-		must.NoError(p.t, serve.Process.Signal(signal))
-		ended := make(chan error, 1)
-		go func() { ended <- serve.Wait() }()
-		if err := wait.For(p.t, "the end of the service", ended); signal == syscall.SIGTERM {
-			must.NoError(p.t, err)
+		if signal == syscall.SIGTERM {
+			service.End(p.t, signal)
+		} else {
+			service.Kill()
 		}
 	}
 	p.mark("file", func(known *known) { known.copied = 0 })
-	_, err := p.run("copy", "--from", storeName, "--to", copyName)
+	_, err := p.run(nil, "copy", "--from", storeName, "--to", copyName)
 	must.NoError(p.t, err)
 	plants := 0
 	for one := range clients {
@@ -266,7 +246,7 @@ func (p *program) work() {
 var createdID = regexp.MustCompile(`: ID (\w+),`)
 
 // write does a write of a client: of plants with requests, and of tokens with commands.
-func (p *program) write(c *client.Client, ids *sync.Map, one, k int) (err error) {
+func (p *recorded) write(c *client.Client, ids *sync.Map, one, k int) (err error) {
 	ctx, cancel := context.WithTimeout(p.t.Context(), wait.Limit)
 	defer cancel()
 	switch w, _ := writeOf(one, k); {
@@ -281,20 +261,20 @@ func (p *program) write(c *client.Client, ids *sync.Map, one, k int) (err error)
 	case w.remove != nil:
 		err = c.Delete(ctx, *w.remove)
 	case w.token != "":
-		out, err := p.run("token", "create", "--store", storeName, "--name", w.token)
+		out, err := p.run(nil, "token", "create", "--store", storeName, "--name", w.token)
 		if m := createdID.FindStringSubmatch(out); err == nil && m != nil {
 			ids.Store(w.token, m[1])
 		}
 		return err
 	case w.revoke != "":
 		id, _ := ids.Load(w.revoke)
-		_, err = p.run("token", "revoke", "--store", storeName, fmt.Sprint(id))
+		_, err = p.run(nil, "token", "revoke", "--store", storeName, fmt.Sprint(id))
 	}
 	return err
 }
 
 // mark is a marker: it adds a line to the record of recordfs.
-func (p *program) mark(what string, learn func(*known)) {
+func (p *recorded) mark(what string, learn func(*known)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	line, err := json.Marshal(event{Kind: "mark", To: what, At: int64(len(p.marks))})
@@ -305,7 +285,7 @@ func (p *program) mark(what string, learn func(*known)) {
 }
 
 // events reads the record.
-func (p *program) events() (r record) {
+func (p *recorded) events() (r record) {
 	_, err := p.record.Seek(0, io.SeekStart)
 	must.NoError(p.t, err)
 	for lines := json.NewDecoder(p.record); ; {

@@ -56,6 +56,16 @@ func (t tests) Run() int {
 	return t.M.Run()
 }
 
+// Build builds a command of the module in a folder into another folder.
+func Build(module, command, folder string) error {
+	cmd := exec.Command("go", "build", "-o", folder, command)
+	cmd.Dir = module
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%q: %w\n%s", cmd.Args, err, out)
+	}
+	return nil
+}
+
 // CommandTime is how long a test waits for a command: it may send hundreds
 // of requests, or compile with an empty cache.
 const CommandTime = 5 * time.Minute
@@ -139,9 +149,25 @@ func LaunchPath(path, dir string, env []string, args ...string) (*Server, error)
 	return LaunchCommand(cmd)
 }
 
-// LaunchCommand is launch for a command that is complete but for its outputs.
+// LaunchCommand is Launch for a command that is complete but for its outputs.
 func LaunchCommand(cmd *exec.Cmd) (*Server, error) {
-	r := &Server{Cmd: cmd, drained: make(chan struct{})}
+	r := &Server{Cmd: cmd}
+	if slices.Contains(cmd.Args, "--print-token") {
+		return r.launch(&r.Curl)
+	}
+	return r.launch(&r.URL)
+}
+
+// LaunchAdmin is LaunchCommand for a command that announces its admin listener, and maybe no other
+// one, as `plantstore webhook`.
+func LaunchAdmin(cmd *exec.Cmd) (*Server, error) {
+	r := &Server{Cmd: cmd}
+	return r.launch(&r.AdminURL)
+}
+
+// launch runs the command until it has announced what last points to.
+func (r *Server) launch(last *string) (*Server, error) {
+	r.drained = make(chan struct{})
 	r.Cmd.Stderr = &r.Stderr
 	pipe, err := r.Cmd.StdoutPipe()
 	if err != nil {
@@ -149,10 +175,6 @@ func LaunchCommand(cmd *exec.Cmd) (*Server, error) {
 	}
 	if err := r.Cmd.Start(); err != nil {
 		return nil, err
-	}
-	last := &r.URL
-	if slices.Contains(cmd.Args, "--print-token") {
-		last = &r.Curl
 	}
 	complete := make(chan struct{})
 	go func() {
@@ -181,7 +203,7 @@ func LaunchCommand(cmd *exec.Cmd) (*Server, error) {
 		err = fmt.Errorf("no address, token or command was printed within %v", wait.Limit)
 	}
 	r.Kill()
-	return nil, fmt.Errorf("plantstore %s: %w: %s", strings.Join(cmd.Args[1:], " "), err, r.Stderr.String())
+	return nil, fmt.Errorf("plantstore %s: %w: %s", strings.Join(r.Cmd.Args[1:], " "), err, r.Stderr.String())
 }
 
 // ServeIn starts a service with an admin listener in a folder. It is killed at the end

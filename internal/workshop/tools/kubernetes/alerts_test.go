@@ -17,6 +17,9 @@ import (
 	"github.com/prometheus/prometheus/promql/parser"
 	"github.com/prometheus/prometheus/storage"
 	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 var language = parser.NewParser(parser.Options{})
@@ -71,15 +74,20 @@ func unknownMetrics(rule rulefmt.Rule, have []labels.Labels) error {
 	return err
 }
 
-// TestAlerts checks each rule: Prometheus accepts it, the metrics that it names
+// TestMonitoring checks the alert rules and the dashboard with the series of servers.
+func TestMonitoring(t *testing.T) {
+	have := series(t)
+	t.Run("alerts", func(t *testing.T) { testAlerts(t, have) })
+	t.Run("mistakes in alerts", func(t *testing.T) { testAlertMistakes(t, have) })
+	t.Run("dashboard", func(t *testing.T) { testDashboard(t, have) })
+}
+
+// testAlerts checks each rule: Prometheus accepts it, the metrics that it names
 // exist, and it is true for the series of one example and false for those of
 // another.
-func TestAlerts(t *testing.T) {
+func testAlerts(t *testing.T, have []labels.Labels) {
 	all, err := rules(read(t, "alerts.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	have := series(t)
+	must.NoError(t, err)
 	for _, rule := range all {
 		t.Run(rule.Alert, func(t *testing.T) {
 			if err := unknownMetrics(rule, have); err != nil {
@@ -135,10 +143,10 @@ func panels(text string) ([]rulefmt.Rule, error) {
 	return all, nil
 }
 
-// TestDashboard checks that Prometheus accepts each query of the dashboard, and that
+// testDashboard checks that Prometheus accepts each query of the dashboard, and that
 // servers have the metrics that it names.
-func TestDashboard(t *testing.T) {
-	text, have := read(t, "dashboard.json"), series(t)
+func testDashboard(t *testing.T, have []labels.Labels) {
+	text := read(t, "dashboard.json")
 	verify := func(text string) error {
 		all, err := panels(text)
 		for _, query := range all {
@@ -149,7 +157,7 @@ func TestDashboard(t *testing.T) {
 	if err := verify(text); err != nil {
 		t.Error(err)
 	}
-	for name, c := range map[string]struct{ old, new, want string }{
+	for name, mistake := range map[string]edit{
 		"an unknown metric": {"plantstore_sqlite_wal_bytes", "plantstore_wal_bytes", "no server has the metric plantstore_wal_bytes"},
 		"an unknown label":  {`{error=~`, `{code=~`, "no server has the series"},
 		"a wrong query":     {"sum by (status)", "sum by status", "parse"},
@@ -157,11 +165,7 @@ func TestDashboard(t *testing.T) {
 		"another source":    {`"uid": "${datasource}"`, `"uid": "abc"`, "lets people choose"},
 		"too many panels":   {`"panels": [`, `"panels": [{},`, "at most 8"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			if err := verify(strings.Replace(text, c.old, c.new, 1)); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("the error is %v, want %q in it", err, c.want)
-			}
-		})
+		t.Run(name, func(t *testing.T) { mistake.found(t, verify(mistake.in(t, text))) })
 	}
 }
 
@@ -172,9 +176,7 @@ func holds(t *testing.T, expr string, series []string) bool {
 	var all []storage.Series
 	for _, text := range series {
 		metric, values, err := language.ParseSeriesDesc(text)
-		if err != nil {
-			t.Fatalf("%s: %v", text, err)
-		}
+		must.NoError(t, err)
 		one := promql.Series{Metric: metric}
 		for minute, v := range values {
 			one.Floats = append(one.Floats, promql.FPoint{T: int64(minute) * 60_000, F: v.Value})
@@ -188,16 +190,12 @@ func holds(t *testing.T, expr string, series []string) bool {
 			}), -1}
 		},
 	}}
-	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000, Timeout: longEnough, Parser: language})
+	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 10_000, Timeout: wait.Limit, Parser: language})
 	query, err := engine.NewInstantQuery(t.Context(), store, nil, expr, time.Unix(3600, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	defer query.Close()
 	found, err := query.Exec(t.Context()).Vector()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.NoError(t, err)
 	return len(found) > 0
 }
 
@@ -270,9 +268,9 @@ var examples = map[string]struct{ alert, quiet []string }{
 }
 
 // Prometheus and the check of the metrics refuse a wrong rule.
-func TestAlertFaults(t *testing.T) {
-	text, have := read(t, "alerts.yaml"), series(t)
-	for name, c := range map[string]struct{ old, new, want string }{
+func testAlertMistakes(t *testing.T, have []labels.Labels) {
+	text := read(t, "alerts.yaml")
+	for name, mistake := range map[string]edit{
 		"an unknown metric":          {"plantstore_sqlite_wal_bytes", "plantstore_wal_bytes", "no server has the metric plantstore_wal_bytes"},
 		"a histogram without suffix": {"plantstore_http_request_duration_seconds_count{", "plantstore_http_request_duration_seconds{", "no server has the metric"},
 		"an unknown label":           {`{status=~"5..",`, `{code=~"5..",`, "no server has the series"},
@@ -282,19 +280,13 @@ func TestAlertFaults(t *testing.T) {
 		"a mistake in a template":    {"{{ $value | humanizePercentage }}", "{{ $value | percent }}", "percent"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			edited := strings.Replace(text, c.old, c.new, 1)
-			if edited == text {
-				t.Fatalf("alerts.yaml has no %q to edit", c.old)
-			}
-			all, err := rules(edited)
+			all, err := rules(mistake.in(t, text))
 			for _, rule := range all {
 				if err == nil {
 					err = unknownMetrics(rule, have)
 				}
 			}
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("the error is %v, want %q in it", err, c.want)
-			}
+			mistake.found(t, err)
 		})
 	}
 }

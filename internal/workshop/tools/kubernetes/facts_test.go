@@ -1,14 +1,15 @@
 package kubernetes
 
 import (
-	"errors"
-	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"regexp"
-	"sync"
+	"syscall"
+	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/program"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 // facts are what the tests ask the program.
@@ -18,43 +19,33 @@ type facts struct {
 	gives time.Duration // how long it waits for a store that does not respond before it ends
 }
 
-var programFacts = sync.OnceValues(func() (f facts, err error) {
+func programFacts(t *testing.T) (f facts) {
+	t.Helper()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // a database that accepts connections and says nothing
-	if err != nil {
-		return f, err
-	}
+	must.NoError(t, err)
 	defer silent.Close()
 	begin := time.Now()
-	s, err := start(os.TempDir(), []string{"PLANTSTORE_STORE=postgres://u@" + silent.Addr().String() + "/d"},
-		[]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"}, false)
-	if err != nil {
-		return f, err
-	}
+	r, err := program.LaunchAdmin(container(t.TempDir(), []string{"PLANTSTORE_STORE=postgres://u@" + silent.Addr().String() + "/d"},
+		[]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0"}))
+	must.NoError(t, err)
 	for path, want := range map[string]int{"/livez": 200, "/readyz": 503} {
-		if status, _, err := get(s.adminPort, "10.1.2.3:9090", path, longEnough); err != nil || status != want {
-			return f, errors.Join(fmt.Errorf("while the program opens the store, %s is %d, want %d: %w", path, status, want, err), s.stop())
+		if status, _, err := get(r.AdminURL, scraper, path, wait.Limit); err != nil || status != want {
+			t.Errorf("while the program opens the store, %s is %d, %v, want %d", path, status, err, want)
 		}
 	}
-	if s.wait() == nil {
-		return f, errors.New("the program ends with 0 without a database")
+	if r.Wait() == nil {
+		t.Error("the program ends with 0 without a database")
 	}
 	f.gives = time.Since(begin)
 
-	s, err = start(os.TempDir(), nil, []string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--store", "sqlite::memory:"}, true)
-	if err != nil {
-		return f, err
-	}
-	if err := s.stop(); err != nil {
-		return f, err
-	}
-	drain := regexp.MustCompile(`"drain":"([^"]+)"`).FindStringSubmatch(s.stderr.String())
+	r = program.Serve(t, "sqlite::memory:")
+	r.End(t, syscall.SIGTERM)
+	drain := regexp.MustCompile(`"drain":"([^"]+)"`).FindStringSubmatch(r.Stderr.String())
 	if drain == nil {
-		return f, fmt.Errorf("the log does not say how long the program drains: %s", &s.stderr)
+		t.Fatalf("the log does not say how long the program drains: %s", &r.Stderr)
 	}
-	if f.drain, err = time.ParseDuration(drain[1]); err != nil {
-		return f, err
-	}
-	help, err := exec.Command(plantstore, "serve", "--help").CombinedOutput()
-	f.help = string(help)
-	return f, err
-})
+	f.drain, err = time.ParseDuration(drain[1])
+	must.NoError(t, err)
+	f.help = program.Output(t, "serve", "--help")
+	return f
+}

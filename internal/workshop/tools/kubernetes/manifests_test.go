@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path"
 	"regexp"
 	"slices"
@@ -17,84 +16,73 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/plantstore/plantstore/internal/testing/program"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-func TestDeployment(t *testing.T) {
-	if err := check(t, read(t, "kubernetes.yaml"), postgres(t)); err != nil {
-		t.Error(err)
-	}
-}
+const deployment, statefulSet = "kubernetes.yaml", "kubernetes-sqlite.yaml"
 
-func TestStatefulSet(t *testing.T) {
-	if err := check(t, read(t, "kubernetes-sqlite.yaml"), ""); err != nil {
-		t.Error(err)
+// The manifests fit each other and the program, and each of the mistakes below is found.
+func TestManifests(t *testing.T) {
+	f := programFacts(t)
+	stores := map[string]string{deployment: postgres(t), statefulSet: ""}
+	for file, store := range stores {
+		if err := f.check(t, read(t, file), store); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
 	}
-}
-
-// Each of these edits of the manifests is a mistake that the checks find.
-func TestManifestFaults(t *testing.T) {
-	const deployment, statefulSet = "kubernetes.yaml", "kubernetes-sqlite.yaml"
-	for name, c := range map[string]struct{ file, old, new, want string }{
-		"an unknown flag":              {statefulSet, "args: [serve]", "args: [serve, --listen=:8080]", "unknown flag --listen"},
-		"an unknown command":           {statefulSet, "args: [serve]", "args: [server]", `unknown command "server"`},
-		"an unknown variable":          {deployment, "name: PLANTSTORE_ADDR", "name: PLANTSTORE_LISTEN", "no variable PLANTSTORE_LISTEN"},
-		"an unknown key of the Secret": {deployment, "PLANTSTORE_STORE:", "PLANTSTORE_DATABASE:", "no variable PLANTSTORE_DATABASE"},
-		"another name of the Secret":   {deployment, "secretRef: {name: plantstore}", "secretRef: {name: other}", "no Secret other"},
-		"an unknown member":            {deployment, "replicas: 2", "replica: 2", "unknown field"},
-		"a duplicate member":           {deployment, "replicas: 2", "replicas: 2\n  replicas: 3", "already set"},
-		"another port":                 {deployment, "containerPort: 8080", "containerPort: 8081", "PLANTSTORE_ADDR"},
-		"another admin port":           {statefulSet, "containerPort: 9090", "containerPort: 9091", "PLANTSTORE_ADMIN_ADDR"},
-		"a listener on loopback":       {deployment, "\":9090\"", "127.0.0.1:9090", "want all addresses"},
-		"another port of the Service":  {deployment, "targetPort: http", "targetPort: web", "no port web"},
-		"another port for Prometheus":  {deployment, "prometheus.io/port: \"9090\"", "prometheus.io/port: \"8080\"", "Prometheus uses the port 8080"},
-		"another path for Prometheus":  {statefulSet, "path: /metrics", "path: /metric", "/metric of"},
-		"another path of a probe":      {statefulSet, "path: /livez", "path: /healthz", "/healthz of"},
-		"a probe of the public port":   {deployment, "path: /readyz, port: admin", "path: /readyz, port: http", "port http"},
-		"a Service of nothing":         {deployment, "selector: {app.kubernetes.io/name: plantstore}", "selector: {app.kubernetes.io/name: plants}", "does not select the pods"},
-		"a short grace period":         {deployment, "terminationGracePeriodSeconds: 40", "terminationGracePeriodSeconds: 30", "want more than the sleep of 5s and the drain of 25s"},
-		"a long sleep":                 {statefulSet, "sleep: {seconds: 5}", "sleep: {seconds: 15}", "want more than the sleep of 15s and the drain of 25s"},
-		"an impatient livenessProbe":   {deployment, "periodSeconds: 10\n            timeoutSeconds: 5\n            failureThreshold: 3", "periodSeconds: 1\n            timeoutSeconds: 1\n            failureThreshold: 2", "the livenessProbe fails after 2s"},
-		"an impatient readinessProbe":  {statefulSet, "timeoutSeconds: 2", "timeoutSeconds: 1", "/readyz takes 1s, want less than 1s"},
-		"little memory":                {deployment, "limits: {memory: 1Gi}", "limits: {memory: 256Mi}", "memory limit 256Mi is too low"},
-		"a file on no volume":          {statefulSet, "mountPath: /data", "mountPath: /plants", "is on no volume"},
-		"two servers with a file":      {statefulSet, "replicas: 1", "replicas: 2", "cannot share a file"},
-		"a disruption of all servers":  {deployment, "\n  maxUnavailable: 1", "\n  maxUnavailable: 2", "may stop all 2 servers"},
-		"another user":                 {deployment, "runAsUser: 65532", "runAsUser: 1000", "runs as the user of the image"},
-		"a root that can be written":   {statefulSet, "readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false", "cannot write to its root"},
-		"a replica that others read":   {statefulSet, "umask 077; rm", "rm", "files of the container fetch can be read by others"},
-		"another name of the replica":  {statefulSet, "-o /data/replica.db", "-o /data/plantstore.db", "does not run -o /data/replica.db"},
-		"another store to restore":     {statefulSet, "{name: PLANTSTORE_STORE, value: /data/plantstore.db}", "{name: PLANTSTORE_STORE, value: /data/other.db}", "another image or store"},
-		"a restore that must work":     {statefulSet, "restore, --if-missing,", "restore,", "the container restore"},
-		"a copy at the start only":     {statefulSet, "          restartPolicy: Always\n", "", "does not run beside the service"},
-		"a heartbeat to another port":  {statefulSet, "127.0.0.1:9090/heartbeat", "127.0.0.1:8080/heartbeat", "reports to http://127.0.0.1:8080"},
-		"a missing volume":             {statefulSet, "- name: litestream\n          configMap", "- name: other\n          configMap", "there is no volume litestream"},
-		"variables of Services":        {deployment, "enableServiceLinks: false", "enableServiceLinks: true", "no variables of Services"},
-	} {
+	for name, c := range manifestMistakes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text, store := read(t, c.file), ""
-			if c.file == deployment {
-				store = postgres(t)
-			}
-			edited := strings.Replace(text, c.old, c.new, 1)
-			if edited == text {
-				t.Fatalf("%s has no %q to edit", c.file, c.old)
-			}
-			if err := check(t, edited, store); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("the error is %v, want %q in it", err, c.want)
-			}
+			mistake := edit{old: c.old, new: c.new, want: c.want}
+			mistake.found(t, f.check(t, mistake.in(t, read(t, c.file)), stores[c.file]))
 		})
 	}
 }
 
+// manifestMistakes are edits of the manifests.
+var manifestMistakes = map[string]struct{ file, old, new, want string }{
+	"an unknown flag":              {statefulSet, "args: [serve]", "args: [serve, --listen=:8080]", "unknown flag --listen"},
+	"an unknown command":           {statefulSet, "args: [serve]", "args: [server]", `unknown command "server"`},
+	"an unknown variable":          {deployment, "name: PLANTSTORE_ADDR", "name: PLANTSTORE_LISTEN", "no variable PLANTSTORE_LISTEN"},
+	"an unknown key of the Secret": {deployment, "PLANTSTORE_STORE:", "PLANTSTORE_DATABASE:", "no variable PLANTSTORE_DATABASE"},
+	"another name of the Secret":   {deployment, "secretRef: {name: plantstore}", "secretRef: {name: other}", "no Secret other"},
+	"an unknown member":            {deployment, "replicas: 2", "replica: 2", "unknown field"},
+	"a duplicate member":           {deployment, "replicas: 2", "replicas: 2\n  replicas: 3", "already set"},
+	"another port":                 {deployment, "containerPort: 8080", "containerPort: 8081", "PLANTSTORE_ADDR"},
+	"another admin port":           {statefulSet, "containerPort: 9090", "containerPort: 9091", "PLANTSTORE_ADMIN_ADDR"},
+	"a listener on loopback":       {deployment, "\":9090\"", "127.0.0.1:9090", "want all addresses"},
+	"another port of the Service":  {deployment, "targetPort: http", "targetPort: web", "no port web"},
+	"another port for Prometheus":  {deployment, "prometheus.io/port: \"9090\"", "prometheus.io/port: \"8080\"", "Prometheus uses the port 8080"},
+	"another path for Prometheus":  {statefulSet, "path: /metrics", "path: /metric", "/metric of"},
+	"another path of a probe":      {statefulSet, "path: /livez", "path: /healthz", "/healthz of"},
+	"a probe of the public port":   {deployment, "path: /readyz, port: admin", "path: /readyz, port: http", "port http"},
+	"a Service of nothing":         {deployment, "selector: {app.kubernetes.io/name: plantstore}", "selector: {app.kubernetes.io/name: plants}", "does not select the pods"},
+	"a short grace period":         {deployment, "terminationGracePeriodSeconds: 40", "terminationGracePeriodSeconds: 30", "want more than the sleep of 5s and the drain of 25s"},
+	"a long sleep":                 {statefulSet, "sleep: {seconds: 5}", "sleep: {seconds: 15}", "want more than the sleep of 15s and the drain of 25s"},
+	"an impatient livenessProbe":   {deployment, "periodSeconds: 10\n            timeoutSeconds: 5\n            failureThreshold: 3", "periodSeconds: 1\n            timeoutSeconds: 1\n            failureThreshold: 2", "the livenessProbe fails after 2s"},
+	"an impatient readinessProbe":  {statefulSet, "timeoutSeconds: 2", "timeoutSeconds: 1", "/readyz takes 1s, want less than 1s"},
+	"little memory":                {deployment, "limits: {memory: 1Gi}", "limits: {memory: 256Mi}", "memory limit 256Mi is too low"},
+	"a file on no volume":          {statefulSet, "mountPath: /data", "mountPath: /plants", "is on no volume"},
+	"two servers with a file":      {statefulSet, "replicas: 1", "replicas: 2", "cannot share a file"},
+	"a disruption of all servers":  {deployment, "\n  maxUnavailable: 1", "\n  maxUnavailable: 2", "may stop all 2 servers"},
+	"another user":                 {deployment, "runAsUser: 65532", "runAsUser: 1000", "runs as the user of the image"},
+	"a root that can be written":   {statefulSet, "readOnlyRootFilesystem: true", "readOnlyRootFilesystem: false", "cannot write to its root"},
+	"a replica that others read":   {statefulSet, "umask 077; rm", "rm", "files of the container fetch can be read by others"},
+	"another name of the replica":  {statefulSet, "-o /data/replica.db", "-o /data/plantstore.db", "does not run -o /data/replica.db"},
+	"another store to restore":     {statefulSet, "{name: PLANTSTORE_STORE, value: /data/plantstore.db}", "{name: PLANTSTORE_STORE, value: /data/other.db}", "another image or store"},
+	"a restore that must work":     {statefulSet, "restore, --if-missing,", "restore,", "the container restore"},
+	"a copy at the start only":     {statefulSet, "          restartPolicy: Always\n", "", "does not run beside the service"},
+	"a heartbeat to another port":  {statefulSet, "127.0.0.1:9090/heartbeat", "127.0.0.1:8080/heartbeat", "reports to http://127.0.0.1:8080"},
+	"a missing volume":             {statefulSet, "- name: litestream\n          configMap", "- name: other\n          configMap", "there is no volume litestream"},
+	"variables of Services":        {deployment, "enableServiceLinks: false", "enableServiceLinks: true", "no variables of Services"},
+}
+
 // check returns what is wrong with a file of manifests: first without the program,
 // then with the program, which runs as the container would, on the given store.
-func check(t *testing.T, text, store string) error {
+func (f facts) check(t *testing.T, text, store string) error {
 	m, err := decode(text)
-	if err != nil {
-		return err
-	}
-	f, err := programFacts()
 	if err != nil {
 		return err
 	}
@@ -102,7 +90,7 @@ func check(t *testing.T, text, store string) error {
 		m.checkLitestream(read(t, "litestream.yml"))); err != nil {
 		return err
 	}
-	return m.checkProgram(t.TempDir(), store)
+	return m.checkProgram(t, store)
 }
 
 // checkReferences checks the names and ports that one part of the manifests, or
@@ -280,7 +268,8 @@ func (m *manifest) checkLitestream(config string) error {
 
 // checkProgram runs the program with the arguments and variables of the container,
 // on any free ports, and sends the requests of Kubernetes and Prometheus.
-func (m *manifest) checkProgram(dir, store string) error {
+func (m *manifest) checkProgram(t *testing.T, store string) error {
+	dir := t.TempDir()
 	var env []string
 	for name, value := range m.env {
 		switch name {
@@ -301,30 +290,28 @@ func (m *manifest) checkProgram(dir, store string) error {
 		for _, arg := range c.Args {
 			args = append(args, strings.Replace(arg, "/data", dir, 1))
 		}
-		cmd := exec.Command(plantstore, args...)
-		cmd.Env = env
-		if out, err := cmd.CombinedOutput(); err != nil {
+		if out, err := container(dir, env, args).CombinedOutput(); err != nil {
 			return fmt.Errorf("the container %s: %w: %s", c.Name, err, out)
 		}
 	}
-	s, err := start(dir, env, m.container.Args, true)
+	r, err := program.LaunchCommand(container(dir, env, m.container.Args))
 	if err != nil {
 		return err
 	}
 	var errs []error
-	expect := func(port, host, path string, timeout time.Duration, want int) string {
-		status, body, err := get(port, host, path, timeout)
+	expect := func(listener, host, path string, timeout time.Duration, want int) string {
+		status, body, err := get(listener, host, path, timeout)
 		if err != nil || status != want {
 			errs = append(errs, fmt.Errorf("%s of %s is %d %s, want %d: %w", path, host, status, body, want, err))
 		}
 		return body
 	}
-	const kubelet, service = "10.1.2.3:9090", "plantstore.default.svc.cluster.local"
+	const kubelet, service = scraper, "plantstore.default.svc.cluster.local"
 	live, ready := m.container.LivenessProbe, m.container.ReadinessProbe
-	expect(s.adminPort, kubelet, live.HTTPGet.Path, time.Duration(live.TimeoutSeconds)*time.Second, 200)
-	expect(s.adminPort, kubelet, ready.HTTPGet.Path, time.Duration(ready.TimeoutSeconds)*time.Second, 200)
-	expect(s.publicPort, service, "/docs", longEnough, 200)
-	scrape := expect(s.adminPort, service+":9090", m.pods.Annotations["prometheus.io/path"], longEnough, 200)
+	expect(r.AdminURL, kubelet, live.HTTPGet.Path, time.Duration(live.TimeoutSeconds)*time.Second, 200)
+	expect(r.AdminURL, kubelet, ready.HTTPGet.Path, time.Duration(ready.TimeoutSeconds)*time.Second, 200)
+	expect(r.URL, service, "/docs", wait.Limit, 200)
+	scrape := expect(r.AdminURL, service+":9090", m.pods.Annotations["prometheus.io/path"], wait.Limit, 200)
 
 	// GOMEMLIMIT is three quarters of what the program uses.
 	if limit := regexp.MustCompile(`(?m)^go_gc_gomemlimit_bytes (\S+)$`).FindStringSubmatch(scrape); limit == nil {
@@ -346,11 +333,11 @@ func (m *manifest) checkProgram(dir, store string) error {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("lock the file: %w", err))
 		}
-		expect(s.adminPort, kubelet, live.HTTPGet.Path, time.Duration(live.TimeoutSeconds)*time.Second, 200)
-		timeout, took := time.Duration(ready.TimeoutSeconds)*time.Second, longEnough
+		expect(r.AdminURL, kubelet, live.HTTPGet.Path, time.Duration(live.TimeoutSeconds)*time.Second, 200)
+		timeout, took := time.Duration(ready.TimeoutSeconds)*time.Second, wait.Limit
 		for try := 0; try < 3 && took >= timeout; try++ { // a busy machine may delay a response
 			begin := time.Now()
-			expect(s.adminPort, kubelet, ready.HTTPGet.Path, longEnough, 503)
+			expect(r.AdminURL, kubelet, ready.HTTPGet.Path, wait.Limit, 503)
 			took = time.Since(begin).Truncate(time.Second)
 		}
 		if took >= timeout {
@@ -358,5 +345,6 @@ func (m *manifest) checkProgram(dir, store string) error {
 		}
 		shm.Close()
 	}
-	return errors.Join(append(errs, s.stop())...)
+	r.End(t, syscall.SIGTERM)
+	return errors.Join(errs...)
 }

@@ -3,120 +3,52 @@
 package kubernetes
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/program"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-const (
-	folder = "../../../../cmd/plantstore/"
+const root = "../../../../"
 
-	// longEnough is how long a test waits for something that takes less time.
-	longEnough = time.Minute
-)
-
-// plantstore is the path of the program, which TestMain builds.
-var plantstore string
-
+// TestMain builds the program and puts it on the path, where the tests find it.
 func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "plantstore-kubernetes.")
+	folder, err := os.MkdirTemp("", "plantstore-kubernetes.")
+	if err == nil {
+		err = program.Build(root, "./cmd/plantstore", folder)
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	plantstore = filepath.Join(dir, "plantstore")
-	build := exec.Command("go", "build", "-o", plantstore, "./cmd/plantstore")
-	build.Dir = "../../../.."
-	status := 1
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the program: %v\n%s", err, out)
-	} else {
-		status = m.Run()
-	}
-	os.RemoveAll(dir)
+	os.Setenv("PATH", folder+string(os.PathListSeparator)+os.Getenv("PATH"))
+	status := m.Run()
+	os.RemoveAll(folder)
 	os.Exit(status)
 }
 
-// server is a running program.
-type server struct {
-	cmd                   *exec.Cmd
-	publicPort, adminPort string
-	stderr                bytes.Buffer
-	ended                 chan error
+// container returns a command of plantstore in a folder, with the environment of a container.
+func container(folder string, env, args []string) *exec.Cmd {
+	cmd := exec.Command("plantstore", args...)
+	cmd.Dir, cmd.Env = folder, env
+	return cmd
 }
 
-var listens = regexp.MustCompile(`^plantstore( admin)? listens on https?://.*:([0-9]+)$`)
-
-// start runs the program until it has announced its admin listener and, if ready,
-// its public listener, too.
-func start(dir string, env, args []string, ready bool) (*server, error) {
-	s := &server{cmd: exec.Command(plantstore, args...), ended: make(chan error, 1)}
-	s.cmd.Dir, s.cmd.Env, s.cmd.Stderr = dir, env, &s.stderr
-	stdout, err := s.cmd.StdoutPipe()
+// get requests a path of a listener with a Host header, as a probe or Prometheus does.
+func get(listener, host, path string, timeout time.Duration) (status int, body string, err error) {
+	address, err := url.Parse(listener)
 	if err != nil {
-		return nil, err
+		return 0, "", err
 	}
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	late := time.AfterFunc(longEnough, func() { _ = s.cmd.Process.Kill() })
-	defer late.Stop()
-	lines := bufio.NewScanner(stdout)
-	for lines.Scan() {
-		m := listens.FindStringSubmatch(lines.Text())
-		switch {
-		case m == nil:
-		case m[1] != "":
-			s.adminPort = m[2]
-		default:
-			s.publicPort = m[2]
-		}
-		if s.adminPort != "" && (!ready || s.publicPort != "") {
-			go func() {
-				_, _ = io.Copy(io.Discard, stdout)
-				s.ended <- s.cmd.Wait()
-			}()
-			return s, nil
-		}
-	}
-	return nil, fmt.Errorf("the program ends before it listens on both ports: %w: %s", s.cmd.Wait(), &s.stderr)
-}
-
-// wait returns how the program ends.
-func (s *server) wait() error {
-	select {
-	case err := <-s.ended:
-		s.ended <- err
-		return err
-	case <-time.After(longEnough):
-		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
-		return fmt.Errorf("the program has not ended after %v: %w: %s", longEnough, <-s.ended, &s.stderr)
-	}
-}
-
-// stop ends the program.
-func (s *server) stop() error {
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return err
-	}
-	return s.wait()
-}
-
-// get requests a path with a Host header, as a probe or Prometheus does.
-func get(port, host, path string, timeout time.Duration) (status int, body string, err error) {
-	req, err := http.NewRequest(http.MethodGet, "http://"+net.JoinHostPort("127.0.0.1", port)+path, nil)
+	req, err := http.NewRequest(http.MethodGet, "http://127.0.0.1:"+address.Port()+path, nil)
 	if err != nil {
 		return 0, "", err
 	}
@@ -126,22 +58,20 @@ func get(port, host, path string, timeout time.Duration) (status int, body strin
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return 0, "", err
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(text), err
+	return program.ReadAll(client.Do(req))
 }
 
+// scraper is the Host header of Prometheus.
+const scraper = "10.1.2.3:9090"
+
 // scrape returns what Prometheus gets of a server.
-func (s *server) scrape() (string, error) {
-	status, body, err := get(s.adminPort, "10.1.2.3:9090", "/metrics", longEnough)
-	if err == nil && status != http.StatusOK {
-		err = fmt.Errorf("/metrics has the status %d: %s", status, body)
+func scrape(t *testing.T, r *program.Server) string {
+	t.Helper()
+	status, body, err := get(r.AdminURL, scraper, "/metrics", wait.Limit)
+	if err != nil || status != http.StatusOK {
+		t.Fatalf("/metrics is %d %s, %v", status, body, err)
 	}
-	return body, err
+	return body
 }
 
 // postgres returns the URL of the database for tests.
@@ -157,9 +87,28 @@ func postgres(t *testing.T) string {
 // read returns a file beside the program.
 func read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(folder + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text, err := os.ReadFile(root + "cmd/plantstore/" + name)
+	must.NoError(t, err)
 	return strings.ReplaceAll(string(text), "\r\n", "\n")
+}
+
+// edit is a mistake in a file: a text is replaced by another one. The checks find it, and say want.
+type edit struct{ old, new, want string }
+
+// in returns the text with the mistake.
+func (e edit) in(t *testing.T, text string) string {
+	t.Helper()
+	edited := strings.Replace(text, e.old, e.new, 1)
+	if edited == text {
+		t.Fatalf("there is no %q to edit", e.old)
+	}
+	return edited
+}
+
+// found fails the test unless an error says what the mistake is.
+func (e edit) found(t *testing.T, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), e.want) {
+		t.Errorf("the error is %v, want %q in it", err, e.want)
+	}
 }

@@ -3,13 +3,16 @@ package kubernetes
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/program"
+	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
 func TestWebhook(t *testing.T) {
@@ -20,7 +23,7 @@ func TestWebhook(t *testing.T) {
 
 // Each of these edits of the manifest is a mistake that the checks find.
 func TestWebhookFaults(t *testing.T) {
-	for name, c := range map[string]struct{ old, new, want string }{
+	for name, mistake := range map[string]edit{
 		"an unknown flag":             {"args: [webhook]", "args: [webhook, --url=x]", "unknown flag --url"},
 		"an unknown command":          {"args: [webhook]", "args: [webhooks]", `unknown command "webhooks"`},
 		"an unknown variable":         {"name: PLANTSTORE_FROM", "name: PLANTSTORE_BEGIN", "the program has no variable PLANTSTORE_BEGIN"},
@@ -36,14 +39,7 @@ func TestWebhookFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			text := read(t, "kubernetes-webhook.yaml")
-			edited := strings.Replace(text, c.old, c.new, 1)
-			if edited == text {
-				t.Fatalf("the manifest has no %q to edit", c.old)
-			}
-			if err := checkWebhook(t, edited); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("the error is %v, want %q in it", err, c.want)
-			}
+			mistake.found(t, checkWebhook(t, mistake.in(t, read(t, "kubernetes-webhook.yaml"))))
 		})
 	}
 }
@@ -58,21 +54,11 @@ func checkWebhook(t *testing.T, text string) error {
 	if err := m.checkSecurity(read(t, "Dockerfile")); err != nil {
 		return err
 	}
-	help, err := exec.Command(plantstore, "webhook", "--help").CombinedOutput()
-	if err != nil {
-		return err
-	}
-	dir := t.TempDir()
-	service, err := start(dir, []string{"PLANTSTORE_TOKEN=a-token-of-the-test"},
-		[]string{"serve", "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--store", "sqlite::memory:"}, true)
-	if err != nil {
-		return err
-	}
-	defer service.stop()
+	help := program.Output(t, "webhook", "--help")
+	service := program.Serve(t, "sqlite::memory:")
+	folder := t.TempDir()
 	const secret = "whsec_c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0"
-	if err := os.WriteFile(filepath.Join(dir, "secrets"), []byte(secret), 0o600); err != nil {
-		return err
-	}
+	must.NoError(t, os.WriteFile(filepath.Join(folder, "secrets"), []byte(secret), 0o600))
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if *m.replicas != 1 {
@@ -86,7 +72,7 @@ func checkWebhook(t *testing.T, text string) error {
 	}
 	var env []string
 	for _, v := range m.container.Env {
-		if !strings.Contains(string(help), v.Name) {
+		if !strings.Contains(help, v.Name) {
 			fault("the program has no variable %s", v.Name)
 		}
 		value := v.Value
@@ -101,11 +87,11 @@ func checkWebhook(t *testing.T, text string) error {
 			if !m.mounts(filepath.Dir(value)) {
 				fault("%s is on no volume", value)
 			}
-			value = filepath.Join(dir, filepath.Base(value))
+			value = filepath.Join(folder, filepath.Base(value))
 		case "PLANTSTORE_SERVER":
-			value = "http://" + net.JoinHostPort("127.0.0.1", service.publicPort)
+			value = service.URL
 		case "PLANTSTORE_TOKEN":
-			value = "a-token-of-the-test"
+			value = service.Token
 		case "PLANTSTORE_ADMIN_ADDR":
 			value = ":0"
 		}
@@ -114,16 +100,17 @@ func checkWebhook(t *testing.T, text string) error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
-	relay, err := start(dir, env, m.container.Args, false)
+	relay, err := program.LaunchAdmin(container(folder, env, m.container.Args))
 	if err != nil {
 		return err
 	}
 	for _, path := range []string{m.container.LivenessProbe.HTTPGet.Path, m.pods.Annotations["prometheus.io/path"]} {
-		if status, body, err := get(relay.adminPort, "10.1.2.3:9090", path, longEnough); err != nil || status != http.StatusOK {
+		if status, body, err := get(relay.AdminURL, scraper, path, wait.Limit); err != nil || status != http.StatusOK {
 			fault("%s is %d %s, %w", path, status, body, err)
 		}
 	}
-	return errors.Join(append(errs, relay.stop())...)
+	relay.End(t, syscall.SIGTERM)
+	return errors.Join(errs...)
 }
 
 func (m *manifest) mounts(folder string) bool {
