@@ -89,3 +89,13 @@ func TestErrorCodesArePromises(t *testing.T) {
 		t.Errorf("a response with 40007 shows %v", got)
 	}
 }
+
+// Examples of responses are for readers. A service that never returns one keeps
+// its promises.
+func TestNoExampleIsReturned(t *testing.T) {
+	for _, p := range Plants().Promises() {
+		if promise := p.Name; strings.Contains(promise, "example") && !strings.Contains(promise, "request example") && !strings.Contains(promise, "parameter") {
+			t.Errorf("%q is demanded", promise)
+		}
+	}
+}
