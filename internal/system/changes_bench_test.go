@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -155,22 +154,11 @@ func (c *eventCounter) Write(text []byte) (int, error) {
 
 // present returns the position after the last change. A thousand streams that began
 // with all plants would only show how long so many walks take.
-func present(t testing.TB, r *program.Server) (position string) {
+func present(t testing.TB, r *program.Server) string {
 	t.Helper()
-	for query := "?limit=1000"; ; query = "?limit=1000&after=" + position {
-		resp, text, err := r.Send(http.DefaultClient, http.MethodGet, "/changes"+query, "")
-		must.NoError(t, err)
-		var page struct {
-			Changes  []struct{}
-			Position string
-		}
-		if err := json.Unmarshal([]byte(text), &page); err != nil || page.Position == "" {
-			t.Fatalf("a page of changes: %s, %v", resp.Status, err)
-		}
-		if position = page.Position; len(page.Changes) == 0 {
-			return position
-		}
-	}
+	position, err := r.Dial(t).Now(t.Context())
+	must.NoError(t, err)
+	return string(position)
 }
 
 // observe creates plants with 16 clients for a while, and returns what they see.

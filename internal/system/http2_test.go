@@ -39,7 +39,7 @@ func TestStopHTTP2(t *testing.T) {
 					t.Errorf("the response is %+v %s, %v", resp, body, err)
 					return
 				}
-				created.add(id)
+				created.add(time.Now(), id)
 			}
 		})
 	}

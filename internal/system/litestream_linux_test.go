@@ -264,23 +264,6 @@ func startS3(t *testing.T) string {
 	return "s3://plants/store?region=us-east-1&forcePathStyle=true&endpoint=" + url
 }
 
-// acked are creates of plants with the times of their responses.
-type acked struct {
-	last atomic.Int64 // the last ID that was sent
-	mu   sync.Mutex
-	at   map[int64]time.Time
-}
-
-func (a *acked) create(ctx context.Context, c *client.Client) {
-	id := a.last.Add(1)
-	if err := c.Create(ctx, client.Plant{ID: id, Name: fmt.Sprint(id)}); err != nil {
-		return // the service was killed
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.at[id] = time.Now()
-}
-
 // testMachineLost kills a service and Litestream at random moments while clients write,
 // and removes their files. What was acknowledged more than promise before must be in the
 // store that is restored. A follower that has seen no more than this goes on; one that has
@@ -290,7 +273,13 @@ func testMachineLost(t *testing.T, replica string, rounds int) {
 	l := &litestream{dir: filepath.Join(t.TempDir(), "machine"), replica: replica}
 	must.NoError(t, os.Mkdir(l.dir, 0o700))
 	m := &mortal{store: l.store()}
-	a := &acked{at: map[int64]time.Time{}}
+	created := &acknowledged{}
+	create := func(c *client.Client) {
+		id, began := created.next(), time.Now()
+		if err := c.Create(t.Context(), client.Plant{ID: id, Name: fmt.Sprint(id)}); err == nil { // else the service was killed
+			created.add(began, id)
+		}
+	}
 	early, late := &follower{t: t, name: "has stopped early"}, &follower{t: t, name: "has seen everything"}
 	early.begin()
 	late.begin()
@@ -309,7 +298,7 @@ func testMachineLost(t *testing.T, replica string, rounds int) {
 		l.start(t)
 		c := m.r.Dial(t, client.WithAttempts(1))
 		stop := wait.Repeat(4, func(int) bool {
-			a.create(t.Context(), c)
+			create(c)
 			time.Sleep(10 * time.Millisecond)
 			return true
 		})
@@ -327,7 +316,7 @@ func testMachineLost(t *testing.T, replica string, rounds int) {
 		m.launch(t)
 		direct := m.r.Dial(t)
 		for range 200 { // beyond the positions that are gone
-			a.create(t.Context(), direct)
+			create(direct)
 		}
 		m.open()
 		stopEarly = follow(early)
@@ -337,30 +326,30 @@ func testMachineLost(t *testing.T, replica string, rounds int) {
 		early.wantGone(t, 0)
 		stopEarly()
 		stopLate()
-		for id, at := range a.at {
+		for id, began := range created.began {
 			if _, ok := plants[id]; ok {
 				continue
 			}
 			lost++
-			oldest = max(oldest, killed.Sub(at))
-			delete(a.at, id)
+			oldest = max(oldest, killed.Sub(began))
+			delete(created.began, id)
 		}
 		if oldest > promise {
-			t.Fatalf("a plant is missing that was acknowledged %v before the loss", oldest)
+			t.Fatalf("a plant is missing that was created %v before the loss", oldest)
 		}
 	}
-	t.Logf("figures: %d losses of the machine: %d of %d plants were lost, acknowledged up to %v before; a follower began again %d times, another one never",
-		rounds, lost, len(a.at)+lost, oldest, late.gone.Load())
+	t.Logf("figures: %d losses of the machine: %d of %d plants were lost, created up to %v before; a follower began again %d times, another one never",
+		rounds, lost, created.count()+lost, oldest, late.gone.Load())
 
 	// To a moment: what came after it is not there.
 	l.start(t)
 	c := m.r.Dial(t)
-	a.create(t.Context(), c)
-	before := a.last.Load()
+	create(c)
+	before := created.last.Load()
 	time.Sleep(promise)
 	moment := time.Now().UTC().Format(time.RFC3339Nano)
 	time.Sleep(time.Second)
-	a.create(t.Context(), c)
+	create(c)
 	time.Sleep(promise)
 	l.end(t, syscall.SIGTERM)
 	m.kill()

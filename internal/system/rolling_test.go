@@ -48,7 +48,7 @@ func testRollingRestart(t *testing.T, store string) {
 			t.Error(err)
 			return false
 		}
-		created.add(id)
+		created.add(time.Now(), id)
 		each[n].Add(1)
 		time.Sleep(rand.N(time.Duration(5*n+5) * time.Millisecond)) // some connections are idle for a while
 		return true
@@ -99,9 +99,12 @@ func (b *balancer) use(servers ...*program.Server) {
 }
 
 func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
+	var body []byte
+	var err error
+	if r.Body != nil {
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
 	}
 	first := int(b.next.Add(1))
 	for i := range len(b.addrs) {

@@ -23,40 +23,44 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-// acknowledged are the creates that clients have a response to. Each plant has the name
-// plantName.
+// acknowledged are the plants whose creation clients have a response to.
 type acknowledged struct {
-	last atomic.Int64 // ID
-	mu   sync.Mutex
-	ids  []int64
+	last  atomic.Int64 // ID that a client has used
+	mu    sync.Mutex
+	began map[int64]time.Time // when the requests began, by ID
 }
 
 // next returns an ID that no client has used.
 func (a *acknowledged) next() int64 { return a.last.Add(1) }
 
-func (a *acknowledged) add(id int64) {
+func (a *acknowledged) add(began time.Time, ids ...int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.ids = append(a.ids, id)
+	if a.began == nil {
+		a.began = map[int64]time.Time{}
+	}
+	for _, id := range ids {
+		a.began[id] = began
+	}
 }
 
 func (a *acknowledged) count() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return len(a.ids)
+	return len(a.began)
 }
 
-// wantStored fails unless a service has the acknowledged plants, and no other.
+// wantStored fails unless a service has the acknowledged plants with the names of plantName, and no other.
 func (a *acknowledged) wantStored(t *testing.T, r *program.Server) {
 	t.Helper()
 	stored := listAll(t, r.URL, r.Token)
-	for _, id := range a.ids {
+	for id := range a.began {
 		if stored[id].Name != plantName(id) {
 			t.Errorf("plant %d was acknowledged and is now %q", id, stored[id].Name)
 		}
 	}
-	if len(stored) != len(a.ids) {
-		t.Errorf("%d plants are stored, want %d", len(stored), len(a.ids))
+	if len(stored) != len(a.began) {
+		t.Errorf("%d plants are stored, want %d", len(stored), len(a.began))
 	}
 }
 
@@ -145,7 +149,7 @@ func (c creator) use(conn net.Conn) error {
 	_ = conn.SetDeadline(time.Now().Add(wait.Limit))
 	responses := bufio.NewReader(conn)
 	for n := 0; ; n++ {
-		id, header := c.created.next(), ""
+		id, began, header := c.created.next(), time.Now(), ""
 		if !c.keep {
 			header = "Connection: close\r\n"
 		}
@@ -166,7 +170,7 @@ func (c creator) use(conn net.Conn) error {
 		if want := fmt.Sprintf("{\"name\":%q}\n", plantName(id)); resp.StatusCode != http.StatusOK || string(text) != want {
 			return fmt.Errorf("the response is %s %q, want 200 %q", resp.Status, text, want)
 		}
-		c.created.add(id)
+		c.created.add(began, id)
 		if resp.Close {
 			return nil
 		}

@@ -8,8 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -62,11 +60,11 @@ func testStoreChanged(t *testing.T, change, file, reason string, next nextStart)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "plants.db")
 	r := program.ServeIn(t, dir, "plants.db")
-	l := &load{t: t, r: r, acknowledged: map[int64]time.Time{}}
+	l := &load{t: t, r: r}
 	for range 6 { // more than the log holds
 		l.create(1000)
 	}
-	backedUp := len(l.acknowledged)
+	backedUp := l.count()
 	backup(t, path, filepath.Join(dir, "monday.db"))
 
 	stop := l.start()
@@ -80,7 +78,7 @@ func testStoreChanged(t *testing.T, change, file, reason string, next nextStart)
 	time.Sleep(1200 * time.Millisecond) // the promise is a second
 	stop()
 	before, after := 0, 0
-	for _, began := range l.acknowledged {
+	for _, began := range l.began {
 		if began.After(changed) {
 			after++
 		} else {
@@ -116,7 +114,7 @@ func testStoreChanged(t *testing.T, change, file, reason string, next nextStart)
 	defer again.End(t, syscall.SIGTERM)
 	stored := listAll(t, again.URL, again.Token)
 	missing := 0
-	for id := range l.acknowledged {
+	for id := range l.began {
 		if _, ok := stored[id]; !ok {
 			missing++
 		}
@@ -166,14 +164,11 @@ func recoverFrom(t *testing.T, dir, backup string) {
 // loadName is the name of each plant, long enough that checkpoints happen.
 var loadName = strings.Repeat("n", 900)
 
-// load creates plants, and remembers the acknowledged ones.
+// load creates plants with the name loadName.
 type load struct {
-	t    *testing.T
-	r    *program.Server
-	last atomic.Int64 // the last ID that was sent
-
-	mu           sync.Mutex
-	acknowledged map[int64]time.Time // when the requests began
+	acknowledged
+	t *testing.T
+	r *program.Server
 }
 
 // create creates n plants in one request.
@@ -189,10 +184,8 @@ func (l *load) create(n int64) {
 		l.t.Errorf("the service does not send a response: %v", err)
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	for id := end - n + 1; id <= end && resp.StatusCode == http.StatusOK; id++ {
-		l.acknowledged[id] = began
+		l.add(began, id)
 	}
 }
 

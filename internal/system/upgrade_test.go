@@ -21,7 +21,6 @@ import (
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/pgtest"
-	"github.com/plantstore/plantstore/internal/testing/plantcontract"
 	"github.com/plantstore/plantstore/internal/testing/program"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
@@ -36,65 +35,74 @@ func TestRollingUpgrade(t *testing.T) {
 	before, current := releases(t)
 	reader := strings.TrimSpace(program.Finish(t, program.Command(t, before, "token", "create", "--name", "n", "--scope", "read",
 		"--store", dsn)))
-
-	r := &rotation{}
-	oldOne := r.add(t, before, dsn, http.DefaultClient)
-	oldTwo := r.add(t, before, dsn, http.DefaultClient)
-
-	var clients sync.WaitGroup
-	var stop atomic.Bool
-	all := make([]map[int64]*client.Plant, 4)
-	for i := range all {
-		all[i] = map[int64]*client.Plant{}
-		clients.Go(func() {
-			c := upgradeClient{t: t, rotation: r, base: int64(i) * 1000, plants: all[i]}
-			for !stop.Load() && !t.Failed() {
-				c.step()
-			}
-		})
+	start := func(path string) *program.Server {
+		r, err := program.LaunchPath(path, t.TempDir(),
+			[]string{"PLANTSTORE_TOKEN=" + program.Token, "PLANTSTORE_STORE=" + dsn}, "--addr", "127.0.0.1:0")
+		must.NoError(t, err)
+		t.Cleanup(r.Kill)
+		r.Token = program.Token
+		return r
 	}
-	defer clients.Wait()
-	defer stop.Store(true)
+	servers := []*program.Server{start(before), start(before)}
+	balancer := &balancer{}
+	service := &program.Server{URL: balancer.start(t, servers...), Token: program.Token}
 
-	r.wait(t)
-	newOne := r.add(t, current, dsn, plantcontract.Plants().Client(t))
-	r.wait(t)
-	r.remove(t, oldOne)
-	r.wait(t)
-	oldOne = r.add(t, before, dsn, http.DefaultClient)
-	r.wait(t)
+	var clients [4]*upgradeClient
+	for i := range clients {
+		c := service.Dial(t, client.WithAttempts(1))
+		clients[i] = &upgradeClient{t: t, service: c, base: int64(i) * 1000, plants: map[int64]*client.Plant{}}
+	}
+	var steps atomic.Int64
+	stop := sync.OnceFunc(wait.Repeat(len(clients), func(i int) bool {
+		clients[i].step()
+		steps.Add(1)
+		return !t.Failed()
+	}))
+	defer stop()
+	waitForSteps := func() {
+		t.Helper()
+		enough := steps.Load() + 100
+		wait.Until(t, "100 more steps", func() bool { return steps.Load() >= enough || t.Failed() })
+	}
+	replace := func(i int, path string) {
+		t.Helper()
+		waitForSteps()
+		old := servers[i]
+		servers[i] = start(path)
+		balancer.use(servers...)
+		old.End(t, syscall.SIGTERM)
+	}
 
+	replace(0, current)
 	// A token of the old program, revoked with the new one.
-	for _, m := range []*member{newOne, oldTwo} {
-		m.With(m.URL, reader).Want(t, http.StatusOK, http.MethodGet, "/plants", "")
+	for _, r := range servers {
+		r.With(r.URL, reader).Want(t, http.StatusOK, http.MethodGet, "/plants", "")
 	}
 	program.Output(t, "token", "revoke", "--store", dsn, reader[4:16]) // what follows pst_
-	for _, m := range []*member{newOne, oldTwo} {
+	for _, r := range servers {
 		wait.Until(t, "the token is refused", func() bool {
-			status, _ := m.With(m.URL, reader).Call(t, http.MethodGet, "/plants", "")
+			status, _ := r.With(r.URL, reader).Call(t, http.MethodGet, "/plants", "")
 			return status == http.StatusUnauthorized
 		})
 	}
-	r.remove(t, oldTwo)
-	r.add(t, current, dsn, plantcontract.Plants().Client(t))
-	r.wait(t)
-	r.remove(t, oldOne)
-	r.wait(t)
-	stop.Store(true)
-	clients.Wait()
+	replace(1, current)
+	replace(0, before)
+	replace(0, current)
+	waitForSteps()
+	stop()
 
 	want := map[int64]client.Plant{}
-	for _, plants := range all {
-		for id, p := range plants {
+	for _, c := range clients {
+		for id, p := range c.plants {
 			if p != nil {
 				want[id] = *p
 			}
 		}
 	}
-	if diff := cmp.Diff(want, listAll(t, newOne.URL, program.Token)); diff != "" {
+	if diff := cmp.Diff(want, listAll(t, service.URL, service.Token)); diff != "" {
 		t.Errorf("the acknowledged plants and the stored ones differ:\n%.2000s", diff)
 	}
-	t.Logf("figures: %d calls during an upgrade", r.calls.Load())
+	t.Logf("figures: %d steps of clients during an upgrade", steps.Load())
 }
 
 // releases returns the programs of two releases, one after the other: the last one and this
@@ -183,68 +191,14 @@ func TestUpgradeOfFile(t *testing.T) {
 		"or restore an older backup", "serve", "--addr", "127.0.0.1:0", "--store", store)
 }
 
-// member is a server in the rotation.
-type member struct {
-	*program.Server
-	client *client.Client
-}
-
-// rotation is a load balancer that takes a server out before it is stopped.
-type rotation struct {
-	mu      sync.RWMutex // read-locked during a call, locked to change the members
-	members []*member
-	calls   atomic.Int64
-}
-
-func (r *rotation) add(t *testing.T, path, dsn string, web *http.Client) *member {
-	t.Helper()
-	started, err := program.LaunchPath(path, t.TempDir(),
-		[]string{"PLANTSTORE_TOKEN=" + program.Token, "PLANTSTORE_STORE=" + dsn}, "--addr", "127.0.0.1:0")
-	must.NoError(t, err)
-	t.Cleanup(started.Kill)
-	started.Token = program.Token
-	m := &member{started, started.Dial(t, client.WithHTTPClient(web), client.WithAttempts(1))}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.members = append(r.members, m)
-	return m
-}
-
-// remove takes a server out of the rotation and stops it.
-func (r *rotation) remove(t *testing.T, m *member) {
-	t.Helper()
-	r.mu.Lock()
-	r.members = slices.DeleteFunc(r.members, func(other *member) bool { return other == m })
-	r.mu.Unlock()
-	m.End(t, syscall.SIGTERM)
-}
-
-// call calls fn with the client of any server.
-func (r *rotation) call(fn func(*client.Client)) {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	fn(r.members[rand.IntN(len(r.members))].client)
-	r.calls.Add(1)
-}
-
-// wait returns after 300 more calls.
-func (r *rotation) wait(t *testing.T) {
-	t.Helper()
-	before := r.calls.Load()
-	wait.Until(t, "300 more calls", func() bool { return r.calls.Load() >= before+300 || t.Failed() })
-	if t.Failed() {
-		t.FailNow()
-	}
-}
-
 // upgradeClient creates and changes plants that no other client uses, each time on
 // any of the servers, and compares every response with the ones before.
 type upgradeClient struct {
-	t        *testing.T
-	rotation *rotation
-	base     int64
-	plants   map[int64]*client.Plant // nil: deleted
-	steps    int
+	t       *testing.T
+	service *client.Client
+	base    int64
+	plants  map[int64]*client.Plant // nil: deleted
+	steps   int
 }
 
 // step reads a plant and changes it, or creates it.
@@ -260,29 +214,27 @@ func (c *upgradeClient) step() {
 		c.t.Errorf("a server has %+v, the last response was %+v", got, p)
 	}
 	text := fmt.Sprint("step ", c.steps)
-	c.rotation.call(func(on *client.Client) {
-		var want, got client.Plant
-		var err error
-		match := client.IfMatch(p.ETag)
-		switch rand.IntN(3) {
-		case 0:
-			want = client.Plant{ID: id, Name: text}
-			got, err = on.Put(ctx, want, match)
-		case 1:
-			want = client.Plant{ID: id, Name: p.Name, Tag: &text}
-			got, err = on.Patch(ctx, id, client.Patch{Tag: &text}, match)
-		case 2:
-			if err = on.Delete(ctx, id, match); err == nil {
-				c.plants[id] = nil
-				return
-			}
+	var want, got client.Plant
+	var err error
+	match := client.IfMatch(p.ETag)
+	switch rand.IntN(3) {
+	case 0:
+		want = client.Plant{ID: id, Name: text}
+		got, err = c.service.Put(ctx, want, match)
+	case 1:
+		want = client.Plant{ID: id, Name: p.Name, Tag: &text}
+		got, err = c.service.Patch(ctx, id, client.Patch{Tag: &text}, match)
+	case 2:
+		if err = c.service.Delete(ctx, id, match); err == nil {
+			c.plants[id] = nil
+			return
 		}
-		c.plants[id] = &got
-		want.ETag, want.CreatedAt, want.UpdatedAt = got.ETag, got.CreatedAt, got.UpdatedAt
-		if err != nil || !cmp.Equal(got, want) {
-			c.t.Errorf("a change of plant %d makes %+v of it, %v, want %+v", id, got, err, want)
-		}
-	})
+	}
+	c.plants[id] = &got
+	want.ETag, want.CreatedAt, want.UpdatedAt = got.ETag, got.CreatedAt, got.UpdatedAt
+	if err != nil || !cmp.Equal(got, want) {
+		c.t.Errorf("a change of plant %d makes %+v of it, %v, want %+v", id, got, err, want)
+	}
 }
 
 // race sends two creates of one plant at the same time: one of them is stored.
@@ -292,9 +244,7 @@ func (c *upgradeClient) race(id int64) {
 	name := func(i int) string { return fmt.Sprintf("\x00 %d of step %d", i, c.steps) }
 	for i := range errs {
 		wg.Go(func() {
-			c.rotation.call(func(on *client.Client) {
-				errs[i] = on.Create(c.t.Context(), client.Plant{ID: id, Name: name(i), Tag: new("")})
-			})
+			errs[i] = c.service.Create(c.t.Context(), client.Plant{ID: id, Name: name(i), Tag: new("")})
 		})
 	}
 	wg.Wait()
@@ -310,12 +260,9 @@ func (c *upgradeClient) race(id int64) {
 }
 
 func (c *upgradeClient) get(id int64) *client.Plant {
-	var p client.Plant
-	c.rotation.call(func(on *client.Client) {
-		var err error
-		if p, err = on.Get(c.t.Context(), id); err != nil {
-			c.t.Error(err)
-		}
-	})
+	p, err := c.service.Get(c.t.Context(), id)
+	if err != nil {
+		c.t.Error(err)
+	}
 	return &p
 }

@@ -4,7 +4,6 @@ package system_test
 
 import (
 	"context"
-	"hash/maphash"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -14,101 +13,57 @@ import (
 	"github.com/plantstore/plantstore/internal/store/open"
 	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/program"
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
-// TestWalk lets a client follow a store from nothing while others write, and while the
-// changes from before the walk are forgotten. The walk must not begin again, and the
-// copy must be equal in the end. PLANTSTORE_TEST_WALK_PLANTS is the number of plants.
+// A client walks through a store while others write, and while the changes from before the walk are
+// forgotten. It does not begin again, and has all plants in the end. A client that has stopped before
+// the walk begins again.
 func TestWalk(t *testing.T) {
-	n := must.Number(t, "PLANTSTORE_TEST_WALK_PLANTS", 0)
-	if n == 0 {
-		t.Skip("needs a minute: .ci/drill test-walk")
-	}
+	must.HaveTime(t)
+	t.Parallel()
 	m := &mortal{store: filepath.Join(t.TempDir(), "plants.db")}
-	fillStore(t, m.store, int64(n))
 	m.start(t)
 	defer func() { m.kill() }()
 	c := m.client(t)
-	var old client.Position // of a client that never continues
-	for change, err := range c.Changes(t.Context(), "") {
-		must.NoError(t, err)
-		old = change.Position
-		break
-	}
-	w := &writers{t: t, size: int64(n), plants: map[int64]string{}}
+	w := &writers{t: t, size: 20_000, plants: map[int64]string{}}
+	w.fill(c)
+	old, err := c.Now(t.Context())
+	must.NoError(t, err)
 	w.write(c, 0)
-	stopWriting := sync.OnceFunc(w.start(m))
-	defer stopWriting()
-	wait.Until(t, "there are 50 writes", func() bool { return w.writes.Load() >= 50 })
 
-	began, writes := time.Now(), w.writes.Load()
-	stopForgetting := forgetBefore(t, m.store, began)
-	defer stopForgetting()
-	copied := map[int64]uint64{}
-	var position client.Position
-	apply := func(change client.Change, err error) {
-		if err != nil {
-			t.Fatalf("after %d plants: %v", len(copied), err)
-		}
-		if position = change.Position; change.Plant == nil {
-			delete(copied, change.ID)
-		} else {
-			copied[change.ID] = sumOf(*change.Plant)
-		}
-	}
-	for change, err := range c.Changes(t.Context(), "") {
-		apply(change, err)
-		if _, walks := positionNumbers(t, position); !walks {
-			break
-		}
-	}
-	took := time.Since(began)
-	writes = w.writes.Load() - writes
+	stopWriting := w.start(m)
+	stopForgetting := forgetBefore(t, m.store, time.Now())
+	ctx, stopFollowing := context.WithCancel(t.Context())
+	walker := &follower{t: t, name: "walks"}
+	walker.begin()
+	var following sync.WaitGroup
+	following.Go(func() { walker.run(ctx, m) })
+	wait.Until(t, "the walk is complete", walker.hasWalked)
 	stopForgetting()
 	stopWriting()
+	walker.wantCopy(t, listAll(t, m.r.URL, program.Token))
+	walker.wantGone(t, 0)
+	stopFollowing()
+	following.Wait()
 	for _, err := range c.ChangesUntilNow(t.Context(), old) {
 		expect.Error(t, "the changes from before the walk were not forgotten", err, client.ErrPositionGone)
 		break
 	}
-	for change, err := range c.ChangesUntilNow(t.Context(), position) {
-		apply(change, err)
-	}
-	listed := 0
-	for p, err := range c.All(t.Context(), client.PageSize(1000)) {
-		must.NoError(t, err)
-		if listed++; copied[p.ID] != sumOf(p) {
-			t.Errorf("the copy lacks plant %d, or has an older state", p.ID)
-		}
-		if name, written := w.plants[p.ID]; written && name != p.Name {
-			t.Errorf("plant %d has the name %s, want %s", p.ID, p.Name, name)
-		}
-	}
-	if len(copied) != listed {
-		t.Errorf("the copy has %d plants, want %d", len(copied), listed)
-	}
-	exporting := time.Now()
-	m.r.Do(t, "export", filepath.Join(t.TempDir(), "plants.ndjson"))
-	exported := time.Since(exporting)
-	t.Logf("figures: a walk of %d plants took %v, %.0f a second, during %d writes; an export after them took %v, %.0f a second",
-		n, took.Round(10*time.Millisecond), float64(n)/took.Seconds(), writes, exported.Round(10*time.Millisecond), float64(listed)/exported.Seconds())
+	t.Logf("figures: a walk of %d plants during %d writes", w.size, w.writes.Load())
 }
 
-// sumOf returns a checksum of a plant, which takes less memory.
-func sumOf(p client.Plant) uint64 {
-	type content struct {
-		name, tag, etag  string
-		tagged           bool
-		created, updated int64
+// hasWalked reports whether the follower has left the walk, and follows changes.
+func (f *follower) hasWalked() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.position == "" {
+		return false
 	}
-	c := content{name: p.Name, etag: string(p.ETag), tagged: p.Tag != nil, created: p.CreatedAt.UnixMicro(), updated: p.UpdatedAt.UnixMicro()}
-	if p.Tag != nil {
-		c.tag = *p.Tag
-	}
-	return maphash.Comparable(walkSeed, c)
+	_, walks := positionNumbers(f.t, f.position)
+	return !walks
 }
-
-var walkSeed = maphash.MakeSeed()
 
 // forgetBefore forgets the changes of a store from before a time, as each of its
 // servers does, until the returned function is called.
@@ -116,20 +71,13 @@ func forgetBefore(t *testing.T, path string, before time.Time) (stop func()) {
 	t.Helper()
 	s, err := open.Open(t.Context(), path)
 	must.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	var forgetting sync.WaitGroup
-	forgetting.Go(func() {
-		for ctx.Err() == nil {
-			expect.NoError(t, s.ForgetChanges(t.Context(), before))
-			select {
-			case <-ctx.Done():
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
+	forgetting := wait.Repeat(1, func(int) bool {
+		expect.NoError(t, s.ForgetChanges(t.Context(), before))
+		time.Sleep(50 * time.Millisecond)
+		return true
 	})
-	return sync.OnceFunc(func() {
-		cancel()
-		forgetting.Wait()
+	return func() {
+		forgetting()
 		expect.NoError(t, s.Close())
-	})
+	}
 }
