@@ -16,6 +16,7 @@ import (
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
 	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
 // operations are one call of each operation but Update, by name.
@@ -144,6 +145,21 @@ func TestRefusedConnection(t *testing.T) {
 			t.Errorf("%s: %d attempts, error %v", name, tries, err)
 		}
 	}
+}
+
+// refusingAddress returns an address of this machine where nothing listens. A
+// connection from it keeps the port, so that no other program can listen there.
+func refusingAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	// With a LocalAddr the system does not share the port with other connections.
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}
+	conn, err := dialer.DialContext(t.Context(), "tcp", l.Addr().String())
+	must.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn.LocalAddr().String()
 }
 
 // A certificate that the machine does not trust is not tried again: nothing was sent.
