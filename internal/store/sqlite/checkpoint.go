@@ -1,13 +1,10 @@
 package sqlite
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -49,7 +46,6 @@ func (s *Store) checkpointIfDue(conn *sqlite.Conn) error {
 	if pages < s.checkpointAt {
 		return nil
 	}
-	_ = execute(conn, renewMarkQuery) // an older copy of the log does not have this mark
 	complete, err := s.files.copyLog(conn)
 	if err != nil {
 		return err
@@ -91,6 +87,7 @@ func (files *openFiles) logHas(pages int) bool {
 func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	files.mu.Lock()
 	defer files.mu.Unlock()
+	renewed, _ := renewMark(conn)  // an older copy of the log does not have this mark
 	witness := files.witness(conn) // first, so that the check finds what was changed before it
 	if err := files.checkLocked(conn); err != nil {
 		return false, err
@@ -107,6 +104,9 @@ func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 		files.record(files.damagedDatabase()) // the next write returns the error
 	}
 	files.noteCopied(witness.logged)
+	if !busy && renewed != (mark{}) {
+		files.mark = renewed // or the next check would read the whole log to see that it belongs to the database
+	}
 	return !busy, nil
 }
 
@@ -210,14 +210,13 @@ func (files *openFiles) noteCopied(logged map[int64]int64) {
 // of each, and how long the database is after the last transaction.
 func (files *openFiles) loggedPages(frames int64) (logged map[int64]int64, end int64, err error) {
 	logged = map[int64]int64{}
-	reader := bufio.NewReaderSize(io.NewSectionReader(files.wal, files.frameStart(1), math.MaxInt64), 1<<16)
-	current := make(frame, frameHeader+files.first.pageSize())
+	header := make(frame, frameHeader)
 	for number := int64(1); number <= frames; number++ {
-		if _, err := io.ReadFull(reader, current); err != nil {
+		if _, err := files.wal.ReadAt(header, files.frameStart(number)); err != nil {
 			return nil, 0, err
 		}
-		logged[current.number()] = number
-		end = current.databasePages()
+		logged[header.number()] = number
+		end = header.databasePages()
 	}
 	return logged, end, nil
 }

@@ -26,7 +26,16 @@ import (
 // the log would not do: the database would have to know those of the next log.
 
 // renewMarkQuery gives the database and its log a new mark.
-const renewMarkQuery = "UPDATE log_mark SET before = mark, restored = mark, mark = randomblob(8)"
+const renewMarkQuery = "UPDATE log_mark SET before = mark, restored = mark, mark = randomblob(8) RETURNING mark"
+
+// renewMark gives the database and its log a new mark, and returns it.
+func renewMark(conn *sqlite.Conn) (renewed mark, err error) {
+	err = query(conn, renewMarkQuery, func(row *sqlite.Stmt) error {
+		row.ColumnBytes(0, renewed[:])
+		return nil
+	})
+	return renewed, err
+}
 
 // markNewLogQuery is renewMarkQuery at the beginning of a log. The parameter is the mark that the file
 // had just before. It is another one than that of the table if .restore of sqlite3 has begun the log,

@@ -81,7 +81,6 @@ func (s *Store) Close() error {
 		}
 		return nil
 	}
-	_ = execute(conn, renewMarkQuery) // an older copy of the log does not have this mark
 	// Closing the last connection would also copy the log, but without a comparison after it.
 	if _, _ = s.files.copyLog(conn); s.files.final() {
 		return nil

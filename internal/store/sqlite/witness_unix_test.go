@@ -104,7 +104,6 @@ func copyTheLog(t *testing.T, s *Store) error {
 	t.Helper()
 	conn := wait.For(t, "the writer", s.writer)
 	defer func() { s.writer <- conn }()
-	must.NoError(t, execute(conn, renewMarkQuery))
 	_, err := s.files.copyLog(conn)
 	return err
 }
