@@ -31,6 +31,16 @@ components:
   schemas:
     OneOf: {oneOf: [{type: integer}, {type: array, items: {$ref: '#/components/schemas/OneOf'}}]}
     AnyOf: {anyOf: [{type: integer}, {type: array, items: {$ref: '#/components/schemas/AnyOf'}}]}
+    Twice:
+      oneOf:
+        - {type: object, properties: {a: {type: integer}, next: {$ref: '#/components/schemas/Twice'}}, required: [a]}
+        - {type: object, properties: {b: {type: integer}, next: {$ref: '#/components/schemas/Twice'}}, required: [b]}
+    Items: {oneOf: [{type: array, minItems: 2, items: {$ref: '#/components/schemas/Items'}}, {type: array, maxItems: 1, items: {$ref: '#/components/schemas/Items'}}]}
+    Named:
+      discriminator: {propertyName: kind, mapping: {A: '#/components/schemas/A', B: '#/components/schemas/B'}}
+      oneOf: [{$ref: '#/components/schemas/A'}, {$ref: '#/components/schemas/B'}]
+    A: {type: object, properties: {kind: {type: string}, next: {$ref: '#/components/schemas/Named'}}, required: [kind]}
+    B: {type: object, properties: {kind: {type: string}, next: {$ref: '#/components/schemas/Named'}}, required: [kind]}
 `
 
 func optionsWithJudge(judge func(status int, body string)) contract.Options {
@@ -51,6 +61,8 @@ func TestNewRefuses(t *testing.T) {
 		"a format in a body":  {"name: {type: string}", "name: {type: array, items: {type: string, format: uri}}", `schema /properties/name/items: the format "uri"`},
 		"its own anyOf":       {"made: {type: string, readOnly: true}", "next: {$ref: '#/components/schemas/AnyOf'}", "schema /properties/next: it is one of its own alternatives"},
 		"oneOf and readOnly":  {"name: {type: string}", "next: {$ref: '#/components/schemas/OneOf'}", "schema /properties/next: it is one of its own alternatives"},
+		"one member twice":    {"made: {type: string, readOnly: true}", "next: {$ref: '#/components/schemas/Twice'}", "two alternatives of oneOf have it again in next"},
+		"items twice":         {"made: {type: string, readOnly: true}", "next: {$ref: '#/components/schemas/Items'}", "two alternatives of oneOf have it again in items"},
 		"a form":              {"application/json: {schema", "application/x-www-form-urlencoded: {schema", "is not implemented"},
 		"two in a part":       {"/things/{id}:", "/things/{id}-{id}:", "two parameters"},
 		"a media type":        {"application/json: {schema", "multipart/form-data: {schema", `"multipart/form-data" is not implemented`},
@@ -62,6 +74,22 @@ func TestNewRefuses(t *testing.T) {
 		}
 		_, err := contract.New([]byte(document), contract.Options{})
 		expect.Message(t, name+": New", err, c.want)
+	}
+}
+
+// A schema that comes again in two alternatives is accepted with a discriminator. The time of a body then
+// grows with its length: without it, 30 levels would take a thousand million steps.
+func TestRecursionWithDiscriminator(t *testing.T) {
+	document := strings.Replace(smallDocument, "made: {type: string, readOnly: true}", "next: {$ref: '#/components/schemas/Named'}", 1)
+	checker := newChecker(t, []byte(document), contract.Options{})
+	body := strings.Repeat(`{"kind":"A","next":`, 30) + `{"kind":7}` + strings.Repeat("}", 30)
+	r := httptest.NewRequest(http.MethodPost, "/things/7", strings.NewReader(`{"next":`+body+`}`))
+	r.Pattern = "/things/{id}"
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	checker.Middleware(http.NotFoundHandler()).ServeHTTP(w, r)
+	if w.Code != http.StatusBadRequest {
+		t.Errorf("the status is %d, want 400: %s", w.Code, w.Body)
 	}
 }
 

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -66,6 +67,9 @@ func (l *loader) schema(described *openapi3.SchemaRef) schema {
 		}
 		l.need(!slices.ContainsFunc(twice, part.isIn), "schema %s: it is one of its own alternatives, "+
 			"and each level would take twice the time of the next: use oneOf, without readOnly", part.pointer)
+		name := part.sharedWay()
+		l.need(name == "", "schema %s: two alternatives of oneOf have it again in %s, and each level would take twice "+
+			"the time of the next: add a discriminator", part.pointer, name)
 	}
 	return schema{described.Value, l.rules, one, append(slices.Clip(one), openapi3.MultiErrors())}
 }
@@ -79,6 +83,44 @@ type part struct {
 // isIn reports whether another schema is this one, or has it in itself.
 func (p part) isIn(other *openapi3.SchemaRef) bool {
 	return slices.ContainsFunc(subtree(other), func(inner part) bool { return inner.Schema == p.Schema })
+}
+
+// sharedWay returns the member or the items in which two alternatives of oneOf have this schema again, or nothing.
+// kin-openapi tries both for a value, unless a discriminator names one.
+func (p part) sharedWay() string {
+	if p.Discriminator != nil {
+		return ""
+	}
+	seen := map[string]bool{}
+	for _, alternative := range p.OneOf {
+		ways := p.waysFrom(alternative.Value)
+		for _, name := range ways {
+			if seen[name] {
+				return name
+			}
+		}
+		for _, name := range ways {
+			seen[name] = true
+		}
+	}
+	return ""
+}
+
+// waysFrom returns the names of the members of an alternative, or of its items, that have this schema again.
+func (p part) waysFrom(alternative *openapi3.Schema) (names []string) {
+	inner := map[string]*openapi3.SchemaRef{}
+	for _, combined := range partsOf(alternative) {
+		maps.Copy(inner, combined.Properties)
+		inner["items"] = cmp.Or(combined.Items, inner["items"])
+		inner["additionalProperties"] = cmp.Or(combined.AdditionalProperties.Schema, inner["additionalProperties"])
+	}
+	for name, described := range inner {
+		if described != nil && p.isIn(described) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // subtree returns a schema and all that are in it, each once.
