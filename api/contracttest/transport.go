@@ -28,12 +28,15 @@ func (c *Contract) Transport(t T, next http.RoundTripper) http.RoundTripper {
 	return transport{c, t, cmp.Or(next, http.DefaultTransport)}
 }
 
+// transport checks responses on their way to a client.
 type transport struct {
 	contract *Contract
 	t        T
 	next     http.RoundTripper
 }
 
+// RoundTrip sends a request, and checks its response before the client sees it: a test then fails at the line
+// that has sent the request.
 func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	tr.t.Helper()
 	sent := &copied{}
@@ -47,19 +50,20 @@ func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	check := func(received []byte) {
 		tr.t.Helper()
-		tr.contract.Check(tr.t, Interaction{
-			Method: r.Method, URL: r.URL.String(), Path: tr.contract.sentPath(r.URL), RequestHeader: r.Header, RequestBody: sent.bytes(),
-			Status: resp.StatusCode, Header: resp.Header, Body: received,
-		})
+		x := tr.contract.interaction(r, resp.StatusCode, resp.Header, received)
+		x.RequestBody = sent.bytes()
+		tr.contract.Check(tr.t, x)
 	}
-	if scenario.IsEventStream(resp.Header) { // what a test reads of it is checked when the test closes it
-		var received bytes.Buffer
-		stream := resp.Body
-		checkOnce := sync.OnceFunc(func() { check(received.Bytes()) })
-		resp.Body = readCloser{io.TeeReader(stream, &received), func() error { checkOnce(); return stream.Close() }}
+	if scenario.IsEventStream(resp.Header) {
+		checkWhenClosed(resp, check)
 		return resp, nil
 	}
-	received, err := io.ReadAll(resp.Body)
+	received, err := io.ReadAll(io.LimitReader(resp.Body, scenario.MostRead+1))
+	if len(received) > scenario.MostRead {
+		tr.t.Errorf("contract: %s %s: the response has more than %d bytes, and is not checked", r.Method, r.URL.Path, scenario.MostRead)
+		resp.Body = readCloser{io.MultiReader(bytes.NewReader(received), resp.Body), resp.Body.Close}
+		return resp, nil
+	}
 	resp.Body.Close()
 	if err != nil {
 		return nil, err
@@ -67,6 +71,33 @@ func (tr transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp.Body = io.NopCloser(bytes.NewReader(received))
 	check(received)
 	return resp, nil
+}
+
+// checkWhenClosed checks what a test reads of an event stream when the test closes it.
+func checkWhenClosed(resp *http.Response, check func(received []byte)) {
+	received := &copied{}
+	stream := resp.Body
+	checkOnce := sync.OnceFunc(func() { check(received.bytes()) })
+	resp.Body = readCloser{
+		Reader: io.TeeReader(stream, received),
+		close: func() error {
+			checkOnce()
+			return stream.Close()
+		},
+	}
+}
+
+// interaction is a request and its response.
+func (c *Contract) interaction(r *http.Request, status int, header http.Header, body []byte) Interaction {
+	return Interaction{
+		Method:        r.Method,
+		URL:           r.URL.String(),
+		Path:          c.sentPath(r.URL),
+		RequestHeader: r.Header,
+		Status:        status,
+		Header:        header,
+		Body:          body,
+	}
 }
 
 // Handler checks every response of next, and passes it on when it is complete. So
@@ -96,10 +127,7 @@ func (c *Contract) Judge(report func(x Interaction, fault Fault)) func(*http.Req
 		if body == nil {
 			return
 		}
-		x := Interaction{
-			Method: r.Method, URL: r.URL.String(), Path: c.sentPath(r.URL), RequestHeader: r.Header,
-			Status: status, Header: header, Body: body,
-		}
+		x := c.interaction(r, status, header, body)
 		for _, fault := range c.judge.Faults(x) {
 			report(x, fault)
 		}
@@ -112,8 +140,10 @@ type recorded struct {
 	url *url.URL
 }
 
+// RoundTrip lets the handler respond into memory.
 func (h recorded) RoundTrip(r *http.Request) (*http.Response, error) {
-	recorder, served := httptest.NewRecorder(), r.Clone(r.Context())
+	recorder := httptest.NewRecorder()
+	served := r.Clone(r.Context())
 	served.URL = h.url
 	h.ServeHTTP(recorder, served)
 	if r.Method == http.MethodHead {
@@ -136,28 +166,34 @@ func (c *Contract) sentPath(u *url.URL) string {
 	return cmp.Or(path, "/")
 }
 
-// copied keeps a copy of what is read. A response may come while its request is
+// copied keeps a copy of what is read, as far as it is judged. A response may come while its request is
 // still being sent, so both sides may use it at once.
 type copied struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
 }
 
+// Write keeps what still has room. It never fails: what is not kept must reach its reader all the same.
 func (c *copied) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.buf.Write(b)
+	room := scenario.MostRead - c.buf.Len()
+	c.buf.Write(b[:min(len(b), room)])
+	return len(b), nil
 }
 
+// bytes is what was kept so far.
 func (c *copied) bytes() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return bytes.Clone(c.buf.Bytes())
 }
 
+// readCloser reads from one thing and closes another.
 type readCloser struct {
 	io.Reader
 	close func() error
 }
 
+// Close closes what is behind the reader.
 func (r readCloser) Close() error { return r.close() }

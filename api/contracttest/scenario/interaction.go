@@ -15,6 +15,10 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 )
 
+// MostRead is how many bytes of a response are read. A longer one is not judged, because values of JSON take
+// many times as much memory.
+const MostRead = 32 << 20
+
 // Interaction is a request and its response, both complete.
 type Interaction struct {
 	Method        string
@@ -49,7 +53,9 @@ func (x Interaction) Member(name string) any {
 
 // HasRequestHeader reports whether the request had one of some headers, in their canonical form.
 func (x Interaction) HasRequestHeader(names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return len(x.RequestHeader[name]) > 0 })
+	return slices.ContainsFunc(names, func(name string) bool {
+		return len(x.RequestHeader[name]) > 0
+	})
 }
 
 // Hidden returns the interaction without the values of some headers of the request, which may be secret.

@@ -41,7 +41,11 @@ func (s *session) send(request scenario.Request) error {
 	if err != nil {
 		return err
 	}
-	x := scenario.Interaction{Method: request.Method, Path: request.Path, RequestBody: request.Body}
+	x := scenario.Interaction{
+		Method:      request.Method,
+		Path:        request.Path,
+		RequestBody: request.Body,
+	}
 	silent := s.judge().Silent(x)
 	within := s.patience(operation, silent)
 	ctx, cancel := context.WithTimeoutCause(s.ctx, within, fmt.Errorf("no complete response in %v", within))
@@ -50,23 +54,38 @@ func (s *session) send(request scenario.Request) error {
 	if err != nil {
 		return scenario.Brokenf("%v", err)
 	}
-	x.URL, x.RequestHeader = sent.URL.String(), sent.Header
+	x.URL = sent.URL.String()
+	x.RequestHeader = sent.Header
 	response, received, err := s.exchange(sent, request.Body)
+	if errors.Is(err, errTooLong) {
+		return errTooLong
+	}
 	if err != nil {
 		s.last = x
-		if errors.Is(err, syscall.ECONNREFUSED) {
-			silent = refusesConnections
-		}
-		s.noteSilent(silent)
-		return scenario.Broken{Cause: silent, Rank: scenario.Crash, Message: fmt.Sprint(cmp.Or(context.Cause(ctx), err))}
+		return s.noResponse(silent, cmp.Or(context.Cause(ctx), err))
 	}
-	x.Status, x.Header, x.Body = response.StatusCode, response.Header, received
+	x.Status = response.StatusCode
+	x.Header = response.Header
+	x.Body = received
 	if err := s.cannotTry(x); err != nil {
 		return err
 	}
 	s.last = x
 	s.failures = append(s.failures, s.Observe(x, s.test.Name)...)
 	return nil
+}
+
+// noResponse is what is wrong with a service that gives no response.
+func (s *session) noResponse(cause string, why error) error {
+	if errors.Is(why, syscall.ECONNREFUSED) {
+		cause = refusesConnections
+	}
+	s.noteSilent(cause)
+	return scenario.Broken{
+		Cause:   cause,
+		Rank:    scenario.Crash,
+		Message: why.Error(),
+	}
 }
 
 // patience is how long a response may take.
@@ -107,7 +126,8 @@ func (s *session) exchange(sent *http.Request, body []byte) (*http.Response, []b
 	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) {
 		sent.Body = io.NopCloser(bytes.NewReader(body))
 		if again, failed := transport.RoundTrip(sent); failed == nil {
-			response, err = again, nil
+			response = again
+			err = nil
 		}
 	}
 	if err != nil {
@@ -118,15 +138,30 @@ func (s *session) exchange(sent *http.Request, body []byte) (*http.Response, []b
 	return response, received, err
 }
 
+// errTooLong means that a response was not read to its end, and so shows nothing.
+var errTooLong = scenario.Untried(fmt.Sprintf("a response has more than %d bytes, which the engine does not read", scenario.MostRead))
+
 // receive reads a body. Of an event stream, which may have no end, it reads until there is an event.
 func receive(response *http.Response) ([]byte, error) {
-	if !scenario.IsEventStream(response.Header) {
-		return io.ReadAll(response.Body)
-	}
+	body := io.LimitReader(response.Body, scenario.MostRead+1) // one byte more shows that it is too long
 	var received []byte
+	var err error
+	if scenario.IsEventStream(response.Header) {
+		received, err = receiveEvent(body)
+	} else {
+		received, err = io.ReadAll(body)
+	}
+	if len(received) > scenario.MostRead {
+		return nil, errTooLong
+	}
+	return received, err
+}
+
+// receiveEvent reads an event stream until there is an event.
+func receiveEvent(body io.Reader) (received []byte, err error) {
 	part := make([]byte, 4096)
 	for {
-		n, err := response.Body.Read(part)
+		n, err := body.Read(part)
 		received = append(received, part[:n]...)
 		events, _ := scenario.Interaction{Body: received}.Events() // a judge looks at its faults
 		switch {
