@@ -1,0 +1,364 @@
+package plan
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/values"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+const potsDocument = `
+openapi: 3.0.3
+info: {title: Pots, version: "1"}
+paths:
+  /pots:
+    post:
+      operationId: createPot
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
+      responses:
+        "201": {description: Created., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
+        "409": {description: It exists.}
+    get:
+      operationId: listPots
+      parameters:
+        - {name: color, in: query, schema: {type: string}}
+        - {name: limit, in: query, schema: {type: integer, minimum: 1, maximum: 100, default: 10}}
+        - {name: after, in: query, schema: {type: integer}}
+      responses:
+        "200": {description: Pots., content: {application/json: {schema: {type: array, items: {$ref: '#/components/schemas/Pot'}}}}}
+  /pots/{id}:
+    parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+    get:
+      operationId: getPot
+      responses:
+        "200": {description: A pot., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
+        "404": {description: None.}
+    put:
+      operationId: putPot
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
+      responses:
+        "200": {description: Replaced., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
+        "404": {description: None.}
+    delete:
+      operationId: deletePot
+      responses: {"204": {description: Gone.}, "404": {description: None.}}
+components:
+  schemas:
+    Pot: {type: object, required: [id], properties: {id: {type: integer}, color: {type: string, maxLength: 40}, size: {type: integer}}}
+`
+
+func planOf(t *testing.T, settings Settings) *Planner {
+	t.Helper()
+	read, err := document.Parse([]byte(potsDocument))
+	must.NoError(t, err)
+	settings.Scope = func(scenario.Operation) string { return "" }
+	return New(judge.New(read, nil, judge.Settings{}), settings)
+}
+
+// said is what a check says, in a word, with its reason.
+func said(err error) string {
+	switch reason, isUntried := errors.AsType[scenario.Untried](err); {
+	case isUntried:
+		return "untried: " + string(reason)
+	case err != nil:
+		return "broken: " + err.Error()
+	}
+	return "kept"
+}
+
+// checked is what the first check of some steps says.
+func checked(steps []scenario.Step, got scenario.Interaction) string {
+	for _, step := range steps {
+		if step.Check != nil {
+			return said(step.Check(got))
+		}
+	}
+	return "kept"
+}
+
+// A document has tests of each family, in an order in which lists are filled before they are read.
+func TestFamilies(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for test := range planOf(t, Settings{}).Tests(t.Context()) {
+		names = append(names, test.Name)
+	}
+	at := -1
+	for _, want := range []string{
+		"createPot, body /color maxLength, accepted",
+		"createPot, body /color maxLength, refused",
+		"getPot, parameter id type, refused",
+		"methods that /pots does not offer",
+		"sequence, createPot: its identity leads to getPot",
+		"sequence, createPot: a read sees a create",
+		"sequence, createPot: a deleted resource is gone",
+		"sequence, createPot: a create replaces nothing",
+		"listPots, effect of parameter color",
+		"listPots, effect of parameter limit",
+		"listPots, effect of parameter after",
+		"sequence, listPots shows what exists",
+		"createPot, random bodies",
+	} {
+		next := slices.IndexFunc(names, func(name string) bool { return strings.HasPrefix(name, want) })
+		if next < 0 {
+			t.Errorf("there is no test %q", want)
+			continue
+		}
+		if next < at {
+			t.Errorf("%q comes before the one that should come before it", want)
+		}
+		at = next
+	}
+	left := planOf(t, Settings{LeaveOut: []string{"createPot"}})
+	for test := range left.Tests(t.Context()) {
+		if strings.Contains(test.Name, "createPot") {
+			t.Errorf("the operation is left out, but there is %s", test.Name)
+		}
+	}
+}
+
+// The same seed makes the same requests.
+func TestSameSeed(t *testing.T) {
+	t.Parallel()
+	bodies := func() (all []string) {
+		for request := range planOf(t, Settings{}).Requests() {
+			all = append(all, request.Method+" "+request.Path+" "+strings.Join(request.Query, "&")+" "+string(request.Body))
+		}
+		return all
+	}
+	if one, other := bodies(), bodies(); len(one) < 50 || !slices.Equal(one, other) {
+		t.Errorf("%d requests differ from %d others", len(one), len(other))
+	}
+}
+
+// A service that responds to two creates alike stores nothing.
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ one, other, want string }{
+		{`{"id":1}`, `{"id":1}`, "untried: it was inferred, and the service responds to each create alike"},
+		{`{"id":1}`, `{"id":2}`, "kept"},
+		{``, ``, "kept"},
+	} {
+		p := planOf(t, Settings{})
+		steps := p.Draft("a test").confirm(p.resourceCreatedBy("createPot"))
+		if len(steps) != 3 {
+			t.Fatalf("there are %d steps", len(steps))
+		}
+		one, other := steps[0].Call(), steps[1].Call()
+		if one.Of.ID == other.Of.ID {
+			t.Errorf("both creates have the identity %v", one.Of.ID)
+		}
+		must.NoError(t, steps[0].Check(scenario.Interaction{Body: []byte(c.one)}))
+		must.NoError(t, steps[1].Check(scenario.Interaction{Body: []byte(c.other)}))
+		if got := said(steps[2].Check(scenario.Interaction{})); got != c.want {
+			t.Errorf("%q and %q: %s, want %s", c.one, c.other, got, c.want)
+		}
+	}
+}
+
+// What a create makes is doubted only if it was inferred, and is tried again without what is optional.
+func TestCreation(t *testing.T) {
+	t.Parallel()
+	declared := []scenario.Resource{{Create: "createPot", ID: "id", Read: "getPot"}}
+	for _, resources := range [][]scenario.Resource{nil, declared} {
+		p := planOf(t, Settings{Resources: resources})
+		thing := &scenario.Thing{Creator: "createPot", ID: int64(7)}
+		steps := p.Draft("a test").create(scenario.Step{Create: thing})
+		created := steps[0]
+		if isDoubted := created.Doubt != nil; isDoubted != (resources == nil) {
+			t.Errorf("declared as %v, it is doubted: %v", resources, isDoubted)
+		}
+		if created.Instead == nil {
+			t.Fatal("it is not tried again")
+		}
+		again := created.Instead()[0].Call().Body.(map[string]any)
+		if len(again) != 1 || again["id"] != int64(7) {
+			t.Errorf("it is tried again with %v", again)
+		}
+		thing.Sent = map[string]any{"color": "red"}
+		if given := p.Draft("a test").create(scenario.Step{Create: thing})[0]; given.Instead != nil {
+			t.Error("what a test has chosen is replaced")
+		}
+	}
+}
+
+// A filter of which only the name is known is wrong if no meaning fits what it does.
+func TestFilterVerdict(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		filter   filter
+		inferred string // its beginning
+		declared string
+	}{
+		"finds all":               {filter{found: 3}, "kept", "kept"},
+		"leaks a lower value":     {filter{found: 3, leaksLower: "lower"}, "untried: lower", "broken: lower"},
+		"leaks a higher value":    {filter{found: 3, leaksHigher: "higher"}, "untried: higher", "broken: higher"},
+		"leaks both":              {filter{found: 3, leaksLower: "lower", leaksHigher: "higher"}, "broken: lower", "broken: lower"},
+		"lacks one of some":       {filter{found: 2, lacks: [2]string{"lacks"}}, "broken: lacks", "broken: lacks"},
+		"lacks one of the second": {filter{found: 2, lacks: [2]string{"", "lacks"}}, "broken: lacks", "broken: lacks"},
+		"lacks all":               {filter{lacks: [2]string{"lacks"}}, "untried: lacks", "broken: lacks"},
+		"lacks one and leaks":     {filter{found: 2, leaksLower: "lower", lacks: [2]string{"lacks"}}, "untried: lower", "broken: lower"},
+	} {
+		p := planOf(t, Settings{})
+		for _, isInferred := range []bool{true, false} {
+			want := c.declared
+			if isInferred {
+				want = c.inferred
+			}
+			tested := c.filter
+			tested.listTest = &listTest{Draft: p.Draft("a test"), list: &listing{operation: p.Document.Operation("listPots"), inferred: isInferred}}
+			if got := checked(tested.verdict(), scenario.Interaction{}); !strings.HasPrefix(got, want) {
+				t.Errorf("%s, inferred %v: %s, want %s", name, isInferred, got, want)
+			}
+		}
+	}
+}
+
+// An item with another value is a leak, on the side on which its value is.
+func TestFilterLeaks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		have, want    any
+		inferred      bool
+		lower, higher bool
+	}{
+		{"b", "b", false, false, false},
+		{"a", "b", false, true, false},
+		{"c", "b", false, false, true},
+		{"abc", "b", false, true, false},
+		{"abc", "b", true, false, false}, // it may look for a part
+		{"ABC", "b", true, false, false},
+		{9, 10, false, true, false}, // as numbers, not as texts
+		{11, 10, true, false, true},
+		{[]any{"a", "b"}, "b", false, false, false},
+		{[]any{"c", "d"}, "b", false, false, true},
+		{nil, "b", false, true, false},
+	} {
+		tested := &filtered{filter: &filter{listTest: &listTest{list: &listing{inferred: c.inferred}}, values: []any{c.want}}}
+		tested.note(c.have)
+		if lower, higher := tested.leaksLower != "", tested.leaksHigher != ""; lower != c.lower || higher != c.higher {
+			t.Errorf("%v for %v, inferred %v, leaks lower %v, higher %v", c.have, c.want, c.inferred, lower, higher)
+		}
+	}
+}
+
+// A page of a filtered list is searched for what it should have.
+func TestFilterPages(t *testing.T) {
+	t.Parallel()
+	items := func(ids ...string) (all page) {
+		for _, id := range ids {
+			all.ids = append(all.ids, id)
+			all.items = append(all.items, map[string]any{"color": "red"})
+		}
+		return all
+	}
+	list := &listing{operation: planOf(t, Settings{}).Document.Operation("listPots")}
+	tested := &filtered{
+		filter: &filter{listTest: &listTest{list: list}, member: "color", values: []any{"red"}},
+		limit:  values.Most, wanted: map[string]bool{"1": true, "2": true}, read: map[string]bool{},
+	}
+	first := items("1", "3")
+	if enough, err := tested.visit(first); enough || err != nil || tested.found != 1 {
+		t.Errorf("after a page without 2: %v, %v, %d found", enough, err, tested.found)
+	}
+	if _, err := tested.visit(items("3")); err == nil {
+		t.Error("a list has 3 twice")
+	}
+	last := items("4")
+	last.end = nothing
+	if _, err := tested.visit(last); err != nil || !strings.Contains(tested.lacks[0], "lacks [2]") {
+		t.Errorf("the list has ended without 2: %v, %q", err, tested.lacks[0])
+	}
+	if enough, err := tested.visit(items("2")); !enough || err != nil || tested.found != 2 {
+		t.Errorf("after all: %v, %v, %d found", enough, err, tested.found)
+	}
+}
+
+// A list must have what exists: once, in its order, and no more than its limit.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	pageOf := func(end pageEnd, ids ...string) page {
+		found := page{end: end, ids: ids}
+		for range ids {
+			found.items = append(found.items, map[string]any{})
+		}
+		return found
+	}
+	for name, c := range map[string]struct {
+		pages []page
+		want  string
+	}{
+		"all on one page":    {[]page{pageOf(nothing, "1", "2")}, "kept"},
+		"one on each page":   {[]page{pageOf(another, "1"), pageOf(nothing, "2")}, "kept"},
+		"one twice":          {[]page{pageOf(another, "1"), pageOf(another, "1")}, "broken: the pages of the list have 1 twice"},
+		"one is missing":     {[]page{pageOf(another, "1"), pageOf(nothing)}, "broken: the list ends after 1 resources, and lacks 2"},
+		"too many on a page": {[]page{pageOf(another, "1", "2", "3")}, "broken: a page with limit=2 has 3 items"},
+		"in another order":   {[]page{pageOf(nothing, "2", "1")}, "broken: a walk with limit=2 meets"},
+		"no way to the next": {[]page{pageOf(unknown, "1")}, "untried: the list has more items than a page"},
+	} {
+		p := planOf(t, Settings{})
+		list := &listing{resource: p.resourceCreatedBy("createPot"), List: scenario.List{Limit: "limit", After: "after"}}
+		s := search{listTest: &listTest{list: list}, limit: 2, wanted: []string{"1", "2"}, seen: map[string]map[string]any{}}
+		var err error
+		for _, found := range c.pages {
+			if _, err = s.visit(found); err != nil {
+				break
+			}
+		}
+		if got := said(err); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// A response must have what was sent, as far as it shows it.
+func TestShows(t *testing.T) {
+	t.Parallel()
+	p := planOf(t, Settings{})
+	get := p.Document.Operation("getPot")
+	for _, c := range []struct {
+		body string
+		sent map[string]any
+		want bool
+	}{
+		{`{"id":7,"color":"red"}`, map[string]any{"id": int64(7), "color": "red"}, true},
+		{`{"id":7,"color":"blue"}`, map[string]any{"color": "red"}, false},
+		{`{"id":7}`, map[string]any{"color": "red"}, false},
+		{`{"id":7}`, map[string]any{"color": nil}, true},
+		{`{"id":7}`, map[string]any{"other": 1}, true},                     // no response has it
+		{`{"id":7,"color":" Red "}`, map[string]any{"color": "red"}, true}, // a service may trim it
+		{`{"id":7,"size":2}`, map[string]any{"size": 1}, false},
+		{`[]`, map[string]any{"color": "red"}, true},
+	} {
+		x := scenario.Interaction{Status: http.StatusOK, Body: []byte(c.body)}
+		if err := p.shows(x, c.sent, get); (err == nil) != c.want {
+			t.Errorf("%s after %v: %v", c.body, c.sent, err)
+		}
+	}
+}
+
+// Location and Link lead within the service.
+func TestLeadsTo(t *testing.T) {
+	t.Parallel()
+	x := scenario.Interaction{URL: "http://pots.example/base/pots?limit=1", Path: "/pots"}
+	for reference, want := range map[string]string{
+		"/base/pots/7":                       "/pots/7",
+		"pots/7":                             "/pots/7",
+		"http://pots.example/base/pots/7":    "/pots/7",
+		"http://elsewhere.example/base/pots": "",
+		"/pots/7":                            "",
+		"http://pots.example/baseless":       "",
+	} {
+		path, _, err := leadsTo(x, reference)
+		if path != want || (err == nil) != (want != "") {
+			t.Errorf("%s leads to %q, %v; want %q", reference, path, err, want)
+		}
+	}
+}

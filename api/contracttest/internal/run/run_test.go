@@ -1,0 +1,298 @@
+package run
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/internal/judge"
+	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+const potsDocument = `
+openapi: 3.0.3
+info: {title: Pots, version: "1"}
+paths:
+  /pots:
+    post:
+      operationId: createPot
+      requestBody: {required: true, content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
+      responses:
+        "201": {description: Created., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
+        "400": {description: Refused.}
+  /pots/{id}:
+    get:
+      operationId: getPot
+      parameters: [{name: id, in: path, required: true, schema: {type: integer}}]
+      responses:
+        "200": {description: A pot., content: {application/json: {schema: {$ref: '#/components/schemas/Pot'}}}}
+        "404": {description: None.}
+components:
+  schemas:
+    Pot: {type: object, required: [id], properties: {id: {type: integer}, color: {type: string}}}
+`
+
+// service responds to a request with its body.
+type service func(r *http.Request, body string) (status int, response string)
+
+// recorded is a service with what it was sent.
+type recorded struct {
+	service service
+
+	mu   sync.Mutex
+	sent []string // method, path, body
+}
+
+func (s *recorded) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.sent = append(s.sent, r.Method+" "+r.URL.Path+" "+string(body))
+	s.mu.Unlock()
+	status, response := s.service(r, string(body))
+	header := http.Header{}
+	if response != "" {
+		header.Set("Content-Type", "application/json")
+	}
+	return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader(response))}, nil
+}
+
+func runnerOf(t *testing.T) *Runner {
+	t.Helper()
+	read, err := document.Parse([]byte(potsDocument))
+	must.NoError(t, err)
+	of := judge.New(read, nil, judge.Settings{})
+	settings := plan.Settings{Scope: func(scenario.Operation) string { return "" }}
+	return &Runner{
+		Plan:    plan.New(of, settings),
+		Observe: func(x scenario.Interaction, test string) []scenario.Failure { return of.Failures(x, test, nil) },
+	}
+}
+
+// outcomeOf runs steps on a service.
+func outcomeOf(t *testing.T, s service, steps ...scenario.Step) (outcome scenario.Outcome, sent []string) {
+	t.Helper()
+	target := &recorded{service: s}
+	test := scenario.Test{Name: "a test", Steps: func() []scenario.Step { return steps }}
+	outcome = runnerOf(t).Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example/", Transport: target})
+	return outcome, target.sent
+}
+
+// said is an outcome in a word, with its reason.
+func said(outcome scenario.Outcome) string {
+	switch {
+	case outcome.IsKept():
+		return "kept"
+	case outcome.Untried != "":
+		return "untried: " + outcome.Untried
+	}
+	return "broken: " + outcome.Failures[0].Message
+}
+
+// always responds alike to all requests.
+func always(status int, body string) service {
+	return func(*http.Request, string) (int, string) { return status, body }
+}
+
+// step is a request, with what is expected of its response.
+func step(method, path string, expected scenario.Expectation) scenario.Step {
+	return scenario.Step{
+		Send: func() (scenario.Request, error) {
+			return scenario.Request{Method: method, Path: path, Header: http.Header{}}, nil
+		},
+		Expect: expected,
+	}
+}
+
+func fails(why error) func() []scenario.Step {
+	return func() []scenario.Step { return []scenario.Step{scenario.Verify(func() error { return why })} }
+}
+
+// What ends a test, and what does not count, is as package scenario says.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	read := step("GET", "/pots/7", scenario.Accepted)
+	optional := read
+	optional.Optional = true
+	mended, notMended := read, read
+	mended.Instead = fails(nil)
+	notMended.Instead = fails(scenario.Brokenf("worse"))
+	doubted, believed := step("GET", "/pots/7", scenario.Expectation{}), step("GET", "/pots/7", scenario.Expectation{})
+	doubted.Doubt = fails(scenario.Untried("it was inferred"))
+	believed.Doubt = fails(nil)
+	wrong := scenario.Verify(func() error { return scenario.Brokenf("wrong") })
+	crashed := scenario.Verify(func() error { return scenario.Broken{Rank: scenario.Crash, Message: "crashed"} })
+	var circle scenario.Step
+	circle.Then = func(scenario.Interaction) []scenario.Step { return []scenario.Step{circle} }
+	meanwhile := read
+	meanwhile.Meanwhile = []scenario.Step{wrong}
+	for name, c := range map[string]struct {
+		service service
+		steps   []scenario.Step
+		want    string // its beginning
+	}{
+		"a success":                            {always(200, `{"id":7}`), []scenario.Step{read}, "kept"},
+		"a wrong response":                     {always(200, `{"id":"7"}`), []scenario.Step{read}, "broken: the status is 200, but body /id: type"},
+		"a refusal":                            {always(404, ""), []scenario.Step{read}, "broken: the request is valid"},
+		"a refusal that is expected":           {always(404, ""), []scenario.Step{step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource))}, "kept"},
+		"a success where a refusal must be":    {always(200, `{"id":7}`), []scenario.Step{step("GET", "/pots/7", scenario.Refused(scenario.UnknownResource))}, "broken: the request must be refused"},
+		"an optional refusal":                  {always(404, ""), []scenario.Step{optional}, "kept"},
+		"a refusal with other steps":           {always(404, ""), []scenario.Step{mended}, "kept"},
+		"a refusal with other steps that fail": {always(404, ""), []scenario.Step{notMended}, "broken: the request is valid"},
+		"a success with other steps":           {always(200, `{"id":7}`), []scenario.Step{notMended}, "kept"},
+		"a doubt that holds":                   {always(200, `{"id":7}`), []scenario.Step{doubted, wrong}, "untried: it was inferred"},
+		"a doubt that does not hold":           {always(200, `{"id":7}`), []scenario.Step{believed, wrong}, "broken: wrong"},
+		"a doubt without a failure":            {always(200, `{"id":7}`), []scenario.Step{doubted}, "kept"},
+		"a doubt about a crash":                {always(200, `{"id":7}`), []scenario.Step{doubted, crashed}, "broken: crashed"},
+		"a reason":                             {always(200, `{"id":7}`), fails(scenario.Untried("why"))(), "untried: why"},
+		"a circle":                             {always(200, `{"id":7}`), []scenario.Step{circle}, "untried: it does not come to an end"},
+		"a failure meanwhile":                  {always(200, `{"id":7}`), []scenario.Step{meanwhile}, "broken: wrong"},
+		"a response that is too long":          {always(200, strings.Repeat(" ", scenario.MostRead+1)), []scenario.Step{read}, "untried: a response has more than"},
+		"a long response":                      {always(200, strings.Repeat(" ", scenario.MostRead-8)+`{"id":7}`), []scenario.Step{read}, "kept"},
+	} {
+		if outcome, _ := outcomeOf(t, c.service, c.steps...); !strings.HasPrefix(said(outcome), c.want) {
+			t.Errorf("%s is %s; want %s", name, said(outcome), c.want)
+		}
+	}
+}
+
+// pots stores what is created, but for one that it refuses, and shows it.
+func pots(refuses string) service {
+	stored := map[string]string{}
+	return func(r *http.Request, body string) (int, string) {
+		if r.Method == http.MethodGet {
+			if pot := stored[r.URL.Path]; pot != "" {
+				return http.StatusOK, pot
+			}
+			return http.StatusNotFound, ""
+		}
+		var pot struct{ ID json.Number }
+		if json.Unmarshal([]byte(body), &pot) != nil || strings.Contains(body, refuses) {
+			return http.StatusBadRequest, ""
+		}
+		stored["/pots/"+pot.ID.String()] = body
+		return http.StatusCreated, body
+	}
+}
+
+// A create that is refused is sent again without what is optional. The thing has what was sent last.
+func TestCreateAgain(t *testing.T) {
+	t.Parallel()
+	thing := &scenario.Thing{Creator: "createPot", ID: int64(7)}
+	outcome, sent := outcomeOf(t, pots("color"), scenario.Step{Create: thing})
+	if !outcome.IsKept() || len(sent) != 2 || !strings.Contains(sent[0], "color") || sent[1] != `POST /pots {"id":7}` {
+		t.Errorf("%s after %q", said(outcome), sent)
+	}
+	if _, has := thing.Sent["color"]; has {
+		t.Errorf("the thing has %v", thing.Sent)
+	}
+	outcome, sent = outcomeOf(t, pots("none"), scenario.Step{Create: &scenario.Thing{Creator: "createPot"}})
+	if !outcome.IsKept() || len(sent) != 1 {
+		t.Errorf("%s after %q", said(outcome), sent)
+	}
+	outcome, sent = outcomeOf(t, pots("id"), scenario.Step{Create: &scenario.Thing{Creator: "createPot"}})
+	if outcome.IsKept() || len(sent) != 4 { // two more confirm that it creates something
+		t.Errorf("%s after %q", said(outcome), sent)
+	}
+}
+
+// What was inferred of a service that stores nothing accuses it of nothing.
+func TestInferredOfMock(t *testing.T) {
+	t.Parallel()
+	mock := func(r *http.Request, _ string) (int, string) {
+		if r.Method == http.MethodPost {
+			return http.StatusCreated, `{"id":1}`
+		}
+		return http.StatusOK, `{"id":1}`
+	}
+	forgetful := func(r *http.Request, body string) (int, string) {
+		if r.Method == http.MethodPost {
+			return http.StatusCreated, body
+		}
+		return http.StatusOK, `{"id":1}`
+	}
+	for name, c := range map[string]struct {
+		service service
+		want    string
+	}{
+		"a mock":                  {mock, "untried: it was inferred"},
+		"a wrong service":         {forgetful, "broken: was sent"},
+		"a service that is right": {pots("none"), "kept"},
+	} {
+		target := &recorded{service: c.service}
+		runner := runnerOf(t)
+		tests := slices.Collect(runner.Plan.Tests(t.Context()))
+		i := slices.IndexFunc(tests, func(test plan.Test) bool { return strings.HasSuffix(test.Name, ": a read sees a create") })
+		if i < 0 {
+			t.Fatal("there is no such test")
+		}
+		outcome := runner.Run(t.Context(), tests[i], Target{URL: "http://pots.example", Transport: target})
+		if !strings.HasPrefix(said(outcome), c.want) {
+			t.Errorf("%s: %s, want %s", name, said(outcome), c.want)
+		}
+	}
+}
+
+// What a test has created is removed, also if it has failed.
+func TestCleanup(t *testing.T) {
+	t.Parallel()
+	target := &recorded{service: always(404, "")}
+	test := scenario.Test{
+		Name:    "a test",
+		Steps:   func() []scenario.Step { return []scenario.Step{step("GET", "/pots/7", scenario.Accepted)} },
+		Cleanup: func() []scenario.Step { return []scenario.Step{step("DELETE", "/pots/7", scenario.Expectation{})} },
+	}
+	outcome := runnerOf(t).Run(t.Context(), plan.Test{Test: test}, Target{URL: "http://pots.example", Transport: target})
+	if len(target.sent) != 2 || !strings.HasPrefix(target.sent[1], "DELETE") {
+		t.Errorf("the requests are %q", target.sent)
+	}
+	if len(outcome.Failures) == 0 || outcome.Failures[0].Sent.Method != "GET" {
+		t.Errorf("the outcome is %+v", outcome)
+	}
+}
+
+// A service that has once given no response gets less time for the next one.
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	s := &session{Runner: runnerOf(t)}
+	if got := s.patience(nil, "getPot gives no response"); got != RequestTimeout {
+		t.Errorf("the first response may take %v", got)
+	}
+	err := s.noResponse("getPot gives no response", context.DeadlineExceeded)
+	var want error = scenario.Broken{Cause: "getPot gives no response", Rank: scenario.Crash, Message: context.DeadlineExceeded.Error()}
+	if err != want {
+		t.Errorf("it is %+v", err)
+	}
+	if got := s.patience(nil, "getPot gives no response"); got != SilentTimeout {
+		t.Errorf("the next response may take %v", got)
+	}
+	if got := s.patience(nil, "createPot gives no response"); got != RequestTimeout {
+		t.Errorf("one of another operation may take %v", got)
+	}
+}
+
+// Of an event stream what comes before the first event is read, and no more.
+func TestReceiveEvent(t *testing.T) {
+	t.Parallel()
+	reader, writer := io.Pipe()
+	go func() { _, _ = writer.Write([]byte(": hello\n\ndata: 1\n\n")) }()
+	response := &http.Response{Header: http.Header{"Content-Type": {scenario.EventStream}}, Body: reader}
+	timer := time.AfterFunc(10*time.Second, func() { writer.CloseWithError(context.DeadlineExceeded) })
+	defer timer.Stop()
+	received, err := receive(response)
+	if err != nil || !bytes.HasSuffix(received, []byte("data: 1\n\n")) {
+		t.Errorf("received %q, %v", received, err)
+	}
+}

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+var promises = []string{
+	"any operation, 500", "createPot, 201", "createPot, body /color maxLength, refused", "createPot, effect of parameter dry",
+	"createPot, parameter dry type, refused", "createPot, security, none", "methods that /pots does not offer",
+}
+
+func ledgerOf(names ...string) *Ledger {
+	l := NewLedger()
+	l.Promised = func() ([]string, map[string]string) {
+		return names, map[string]string{"createPot, effect of parameter dry": "nobody knows what it does"}
+	}
+	return l
+}
+
+func failure(cause string, rank scenario.Rank) scenario.Failure {
+	return scenario.Failure{Cause: cause, Rank: rank, Message: "is wrong", Test: "test of " + cause}
+}
+
+// A promise is broken if any test has broken it, else kept if one has seen it kept.
+func TestStates(t *testing.T) {
+	t.Parallel()
+	kept := scenario.Outcome{}
+	broken := scenario.Outcome{Failures: []scenario.Failure{failure("a cause", scenario.Behaviour)}}
+	untried := scenario.Outcome{Untried: "a reason"}
+	for name, c := range map[string]struct {
+		outcomes  []scenario.Outcome
+		exception string
+		state     State
+		why       string // a part of it
+		fails     bool
+	}{
+		"kept":                     {[]scenario.Outcome{kept}, "", Kept, "test", false},
+		"broken":                   {[]scenario.Outcome{broken}, "", Broken, "is wrong", true},
+		"kept and broken":          {[]scenario.Outcome{kept, broken}, "", Broken, "is wrong", true},
+		"broken and kept":          {[]scenario.Outcome{broken, kept}, "", Broken, "is wrong", true},
+		"untried":                  {[]scenario.Outcome{untried}, "", Untried, "a reason", true},
+		"untried and kept":         {[]scenario.Outcome{untried, kept}, "", Kept, "test", false},
+		"no test":                  {nil, "", Untried, "no test has observed it", true},
+		"untried with an excuse":   {[]scenario.Outcome{untried}, "an excuse", Untried, "an excuse", false},
+		"broken, and an exception": {[]scenario.Outcome{broken}, "an excuse", Broken, "is wrong", true},
+	} {
+		l := ledgerOf("createPot, 201")
+		l.Exceptions = map[string]string{"createPot, 201": c.exception}
+		for _, outcome := range c.outcomes {
+			l.Record(outcome, []string{"createPot, 201"}, "test")
+		}
+		all := l.Promises()
+		if len(all) != 1 {
+			t.Fatalf("%s: there are %d promises", name, len(all))
+		}
+		if got := all[0]; got.State != c.state || !strings.Contains(got.Why, c.why) || got.Fails() != c.fails {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// What is known does not fail. What is known and was not found is lost.
+func TestKnown(t *testing.T) {
+	t.Parallel()
+	l := ledgerOf(promises...)
+	known := failure("a known cause", scenario.Behaviour)
+	untried := Promise{Name: "createPot, 201"}
+	l.Known = map[string]string{known.ID(): "is known", untried.ID(): "is never tried", "00000000": "is mended"}
+	l.Record(scenario.Outcome{Failures: []scenario.Failure{known}}, []string{"any operation, 500"}, "test")
+	r := New(Document{}, l)
+	for _, promise := range r.Promises {
+		if mustFail := promise.Name != "createPot, 201" && promise.Name != "any operation, 500"; promise.Fails() != mustFail {
+			t.Errorf("%+v", promise)
+		}
+	}
+	if !slices.Equal(r.Lost, []string{"00000000 is mended"}) {
+		t.Errorf("lost are %q", r.Lost)
+	}
+	if r.Causes[0].Known != "is known" {
+		t.Errorf("the cause is %+v", r.Causes[0])
+	}
+}
+
+// The worst cause comes first, and of two that are as bad the one that is more frequent.
+func TestCauses(t *testing.T) {
+	t.Parallel()
+	l := ledgerOf()
+	rare, frequent, crash := failure("rare", scenario.Response), failure("frequent", scenario.Response), failure("crash", scenario.Crash)
+	if fresh := l.NoteFailures([]scenario.Failure{rare, frequent, frequent, crash}); len(fresh) != 3 {
+		t.Errorf("%d are the first of their cause", len(fresh))
+	}
+	if fresh := l.NoteFailures([]scenario.Failure{frequent}); len(fresh) != 0 {
+		t.Errorf("%v are not the first of their cause", fresh)
+	}
+	var order []string
+	for _, cause := range l.Causes() {
+		order = append(order, cause.Cause)
+	}
+	if !slices.Equal(order, []string{"crash", "frequent", "rare"}) {
+		t.Errorf("the order is %q", order)
+	}
+	if text := l.Causes()[1].String(); !strings.Contains(text, "frequent, 3 times") || !strings.Contains(text, "tests:  test of frequent") {
+		t.Errorf("the cause is written as %s", text)
+	}
+	l.Clear()
+	if all := l.Causes(); len(all) != 0 {
+		t.Errorf("after Clear there are %v", all)
+	}
+}
+
+// Promises are grouped by operation, and within one by what they are about.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	l := ledgerOf(promises...)
+	l.Note("test", "createPot, 201", "any operation, 500")
+	r := New(Document{Title: "Pots", Operations: []Operation{{ID: "createPot", Summary: "POST /pots"}}}, l)
+	if r.Count != (Count{Kept: 2, Untried: 5}) || r.All() != 7 {
+		t.Errorf("the count is %v", r.Count)
+	}
+	var got []string
+	for _, g := range r.groups {
+		for _, row := range g.Kinds {
+			got = append(got, g.Name+": "+row.Name)
+		}
+	}
+	want := []string{
+		"createPot: responses", "createPot: body", "createPot: effects", "createPot: parameters", "createPot: security",
+		"the service: shared responses", "the service: paths and methods",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the groups are %q, want %q", got, want)
+	}
+}
+
+var errFull = errors.New("the disk is full")
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// Each form of the report has every promise, and says if it cannot be written.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	l := ledgerOf(promises...)
+	l.Record(scenario.Outcome{Failures: []scenario.Failure{failure("a <cause>", scenario.Crash)}}, []string{"createPot, 201"}, "test")
+	r := New(Document{Title: "Pots", Operations: []Operation{{ID: "createPot"}}}, l)
+	var xml, html, text bytes.Buffer
+	must.NoError(t, r.JUnit(&xml))
+	must.NoError(t, r.HTML(&html))
+	must.NoError(t, r.Text(&text))
+	for name, form := range map[string]string{"JUnit": xml.String(), "HTML": html.String(), "text": text.String()} {
+		for _, want := range []string{"effect of parameter dry", "methods that /pots does not offer", "is wrong"} {
+			if !strings.Contains(form, want) {
+				t.Errorf("%s lacks %q", name, want)
+			}
+		}
+	}
+	if got := xml.String(); !strings.Contains(got, `name="causes" tests="1" failures="1"`) || !strings.Contains(got, "a &lt;cause&gt;") {
+		t.Errorf("JUnit is %s", got)
+	}
+	if err := errors.Join(r.JUnit(full{}), r.HTML(full{})); !errors.Is(err, errFull) {
+		t.Errorf("the error is %v", err)
+	}
+}
