@@ -19,8 +19,8 @@
 //     that is broken, or untried without a reason in the options. What the package cannot test is
 //     untried, too: see [Contract.Promises].
 //
-// Two libraries judge bodies by their schemas, kin-openapi and jsonschema. Where they
-// differ, that is a failure of its own kind: one of them is wrong, or the document is unclear.
+// One library reads the document, kin-openapi, and another one judges bodies by their schemas, jsonschema: it
+// reads numbers as they are written, and patterns as OpenAPI means them.
 //
 // This package only joins others. Package scenario has the language of tests, and package report what they
 // have shown. In internal are, from the bottom up: jsonvalue, values of JSON; schema, which allows them;
@@ -97,11 +97,23 @@ func New(text []byte, o Options) (*Contract, error) {
 		}
 	}
 	o.Header = canonical(o.Header)
-	c := &Contract{document: read, options: o, seed: seed, ledger: report.NewLedger()}
+	c := &Contract{
+		document: read,
+		options:  o,
+		seed:     seed,
+		ledger:   report.NewLedger(),
+	}
 	c.judge = judge.New(read, earlier, o.ofJudge())
 	c.plan = plan.New(c.judge, o.ofPlan(seed))
-	c.runner = &run.Runner{Plan: c.plan, Header: o.Header, NotWritten: o.NotWritten, Observe: c.observe}
-	c.ledger.Known, c.ledger.Exceptions, c.ledger.Promised = o.Known, o.Exceptions, c.promised
+	c.runner = &run.Runner{
+		Plan:       c.plan,
+		Header:     o.Header,
+		NotWritten: o.NotWritten,
+		Observe:    c.observe,
+	}
+	c.ledger.Known = o.Known
+	c.ledger.Exceptions = o.Exceptions
+	c.ledger.Promised = c.promised
 	return c, nil
 }
 
@@ -182,9 +194,17 @@ func (c *Contract) Causes() []Cause { return c.ledger.Causes() }
 
 // Report is what all tests of the contract have shown so far.
 func (c *Contract) Report() Report {
-	of := report.Document{Title: c.document.Title, Version: c.document.Version, Inferred: c.plan.Inferred, Seed: c.seed}
+	of := report.Document{
+		Title:    c.document.Title,
+		Version:  c.document.Version,
+		Inferred: c.plan.Inferred,
+		Seed:     c.seed,
+	}
 	for _, operation := range c.document.Operations {
-		of.Operations = append(of.Operations, report.Operation{ID: operation.ID, Summary: operation.Method + " " + operation.Template})
+		of.Operations = append(of.Operations, report.Operation{
+			ID:      operation.ID,
+			Summary: operation.Method + " " + operation.Template,
+		})
 	}
 	return report.New(of, c.ledger)
 }

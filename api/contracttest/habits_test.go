@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plantstore/plantstore/api/contracttest/internal/plan"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -92,24 +91,27 @@ func TestNestedChoices(t *testing.T) {
 	}
 }
 
-// kin-openapi reads numbers as float64, and takes the first integer beyond an int64 for the last
-// one. What it says of such a number accuses no service.
+// The last int64 is an integer and a number, so it is none of exactly one type; the number beyond it is one.
+// A service that counts so is accused of nothing.
 func TestIntegerOrNumber(t *testing.T) {
 	t.Parallel()
 	schema := "{oneOf: [{type: integer, format: int64}, {type: number, format: double}, {type: string}]}"
 	c, err := New([]byte(strings.Replace(habitsDocument, "{type: string, maxLength: 9}", schema, 1)), Options{Seed: 1})
 	must.NoError(t, err)
-	differs := 0
+	wrong := map[string]string{"9223372036854775807": ", accepted: ", "9223372036854775808": ", refused: "}
+	numbers := 0
 	for _, test := range testsOf(c) {
-		switch failures, why := attempt(test, Target{URL: "http://names.example", Transport: faulty{400, http.Header{}, ""}, Credentials: Credentials{"key": "any"}}); {
-		case why == string(plan.Inexact):
-			differs++
-		case len(failures) > 0 && strings.Contains(failures[0].Cause, "two oracles"):
-			t.Errorf("%s: %v", test.Name, failures[0])
+		if strings.HasSuffix(test.Name, `, accepted: {"name":1.5}`) {
+			numbers++
+		}
+		for number, side := range wrong {
+			if strings.Contains(test.Name, side) && strings.HasSuffix(test.Name, `:`+number+`}`) {
+				t.Errorf("there is the test %s", test.Name)
+			}
 		}
 	}
-	if differs == 0 {
-		t.Error("no test has such a number")
+	if numbers == 0 {
+		t.Error("no test sends a number")
 	}
 }
 

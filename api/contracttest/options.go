@@ -99,7 +99,12 @@ func (o Options) operations() (ids []string) {
 	ids = append(ids, o.LeaveOut...)
 	for _, resource := range o.Resources {
 		ids = append(ids, resource.Create)
-		for _, optional := range []string{resource.Read, resource.Replace, resource.Change, resource.Delete} {
+		for _, optional := range []string{
+			resource.Read,
+			resource.Replace,
+			resource.Change,
+			resource.Delete,
+		} {
 			if optional != "" {
 				ids = append(ids, optional)
 			}
@@ -127,7 +132,12 @@ func (o Options) ofPlan(seed uint64) plan.Settings {
 		scope = func(Operation) string { return "" }
 	}
 	return plan.Settings{
-		Settings:  values.Settings{FirstID: o.FirstID, Rules: o.Rules, Seed: seed, Enough: o.enough},
+		Settings: values.Settings{
+			FirstID: o.FirstID,
+			Rules:   o.Rules,
+			Seed:    seed,
+			Enough:  o.enough,
+		},
 		Exact:     o.Undeclared == Exact,
 		Scope:     scope,
 		Infer:     o.Infer,

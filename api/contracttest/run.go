@@ -55,7 +55,9 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 func (c *Contract) unwritten(shown Report) (lines []string) {
 	for _, operation := range c.document.Operations {
 		why := string(run.NotWritten(operation.ID, c.options.NotWritten))
-		if slices.ContainsFunc(shown.Promises, func(p report.Promise) bool { return p.Why == why }) {
+		if slices.ContainsFunc(shown.Promises, func(p report.Promise) bool {
+			return p.Why == why
+		}) {
 			lines = append(lines, why)
 		}
 	}
@@ -75,6 +77,7 @@ func (c *Contract) basePath(ctx context.Context, url string) string {
 	return c.document.Base
 }
 
+// exists reports whether something is at a URL. HEAD is enough, and changes nothing.
 func exists(ctx context.Context, url string) bool {
 	request, err := http.NewRequestWithContext(ctx, http.MethodHead, url, http.NoBody)
 	if err != nil {

@@ -40,6 +40,17 @@ type service struct {
 	failureOf   func(r *document.Operation, status int) *reply // nil: failure
 }
 
+// kinFormats are the formats of the engine, of which kin-openapi does not define all.
+var kinFormats = func() map[string]openapi3.StringFormatValidator {
+	all := map[string]openapi3.StringFormatValidator{}
+	for name, format := range sch.Formats {
+		if format.Check != nil {
+			all[name] = openapi3.NewCallbackValidator(format.Check)
+		}
+	}
+	return all
+}()
+
 // call is a valid request.
 type call struct {
 	*http.Request
@@ -106,7 +117,7 @@ func (s *service) reply(r *http.Request) *reply {
 		Options: &openapi3filter.Options{
 			AuthenticationFunc: s.authenticate, SkipSettingDefaults: true,
 			// Not defined for all of kin-openapi: the engine must bring them itself.
-			SchemaValidationOptions: []openapi3.SchemaValidationOption{openapi3.WithStringFormatValidators(sch.StringFormats)},
+			SchemaValidationOptions: []openapi3.SchemaValidationOption{openapi3.WithStringFormatValidators(kinFormats)},
 		},
 	}
 	if requirements := route.Requirements(); len(requirements) > 0 {
@@ -128,10 +139,10 @@ func (s *service) reply(r *http.Request) *reply {
 		}
 		value, _ := jsonvalue.Decode(text)
 		c.body, _ = value.(map[string]any)
-		// kin-openapi reads integers as float64, so 2^63 passes as an int64.
+		// kin-openapi reads integers as float64, so 2^63 passes as an int64, and a large fraction as an integer.
 		_, schema := route.Body()
-		for _, f := range sch.Beyond("", value, schema) {
-			if f.Keyword == "format" {
+		for _, f := range s.contract.judge.Schemas.Faults("", schema, value, sch.Request) {
+			if f.Keyword == "format" || f.Keyword == "type" {
 				return fail(400)
 			}
 		}

@@ -59,6 +59,7 @@ func wrong(err error) error {
 	return cli.Exit("contracttest: "+err.Error(), statusUsage)
 }
 
+// command declares the command line.
 func command() *cli.Command {
 	return &cli.Command{
 		Name:        "contracttest",
@@ -85,7 +86,11 @@ func command() *cli.Command {
 			&cli.StringFlag{Name: "junit", Usage: "write JUnit XML to `FILE`"},
 			&cli.StringFlag{Name: "html", Usage: "write a page with every promise to `FILE`"},
 			&cli.StringFlag{Name: "text", Usage: "write every promise as text to `FILE`"},
-			&cli.Uint64Flag{Name: "seed", HideDefault: true, Usage: "draw the values of an earlier run again"},
+			&cli.Uint64Flag{
+				Name:        "seed",
+				HideDefault: true,
+				Usage:       "draw the values of an earlier run again",
+			},
 		},
 		HideHelpCommand:           true,
 		DisableSliceFlagSeparator: true,
@@ -97,11 +102,14 @@ func command() *cli.Command {
 	}
 }
 
+// run tests the service. What is wrong with the command line is found before the first request.
 func run(ctx context.Context, cmd *cli.Command) error {
 	if cmd.Args().Len() != 2 {
 		return errors.New("give a document and the URL of the service; see contracttest --help")
 	}
-	document, url, baseline := cmd.Args().Get(0), cmd.Args().Get(1), cmd.String("baseline")
+	document := cmd.Args().Get(0)
+	url := cmd.Args().Get(1)
+	baseline := cmd.String("baseline")
 	if !isURL(url) {
 		return fmt.Errorf("the URL of the service must begin with http:// or https://, got %q", url)
 	}
@@ -117,7 +125,8 @@ func run(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	options.Header, options.Known = merged(options.Header, header), merged(options.Known, known)
+	options.Header = merged(options.Header, header)
+	options.Known = merged(options.Known, known)
 	options.Seed = cmp.Or(cmd.Uint64("seed"), options.Seed)
 	// The service may have kept what earlier runs have created.
 	options.FirstID = cmp.Or(options.FirstID, 1_000_000+rand.Int64N(1_000_000_000))
@@ -168,7 +177,11 @@ func readOptions(path string) (options contracttest.Options, err error) {
 
 // writeReports writes the files that were asked for.
 func writeReports(cmd *cli.Command, report contracttest.Report) error {
-	writers := map[string]func(io.Writer) error{"junit": report.JUnit, "html": report.HTML, "text": report.Text}
+	writers := map[string]func(io.Writer) error{
+		"junit": report.JUnit,
+		"html":  report.HTML,
+		"text":  report.Text,
+	}
 	for flag, write := range writers {
 		path := cmd.String(flag)
 		if path == "" {
@@ -184,7 +197,8 @@ func writeReports(cmd *cli.Command, report contracttest.Report) error {
 
 // status is the exit status of a report, as an error.
 func status(report contracttest.Report) error {
-	broken, untried := 0, 0
+	broken := 0
+	untried := 0
 	for _, cause := range report.Causes {
 		if cause.Known == "" {
 			broken++
@@ -212,6 +226,7 @@ func merged[M ~map[string]V, V any](a, b M) M {
 	return all
 }
 
+// parseHeader reads lines such as "Name: value". A name may be given more than once.
 func parseHeader(lines []string) (http.Header, error) {
 	header := http.Header{}
 	for _, line := range lines {
@@ -224,8 +239,10 @@ func parseHeader(lines []string) (http.Header, error) {
 	return header, nil
 }
 
+// client fetches documents. Tests have timeouts of their own.
 var client = http.Client{Timeout: time.Minute}
 
+// isURL reports whether a text is an address, and not the name of a file.
 func isURL(text string) bool {
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
@@ -246,6 +263,7 @@ func read(document string) ([]byte, error) {
 	return io.ReadAll(resp.Body)
 }
 
+// baselineLine finds an id and its comment. Other lines are for people.
 var baselineLine = regexp.MustCompile(`(?m)^([0-9a-f]{8})[ \t]*(.*)$`)
 
 // readBaseline returns the reasons in a baseline file by id. If it will be written, it need not exist.

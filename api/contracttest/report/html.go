@@ -9,6 +9,7 @@ import (
 //go:embed report.html
 var pageText string
 
+// page is parsed when the program starts: a mistake in it is then found by any test.
 var page = template.Must(template.New("report").Parse(pageText))
 
 // HTML writes the report as a page.

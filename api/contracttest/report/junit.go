@@ -32,17 +32,20 @@ type (
 	}
 )
 
+// pass adds a test that has passed.
 func (s *junitSuite) pass(name string) {
 	s.Tests++
 	s.Cases = append(s.Cases, junitCase{Class: s.Name, Name: name})
 }
 
+// fail adds a test that has failed.
 func (s *junitSuite) fail(name string, message junitMessage) {
 	s.pass(name)
 	s.Failures++
 	s.Cases[len(s.Cases)-1].Failure = &message
 }
 
+// skip adds a test that counts neither as passed nor as failed.
 func (s *junitSuite) skip(name string, message junitMessage) {
 	s.pass(name)
 	s.Skipped++
@@ -68,7 +71,8 @@ func (s *junitSuite) add(promise Promise) {
 func (r Report) JUnit(w io.Writer) error {
 	causes := junitSuite{Name: "causes"}
 	for _, cause := range r.Causes {
-		name, message := cause.ID+" "+cause.Cause, junitMessage{cause.First.Message, cause.String()}
+		name := cause.ID + " " + cause.Cause
+		message := junitMessage{cause.First.Message, cause.String()}
 		if cause.Known == "" {
 			causes.fail(name, message)
 		} else {

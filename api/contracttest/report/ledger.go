@@ -40,8 +40,10 @@ func NewLedger() *Ledger {
 func (l *Ledger) Clear() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.observed, l.failed = map[string]string{}, map[string]scenario.Failure{}
-	l.skipped, l.causes = map[string]string{}, map[string]*Cause{}
+	l.observed = map[string]string{}
+	l.failed = map[string]scenario.Failure{}
+	l.skipped = map[string]string{}
+	l.causes = map[string]*Cause{}
 }
 
 // Note records that a test has observed promises.
@@ -83,6 +85,7 @@ func (l *Ledger) Record(outcome scenario.Outcome, promises []string, by string) 
 	return l.NoteFailures(outcome.Failures)
 }
 
+// skip records why promises could not be tried.
 func (l *Ledger) skip(why string, promises []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,6 +94,8 @@ func (l *Ledger) skip(why string, promises []string) {
 	}
 }
 
+// names lists the promises. Making them means to make all tests of the document, so it is done once, and only
+// when somebody asks.
 func (l *Ledger) names() ([]string, map[string]string) {
 	l.promisedOnce.Do(func() { l.promised, l.untested = l.Promised() })
 	return l.promised, l.untested
@@ -106,7 +111,11 @@ func (l *Ledger) Promises() (all []Promise) {
 	}
 	for name := range l.Exceptions {
 		if !slices.Contains(promised, name) {
-			all = append(all, Promise{Name: name, State: Untried, Why: "the options except it, and the document does not promise it"})
+			all = append(all, Promise{
+				Name:  name,
+				State: Untried,
+				Why:   "the options except it, and the document does not promise it",
+			})
 		}
 	}
 	return all
@@ -116,7 +125,13 @@ func (l *Ledger) Promises() (all []Promise) {
 func (l *Ledger) promise(name, untested string) Promise {
 	if failure, isBroken := l.failed[name]; isBroken {
 		id := failure.ID()
-		return Promise{Name: name, State: Broken, Why: failure.String(), Cause: id, Excepted: l.Known[id] != ""}
+		return Promise{
+			Name:     name,
+			State:    Broken,
+			Why:      failure.String(),
+			Cause:    id,
+			Excepted: l.Known[id] != "",
+		}
 	}
 	if test := l.observed[name]; test != "" {
 		return Promise{Name: name, State: Kept, Why: test}

@@ -4,6 +4,13 @@
 // A [Ledger] collects what tests show while they run (ledger.go). A [Report] is made of it: [Promise] by
 // promise, grouped by operations, and [Cause] by cause (causes.go). It is written as text (text.go), as a
 // page (html.go), and as JUnit XML, as CI systems read it (junit.go).
+//
+// Nothing that a document promises is missing from a report. A promise that no test could try is untried,
+// with the reason, and fails a build unless the options say why it may be: otherwise a test that is lost
+// would look like one that passes.
+//
+// A cause has an id that depends on its text only. Baselines and options name causes by it, so that what is
+// known stays known when values, seeds or the order of tests change.
 package report
 
 import (
@@ -68,10 +75,12 @@ type Count struct{ Kept, Broken, Untried int }
 // All is the sum of the three.
 func (c Count) All() int { return c.Kept + c.Broken + c.Untried }
 
+// String has columns of a fixed width, so that the counts of operations stand below each other.
 func (c Count) String() string {
 	return fmt.Sprintf("%4d kept, %4d broken, %4d untried", c.Kept, c.Broken, c.Untried)
 }
 
+// add counts one more promise.
 func (c *Count) add(state State) {
 	switch state {
 	case Kept:
@@ -117,15 +126,20 @@ func New(of Document, ledger *Ledger) Report {
 	byName := map[string]*group{}
 	for _, operation := range of.Operations {
 		g := &group{Name: operation.ID, Summary: operation.Summary}
-		byName[g.Name], r.groups = g, append(r.groups, g)
+		byName[g.Name] = g
+		r.groups = append(r.groups, g)
 	}
-	service := &group{Name: "the service", Summary: "paths, methods, sequences, and responses that operations share"}
+	service := &group{
+		Name:    "the service",
+		Summary: "paths, methods, sequences, and responses that operations share",
+	}
 	r.groups = append(r.groups, service)
 	for _, promise := range r.Promises {
 		name, rest, _ := strings.Cut(promise.Name, ", ")
 		g := byName[name]
 		if g == nil {
-			g, rest = service, promise.Name
+			g = service
+			rest = promise.Name
 		}
 		promise.Name = rest
 		g.add(promise)
@@ -139,7 +153,9 @@ func New(of Document, ledger *Ledger) Report {
 func (r Report) lost(known map[string]string) (lost []string) {
 	for id, reason := range known {
 		isCause := slices.ContainsFunc(r.Causes, func(c Cause) bool { return c.ID == id })
-		isUntried := slices.ContainsFunc(r.Promises, func(p Promise) bool { return p.State == Untried && p.ID() == id })
+		isUntried := slices.ContainsFunc(r.Promises, func(p Promise) bool {
+			return p.State == Untried && p.ID() == id
+		})
 		if !isCause && !isUntried {
 			lost = append(lost, id+" "+reason)
 		}
@@ -148,11 +164,13 @@ func (r Report) lost(known map[string]string) (lost []string) {
 	return lost
 }
 
+// add adds a promise to the row of its kind. Rows are in the order of their first promise.
 func (g *group) add(promise Promise) {
 	name := kindOf(promise.Name)
 	at := slices.IndexFunc(g.Kinds, func(k *kind) bool { return k.Name == name })
 	if at < 0 {
-		at, g.Kinds = len(g.Kinds), append(g.Kinds, &kind{Name: name})
+		at = len(g.Kinds)
+		g.Kinds = append(g.Kinds, &kind{Name: name})
 	}
 	g.Kinds[at].Cells = append(g.Kinds[at].Cells, promise)
 }
@@ -190,6 +208,7 @@ func (r Report) WriteFiles(path string, w io.Writer) error {
 	return errors.Join(writeFile(path+".txt", r.Text), writeFile(path+".html", r.HTML), writeFile(path+".xml", r.JUnit))
 }
 
+// writeFile writes one form of the report to a file.
 func writeFile(path string, write func(io.Writer) error) error {
 	file, err := os.Create(path)
 	if err != nil {

@@ -35,6 +35,7 @@ func (r Report) Overview(w io.Writer) {
 // mostNames is how many promises are named that are untried for the same reason.
 const mostNames = 5
 
+// writeUntried groups untried promises by reason: one reason is often that of hundreds.
 func (r Report) writeUntried(w io.Writer) {
 	untried := map[string][]string{} // by reason
 	for _, promise := range r.Promises {
@@ -55,6 +56,7 @@ func (r Report) writeUntried(w io.Writer) {
 	}
 }
 
+// writeOperations writes what became of each operation, in a line each.
 func (r Report) writeOperations(w io.Writer) {
 	const document = "the document"
 	width := len(document)

@@ -33,13 +33,18 @@ func (x Interaction) Events() (events []Event, faults []Fault) {
 			return events, faults
 		case line == "" && begun:
 			events = append(events, event)
-			event, begun = Event{}, false
+			event = Event{}
+			begun = false
 		case line == "", strings.HasPrefix(line, ":"): // a comment
 		default:
 			begun = true
 			if unknown := event.add(line); unknown != "" {
 				message := fmt.Sprintf("line %d has the unknown field %.40q", i+1, unknown)
-				faults = append(faults, Fault{Where: "body", Keyword: EventStream, Message: message})
+				faults = append(faults, Fault{
+					Where:   "body",
+					Keyword: EventStream,
+					Message: message,
+				})
 			}
 		}
 	}

@@ -15,7 +15,10 @@ type Fault struct {
 	Message string
 }
 
-func (f Fault) String() string { return fmt.Sprintf("%s: %s: %s", f.Where, f.Keyword, f.Message) }
+// String has the place first: that is what a reader looks for in a response.
+func (f Fault) String() string {
+	return fmt.Sprintf("%s: %s: %s", f.Where, f.Keyword, f.Message)
+}
 
 // Rank says how bad a failure is: reports begin with the lowest.
 type Rank int
@@ -27,7 +30,6 @@ const (
 	Response                 // what it responds is not what the document says
 	Undocumented             // it responds what the document does not have
 	Header                   // a header is wrong
-	Oracles                  // two judges differ about it
 )
 
 // Failure is one way in which a service has broken a promise.

@@ -28,6 +28,7 @@ type Broken struct {
 	Unsent bool
 }
 
+// Error is the message. The cause is for reports, which put failures together by it.
 func (b Broken) Error() string { return b.Message }
 
 // Brokenf returns that a service breaks the promise of the test.
@@ -35,9 +36,18 @@ func Brokenf(format string, args ...any) error {
 	return Broken{Rank: Behaviour, Message: fmt.Sprintf(format, args...)}
 }
 
+// Require returns an error as [Brokenf] does, unless something is so.
+func Require(isSo bool, format string, args ...any) error {
+	if isSo {
+		return nil
+	}
+	return Brokenf(format, args...)
+}
+
 // Untried says why a test cannot try its promise, as an error.
 type Untried string
 
+// Error is the reason.
 func (u Untried) Error() string { return string(u) }
 
 // Outcome is what a test has shown. Without failures and a reason, its promises are kept.

@@ -21,7 +21,19 @@
 // The steps of a test are made anew for each run, so that what they remember belongs to one run: in a
 // [Thing], or in variables of the function that makes the steps.
 //
-// The files: step.go has tests and steps; outcome.go their results, fault.go what can be wrong with a
+// # Which kind of step
+//
+// Say as little as the promise needs, and let the engine add the rest:
+//
+//   - Create for what must exist. The body is drawn, the response is checked, and the identity remembered.
+//   - Call for a request of an operation. Required parameters, headers and credentials are added.
+//   - Send for a request that no document describes: a wrong one, for example. Nothing but credentials
+//     is added.
+//   - Walk for a list that is read page by page.
+//   - [Verify] for what is known only when several responses are compared.
+//   - [Later] for steps that depend on what those before them have learned.
+//
+// The files: this one has tests and steps; outcome.go their results, fault.go what can be wrong with a
 // response, violation.go what can be wrong with a request; interaction.go and events.go what was sent
 // and received; declare.go what a document cannot say of its service.
 package scenario

@@ -13,40 +13,30 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 )
 
+// errNoObject means that a text has a value, but none that could be a document.
 var errNoObject = errors.New("is not an object")
 
 // read reads, translates and loads a document.
 func (d *Document) read(text []byte) error {
-	published, err := Decode(text)
+	root, err := Decode(text)
 	if err != nil {
 		return err
 	}
-	version, _ := published["openapi"].(string)
+	version, _ := root["openapi"].(string)
 	if !strings.HasPrefix(version, "3.") {
-		return fmt.Errorf("is not OpenAPI 3: its member openapi is %v", published["openapi"])
+		return fmt.Errorf("is not OpenAPI 3: its member openapi is %v", root["openapi"])
 	}
-	d.Published = published
-	translated, err := Decode(text) // a copy that is changed
-	if err != nil {
-		return err
+	t := &translator{
+		root:   root,
+		modern: !strings.HasPrefix(version, "3.0"),
+		report: d.Unsupport,
 	}
-	t := &translator{root: translated, modern: IsModern(published), report: func(format string, args ...any) {
-		d.Published = translated // what is left out of one is left out of both
-		d.Unsupport(format, args...)
-	}}
 	t.translate()
 	d.Spec, err = load(t.root)
 	if err != nil {
 		d.Spec, err = t.loadParts(err)
 	}
-	d.Modern = IsModern(d.Published) // the translation is not
 	return err
-}
-
-// IsModern reports whether a published document is one of OpenAPI 3.1 or later.
-func IsModern(published map[string]any) bool {
-	version, _ := published["openapi"].(string)
-	return !strings.HasPrefix(version, "3.0")
 }
 
 // Decode reads YAML, of which JSON is a part, as JSON would be: names are strings, as 200 is, and so

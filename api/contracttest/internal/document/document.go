@@ -5,11 +5,13 @@
 // listed in [Document.Unsupported], and the rest is tested. Reading goes this way:
 //
 //  1. decode.go reads YAML as if it were JSON, without losing a digit of a number.
-//  2. translate.go leaves out what is not understood, and writes what OpenAPI 3.1 says as 3.0 says it,
-//     because kin-openapi compiles each schema of a 3.1 document again for each value (modern.go). What
-//     the document said before is kept for the second judge, see package schema.
+//  2. translate.go leaves out what is not understood, and writes what OpenAPI 3.1 says as 3.0 says it
+//     (modern.go), so that all other packages know one kind of schema.
 //  3. parts.go reads the operations one by one if kin-openapi cannot read all of them together.
 //  4. review.go looks into all schemas for what no judge can check.
+//
+// What is left out is never silently accepted: each line of Unsupported becomes a promise that is untried,
+// so that whoever reads the report sees how much of the document was not tested.
 //
 // A [Document] has operations, each with its parameters, bodies and responses (operation.go) and with
 // what opens it (security.go). Schemas are those of kin-openapi. writing.go writes the value of a
@@ -38,11 +40,6 @@ type Document struct {
 	Headers openapi3.Headers
 	// Unsupported is what the document has and the engine cannot test, each once.
 	Unsupported []string
-	// Published is the document as it was written, but for what was left out.
-	Published map[string]any
-	// Modern means OpenAPI 3.1 or later: its schemas are JSON Schema 2020-12.
-	Modern bool
-
 	// Spec is the document as kin-openapi reads it.
 	Spec *openapi3.T
 }
@@ -51,7 +48,8 @@ type Document struct {
 func Parse(text []byte) (parsed *Document, err error) {
 	defer func() {
 		if fault := recover(); fault != nil { // kin-openapi has faults of its own
-			parsed, err = nil, fmt.Errorf("cannot be read: %v", fault)
+			parsed = nil
+			err = fmt.Errorf("cannot be read: %v", fault)
 		}
 	}()
 	d := &Document{}
@@ -59,7 +57,8 @@ func Parse(text []byte) (parsed *Document, err error) {
 		return nil, err
 	}
 	d.validate()
-	d.Title, d.Version = d.Spec.Info.Title, d.Spec.Info.Version
+	d.Title = d.Spec.Info.Title
+	d.Version = d.Spec.Info.Version
 	d.Base = basePath(d.Spec.Servers)
 	if d.Spec.Components != nil {
 		d.Headers = d.Spec.Components.Headers
@@ -86,6 +85,7 @@ func (d *Document) Unsupport(format string, args ...any) {
 	}
 }
 
+// basePath is the path of the first server. One with variables is not known before somebody sets them.
 func basePath(servers openapi3.Servers) string {
 	if len(servers) == 0 || strings.Contains(servers[0].URL, "{") {
 		return ""
@@ -114,7 +114,9 @@ func (d *Document) addOperations() {
 
 // Find returns the operation that a request is for, or nil.
 func (d *Document) Find(method, path string) *Operation {
-	return first(d.Operations, func(o *Operation) bool { return o.Method == method && o.Matches(path) })
+	return first(d.Operations, func(o *Operation) bool {
+		return o.Method == method && o.Matches(path)
+	})
 }
 
 // Serving returns the operation that describes the response to a request, or nil. HEAD is described by

@@ -14,8 +14,12 @@ func modernToOld(schema map[string]any) {
 		schema["enum"] = []any{value}
 		delete(schema, "const")
 	}
-	oldBound(schema, "exclusiveMinimum", "minimum", func(bound, exclusive float64) bool { return bound > exclusive })
-	oldBound(schema, "exclusiveMaximum", "maximum", func(bound, exclusive float64) bool { return bound < exclusive })
+	oldBound(schema, "exclusiveMinimum", "minimum", func(bound, exclusive float64) bool {
+		return bound > exclusive
+	})
+	oldBound(schema, "exclusiveMaximum", "maximum", func(bound, exclusive float64) bool {
+		return bound < exclusive
+	})
 	if examples := jsonvalue.List(schema["examples"]); len(examples) > 0 && schema["example"] == nil {
 		schema["example"] = examples[0]
 	}
@@ -39,7 +43,8 @@ func oldBound(schema map[string]any, exclusive, inclusive string, isStricter fun
 			return
 		}
 	}
-	schema[inclusive], schema[exclusive] = limit, true
+	schema[inclusive] = limit
+	schema[exclusive] = true
 }
 
 // oldTypes writes several types as a choice, and the type null as nullable.

@@ -30,13 +30,21 @@ type Operation struct {
 	examples  map[string]string
 }
 
+// parameterInPath finds a parameter in a path template, with its braces.
 var parameterInPath = regexp.MustCompile(`\{[^}]*\}`)
 
+// newOperation reads an operation. A parameter of the operation replaces that of the path with its name.
 func newOperation(spec *openapi3.T, method, template string, item *openapi3.PathItem, operation *openapi3.Operation) *Operation {
 	if operation.OperationID == "" {
 		operation.OperationID = method + " " + template
 	}
-	o := &Operation{ID: operation.OperationID, Method: method, Template: template, Spec: operation, spec: spec}
+	o := &Operation{
+		ID:       operation.OperationID,
+		Method:   method,
+		Template: template,
+		Spec:     operation,
+		spec:     spec,
+	}
 	for _, parameter := range operation.Parameters {
 		o.Parameters = append(o.Parameters, parameter.Value)
 	}
@@ -85,7 +93,9 @@ func (o *Operation) Above() (path string, found bool) {
 
 // Parameter returns a parameter, or nil.
 func (o *Operation) Parameter(in, name string) *openapi3.Parameter {
-	return first(o.Parameters, func(p *openapi3.Parameter) bool { return p.In == in && p.Name == name })
+	return first(o.Parameters, func(p *openapi3.Parameter) bool {
+		return p.In == in && p.Name == name
+	})
 }
 
 // NeedsIfMatch reports whether a request must have the header If-Match.
@@ -192,7 +202,9 @@ func (o *Operation) Content() openapi3.Content {
 }
 
 // Body returns the JSON media type of the body of the request and its schema; nil if it has none.
-func (o *Operation) Body() (mediaType string, described *openapi3.Schema) { return JSONOf(o.Content()) }
+func (o *Operation) Body() (mediaType string, described *openapi3.Schema) {
+	return JSONOf(o.Content())
+}
 
 // BodySchema is the schema of the JSON body of the request, or nil.
 func (o *Operation) BodySchema() *openapi3.Schema {
@@ -225,28 +237,6 @@ func (o *Operation) parameterExamples() map[string]string {
 		}
 	}
 	return examples
-}
-
-// Place is where something of the operation is in the published document.
-func (o *Operation) Place(more ...string) []string {
-	return append([]string{"paths", o.Template, strings.ToLower(o.Method)}, more...)
-}
-
-// BodyPlace is where the schema of the JSON body of the request is.
-func (o *Operation) BodyPlace() []string {
-	mediaType, _ := o.Body()
-	return o.Place("requestBody", "content", mediaType, "schema")
-}
-
-// ResponsePlace is where the schema of a response is, or nil.
-func (o *Operation) ResponsePlace(status int, media *openapi3.MediaType) []string {
-	key, response := o.ResponseAs(status)
-	for mediaType, other := range response.Content {
-		if other == media {
-			return o.Place("responses", key, "content", mediaType, "schema")
-		}
-	}
-	return nil
 }
 
 // JSONOf returns the first media type of the content that is JSON, and its schema.

@@ -10,13 +10,15 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 )
 
+// methods are the members of a path that are operations. Others, such as its parameters, are for all of them.
 var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
 // loadParts loads a document that does not load as a whole: each operation alone, with the components
 // that it refers to. Those that do not load are left out.
 func (t *translator) loadParts(whole error) (*openapi3.T, error) {
 	paths := jsonvalue.Object(t.root["paths"])
-	kept, needed := map[string]any{}, map[string]any{}
+	kept := map[string]any{}
+	needed := map[string]any{}
 	for _, template := range slices.Sorted(maps.Keys(paths)) {
 		item := jsonvalue.Object(paths[template])
 		for _, method := range methods {
@@ -61,7 +63,8 @@ func (t *translator) with(paths, components map[string]any) map[string]any {
 		components = maps.Clone(components)
 		components["securitySchemes"] = schemes
 	}
-	root["paths"], root["components"] = paths, components
+	root["paths"] = paths
+	root["components"] = components
 	return root
 }
 

@@ -75,7 +75,8 @@ func (t *translator) reference(at string, object map[string]any) {
 
 // schemas translates schemas by name, or in a list.
 func (t *translator) schemas(at string, node any) {
-	object, list := jsonvalue.Object(node), jsonvalue.List(node)
+	object := jsonvalue.Object(node)
+	list := jsonvalue.List(node)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		object[name] = t.schema(at+"/"+jsonvalue.Escape(name), object[name])
 	}
@@ -164,6 +165,7 @@ var silent = []string{
 	"$schema", "$comment", "$id", "title", "description", "deprecated", "externalDocs", "xml", "$defs", "definitions",
 }
 
+// knownTypes are those of OpenAPI 3.0. That of OpenAPI 3.1 for null was written as nullable before.
 var knownTypes = []any{"string", "integer", "number", "boolean", "array", "object"}
 
 // keywords leaves out what is not understood.
@@ -213,6 +215,7 @@ func (k kind) has(value any) bool {
 	return false
 }
 
+// hasNumber reports whether a number is of the kind. A length must be whole and not absurd.
 func (k kind) hasNumber(value json.Number) bool {
 	if k == count {
 		whole, err := value.Int64()

@@ -59,7 +59,9 @@ func (w *writer) split(value any) bool {
 			separators = ",|; ."
 		}
 	case map[string]any:
-		w.names, items, separators = slices.Sorted(maps.Keys(value)), nil, ",|; .=&"
+		w.names = slices.Sorted(maps.Keys(value))
+		items = nil
+		separators = ",|; .=&"
 		for _, name := range w.names {
 			items = append(items, value[name])
 		}
@@ -87,6 +89,8 @@ func scalarText(value any) (text string, ok bool) {
 	return fmt.Sprint(value), true
 }
 
+// escape writes a text so that it means itself at its place. Headers and cookies have no escapes: allowedIn
+// has refused what they cannot hold.
 func (w *writer) escape(text string) string {
 	switch w.parameter.In {
 	case "path":
@@ -147,6 +151,7 @@ func (w *writer) members(separator string) []string {
 	return members
 }
 
+// deepObject writes each member as a pair: filter[kind]=tree.
 func (w *writer) deepObject() string {
 	var pairs []string
 	for i, member := range w.names {
@@ -168,11 +173,14 @@ func allowedIn(in, text string) bool {
 	return true
 }
 
+// notInHeader reports whether a header cannot hold a character: package http refuses control characters, and
+// services read bytes beyond ASCII in different ways.
 func notInHeader(r rune) bool {
 	isControl := r < ' ' && r != '\t'
 	return isControl || r > '~'
 }
 
+// notInCookie reports whether a cookie cannot hold a character (RFC 6265, section 4.1.1).
 func notInCookie(r rune) bool {
 	isPrinted := r > ' ' && r <= '~'
 	return !isPrinted || strings.ContainsRune(`",;\`, r)

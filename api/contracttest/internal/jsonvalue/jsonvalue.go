@@ -4,6 +4,9 @@
 // A number keeps the digits with which it was written. That matters twice: an integer beyond 2^53
 // would not survive a float64, and 1.0 is not the integer 1 to a service that reads integers.
 //
+// Reading is strict where the engine judges, and loose where it reads what people have written: a service
+// may not send a member twice, a document may have one, and is read as its author's tools do.
+//
 // The files, in the order in which one reads them: this one reads and writes; tree.go walks through
 // values and documents, which refer to themselves by JSON Pointers.
 package jsonvalue
@@ -18,6 +21,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// errMoreFollows means that a text has more than one value.
 var errMoreFollows = errors.New("more follows it")
 
 // Decode reads exactly one JSON value. Duplicate names and invalid UTF-8 are errors (RFC 7493).

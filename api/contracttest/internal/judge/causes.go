@@ -10,6 +10,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// indexOrKey finds what differs from response to response in the place of a fault.
 var indexOrKey = regexp.MustCompile(`/([0-9]+|` + schema.UnknownMember + `)(/|$)`)
 
 // Failures makes failures of the faults of a response. What is secret in the request they do not show.
@@ -46,8 +47,6 @@ func (j *Judge) cause(fault scenario.Fault, x scenario.Interaction) (cause strin
 		return statusCause(name, fault, x.Status)
 	}
 	switch {
-	case fault.Keyword == TwoOracles:
-		return fmt.Sprintf("two oracles differ on a response of %s with %d", name, x.Status), scenario.Oracles
 	case fault.Where == "media type":
 		return fmt.Sprintf("a response of %dxx has another media type: %s", x.Status/100, x.Header.Get("Content-Type")), scenario.Undocumented
 	case strings.HasPrefix(fault.Where, "header "):
@@ -58,6 +57,7 @@ func (j *Judge) cause(fault scenario.Fault, x scenario.Interaction) (cause strin
 	return fmt.Sprintf("%s, %d: %s, %s", name, x.Status, where, fault.Keyword), scenario.Response
 }
 
+// statusCause is the cause of a response that should have another status.
 func statusCause(name string, fault scenario.Fault, status int) (cause string, rank scenario.Rank) {
 	switch {
 	case status >= http.StatusInternalServerError:

@@ -10,6 +10,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
 
+// challengeToken is a token (RFC 9110, section 5.6.2).
 const challengeToken = "[!#$%&'*+.^_|~0-9A-Za-z`-]+"
 
 // The text between the commas of a WWW-Authenticate header, as in Bearer realm="x",
@@ -34,11 +35,13 @@ func parseChallenges(header string) (schemes []string, err error) {
 		if match == nil {
 			return nil, fmt.Errorf("%q is not a list of challenges", header)
 		}
-		scheme, parameter := strings.ToLower(match[1]), strings.ToLower(match[2])
+		scheme := strings.ToLower(match[1])
+		parameter := strings.ToLower(match[2])
 		continues := parameter != "" && len(parameters) > 0
 		switch {
 		case scheme != "":
-			schemes, parameters = append(schemes, scheme), nil
+			schemes = append(schemes, scheme)
+			parameters = nil
 		case !continues:
 			return nil, fmt.Errorf("%q is not a list of challenges", header)
 		}
@@ -69,7 +72,9 @@ func (j *Judge) challenge(x scenario.Interaction) []scenario.Fault {
 	}
 	known := j.Document.ChallengeSchemes()
 	mustBeKnown := x.Status == http.StatusUnauthorized && len(known) > 0
-	isKnown := slices.ContainsFunc(schemes, func(scheme string) bool { return slices.Contains(known, scheme) })
+	isKnown := slices.ContainsFunc(schemes, func(scheme string) bool {
+		return slices.Contains(known, scheme)
+	})
 	if mustBeKnown && !isKnown {
 		return one(where, "securitySchemes", fmt.Sprintf("has the schemes %v, the document has %v", schemes, known))
 	}

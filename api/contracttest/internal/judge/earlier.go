@@ -10,7 +10,7 @@ import (
 
 // toEarlierClient checks a response as a client of an earlier document reads it: a status that the
 // earlier document has must match it, members may have been added since.
-func toEarlierClient(earlier *document.Document, name string, x scenario.Interaction) (faults []scenario.Fault) {
+func (j *Judge) toEarlierClient(earlier *document.Document, name string, x scenario.Interaction) (faults []scenario.Fault) {
 	operation := earlier.Find(x.Method, x.Path)
 	if operation == nil {
 		return nil
@@ -29,9 +29,9 @@ func toEarlierClient(earlier *document.Document, name string, x scenario.Interac
 	switch {
 	case wrong != nil:
 	case document.IsJSON(found.mediaType):
-		_, wrong, _ = found.json(x)
+		_, wrong = j.json(found, x)
 	default:
-		wrong = found.text(x)
+		wrong = j.text(found, x)
 	}
 	for _, fault := range wrong {
 		fault.Where = prefix + fault.Where

@@ -27,7 +27,11 @@ func (j *Judge) nameOrMethod(x scenario.Interaction) string {
 
 // Crashed says that a response is a failure of the service.
 func (j *Judge) Crashed(x scenario.Interaction, message string) error {
-	return scenario.Broken{Cause: CrashOf(j.nameOrMethod(x), x.Status), Rank: scenario.Crash, Message: message}
+	return scenario.Broken{
+		Cause:   CrashOf(j.nameOrMethod(x), x.Status),
+		Rank:    scenario.Crash,
+		Message: message,
+	}
 }
 
 // Silent is the cause of requests that got no response.

@@ -6,7 +6,7 @@
 //  1. undocumented.go: does no operation serve the request? Then the path is unknown, or the method is.
 //  2. response.go: is the status documented, are the headers as they are described, and only those, if
 //     the options want that (challenge.go for WWW-Authenticate)?
-//  3. body.go: is the body of a media type of the document, and does its schema allow it, by two judges?
+//  3. body.go: is the body of a media type of the document, and does its schema allow it?
 //  4. earlier.go: could a client of an earlier document read it?
 //  5. The options: what does the service promise of its responses in words, and can its own client read
 //     them?
@@ -14,8 +14,23 @@
 // Each answer is a list of faults, because one fault must not hide another. causes.go makes failures of
 // them, each with a cause that is the same for all responses with the same root.
 //
-// To add a check, write a function that returns the faults of an interaction, and call it in
-// [Judge.response], or in [Judge.Faults] if it is of every response.
+// # To add a check
+//
+// Write a method of [Judge] that returns the faults of an interaction, and call it in [Judge.response], or in
+// [Judge.Faults] if it is of every response. This one demands a Retry-After beside each 429:
+//
+//	func (j *Judge) retryAfter(x scenario.Interaction) []scenario.Fault {
+//		if x.Status != http.StatusTooManyRequests || x.Header.Get("Retry-After") != "" {
+//			return nil
+//		}
+//		return one("header Retry-After", "required", "is missing beside 429 (RFC 6585, section 4)")
+//	}
+//
+// The place and the keyword of a fault, without the values of the response, make its cause. Choose them so
+// that all responses with the same root have the same ones: a team mends causes, not responses.
+//
+// expect.go has the other question, which a test asks: was a request accepted, or refused for the right
+// reason? What is wrong then is an error, [scenario.Broken], and not a fault, because it ends the test.
 package judge
 
 import (
@@ -44,13 +59,18 @@ type Settings struct {
 type Judge struct {
 	Document *document.Document
 	Earlier  map[string]*document.Document // by name
-	Second   *schema.SecondJudge
+	Schemas  *schema.Validator
 	Settings Settings
 }
 
 // New returns a judge.
 func New(of *document.Document, earlier map[string]*document.Document, settings Settings) *Judge {
-	return &Judge{Document: of, Earlier: earlier, Second: schema.NewSecondJudge(of.Published, of.Modern), Settings: settings}
+	return &Judge{
+		Document: of,
+		Earlier:  earlier,
+		Schemas:  schema.NewValidator(),
+		Settings: settings,
+	}
 }
 
 // Faults returns the faults of a response.
@@ -61,7 +81,7 @@ func (j *Judge) Faults(x scenario.Interaction) []scenario.Fault {
 	operation := j.Document.Serving(x.Method, x.Path)
 	faults := j.response(operation, x)
 	for name, earlier := range j.Earlier {
-		faults = append(faults, toEarlierClient(earlier, name, x)...)
+		faults = append(faults, j.toEarlierClient(earlier, name, x)...)
 	}
 	if x.Method == http.MethodHead {
 		return faults

@@ -68,7 +68,7 @@ func TestAccepted(t *testing.T) {
 	}
 }
 
-// An integer that is written as a fraction is a fault of the first judge, too.
+// An integer that is written as a fraction is a fault.
 func TestFraction(t *testing.T) {
 	t.Parallel()
 	faults := thingsJudge(t).Faults(thing(200, `{"id":3.0}`))

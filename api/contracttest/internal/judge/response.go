@@ -30,7 +30,7 @@ func (j *Judge) response(operation *document.Operation, x scenario.Interaction) 
 	if described == nil {
 		return one("status", unlistedStatus, fmt.Sprintf("the document does not list %d for %s", x.Status, operation.ID))
 	}
-	faults := headers(described.Headers, x.Header)
+	faults := j.headers(described.Headers, x.Header)
 	if j.exact() {
 		faults = append(faults, j.unnamedHeaders(described.Headers, x.Header)...)
 	}
@@ -42,7 +42,7 @@ func (j *Judge) response(operation *document.Operation, x scenario.Interaction) 
 	case hasNoBody(x.Status):
 		return append(faults, empty("content", x)...)
 	case hasContent:
-		return append(faults, j.body(operation, described.Content, x)...)
+		return append(faults, j.body(described.Content, x)...)
 	case j.exact():
 		return append(faults, empty("content", x)...)
 	}
@@ -54,6 +54,7 @@ func hasNoBody(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusNotModified
 }
 
+// empty checks that a response has no body.
 func empty(keyword string, x scenario.Interaction) []scenario.Fault {
 	if len(x.Body) == 0 {
 		return nil
@@ -62,17 +63,17 @@ func empty(keyword string, x scenario.Interaction) []scenario.Fault {
 }
 
 // headers checks the headers of a response against their schemas.
-func headers(described openapi3.Headers, got http.Header) (faults []scenario.Fault) {
+func (j *Judge) headers(described openapi3.Headers, got http.Header) (faults []scenario.Fault) {
 	for name, header := range described {
 		if canonical := http.CanonicalHeaderKey(name); canonical != "Content-Type" { // OpenAPI: it is described by content
-			faults = append(faults, oneHeader(name, header.Value, got.Values(name))...)
+			faults = append(faults, j.header(name, header.Value, got.Values(name))...)
 		}
 	}
 	return faults
 }
 
-// oneHeader checks one header with the values that a response has for it.
-func oneHeader(name string, described *openapi3.Header, values []string) []scenario.Fault {
+// header checks one header with the values that a response has for it.
+func (j *Judge) header(name string, described *openapi3.Header, values []string) []scenario.Fault {
 	where := "header " + name
 	mayRepeat := http.CanonicalHeaderKey(name) == "Set-Cookie"
 	switch {
@@ -88,9 +89,10 @@ func oneHeader(name string, described *openapi3.Header, values []string) []scena
 	if err != nil {
 		return one(where, "type", err.Error())
 	}
-	return schema.Faults(where, wanted, value, schema.Received)
+	return j.Schemas.Faults(where, wanted, value, schema.Received)
 }
 
+// errNoBoolean means that a text is neither true nor false. strconv would take 1 and T, too.
 var errNoBoolean = errors.New("is not a boolean")
 
 // ParseText reads a value from text as its schema says (style "simple").
@@ -109,7 +111,8 @@ func ParseText(wanted *openapi3.Schema, text string) (value any, err error) {
 		array := []any{}
 		for part := range strings.SplitSeq(text, ",") {
 			item, wrong := ParseText(schema.Of(wanted.Items), strings.TrimSpace(part))
-			array, err = append(array, item), errors.Join(err, wrong)
+			array = append(array, item)
+			err = errors.Join(err, wrong)
 		}
 		return array, err
 	}

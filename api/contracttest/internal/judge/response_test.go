@@ -10,7 +10,7 @@ import (
 func TestRequiredHeader(t *testing.T) {
 	t.Parallel()
 	required := openapi3.Headers{"X-Id": {Value: &openapi3.Header{Parameter: openapi3.Parameter{Required: true}}}}
-	if faults := headers(required, http.Header{}); len(faults) != 1 || faults[0].Keyword != "required" {
+	if faults := thingsJudge(t).headers(required, http.Header{}); len(faults) != 1 || faults[0].Keyword != "required" {
 		t.Errorf("without a required header the faults are %v", faults)
 	}
 }

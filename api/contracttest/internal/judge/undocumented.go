@@ -54,7 +54,7 @@ func (j *Judge) undocumented(x scenario.Interaction) (faults []scenario.Fault) {
 		}
 	}
 	for _, name := range j.Settings.EveryResponse {
-		faults = append(faults, headers(openapi3.Headers{name: j.Document.Headers[name]}, x.Header)...)
+		faults = append(faults, j.headers(openapi3.Headers{name: j.Document.Headers[name]}, x.Header)...)
 	}
 	return faults
 }
@@ -80,6 +80,7 @@ func noFailure(keyword string, x scenario.Interaction) []scenario.Fault {
 	return one("status", keyword, "is a failure of the service")
 }
 
+// optionsOfPath checks the response to OPTIONS, of which only the options know what it must be.
 func (j *Judge) optionsOfPath(x scenario.Interaction) []scenario.Fault {
 	if !j.Settings.Rules.Options {
 		return noFailure("OPTIONS", x)
@@ -130,7 +131,8 @@ func (j *Judge) allow(x scenario.Interaction) []scenario.Fault {
 // promise of the options, HEAD and OPTIONS may be missing, and so may the methods of a template that
 // also fits a path that another one, with fewer parameters, has.
 func (j *Judge) offered(path string) (must, may map[string]bool) {
-	must, may = map[string]bool{}, map[string]bool{http.MethodOptions: true}
+	must = map[string]bool{}
+	may = map[string]bool{http.MethodOptions: true}
 	if j.Settings.Rules.Options {
 		must[http.MethodOptions] = true
 	}

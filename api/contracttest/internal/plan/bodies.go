@@ -37,6 +37,7 @@ func (m *singleMaker) plainBody() []byte {
 	return jsonvalue.Encode(m.values.Base(m.operation.BodySchema()))
 }
 
+// addBody adds a test with a body that is sent as it is.
 func (m *singleMaker) addBody(name, promise string, body []byte) *single {
 	c := m.add(name, promise)
 	c.body = body
@@ -47,7 +48,6 @@ func (m *singleMaker) addBody(name, promise string, body []byte) *single {
 func (m *singleMaker) addValue(name, promise string, value any) *single {
 	c := m.addBody(name, promise, jsonvalue.Encode(value))
 	c.shared = m.values.SharedIdentities(m.operation.BodySchema(), value)
-	c.judged = &judgedValue{value}
 	return c
 }
 
@@ -100,6 +100,7 @@ func (m *singleMaker) withFreshIdentity(value any) any {
 	return fresh
 }
 
+// bodyExamples adds a test of each named example: its author has promised that it is accepted.
 func (m *singleMaker) bodyExamples() {
 	examples := m.operation.BodyExamples()
 	for _, name := range slices.Sorted(maps.Keys(examples)) {

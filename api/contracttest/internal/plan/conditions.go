@@ -23,7 +23,13 @@ func (p *Planner) conditionTests() (all []Test) {
 				}
 				name := effectPromise(operation, parameter.Name)
 				all = append(all, newTest(name, func() []scenario.Step {
-					c := condition{Draft: p.Draft(name), resource: x, operation: operation, header: parameter.Name, thing: x.thing(nil)}
+					c := condition{
+						Draft:     p.Draft(name),
+						resource:  x,
+						operation: operation,
+						header:    parameter.Name,
+						thing:     x.thing(nil),
+					}
 					return c.steps()
 				}))
 			}
@@ -40,19 +46,14 @@ func (d *Draft) version(thing *scenario.Thing, into *version) []scenario.Step {
 	isInferred := d.resourceCreatedBy(thing.Creator).inferred
 	steps := d.read(thing, func(got scenario.Interaction) error {
 		*into = version{body: string(got.Body), etag: got.Header.Get("ETag")}
-		switch {
-		case into.etag == "" && isInferred:
+		if into.etag == "" && isInferred {
 			return scenario.Untried("a read has no ETag")
-		case into.etag == "":
-			return scenario.Brokenf("a read has no ETag")
 		}
-		return nil
+		return scenario.Require(into.etag != "", "a read has no ETag")
 	})
 	return append(steps, d.read(thing, func(got scenario.Interaction) error {
-		if again := got.Header.Get("ETag"); again != into.etag {
-			return scenario.Brokenf("two reads of one resource have the ETags %s and %s", into.etag, again)
-		}
-		return nil
+		again := got.Header.Get("ETag")
+		return scenario.Require(again == into.etag, "two reads of one resource have the ETags %s and %s", into.etag, again)
 	})...)
 }
 
@@ -76,11 +77,14 @@ func (c *condition) canDelete() bool {
 // isIfMatch reports whether the condition holds for the current version.
 func (c *condition) isIfMatch() bool { return c.header == "If-Match" }
 
+// steps makes versions that are not current any more, and then tries each of them and those that are.
 func (c *condition) steps() []scenario.Step {
 	steps := []scenario.Step{{Create: c.thing}}
 	if c.canDelete() {
 		steps = append(steps, c.version(c.thing, &c.otherLife)...)
-		steps = append(steps, scenario.Later(func() []scenario.Step { return c.remove(c.thing) }), c.createAgain())
+		steps = append(steps, scenario.Later(func() []scenario.Step {
+			return c.remove(c.thing)
+		}), c.createAgain())
 	}
 	steps = append(steps, c.version(c.thing, &c.stale)...)
 	steps = append(steps, scenario.Step{Check: c.isStrong})
@@ -88,7 +92,10 @@ func (c *condition) steps() []scenario.Step {
 		steps = append(steps, c.change(http.MethodPut, c.thing)...)
 		steps = append(steps, c.hasChanged()...)
 	} else {
-		steps = append(steps, scenario.Verify(func() error { c.stale.etag = `"stale"`; return nil }))
+		steps = append(steps, scenario.Verify(func() error {
+			c.stale.etag = `"stale"`
+			return nil
+		}))
 	}
 	for _, try := range []struct {
 		value   func(current string) string
@@ -103,15 +110,22 @@ func (c *condition) steps() []scenario.Step {
 		steps = append(steps, c.try(try.value, try.matches)...)
 	}
 	if c.operation.Method == http.MethodPut && c.canDelete() {
-		steps = append(steps, scenario.Later(func() []scenario.Step { return c.remove(c.thing) }), c.putAbsent())
+		steps = append(steps, scenario.Later(func() []scenario.Step {
+			return c.remove(c.thing)
+		}), c.putAbsent())
 	}
 	return steps
 }
 
+// createAgain creates the thing with new values, so that its versions before are not current by chance.
 func (c *condition) createAgain() scenario.Step {
-	return scenario.Later(func() []scenario.Step { c.thing.Sent = nil; return []scenario.Step{{Create: c.thing}} })
+	return scenario.Later(func() []scenario.Step {
+		c.thing.Sent = nil
+		return []scenario.Step{{Create: c.thing}}
+	})
 }
 
+// isStrong ends the test where RFC 9110 lets no If-Match be true.
 func (c *condition) isStrong(scenario.Interaction) error {
 	if c.isIfMatch() && strings.HasPrefix(c.stale.etag, "W/") {
 		return scenario.Untried("the ETags are weak, and If-Match is true of strong ones only")
@@ -123,10 +137,7 @@ func (c *condition) isStrong(scenario.Interaction) error {
 func (c *condition) hasChanged() []scenario.Step {
 	now := &version{}
 	return append(c.version(c.thing, now), scenario.Verify(func() error {
-		if now.etag == c.stale.etag {
-			return scenario.Brokenf("a change has left the ETag at %s", c.stale.etag)
-		}
-		return nil
+		return scenario.Require(now.etag != c.stale.etag, "a change has left the ETag at %s", c.stale.etag)
 	}))
 }
 
@@ -158,10 +169,8 @@ func (c *condition) with(value string) scenario.Step {
 func (c *condition) proceeds(value string) []scenario.Step {
 	step := c.with(value)
 	step.Check = func(got scenario.Interaction) error {
-		if got.Status < http.StatusMultipleChoices {
-			return nil
-		}
-		return scenario.Brokenf("%s with %s: %s must proceed, the status is %d: %.300s", c.operation.ID, c.header, value, got.Status, got.Body)
+		hasProceeded := got.Status < http.StatusMultipleChoices
+		return scenario.Require(hasProceeded, "%s with %s: %s must proceed, the status is %d: %.300s", c.operation.ID, c.header, value, got.Status, got.Body)
 	}
 	if c.operation.Method != http.MethodDelete {
 		return []scenario.Step{step}
@@ -180,10 +189,8 @@ func (c *condition) isRefused(value string) []scenario.Step {
 	step := c.with(value)
 	if c.operation.Method == http.MethodGet && !c.isIfMatch() {
 		step.Check = func(got scenario.Interaction) error {
-			if got.Status == http.StatusNotModified {
-				return nil
-			}
-			return scenario.Brokenf("%s with %s: %s must be 304, the status is %d", c.operation.ID, c.header, value, got.Status)
+			isNotModified := got.Status == http.StatusNotModified
+			return scenario.Require(isNotModified, "%s with %s: %s must be 304, the status is %d", c.operation.ID, c.header, value, got.Status)
 		}
 		return []scenario.Step{step}
 	}
@@ -209,10 +216,8 @@ func (c *condition) putAbsent() scenario.Step {
 			return nil
 		}
 		return c.read(c.thing, func(after scenario.Interaction) error {
-			if after.Status == http.StatusNotFound {
-				return nil
-			}
-			return scenario.Brokenf("%s was refused, but it has created %s", c.operation.ID, after.Body)
+			isAbsent := after.Status == http.StatusNotFound
+			return scenario.Require(isAbsent, "%s was refused, but it has created %s", c.operation.ID, after.Body)
 		})
 	}
 	return step

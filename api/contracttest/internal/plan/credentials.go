@@ -11,7 +11,8 @@ import (
 // credentials adds tests of what opens the operation: without credentials, with each of them missing or
 // wrong, without the scope, and with good ones.
 func (m *singleMaker) credentials() {
-	isOpen, requirements := m.operation.IsOpen(), m.operation.Requirements()
+	isOpen := m.operation.IsOpen()
+	requirements := m.operation.Requirements()
 	if isOpen {
 		m.addAccess("open", "", scenario.Access{Chosen: true})
 	} else {
@@ -43,10 +44,19 @@ func (m *singleMaker) wrongCredentials(of string, schemes []string) {
 		if len(schemes) > 1 {
 			at += ", " + wrong
 		}
-		m.addAccess("bad"+at, scenario.BadCredentials, scenario.Access{Chosen: true, Only: schemes, Wrong: wrong})
+		m.addAccess("bad"+at, scenario.BadCredentials, scenario.Access{
+			Chosen: true,
+			Only:   schemes,
+			Wrong:  wrong,
+		})
 		if len(schemes) > 1 {
-			others := slices.DeleteFunc(slices.Clone(schemes), func(name string) bool { return name == wrong })
-			m.addAccess("missing"+at, scenario.NoCredentials, scenario.Access{Chosen: true, Only: others})
+			others := slices.DeleteFunc(slices.Clone(schemes), func(name string) bool {
+				return name == wrong
+			})
+			m.addAccess("missing"+at, scenario.NoCredentials, scenario.Access{
+				Chosen: true,
+				Only:   others,
+			})
 		}
 	}
 }

@@ -54,7 +54,9 @@ func (d *Draft) draw(things []*scenario.Thing) {
 
 // failing is a step that fails.
 func failing(format string, args ...any) []scenario.Step {
-	return []scenario.Step{{Check: func(scenario.Interaction) error { return scenario.Brokenf(format, args...) }}}
+	return []scenario.Step{{Check: func(scenario.Interaction) error {
+		return scenario.Brokenf(format, args...)
+	}}}
 }
 
 // complete makes a request of a call: what the operation requires is added. A required If-Match is the
@@ -87,7 +89,12 @@ func (d *Draft) complete(step scenario.Step) (steps []scenario.Step) {
 
 // request is a call as it is sent.
 func (d *Draft) request(operation *document.Operation, call scenario.Call, header http.Header) scenario.Request {
-	request := scenario.Request{Method: operation.Method, Path: operation.Template, Query: d.required(operation, call.Query, header), Header: header}
+	request := scenario.Request{
+		Method: operation.Method,
+		Path:   operation.Template,
+		Query:  d.required(operation, call.Query, header),
+		Header: header,
+	}
 	body := call.Body
 	if use := d.uses[operation]; use != nil && call.Of != nil {
 		request.Path = use.fill(operation, request.Path, call.Of.ID)
@@ -132,7 +139,9 @@ func (d *Draft) required(operation *document.Operation, query url.Values, header
 func (d *Draft) call(method string, thing *scenario.Thing, body any, check func(scenario.Interaction) error) scenario.Step {
 	operation := d.resourceCreatedBy(thing.Creator).uses[method]
 	return scenario.Step{
-		Call:  func() scenario.Call { return scenario.Call{Operation: operation.ID, Of: thing, Body: body} },
+		Call: func() scenario.Call {
+			return scenario.Call{Operation: operation.ID, Of: thing, Body: body}
+		},
 		Check: check,
 	}
 }
@@ -172,10 +181,8 @@ func (d *Draft) read(thing *scenario.Thing, checks ...func(scenario.Interaction)
 func (d *Draft) unchanged(thing *scenario.Thing, what string, args ...any) []scenario.Step {
 	before := thing.Seen.Body
 	return d.read(thing, func(after scenario.Interaction) error {
-		if bytes.Equal(before, after.Body) {
-			return nil
-		}
-		return scenario.Brokenf("%s has changed %v from %s to %s", fmt.Sprintf(what, args...), thing.ID, before, after.Body)
+		isSame := bytes.Equal(before, after.Body)
+		return scenario.Require(isSame, "%s has changed %v from %s to %s", fmt.Sprintf(what, args...), thing.ID, before, after.Body)
 	})
 }
 
@@ -237,7 +244,9 @@ func (d *Draft) create(step scenario.Step) []scenario.Step {
 	least := d.withoutOptional(x, thing.Sent)
 	hasLess := !isGiven && len(least) < len(thing.Sent)
 	if hasLess && x.create.Method == http.MethodPost {
-		created.Instead = func() []scenario.Step { return []scenario.Step{d.creation(x, thing, least)} }
+		created.Instead = func() []scenario.Step {
+			return []scenario.Step{d.creation(x, thing, least)}
+		}
 	}
 	created.Then = step.Then
 	return []scenario.Step{created}
@@ -248,7 +257,9 @@ func (d *Draft) withoutOptional(x *resource, body map[string]any) map[string]any
 	least := maps.Clone(body)
 	if described := x.create.BodySchema(); described != nil {
 		required := d.values.Flatten(described).Required
-		maps.DeleteFunc(least, func(name string, _ any) bool { return !slices.Contains(required, name) })
+		maps.DeleteFunc(least, func(name string, _ any) bool {
+			return !slices.Contains(required, name)
+		})
 	}
 	return x.identified(least, &scenario.Thing{ID: body[x.member]})
 }
@@ -256,7 +267,9 @@ func (d *Draft) withoutOptional(x *resource, body map[string]any) map[string]any
 // creation is the request that creates a thing. Of one that was inferred, failures are confirmed.
 func (d *Draft) creation(x *resource, thing *scenario.Thing, body map[string]any) scenario.Step {
 	step := scenario.Step{
-		Call:   func() scenario.Call { return scenario.Call{Operation: x.create.ID, Of: thing, Body: body} },
+		Call: func() scenario.Call {
+			return scenario.Call{Operation: x.create.ID, Of: thing, Body: body}
+		},
 		Expect: scenario.Accepted,
 		Check: func(got scenario.Interaction) error {
 			thing.Sent = body
@@ -317,9 +330,16 @@ func (d *Draft) confirm(x *resource) (steps []scenario.Step) {
 		thing := x.thing(d.values.Identity(x.identity))
 		steps = append(steps, scenario.Step{
 			Call: func() scenario.Call {
-				return scenario.Call{Operation: x.create.ID, Of: thing, Body: orNil(d.varied(x, thing))}
+				return scenario.Call{
+					Operation: x.create.ID,
+					Of:        thing,
+					Body:      orNil(d.varied(x, thing)),
+				}
 			},
-			Check: func(got scenario.Interaction) error { bodies[i] = got.Body; return nil },
+			Check: func(got scenario.Interaction) error {
+				bodies[i] = got.Body
+				return nil
+			},
 		})
 	}
 	return append(steps, scenario.Verify(func() error {

@@ -34,14 +34,20 @@ type filter struct {
 
 // filters returns the steps of a test of a filter.
 func (t *listTest) filters(parameter string) []scenario.Step {
-	f := &filter{listTest: t, parameter: parameter, member: t.list.Filters[parameter]}
+	f := &filter{
+		listTest:  t,
+		parameter: parameter,
+		member:    t.list.Filters[parameter],
+	}
 	var steps []scenario.Step
 	for i := range 3 {
 		steps = append(steps, scenario.Later(func() []scenario.Step { return f.create(i) }))
 	}
 	for i := range 2 {
 		for _, limit := range []int{t.list.pageSize(1), t.list.longestPage()} {
-			steps = append(steps, scenario.Later(func() []scenario.Step { return f.search(i, limit) }))
+			steps = append(steps, scenario.Later(func() []scenario.Step {
+				return f.search(i, limit)
+			}))
 		}
 	}
 	return append(steps, scenario.Later(f.verdict))
@@ -113,7 +119,13 @@ func (f *filter) search(i, limit int) []scenario.Step {
 	if f.list.Limit != "" {
 		query.Set(f.list.Limit, strconv.Itoa(limit))
 	}
-	s := &filtered{filter: f, number: i, limit: limit, wanted: map[string]bool{fmt.Sprint(f.things[i].ID): true}, read: map[string]bool{}}
+	s := &filtered{
+		filter: f,
+		number: i,
+		limit:  limit,
+		wanted: map[string]bool{fmt.Sprint(f.things[i].ID): true},
+		read:   map[string]bool{},
+	}
 	if i == 0 {
 		s.wanted[fmt.Sprint(f.things[2].ID)] = true
 	}
@@ -144,6 +156,7 @@ type filtered struct {
 // fewPages is how many pages with the least limit are read.
 const fewPages = 20
 
+// visit looks at a page, until the things that have the value are found, or it is clear what is wrong.
 func (s *filtered) visit(found page) (enough bool, err error) {
 	for i, item := range found.items {
 		id := found.ids[i]
@@ -183,6 +196,7 @@ func (s *filtered) note(have any) {
 	}
 }
 
+// leaksBoth reports whether the filter has no meaning at all: it finds lower and higher values.
 func (f *filter) leaksBoth() bool { return f.leaksLower != "" && f.leaksHigher != "" }
 
 // verdict says what is wrong with the filter.
@@ -209,7 +223,8 @@ func (l *listing) selects(have, want any) bool {
 	if all, isArray := have.([]any); isArray {
 		return slices.ContainsFunc(all, func(have any) bool { return l.selects(have, want) })
 	}
-	one, other := fmt.Sprint(have), fmt.Sprint(want)
+	one := fmt.Sprint(have)
+	other := fmt.Sprint(want)
 	if !l.inferred {
 		return one == other
 	}
@@ -221,7 +236,8 @@ func isLess(have, want any) bool {
 	if all, isArray := have.([]any); isArray {
 		return slices.ContainsFunc(all, func(have any) bool { return isLess(have, want) })
 	}
-	one, other := fmt.Sprint(have), fmt.Sprint(want)
+	one := fmt.Sprint(have)
+	other := fmt.Sprint(want)
 	number, err := strconv.ParseFloat(one, 64)
 	otherNumber, otherErr := strconv.ParseFloat(other, 64)
 	if err == nil && otherErr == nil {

@@ -123,7 +123,8 @@ func (p *Planner) identify(x *scenario.Resource, create, get *document.Operation
 		x.ID = sent
 		return p.canIdentify(p.values.Property(body, sent))
 	case received != "":
-		x.ID, x.Assigned = received, true
+		x.ID = received
+		x.Assigned = true
 		return true
 	}
 	x.Assigned = true
@@ -177,4 +178,6 @@ const (
 )
 
 // isAmong reports whether a name is one of some plain ones.
-func isAmong(names, name string) bool { return strings.Contains(names, " "+plainName(name)+" ") }
+func isAmong(names, name string) bool {
+	return strings.Contains(names, " "+plainName(name)+" ")
+}

@@ -21,9 +21,14 @@ var otherThanEqual = regexp.MustCompile(`(?i)before|after|since|until|less|great
 // findLists finds the lists that the options declare, and infers others.
 func (p *Planner) findLists() {
 	for _, declared := range p.Lists {
-		operation, x := p.Document.Operation(declared.Operation), p.resourceCreatedBy(declared.Create)
+		operation := p.Document.Operation(declared.Operation)
+		x := p.resourceCreatedBy(declared.Create)
 		if operation != nil && x != nil && !p.isLeftOut(operation) {
-			p.lists = append(p.lists, &listing{List: declared, operation: operation, resource: x})
+			p.lists = append(p.lists, &listing{
+				List:      declared,
+				operation: operation,
+				resource:  x,
+			})
 		}
 	}
 	for _, x := range p.resources {
@@ -42,7 +47,11 @@ func (p *Planner) inferList(x *resource) {
 		return
 	}
 	l := &listing{operation: operation, resource: x, inferred: true}
-	l.List = scenario.List{Operation: operation.ID, Create: x.create.ID, Filters: map[string]string{}}
+	l.List = scenario.List{
+		Operation: operation.ID,
+		Create:    x.create.ID,
+		Filters:   map[string]string{},
+	}
 	items := p.inferItems(l)
 	if items == nil {
 		return
@@ -61,7 +70,9 @@ func (p *Planner) inferList(x *resource) {
 
 // canBeList reports whether an operation may list a resource, and is not yet known for it.
 func (p *Planner) canBeList(operation *document.Operation) bool {
-	isKnown := slices.ContainsFunc(p.lists, func(l *listing) bool { return l.operation == operation })
+	isKnown := slices.ContainsFunc(p.lists, func(l *listing) bool {
+		return l.operation == operation
+	})
 	isOfAnother := len(operation.PathNames) > 0 || operation.Streams()
 	isUsed := isKnown || p.isLeftOut(operation)
 	return !isUsed && !isOfAnother
@@ -83,7 +94,8 @@ func (p *Planner) inferItems(l *listing) (items *openapi3.Schema) {
 			return nil // there are two
 		}
 		if other != nil {
-			l.Items, items = name, other
+			l.Items = name
+			items = other
 		}
 		p.inferNext(l, name, member)
 	}
@@ -165,7 +177,8 @@ func (p *Planner) memberOfName(items *openapi3.Schema, parameter, identity strin
 
 // selectsBy reports whether a parameter may select the items whose member has its value.
 func (p *Planner) selectsBy(l *listing, parameter *openapi3.Parameter, wanted, items *openapi3.Schema, member string) bool {
-	sent, item := p.values.Property(l.resource.create.BodySchema(), member), p.values.Property(items, member)
+	sent := p.values.Property(l.resource.create.BodySchema(), member)
+	item := p.values.Property(items, member)
 	if sent == nil || p.values.IsAbsent(sent) || otherThanEqual.MatchString(parameter.Description) {
 		return false
 	}

@@ -27,6 +27,7 @@ type listing struct {
 	inferred  bool
 }
 
+// parameter returns a parameter of the query, or nil. Most lists lack most of those that are asked for.
 func (l *listing) parameter(name string) *openapi3.Parameter {
 	return l.operation.Parameter("query", name)
 }
@@ -112,7 +113,8 @@ func (l *listing) items(x scenario.Interaction) (found page, err error) {
 		if object == nil {
 			return page{}, scenario.Brokenf("the list has an item that is not an object: %.300s", x.Body)
 		}
-		found.items, found.ids = append(found.items, object), append(found.ids, fmt.Sprint(object[l.ID]))
+		found.items = append(found.items, object)
+		found.ids = append(found.ids, fmt.Sprint(object[l.ID]))
 	}
 	return found, nil
 }
@@ -135,13 +137,21 @@ type reader struct {
 
 // pages is a step that reads a list with a query until visit has seen enough, or there is no more.
 func (d *Draft) pages(l *listing, query url.Values, byAfter bool, visit func(page) (enough bool, err error)) scenario.Step {
-	r := &reader{draft: d, list: l, query: query, byAfter: byAfter, visit: visit, number: 1}
+	r := &reader{
+		draft:   d,
+		list:    l,
+		query:   query,
+		byAfter: byAfter,
+		visit:   visit,
+		number:  1,
+	}
 	if parameter := l.parameter(l.Page); parameter != nil {
 		if first, err := strconv.Atoi(fmt.Sprint(schema.Of(parameter.Schema).Default)); err == nil {
 			r.number = first
 		}
 	}
-	r.path, r.pairs = l.operation.Template, d.required(l.operation, query, http.Header{})
+	r.path = l.operation.Template
+	r.pairs = d.required(l.operation, query, http.Header{})
 	return r.step()
 }
 
@@ -149,7 +159,12 @@ func (d *Draft) pages(l *listing, query url.Values, byAfter bool, visit func(pag
 func (r *reader) step() scenario.Step {
 	return scenario.Step{
 		Send: func() (scenario.Request, error) {
-			return scenario.Request{Method: r.list.operation.Method, Path: r.path, Query: r.pairs, Header: http.Header{}}, nil
+			return scenario.Request{
+				Method: r.list.operation.Method,
+				Path:   r.path,
+				Query:  r.pairs,
+				Header: http.Header{},
+			}, nil
 		},
 		Expect: scenario.Accepted,
 		Check:  r.read,
@@ -249,7 +264,12 @@ func (d *Draft) walk(step scenario.Step) []scenario.Step {
 	if operation == nil {
 		return failing("the document has no operation %s", step.Walk.Operation)
 	}
-	w := &linkWalk{method: operation.Method, path: operation.Template, pairs: []string{step.Walk.Query.Encode()}, visit: step.Walk.Visit}
+	w := &linkWalk{
+		method: operation.Method,
+		path:   operation.Template,
+		pairs:  []string{step.Walk.Query.Encode()},
+		visit:  step.Walk.Visit,
+	}
 	return []scenario.Step{w.step()}
 }
 
@@ -260,10 +280,16 @@ type linkWalk struct {
 	visit        func(scenario.Interaction) (enough bool, err error)
 }
 
+// step is the request of the next page.
 func (w *linkWalk) step() scenario.Step {
 	return scenario.Step{
 		Send: func() (scenario.Request, error) {
-			return scenario.Request{Method: w.method, Path: w.path, Query: w.pairs, Header: http.Header{}}, nil
+			return scenario.Request{
+				Method: w.method,
+				Path:   w.path,
+				Query:  w.pairs,
+				Header: http.Header{},
+			}, nil
 		},
 		Expect: scenario.Accepted,
 		Check:  w.read,

@@ -78,7 +78,8 @@ func (c *single) names(parameter *openapi3.Parameter, text string) {
 	number, err := strconv.ParseInt(text, 10, 64)
 	isChosen := c.use.identity.Type.Is("integer") && !c.use.assigned
 	if err == nil && isChosen {
-		c.id, c.shared = number, []any{number}
+		c.id = number
+		c.shared = []any{number}
 		return
 	}
 	c.withoutResource()

@@ -48,7 +48,12 @@ func pathTest(name, path string, methods ...string) Test {
 	return newTest(name, func() (steps []scenario.Step) {
 		for _, method := range methods {
 			steps = append(steps, scenario.Step{Send: func() (scenario.Request, error) {
-				return scenario.Request{Method: method, Path: path, Header: http.Header{}, Access: scenario.Access{All: true}}, nil
+				return scenario.Request{
+					Method: method,
+					Path:   path,
+					Header: http.Header{},
+					Access: scenario.Access{All: true},
+				}, nil
 			}})
 		}
 		return steps

@@ -4,9 +4,11 @@
 // There are families of tests, with a file or two for each:
 //
 //   - Tests of one request: of the credentials of an operation (credentials.go), of its parameters
-//     (parameters.go), of its body (bodies.go). They share the steps around the request (single.go).
+//     (parameters.go), of its body (bodies.go). single.go has the request, and surroundings.go the steps
+//     around it.
 //   - paths.go: methods and paths that the document does not have.
 //   - sequences.go: what is created can be read, changed and deleted, and nothing else changes.
+//     replacements.go: a PUT removes what it does not have. location.go: Location leads to what was created.
 //   - conditions.go: If-Match and If-None-Match.
 //   - lists.go and filters.go: limits, pages, defaults and filters of lists (pages.go reads them).
 //   - random.go: bodies that are drawn.
@@ -19,8 +21,41 @@
 // draft.go makes the requests of all steps, and shows.go says whether a response has what was sent.
 // promises.go names what a document promises, and what a response shows.
 //
-// To add a kind of test, write a function that returns tests, each with its steps, and name it in
-// [Planner.families].
+// # To add a kind of test
+//
+// Write a method of [Planner] that returns tests, and name it in [Planner.families]. A test has a name and
+// a function that makes its steps. The name is the promise that is shown: the operation, a comma, and
+// what it promises. Steps are made by a [Draft], because what they draw depends on the name alone. This one
+// shows that a PUT that is repeated changes nothing:
+//
+//	func (p *Planner) repeatTests() (all []Test) {
+//		for _, x := range p.resources {
+//			if x.uses[http.MethodPut] == nil || x.uses[http.MethodGet] == nil {
+//				continue
+//			}
+//			name := "sequence, " + x.create.ID + ": a repeated replacement changes nothing"
+//			all = append(all, newTest(name, func() []scenario.Step {
+//				d, thing := p.Draft(name), x.thing(nil)
+//				body := d.plainBody(x.uses[http.MethodPut])
+//				steps := []scenario.Step{{Create: thing}, d.accepted(http.MethodPut, thing, body)}
+//				steps = append(steps, d.read(thing)...)
+//				steps = append(steps, d.accepted(http.MethodPut, thing, body))
+//				return append(steps, scenario.Later(func() []scenario.Step {
+//					return d.unchanged(thing, "a repeated replacement")
+//				}))
+//			}))
+//		}
+//		return all
+//	}
+//
+// Three rules keep a right service from being accused:
+//
+//   - What the document does not say is no promise. [document.Operation] answers what it says.
+//   - What was inferred ([resource], [listing]) may be otherwise. Where it is, the test ends with
+//     [scenario.Untried].
+//   - A test needs nothing that another one has created, and uses identities that are drawn for it.
+//
+// A sequence over one resource is shorter still: a line in the table of sequences.go.
 package plan
 
 import (
@@ -136,7 +171,14 @@ func (p *Planner) all() iter.Seq[Test] {
 
 // families are the tests that are not of one request.
 func (p *Planner) families() []func() []Test {
-	return []func() []Test{p.pathTests, p.resourceTests, p.declaredSequences, p.conditionTests, p.listTests, p.randomTests}
+	return []func() []Test{
+		p.pathTests,
+		p.resourceTests,
+		p.declaredSequences,
+		p.conditionTests,
+		p.listTests,
+		p.randomTests,
+	}
 }
 
 // singles yields the tests of one request that run at some time, and reports whether more are wanted.

@@ -143,6 +143,7 @@ func shownBodyExamples(operation *document.Operation, x scenario.Interaction, is
 	return shown
 }
 
+// shownParameters lists the examples of parameters that a request has.
 func shownParameters(operation *document.Operation, x scenario.Interaction) (shown []string) {
 	_, query, _ := strings.Cut(x.URL, "?")
 	sent := strings.Split(query, "&")

@@ -32,7 +32,9 @@ func (p *Planner) randomTests() (all []Test) {
 		}
 		test := newTest(operation.ID+", random bodies", nil)
 		test.Draws = draws
-		test.Drawn = func(drawn *values.Draws) scenario.Test { return p.drawnTest(operation, described, drawn) }
+		test.Drawn = func(drawn *values.Draws) scenario.Test {
+			return p.drawnTest(operation, described, drawn)
+		}
 		all = append(all, test)
 	}
 	return all

@@ -145,7 +145,9 @@ func (p *Planner) markIdentity(x *resource) {
 
 // resourceOf returns the resource that an operation creates or works on, or nil.
 func (p *Planner) resourceOf(operation *document.Operation) *resource {
-	return first(p.resources, func(x *resource) bool { return x.create == operation || x.uses[operation.Method] == operation })
+	return first(p.resources, func(x *resource) bool {
+		return x.create == operation || x.uses[operation.Method] == operation
+	})
 }
 
 // creates reports whether an operation creates a resource.

@@ -1,11 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +25,7 @@ type sequence struct {
 	of      func(x *resource) bool // nil: of all
 }
 
+// sequences are the tests that any resource has, in the order in which they run.
 var sequences = []sequence{
 	{"a read sees a create", []string{http.MethodGet}, (*Draft).readSeesCreate, nil},
 	{"a read sees a replacement", []string{http.MethodGet, http.MethodPut}, (*Draft).readSeesReplacement, nil},
@@ -37,9 +37,12 @@ var sequences = []sequence{
 	{"a change changes the ETag", []string{http.MethodGet, http.MethodPatch}, changesETag(http.MethodPatch), hasETag},
 	{"a create replaces nothing", []string{http.MethodGet}, (*Draft).createsNew, refusesConflicts},
 	// Of others, a read sees it.
-	{"a replacement removes what it does not have", []string{http.MethodGet, http.MethodPut}, (*Draft).putRemoves, func(x *resource) bool { return x.inferred }},
+	{"a replacement removes what it does not have", []string{http.MethodGet, http.MethodPut}, (*Draft).putRemoves, func(x *resource) bool {
+		return x.inferred
+	}},
 }
 
+// hasETag reports whether the document promises an ETag for a read.
 func hasETag(x *resource) bool { return x.uses[http.MethodGet].Sends("ETag") }
 
 // refusesConflicts reports whether a second create with an identity must fail.
@@ -73,7 +76,9 @@ func (p *Planner) resourceTests() (all []Test) {
 			if x.inferred {
 				to = "its identity leads to "
 			}
-			leads := func(d *Draft, x *resource) []scenario.Step { return d.identityLeads(x, operation) }
+			leads := func(d *Draft, x *resource) []scenario.Step {
+				return d.identityLeads(x, operation)
+			}
 			add(to+operation.ID, leads, effectPromise(operation, p.uses[operation].parameter))
 		}
 		if hasLocation(x) {
@@ -91,6 +96,7 @@ func (p *Planner) resourceTests() (all []Test) {
 	return all
 }
 
+// hasLocation reports whether the document promises that a create says where the resource is.
 func hasLocation(x *resource) bool {
 	isRead := x.uses[http.MethodGet] != nil && x.create.Method == http.MethodPost
 	return x.create.Sends("Location") || isRead && x.create.SendsLocation()
@@ -101,7 +107,8 @@ func (p *Planner) declaredSequences() (all []Test) {
 	for _, declared := range p.Sequences {
 		name := "sequence, " + declared.Name
 		test := newTest(name, declared.Steps)
-		test.Shows, test.Cleanup = append(slices.Clone(declared.Shows), name), declared.Cleanup
+		test.Shows = append(slices.Clone(declared.Shows), name)
+		test.Cleanup = declared.Cleanup
 		all = append(all, test)
 	}
 	return all
@@ -128,10 +135,8 @@ func (d *Draft) needsIdentity(x *resource, operation *document.Operation, existi
 		other.ID = number + 1_000_000 // a service that counts has not come there
 	}
 	return []scenario.Step{d.call(operation.Method, other, d.plainBody(operation), func(got scenario.Interaction) error {
-		if got.Status >= http.StatusBadRequest {
-			return nil
-		}
-		return scenario.Brokenf("%s succeeds for %v, which was never created; %v was: %.300s", operation.ID, other.ID, existing.ID, got.Body)
+		isRefused := got.Status >= http.StatusBadRequest
+		return scenario.Require(isRefused, "%s succeeds for %v, which was never created; %v was: %.300s", operation.ID, other.ID, existing.ID, got.Body)
 	})}
 }
 
@@ -155,7 +160,9 @@ func (d *Draft) readSeesCreate(x *resource) (steps []scenario.Step) {
 	for _, body := range append([]map[string]any{nil}, d.drawnBodies(x)...) {
 		thing := x.thing(nil)
 		thing.Sent = body
-		steps = append(steps, scenario.Step{Create: thing}, scenario.Later(func() []scenario.Step { return d.readShows(thing, thing.Sent) }))
+		steps = append(steps, scenario.Step{Create: thing}, scenario.Later(func() []scenario.Step {
+			return d.readShows(thing, thing.Sent)
+		}))
 	}
 	return steps
 }
@@ -185,7 +192,8 @@ func (d *Draft) readShows(thing *scenario.Thing, known map[string]any) []scenari
 
 // readSeesReplacement replaces a resource in every way that the schema allows, and reads it.
 func (d *Draft) readSeesReplacement(x *resource) []scenario.Step {
-	thing, described := x.thing(nil), x.uses[http.MethodPut].BodySchema()
+	thing := x.thing(nil)
+	described := x.uses[http.MethodPut].BodySchema()
 	if described == nil {
 		return untried(noJSONBody)
 	}
@@ -199,7 +207,8 @@ func (d *Draft) readSeesReplacement(x *resource) []scenario.Step {
 
 // readSeesChange changes a resource in every way that the schema allows, and reads it.
 func (d *Draft) readSeesChange(x *resource) []scenario.Step {
-	thing, described := x.thing(nil), x.uses[http.MethodPatch].BodySchema()
+	thing := x.thing(nil)
+	described := x.uses[http.MethodPatch].BodySchema()
 	if described == nil {
 		return untried(noJSONBody)
 	}
@@ -214,6 +223,7 @@ func (d *Draft) readSeesChange(x *resource) []scenario.Step {
 	})}
 }
 
+// noJSONBody is why a resource cannot be changed by a test.
 const noJSONBody scenario.Untried = "the body is not JSON"
 
 // untried is a step that ends a test without a failure.
@@ -234,7 +244,9 @@ func (d *Draft) objectBodies(described *openapi3.Schema) (bodies []map[string]an
 // write changes a thing and reads it; both responses must have what is known of it then.
 func (d *Draft) write(method string, thing *scenario.Thing, body, known map[string]any) []scenario.Step {
 	operation := d.resourceCreatedBy(thing.Creator).uses[method]
-	step := d.call(method, thing, body, func(got scenario.Interaction) error { return d.shows(got, known, operation) })
+	step := d.call(method, thing, body, func(got scenario.Interaction) error {
+		return d.shows(got, known, operation)
+	})
 	step.Expect = scenario.Accepted
 	return append([]scenario.Step{step}, d.readShows(thing, known)...)
 }
@@ -268,8 +280,13 @@ func (d *Draft) deletedIsGone(x *resource) []scenario.Step {
 	if x.assigned || x.inferred {
 		return steps
 	}
-	again := scenario.Later(func() []scenario.Step { thing.Sent = nil; return []scenario.Step{{Create: thing}} })
-	return append(steps, again, scenario.Later(func() []scenario.Step { return d.readShows(thing, thing.Sent) }))
+	again := scenario.Later(func() []scenario.Step {
+		thing.Sent = nil
+		return []scenario.Step{{Create: thing}}
+	})
+	return append(steps, again, scenario.Later(func() []scenario.Step {
+		return d.readShows(thing, thing.Sent)
+	}))
 }
 
 // mayIgnoreAbsence reports whether an operation may succeed on what does not exist: deleting twice may
@@ -284,7 +301,8 @@ func mayIgnoreAbsence(x *resource, operation *document.Operation) bool {
 
 // two creates two resources, which must have different identities, and reads the second one.
 func (d *Draft) two(x *resource) (one, other *scenario.Thing, steps []scenario.Step) {
-	one, other = x.thing(nil), x.thing(nil)
+	one = x.thing(nil)
+	other = x.thing(nil)
 	steps = []scenario.Step{{Create: one}, {Create: other}, {Check: func(scenario.Interaction) error {
 		if fmt.Sprint(one.ID) != fmt.Sprint(other.ID) {
 			return nil
@@ -304,13 +322,13 @@ func (d *Draft) deletesOne(x *resource) []scenario.Step {
 	next := x.thing(nil)
 	return append(steps,
 		d.accepted(http.MethodDelete, one, nil),
-		scenario.Later(func() []scenario.Step { return d.unchanged(other, "a deletion of %v", one.ID) }),
+		scenario.Later(func() []scenario.Step {
+			return d.unchanged(other, "a deletion of %v", one.ID)
+		}),
 		scenario.Step{Create: next},
 		scenario.Verify(func() error {
-			if fmt.Sprint(next.ID) != fmt.Sprint(other.ID) {
-				return nil
-			}
-			return scenario.Brokenf("a create after a deletion has the identity %v of a resource that exists", other.ID)
+			isNew := fmt.Sprint(next.ID) != fmt.Sprint(other.ID)
+			return scenario.Require(isNew, "a create after a deletion has the identity %v of a resource that exists", other.ID)
 		}))
 }
 
@@ -318,7 +336,9 @@ func (d *Draft) deletesOne(x *resource) []scenario.Step {
 func (d *Draft) replacesOne(x *resource) []scenario.Step {
 	one, other, steps := d.two(x)
 	steps = append(steps, d.change(http.MethodPut, one)...)
-	return append(steps, scenario.Later(func() []scenario.Step { return d.unchanged(other, "a change of %v", one.ID) }))
+	return append(steps, scenario.Later(func() []scenario.Step {
+		return d.unchanged(other, "a change of %v", one.ID)
+	}))
 }
 
 // change changes a thing to other values.
@@ -337,7 +357,11 @@ func (d *Draft) createsNew(x *resource) []scenario.Step {
 	return append(steps, scenario.Later(func() []scenario.Step {
 		return []scenario.Step{{
 			Call: func() scenario.Call {
-				return scenario.Call{Operation: x.create.ID, Of: thing, Body: orNil(d.varied(x, thing))}
+				return scenario.Call{
+					Operation: x.create.ID,
+					Of:        thing,
+					Body:      orNil(d.varied(x, thing)),
+				}
 			},
 			Then: func(got scenario.Interaction) []scenario.Step {
 				if got.Status >= http.StatusMultipleChoices {
@@ -352,77 +376,18 @@ func (d *Draft) createsNew(x *resource) []scenario.Step {
 // changesETag fails if a change leaves a strong ETag as it was (RFC 9110, section 8.8.1).
 func changesETag(method string) func(d *Draft, x *resource) []scenario.Step {
 	return func(d *Draft, x *resource) []scenario.Step {
-		thing, before, after := x.thing(nil), &version{}, &version{}
+		thing := x.thing(nil)
+		before := &version{}
+		after := &version{}
 		steps := append([]scenario.Step{{Create: thing}}, d.version(thing, before)...)
 		steps = append(steps, d.change(method, thing)...)
 		steps = append(steps, d.version(thing, after)...)
 		return append(steps, scenario.Verify(func() error {
-			isStrong := !strings.HasPrefix(before.etag, "W/")
-			isSame := after.etag == before.etag && after.body != before.body
-			if isStrong && isSame {
-				return scenario.Brokenf("a change from %s to %s has left the ETag at %s", before.body, after.body, after.etag)
-			}
-			return nil
+			isWeak := strings.HasPrefix(before.etag, "W/")
+			isOther := after.etag != before.etag || after.body == before.body
+			return scenario.Require(isWeak || isOther, "a change from %s to %s has left the ETag at %s", before.body, after.body, after.etag)
 		}))
 	}
-}
-
-// merges are words of a PUT that does not replace.
-var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|not (given|sent|present)`)
-
-// putRemoves fails if a member that a replacement does not have keeps the value that it had,
-// for two resources with different values: otherwise the value may be a default.
-func (d *Draft) putRemoves(x *resource) []scenario.Step {
-	put := x.uses[http.MethodPut]
-	described := put.BodySchema()
-	if described == nil || merges.MatchString(put.Spec.Summary+put.Spec.Description) {
-		return untried("the document does not say that it replaces")
-	}
-	removals := [2]*removal{{thing: x.thing(nil)}, {thing: x.thing(nil)}}
-	var steps []scenario.Step
-	for _, removed := range removals {
-		steps = append(steps, d.leaveOut(removed, described)...)
-	}
-	return append(steps, scenario.Verify(func() error {
-		for _, name := range d.values.Names(described) {
-			isOpen := name == x.member || slices.Contains(d.values.Flatten(described).Required, name)
-			if !isOpen && bothKeep(removals, name) {
-				return scenario.Brokenf("a replacement without %s has left it at %v", name, removals[1].after[name])
-			}
-		}
-		return nil
-	}))
-}
-
-// removal is a resource before and after a replacement by one without what is optional.
-type removal struct {
-	thing         *scenario.Thing
-	before, after map[string]any
-}
-
-// leaveOut replaces a resource, and then again without what is optional.
-func (d *Draft) leaveOut(removed *removal, described *openapi3.Schema) []scenario.Step {
-	whole, least := jsonvalue.Object(d.values.Varied(described)), map[string]any{}
-	for _, name := range d.values.Flatten(described).Required {
-		least[name] = whole[name]
-	}
-	if !d.values.Fits(described, least) {
-		return append([]scenario.Step{{Create: removed.thing}}, untried("a test has no value without what is optional")...)
-	}
-	steps := []scenario.Step{{Create: removed.thing}, d.accepted(http.MethodPut, removed.thing, whole)}
-	steps = append(steps, d.read(removed.thing, func(got scenario.Interaction) error { removed.before = got.Object(); return nil })...)
-	steps = append(steps, d.accepted(http.MethodPut, removed.thing, least))
-	return append(steps, d.read(removed.thing, func(got scenario.Interaction) error { removed.after = got.Object(); return nil })...)
-}
-
-// bothKeep reports whether two resources have kept different values of a member.
-func bothKeep(removals [2]*removal, name string) bool {
-	for _, removed := range removals {
-		if removed.before[name] == nil || !jsonvalue.Same(removed.before[name], removed.after[name]) {
-			return false
-		}
-	}
-	return !jsonvalue.Same(removals[0].before[name], removals[1].before[name])
 }
 
 // headIsGet compares HEAD of a resource with GET.
@@ -431,103 +396,21 @@ func (d *Draft) headIsGet(x *resource) []scenario.Step {
 	steps := append([]scenario.Step{{Create: thing}}, d.read(thing)...)
 	return append(steps, scenario.Step{
 		Send: func() (scenario.Request, error) {
-			return scenario.Request{Method: http.MethodHead, Path: thing.Seen.Path, Header: http.Header{}}, nil
+			return scenario.Request{
+				Method: http.MethodHead,
+				Path:   thing.Seen.Path,
+				Header: http.Header{},
+			}, nil
 		},
 		Check: func(head scenario.Interaction) error {
-			if head.Status != thing.Seen.Status {
-				return scenario.Brokenf("HEAD is %d, GET is %d", head.Status, thing.Seen.Status)
-			}
+			get := thing.Seen
+			wrong := scenario.Require(head.Status == get.Status, "HEAD is %d, GET is %d", head.Status, get.Status)
 			for _, name := range []string{"ETag", "Last-Modified", "Content-Type", "Cache-Control"} {
-				if got, want := head.Header.Get(name), thing.Seen.Header.Get(name); got != want {
-					return scenario.Brokenf("HEAD has %s %q, GET has %q", name, got, want)
-				}
+				got := head.Header.Get(name)
+				want := get.Header.Get(name)
+				wrong = cmp.Or(wrong, scenario.Require(got == want, "HEAD has %s %q, GET has %q", name, got, want))
 			}
-			return nil
+			return wrong
 		},
 	})
-}
-
-// locationLeads creates a resource and goes where Location leads.
-func (d *Draft) locationLeads(x *resource) []scenario.Step {
-	thing := x.thing(d.values.Identity(x.identity))
-	location := location{draft: d, resource: x, body: d.varied(x, thing)}
-	return []scenario.Step{{
-		Call: func() scenario.Call {
-			return scenario.Call{Operation: x.create.ID, Of: thing, Body: orNil(location.body)}
-		},
-		Check: location.find,
-		Then:  func(scenario.Interaction) []scenario.Step { return location.follow() },
-	}}
-}
-
-// location is where the response to a create leads.
-type location struct {
-	draft    *Draft
-	resource *resource
-	body     map[string]any
-
-	created scenario.Interaction
-	get     *document.Operation
-	path    string
-	query   []string
-}
-
-// find finds out where Location leads.
-func (l *location) find(created scenario.Interaction) (err error) {
-	l.created = created
-	value := created.Header.Get("Location")
-	isAbsent := value == "" && created.Status == http.StatusCreated
-	if l.resource.inferred && isAbsent {
-		return scenario.Brokenf("the response to a create has no Location, which the document lists")
-	}
-	if l.resource.inferred && leadsElsewhere(created, value) {
-		return scenario.Untried("Location is absent or leads to another host: " + value)
-	}
-	l.path, l.query, err = leadsTo(created, value)
-	if err != nil {
-		return err
-	}
-	if l.get = l.draft.Document.Find(http.MethodGet, l.path); l.get == nil {
-		return scenario.Brokenf("Location leads to %s, which is no path of the document", l.path)
-	}
-	return nil
-}
-
-// leadsElsewhere reports whether there is no reference, or one to something that is not below the
-// target, as behind a proxy.
-func leadsElsewhere(x scenario.Interaction, reference string) bool {
-	if reference == "" {
-		return true
-	}
-	from, err := url.Parse(x.URL)
-	if err != nil {
-		return false
-	}
-	to, err := from.Parse(reference)
-	return err == nil && !strings.HasPrefix(to.String(), targetOf(x)+"/")
-}
-
-// follow reads what is there, which must be what was created.
-func (l *location) follow() []scenario.Step {
-	return []scenario.Step{{
-		Send: func() (scenario.Request, error) {
-			return scenario.Request{Method: http.MethodGet, Path: l.path, Query: l.query, Header: http.Header{}}, nil
-		},
-		Expect: scenario.Accepted,
-		Check: func(got scenario.Interaction) error {
-			member := l.resource.member
-			if l.resource.assigned {
-				delete(l.body, member)
-			}
-			if err := l.draft.shows(got, l.body, l.get); err != nil {
-				return err
-			}
-			id, other := l.created.Member(member), got.Member(member)
-			isNamed := l.resource.assigned && member != ""
-			if isNamed && id != other {
-				return scenario.Brokenf("the response to a create has %s %v, but Location leads to %v", member, id, other)
-			}
-			return nil
-		},
-	}}
 }

@@ -65,7 +65,9 @@ func shownMembers(operation *document.Operation, status int, name string) []*ope
 		return nil
 	}
 	members := schema.Members(schema.Parts(described), name)
-	return slices.DeleteFunc(members, func(member *openapi3.Schema) bool { return member.WriteOnly })
+	return slices.DeleteFunc(members, func(member *openapi3.Schema) bool {
+		return member.WriteOnly
+	})
 }
 
 // comparison compares what was sent with what a response has. If it is lenient, a service may have made
@@ -98,6 +100,7 @@ func (c comparison) equals(schemas []*openapi3.Schema, sent, have any) bool {
 	return reflect.DeepEqual(sent, have) || c.lenient && isAlike(sent, have)
 }
 
+// hasItems compares arrays of the same length item by item.
 func (c comparison) hasItems(items []*openapi3.Schema, sent, have []any) bool {
 	for i := range sent {
 		if !c.equals(items, sent[i], have[i]) {
@@ -107,6 +110,7 @@ func (c comparison) hasItems(items []*openapi3.Schema, sent, have []any) bool {
 	return true
 }
 
+// hasMembers compares the members that were sent. Others may be there: the service may add some.
 func (c comparison) hasMembers(schemas []*openapi3.Schema, sent, have map[string]any) bool {
 	for name, value := range sent {
 		members := schema.Members(schemas, name)
@@ -124,10 +128,13 @@ func (c comparison) hasMembers(schemas []*openapi3.Schema, sent, have map[string
 	return true
 }
 
+// emptyValues are values that a service may store as nothing at all.
 var emptyValues = []string{"null", `""`, "[]", "{}", "0", "false"}
 
 // isEmpty reports whether a service may leave a value out, or have it where there is none.
-func isEmpty(value any) bool { return slices.Contains(emptyValues, string(jsonvalue.Encode(value))) }
+func isEmpty(value any) bool {
+	return slices.Contains(emptyValues, string(jsonvalue.Encode(value)))
+}
 
 // isAlike reports whether a service may have made one value of another: it may trim a text, lower it,
 // or leave out what cannot be printed; round a fraction; sort an array, or empty a value instead of having none.
@@ -151,6 +158,7 @@ func isAlike(sent, have any) bool {
 	return reflect.DeepEqual(sent, have)
 }
 
+// isAlikeText reports whether a service may have made one text of another.
 func isAlikeText(sent, have string) bool {
 	if strings.EqualFold(strings.TrimSpace(sent), strings.TrimSpace(have)) {
 		return true

@@ -5,16 +5,13 @@ import (
 	"iter"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/plantstore/plantstore/api/contracttest/internal/document"
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
-	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 	"github.com/plantstore/plantstore/api/contracttest/internal/values"
 	"github.com/plantstore/plantstore/api/contracttest/scenario"
 )
@@ -31,7 +28,12 @@ func (p *Planner) testsOf(operation *document.Operation) *operationTests {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.made[operation] == nil {
-		maker := singleMaker{Planner: p, operation: operation, values: p.values.ForTest(numberOf(operation.ID)), tests: &operationTests{}}
+		maker := singleMaker{
+			Planner:   p,
+			operation: operation,
+			values:    p.values.ForTest(numberOf(operation.ID)),
+			tests:     &operationTests{},
+		}
 		maker.make()
 		p.made[operation] = maker.tests
 	}
@@ -72,6 +74,7 @@ func (m *singleMaker) make() {
 	}
 }
 
+// unsupport reports something of the operation that no test tries.
 func (m *singleMaker) unsupport(format string, args ...any) {
 	m.tests.unsupported = append(m.tests.unsupported, m.operation.ID+", "+fmt.Sprintf(format, args...))
 }
@@ -120,13 +123,9 @@ type single struct {
 	madeUp bool  // a position in a list is not from a response
 	shared []any // identities that other tests use, too; they are removed first
 
-	why    *scenario.Violation // nil: the service must not refuse it
-	odd    bool                // it may refuse it or not, but must not fail
-	judged *judgedValue        // nil: the body was not made of a value
+	why *scenario.Violation // nil: the service must not refuse it
+	odd bool                // it may refuse it or not, but must not fail
 }
-
-// judgedValue is the value of a body that the second judge must judge as the first has.
-type judgedValue struct{ value any }
 
 // plainest returns the plainest valid request of an operation.
 func (p *Planner) plainest(operation *document.Operation, name, promise string, drawn *values.Generator) *single {
@@ -168,8 +167,13 @@ func (c *single) refused(kind scenario.Kind, in, pointer string) *single {
 }
 
 // withoutResource makes a test one of a path that names nothing that a test creates.
-func (c *single) withoutResource() { c.use, c.id, c.shared = nil, nil, nil }
+func (c *single) withoutResource() {
+	c.use = nil
+	c.id = nil
+	c.shared = nil
+}
 
+// order says when the test runs. What may create something comes first, so that lists are not empty.
 func (c *single) order() order {
 	isValid := c.why == nil && !c.odd
 	switch {
@@ -197,7 +201,8 @@ func (c *single) set(parameter *openapi3.Parameter, text string) {
 
 // unset takes a parameter out of a request.
 func (c *single) unset(parameter *openapi3.Parameter) {
-	c.query, c.cookies = withoutPair(c.query, parameter.Name), withoutPair(c.cookies, parameter.Name)
+	c.query = withoutPair(c.query, parameter.Name)
+	c.cookies = withoutPair(c.cookies, parameter.Name)
 	if parameter.In == "header" {
 		c.header.Del(parameter.Name)
 	}
@@ -205,7 +210,9 @@ func (c *single) unset(parameter *openapi3.Parameter) {
 
 // withoutPair leaves out the pair with a name.
 func withoutPair(pairs []string, name string) []string {
-	return slices.DeleteFunc(slices.Clone(pairs), func(pair string) bool { return strings.HasPrefix(pair, name+"=") })
+	return slices.DeleteFunc(slices.Clone(pairs), func(pair string) bool {
+		return strings.HasPrefix(pair, name+"=")
+	})
 }
 
 // path returns the path with parameters filled in.
@@ -272,171 +279,6 @@ func (d *Draft) removals(c *single) (steps []scenario.Step) {
 	}
 	for _, id := range c.shared {
 		steps = append(steps, d.remove(x.thing(id))...)
-	}
-	return steps
-}
-
-// surroundings are the steps around one request.
-type surroundings struct {
-	*single
-	draft *Draft
-
-	thing  *scenario.Thing // that the path names; its identity is nil if it names none
-	absent bool            // there is no such thing
-	before bool            // it was read before the request
-}
-
-func (s *surroundings) steps() (steps []scenario.Step) {
-	s.thing, s.absent = &scenario.Thing{ID: s.id}, s.single.absent
-	if s.judged != nil {
-		steps = append(steps, scenario.Verify(s.judgesAgree))
-	}
-	if s.operation.Streams() && len(s.draft.resources) > 0 { // so that there is something to stream
-		steps = append(steps, scenario.Step{Create: s.draft.resources[0].thing(nil)})
-	}
-	if s.use != nil {
-		s.thing = s.use.thing(s.id)
-		steps = append(steps, scenario.Step{Create: s.thing, Optional: s.use.inferred}, scenario.Step{Then: s.readBefore})
-	}
-	return append(steps, scenario.Step{
-		Send:  func() (scenario.Request, error) { return s.request(s.thing), nil },
-		Check: s.check,
-		Then:  s.after,
-	})
-}
-
-// longNumber finds numbers that a float64 may not hold.
-var longNumber = regexp.MustCompile(`[0-9]{16}`)
-
-// Inexact is why a test is not run on which the two judges differ for a known reason.
-const Inexact scenario.Untried = "kin-openapi reads its number as a float64, which does not hold it"
-
-// judgesAgree fails if the second judge finds the request valid that the first finds invalid, or the
-// other way round.
-func (s *surroundings) judgesAgree() error {
-	err := s.draft.Judge.Second.Differs(s.why == nil, s.judged.value, schema.Request, s.operation.BodyPlace()...)
-	switch {
-	case err == nil:
-		return nil
-	case longNumber.Match(s.body):
-		return Inexact
-	}
-	return scenario.Broken{
-		Cause: "two oracles differ on " + s.promise, Rank: scenario.Oracles, Unsent: true,
-		Message: fmt.Sprintf("the request was not sent: %v: %.300s", err, s.body),
-	}
-}
-
-// readBefore reads what the request is about, so that a change is seen.
-func (s *surroundings) readBefore(scenario.Interaction) []scenario.Step {
-	s.absent = s.absent || s.thing.Missing
-	if s.absent {
-		return nil
-	}
-	steps := s.draft.read(s.thing)
-	s.before = len(steps) > 0
-	return steps
-}
-
-// check says whether the response to the request is right.
-func (s *surroundings) check(x scenario.Interaction) error {
-	isNotFound := s.absent && x.Status == http.StatusNotFound
-	switch {
-	case s.odd:
-		return s.checkOdd(x, isNotFound)
-	case isNotFound && s.isOfBody():
-		return s.notFound()
-	case s.why != nil:
-		return s.draft.Judge.Refused(x, *s.why, s.promise)
-	}
-	return s.checkValid(x)
-}
-
-const (
-	noResource scenario.Untried = "it needs something that exists, and no test knows what creates it: name this operation in the links of that response"
-	noIdentity scenario.Untried = "it conflicts with what exists, and no test knows what is free"
-)
-
-// checkOdd checks the response to a request that a service may refuse or not.
-func (s *surroundings) checkOdd(x scenario.Interaction, isNotFound bool) error {
-	if x.Status >= http.StatusInternalServerError {
-		return s.draft.Judge.Crashed(x, "no request may make the service fail")
-	}
-	if isNotFound && strings.Contains(s.promise, "odd body") {
-		return noResource
-	}
-	return nil
-}
-
-// isOfBody reports whether a service that looks for what the path names first need not see what is wrong.
-func (s *surroundings) isOfBody() bool {
-	return s.why == nil || slices.Contains([]string{"body", ""}, s.why.In)
-}
-
-// notFound is what a test has shown of which the path names nothing. A parameter was read, or the
-// service would have refused it.
-func (s *surroundings) notFound() error {
-	isOfParameter := strings.Contains(s.promise, ", parameter ")
-	if isOfParameter && !strings.Contains(s.promise, ", refused") {
-		return nil
-	}
-	return noResource
-}
-
-// checkValid checks the response to a valid request.
-func (s *surroundings) checkValid(x scenario.Interaction) error {
-	isConflict := x.Status == http.StatusConflict
-	isUnknown := s.use == nil && !s.draft.creates(s.operation)
-	isRefused := x.Status >= http.StatusBadRequest && x.Status < http.StatusInternalServerError
-	switch {
-	case isConflict && isUnknown:
-		return noIdentity
-	case isConflict && len(s.shared) > 0:
-		return scenario.Untried("the identity is taken, and no test can remove it")
-	case isRefused && s.madeUp:
-		return scenario.Untried("only the service knows its values")
-	}
-	// A position, of an example too, need not be valid any more.
-	if key, _ := s.operation.ResponseAs(x.Status); key == strconv.Itoa(http.StatusGone) {
-		return nil
-	}
-	return s.draft.Accepted(x)
-}
-
-// after checks that a refused request has changed nothing.
-func (s *surroundings) after(scenario.Interaction) (steps []scenario.Step) {
-	if s.why == nil || s.odd {
-		return nil
-	}
-	if s.before {
-		steps = append(steps, s.draft.unchanged(s.thing, "a refused request")...)
-	}
-	return append(steps, s.createdNothing()...)
-}
-
-// mostLookups is how many identities of a refused body are looked up.
-const mostLookups = 3
-
-// createdNothing are steps that fail if a refused create has left something behind.
-func (s *surroundings) createdNothing() (steps []scenario.Step) {
-	described := s.operation.BodySchema()
-	if described == nil {
-		return nil
-	}
-	value, _ := jsonvalue.Decode(s.body) // a malformed body names nothing
-	ids := s.draft.values.Identities(described, value)
-	for _, x := range s.draft.resources {
-		if x.uses[http.MethodGet] == nil || x.assigned {
-			continue
-		}
-		for _, id := range ids[:min(len(ids), mostLookups)] {
-			steps = append(steps, s.draft.call(http.MethodGet, x.thing(id), nil, func(x scenario.Interaction) error {
-				if x.Status < http.StatusBadRequest {
-					return scenario.Brokenf("the create was refused, but %v exists: %s", id, x.Body)
-				}
-				return nil
-			}))
-		}
 	}
 	return steps
 }

@@ -17,6 +17,7 @@ import (
 // badCredential is what no service accepts.
 const badCredential = "not-a-credential"
 
+// noCredentials is why what needs credentials cannot be tried.
 const noCredentials scenario.Untried = "no credentials were given for it, as a header of the options or of the command"
 
 // credentialsFor returns the credentials of a request, or an error if there are none.
@@ -70,6 +71,7 @@ func (s *session) chosen(schemes []string, wrong string) (scenario.Credentials, 
 	return found, true
 }
 
+// wrongCredential is one that no service accepts, in the form that the scheme has.
 func wrongCredential(scheme *openapi3.SecurityScheme) string {
 	if strings.EqualFold(scheme.Scheme, "basic") {
 		return badCredential + ":" + badCredential

@@ -30,7 +30,13 @@ type drawnRun struct {
 
 // runDrawn runs a test for each of its draws, and tells each cause once.
 func (r *Runner) runDrawn(ctx context.Context, test plan.Test, target Target) scenario.Outcome {
-	d := &drawnRun{Runner: r, ctx: ctx, test: test, target: target, told: map[string]bool{}}
+	d := &drawnRun{
+		Runner: r,
+		ctx:    ctx,
+		test:   test,
+		target: target,
+		told:   map[string]bool{},
+	}
 	random := rand.New(rand.NewPCG(r.Plan.Seed, test.Number))
 	for range test.Draws {
 		draws := values.NewDraws(random)
@@ -47,6 +53,7 @@ func (r *Runner) runDrawn(ctx context.Context, test plan.Test, target Target) sc
 	return scenario.Outcome{Failures: d.failures}
 }
 
+// attempt runs the test with the body of one draw.
 func (d *drawnRun) attempt(draws *values.Draws) scenario.Outcome {
 	return d.runOnce(d.ctx, d.test.Drawn(draws), d.target)
 }
@@ -70,7 +77,9 @@ func (d *drawnRun) tell(failure scenario.Failure, draws *values.Draws) (isSilent
 func (d *drawnRun) shrink(failure scenario.Failure, draws *values.Draws) scenario.Failure {
 	values.Shrink(draws.Made, mostShrinks, func(again []uint64) bool {
 		failures := d.attempt(values.Again(again)).Failures
-		i := slices.IndexFunc(failures, func(other scenario.Failure) bool { return other.Cause == failure.Cause })
+		i := slices.IndexFunc(failures, func(other scenario.Failure) bool {
+			return other.Cause == failure.Cause
+		})
 		if i < 0 {
 			return false
 		}

@@ -5,6 +5,24 @@
 // [scenario.Outcome]. The steps themselves are made by package plan, and each response is judged by package
 // judge; this package decides when a test has ended, and what that means. A test of random bodies is
 // run once for each of them, and what fails is shrunk (drawn.go).
+//
+// # How a test ends
+//
+// Steps end a test by an error, in one of three ways, and [Runner.Run] makes a value of it:
+//
+//   - No error: the promises are kept, unless a response on the way was not as the document says.
+//   - [scenario.Untried]: the promises could not be tried. It is never a failure of the service.
+//   - [scenario.Broken], or any other error: a promise is broken.
+//
+// What was wrong with responses is collected beside that, because one fault must not hide the others. Two
+// things take failures back: a step with Instead whose other steps succeed, and a test whose Doubt turns out
+// to be right, because what the service is for had only been inferred.
+//
+// # What a service cannot do to a run
+//
+// It cannot make it wait: a response has a minute, and after the first one that does not come, the next ones
+// have seconds. It cannot fill the memory: of a response only [scenario.MostRead] bytes are read. It cannot
+// lead in a circle: a test has at most so many steps. And what the credentials were, no failure shows.
 package run
 
 import (
@@ -40,6 +58,7 @@ type Runner struct {
 	silent map[string]bool // causes of requests that got no response
 }
 
+// judge is that of the plan: tests and responses are judged by the same document.
 func (r *Runner) judge() *judge.Judge { return r.Plan.Judge }
 
 // Run runs a test and returns what it has shown.
@@ -53,7 +72,13 @@ func (r *Runner) Run(ctx context.Context, test plan.Test, target Target) scenari
 
 // runOnce executes the steps of a test.
 func (r *Runner) runOnce(ctx context.Context, test scenario.Test, target Target) scenario.Outcome {
-	s := &session{Runner: r, ctx: ctx, target: target, test: test, draft: r.Plan.Draft(test.Name)}
+	s := &session{
+		Runner: r,
+		ctx:    ctx,
+		target: target,
+		test:   test,
+		draft:  r.Plan.Draft(test.Name),
+	}
 	err := s.execute(test.Steps())
 	untried := s.conclude(err)
 	if test.Cleanup != nil {
@@ -94,14 +119,20 @@ func (s *session) conclude(err error) (untried string) {
 
 // failure is what is wrong with the service, with the request that has shown it.
 func (s *session) failure(broken scenario.Broken) scenario.Failure {
-	failure := scenario.Failure{Cause: broken.Cause, Message: broken.Message, Test: s.test.Name, Rank: broken.Rank}
+	failure := scenario.Failure{
+		Cause:   broken.Cause,
+		Message: broken.Message,
+		Test:    s.test.Name,
+		Rank:    broken.Rank,
+	}
 	if !broken.Unsent {
 		failure.Sent = s.last
 	}
 	isCrash := failure.Sent.Status >= http.StatusInternalServerError
 	switch {
 	case failure.Cause == "" && isCrash:
-		failure.Cause, failure.Rank = judge.CrashOf(s.judge().Name(s.last), s.last.Status), scenario.Crash
+		failure.Cause = judge.CrashOf(s.judge().Name(s.last), s.last.Status)
+		failure.Rank = scenario.Crash
 	case failure.Cause == "":
 		failure.Cause = s.test.Promise()
 	}
@@ -115,9 +146,11 @@ func (s *session) confirm() (reason string) {
 		return ""
 	}
 	s.doubt = nil
-	failures, last := s.failures, s.last
+	failures := s.failures
+	last := s.last
 	err := s.execute(doubt())
-	s.failures, s.last = failures, last
+	s.failures = failures
+	s.last = last
 	if untried, is := errors.AsType[scenario.Untried](err); is {
 		return string(untried)
 	}
@@ -131,6 +164,7 @@ func (r *Runner) wasSilent(cause string) bool {
 	return r.silent[cause]
 }
 
+// noteSilent remembers that there was no response, so that the next request does not wait as long.
 func (r *Runner) noteSilent(cause string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

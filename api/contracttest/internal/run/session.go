@@ -82,12 +82,14 @@ func (s *session) step(step scenario.Step) ([]scenario.Step, error) {
 	return then(step, got), nil
 }
 
+// considerDoubt remembers what must be true before a failure counts.
 func (s *session) considerDoubt(step scenario.Step) {
 	if step.Doubt != nil {
 		s.doubt = step.Doubt
 	}
 }
 
+// then are the steps that follow from a response.
 func then(step scenario.Step, got scenario.Interaction) []scenario.Step {
 	if step.Then == nil {
 		return nil
@@ -99,7 +101,8 @@ func then(step scenario.Step, got scenario.Interaction) []scenario.Step {
 func (s *session) optional(step scenario.Step) ([]scenario.Step, error) {
 	failures := s.failures
 	follows := step.Then
-	step.Optional, step.Then = false, nil
+	step.Optional = false
+	step.Then = nil
 	err := s.execute([]scenario.Step{step})
 	s.doubt = nil
 	if err != nil {
@@ -120,7 +123,8 @@ func (s *session) succeedsInstead(step scenario.Step, got scenario.Interaction, 
 	}
 	judged := s.failures
 	if err := s.execute(step.Instead()); err != nil {
-		s.failures, s.last = judged, got
+		s.failures = judged
+		s.last = got
 		return false
 	}
 	s.failures = judgedBefore
@@ -168,12 +172,17 @@ func (s *session) meanwhile(steps []scenario.Step) <-chan error {
 		return ended
 	}
 	other := *s
-	other.failures, other.doubt = nil, nil
+	other.failures = nil
+	other.doubt = nil
 	go func() {
 		err := other.execute(steps)
 		if err == nil && len(other.failures) > 0 {
 			first := other.failures[0]
-			err = scenario.Broken{Cause: first.Cause, Rank: first.Rank, Message: fmt.Sprint("meanwhile: ", first.Message)}
+			err = scenario.Broken{
+				Cause:   first.Cause,
+				Rank:    first.Rank,
+				Message: fmt.Sprint("meanwhile: ", first.Message),
+			}
 		}
 		ended <- err
 	}()

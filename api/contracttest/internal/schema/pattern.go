@@ -6,41 +6,26 @@ import (
 	"time"
 
 	"github.com/dlclark/regexp2/v2"
-	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// GoPattern writes a pattern as kin-openapi does before it compiles it.
-func GoPattern(pattern string) string { return unicodeEscape.ReplaceAllString(pattern, `\x{$1}`) }
+// GoPattern writes a pattern of ECMA-262 so that package regexp/syntax reads it.
+func GoPattern(pattern string) string {
+	return unicodeEscape.ReplaceAllString(pattern, `\x{$1}`)
+}
 
+// unicodeEscape finds an escape that ECMA-262 has and Go writes in another way.
 var unicodeEscape = regexp.MustCompile(`\\u([0-9A-Fa-f]{4})`)
 
-// emptyGroup begins the patterns that package regexp cannot compile, as those that look ahead. It
-// matches anything. kin-openapi has one table of compiled patterns for the whole process: without
-// the group a handler in this process would find there what it could not compile itself.
-const emptyGroup = "(?:)"
-
-// OwnPattern returns a pattern as this package compiles it, or false if it cannot.
-func OwnPattern(pattern string) (own string, ok bool) {
-	if _, err := regexp.Compile(GoPattern(pattern)); err == nil {
-		return pattern, true
-	}
-	if _, err := compileBacktracking(pattern); err != nil {
-		return "", false
-	}
-	return emptyGroup + pattern, true
+// IsPattern reports whether a pattern can be compiled.
+func IsPattern(pattern string) bool {
+	_, err := compilePattern(pattern)
+	return err == nil
 }
 
-// compileForFirstJudge compiles a pattern of kin-openapi.
-func compileForFirstJudge(pattern string) (openapi3.RegexMatcher, error) {
-	if compiled, err := regexp.Compile(GoPattern(pattern)); err == nil {
-		return compiled, nil
-	}
-	return compileBacktracking(pattern)
-}
-
-// compileForSecondJudge compiles a pattern of jsonschema.
-func compileForSecondJudge(pattern string) (jsonschema.Regexp, error) {
+// compilePattern compiles a pattern of ECMA-262: with package regexp, which takes linear time, or else, as
+// for those that look ahead, with one that goes back.
+func compilePattern(pattern string) (jsonschema.Regexp, error) {
 	if compiled, err := regexp.Compile(ecmaPattern(pattern)); err == nil {
 		return compiled, nil
 	}
@@ -53,6 +38,8 @@ type backtracking struct{ *regexp2.Regexp }
 // matchTimeout is how long such a pattern may take. A text that takes longer does not match.
 const matchTimeout = time.Second
 
+// compileBacktracking compiles a pattern that package regexp cannot compile. Such a pattern may take a time
+// that grows with the power of the length of a text, so it is bounded.
 func compileBacktracking(pattern string) (backtracking, error) {
 	compiled, err := regexp2.Compile(pattern, regexp2.ECMAScript, regexp2.Unicode)
 	if err != nil {
@@ -68,6 +55,7 @@ func (b backtracking) MatchString(text string) bool {
 	return matches && err == nil
 }
 
+// ecmaTokens splits a pattern as far as its parts differ from those of Go.
 var ecmaTokens = regexp.MustCompile(`\\u[0-9A-Fa-f]{4}|\\.|\[|\]|\.`)
 
 // The white space of ECMA-262, as a part of a class.

@@ -1,18 +1,17 @@
 // Package schema says whether a schema of a document allows a value, and if not, which keyword forbids
 // it. It knows neither operations nor requests.
 //
-// Two libraries judge, because what one of them gets wrong, a test would not see:
+// santhosh-tekuri/jsonschema judges ([Validator], validator.go). kin-openapi, which reads the document, has
+// a judge, too, but that makes float64 of numbers and has the patterns of Go. Where the two differed on real
+// services, it was never the service that was wrong, so it was removed. jsonschema.go writes the schemas
+// of kin-openapi as JSON Schema.
 //
-//   - kin-openapi is the first judge ([Faults] and [Allows]). Services in Go validate with it, too, and
-//     it names the keyword that is broken.
-//   - santhosh-tekuri/jsonschema is the second one ([SecondJudge]). It reads the document as it was
-//     published, so it shares no step with the first: neither the translation of OpenAPI 3.1 nor the
-//     reading of numbers, which kin-openapi makes float64. Where the two differ, one of them is wrong,
-//     or the document is unclear; that is a failure of its own kind, and no fault of the service.
+// What a verdict is used for decides how it errs. A schema that cannot be compiled allows anything: a right
+// service must not be accused because of it, and the reader of the document has reported what it left out.
 //
-// formats.go and pattern.go have the formats and patterns that both judges know. exact.go finds what a
-// schema allows and a strict reader does not: members without a name, and integers that are written
-// as fractions. This file looks into schemas that are composed of others.
+// formats.go and pattern.go have the formats and patterns that a schema may ask for. unnamed.go finds what
+// a schema allows and a strict reader does not: members without a name. This file looks into schemas
+// that are composed of others.
 package schema
 
 import (

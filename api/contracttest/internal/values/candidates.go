@@ -35,6 +35,7 @@ func (g *Generator) candidates(wanted *openapi3.Schema) []candidate {
 	return nil
 }
 
+// enumCandidates are the values of an enumeration, and some beside them.
 func enumCandidates(wanted *openapi3.Schema) (all []candidate) {
 	for i, value := range wanted.Enum {
 		all = append(all, candidate{"enum", jsonvalue.Normal(value)})
@@ -49,6 +50,7 @@ func enumCandidates(wanted *openapi3.Schema) (all []candidate) {
 	)
 }
 
+// arrayCandidates are arrays at the bounds of their length, with equal items and with different ones.
 func (g *Generator) arrayCandidates(wanted *openapi3.Schema) []candidate {
 	all := []candidate{{"minItems", g.Many(wanted, wanted.MinItems)}}
 	if wanted.MinItems > 0 {
@@ -70,6 +72,7 @@ func (g *Generator) arrayCandidates(wanted *openapi3.Schema) []candidate {
 	return append(all, candidate{"uniqueItems", array})
 }
 
+// objectCandidates are objects at the bounds of their size, and one with a member that no property names.
 func (g *Generator) objectCandidates(wanted *openapi3.Schema) (all []candidate) {
 	if wanted.MinProps > 0 {
 		small := g.objectBase(wanted, true)
@@ -98,7 +101,8 @@ var patternTexts = []string{"", "~", "a", "1", "ABC def", `"`, "\n", "\x00"}
 
 // textCandidates are texts of the formats, patterns and lengths of a schema, and beside them.
 func (g *Generator) textCandidates(wanted *openapi3.Schema) (all []candidate) {
-	plain, format := g.plainText(wanted), schema.Formats[wanted.Format]
+	plain := g.plainText(wanted)
+	format := schema.Formats[wanted.Format]
 	for _, text := range slices.Concat(format.Valid, format.Invalid) {
 		all = append(all, candidate{"format", text})
 	}
@@ -127,7 +131,8 @@ func (g *Generator) textCandidates(wanted *openapi3.Schema) (all []candidate) {
 
 // isFree reports whether a text may consist of any characters.
 func isFree(wanted *openapi3.Schema) bool {
-	format, isKnown := schema.Formats[wanted.Format], schema.IsKnownFormat(wanted.Format)
+	format := schema.Formats[wanted.Format]
+	isKnown := schema.IsKnownFormat(wanted.Format)
 	return wanted.Pattern == "" && isKnown && len(format.Valid) == 0
 }
 
@@ -146,7 +151,8 @@ func (g *Generator) lengthCandidates(wanted *openapi3.Schema, keyword, plain str
 		all = append(all, candidate{keyword, strings.Repeat("蘭", int(edge))})
 	}
 	longer := *wanted
-	longer.MinLength, longer.MaxLength = beyond, nil
+	longer.MinLength = beyond
+	longer.MaxLength = nil
 	grown, _ := g.matchPattern(&longer) // without a match it is empty
 	return append(all,
 		candidate{keyword, plain},

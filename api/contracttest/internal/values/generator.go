@@ -16,6 +16,18 @@
 //
 // Work is bounded: a schema that refers to itself is followed twice, and for one schema at most some
 // thousand values are made. What is left out is reported by [Generator.TakeExhausted].
+//
+// # Who says what is valid
+//
+// A generator may be wrong about a value: patterns, "not" and choices that overlap are too much for it. So
+// each value is tried on its schema ([Generator.Fits]) before a test says of it that a service must take
+// or refuse it. A candidate that breaks another keyword than the one that it was made for is left out
+// (see verdict in variants.go): a service would refuse it for the other reason, and the test would show nothing.
+//
+// # To add a value
+//
+// Of a keyword: a candidate in candidates.go, with the keyword that it is for. That a service has crashed
+// on something: a line in odd.go. Of a new format: an entry in schema.Formats, with texts of both kinds.
 package values
 
 import (
@@ -51,8 +63,9 @@ const enough = 20_000
 type Generator struct {
 	Settings
 	*Shapes
-	random *rand.Rand
-	drawn  *atomic.Int64 // the last number of an identity
+	validator *schema.Validator
+	random    *rand.Rand
+	drawn     *atomic.Int64 // the last number of an identity
 
 	active    map[*openapi3.Schema]int // the schemas that are being worked on: recursion
 	cuts      int                      // how often a base had to end a recursion
@@ -70,7 +83,12 @@ func New(settings Settings) *Generator {
 	if settings.Enough == 0 {
 		settings.Enough = enough
 	}
-	g := &Generator{Settings: settings, Shapes: newShapes(), drawn: new(atomic.Int64)}
+	g := &Generator{
+		Settings:  settings,
+		Shapes:    newShapes(),
+		validator: schema.NewValidator(),
+		drawn:     new(atomic.Int64),
+	}
 	g.drawn.Store(settings.FirstID)
 	g.restart(0)
 	return g
@@ -79,11 +97,17 @@ func New(settings Settings) *Generator {
 // ForTest returns a generator whose draws depend on the seed and a number only, not on what other
 // tests have drawn. They have the same identities, of which none is drawn twice.
 func (g *Generator) ForTest(number uint64) *Generator {
-	other := &Generator{Settings: g.Settings, Shapes: g.Shapes, drawn: g.drawn}
+	other := &Generator{
+		Settings:  g.Settings,
+		Shapes:    g.Shapes,
+		validator: g.validator,
+		drawn:     g.drawn,
+	}
 	other.restart(number)
 	return other
 }
 
+// restart begins the draws of a test.
 func (g *Generator) restart(number uint64) {
 	g.random = rand.New(rand.NewPCG(g.Seed, number))
 	g.active = map[*openapi3.Schema]int{}
@@ -94,7 +118,9 @@ func (g *Generator) Below(n int) int { return g.random.IntN(n) }
 
 // Shuffle draws an order.
 func (g *Generator) Shuffle(variants []Variant) {
-	g.random.Shuffle(len(variants), func(i, j int) { variants[i], variants[j] = variants[j], variants[i] })
+	g.random.Shuffle(len(variants), func(i, j int) {
+		variants[i], variants[j] = variants[j], variants[i]
+	})
 }
 
 // TakeExhausted reports whether values were left out since it was called last.
@@ -116,6 +142,7 @@ func (g *Generator) enter(wanted *openapi3.Schema) bool {
 	return true
 }
 
+// hold notes that a schema is being followed. The work is counted from the outermost one.
 func (g *Generator) hold(wanted *openapi3.Schema) {
 	if g.nesting == 0 {
 		g.work = 0
@@ -124,6 +151,7 @@ func (g *Generator) hold(wanted *openapi3.Schema) {
 	g.nesting++
 }
 
+// leave notes that a schema is not followed any more.
 func (g *Generator) leave(wanted *openapi3.Schema) {
 	g.active[wanted]--
 	g.nesting--
@@ -140,9 +168,9 @@ func (g *Generator) isRecursive() bool {
 	return false
 }
 
-// Fits reports whether a schema allows a value, by kin-openapi, which has no part in making it.
+// Fits reports whether a schema allows a value. What says so has no part in making the value.
 func (g *Generator) Fits(wanted *openapi3.Schema, value any) bool {
-	return schema.Allows(wanted, value, g.Direction)
+	return g.validator.Allows(wanted, value, g.Direction)
 }
 
 // IsAbsent reports whether a property is not part of the values.
@@ -165,7 +193,8 @@ func (g *Generator) Base(wanted *openapi3.Schema) any {
 	key := baseKey{wanted, g.depth}
 	value, isKnown := g.knownBase(key)
 	if !isKnown {
-		drawn, cuts := g.drawn.Load(), g.cuts
+		drawn := g.drawn.Load()
+		cuts := g.cuts
 		value = g.newBase(wanted)
 		dependsOnMore := g.drawn.Load() != drawn || g.cuts != cuts
 		if !dependsOnMore {
@@ -181,6 +210,8 @@ func (g *Generator) Base(wanted *openapi3.Schema) any {
 	return value
 }
 
+// newBase makes a base. Where it would not end, or take too much work, it is null, and cuts counts it: such a
+// base must not be used again elsewhere.
 func (g *Generator) newBase(wanted *openapi3.Schema) any {
 	g.work++
 	isTooMuch := g.work > g.Enough
@@ -252,6 +283,8 @@ func leastItems(wanted *openapi3.Schema, inRecursion bool) uint64 {
 	return wanted.MinItems
 }
 
+// objectBase has all members, as long as they are allowed: a service that fails for an optional one is found
+// by the first request.
 func (g *Generator) objectBase(wanted *openapi3.Schema, inRecursion bool) map[string]any {
 	object := map[string]any{}
 	for _, name := range PropertyNames(wanted) {
@@ -270,6 +303,7 @@ func PropertyNames(wanted *openapi3.Schema) []string {
 	return slices.Sorted(maps.Keys(wanted.Properties))
 }
 
+// isRequired reports whether an object must have a member.
 func isRequired(wanted *openapi3.Schema, name string) bool {
 	return slices.Contains(wanted.Required, name)
 }
@@ -305,7 +339,8 @@ func (g *Generator) Many(wanted *openapi3.Schema, n uint64, begin ...any) []any 
 	g.depth++
 	defer func() { g.depth-- }()
 	n = min(n, uint64(Most>>(3*min(g.depth-1, 3)))+1) // arrays in arrays are small
-	array, item := append([]any{}, begin...), schema.Of(wanted.Items)
+	array := append([]any{}, begin...)
+	item := schema.Of(wanted.Items)
 	for uint64(len(array)) < n {
 		if wanted.UniqueItems && len(array) > 0 {
 			array = append(array, g.another(item, array))
@@ -320,6 +355,7 @@ func (g *Generator) Many(wanted *openapi3.Schema, n uint64, begin ...any) []any 
 // still larger ones.
 const Most = 1000
 
+// orMost is a bound, or where there is none, as much as is ever made.
 func orMost(n *uint64) uint64 {
 	if n == nil {
 		return Most

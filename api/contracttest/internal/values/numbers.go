@@ -26,8 +26,14 @@ type bounds struct {
 	lowest, highest int64 // the integers between them
 }
 
+// boundsOf reads the bounds of a schema. Where it has none, integers have those of their format.
 func boundsOf(wanted *openapi3.Schema) bounds {
-	b := bounds{wanted: wanted, demanded: demandedKeywords(wanted), isWhole: wanted.Type.Is("integer"), step: oneHalf}
+	b := bounds{
+		wanted:   wanted,
+		demanded: demandedKeywords(wanted),
+		isWhole:  wanted.Type.Is("integer"),
+		step:     oneHalf,
+	}
 	switch {
 	case wanted.MultipleOf != nil && *wanted.MultipleOf > 0:
 		b.step = decimal(*wanted.MultipleOf)
@@ -35,7 +41,8 @@ func boundsOf(wanted *openapi3.Schema) bounds {
 		b.step = oneWhole
 	}
 	b.lowest, b.highest = Limits(wanted)
-	b.least, b.greatest = new(big.Rat).SetInt64(b.lowest), new(big.Rat).SetInt64(b.highest)
+	b.least = new(big.Rat).SetInt64(b.lowest)
+	b.greatest = new(big.Rat).SetInt64(b.highest)
 	if wanted.Min != nil && !b.isWhole {
 		b.least = decimal(*wanted.Min)
 	}
@@ -103,6 +110,7 @@ func decimal(number float64) *big.Rat {
 	return exact
 }
 
+// numberOf writes a fraction with all of its digits.
 func numberOf(exact *big.Rat) json.Number {
 	digits, _ := exact.FloatPrec()
 	return json.Number(exact.FloatString(digits))
@@ -130,9 +138,11 @@ func (g *Generator) plainNumber(wanted *openapi3.Schema) any {
 
 // Limits are the smallest and the largest integer that a schema allows.
 func Limits(wanted *openapi3.Schema) (low, high int64) {
-	low, high = math.MinInt64, math.MaxInt64
+	low = math.MinInt64
+	high = math.MaxInt64
 	if wanted.Format == "int32" {
-		low, high = math.MinInt32, math.MaxInt32
+		low = math.MinInt32
+		high = math.MaxInt32
 	}
 	if wanted.Min != nil {
 		bound := math.Ceil(*wanted.Min)

@@ -31,6 +31,7 @@ var oddStrings = []string{
 	"Épinette à feuilles d'if", "E\u0301", "蘭", "🌵", "\u202eRTL", "\u2028\ufeff", "\U0010ffff", strings.Repeat("x", 5000),
 }
 
+// fewStrings is how many of them are tried everywhere.
 const fewStrings = 5
 
 // Renamed gives an unknown member another name, if that changes nothing else.
@@ -43,6 +44,7 @@ func (g *Generator) Renamed(wanted *openapi3.Schema, variant Variant, name strin
 	return variant
 }
 
+// renameMember gives the unknown member another name, wherever it is.
 func renameMember(value any, name string) any {
 	value = jsonvalue.Map(value, func(_ string, inner any) any { return renameMember(inner, name) })
 	object := jsonvalue.Object(value)

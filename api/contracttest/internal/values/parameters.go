@@ -41,7 +41,11 @@ func (g *Generator) ParameterVariants(parameter *openapi3.Parameter) (all []Para
 	wanted, isJSON := document.ParameterSchema(parameter)
 	own := *wanted // it is no identity: a path may name something that does not exist
 	if parameter.Example != nil {
-		variants = append(variants, Variant{Keyword: "example", Value: jsonvalue.Normal(parameter.Example), Valid: true})
+		variants = append(variants, Variant{
+			Keyword: "example",
+			Value:   jsonvalue.Normal(parameter.Example),
+			Valid:   true,
+		})
 		if own.Example == nil {
 			own.Example = parameter.Example // it is the easiest match of a pattern
 		}
@@ -77,6 +81,7 @@ func (g *Generator) isWrongText(wanted *openapi3.Schema, variant Variant) bool {
 	return variant.Demand || !g.Fits(wanted, g.asRead(wanted, variant.Value))
 }
 
+// isScalar reports whether a parameter has one value, so that giving it twice is a mistake.
 func (g *Generator) isScalar(wanted *openapi3.Schema) bool {
 	flat := g.Flatten(wanted)
 	return !flat.Type.Is("array") && !flat.Type.Is("object")
@@ -87,7 +92,9 @@ func (g *Generator) asRead(wanted *openapi3.Schema, value any) any {
 	flat := g.Flatten(wanted)
 	switch value := value.(type) {
 	case []any:
-		return jsonvalue.Map(value, func(_ string, item any) any { return g.asRead(schema.Of(flat.Items), item) })
+		return jsonvalue.Map(value, func(_ string, item any) any {
+			return g.asRead(schema.Of(flat.Items), item)
+		})
 	case map[string]any:
 		return jsonvalue.Map(value, func(name string, member any) any {
 			if property := flat.Properties[name]; property != nil {
@@ -113,12 +120,20 @@ func (g *Generator) wrongTextsIn(wanted *openapi3.Schema, in string) (all []Vari
 	switch {
 	case flat.Type.Is("array"):
 		for _, wrong := range g.wrongTexts(schema.Of(flat.Items), in) {
-			all = append(all, Variant{Pointer: "/0", Keyword: wrong.Keyword, Value: g.Many(flat, flat.MinItems, wrong.Value)})
+			all = append(all, Variant{
+				Pointer: "/0",
+				Keyword: wrong.Keyword,
+				Value:   g.Many(flat, flat.MinItems, wrong.Value),
+			})
 		}
 	case flat.Type.Is("object"):
 		for _, name := range PropertyNames(flat) {
 			for _, wrong := range g.wrongTexts(flat.Properties[name].Value, in) {
-				all = append(all, Variant{Pointer: "/" + name, Keyword: wrong.Keyword, Value: g.with(flat, name, wrong.Value)})
+				all = append(all, Variant{
+					Pointer: "/" + name,
+					Keyword: wrong.Keyword,
+					Value:   g.with(flat, name, wrong.Value),
+				})
 			}
 		}
 	default:
@@ -154,6 +169,7 @@ func (g *Generator) wrongTexts(wanted *openapi3.Schema, in string) (all []Varian
 	return all
 }
 
+// textsOfNoType are texts that are no value of a type. Any text is a string.
 func (g *Generator) textsOfNoType(flat *openapi3.Schema, inQuery bool) []string {
 	isStrict := g.Rules.StrictParameters
 	isAnyText := flat.Type.Is("string") && flat.Pattern == "" && len(flat.Enum) == 0

@@ -26,11 +26,14 @@ func NewDraws(random *rand.Rand) *Draws { return &Draws{random: random} }
 // Again returns numbers that were made before, and then zeroes.
 func Again(numbers []uint64) *Draws { return &Draws{again: numbers} }
 
+// below draws a number from 0 to n-1. The draw of 0 gives the plainest value, which is what shrinking aims
+// at.
 func (d *Draws) below(n int) int { return int(d.bits() % uint64(max(n, 1))) }
 
 // Coin draws one of two sides.
 func (d *Draws) Coin() bool { return d.below(2) == 1 }
 
+// bits draws a number, and keeps it.
 func (d *Draws) bits() (bits uint64) {
 	switch at := len(d.Made); {
 	case at < len(d.again):
@@ -103,6 +106,7 @@ func isNarrow(flat *openapi3.Schema) bool {
 	return isChosen || isOfForm || isStepped || flat.UniqueItems
 }
 
+// drawObject draws which optional members an object has, and their values.
 func (g *Generator) drawObject(draws *Draws, flat *openapi3.Schema) any {
 	object := map[string]any{}
 	for _, name := range PropertyNames(flat) {
@@ -122,6 +126,7 @@ func (g *Generator) drawObject(draws *Draws, flat *openapi3.Schema) any {
 	return object
 }
 
+// drawArray draws a short array. An empty one shows little, so it has an item where it may.
 func (g *Generator) drawArray(draws *Draws, flat *openapi3.Schema) any {
 	most := int(min(orMost(flat.MaxItems), 5))
 	least := max(int(flat.MinItems), min(1, most))
@@ -132,6 +137,7 @@ func (g *Generator) drawArray(draws *Draws, flat *openapi3.Schema) any {
 	return array
 }
 
+// drawInteger draws an integer within the bounds.
 func drawInteger(draws *Draws, flat *openapi3.Schema) any {
 	low, high := Limits(flat)
 	number := int64(draws.bits() >> draws.below(64)) // as often small as large
@@ -160,7 +166,8 @@ func (g *Generator) Spoil(draws *Draws, wanted *openapi3.Schema, object map[stri
 		delete(object, name)
 		return pointer, "required"
 	}
-	plain, wrong := jsonvalue.Normal(g.Base(property)), drawAny(draws, 1)
+	plain := jsonvalue.Normal(g.Base(property))
+	wrong := drawAny(draws, 1)
 	isOfType := fmt.Sprintf("%T", wrong) == fmt.Sprintf("%T", plain)
 	if isOfType || g.Fits(property, wrong) {
 		return "", ""
@@ -172,6 +179,7 @@ func (g *Generator) Spoil(draws *Draws, wanted *openapi3.Schema, object map[stri
 	return pointer, "type"
 }
 
+// drawnNumbers are numbers in forms that decoders treat differently.
 var drawnNumbers = []json.Number{"0", "-1", "1.5", "1.0", "1e2", "-0.0", "9007199254740993"}
 
 // drawAny draws any value, as deep as told.

@@ -22,6 +22,7 @@ type Shapes struct {
 	bases      map[baseKey]any // see Generator.Base
 }
 
+// newShapes returns shapes that know no schema yet.
 func newShapes() *Shapes {
 	return &Shapes{
 		flattened:  map[*openapi3.Schema]*openapi3.Schema{},
@@ -32,6 +33,7 @@ func newShapes() *Shapes {
 	}
 }
 
+// knownBase returns a base that was made before.
 func (s *Shapes) knownBase(key baseKey) (value any, isKnown bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -39,6 +41,7 @@ func (s *Shapes) knownBase(key baseKey) (value any, isKnown bool) {
 	return value, isKnown
 }
 
+// keepBase keeps a base: in a large document the same ones are needed for thousands of requests.
 func (s *Shapes) keepBase(key baseKey, value any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,6 +56,7 @@ func (s *Shapes) Flatten(composed *openapi3.Schema) *openapi3.Schema {
 	return s.flatten(composed)
 }
 
+// flatten is Flatten with the lock held.
 func (s *Shapes) flatten(composed *openapi3.Schema) *openapi3.Schema {
 	if len(composed.AllOf) == 0 {
 		return composed
@@ -88,7 +92,8 @@ func (s *Shapes) Branches(choice *openapi3.Schema) []*openapi3.Schema {
 	var branches []*openapi3.Schema
 	for _, part := range slices.Concat(choice.OneOf, choice.AnyOf) {
 		merged := *choice
-		merged.OneOf, merged.AnyOf = nil, nil
+		merged.OneOf = nil
+		merged.AnyOf = nil
 		merged.Properties = maps.Clone(choice.Properties)
 		merged.Nullable = choice.Nullable || part.Value.Nullable
 		merge(&merged, s.flatten(part.Value))
@@ -140,13 +145,17 @@ func (s *Shapes) Scalar(of *openapi3.Schema) *openapi3.Schema {
 
 // merge makes a schema allow only what another one allows, too.
 func merge(into, other *openapi3.Schema) {
-	into.Type, into.Items, into.Not = cmp.Or(into.Type, other.Type), cmp.Or(into.Items, other.Items), cmp.Or(into.Not, other.Not)
-	into.Format, into.Pattern = cmp.Or(into.Format, other.Format), cmp.Or(into.Pattern, other.Pattern)
+	into.Type = cmp.Or(into.Type, other.Type)
+	into.Items = cmp.Or(into.Items, other.Items)
+	into.Not = cmp.Or(into.Not, other.Not)
+	into.Format = cmp.Or(into.Format, other.Format)
+	into.Pattern = cmp.Or(into.Pattern, other.Pattern)
 	into.MultipleOf = cmp.Or(into.MultipleOf, other.MultipleOf)
 	into.Enum = commonValues(into.Enum, other.Enum)
 	mergeBounds(into, other)
 	into.UniqueItems = into.UniqueItems || other.UniqueItems
-	into.ReadOnly, into.WriteOnly = into.ReadOnly || other.ReadOnly, into.WriteOnly || other.WriteOnly
+	into.ReadOnly = into.ReadOnly || other.ReadOnly
+	into.WriteOnly = into.WriteOnly || other.WriteOnly
 	into.Nullable = into.Nullable && other.Nullable
 	if len(into.OneOf) == 0 {
 		into.OneOf = other.OneOf
@@ -178,18 +187,25 @@ func commonValues(values, others []any) []any {
 	})
 }
 
+// mergeBounds keeps the stricter one of two bounds.
 func mergeBounds(into, other *openapi3.Schema) {
 	if other.Min != nil && (into.Min == nil || *other.Min > *into.Min) {
-		into.Min, into.ExclusiveMin = other.Min, other.ExclusiveMin
+		into.Min = other.Min
+		into.ExclusiveMin = other.ExclusiveMin
 	}
 	if other.Max != nil && (into.Max == nil || *other.Max < *into.Max) {
-		into.Max, into.ExclusiveMax = other.Max, other.ExclusiveMax
+		into.Max = other.Max
+		into.ExclusiveMax = other.ExclusiveMax
 	}
-	into.MinLength, into.MaxLength = max(into.MinLength, other.MinLength), smaller(into.MaxLength, other.MaxLength)
-	into.MinItems, into.MaxItems = max(into.MinItems, other.MinItems), smaller(into.MaxItems, other.MaxItems)
-	into.MinProps, into.MaxProps = max(into.MinProps, other.MinProps), smaller(into.MaxProps, other.MaxProps)
+	into.MinLength = max(into.MinLength, other.MinLength)
+	into.MaxLength = smaller(into.MaxLength, other.MaxLength)
+	into.MinItems = max(into.MinItems, other.MinItems)
+	into.MaxItems = smaller(into.MaxItems, other.MaxItems)
+	into.MinProps = max(into.MinProps, other.MinProps)
+	into.MaxProps = smaller(into.MaxProps, other.MaxProps)
 }
 
+// smaller is the smaller one of two bounds that may be absent.
 func smaller(bound, other *uint64) *uint64 {
 	switch {
 	case bound == nil:

@@ -33,6 +33,7 @@ func (v Variant) Outcome() string {
 	return "refused"
 }
 
+// index finds the index of an item in a pointer.
 var index = regexp.MustCompile(`/[0-9]+(/|$)`)
 
 // Place writes a pointer as promises do: an index is *.
@@ -41,14 +42,20 @@ func Place(pointer string) string { return index.ReplaceAllString(pointer, "/*$1
 // demands are what both sides of a keyword promise.
 func demands(keywords ...string) (all []Variant) {
 	for _, keyword := range keywords {
-		all = append(all, Variant{Keyword: keyword, Valid: true, Demand: true}, Variant{Keyword: keyword, Demand: true})
+		all = append(all, Variant{
+			Keyword: keyword,
+			Valid:   true,
+			Demand:  true,
+		}, Variant{Keyword: keyword, Demand: true})
 	}
 	return all
 }
 
 // Obeying returns valid values, each at the edge of some keyword.
 func (g *Generator) Obeying(wanted *openapi3.Schema) []Variant {
-	return slices.DeleteFunc(g.Variants(wanted), func(v Variant) bool { return !v.Valid || v.Demand })
+	return slices.DeleteFunc(g.Variants(wanted), func(v Variant) bool {
+		return !v.Valid || v.Demand
+	})
 }
 
 // Variants returns values on both sides of the edge of each keyword. It demands more than it
@@ -67,13 +74,19 @@ func (g *Generator) Variants(wanted *openapi3.Schema) (all []Variant) {
 	}
 	if len(wanted.AllOf) > 0 {
 		all = append(all, g.firstBreaking(wanted, "allOf", all)...)
-		all = append(all, Variant{Keyword: "allOf", Value: g.Base(wanted), Valid: true})
+		all = append(all, Variant{
+			Keyword: "allOf",
+			Value:   g.Base(wanted),
+			Valid:   true,
+		})
 	}
 	if flat.Not != nil {
 		all = append(all, g.notVariants(wanted, flat)...)
 	}
 	if schema.IsComposed(wanted) { // what is merged may not be what it is meant to be
-		all = slices.DeleteFunc(all, func(v Variant) bool { return !v.Demand && g.Fits(wanted, v.Value) != v.Valid })
+		all = slices.DeleteFunc(all, func(v Variant) bool {
+			return !v.Demand && g.Fits(wanted, v.Value) != v.Valid
+		})
 	}
 	return g.fewer(all)
 }
@@ -97,13 +110,31 @@ func compositionOf(flat *openapi3.Schema) string {
 	return "anyOf"
 }
 
-// ofEachType are values that have a type each.
-var ofEachType = []any{[]any{}, true, int64(1), json.Number("1.5"), map[string]any{}, "1"}
+// typedValue is a value with the types that it has.
+type typedValue struct {
+	value any
+	types []string
+}
+
+// ofEachType are values of all types.
+var ofEachType = []typedValue{
+	{value: []any{}, types: []string{"array"}},
+	{value: true, types: []string{"boolean"}},
+	{value: int64(1), types: []string{"integer", "number"}},
+	{value: json.Number("1.5"), types: []string{"number"}},
+	{value: map[string]any{}, types: []string{"object"}},
+	{value: "1", types: []string{"string"}},
+}
+
+// isOf reports whether a schema allows a type of the value.
+func (v typedValue) isOf(wanted *openapi3.Schema) bool {
+	return wanted.Type == nil || slices.ContainsFunc(v.types, wanted.Type.Includes)
+}
 
 // choiceVariants returns the variants of oneOf or anyOf.
 func (g *Generator) choiceVariants(wanted *openapi3.Schema, keyword string, branches []*openapi3.Schema) (all []Variant) {
-	for _, value := range ofEachType {
-		all = append(all, Variant{Keyword: keyword, Value: value})
+	for _, typed := range ofEachType {
+		all = append(all, Variant{Keyword: keyword, Value: typed.value})
 	}
 	both := map[string]any{}
 	for _, branch := range branches {
@@ -119,8 +150,13 @@ func (g *Generator) choiceVariants(wanted *openapi3.Schema, keyword string, bran
 	return append(all, demands(keyword)...)
 }
 
+// notVariants are values that "not" forbids, and one that it does not.
 func (g *Generator) notVariants(wanted, flat *openapi3.Schema) []Variant {
-	all := append(demands("not"), Variant{Keyword: "not", Value: g.Base(wanted), Valid: true})
+	all := append(demands("not"), Variant{
+		Keyword: "not",
+		Value:   g.Base(wanted),
+		Valid:   true,
+	})
 	for _, forbidden := range g.Obeying(flat.Not.Value) {
 		all = append(all, Variant{Keyword: "not", Value: forbidden.Value})
 	}
@@ -151,14 +187,21 @@ func (g *Generator) simpleVariants(wanted *openapi3.Schema) (all []Variant) {
 	switch {
 	case madeUp:
 	case g.IsIdentity(wanted):
-		all = append(all, Variant{Keyword: "type", Value: g.Identity(wanted), Valid: true})
+		all = append(all, Variant{
+			Keyword: "type",
+			Value:   g.Identity(wanted),
+			Valid:   true,
+		})
 	default:
-		all = append(all, Variant{Keyword: "type", Value: g.simpleBase(wanted, g.active[wanted] > 1), Valid: true})
+		all = append(all, Variant{
+			Keyword: "type",
+			Value:   g.simpleBase(wanted, g.active[wanted] > 1),
+			Valid:   true,
+		})
 	}
-	typed := &openapi3.Schema{Type: wanted.Type}
-	for _, value := range ofEachType {
-		if !g.Fits(typed, value) {
-			all = append(all, Variant{Keyword: "type", Value: value})
+	for _, typed := range ofEachType {
+		if !typed.isOf(wanted) {
+			all = append(all, Variant{Keyword: "type", Value: typed.value})
 		}
 	}
 	if wanted.Type.Is("integer") && g.Rules.StrictJSON {
@@ -166,16 +209,29 @@ func (g *Generator) simpleVariants(wanted *openapi3.Schema) (all []Variant) {
 			all = append(all, Variant{Keyword: "type", Value: json.Number(text)})
 		}
 	}
-	isNullableEnum := wanted.Nullable && len(wanted.Enum) > 0
-	if wanted.Type != nil || isNullableEnum { // no client means null without a type
+	if g.saysNull(wanted) {
 		all = append(all, Variant{Keyword: "nullable", Valid: wanted.Nullable})
 	}
 	all = append(all, demands(demandedKeywords(wanted)...)...)
 	if wanted.Type.Is("object") {
-		all = append(all, Variant{Keyword: "additionalProperties", Valid: true, Demand: true})
+		all = append(all, Variant{
+			Keyword: "additionalProperties",
+			Valid:   true,
+			Demand:  true,
+		})
 	}
 	all = append(all, g.chosen(wanted, madeUp)...)
 	return append(all, g.innerVariants(wanted)...)
+}
+
+// saysNull reports whether a schema says clearly if it allows null. No client means null without a type, and
+// libraries read an enumeration without null that is nullable in different ways.
+func (g *Generator) saysNull(wanted *openapi3.Schema) bool {
+	isNullableEnum := wanted.Nullable && len(wanted.Enum) > 0
+	if isNullableEnum {
+		return g.Fits(wanted, nil)
+	}
+	return wanted.Type != nil
 }
 
 // isMadeUp reports whether no valid text of a schema is known: its format is not, and it has no example.
@@ -203,8 +259,13 @@ func (g *Generator) chosen(wanted *openapi3.Schema, madeUp bool) (all []Variant)
 		if isGuess || !isNew {
 			continue
 		}
-		all = append(all, Variant{Keyword: c.keyword, Value: c.value, Valid: isAllowed})
-		seen[side], seen[text] = true, true
+		all = append(all, Variant{
+			Keyword: c.keyword,
+			Value:   c.value,
+			Valid:   isAllowed,
+		})
+		seen[side] = true
+		seen[text] = true
 	}
 	return all
 }
@@ -212,19 +273,13 @@ func (g *Generator) chosen(wanted *openapi3.Schema, madeUp bool) (all []Variant)
 // verdict reports whether a schema allows a value, and whether the value shows that a
 // keyword is obeyed or that it, and no other one, is broken.
 func (g *Generator) verdict(wanted *openapi3.Schema, keyword string, value any) (isAllowed, isShown bool) {
-	normal := jsonvalue.Normal(value)
 	isShown = true
-	faults := schema.Faults("", wanted, normal, g.Direction)
+	faults := g.validator.Faults("", wanted, value, g.Direction)
 	for _, fault := range faults {
 		isOther := fault.Where != "" || !breaksWith(wanted, keyword, fault.Keyword)
 		isShown = isShown && !isOther
 	}
-	isAllowed = len(faults) == 0
-	number, isNumber := normal.(json.Number)
-	if isNumber && wanted.Type.Is("integer") && schema.IntegerFault(wanted, number) != "" {
-		return false, isShown && breaksWith(wanted, keyword, "format")
-	}
-	return isAllowed, isShown
+	return len(faults) == 0, isShown
 }
 
 // breaksWith reports whether what breaks a keyword may break another one, too: an exclusive bound is
@@ -265,7 +320,8 @@ func (g *Generator) inArray(wanted *openapi3.Schema, variant Variant) Variant {
 	}
 	array := g.Many(wanted, wanted.MinItems, variant.Value)
 	if variant.Valid || orMost(wanted.MaxItems) < 2 {
-		variant.Pointer, variant.Value = "/0"+variant.Pointer, array
+		variant.Pointer = "/0" + variant.Pointer
+		variant.Value = array
 		return variant
 	}
 	rest := array[min(2, len(array)):]
@@ -276,7 +332,12 @@ func (g *Generator) inArray(wanted *openapi3.Schema, variant Variant) Variant {
 
 // presence are objects with and without a member.
 func (g *Generator) presence(wanted *openapi3.Schema, name string, property *openapi3.Schema) []Variant {
-	all := []Variant{{Pointer: "/" + name, Keyword: "required", Value: g.with(wanted, name, g.Base(property)), Valid: true}}
+	all := []Variant{{
+		Pointer: "/" + name,
+		Keyword: "required",
+		Value:   g.with(wanted, name, g.Base(property)),
+		Valid:   true,
+	}}
 	without := g.with(wanted, name, nil)
 	delete(without, name)
 	isOptional := !isRequired(wanted, name)
@@ -284,7 +345,12 @@ func (g *Generator) presence(wanted *openapi3.Schema, name string, property *ope
 	if isOptional && isTooSmall {
 		return all
 	}
-	return append(all, Variant{Pointer: "/" + name, Keyword: "required", Value: without, Valid: isOptional})
+	return append(all, Variant{
+		Pointer: "/" + name,
+		Keyword: "required",
+		Value:   without,
+		Valid:   isOptional,
+	})
 }
 
 // memberVariants are objects with the variants of a member.
@@ -303,7 +369,11 @@ func (g *Generator) memberVariants(wanted *openapi3.Schema, name string, propert
 func (g *Generator) additionalVariants(wanted *openapi3.Schema) (all []Variant) {
 	const pointer, keyword = "/" + schema.UnknownMember, "additionalProperties"
 	if schema.IsClosed(wanted) {
-		all = append(all, Variant{Pointer: pointer, Keyword: keyword, Value: g.with(wanted, schema.UnknownMember, int64(1))})
+		all = append(all, Variant{
+			Pointer: pointer,
+			Keyword: keyword,
+			Value:   g.with(wanted, schema.UnknownMember, int64(1)),
+		})
 	}
 	more := wanted.AdditionalProperties.Schema
 	if more == nil || uint64(len(g.with(wanted, schema.UnknownMember, nil))) > orMost(wanted.MaxProps) {
@@ -313,7 +383,11 @@ func (g *Generator) additionalVariants(wanted *openapi3.Schema) (all []Variant) 
 	all = append(all, inner...)
 	isBroken := func(v Variant) bool { return !v.Valid && !v.Demand }
 	if i := slices.IndexFunc(inner, isBroken); i >= 0 {
-		all = append(all, Variant{Pointer: pointer, Keyword: keyword, Value: inner[i].Value})
+		all = append(all, Variant{
+			Pointer: pointer,
+			Keyword: keyword,
+			Value:   inner[i].Value,
+		})
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 )
 
+// encoded is a value as text, to compare it with others.
 func encoded(value any) string { return string(jsonvalue.Encode(value)) }
 
 // normalEnum returns a value of an enumeration, from its beginning again after its end.
@@ -22,7 +23,8 @@ func (g *Generator) Varied(wanted *openapi3.Schema) any {
 	object := jsonvalue.Object(g.Base(wanted))
 	flat := g.Flatten(wanted)
 	for _, name := range PropertyNames(flat) {
-		property, old := flat.Properties[name].Value, object[name]
+		property := flat.Properties[name].Value
+		old := object[name]
 		if old != nil && !g.IsIdentity(property) {
 			object[name] = g.vary(property, old)
 		}
@@ -42,6 +44,8 @@ func (g *Generator) vary(wanted *openapi3.Schema, old any) any {
 	return value
 }
 
+// otherValue makes another value of the type of an old one, or nil. Whether the schema allows it is not
+// looked at.
 func (g *Generator) otherValue(flat *openapi3.Schema, old any) any {
 	number := g.drawn.Add(1)
 	switch old := old.(type) {

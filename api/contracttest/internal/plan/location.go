@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/document"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// locationLeads creates a resource and goes where Location leads.
+func (d *Draft) locationLeads(x *resource) []scenario.Step {
+	thing := x.thing(d.values.Identity(x.identity))
+	location := location{draft: d, resource: x, body: d.varied(x, thing)}
+	return []scenario.Step{{
+		Call: func() scenario.Call {
+			return scenario.Call{
+				Operation: x.create.ID,
+				Of:        thing,
+				Body:      orNil(location.body),
+			}
+		},
+		Check: location.find,
+		Then:  func(scenario.Interaction) []scenario.Step { return location.follow() },
+	}}
+}
+
+// location is where the response to a create leads.
+type location struct {
+	draft    *Draft
+	resource *resource
+	body     map[string]any
+
+	created scenario.Interaction
+	get     *document.Operation
+	path    string
+	query   []string
+}
+
+// find finds out where Location leads.
+func (l *location) find(created scenario.Interaction) (err error) {
+	l.created = created
+	value := created.Header.Get("Location")
+	isAbsent := value == "" && created.Status == http.StatusCreated
+	if l.resource.inferred && isAbsent {
+		return scenario.Brokenf("the response to a create has no Location, which the document lists")
+	}
+	if l.resource.inferred && leadsElsewhere(created, value) {
+		return scenario.Untried("Location is absent or leads to another host: " + value)
+	}
+	l.path, l.query, err = leadsTo(created, value)
+	if err != nil {
+		return err
+	}
+	l.get = l.draft.Document.Find(http.MethodGet, l.path)
+	return scenario.Require(l.get != nil, "Location leads to %s, which is no path of the document", l.path)
+}
+
+// leadsElsewhere reports whether there is no reference, or one to something that is not below the
+// target, as behind a proxy.
+func leadsElsewhere(x scenario.Interaction, reference string) bool {
+	if reference == "" {
+		return true
+	}
+	from, err := url.Parse(x.URL)
+	if err != nil {
+		return false
+	}
+	to, err := from.Parse(reference)
+	return err == nil && !strings.HasPrefix(to.String(), targetOf(x)+"/")
+}
+
+// follow reads what is there, which must be what was created.
+func (l *location) follow() []scenario.Step {
+	return []scenario.Step{{
+		Send: func() (scenario.Request, error) {
+			return scenario.Request{
+				Method: http.MethodGet,
+				Path:   l.path,
+				Query:  l.query,
+				Header: http.Header{},
+			}, nil
+		},
+		Expect: scenario.Accepted,
+		Check: func(got scenario.Interaction) error {
+			member := l.resource.member
+			if l.resource.assigned {
+				delete(l.body, member)
+			}
+			if err := l.draft.shows(got, l.body, l.get); err != nil {
+				return err
+			}
+			id := l.created.Member(member)
+			other := got.Member(member)
+			isNamed := l.resource.assigned && member != ""
+			return scenario.Require(!isNamed || id == other, "the response to a create has %s %v, but Location leads to %v", member, id, other)
+		},
+	}}
+}

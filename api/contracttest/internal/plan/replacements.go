@@ -1,0 +1,77 @@
+package plan
+
+import (
+	"net/http"
+	"regexp"
+	"slices"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// merges are words of a PUT that does not replace.
+var merges = regexp.MustCompile(`(?i)partial|merg|omit|unchanged|absent|missing|not (given|sent|present)`)
+
+// putRemoves fails if a member that a replacement does not have keeps the value that it had,
+// for two resources with different values: otherwise the value may be a default.
+func (d *Draft) putRemoves(x *resource) []scenario.Step {
+	put := x.uses[http.MethodPut]
+	described := put.BodySchema()
+	if described == nil || merges.MatchString(put.Spec.Summary+put.Spec.Description) {
+		return untried("the document does not say that it replaces")
+	}
+	removals := [2]*removal{{thing: x.thing(nil)}, {thing: x.thing(nil)}}
+	var steps []scenario.Step
+	for _, removed := range removals {
+		steps = append(steps, d.leaveOut(removed, described)...)
+	}
+	return append(steps, scenario.Verify(func() error {
+		for _, name := range d.values.Names(described) {
+			isOpen := name == x.member || slices.Contains(d.values.Flatten(described).Required, name)
+			if !isOpen && bothKeep(removals, name) {
+				return scenario.Brokenf("a replacement without %s has left it at %v", name, removals[1].after[name])
+			}
+		}
+		return nil
+	}))
+}
+
+// removal is a resource before and after a replacement by one without what is optional.
+type removal struct {
+	thing         *scenario.Thing
+	before, after map[string]any
+}
+
+// leaveOut replaces a resource, and then again without what is optional.
+func (d *Draft) leaveOut(removed *removal, described *openapi3.Schema) []scenario.Step {
+	whole := jsonvalue.Object(d.values.Varied(described))
+	least := map[string]any{}
+	for _, name := range d.values.Flatten(described).Required {
+		least[name] = whole[name]
+	}
+	if !d.values.Fits(described, least) {
+		return append([]scenario.Step{{Create: removed.thing}}, untried("a test has no value without what is optional")...)
+	}
+	steps := []scenario.Step{{Create: removed.thing}, d.accepted(http.MethodPut, removed.thing, whole)}
+	steps = append(steps, d.read(removed.thing, func(got scenario.Interaction) error {
+		removed.before = got.Object()
+		return nil
+	})...)
+	steps = append(steps, d.accepted(http.MethodPut, removed.thing, least))
+	return append(steps, d.read(removed.thing, func(got scenario.Interaction) error {
+		removed.after = got.Object()
+		return nil
+	})...)
+}
+
+// bothKeep reports whether two resources have kept different values of a member.
+func bothKeep(removals [2]*removal, name string) bool {
+	for _, removed := range removals {
+		if removed.before[name] == nil || !jsonvalue.Same(removed.before[name], removed.after[name]) {
+			return false
+		}
+	}
+	return !jsonvalue.Same(removals[0].before[name], removals[1].before[name])
+}

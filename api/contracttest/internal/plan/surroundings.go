@@ -1,0 +1,154 @@
+package plan
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
+	"github.com/plantstore/plantstore/api/contracttest/scenario"
+)
+
+// surroundings are the steps around one request.
+type surroundings struct {
+	*single
+	draft *Draft
+
+	thing  *scenario.Thing // that the path names; its identity is nil if it names none
+	absent bool            // there is no such thing
+	before bool            // it was read before the request
+}
+
+// steps makes what comes before the request, the request, and what comes after it.
+func (s *surroundings) steps() (steps []scenario.Step) {
+	s.thing = &scenario.Thing{ID: s.id}
+	s.absent = s.single.absent
+	if s.operation.Streams() && len(s.draft.resources) > 0 { // so that there is something to stream
+		steps = append(steps, scenario.Step{Create: s.draft.resources[0].thing(nil)})
+	}
+	if s.use != nil {
+		s.thing = s.use.thing(s.id)
+		steps = append(steps, scenario.Step{
+			Create:   s.thing,
+			Optional: s.use.inferred,
+		}, scenario.Step{Then: s.readBefore})
+	}
+	return append(steps, scenario.Step{
+		Send:  func() (scenario.Request, error) { return s.request(s.thing), nil },
+		Check: s.check,
+		Then:  s.after,
+	})
+}
+
+// readBefore reads what the request is about, so that a change is seen.
+func (s *surroundings) readBefore(scenario.Interaction) []scenario.Step {
+	s.absent = s.absent || s.thing.Missing
+	if s.absent {
+		return nil
+	}
+	steps := s.draft.read(s.thing)
+	s.before = len(steps) > 0
+	return steps
+}
+
+// check says whether the response to the request is right.
+func (s *surroundings) check(x scenario.Interaction) error {
+	isNotFound := s.absent && x.Status == http.StatusNotFound
+	switch {
+	case s.odd:
+		return s.checkOdd(x, isNotFound)
+	case isNotFound && s.isOfBody():
+		return s.notFound()
+	case s.why != nil:
+		return s.draft.Judge.Refused(x, *s.why, s.promise)
+	}
+	return s.checkValid(x)
+}
+
+const (
+	noResource scenario.Untried = "it needs something that exists, and no test knows what creates it: name this operation in the links of that response"
+	noIdentity scenario.Untried = "it conflicts with what exists, and no test knows what is free"
+)
+
+// checkOdd checks the response to a request that a service may refuse or not.
+func (s *surroundings) checkOdd(x scenario.Interaction, isNotFound bool) error {
+	if x.Status >= http.StatusInternalServerError {
+		return s.draft.Judge.Crashed(x, "no request may make the service fail")
+	}
+	if isNotFound && strings.Contains(s.promise, "odd body") {
+		return noResource
+	}
+	return nil
+}
+
+// isOfBody reports whether a service that looks for what the path names first need not see what is wrong.
+func (s *surroundings) isOfBody() bool {
+	return s.why == nil || slices.Contains([]string{"body", ""}, s.why.In)
+}
+
+// notFound is what a test has shown of which the path names nothing. A parameter was read, or the
+// service would have refused it.
+func (s *surroundings) notFound() error {
+	isOfParameter := strings.Contains(s.promise, ", parameter ")
+	if isOfParameter && !strings.Contains(s.promise, ", refused") {
+		return nil
+	}
+	return noResource
+}
+
+// checkValid checks the response to a valid request.
+func (s *surroundings) checkValid(x scenario.Interaction) error {
+	isConflict := x.Status == http.StatusConflict
+	isUnknown := s.use == nil && !s.draft.creates(s.operation)
+	isRefused := x.Status >= http.StatusBadRequest && x.Status < http.StatusInternalServerError
+	switch {
+	case isConflict && isUnknown:
+		return noIdentity
+	case isConflict && len(s.shared) > 0:
+		return scenario.Untried("the identity is taken, and no test can remove it")
+	case isRefused && s.madeUp:
+		return scenario.Untried("only the service knows its values")
+	}
+	// A position, of an example too, need not be valid any more.
+	if key, _ := s.operation.ResponseAs(x.Status); key == strconv.Itoa(http.StatusGone) {
+		return nil
+	}
+	return s.draft.Accepted(x)
+}
+
+// after checks that a refused request has changed nothing.
+func (s *surroundings) after(scenario.Interaction) (steps []scenario.Step) {
+	if s.why == nil || s.odd {
+		return nil
+	}
+	if s.before {
+		steps = append(steps, s.draft.unchanged(s.thing, "a refused request")...)
+	}
+	return append(steps, s.createdNothing()...)
+}
+
+// mostLookups is how many identities of a refused body are looked up.
+const mostLookups = 3
+
+// createdNothing are steps that fail if a refused create has left something behind.
+func (s *surroundings) createdNothing() (steps []scenario.Step) {
+	described := s.operation.BodySchema()
+	if described == nil {
+		return nil
+	}
+	value, _ := jsonvalue.Decode(s.body) // a malformed body names nothing
+	ids := s.draft.values.Identities(described, value)
+	for _, x := range s.draft.resources {
+		if x.uses[http.MethodGet] == nil || x.assigned {
+			continue
+		}
+		for _, id := range ids[:min(len(ids), mostLookups)] {
+			steps = append(steps, s.draft.call(http.MethodGet, x.thing(id), nil, func(x scenario.Interaction) error {
+				isAbsent := x.Status >= http.StatusBadRequest
+				return scenario.Require(isAbsent, "the create was refused, but %v exists: %s", id, x.Body)
+			}))
+		}
+	}
+	return steps
+}
