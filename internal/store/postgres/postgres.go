@@ -70,7 +70,8 @@ import (
 )
 
 const (
-	// startTime is how long Open waits for a server that is starting.
+	// startTime is how long Open waits for a server that is starting. An attempt may take
+	// longer if connect_timeout in the URL is longer.
 	startTime = 5 * time.Second
 
 	// callTime is how long a call is retried. It is longer than a failover by a
@@ -168,8 +169,9 @@ func connect(
 	if servers != nil {
 		servers.watch(pool.Reset)
 	}
-	limited, cancel := context.WithTimeout(ctx, startTime)
+	limited, cancel := context.WithTimeout(ctx, max(startTime, config.ConnConfig.ConnectTimeout))
 	defer cancel()
+	began := time.Now()
 	for wait := newBackoff(); ; {
 		err := s.withConnection(limited, func(ctx context.Context, conn *pgx.Conn) (err error) {
 			if err := prepare(ctx, conn); err != nil {
@@ -183,7 +185,7 @@ func connect(
 		if err == nil {
 			return s, nil
 		}
-		if !transient(code(err)) || !wait.sleep(limited) {
+		if !transient(code(err)) || time.Since(began) > startTime || !wait.sleep(limited) {
 			s.Close()
 			return nil, fmt.Errorf("open PostgreSQL: %w", explain(err, config.ConnConfig))
 		}

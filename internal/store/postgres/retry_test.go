@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/plantstore/plantstore/internal/plant"
 	"github.com/plantstore/plantstore/internal/store"
 	"github.com/plantstore/plantstore/internal/store/groupcommit"
@@ -102,6 +104,25 @@ func TestCreatesBesideStoredPlants(t *testing.T) {
 		if p, err := s.Get(t.Context(), id); err != nil || p.Name != want {
 			t.Errorf("Get(%d) = %+v, %v, want the name %q", id, p, err, want)
 		}
+	}
+}
+
+// A call that is tried until its deadline returns why it could not succeed before, and not
+// that the last attempt had no time.
+func TestRetryReturnsCause(t *testing.T) {
+	s := open(t, pgtest.DSN(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	attempts := 0
+	err := s.retry(ctx, func(ctx context.Context, _ *pgx.Conn) error {
+		if attempts++; attempts == 1 {
+			return errAgain
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if attempts < 2 || !errors.Is(err, errAgain) {
+		t.Errorf("after %d attempts retry = %v, want %v", attempts, err, errAgain)
 	}
 }
 

@@ -64,7 +64,7 @@ func deadlineOf(ctx context.Context) time.Time {
 func (s *Store) transact(
 	ctx context.Context, attempt func(ctx context.Context, conn *pgx.Conn, mark int64) error,
 ) error {
-	var cause error // of the last attempt, unless it ran into a deadline, which says nothing about the server
+	var cause error
 	for wait := newBackoff(); ; {
 		mark := int64(rand.Uint64())
 		warned := false
@@ -78,9 +78,7 @@ func (s *Store) transact(
 		if err == nil {
 			return s.committedWith(ctx, mark, warned)
 		}
-		if cause == nil || !errors.Is(err, context.DeadlineExceeded) {
-			cause = err
-		}
+		cause = laterCause(cause, err)
 		s.lastErr.Store(new(cause)) // for callers that do not wait until the last attempt has ended
 		outcome := s.fateOf(err)
 		if outcome == failed {
@@ -167,8 +165,10 @@ func (s *Store) read(ctx context.Context, readOnce func(context.Context, *pgx.Co
 }
 
 // retry calls attempt until it succeeds or fails with an error that another attempt would
-// return, too, and for as long as ctx leaves time for another attempt.
+// return, too, and for as long as ctx leaves time for another attempt. Then it returns the
+// cause of the failures.
 func (s *Store) retry(ctx context.Context, attempt func(context.Context, *pgx.Conn) error) error {
+	var cause error
 	for wait := newBackoff(); ; {
 		err := s.try(ctx, attempt)
 		canceled := errors.Is(ctx.Err(), context.Canceled)
@@ -179,10 +179,20 @@ func (s *Store) retry(ctx context.Context, attempt func(context.Context, *pgx.Co
 			return err
 		}
 		s.resetIfLost(err)
+		cause = laterCause(cause, err)
 		if !wait.sleep(ctx) {
-			return err
+			return cause
 		}
 	}
+}
+
+// laterCause returns the cause of failures after another attempt: the error of the last
+// attempt that did not run into a deadline, which says nothing about the server.
+func laterCause(cause, err error) error {
+	if cause != nil && errors.Is(err, context.DeadlineExceeded) {
+		return cause
+	}
+	return err
 }
 
 // withConnection calls use with a connection of the pool.

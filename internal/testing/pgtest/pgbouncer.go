@@ -83,7 +83,9 @@ func Pooler(t testing.TB, dsn string, pool int) string {
 		return err == nil
 	})
 	u := url.URL{Scheme: "postgres", User: url.User(config.User), Host: address, Path: config.Database}
-	timeout := fmt.Sprint(wait.Limit.Milliseconds())
-	u.RawQuery = url.Values{"sslmode": {"disable"}, "statement_timeout": {timeout}}.Encode()
+	u.RawQuery = url.Values{
+		"sslmode": {"disable"}, "statement_timeout": {fmt.Sprint(wait.Limit.Milliseconds())},
+		"connect_timeout": {fmt.Sprint(wait.Limit.Seconds())},
+	}.Encode()
 	return u.String()
 }

@@ -83,6 +83,8 @@ func Schema(t testing.TB, dsn string) string {
 	query.Set("search_path", name)
 	// Ends a statement that waits for a lock for ever.
 	query.Set("statement_timeout", fmt.Sprint(wait.Limit.Milliseconds()))
+	// A busy machine needs longer to connect than a server should wait.
+	query.Set("connect_timeout", fmt.Sprint(wait.Limit.Seconds()))
 	u.RawQuery = query.Encode()
 	return u.String()
 }
