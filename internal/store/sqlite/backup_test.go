@@ -27,6 +27,7 @@ func ignore(_, _ int64) {}
 // A copy that is made during writes contains every write that returned before it
 // began, and no part of a write. The writes do not wait for it.
 func TestCopyWhileWriting(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	path, backup := filepath.Join(folder, "plants.db"), filepath.Join(folder, "backup.db")
 	s := openStore(t, path)
@@ -96,6 +97,7 @@ func TestCopyFails(t *testing.T) {
 		"the context is cancelled":         {ctx: cancelled, want: "context canceled"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			folder := t.TempDir()
 			s, err := Open(t.Context(), filepath.Join(folder, "from"))
 			must.NoError(t, err)
@@ -118,6 +120,7 @@ func TestCopyFails(t *testing.T) {
 
 // Copy does not overwrite a file that appears while it runs.
 func TestCopyDoesNotOverwrite(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	from, to := filepath.Join(folder, "from"), filepath.Join(folder, "to")
 	fill(t, openStore(t, from), 0, 1<<10)
@@ -136,6 +139,7 @@ func TestCopyDoesNotOverwrite(t *testing.T) {
 // A failed backup does not change the existing file, a successful one replaces it.
 // The metrics of the store show its time.
 func TestBackupReplaces(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	from, to := filepath.Join(folder, "from"), filepath.Join(folder, "to")
 	s := openStore(t, from)

@@ -24,6 +24,7 @@ import (
 // After another program has changed the content of a file, every call fails, and Close
 // leaves the files as they are. The next start refuses a damaged store.
 func TestChangedFile(t *testing.T) {
+	t.Parallel()
 	overwrite := func(t *testing.T, path, with string) {
 		t.Helper()
 		data, err := os.ReadFile(with)
@@ -164,6 +165,7 @@ func TestChangedFile(t *testing.T) {
 
 // Close does not copy the log to a database that another one was copied over just before.
 func TestChangedBeforeClose(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s, err := Open(t.Context(), path)
 	must.NoError(t, err)
@@ -182,6 +184,7 @@ func TestChangedBeforeClose(t *testing.T) {
 
 // The record of a damage is not taken for that of a store that is restored.
 func TestRestoreBesideRecordOfDamage(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	openStore(t, filepath.Join(folder, "from"))
 	path := filepath.Join(folder, "plants.db")
@@ -193,6 +196,7 @@ func TestRestoreBesideRecordOfDamage(t *testing.T) {
 // A database that VACUUM of another program has made shorter grows again with the next
 // writes, before the service looks at its files.
 func TestOtherProgramVacuums(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	fill(t, s, 0, 400<<10)
@@ -214,6 +218,7 @@ func TestOtherProgramVacuums(t *testing.T) {
 
 // A log that another program has emptied with a checkpoint is not truncated, however long it stays so.
 func TestOtherProgramEmptiesLog(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	fill(t, s, 0, 50<<10)
@@ -242,8 +247,10 @@ func TestFaultMustLast(t *testing.T) {
 // A log that is truncated during a write loses what no checkpoint has copied. If it loses
 // nothing, the write begins it anew.
 func TestTruncatedDuringWrite(t *testing.T) {
+	t.Parallel()
 	for name, copied := range map[string]bool{"after a checkpoint": true, "without a checkpoint": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			path, backup := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "backup.db")
 			s := openStore(t, path)
 			must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
@@ -272,6 +279,7 @@ func TestTruncatedDuringWrite(t *testing.T) {
 
 // A log that is replaced by the beginning of another one during a write is as long as before after it.
 func TestOverwrittenDuringWrite(t *testing.T) {
+	t.Parallel()
 	path, other := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "other.db")
 	openStore(t, other)
 	header, err := os.ReadFile(other + "-wal")
@@ -287,11 +295,13 @@ func TestOverwrittenDuringWrite(t *testing.T) {
 // A file that cannot be read is not one that another program has changed. Reads and writes
 // get 503 until it can be read again, and Ready says so.
 func TestContentsThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	for name, file := range map[string]func(*openFiles) *openFile{
 		"database": func(f *openFiles) *openFile { return f.database },
 		"log":      func(f *openFiles) *openFile { return f.wal },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 			must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
 			broken, file := file(&s.files), file(&s.files).File
@@ -365,6 +375,7 @@ func TestContentsDuringCheckpoint(t *testing.T) {
 // A store that was found to be damaged replaces no backup, and a copy of it is said to be
 // doubtful. What says so is not passed over if it cannot be read.
 func TestBackupOfDamagedStore(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path, backup := filepath.Join(dir, "plants.db"), filepath.Join(dir, "backup.db")
 	s := openStore(t, path)
@@ -408,6 +419,7 @@ func storeBeforeCheckpoint(t *testing.T) (s *Store, path string) {
 // A database that is truncated while a checkpoint runs has its size again afterwards. The
 // store notices that its pages are gone. It is no damage if another program writes meanwhile.
 func TestChangedDuringCheckpoint(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(t *testing.T, path string)
 		want   string // the next write fails; empty if it does not
@@ -428,6 +440,7 @@ func TestChangedDuringCheckpoint(t *testing.T) {
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, path := storeBeforeCheckpoint(t)
 			_, before, err := identify(path)
 			must.NoError(t, err)
@@ -456,6 +469,7 @@ func TestChangedDuringCheckpoint(t *testing.T) {
 
 // A checkpoint makes the database shorter if another program has run VACUUM before.
 func TestCheckpointAfterVacuum(t *testing.T) {
+	t.Parallel()
 	s, path := storeBeforeCheckpoint(t)
 	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	must.NoError(t, err)
@@ -475,6 +489,7 @@ func TestCheckpointAfterVacuum(t *testing.T) {
 
 // A database that is truncated before a checkpoint begins gets none.
 func TestTruncatedBeforeCheckpoint(t *testing.T) {
+	t.Parallel()
 	s, path := storeBeforeCheckpoint(t)
 	conn := wait.For(t, "the writer", s.writer)
 	must.NoError(t, os.Truncate(path, 8192))

@@ -23,6 +23,7 @@ import (
 // If a file is replaced by an older copy of itself, every follower ends up with an
 // equal copy.
 func TestFileCopiedBack(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		back  func(t *testing.T, backup, path string)
 		begin bool // else the new file has a new epoch already
@@ -35,6 +36,7 @@ func TestFileCopiedBack(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			path, backup := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "backup.db")
 			storetest.Restored(t, storetest.Restore{
 				Open: func(t *testing.T) store.Store {
@@ -58,6 +60,7 @@ func TestFileCopiedBack(t *testing.T) {
 // The content goes back while servers run. A restore by statements is noticed by the server
 // that has seen the transactions that are gone; see content.
 func TestRestoredWhileRunning(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		servers         int
 		backup, restore func(t *testing.T, path, backup string)
@@ -82,6 +85,7 @@ func TestRestoredWhileRunning(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var path string
 			backup := func(number int) string { return fmt.Sprint(path, number, ".db") }
 			storetest.RestoredRunning(t, storetest.RestoreRunning{
@@ -101,6 +105,7 @@ func TestRestoredWhileRunning(t *testing.T) {
 
 // A server begins an epoch after a .restore although it has seen none of the transactions that are gone.
 func TestRestoredTransactionsOfAnotherServer(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s, other := openStore(t, path), openStore(t, path)
 	must.NoError(t, errors.Join(s.BeginEpoch(t.Context()), other.BeginEpoch(t.Context())))
@@ -118,6 +123,7 @@ func TestRestoredTransactionsOfAnotherServer(t *testing.T) {
 
 // A restore is also noticed by the server whose own transactions are all in the backup.
 func TestRestoredWritesOfOtherServer(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	first, second := openStore(t, path), openStore(t, path)
 	create := func(s *Store, id int64) {
@@ -139,6 +145,7 @@ func TestRestoredWritesOfOtherServer(t *testing.T) {
 
 // A server that only reads cannot begin an epoch. It refuses the positions that are gone.
 func TestRestoredUnderReadOnlyServer(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s, err := Open(t.Context(), path)
 	must.NoError(t, err)
@@ -160,6 +167,7 @@ func TestRestoredUnderReadOnlyServer(t *testing.T) {
 
 // After a restore under a running server the tokens are those of the backup, within a second.
 func TestRestoredTokens(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	kept, keptText := token.New("in the backup", nil, time.Hour)
@@ -202,11 +210,13 @@ func connect(t *testing.T, path string) *sqlite.Conn {
 }
 
 func TestNoEpochUnderLoad(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	storetest.NoEpochUnderLoad(t, openStore(t, path), openStore(t, path))
 }
 
 func TestForgottenEpochs(t *testing.T) {
+	t.Parallel()
 	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	storetest.ForgottenEpochs(t, s, func(t *testing.T) (n int) {
 		err := s.read(t.Context(), func(conn *sqlite.Conn) error {
@@ -221,6 +231,7 @@ func TestForgottenEpochs(t *testing.T) {
 
 // A new store has the feed of changes, also if several processes open it at once.
 func TestNewStoreHasFeed(t *testing.T) {
+	t.Parallel()
 	for range 10 {
 		path := filepath.Join(t.TempDir(), "plants.db")
 		var wg sync.WaitGroup

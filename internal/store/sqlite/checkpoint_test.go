@@ -73,6 +73,7 @@ func fillDuringReads(t *testing.T) (longest int64, slowest time.Duration) {
 // A long read of another program, such as a backup, keeps the log from being
 // reset. It does not delay writes, and after it the log becomes short again.
 func TestWritesDuringLongRead(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	fill(t, s, 0, 1<<20)
@@ -107,6 +108,7 @@ func TestWritesDuringLongRead(t *testing.T) {
 // When another program has reset a log that had become long, such as Litestream, the next
 // checkpoint is due at the usual length again.
 func TestCheckpointAfterReset(t *testing.T) {
+	t.Parallel()
 	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	s.checkpointAt = 50 * checkpointPages
 	fill(t, s, 0, 1<<10)
@@ -117,6 +119,7 @@ func TestCheckpointAfterReset(t *testing.T) {
 
 // A read begins and ends while a write transaction is open.
 func TestReadersDoNotWait(t *testing.T) {
+	t.Parallel()
 	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	fill(t, s, 0, 1<<10)
 	err := s.runWrite(t.Context(), func(conn *sqlite.Conn) error {

@@ -21,6 +21,7 @@ import (
 // A write may run twice. Here every write does, and the store must pass all tests:
 // the first run must have no effect in the file and in variables.
 func TestWritesCanRunTwice(t *testing.T) {
+	must.HaveTime(t)
 	t.Parallel()
 	errAgain := errors.New("once more")
 	openTwice := func(t *testing.T) *Store {
@@ -94,6 +95,7 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 		"a panic in the middle of an UPDATE":          then(insert(10), leaveOpen),
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for _, at := range []int{0, 1, 3} {
 				s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 				writes := []groupedWrite{insert(1), insert(2, 3), insert(4)}
@@ -121,6 +123,7 @@ func TestWritesOfAGroupAreIndependent(t *testing.T) {
 // Creates are decided as if nothing were stored. A group with a plant that is stored is
 // decided again, with what is stored.
 func TestCreatesBesideStoredPlants(t *testing.T) {
+	t.Parallel()
 	s := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 2, Name: "stored"}))
 	var writes []groupedWrite

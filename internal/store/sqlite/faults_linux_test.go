@@ -177,6 +177,10 @@ func TestOpenErrorAdvice(t *testing.T) {
 		"another program":  {set("application_id", 42), "this is not a store of plantstore"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if name == "a locked file" { // Open waits for five seconds
+				must.HaveTime(t)
+			}
 			path := filepath.Join(t.TempDir(), "plants.db")
 			s, err := Open(t.Context(), path)
 			must.NoError(t, err)
@@ -196,6 +200,7 @@ func TestOpenErrorAdvice(t *testing.T) {
 
 // No command uses a file with several names but Copy, whose source may be a linked backup.
 func TestSeveralNames(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		add  func(t *testing.T, path, other string)
 		want string
@@ -315,6 +320,7 @@ func lock(t *testing.T, path string) {
 
 // A store in a folder of another user is not said to be damaged.
 func TestFolderOfAnotherUser(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "private")
 	must.NoError(t, os.Mkdir(folder, 0o700))
 	path := filepath.Join(folder, "plants.db")

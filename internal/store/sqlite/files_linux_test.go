@@ -50,6 +50,7 @@ func TestFileMode(t *testing.T) {
 // While a file of the store is moved, removed or replaced, reads and writes fail. They
 // succeed again when the file is back.
 func TestMovedFile(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		suffix string
 		move   func(t *testing.T, path string)
@@ -68,6 +69,7 @@ func TestMovedFile(t *testing.T) {
 		"the log is replaced": {"-wal", func(t *testing.T, path string) { garbage(filepath.Base(path))(t, filepath.Dir(path)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			target := filepath.Join(t.TempDir(), "plants.db")
 			path := filepath.Join(t.TempDir(), "link.db") // SQLite keeps the log beside the target
 			must.NoError(t, os.Symlink(target, path))
@@ -159,8 +161,10 @@ func damaged(t *testing.T, damage func(*testing.T, string)) (s *Store, before []
 // Calls on a damaged file return ErrUnavailable. Once a statement has found the damage and a
 // check has proved it, every call does so for ever, and the next start refuses the store.
 func TestDamagedFile(t *testing.T) {
+	t.Parallel()
 	for name, c := range damages {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s, _ := damaged(t, c.damage)
 			var log bytes.Buffer
 			s.files.log = slog.New(slog.NewTextHandler(&log, nil))
@@ -196,9 +200,11 @@ func TestDamagedFile(t *testing.T) {
 // What looked like damage because the disk could not be read is over when the disk can be read
 // again. As long as it cannot be read, nothing is decided.
 func TestDiskErrorThatEnds(t *testing.T) {
+	t.Parallel()
 	for name, c := range damages {
 		for when, lasts := range map[string]bool{"before the check": false, "during the check": true} {
 			t.Run(name+" and ends "+when, func(t *testing.T) {
+				t.Parallel()
 				s, before := damaged(t, c.damage)
 				file := s.files.database.File
 				fail := func() { // what the statements see, and what the check sees
@@ -239,8 +245,10 @@ func TestDiskErrorThatEnds(t *testing.T) {
 // A -shm file that was cut short fails every read. The service says so, and a restart
 // loses nothing.
 func TestTruncatedIndex(t *testing.T) {
+	t.Parallel()
 	for _, size := range []int64{0, 1, 100, 136, 4096, 16384, 32767} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), "plants.db")
 			s, err := Open(t.Context(), path)
 			must.NoError(t, err)
@@ -260,6 +268,7 @@ func TestTruncatedIndex(t *testing.T) {
 // A read-only service whose store has no log notices that another program has overwritten
 // it, or writes to it.
 func TestReadOnlyWithoutLog(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(t *testing.T, path, other string)
 		want   error
@@ -276,6 +285,7 @@ func TestReadOnlyWithoutLog(t *testing.T) {
 		"nothing": {func(*testing.T, string, string) {}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			folder := t.TempDir()
 			path, other := filepath.Join(folder, "plants.db"), filepath.Join(folder, "other.db")
 			from := openStore(t, filepath.Join(folder, "from.db"))

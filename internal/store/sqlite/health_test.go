@@ -17,6 +17,7 @@ import (
 
 // Ready says whether reads work, and Writable whether writes do.
 func TestReady(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	expect.Error(t, "Ready of a new store", s.Ready(t.Context()), nil)
@@ -44,6 +45,7 @@ func TestReady(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	for name, want := range map[string]bool{path: true, Memory: false} {
 		s := openStore(t, name)

@@ -33,8 +33,10 @@ func replicated(t *testing.T, path string, directory bool) {
 // A store works with the tables of Litestream in it, also if Litestream has found the empty
 // file before the store was created.
 func TestLitestreamTables(t *testing.T) {
+	t.Parallel()
 	for name, first := range map[string]bool{"Litestream comes first": true, "Litestream comes later": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			path := filepath.Join(t.TempDir(), "plants.db")
 			if first {
 				createFile(path)
@@ -61,6 +63,7 @@ func TestLitestreamTables(t *testing.T) {
 
 // The database of another program is not taken for an empty one because Litestream copies it.
 func TestLitestreamTablesOfAnotherProgram(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "other.db")
 	createFile(path)
 	replicated(t, path, true)
@@ -76,6 +79,7 @@ func TestLitestreamTablesOfAnotherProgram(t *testing.T) {
 // A file that `litestream restore` has made is used only after `plantstore restore` has
 // checked it. The restored store has no tables of Litestream, and later ones do not matter.
 func TestLitestreamRestored(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path, replica := filepath.Join(dir, "plants.db"), filepath.Join(dir, "plants.db.replica")
 	s, err := Open(t.Context(), path)

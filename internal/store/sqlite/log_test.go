@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -134,6 +135,7 @@ const otherCopied = "copied by another program"
 // Every pairing of a database and a log from different moments of one history is started. A
 // pair of one moment has its plants. Another one has the plants of the log, or is refused.
 func TestPairsOfDatabaseAndLog(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	h.remember("new")
 	h.create(3)
@@ -214,6 +216,7 @@ func TestPairsOfDatabaseAndLog(t *testing.T) {
 // A set of files that is refused stays as it is, and every way of opening it is refused. The
 // step in the error leaves the database as it was without the log.
 func TestWrongLogIsRefused(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	h.create(5)
 	must.NoError(t, h.store.Close())
@@ -254,6 +257,7 @@ func TestWrongLogIsRefused(t *testing.T) {
 
 // A copy of a store in use has the mark of its log, but its pages are at other places.
 func TestCopyOfStoreInUseWithItsLog(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	ages := map[string]func(){
 		"at the start":                func() { h.create(3) },
@@ -301,6 +305,7 @@ func TestCopyOfStoreInUseWithItsLog(t *testing.T) {
 // The marks of a store that another program has restored, or that only it has written to, do
 // not keep it from starting.
 func TestLogOfOtherPrograms(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]func(t *testing.T, h *history){
 		"a log that only others wrote": func(t *testing.T, h *history) {
 			must.NoError(t, h.store.Close())
@@ -333,6 +338,7 @@ func TestLogOfOtherPrograms(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newHistory(t)
 			h.create(10)
 			c(t, h)
@@ -356,8 +362,10 @@ func TestLogOfOtherPrograms(t *testing.T) {
 // A .restore that begins a log is no damage, even if no check of the files has seen the last checkpoint. The
 // first write of the store after it lets the store start after a crash.
 func TestRestoreBeginsLog(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"after a checkpoint of the store", "after one of another program"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			h := newHistory(t)
 			h.create(3)
 			dotBackup(t, h.path, h.path+".backup")
@@ -404,6 +412,7 @@ func crashed(t *testing.T) storeFiles {
 // After a flipped bit or an empty block anywhere in the log, a start is refused, or only the
 // last commit is missing, or nothing is.
 func TestDamagedLog(t *testing.T) {
+	t.Parallel()
 	files := crashed(t)
 	content := logOf(t, files)
 	used := content.end(content.used)
@@ -443,6 +452,10 @@ func TestDamagedLog(t *testing.T) {
 		}
 	}
 	names := slices.Sorted(maps.Keys(damages))
+	if testing.Short() {
+		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		names = names[:len(names)/5]
+	}
 	t.Run("all", func(t *testing.T) {
 		for shard := range slices.Chunk(names, 1+len(names)/8) {
 			t.Run(shard[0], func(t *testing.T) {
@@ -463,12 +476,14 @@ func logOf(t *testing.T, files storeFiles) *logContent {
 
 // The command in the error keeps the damaged log, and leaves what is before the damage.
 func TestDamagedLogIsPutAside(t *testing.T) {
+	t.Parallel()
 	files := crashed(t)
 	for name, c := range map[string]struct{ at, least int }{
 		"in a page":     {32 + 24 + 4096*20, 101},
 		"in the header": {9, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			log := slices.Clone(files.log)
 			log[c.at] ^= 1
 			path := place(t, files.database, log, files.index)
@@ -492,6 +507,7 @@ func TestDamagedLogIsPutAside(t *testing.T) {
 // What a power cut leaves of the last transaction is logged at the start, and not more than
 // once.
 func TestIncompleteTransaction(t *testing.T) {
+	t.Parallel()
 	files := crashed(t)
 	content := logOf(t, files)
 	last := content.end(content.used - 1) // where the frame of the last commit begins
@@ -528,6 +544,7 @@ func TestIncompleteTransaction(t *testing.T) {
 
 // The mark is written once for each log, so that a create costs what it did.
 func TestMarkIsWrittenOnceForEachLog(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	marks := func() (n int64) {
 		t.Helper()
@@ -550,6 +567,7 @@ func TestMarkIsWrittenOnceForEachLog(t *testing.T) {
 
 // A log that a trial has begun has a mark, too.
 func TestTrialMarksNewLog(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	h.create(3)
 	conn := wait.For(t, "the writer", h.store.writer)
@@ -577,6 +595,7 @@ func runAdvice(t *testing.T, message string) {
 
 // While a store is written to and its log begins anew all the time, other programs may open it.
 func TestCheckLogDuringWrites(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	h.create(1)
 	stop := wait.Repeat(1, func(i int) bool {
@@ -606,6 +625,7 @@ func trialBatch(last *int64) (plants []plant.Plant) {
 // A commit whose sync has failed leaves its frames behind the end of the log. The next commit
 // begins a new log, for which they are not lost commits.
 func TestLogBeginsAnewAfterDiskError(t *testing.T) {
+	t.Parallel()
 	h := newHistory(t)
 	h.create(3)
 	before := read(t, h.path+"-wal")[16:24]
@@ -641,6 +661,7 @@ func numbers(conn *sqlite.Conn, statement string, args ...any) (all []int64, err
 
 // Several programs write, copy the log and begin new ones in any order. No file looks damaged to them.
 func TestProgramsThatBeginLogs(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	server := openStore(t, path)
 	rounds := 300

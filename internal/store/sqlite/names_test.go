@@ -13,6 +13,7 @@ import (
 )
 
 func TestOtherUnicode(t *testing.T) {
+	t.Parallel()
 	s := openStore(t, Memory)
 	storetest.OtherUnicode(t, s, func(t *testing.T) {
 		must.NoError(t, s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
@@ -36,6 +37,7 @@ func wantByName(t *testing.T, s *Store, id int64) {
 
 // A backup and what is restored from it keep the keys of the names.
 func TestBackupKeepsNames(t *testing.T) {
+	t.Parallel()
 	path, backup, restored := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "backup.db"),
 		filepath.Join(t.TempDir(), "restored.db")
 	must.NoError(t, openStore(t, path).Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))

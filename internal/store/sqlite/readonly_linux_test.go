@@ -15,6 +15,7 @@ import (
 
 // Every write to a store that is open for reading fails, and reads work.
 func TestOpenReadOnly(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path) // stays open, so that the log has the plant
 	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1}))
@@ -38,6 +39,7 @@ func TestOpenReadOnly(t *testing.T) {
 // A service of a user that cannot write the files cannot ask SQLite about the log, which the
 // service that writes begins anew.
 func TestReadOnlyBesideCheckpoints(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can play a user that does not own the files")
 	}
@@ -62,6 +64,7 @@ func TestReadOnlyBesideCheckpoints(t *testing.T) {
 
 // SQLite cannot read a store without a log if it cannot create one, and the error says so.
 func TestOpenReadOnlyInReadOnlyDirectory(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	path := filepath.Join(folder, "plants.db")
 	s, err := Open(t.Context(), path)

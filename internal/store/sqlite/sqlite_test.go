@@ -28,15 +28,25 @@ func TestStore(t *testing.T) {
 		"memory": func(*testing.T) string { return Memory },
 	} {
 		t.Run(name, func(t *testing.T) {
-			storetest.Plants(t, func(t *testing.T) plant.Store { return openStore(t, path(t)) })
-			storetest.Tokens(t, func(t *testing.T) token.Store { return openStore(t, path(t)) })
-			storetest.Changes(t, func(t *testing.T) (one, two store.Store) {
-				path := path(t)
-				one = openStore(t, path)
-				if path == Memory {
-					return one, one
-				}
-				return one, openStore(t, path)
+			t.Parallel()
+			t.Run("plants", func(t *testing.T) {
+				t.Parallel()
+				storetest.Plants(t, func(t *testing.T) plant.Store { return openStore(t, path(t)) })
+			})
+			t.Run("tokens", func(t *testing.T) {
+				t.Parallel()
+				storetest.Tokens(t, func(t *testing.T) token.Store { return openStore(t, path(t)) })
+			})
+			t.Run("changes", func(t *testing.T) {
+				t.Parallel()
+				storetest.Changes(t, func(t *testing.T) (one, two store.Store) {
+					path := path(t)
+					one = openStore(t, path)
+					if path == Memory {
+						return one, one
+					}
+					return one, openStore(t, path)
+				})
 			})
 		})
 	}
@@ -54,6 +64,7 @@ func TestPageHasWholeBatches(t *testing.T) {
 }
 
 func TestUpdatedAt(t *testing.T) {
+	t.Parallel()
 	s := openStore(t, Memory)
 	storetest.UpdatedAt(t, s, func(t *testing.T, by time.Duration) {
 		err := s.runWrite(t.Context(), func(conn *sqlite.Conn) error {
@@ -65,6 +76,7 @@ func TestUpdatedAt(t *testing.T) {
 }
 
 func TestReopen(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a file?with=odd&name%20#.db")
 	store, err := Open(t.Context(), path)
 	must.NoError(t, err)
@@ -79,6 +91,7 @@ func TestReopen(t *testing.T) {
 
 // checkDurable finds wrong settings.
 func TestDurableSettings(t *testing.T) {
+	t.Parallel()
 	store := openStore(t, filepath.Join(t.TempDir(), "plants.db"))
 	conn := wait.For(t, "the writer", store.writer)
 	defer func() { store.writer <- conn }()
@@ -96,6 +109,7 @@ func TestDurableSettings(t *testing.T) {
 
 // An empty path is a temporary database, for which SQLite has no log.
 func TestOpenChecksDurable(t *testing.T) {
+	t.Parallel()
 	store, err := Open(t.Context(), "")
 	if err == nil {
 		store.Close()
@@ -110,6 +124,7 @@ func TestOpenChecksDurable(t *testing.T) {
 // plants than its limit, and one of each part of a MERGE. A page of tags makes one search for
 // the first row of each tag.
 func TestPlans(t *testing.T) {
+	t.Parallel()
 	s := openStore(t, Memory)
 	plans := map[string][]string{
 		allPlants.list: {"SEARCH plants USING INTEGER PRIMARY KEY (rowid>?)"},
@@ -184,6 +199,7 @@ func TestPlans(t *testing.T) {
 
 // Without its file, the log of a store has the newest writes, and SQLite would delete it.
 func TestLogWithoutStoreIsKept(t *testing.T) {
+	t.Parallel()
 	store, moved := filepath.Join(t.TempDir(), "plants.db"), filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, store)
 	must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1, Name: "n"}))
@@ -206,6 +222,7 @@ func TestLogWithoutStoreIsKept(t *testing.T) {
 }
 
 func TestNamesOfOtherFiles(t *testing.T) {
+	t.Parallel()
 	for _, suffix := range []string{"-wal", "-shm", "-journal", "-last-backup", "-unfinished-copy"} {
 		path := filepath.Join(t.TempDir(), "plants.db"+suffix)
 		_, err := Open(t.Context(), path)
@@ -228,6 +245,7 @@ func insertPlant(conn *sqlite.Conn, p plant.Plant) error {
 
 // No connection can damage its file with SQL, or runs what a prepared schema asks for.
 func TestDefensive(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	s := openStore(t, path)
 	readOnly, err := OpenReadOnly(path)

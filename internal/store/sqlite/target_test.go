@@ -27,6 +27,7 @@ func TestCopyTarget(t *testing.T) {
 
 // The next copy overwrites what a killed one has left, whatever it is, and follows no link.
 func TestRestOfAKilledCopy(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "plants.db")
 	rest := path + copySuffix
 	must.NoError(t, os.WriteFile(rest, []byte("half of a page"), 0o600))
@@ -56,6 +57,7 @@ func TestRestOfAKilledCopy(t *testing.T) {
 
 // A copy is not published beside the files of a store that were created while it was filled.
 func TestTargetCreatedMeanwhile(t *testing.T) {
+	t.Parallel()
 	for suffix, want := range map[string]string{
 		"":     "this file exists; give another path, or move the file with its -wal",
 		"-wal": "plants.db-wal belongs to an old store; move it to the directory of that store",

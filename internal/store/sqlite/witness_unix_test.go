@@ -22,6 +22,7 @@ import (
 // checkpoint waits for a read. The checkpoint then writes the header and the mark of the database.
 // The service notices it, or nothing is missing, because the log has all that the backup lacks.
 func TestOverwrittenDuringCheckpoint(t *testing.T) {
+	t.Parallel()
 	const steps = 8
 	seeds := 6
 	if testing.Short() {

@@ -21,7 +21,11 @@ type RestoreRunning struct {
 // when the content of a store goes back, again and again, while servers write. A server need
 // not have seen what another one has returned to a follower.
 func RestoredRunning(t *testing.T, r RestoreRunning) {
-	const histories, steps = 20, 150
+	const steps = 150
+	histories := 20
+	if testing.Short() {
+		histories = 4
+	}
 	for seed := range uint64(histories) {
 		t.Run(fmt.Sprint("history ", seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
