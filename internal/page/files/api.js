@@ -1,6 +1,6 @@
 // @ts-check
 // Requests to the API, with the types of the document.
-import { token } from "./session.js";
+import { renew, token } from "./session.js";
 /** @import {Body, Parameters, Paths, Query, Schemas} from "./types" */
 
 /** A request that failed, in the words of the service. The code is 0 if it did not answer. */
@@ -73,11 +73,13 @@ async function once(method, path, options) {
   return { body: text ? read(text) : undefined, next };
 }
 
-/** Sends a request and returns the response, which is a success.
+/** Sends a request and returns the response, which is a success. A token that has expired is renewed once.
  *  @param {string} method
  *  @param {string} path
- *  @param {{id?: string, query?: object, body?: unknown, headers?: object, signal?: AbortSignal}} options */
-export async function open(method, path, { id = "", query = {}, body, headers, signal }) {
+ *  @param {{id?: string, query?: object, body?: unknown, headers?: object, signal?: AbortSignal}} options
+ *  @returns {Promise<Response>} */
+export async function open(method, path, options, isRenewed = false) {
+  const { id = "", query = {}, body, headers, signal } = options;
   const parameters = new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)]));
   const address = `.${path.replace("{id}", encodeURIComponent(id))}`; // relative: a proxy may add a path
   const sent = token.get();
@@ -90,7 +92,10 @@ export async function open(method, path, { id = "", query = {}, body, headers, s
   });
   if (response.ok) return response;
   const failure = explain(response, await response.text().catch(() => ""));
-  if (response.status === 401 && sent && sent === token.get()) on.refused(failure.message);
+  if (response.status !== 401 || !sent) throw failure;
+  const silent = () => Promise.reject(new Failure(0, "The identity provider does not answer: try again."));
+  if (!isRenewed && (await renew(sent).catch(silent))) return open(method, path, options, true);
+  if (sent === token.get()) on.refused(failure.message);
   throw failure;
 }
 

@@ -87,16 +87,30 @@ async function fetchTokens(grant) {
   const body = new URLSearchParams({ client_id: provider["client"] ?? "", ...grant });
   const response = await fetch(provider["token"] ?? "", { method: "POST", body, cache: "no-store" });
   const got = await response.json();
-  if (!response.ok) throw new Error(got.error_description ?? got.error);
+  if (!response.ok) throw new Error(got.error_description ?? got.error, { cause: response.status });
   if (mine !== session) return; // the person has signed out meanwhile
   tokens = { access: got.access_token, refresh: got.refresh_token ?? tokens?.refresh };
-  const again = async (/** @type {number} */ seconds) => {
+  const again = (/** @type {number} */ seconds) => {
     clearTimeout(renewing);
-    renewing = setTimeout(async () => {
-      const refresh_token = tokens?.refresh;
-      if (!refresh_token) return; // the service will say that the token has expired
-      await fetchTokens({ grant_type: "refresh_token", refresh_token }).catch(() => again(10));
-    }, seconds * 1000);
+    renewing = setTimeout(() => renew(tokens?.access).catch(() => again(10)), seconds * 1000);
   };
-  void again(Math.max(1, (got.expires_in ?? 300) * 0.8));
+  again(Math.max(1, (got.expires_in ?? 300) * 0.8));
+}
+
+/** The request for new tokens that is sent now: a provider may take a refresh token that comes twice for a stolen one.
+ *  @type {Promise<boolean> | undefined} */
+let renewal;
+
+/** Gets another token of the same person in place of one that is, or will be, refused: a laptop that sleeps does not
+ *  renew it in time. Resolves to whether there is one, and fails if the provider does not answer.
+ *  @param {string | undefined} access
+ *  @returns {Promise<boolean>} */
+export async function renew(access) {
+  const refresh_token = tokens?.refresh;
+  if (!refresh_token) return false;
+  if (tokens?.access !== access) return true; // since the request was sent
+  renewal ??= fetchTokens({ grant_type: "refresh_token", refresh_token })
+    .then(() => tokens !== undefined, (error) => (error.cause < 500 ? false : Promise.reject(error))) // it does not know the person
+    .finally(() => (renewal = undefined));
+  return renewal;
 }

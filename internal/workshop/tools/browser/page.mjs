@@ -331,7 +331,7 @@ describe("the page", { concurrency: 2 }, () => {
     assert.equal(await isShown(two, "#store"), true);
   });
 
-  check("a person signs in at an identity provider", { others: [provider, fonts], statuses: [404] }, async ({ context, start, visit }) => {
+  check("a person signs in at an identity provider", { others: [provider, fonts], statuses: [401, 404, 503] }, async ({ context, start, visit }) => {
     await context.route(`${fonts}/**`, (route) => route.fulfill({ contentType: "text/css", body: "" }));
     const oidc = ["--oidc-issuer", provider, "--oidc-audience", "https://plants.example.com", "--oidc-client-id", "page"];
     const { address, api } = await start(oidc, species);
@@ -363,6 +363,19 @@ describe("the page", { concurrency: 2 }, () => {
       assert.equal(tokens[1].get("grant_type"), "refresh_token");
       await page.locator("#plant-tag").fill("refreshed");
       await save(page);
+
+      // A laptop has slept: the service refuses the token, and the provider responds at the second time.
+      const expire = () => page.route(`${address}/plants/101`, (route) =>
+        route.continue({ headers: { ...route.request().headers(), authorization: "Bearer expired" } }), { times: 1 });
+      await expire();
+      await page.route(`${provider}/token`, (route) => route.fulfill({ status: 503, json: {} }), { times: 1 });
+      await page.locator("#plant-tag").fill("slept");
+      await page.locator("#save").click();
+      await until(() => text(page, "#panel-note"), (it) => it.includes("The identity provider does not answer"));
+      await expire();
+      await save(page);
+      assert.equal((await api("GET", "/plants/101")).tag, "slept", "nothing that was typed is lost");
+
       await page.reload(); // the provider knows the person
       await until(() => text(page, "#count"), figs, "after a reload");
       const renewal = await hold(page, `${provider}/token`);
