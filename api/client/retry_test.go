@@ -15,7 +15,6 @@ import (
 
 	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/api/client/clienttest"
-	"github.com/plantstore/plantstore/internal/testing/expect"
 	"github.com/plantstore/plantstore/internal/testing/must"
 )
 
@@ -175,33 +174,6 @@ func TestUntrusted(t *testing.T) {
 	if err == nil || errors.Is(err, client.ErrOutcomeUnknown) || tries != 1 {
 		t.Errorf("%d attempts, error %v", tries, err)
 	}
-}
-
-// Creates succeed through every fault that the test server has, and store a plant
-// once.
-func TestFaults(t *testing.T) {
-	t.Parallel()
-	ctx, server := t.Context(), clienttest.New(t)
-	c := server.Client()
-	for i, fault := range []clienttest.Fault{clienttest.Refuse, clienttest.Cut, clienttest.TooManyRequests, clienttest.Unavailable} {
-		server.Fail(3, fault)
-		if err := c.Create(ctx, client.Plant{ID: int64(i), Name: "Taxus baccata"}); err != nil {
-			t.Errorf("fault %d: %v", i, err)
-		}
-		server.Fail(1, fault)
-		if _, err := c.Get(ctx, int64(i)); err != nil {
-			t.Errorf("fault %d: %v", i, err)
-		}
-	}
-	server.Fail(1, clienttest.Cut)
-	wantError(t, c.Delete(ctx, 1), client.ErrOutcomeUnknown)
-	wantError(t, second(c.Get(ctx, 1)), client.ErrNoSuchPlant)
-	server.Fail(1, clienttest.Refuse)
-	plain := at(t, server.URL, client.WithToken(server.Token))
-	wantError(t, plain.Delete(ctx, 2), client.ErrOutcomeUnknown)
-	server.Fail(10, clienttest.Unavailable)
-	wantError(t, second(c.Get(ctx, 2)), client.ErrUnavailable)
-	expect.NoError(t, second(c.Get(ctx, 2)))
 }
 
 // The context ends a request, and a pause, at once.
