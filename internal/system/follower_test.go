@@ -9,6 +9,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"sync"
@@ -91,20 +92,36 @@ func (f *follower) readChanges(ctx context.Context, c *client.Client) error {
 }
 
 // readStream applies the events of a stream until it is cut off.
-func (f *follower) readStream(ctx context.Context, h *http.Client) error {
-	defer h.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, crashURL+"/changes:stream", nil)
+func (f *follower) readStream(ctx context.Context, web *http.Client) error {
+	defer web.CloseIdleConnections()
+	n := 0
+	err := readStream(ctx, web, &program.Server{URL: crashURL, Token: program.Token}, f.position, func(change client.Change) (again bool) {
+		f.apply(change)
+		n++
+		return n != f.most
+	})
+	if _, isConnection := errors.AsType[*url.Error](err); isConnection { // the service does not run
+		time.Sleep(5 * time.Millisecond)
+		return nil
+	}
+	return err
+}
+
+// readStream reads a stream of changes after a position until it is cut off, or until apply returns
+// false. Another response than 200 and 410 is a [client.Error].
+func readStream(
+	ctx context.Context, web *http.Client, r *program.Server, after client.Position, apply func(client.Change) (again bool),
+) error {
+	req, err := r.NewRequest(http.MethodGet, "/changes:stream", "")
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Authorization", "Bearer "+program.Token)
-	if f.position != "" {
-		req.Header.Set("Last-Event-ID", string(f.position))
+	if after != "" {
+		req.Header.Set("Last-Event-ID", string(after))
 	}
-	resp, err := h.Do(req)
-	if err != nil { // the service does not run
-		time.Sleep(5 * time.Millisecond)
-		return nil
+	resp, err := web.Do(req.WithContext(ctx))
+	if err != nil {
+		return err
 	}
 	defer resp.Body.Close()
 	switch resp.StatusCode {
@@ -112,9 +129,9 @@ func (f *follower) readStream(ctx context.Context, h *http.Client) error {
 	case http.StatusGone:
 		return client.ErrPositionGone
 	default:
-		return errors.New("the response to a stream is " + resp.Status)
+		return &client.Error{Status: resp.StatusCode}
 	}
-	n, id, data := 0, "", ""
+	id, data := "", ""
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 		switch field, value, _ := strings.Cut(lines.Text(), ": "); field {
 		case "id":
@@ -125,25 +142,33 @@ func (f *follower) readStream(ctx context.Context, h *http.Client) error {
 			if id == "" { // a comment, or an event that is not a change
 				continue
 			}
-			var c plantapi.Change
-			if err := json.Unmarshal([]byte(data), &c); err != nil {
+			change, err := changeOf(id, data)
+			if err != nil {
 				return err
 			}
-			if c.Position != id {
-				return errors.New("the event with the id " + id + " has the position " + c.Position)
-			}
-			change := client.Change{Position: client.Position(id), ID: c.ID}
-			if p := c.Plant; p != nil {
-				change.Plant = &client.Plant{ID: p.ID, Name: p.Name, Tag: p.Tag, ETag: client.ETag(p.ETag), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
-			}
-			f.apply(change)
-			if n++; n == f.most {
+			if !apply(change) {
 				return nil
 			}
 			id = ""
 		}
 	}
 	return nil
+}
+
+// changeOf returns the change of an event.
+func changeOf(id, data string) (client.Change, error) {
+	var c plantapi.Change
+	if err := json.Unmarshal([]byte(data), &c); err != nil {
+		return client.Change{}, err
+	}
+	if c.Position != id {
+		return client.Change{}, errors.New("the event with the id " + id + " has the position " + c.Position)
+	}
+	change := client.Change{Position: client.Position(id), ID: c.ID}
+	if p := c.Plant; p != nil {
+		change.Plant = &client.Plant{ID: p.ID, Name: p.Name, Tag: p.Tag, ETag: client.ETag(p.ETag), CreatedAt: p.CreatedAt, UpdatedAt: p.UpdatedAt}
+	}
+	return change, nil
 }
 
 // apply applies a change, which must come after the one before.

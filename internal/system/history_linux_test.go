@@ -107,13 +107,11 @@ func newHistories(t *testing.T) *histories {
 	ctx, cancel := context.WithCancel(t.Context())
 	h.stop = func() { cancel(); h.following.Wait() }
 	t.Cleanup(h.stop)
-	_, text, err := h.servers[0].Send(h.web, "GET", "/changes?from=now", "")
+	now, err := h.servers[0].Dial(t).Now(t.Context())
 	must.NoError(t, err)
-	var now changesJSON
-	must.NoError(t, json.Unmarshal([]byte(text), &now))
 	for _, r := range h.servers {
 		for _, stream := range []bool{false, true} {
-			f := &historyFollower{server: r, position: now.Position}
+			f := &historyFollower{server: r, position: now}
 			h.followers = append(h.followers, f)
 			h.following.Go(func() { f.follow(ctx, t, stream) })
 		}
@@ -213,19 +211,6 @@ func (h *histories) next(id int64) historyInput {
 		in.IfMatch = seen
 	}
 	return in
-}
-
-// changesJSON and changeJSON are what followers read.
-type changesJSON struct {
-	Changes  []changeJSON
-	Position string
-	More     bool
-}
-
-type changeJSON struct {
-	Position string
-	ID       int64
-	Plant    *version
 }
 
 // operate sends an operation, and adds it to the history. It returns false if its outcome is

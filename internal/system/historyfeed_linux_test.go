@@ -1,10 +1,10 @@
 package system_test
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/plantstore/plantstore/api/client"
 	"github.com/plantstore/plantstore/internal/testing/must"
 	"github.com/plantstore/plantstore/internal/testing/program"
 	"github.com/plantstore/plantstore/internal/testing/wait"
@@ -23,105 +24,73 @@ import (
 
 // historyFollower follows the changes of a server.
 type historyFollower struct {
-	server   *program.Server
-	position string
+	server *program.Server
 
-	mu      sync.Mutex
-	changes []changeJSON
-	plants  map[int64]*version
+	mu       sync.Mutex
+	position client.Position
+	changes  []client.Change
+	plants   map[int64]*version
 }
 
-// follow reads the changes, one page after the other or as a stream, until ctx ends.
+// follow reads the changes, page by page or as a stream, until ctx ends. A server may respond 503
+// during a fault, but never that the position is not valid. A stream that hangs is found by the test,
+// which waits for the changes.
 func (f *historyFollower) follow(ctx context.Context, t *testing.T, stream bool) {
+	c := f.server.Dial(t)
+	web := &http.Client{} // without a timeout
 	for ctx.Err() == nil {
-		read := f.readPage
+		var err error
 		if stream {
-			read = f.readStream
+			err = readStream(ctx, web, f.server, f.position, f.add)
+		} else {
+			err = f.readPages(ctx, c)
 		}
-		if err := read(ctx); err != nil && ctx.Err() == nil {
+		if isUnavailable(err) {
+			time.Sleep(50 * time.Millisecond)
+		} else if err != nil && ctx.Err() == nil {
 			t.Errorf("a follower: %v", err)
 			return
 		}
 	}
 }
 
-func (f *historyFollower) get(ctx context.Context, path string) (*http.Response, error) {
-	req, err := f.server.NewRequest("GET", path+f.position, "")
-	if err != nil {
-		return nil, err
-	}
-	return http.DefaultTransport.RoundTrip(req.WithContext(ctx))
+func isUnavailable(err error) bool {
+	failure, isResponse := errors.AsType[*client.Error](err)
+	return isResponse && failure.Status == http.StatusServiceUnavailable
 }
 
-// readPage waits for a page. A server may respond 503 during a fault, but never that the position
-// is not valid.
-func (f *historyFollower) readPage(ctx context.Context) error {
-	limited, cancel := context.WithTimeout(ctx, wait.Limit)
-	defer cancel()
-	status, text, err := program.ReadAll(f.get(limited, "/changes?limit=1000&wait=5&after="))
-	if err != nil {
-		return err
-	}
-	if status == http.StatusServiceUnavailable {
-		time.Sleep(50 * time.Millisecond)
-		return nil
-	}
-	if status != http.StatusOK {
-		return fmt.Errorf("GET /changes: %d %s", status, text)
-	}
-	var page changesJSON
-	if err := json.Unmarshal([]byte(text), &page); err != nil {
-		return err
-	}
-	f.add(page.Changes...)
-	f.position = page.Position
-	return nil
-}
-
-// readStream reads a stream to its end. A stream that hangs is found by the test, which waits for
-// the changes.
-func (f *historyFollower) readStream(ctx context.Context) error {
-	resp, err := f.get(ctx, "/changes:stream?after=")
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusServiceUnavailable {
-		time.Sleep(50 * time.Millisecond)
-		return nil
-	}
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("GET /changes:stream: %s", resp.Status)
-	}
-	ends := false
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		if lines.Text() == "event: end" {
-			ends = true
-		}
-		data, found := strings.CutPrefix(lines.Text(), "data: ")
-		if !found || ends {
-			continue
-		}
-		var c changeJSON
-		if err := json.Unmarshal([]byte(data), &c); err != nil {
+func (f *historyFollower) readPages(ctx context.Context, c *client.Client) error {
+	for change, err := range c.Changes(ctx, f.position) {
+		if err != nil {
 			return err
 		}
-		f.add(c)
-		f.position = c.Position
+		f.add(change)
 	}
 	return nil
 }
 
-func (f *historyFollower) add(changes ...changeJSON) {
+func (f *historyFollower) add(change client.Change) (again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.changes = append(f.changes, changes...)
+	f.position = change.Position
+	f.changes = append(f.changes, change)
 	if f.plants == nil {
 		f.plants = map[int64]*version{}
 	}
-	for _, c := range changes {
-		f.plants[c.ID] = c.Plant
+	f.plants[change.ID] = versionOf(change.Plant)
+	return true
+}
+
+// versionOf returns what a client compares of a plant, or nil.
+func versionOf(p *client.Plant) *version {
+	if p == nil {
+		return nil
 	}
+	v := &version{Name: p.Name, ETag: string(p.ETag)}
+	if p.Tag != nil {
+		v.Tag = *p.Tag
+	}
+	return v
 }
 
 // has reports whether the follower has the last state of plants.
@@ -153,7 +122,7 @@ func (h *histories) checkFeeds() {
 				break
 			}
 		}
-		seen := map[string]bool{}
+		seen := map[client.Position]bool{}
 		for _, c := range f.changes {
 			if seen[c.Position] {
 				h.t.Errorf("a follower has the position %s twice", c.Position)
@@ -187,7 +156,7 @@ func mayWrite(o porcupine.Operation) bool {
 // is created and deleted in one transaction leaves none. A state never comes after that of a write
 // which was sent after its end.
 func (h *histories) checkFeed(id int64, writes []porcupine.Operation, f *historyFollower) {
-	var changes []changeJSON
+	var changes []client.Change
 	for _, c := range f.changes {
 		if c.ID == id {
 			changes = append(changes, c)
@@ -204,16 +173,17 @@ func (h *histories) checkFeed(id int64, writes []porcupine.Operation, f *history
 	}
 	latest := int64(-1) // when the newest write so far was sent
 	for _, c := range changes {
-		if c.Plant == nil {
+		seen := versionOf(c.Plant)
+		if seen == nil {
 			continue
 		}
 		for _, o := range writes {
 			in := o.Input.(historyInput)
-			if in.Name != c.Plant.Name || in.Operation == "patch" && in.Tag != "" {
+			if in.Name != seen.Name || in.Operation == "patch" && in.Tag != "" {
 				continue
 			}
-			if o.Return < latest && !patchedLater(writes, c.Plant) {
-				h.t.Errorf("the feed has %+v after a later write", *c.Plant)
+			if o.Return < latest && !patchedLater(writes, seen) {
+				h.t.Errorf("the feed has %+v after a later write", *seen)
 			}
 			latest = max(latest, o.Call)
 		}
@@ -273,8 +243,8 @@ func (h *histories) checkETags() {
 	}
 	for _, f := range h.followers {
 		for _, c := range f.changes {
-			if c.Plant != nil {
-				note(c.ID, *c.Plant)
+			if v := versionOf(c.Plant); v != nil {
+				note(c.ID, *v)
 			}
 		}
 	}
@@ -333,7 +303,7 @@ func (h *histories) createToken() (text, id string) {
 func (h *histories) openStreams(text string) (ended []chan error) {
 	h.t.Helper()
 	for _, r := range h.servers {
-		req, err := r.With(r.URL, text).NewRequest("GET", "/changes:stream?after="+h.followers[0].position, "")
+		req, err := r.With(r.URL, text).NewRequest("GET", "/changes:stream?after="+string(h.followers[0].position), "")
 		must.NoError(h.t, err)
 		resp, err := http.DefaultTransport.RoundTrip(req)
 		must.NoError(h.t, err)
