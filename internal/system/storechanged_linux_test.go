@@ -65,7 +65,7 @@ func testStoreChanged(t *testing.T, change, file, reason string, next nextStart)
 		l.create(1000)
 	}
 	backedUp := l.count()
-	backup(t, path, filepath.Join(dir, "monday.db"))
+	program.Output(t, "backup", "--store", path, filepath.Join(dir, "monday.db"))
 
 	stop := l.start()
 	time.Sleep(rand.N(700 * time.Millisecond)) // any moment
