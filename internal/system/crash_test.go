@@ -33,6 +33,7 @@ func TestCrash(t *testing.T) {
 	if rounds == 0 {
 		t.Skip("needs a minute: .ci/drill crash")
 	}
+	t.Parallel() // the other tests of the drill mostly wait, too
 	m := &mortal{store: filepath.Join(t.TempDir(), "plants.db")}
 	m.start(t)
 	defer func() { m.kill() }()

@@ -292,7 +292,7 @@ func request(ctx context.Context, r *program.Server, path string) (conn net.Conn
 // given status after that.
 func insist(t *testing.T, r *program.Server, client *http.Client, method, path, body string, want int) {
 	t.Helper()
-	for end := time.Now().Add(2 * wait.Limit); ; time.Sleep(time.Second) {
+	for end := time.Now().Add(2 * wait.Limit); ; time.Sleep(200 * time.Millisecond) {
 		resp, _, err := r.Send(client, method, path, body)
 		if err != nil || resp.StatusCode != http.StatusServiceUnavailable || time.Now().After(end) {
 			if err != nil || resp.StatusCode != want {

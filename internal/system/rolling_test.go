@@ -34,6 +34,7 @@ func TestRollingRestart(t *testing.T) {
 }
 
 func testRollingRestart(t *testing.T, store string) {
+	t.Parallel() // its clients mostly pause
 	servers := []*program.Server{program.OneOf(t, store), program.OneOf(t, store)}
 	balancer := &balancer{}
 	proxy := balancer.start(t, servers...)

@@ -22,6 +22,7 @@ func TestRevocationTakesEffect(t *testing.T) {
 }
 
 func testRevocationBites(t *testing.T, store string) {
+	t.Parallel() // it waits for the clock
 	servers := []*program.Server{program.Serve(t, store, "--failed-auth-limit", "off"), program.Serve(t, store, "--failed-auth-limit", "off")}
 	token := program.Output(t, "token", "create", "--name", "hammer", "--store", store)
 

@@ -25,14 +25,22 @@ import (
 	"github.com/plantstore/plantstore/internal/testing/wait"
 )
 
+// A store and its servers are upgraded to the next release, which this test builds once.
+func TestUpgrade(t *testing.T) {
+	must.HaveTime(t)
+	t.Parallel()
+	next := buildNextRelease(t)
+	t.Run("of a file", func(t *testing.T) { testUpgradeOfFile(t, next) })
+	t.Run("rolling", func(t *testing.T) { testRollingUpgrade(t, next) })
+}
+
 // Servers of the previous release are replaced by servers of this program, one
 // by one, while clients send requests. Old and new servers are one service at
 // every moment and read each other's writes. An old server is started again on
 // the new schema.
-func TestRollingUpgrade(t *testing.T) {
-	t.Parallel()
+func testRollingUpgrade(t *testing.T, next string) {
 	dsn := pgtest.DSN(t)
-	before, current := releases(t)
+	before, current := releases(t, next)
 	reader := strings.TrimSpace(program.Finish(t, program.Command(t, before, "token", "create", "--name", "n", "--scope", "read",
 		"--store", dsn)))
 	start := func(path string) *program.Server {
@@ -107,14 +115,14 @@ func TestRollingUpgrade(t *testing.T) {
 
 // releases returns the programs of two releases, one after the other: the last one and this
 // program or, before the first release, this program and the next release.
-func releases(t *testing.T) (before, after string) {
+func releases(t *testing.T, next string) (before, after string) {
 	t.Helper()
 	this, err := exec.LookPath("plantstore")
 	must.NoError(t, err)
 	// A tag on HEAD itself is this release.
 	tag, err := program.Command(t, "git", "describe", "--tags", "--abbrev=0", "HEAD^").Output()
 	if err != nil {
-		return this, buildNextRelease(t)
+		return this, next
 	}
 	return buildRelease(t, strings.TrimSpace(string(tag))), this
 }
@@ -163,10 +171,8 @@ func runIn(t *testing.T, folder, name string, args ...string) {
 
 // A SQLite file is migrated by the next release, and then this one refuses it. Neither copy nor
 // serve --read-only migrates it.
-func TestUpgradeOfFile(t *testing.T) {
-	must.HaveTime(t)
-	t.Parallel()
-	next, dir := buildNextRelease(t), t.TempDir()
+func testUpgradeOfFile(t *testing.T, next string) {
+	dir := t.TempDir()
 	store := filepath.Join(dir, "plants.db")
 	r := program.ServeIn(t, dir, store)
 	r.Want(t, http.StatusOK, http.MethodPost, "/plants", `{"id":1,"name":"n"}`)

@@ -27,7 +27,7 @@ func TestWalk(t *testing.T) {
 	m.start(t)
 	defer func() { m.kill() }()
 	c := m.client(t)
-	w := &writers{t: t, size: 20_000, plants: map[int64]string{}}
+	w := &writers{t: t, size: 6000, plants: map[int64]string{}}
 	w.fill(c)
 	old, err := c.Now(t.Context())
 	must.NoError(t, err)
