@@ -444,7 +444,7 @@ func TestChangedDuringCheckpoint(t *testing.T) {
 			s, path := storeBeforeCheckpoint(t)
 			_, before, err := identify(path)
 			must.NoError(t, err)
-			s.checkpointAt = loggedPages(t, s) + 1
+			s.checkpointAt = pagesInLog(t, s) + 1
 			conn := wait.For(t, "the writer", s.writer)
 			must.NoError(t, conn.SetAuthorizer(sqlite.AuthorizeFunc(func(action sqlite.Action) sqlite.AuthResult {
 				if action.PragmaArg() == "RESTART" { // SQLite prepares the statement that makes the checkpoint

@@ -103,7 +103,7 @@ func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	if files.isGone(conn, witness) {
 		files.record(files.damagedDatabase()) // the next write returns the error
 	}
-	files.noteCopied(witness.logged)
+	files.noteCopied(witness.logged.last)
 	if !busy && renewed != (mark{}) {
 		files.mark = renewed // or the next check would read the whole log to see that it belongs to the database
 	}
@@ -133,8 +133,7 @@ func checkpoint(conn *sqlite.Conn, mode string) (busy bool, pages, copied int, e
 //   - If an older copy was written over it, the pages that were written last are older. If they are
 //     not, the copy has every page that the log does not have, and nothing is missing.
 type witness struct {
-	state  logState        // in another one, the log may have the pages
-	logged map[int64]int64 // see loggedPages
+	logged loggedPages
 	pages  []storedPage
 }
 
@@ -144,10 +143,42 @@ type storedPage struct {
 	content []byte
 }
 
-// logState is which log there is, and how many frames it has.
-type logState struct {
-	header logHeader
+// loggedPages are the pages of the database that the log has.
+type loggedPages struct {
+	header logHeader // of the log
 	frames int64
+	copied int64           // frames that the database has, too
+	last   map[int64]int64 // by the number of a page, that of its last frame
+	end    int64           // how many pages the database has after the last transaction
+}
+
+// loggedPages reads which pages the log has.
+func (files *openFiles) loggedPages(conn *sqlite.Conn) (logged loggedPages, err error) {
+	logged = loggedPages{header: files.logHeader, last: map[int64]int64{}}
+	logged.frames, logged.copied, err = askSQLite(conn)
+	if err != nil {
+		return logged, err
+	}
+	header := make(frame, frameHeader)
+	for number := int64(1); number <= logged.frames; number++ {
+		if _, err := files.wal.ReadAt(header, files.frameStart(number)); err != nil {
+			return logged, err
+		}
+		logged.last[header.number()] = number
+		logged.end = header.databasePages()
+	}
+	return logged, nil
+}
+
+// hasAll reports whether the log has each page of the database.
+func (logged *loggedPages) hasAll(pageSize int64) bool {
+	unused := 1<<30/pageSize + 1 // SQLite locks this page, and does not use it
+	for page := int64(1); page <= logged.end; page++ {
+		if page != unused && logged.last[page] == 0 {
+			return false
+		}
+	}
+	return logged.end > 0
 }
 
 // writtenLast is how many of the pages that were written last are witnesses: SQLite may write a page
@@ -157,32 +188,27 @@ const writtenLast = 16
 // witness returns the pages, or fewer if there are none or they cannot be read.
 func (files *openFiles) witness(conn *sqlite.Conn) (found witness) {
 	if files.wal == nil {
-		return found
+		return witness{}
 	}
-	frames, _, err := askSQLite(conn)
+	logged, err := files.loggedPages(conn)
 	if err != nil {
-		return found
+		return witness{}
 	}
-	logged, end, err := files.loggedPages(frames)
-	if err != nil {
-		return found
-	}
-	found.state, found.logged = logState{files.logHeader, frames}, logged
-	for page := min(end, files.database.least/files.first.pageSize()); page > 0 && len(found.pages) < 1; page-- {
+	found.logged = logged
+	last := min(logged.end, files.database.least/files.first.pageSize())
+	for page := last; page > 0 && len(found.pages) < 1; page-- {
 		files.testify(&found, page)
 	}
 	for i := len(files.copied) - 1; i >= 0 && len(found.pages) < 1+writtenLast; i-- {
-		if files.copied[i] <= end { // else the checkpoint cuts it off
-			files.testify(&found, files.copied[i])
-		}
+		files.testify(&found, files.copied[i])
 	}
 	return found
 }
 
-// testify adds a page to a witness, unless it is logged, or empty: SQLite does not write every page
-// that it takes.
+// testify adds a page to a witness, unless the checkpoint writes it or cuts it off, or it is empty:
+// SQLite does not write every page that it takes.
 func (files *openFiles) testify(to *witness, page int64) {
-	if to.logged[page] > 0 {
+	if to.logged.last[page] > 0 || page > to.logged.end {
 		return
 	}
 	pageSize := files.first.pageSize()
@@ -206,32 +232,16 @@ func (files *openFiles) noteCopied(logged map[int64]int64) {
 	files.copied = pages[max(0, len(pages)-maxCopied):]
 }
 
-// loggedPages returns the pages of the database that the log has, with the number of the last frame
-// of each, and how long the database is after the last transaction.
-func (files *openFiles) loggedPages(frames int64) (logged map[int64]int64, end int64, err error) {
-	logged = map[int64]int64{}
-	header := make(frame, frameHeader)
-	for number := int64(1); number <= frames; number++ {
-		if _, err := files.wal.ReadAt(header, files.frameStart(number)); err != nil {
-			return nil, 0, err
-		}
-		logged[header.number()] = number
-		end = header.databasePages()
-	}
-	return logged, end, nil
-}
-
 // isGone reports whether another program has truncated or overwritten the database before a
-// checkpoint ended. It is false if that is not known.
+// checkpoint ended. It is false if that is not known, or if the log is another one, which may have the pages.
 func (files *openFiles) isGone(conn *sqlite.Conn, before witness) bool {
 	if !slices.ContainsFunc(before.pages, files.hasChanged) {
 		return false
 	}
-	var now logState
-	var err error
-	now.frames, _, err = askSQLite(conn)
-	err = cmp.Or(err, files.wal.read(now.header[:], 0))
-	return err == nil && now == before.state
+	var header logHeader
+	frames, _, err := askSQLite(conn)
+	err = cmp.Or(err, files.wal.read(header[:], 0))
+	return err == nil && header == before.logged.header && frames == before.logged.frames
 }
 
 // hasChanged reports whether a page of the database is another one now.

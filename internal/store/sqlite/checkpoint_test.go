@@ -88,7 +88,7 @@ func TestWritesDuringLongRead(t *testing.T) {
 	}
 	// Each checkpoint that is due during the read doubles the length of the log for the
 	// next one, but adds no more than retryPages.
-	logged := loggedPages(t, s)
+	logged := pagesInLog(t, s)
 	if next := s.checkpointAt; next < 8*checkpointPages || next > logged+retryPages {
 		t.Errorf("the log has %d pages and the next checkpoint is due at %d", logged, next)
 	}
@@ -151,8 +151,8 @@ func fill(t *testing.T, s *Store, after int64, size int) {
 	}
 }
 
-// loggedPages returns the number of pages in the log.
-func loggedPages(t *testing.T, s *Store) int {
+// pagesInLog returns the number of pages in the log.
+func pagesInLog(t *testing.T, s *Store) int {
 	t.Helper()
 	conn := wait.For(t, "the writer", s.writer)
 	defer func() { s.writer <- conn }()

@@ -186,26 +186,8 @@ func (files *openFiles) logBelongsToDatabase() bool {
 // replacedByLog reports whether SQLite reads no page of the database: the log has each, and no
 // checkpoint has copied any of them.
 func (files *openFiles) replacedByLog(conn *sqlite.Conn) bool {
-	frames, copied, err := askSQLite(conn)
-	if err != nil || frames == 0 || copied > 0 {
-		return false
-	}
-	logged, end, err := files.loggedPages(frames)
-	if err != nil {
-		return false
-	}
-	logged[1<<30/files.first.pageSize()+1] = frames // SQLite locks this page, and does not use it
-	return end > 0 && hasPages(logged, end)
-}
-
-// hasPages reports whether each of the first end pages is logged.
-func hasPages(logged map[int64]int64, end int64) bool {
-	for page := int64(1); page <= end; page++ {
-		if logged[page] == 0 {
-			return false
-		}
-	}
-	return true
+	logged, err := files.loggedPages(conn)
+	return err == nil && logged.copied == 0 && logged.hasAll(files.first.pageSize())
 }
 
 // judgeLog returns the fault of the log. A program that begins it anew gives it another header, and

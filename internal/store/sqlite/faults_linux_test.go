@@ -95,7 +95,7 @@ func TestFailingCheckpoint(t *testing.T) {
 			_, err = s.Get(t.Context(), 2*stored)
 			must.NoError(t, err)
 		}
-		if logged := loggedPages(t, s); logged > 2*checkpointPages {
+		if logged := pagesInLog(t, s); logged > 2*checkpointPages {
 			t.Fatalf("the log has %d pages, and writes succeed", logged)
 		}
 	}
@@ -117,7 +117,7 @@ func TestFailingCheckpoint(t *testing.T) {
 			t.Fatalf("Get of the acknowledged plant %d: %v", id, err)
 		}
 	}
-	if logged := loggedPages(t, s); logged > checkpointPages {
+	if logged := pagesInLog(t, s); logged > checkpointPages {
 		t.Errorf("after that the log has %d pages", logged)
 	}
 }
