@@ -5,15 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
@@ -252,51 +249,6 @@ func TestFailedAuthLimitPerAddress(t *testing.T) {
 		}
 		host.send("GET", "/plants", "nonsense").wantError(t, want)
 	}
-}
-
-// slowTokens is a store of one token that takes some time for each read.
-type slowTokens struct {
-	token.Store
-	token token.Token
-	takes time.Duration
-}
-
-func (s slowTokens) Token(_ context.Context, id string) (token.Token, error) {
-	time.Sleep(s.takes)
-	if id != s.token.ID {
-		return token.Token{}, token.ErrNotFound
-	}
-	return s.token, nil
-}
-
-func (slowTokens) TouchTokens(context.Context, map[string]time.Time) error { return nil }
-
-// Unknown tokens in as many requests as a hundred HTTP/2 connections can hold are
-// refused, and a valid token that comes after them is accepted.
-func TestFloodOfUnknownTokens(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		good, text := token.New("good", []token.Scope{token.Read}, time.Hour)
-		handler := newService(t, offline, withPlants(newMapPlants(1)), withTokens(slowTokens{token: good, takes: 5 * time.Millisecond}),
-			withOptions(func(o *httpapi.Options) { o.FailedAuth = httpapi.Rate{Limit: 100, Per: time.Hour} })).handler
-		var mu sync.Mutex
-		got := map[int]int{}
-		var wg sync.WaitGroup
-		for range 1600 {
-			wg.Go(func() {
-				a := addressOf(t, handler).send("GET", "/plants/1", unknownToken())
-				mu.Lock()
-				defer mu.Unlock()
-				got[a.StatusCode]++
-			})
-		}
-		synctest.Wait()
-		a := addressOf(t, handler).send("GET", "/plants/1", text)
-		wg.Wait()
-		a.wantStatus(t, http.StatusOK)
-		if want := map[int]int{http.StatusUnauthorized: 100, http.StatusTooManyRequests: 1500}; !maps.Equal(got, want) {
-			t.Errorf("got %v, want %v", got, want)
-		}
-	})
 }
 
 // unknownToken returns a token of the right form that is not stored.

@@ -105,12 +105,16 @@ func TestSection3_1(t *testing.T) {
 func TestSection3_2(t *testing.T) {
 	s := newSection(t)
 	for _, algorithm := range []string{
-		"none", "None", "NONE", "", "HS256", "HS512", "RS1", "ES256K", "RSA1_5", "RSA-OAEP", "dir", "A128KW", "PBES2-HS256+A128KW",
+		"none", "None", "NONE", "", "HS256", "HS384", "HS512", "RS1", "rs256", "Ed25519", "ES256K", "RSA1_5", "RSA-OAEP", "dir", "A128KW", "PBES2-HS256+A128KW",
 	} {
 		header := encode(fmt.Appendf(nil, `{"alg":%q,"kid":"rs"}`, algorithm))
 		s.refuses(header+"."+encode(claims(t))+".", "not a signed JWT")
 		s.refuses(header+"."+encode(claims(t))+"."+encode(make([]byte, 64)), "not a signed JWT")
 	}
+	for _, header := range []string{"none", "[1]", `{"kid":"es"}`, `{"alg":256,"kid":"es"}`} {
+		s.refuses(signed(t, s.es, []byte(header), claims(t)), "not a signed JWT")
+	}
+	s.refuses(signed(t, s.es, []byte(`{"alg":"ES256","kid":7}`), claims(t)), "")
 }
 
 // Validate all cryptographic operations: every bit of a token counts, and has one spelling.
@@ -269,28 +273,32 @@ func TestSection3_7(t *testing.T) {
 func TestSection3_8(t *testing.T) {
 	s := newSection(t)
 	for _, issuer := range []any{
-		nil, "", oidctest.Issuer + "/", strings.ToUpper(oidctest.Issuer), "https://evil.example", []string{oidctest.Issuer},
+		nil, "", strings.Repeat("€", 1000), oidctest.Issuer + "/", strings.ToUpper(oidctest.Issuer), "https://evil.example", []string{oidctest.Issuer},
 	} {
 		s.refuses(s.es.Sign(t, oidctest.Claims(map[string]any{"iss": issuer}), nil), "issuer")
 	}
+	s.refuses(s.es.Sign(t, oidctest.Claims(map[string]any{"iss": nil, "ISS": oidctest.Issuer}), nil), "issuer")
 	for _, subject := range []any{nil, "", 7, []string{"robot"}, strings.Repeat("x", 257)} {
 		s.refuses(s.es.Sign(t, oidctest.Claims(map[string]any{"client_id": nil, "sub": subject}), nil), "sub")
 	}
-	otherKey := newKey(t, "es") // a key of another issuer, with the same ID
-	s.refuses(otherKey.Sign(t, oidctest.Claims(nil), nil), "signature")
+	otherKey := newKey(t, "es") // a key of another issuer
+	for _, otherKey.ID = range []string{"es", "rs", ""} {
+		s.refuses(otherKey.Sign(t, oidctest.Claims(nil), nil), "signature")
+	}
 }
 
 // Use and validate audience.
 func TestSection3_9(t *testing.T) {
 	s := newSection(t)
 	for _, audience := range []any{
-		nil, "", oidctest.Audience + "/", strings.ToUpper(oidctest.Audience),
+		nil, "", oidctest.Audience + "/", oidctest.Audience + ".evil", strings.ToUpper(oidctest.Audience),
 		[]string{},
 		[]string{"https://other.example"},
 		map[string]bool{oidctest.Audience: true},
 	} {
 		s.refuses(s.es.Sign(t, oidctest.Claims(map[string]any{"aud": audience}), nil), "audience")
 	}
+	s.refuses(s.es.Sign(t, oidctest.Claims(map[string]any{"aud": "other", "Aud": oidctest.Audience}), nil), "audience")
 }
 
 // Do not trust received claims: the header of a token leads to no file, no request and no key.
