@@ -1,0 +1,169 @@
+package sqlite
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
+)
+
+// Other programs may make checkpoints and VACUUM at any moment, while the service writes and
+// looks at its files all the time, and so does one that only reads.
+func TestContentsDuringCheckpoint(t *testing.T) {
+	must.HaveTime(t)
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "plants.db")
+	s := openStore(t, path)
+	fill(t, s, 0, 200<<10)
+	end := time.Now().Add(5 * time.Second)
+	loops := [][]string{
+		{"PRAGMA wal_checkpoint(PASSIVE)"},
+		{"PRAGMA wal_checkpoint(RESTART)", "PRAGMA wal_checkpoint(TRUNCATE)"},
+		{"DELETE FROM plants WHERE id % 3 <> 0", "VACUUM"},
+		{"INSERT INTO changes (ids, at) SELECT '[]', 0 FROM plants LIMIT 500", "DELETE FROM changes WHERE ids = '[]'"},
+	}
+	var others sync.WaitGroup
+	for _, statements := range loops {
+		other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+		must.NoError(t, err)
+		defer other.Close()
+		defer others.Wait()
+		other.SetBusyTimeout(time.Millisecond)
+		others.Go(func() {
+			for i := 0; time.Now().Before(end); i++ {
+				statement := statements[i%len(statements)]
+				if err := execute(other, statement); err != nil && sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy {
+					t.Errorf("%s: %v", statement, err)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	readOnly, err := OpenReadOnly(path)
+	must.NoError(t, err)
+	defer readOnly.Close()
+	services := []*Store{s, readOnly}
+	defer wait.Repeat(len(services), func(i int) bool {
+		err := withConnection(t.Context(), services[i].readers, services[i].files.check)
+		expect.Error(t, "check", cmp.Or(err, services[i].files.err()), nil)
+		time.Sleep(time.Millisecond)
+		return err == nil
+	})()
+	for round := int64(1); time.Now().Before(end) && !t.Failed(); round++ {
+		fill(t, s, round<<20, 50<<10)
+	}
+}
+
+// storeBeforeCheckpoint returns a store whose log is long enough that SQLite would make a truncated
+// database longer. The log does not have most pages of the database.
+func storeBeforeCheckpoint(t *testing.T) (s *Store, path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "plants.db")
+	s = openStore(t, path)
+	fill(t, s, 0, 400<<10)
+	other, err := openConn(path, forReaders, sqlite.OpenReadWrite)
+	must.NoError(t, err)
+	_, _, _, err = checkpoint(other, "RESTART")
+	must.NoError(t, errors.Join(err, other.Close()))
+	for id := range int64(300) {
+		must.NoError(t, s.Create(t.Context(), plant.Plant{ID: 1<<20 + id}))
+	}
+	return s, path
+}
+
+// A database that is truncated while a checkpoint runs has its size again afterwards. The
+// store notices that its pages are gone. It is no damage if another program writes meanwhile.
+func TestChangedDuringCheckpoint(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change func(t *testing.T, path string)
+		want   string // the next write fails; empty if it does not
+	}{
+		"the database is truncated": {
+			func(t *testing.T, path string) { expect.NoError(t, os.Truncate(path, 8192)) },
+			"plants.db was overwritten or truncated",
+		},
+		"the log is truncated": {
+			func(t *testing.T, path string) { expect.NoError(t, os.Truncate(path+"-wal", 0)) },
+			"plants.db-wal was truncated during a checkpoint",
+		},
+		"another program writes": {func(t *testing.T, path string) {
+			other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+			must.NoError(t, err)
+			defer other.Close()
+			expect.NoError(t, execute(other, "UPDATE plants SET name = 'n'"))
+		}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, path := storeBeforeCheckpoint(t)
+			_, before, err := identify(path)
+			must.NoError(t, err)
+			s.checkpointAt = pagesInLog(t, s) + 1
+			conn := wait.For(t, "the writer", s.writer)
+			must.NoError(t, conn.SetAuthorizer(sqlite.AuthorizeFunc(func(action sqlite.Action) sqlite.AuthResult {
+				if action.PragmaArg() == "RESTART" { // SQLite prepares the statement that makes the checkpoint
+					c.change(t, path)
+				}
+				return sqlite.AuthResultOK
+			})))
+			s.writer <- conn
+			expect.Error(t, "Create before the change", s.Create(t.Context(), plant.Plant{ID: 1 << 30}), nil)
+			if _, size, err := identify(path); err != nil || size < before {
+				t.Fatalf("the database has %d bytes, before it had %d, %v: there was no checkpoint", size, before, err)
+			}
+			err = s.Create(t.Context(), plant.Plant{ID: 1<<30 + 1})
+			if c.want == "" {
+				expect.Error(t, "Create", err, nil)
+				return
+			}
+			expect.Message(t, "Create", err, c.want)
+		})
+	}
+}
+
+// A checkpoint makes the database shorter if another program has run VACUUM before.
+func TestCheckpointAfterVacuum(t *testing.T) {
+	t.Parallel()
+	s, path := storeBeforeCheckpoint(t)
+	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	must.NoError(t, err)
+	defer other.Close()
+	for _, statement := range []string{"PRAGMA wal_autocheckpoint = 0", "DELETE FROM plants WHERE id <= 200", "VACUUM"} {
+		must.NoError(t, execute(other, statement))
+	}
+	_, before, err := identify(path)
+	must.NoError(t, err)
+	s.checkpointAt = 1
+	expect.Error(t, "Create that makes a checkpoint", s.Create(t.Context(), plant.Plant{ID: 1 << 30}), nil)
+	if _, size, err := identify(path); err != nil || size >= before {
+		t.Errorf("the database has %d bytes, before it had %d, %v: there was no checkpoint", size, before, err)
+	}
+	expect.Error(t, "Create after that", s.Create(t.Context(), plant.Plant{ID: 1<<30 + 1}), nil)
+}
+
+// A database that is truncated before a checkpoint begins gets none.
+func TestTruncatedBeforeCheckpoint(t *testing.T) {
+	t.Parallel()
+	s, path := storeBeforeCheckpoint(t)
+	conn := wait.For(t, "the writer", s.writer)
+	must.NoError(t, os.Truncate(path, 8192))
+	_, err := s.files.copyLog(conn)
+	s.writer <- conn
+	expect.Message(t, "copyLog", err, "plants.db was overwritten or truncated")
+	_, size, err := identify(path)
+	must.NoError(t, err)
+	if size != 8192 {
+		t.Errorf("the database has %d bytes, want 8192: there was a checkpoint", size)
+	}
+}

@@ -1,0 +1,257 @@
+package sqlite
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/plant"
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
+	"github.com/plantstore/plantstore/internal/testing/wait"
+)
+
+// crashed returns the files of a store that was killed, with a log of some length that has an
+// earlier log behind its end.
+func crashed(t *testing.T) storeFiles {
+	h := newHistory(t)
+	h.create(100)
+	h.checkpoint()
+	h.create(60)
+	h.remember("crash")
+	return h.all[0]
+}
+
+// After a flipped bit or an empty block anywhere in the log, a start is refused, or only the
+// last commit is missing, or nothing is.
+func TestDamagedLog(t *testing.T) {
+	t.Parallel()
+	files := crashed(t)
+	content := logOf(t, files)
+	used := content.end(content.used)
+	damages := map[string]func(log []byte){}
+	for i := range int64(200) {
+		at := i * used / 200
+		if i < 32 {
+			at = i // the header
+		}
+		damages[fmt.Sprintf("bit at %d", at)] = func(log []byte) { log[at] ^= 1 << (i % 8) }
+	}
+	for _, size := range []int64{512, 4096} {
+		const end = 32 << 10 // which has the last two commits
+		for at := int64(0); at < used; at += size {
+			if coarse := used / 40 / size * size; at < used-end && at%coarse != 0 {
+				continue
+			}
+			damages[fmt.Sprintf("%d empty bytes at %d", size, at)] = func(log []byte) {
+				clear(log[at:min(at+size, int64(len(log)))])
+			}
+		}
+	}
+	var refused, less atomic.Int64
+	start := func(t *testing.T, name string) {
+		log := slices.Clone(files.log)
+		damages[name](log)
+		ids, err := storedIn(t, place(t, files.database, log, files.index))
+		switch {
+		case err != nil:
+			refused.Add(1)
+			expect.Message(t, name, err, "truncate -s")
+		case len(ids) == len(files.plants):
+		case len(ids) == len(files.plants)-1:
+			less.Add(1)
+		default:
+			t.Errorf("after %s a store starts with %d plants, %d were acknowledged", name, len(ids), len(files.plants))
+		}
+	}
+	names := slices.Sorted(maps.Keys(damages))
+	if testing.Short() {
+		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		names = names[:len(names)/5]
+	}
+	t.Run("all", func(t *testing.T) {
+		for shard := range slices.Chunk(names, 1+len(names)/8) {
+			t.Run(shard[0], func(t *testing.T) {
+				t.Parallel()
+				for _, name := range shard {
+					start(t, name)
+				}
+			})
+		}
+	})
+	t.Logf("figures: %d damages, %d refused, %d without the last commit", len(names), refused.Load(), less.Load())
+}
+
+func logOf(t *testing.T, files storeFiles) *logContent {
+	t.Helper()
+	return readLog(place(t, files.database, files.log, files.index))
+}
+
+// The command in the error keeps the damaged log, and leaves what is before the damage.
+func TestDamagedLogIsPutAside(t *testing.T) {
+	t.Parallel()
+	files := crashed(t)
+	for name, c := range map[string]struct{ at, least int }{
+		"in a page":     {32 + 24 + 4096*20, 101},
+		"in the header": {9, 100},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := slices.Clone(files.log)
+			log[c.at] ^= 1
+			path := place(t, files.database, log, files.index)
+			_, err := Open(t.Context(), path)
+			expect.Message(t, "Open", err, "-wal is damaged")
+			runAdvice(t, err.Error())
+			if !bytes.Equal(read(t, path+"-wal.damaged"), log) {
+				t.Error("the log that was kept differs")
+			}
+			for range 2 {
+				ids, err := storedIn(t, path)
+				must.NoError(t, err)
+				if len(ids) < c.least || len(ids) == len(files.plants) {
+					t.Errorf("there are %d plants, want at least %d, and not all", len(ids), c.least)
+				}
+			}
+		})
+	}
+}
+
+// What a power cut leaves of the last transaction is logged at the start, and not more than
+// once.
+func TestIncompleteTransaction(t *testing.T) {
+	t.Parallel()
+	files := crashed(t)
+	content := logOf(t, files)
+	last := content.end(content.used - 1) // where the frame of the last commit begins
+	log := slices.Clone(files.log)
+	log[last+100] ^= 1
+	for name, open := range map[string]func(path string) (*Store, error){
+		"Open":         func(path string) (*Store, error) { return Open(t.Context(), path) },
+		"OpenReadOnly": OpenReadOnly,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := place(t, files.database, log, nil)
+			lines := &bytes.Buffer{}
+			s, err := open(path)
+			must.NoError(t, err)
+			s.Watch(slog.New(slog.NewTextHandler(lines, nil)))
+			must.NoError(t, s.Close())
+			if !strings.Contains(lines.String(), "incomplete transaction") {
+				t.Errorf("the log does not have it:\n%s", lines)
+			}
+			s, err = Open(t.Context(), path)
+			must.NoError(t, err)
+			must.NoError(t, s.Close())
+			lines.Reset()
+			s, err = open(path)
+			must.NoError(t, err)
+			s.Watch(slog.New(slog.NewTextHandler(lines, nil)))
+			must.NoError(t, s.Close())
+			if strings.Contains(lines.String(), "incomplete transaction") {
+				t.Errorf("the log has it after a start without it:\n%s", lines)
+			}
+		})
+	}
+}
+
+// runAdvice runs the command in a message, as a person would.
+func runAdvice(t *testing.T, message string) {
+	t.Helper()
+	const word = `(?:[\w./:-]|'[^']*'|\\')+` // of a shell
+	commands := strings.ReplaceAll(`mv W W|cp -p W W && truncate -s \d+ W`, "W", word)
+	command := regexp.MustCompile(commands).FindString(message)
+	if command == "" {
+		t.Fatalf("there is no command in %q", message)
+	}
+	if out, err := exec.Command("sh", "-c", command).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+}
+
+// While a store is written to and its log begins anew all the time, other programs may open it.
+func TestCheckLogDuringWrites(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t)
+	h.create(1)
+	stop := wait.Repeat(1, func(i int) bool {
+		h.store.checkpointAt = min(h.store.checkpointAt, 100)
+		_, err := h.store.CreateAll(t.Context(), trialBatch(&h.last))
+		expect.NoError(t, err)
+		return err == nil
+	})
+	for range 300 {
+		if _, err := checkLog(h.path); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	stop()
+}
+
+// trialBatch returns plants that take about ten pages.
+func trialBatch(last *int64) (plants []plant.Plant) {
+	for range 100 {
+		*last++
+		plants = append(plants, plant.Plant{ID: *last, Name: strings.Repeat("n", 300)})
+	}
+	return plants
+}
+
+// A commit whose sync has failed leaves its frames behind the end of the log. The next commit
+// begins a new log, for which they are not lost commits.
+func TestLogBeginsAnewAfterDiskError(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t)
+	h.create(3)
+	before := read(t, h.path+"-wal")[16:24]
+	err := h.store.runWrite(t.Context(), func(*sqlite.Conn) error { return sqlite.ResultIOErrFsync.ToError() })
+	expect.Error(t, "write", err, plant.ErrUnavailable)
+	h.create(2)
+	if after := read(t, h.path+"-wal")[16:24]; bytes.Equal(before, after) {
+		t.Error("the log did not begin anew")
+	}
+}
+
+// Several programs write, copy the log and begin new ones in any order. No file looks damaged to them.
+func TestProgramsThatBeginLogs(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "plants.db")
+	server := openStore(t, path)
+	rounds := 300
+	if testing.Short() {
+		rounds = 50
+	}
+	var others sync.WaitGroup
+	for first := range int64(4) {
+		others.Go(func() {
+			for id := range int64(rounds / 5) {
+				s, err := Open(t.Context(), path)
+				must.NoError(t, err)
+				must.NoError(t, s.Create(t.Context(), plant.Plant{ID: first<<20 + id}))
+				must.NoError(t, s.Close())
+			}
+		})
+	}
+	for id := range int64(rounds) {
+		if id%3 == 0 {
+			server.checkpointAt = 1
+		}
+		if err := server.Create(t.Context(), plant.Plant{ID: 1<<30 + id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	others.Wait()
+}

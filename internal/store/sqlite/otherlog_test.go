@@ -1,0 +1,151 @@
+package sqlite
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"zombiezen.com/go/sqlite"
+
+	"github.com/plantstore/plantstore/internal/testing/expect"
+	"github.com/plantstore/plantstore/internal/testing/must"
+)
+
+// A copy of a store in use has the mark of its log, but its pages are at other places.
+func TestCopyOfStoreInUseWithItsLog(t *testing.T) {
+	t.Parallel()
+	h := newHistory(t)
+	ages := map[string]func(){
+		"at the start":                func() { h.create(3) },
+		"later":                       func() { h.create(200) },
+		"after a checkpoint":          h.checkpoint,
+		"in the log of a new service": func() { must.NoError(t, h.store.Close()); h.open(); h.create(3) },
+	}
+	kinds := map[string]func(to string) error{
+		"backup": func(to string) error { return Backup(t.Context(), h.path, to, false, ignore) },
+		"VACUUM INTO": func(to string) error {
+			conn, err := sqlite.OpenConn(h.path, sqlite.OpenReadOnly)
+			must.NoError(t, err)
+			defer conn.Close()
+			return execute(conn, "VACUUM INTO '"+to+"'")
+		},
+	}
+	for _, age := range slices.Sorted(maps.Keys(ages)) {
+		ages[age]()
+		copies := map[string][]byte{}
+		for kind, make := range kinds {
+			to := filepath.Join(t.TempDir(), "copy.db")
+			must.NoError(t, make(to))
+			var err error
+			copies[kind], err = os.ReadFile(to)
+			must.NoError(t, err)
+		}
+		h.create(2)
+		h.remember(age)
+		now := h.all[len(h.all)-1]
+		for kind, content := range copies {
+			path := place(t, content, now.log, now.index)
+			before := contentOf(t, path)
+			s, err := Open(t.Context(), path)
+			expect.Message(t, kind+" "+age+": Open", err, "is the log of another database")
+			if err == nil {
+				must.NoError(t, s.Close())
+			}
+			if contentOf(t, path) != before {
+				t.Errorf("%s %s: the files were changed", kind, age)
+			}
+		}
+	}
+}
+
+// The marks of a store that another program has restored, or that only it has written to, do
+// not keep it from starting.
+func TestLogOfOtherPrograms(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]func(t *testing.T, h *history){
+		"a log that only others wrote": func(t *testing.T, h *history) {
+			must.NoError(t, h.store.Close())
+			conn, err := sqlite.OpenConn(h.path, sqlite.OpenReadWrite)
+			must.NoError(t, err)
+			t.Cleanup(func() { conn.Close() })
+			for range 5 {
+				must.NoError(t, execute(conn, "INSERT INTO changes (ids, at) VALUES ('[]', 0)"))
+			}
+			h.remember("")
+			h.open()
+		},
+		"a restored backup": func(t *testing.T, h *history) {
+			backup := filepath.Join(t.TempDir(), "backup")
+			must.NoError(t, Backup(t.Context(), h.path, backup, false, ignore))
+			h.create(5)
+			h.checkpoint()
+			h.create(5)
+			from, err := sqlite.OpenConn(backup, sqlite.OpenReadOnly)
+			must.NoError(t, err)
+			to, err := sqlite.OpenConn(h.path, sqlite.OpenReadWrite)
+			must.NoError(t, err)
+			copying, err := sqlite.NewBackup(to, "main", from, "main")
+			must.NoError(t, err)
+			_, err = copying.Step(-1)
+			must.NoError(t, errors.Join(err, copying.Close(), from.Close(), to.Close()))
+			h.remember("")
+			h.all[0].plants = h.all[0].plants[:10]
+			h.otherProgram("PRAGMA wal_checkpoint(PASSIVE)")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHistory(t)
+			h.create(10)
+			c(t, h)
+			if h.all[0].log == nil {
+				t.Fatal("there is no log")
+			}
+			path := place(t, h.all[0].database, h.all[0].log, nil)
+			ids, err := storedIn(t, path)
+			must.NoError(t, err)
+			if !slices.Equal(ids, h.all[0].plants) {
+				t.Errorf("there are %d plants, want %d", len(ids), len(h.all[0].plants))
+			}
+			path = place(t, h.all[0].database, h.all[0].log, nil)
+			must.NoError(t, os.WriteFile(path, read(t, h.path), 0o600)) // the database after a checkpoint
+			_, err = storedIn(t, path)
+			expect.NoError(t, err)
+		})
+	}
+}
+
+// A .restore that begins a log is no damage, even if no check of the files has seen the last checkpoint. The
+// first write of the store after it lets the store start after a crash.
+func TestRestoreBeginsLog(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"after a checkpoint of the store", "after one of another program"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHistory(t)
+			h.create(3)
+			dotBackup(t, h.path, h.path+".backup")
+			h.checkpoint()
+			h.create(5)
+			if name == "after a checkpoint of the store" {
+				h.checkpoint()
+			} else {
+				h.otherProgram("PRAGMA wal_checkpoint(RESTART)")
+			}
+			dotBackup(t, h.path+".backup", h.path)
+			h.last = 3
+			h.create(2)
+			h.remember("after .restore")
+			ids, err := storedIn(t, place(t, h.all[0].database, h.all[0].log, nil))
+			must.NoError(t, err)
+			if !slices.Equal(ids, h.all[0].plants) {
+				t.Errorf("the plants are %v, want %v", ids, h.all[0].plants)
+			}
+			h.checkpoint()
+			h.create(1)
+		})
+	}
+}
