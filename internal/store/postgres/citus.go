@@ -33,11 +33,12 @@ import (
 
 // isSharded reports whether the table plants is sharded.
 func isSharded(ctx context.Context, conn *pgx.Conn) (sharded bool, err error) {
-	err = conn.QueryRow(ctx, `SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL`).Scan(&sharded)
+	var hasCitus bool // pg_dist_partition is its catalog of sharded tables
+	err = conn.QueryRow(ctx, `SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL`).Scan(&hasCitus)
 	if code(err) == undefinedFunction { // not PostgreSQL, but compatible with it
 		return false, nil
 	}
-	if err != nil || !sharded {
+	if err != nil || !hasCitus {
 		return false, err
 	}
 	err = conn.QueryRow(ctx, `

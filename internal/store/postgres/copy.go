@@ -126,16 +126,17 @@ func checkSource(ctx context.Context, conn *pgx.Conn) error {
 // Same reports whether two URLs lead to the same tables: to one schema of one database of
 // one server or of its replicas. If the server does not tell, Same reports false.
 func Same(ctx context.Context, one, other string) (bool, error) {
-	first, err := place(ctx, one)
+	first, err := tablesID(ctx, one)
 	if err != nil || first == "" {
 		return false, err
 	}
-	second, err := place(ctx, other)
+	second, err := tablesID(ctx, other)
 	return first == second, err
 }
 
-// place returns a text that identifies the tables of a URL in the world, or "".
-func place(ctx context.Context, dsn string) (text string, err error) {
+// tablesID returns a text that identifies the tables of a URL in the world. It is empty if the server does
+// not tell, or not this user.
+func tablesID(ctx context.Context, dsn string) (text string, err error) {
 	config, err := parse(dsn)
 	if err != nil {
 		return "", err
@@ -145,7 +146,7 @@ func place(ctx context.Context, dsn string) (text string, err error) {
 			SELECT concat_ws(' ', system_identifier, oid, current_schema())
 			FROM pg_control_system(), pg_database WHERE datname = current_database()`).Scan(&text)
 		if code(err) == undefinedFunction || code(err) == undefinedTable || code(err) == notAllowed {
-			return nil // not PostgreSQL, but compatible with it
+			return nil // compatible with PostgreSQL, or without the privilege
 		}
 		return err
 	})

@@ -269,16 +269,20 @@ func (s *Store) deleteMarks(marks []int64) {
 	}
 }
 
+// longestWait is how long a backoff waits at most, before chance changes it.
+const longestWait = 200 * time.Millisecond
+
 // backoff waits between attempts. The first waits are short, because most failures
 // are conflicts with another program.
 type backoff struct{ nextWait time.Duration }
 
 func newBackoff() *backoff { return &backoff{nextWait: 2 * time.Millisecond} }
 
-// sleep waits, or returns false if ctx ends before the wait is over.
+// sleep waits between half and one and a half of the next wait. If ctx would end meanwhile, it returns false,
+// at once if that is known: the caller can then report sooner.
 func (b *backoff) sleep(ctx context.Context) bool {
 	wait := b.nextWait/2 + rand.N(b.nextWait)
-	b.nextWait = min(2*b.nextWait, 200*time.Millisecond)
+	b.nextWait = min(2*b.nextWait, longestWait)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		return false
 	}

@@ -1,11 +1,7 @@
 package sqlite
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -65,8 +61,8 @@ func (s *Store) checkpointMayBeDue() bool {
 	return s.checkpointAt > 0 && s.files.logHas(s.checkpointAt)
 }
 
-// logHas reports whether the log may have so many pages: the salts of the last one are those of an
-// earlier log if it has fewer.
+// logHas reports whether the log may have so many pages. If it has fewer, the frame with this number is of an
+// earlier log, with other salts, or not in the file, and read as zeros. If it cannot be read, it may be there.
 func (files *openFiles) logHas(pages int) bool {
 	if files.wal == nil { // contents are not compared
 		return true
@@ -87,8 +83,8 @@ func (files *openFiles) logHas(pages int) bool {
 func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	files.mu.Lock()
 	defer files.mu.Unlock()
-	renewed, _ := renewMark(conn)  // an older copy of the log does not have this mark
-	witness := files.witness(conn) // first, so that the check finds what was changed before it
+	renewed, _ := renewMark(conn)      // an older copy of the log does not have this mark; the copy can do without it
+	untouched := files.untouched(conn) // before the check, which finds what was changed earlier
 	if err := files.checkLocked(conn); err != nil {
 		return false, err
 	}
@@ -97,13 +93,13 @@ func (files *openFiles) copyLog(conn *sqlite.Conn) (complete bool, err error) {
 	busy, _, _, err := checkpoint(conn, "RESTART")
 	conn.SetBusyTimeout(busyTimeout)
 	if err != nil {
-		return false, err
+		return false, err // and the database may have a part of the log
 	}
 	files.copying = false
-	if files.isGone(conn, witness) {
+	if files.wasOverwritten(conn, untouched) {
 		files.record(files.damagedDatabase()) // the next write returns the error
 	}
-	files.noteCopied(witness.logged.last)
+	files.noteCopied(untouched.logged.last) // some may not be copied, but these are in the log, and not looked at
 	if !busy && renewed != (mark{}) {
 		files.mark = renewed // or the next check would read the whole log to see that it belongs to the database
 	}
@@ -122,131 +118,4 @@ func checkpoint(conn *sqlite.Conn, mode string) (busy bool, pages, copied int, e
 		err = fmt.Errorf("copy the log to the database: %w", err)
 	}
 	return busy, pages, copied, err
-}
-
-// witness has pages of the database that the log does not have, so that no checkpoint writes them.
-// If another program changes the database between the check of the files and the end of a checkpoint,
-// its header and its mark are right again, because the checkpoint writes them. But:
-//
-//   - SQLite makes the database as long as its header says. If it was truncated, zeros are where its
-//     last page was.
-//   - If an older copy was written over it, the pages that were written last are older. If they are
-//     not, the copy has every page that the log does not have, and nothing is missing.
-type witness struct {
-	logged loggedPages
-	pages  []storedPage
-}
-
-// storedPage is a page of the database, and where it begins.
-type storedPage struct {
-	start   int64
-	content []byte
-}
-
-// loggedPages are the pages of the database that the log has.
-type loggedPages struct {
-	header logHeader // of the log
-	frames int64
-	copied int64           // frames that the database has, too
-	last   map[int64]int64 // by the number of a page, that of its last frame
-	end    int64           // how many pages the database has after the last transaction
-}
-
-// loggedPages reads which pages the log has.
-func (files *openFiles) loggedPages(conn *sqlite.Conn) (logged loggedPages, err error) {
-	logged = loggedPages{header: files.logHeader, last: map[int64]int64{}}
-	logged.frames, logged.copied, err = askSQLite(conn)
-	if err != nil {
-		return logged, err
-	}
-	header := make(frame, frameHeader)
-	for number := int64(1); number <= logged.frames; number++ {
-		if _, err := files.wal.ReadAt(header, files.frameStart(number)); err != nil {
-			return logged, err
-		}
-		logged.last[header.number()] = number
-		logged.end = header.databasePages()
-	}
-	return logged, nil
-}
-
-// hasAll reports whether the log has each page of the database.
-func (logged *loggedPages) hasAll(pageSize int64) bool {
-	unused := 1<<30/pageSize + 1 // SQLite locks this page, and does not use it
-	for page := int64(1); page <= logged.end; page++ {
-		if page != unused && logged.last[page] == 0 {
-			return false
-		}
-	}
-	return logged.end > 0
-}
-
-// writtenLast is how many of the pages that were written last are witnesses: SQLite may write a page
-// that has not changed.
-const writtenLast = 16
-
-// witness returns the pages, or fewer if there are none or they cannot be read.
-func (files *openFiles) witness(conn *sqlite.Conn) (found witness) {
-	if files.wal == nil {
-		return witness{}
-	}
-	logged, err := files.loggedPages(conn)
-	if err != nil {
-		return witness{}
-	}
-	found.logged = logged
-	last := min(logged.end, files.database.least/files.first.pageSize())
-	for page := last; page > 0 && len(found.pages) < 1; page-- {
-		files.testify(&found, page)
-	}
-	for i := len(files.copied) - 1; i >= 0 && len(found.pages) < 1+writtenLast; i-- {
-		files.testify(&found, files.copied[i])
-	}
-	return found
-}
-
-// testify adds a page to a witness, unless the checkpoint writes it or cuts it off, or it is empty:
-// SQLite does not write every page that it takes.
-func (files *openFiles) testify(to *witness, page int64) {
-	if to.logged.last[page] > 0 || page > to.logged.end {
-		return
-	}
-	pageSize := files.first.pageSize()
-	stored := storedPage{(page - 1) * pageSize, make([]byte, pageSize)}
-	err := files.database.read(stored.content, stored.start)
-	if err == nil && !isEmpty(stored.content) {
-		to.pages = append(to.pages, stored)
-	}
-}
-
-func isEmpty(page []byte) bool { return bytes.Count(page, []byte{0}) == len(page) }
-
-// maxCopied is how many pages [openFiles] remembers: more than a log usually has.
-const maxCopied = 8 * checkpointPages
-
-// noteCopied remembers the pages of a log that was copied, in the order in which they were written last.
-func (files *openFiles) noteCopied(logged map[int64]int64) {
-	older := slices.DeleteFunc(files.copied, func(page int64) bool { return logged[page] > 0 })
-	newer := slices.SortedFunc(maps.Keys(logged), func(a, b int64) int { return cmp.Compare(logged[a], logged[b]) })
-	pages := append(older, newer...)
-	files.copied = pages[max(0, len(pages)-maxCopied):]
-}
-
-// isGone reports whether another program has truncated or overwritten the database before a
-// checkpoint ended. It is false if that is not known, or if the log is another one, which may have the pages.
-func (files *openFiles) isGone(conn *sqlite.Conn, before witness) bool {
-	if !slices.ContainsFunc(before.pages, files.hasChanged) {
-		return false
-	}
-	var header logHeader
-	frames, _, err := askSQLite(conn)
-	err = cmp.Or(err, files.wal.read(header[:], 0))
-	return err == nil && header == before.logged.header && frames == before.logged.frames
-}
-
-// hasChanged reports whether a page of the database is another one now.
-func (files *openFiles) hasChanged(page storedPage) bool {
-	content := make([]byte, len(page.content))
-	err := files.database.read(content, page.start)
-	return err == nil && !bytes.Equal(content, page.content) // a disk that fails says nothing about the content
 }

@@ -39,10 +39,10 @@ var schema = store.Migrations(migrations)
 func migrate(ctx context.Context, conn *sqlite.Conn) (found int, err error) {
 	conn.SetInterrupt(ctx.Done())
 	defer conn.SetInterrupt(nil)
-	if err := checkFree(conn); err != nil {
-		return 0, err
-	}
 	err = inTransaction(conn, "BEGIN IMMEDIATE", func() (err error) {
+		if err := checkFree(conn); err != nil { // no other program makes tables meanwhile
+			return err
+		}
 		if found, err = checkKnown(conn); err != nil || found == len(schema) {
 			return err
 		}
@@ -59,16 +59,15 @@ func migrate(ctx context.Context, conn *sqlite.Conn) (found int, err error) {
 
 // checkFree returns an error if the file is the database of another program.
 func checkFree(conn *sqlite.Conn) error {
-	// This comes first: another program may make a store of an empty file meanwhile.
-	taken, err := number(conn, takenQuery)
-	if err != nil {
-		return err
-	}
 	id, err := number(conn, "PRAGMA application_id")
 	if err != nil {
 		return err
 	}
-	if isEmpty := id == 0 && taken == 0; isEmpty {
+	taken, err := number(conn, takenQuery)
+	if err != nil {
+		return err
+	}
+	if isNew := id == 0 && taken == 0; isNew {
 		return nil
 	}
 	return checkID(conn)

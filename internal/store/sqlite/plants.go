@@ -113,7 +113,8 @@ const (
 		ORDER BY updated_at DESC, id DESC LIMIT ?1`
 )
 
-// selectionOf returns the queries of a page, and their parameters.
+// selectionOf returns the queries of a page, and their parameters. The order of changes is always descending. That of
+// names needs keys of the version of this program, which checkNames demands.
 func selectionOf(conn *sqlite.Conn, page plant.Page) (selected selection, args []any, err error) {
 	if page.ByUpdate != nil {
 		place := page.ByUpdate.Place()

@@ -5,7 +5,8 @@
 // one writer at a time, so writes wait in a queue; those that queue while a
 // commit runs share the next transaction (commit.go and the package
 // groupcommit). Reads do not wait for writes, because the file is in WAL mode;
-// checkpoint.go keeps the write-ahead log short. plants.go, tokens.go and changes.go each have
+// checkpoint.go keeps the write-ahead log short; untouched.go notices what another program does to the file
+// meanwhile. plants.go, tokens.go and changes.go each have
 // a table, its statements and its rows. open.go and defensive.go open the connections, migrate.go updates
 // the schema, and operators see health.go. log.go reads the write-ahead log before SQLite does.
 // files.go has the files that are watched, fault.go decides what other programs have done to them,

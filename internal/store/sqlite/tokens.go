@@ -23,7 +23,7 @@ func (s *Store) CreateToken(ctx context.Context, created token.Token) error {
 	return s.runWrite(ctx, func(conn *sqlite.Conn) error { return writeToken(conn, insertTokenQuery, created) })
 }
 
-// writeToken runs a statement that has the ten columns of a token as its parameters.
+// writeToken runs a statement whose parameters are the ten columns of a token, in the order of insertTokenQuery.
 func writeToken(conn *sqlite.Conn, statement string, written token.Token) error {
 	stmt, err := conn.Prepare(statement) // with NULL as each parameter
 	if err != nil {
