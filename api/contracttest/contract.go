@@ -69,8 +69,10 @@ type Contract struct {
 
 // Variables of the environment.
 const (
-	seedVariable   = "CONTRACT_SEED"   // has precedence over [Options.Seed]
-	reportVariable = "CONTRACT_REPORT" // names the files that [Contract.Main] writes reports to
+	// Has precedence over [Options.Seed].
+	seedVariable = "CONTRACT_SEED"
+	// Names the files that [Contract.Main] writes reports to.
+	reportVariable = "CONTRACT_REPORT"
 )
 
 // New reads a document and those of the options. It fails if one of them is not OpenAPI 3 at all,

@@ -30,7 +30,8 @@ func Test(t T, document []byte, handler http.Handler, options ...Options) {
 	server := httptest.NewServer(handler)
 	defer server.Close()
 	ctx := contextOf(t)
-	shown, _ := c.Run(ctx, Target{URL: server.URL + c.basePath(ctx, server.URL)}) // without an error but that of ctx
+	// Without an error but that of ctx.
+	shown, _ := c.Run(ctx, Target{URL: server.URL + c.basePath(ctx, server.URL)})
 	for _, cause := range shown.Causes {
 		if cause.Known == "" {
 			t.Errorf("contract: %s\n  again:  %s=%d", cause, seedVariable, shown.Seed)
@@ -93,7 +94,8 @@ func exists(ctx context.Context, url string) bool {
 
 // Target is a service that is to keep the promises of the document.
 type Target struct {
-	URL         string            // without a slash at the end; with the base path of the document's server
+	// Without a slash at the end; with the base path of the document's server.
+	URL         string
 	Transport   http.RoundTripper // nil: [http.DefaultTransport]
 	Credentials Credentials       // allow everything
 	// Without are credentials that have every scope but the one that is the key.

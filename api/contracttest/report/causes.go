@@ -14,8 +14,9 @@ type Cause struct {
 	ID, Cause string
 	Count     int      // of failures
 	Tests     []string // that found it
-	Known     string   // the reason in the options for which it does not fail
-	First     scenario.Failure
+	// The reason in the options for which it does not fail.
+	Known string
+	First scenario.Failure
 }
 
 // NoteFailures adds failures to the causes, and returns those that are the first of their cause.

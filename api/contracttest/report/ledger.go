@@ -18,11 +18,13 @@ type Ledger struct {
 	// promises that do not fail, by id, each with the reason.
 	Exceptions, Known map[string]string
 
-	mu       sync.Mutex
-	observed map[string]string           // by promise, the first test that did
+	mu sync.Mutex
+	// By promise, the first test that did.
+	observed map[string]string
 	failed   map[string]scenario.Failure // by promise
-	skipped  map[string]string           // by promise, why the service could not be tested for it
-	causes   map[string]*Cause           // by id
+	// By promise, why the service could not be tested for it.
+	skipped map[string]string
+	causes  map[string]*Cause // by id
 
 	promisedOnce sync.Once
 	promised     []string

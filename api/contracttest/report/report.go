@@ -28,14 +28,17 @@ import (
 
 // Report is what tests have shown of a service so far.
 type Report struct {
-	Title, Version string   // of the document
-	Seed           uint64   // draws the same requests again
-	Inferred       []string // a sentence for each thing that was inferred from the shape of the document
-	Count                   // of Promises
-	Promises       []Promise
-	Causes         []Cause  // of what failed: crashes first, then what fails most often
-	Lost           []string // what the options know and was not found: id and reason
-	groups         []*group
+	Title, Version string // of the document
+	Seed           uint64 // draws the same requests again
+	// A sentence for each thing that was inferred from the shape of the document.
+	Inferred []string
+	Count    // of Promises
+	Promises []Promise
+	// Of what failed: crashes first, then what fails most often.
+	Causes []Cause
+	// What the options know and was not found: id and reason.
+	Lost   []string
+	groups []*group
 }
 
 // State is what has become of a promise: it is in exactly one of three.
@@ -53,9 +56,10 @@ const (
 type Promise struct {
 	// Name is the operation, then what it promises: "addThing, body /name minLength, refused"
 	// promises that a body is refused if its name is too short.
-	Name     string
-	State    State
-	Why      string // the test that observed it, what is wrong, or why it is untried
+	Name  string
+	State State
+	// The test that observed it, what is wrong, or why it is untried.
+	Why      string
 	Cause    string // the id of the cause, if it is broken
 	Excepted bool   // it does not fail, because the options have a reason
 }

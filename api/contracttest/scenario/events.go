@@ -12,7 +12,8 @@ const EventStream = "text/event-stream"
 
 // IsEventStream reports whether a response is a stream of Server-Sent Events.
 func IsEventStream(header http.Header) bool {
-	mediaType, _, _ := mime.ParseMediaType(header.Get("Content-Type")) // of a wrong one it is empty
+	// Of a wrong one it is empty.
+	mediaType, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
 	return mediaType == EventStream
 }
 

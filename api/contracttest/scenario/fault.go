@@ -10,7 +10,8 @@ import (
 
 // Fault is one way in which a response breaks the document.
 type Fault struct {
-	Where   string // "status", "media type", "header Location", "body /name"
+	// "status", "media type", "header Location", "body /name".
+	Where   string
 	Keyword string // the keyword of the document that is broken
 	Message string
 }
@@ -25,11 +26,13 @@ type Rank int
 
 // The ranks of failures.
 const (
-	Crash        Rank = iota // the service has failed, or does not respond
-	Behaviour                // it does something else than the document says
-	Response                 // what it responds is not what the document says
-	Undocumented             // it responds what the document does not have
-	Header                   // a header is wrong
+	Crash Rank = iota // the service has failed, or does not respond
+	// It does something else than the document says.
+	Behaviour
+	// What it responds is not what the document says.
+	Response
+	Undocumented // it responds what the document does not have
+	Header       // a header is wrong
 )
 
 // Failure is one way in which a service has broken a promise.
@@ -37,10 +40,11 @@ type Failure struct {
 	// Cause says what is wrong without the values of this request: failures with the same
 	// cause most likely go away together.
 	Cause   string
-	Message string      // what is wrong this time
-	Test    string      // the generated test that found it, or the test that sent the request
-	Sent    Interaction // zero if there was no response
-	Rank    Rank        // of the cause
+	Message string // what is wrong this time
+	// The generated test that found it, or the test that sent the request.
+	Test string
+	Sent Interaction // zero if there was no response
+	Rank Rank        // of the cause
 }
 
 // ID is short, and the same for the same cause in every run.

@@ -43,9 +43,11 @@ var statuses = map[Kind][]int{
 
 // Violation is what is wrong with a request.
 type Violation struct {
-	Kind    Kind
-	In      string // "body", "query", "path", "header", "cookie"; empty: nowhere in particular
-	Pointer string // a JSON Pointer into the body, or a slash and the name of the parameter
+	Kind Kind
+	// "body", "query", "path", "header", "cookie"; empty: nowhere in particular.
+	In string
+	// A JSON Pointer into the body, or a slash and the name of the parameter.
+	Pointer string
 }
 
 // Statuses are those with which a service may refuse the request. The first one is the usual one.

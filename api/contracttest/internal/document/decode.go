@@ -48,7 +48,8 @@ func Decode(text []byte) (map[string]any, error) {
 	}
 	tagAsJSON(&node)
 	var tree any
-	if err := node.Decode(&tree); err != nil { // refuses aliases that are too many
+	// Refuses aliases that are too many.
+	if err := node.Decode(&tree); err != nil {
 		return nil, err
 	}
 	same, err := json.Marshal(tree)
@@ -64,17 +65,21 @@ func Decode(text []byte) (map[string]any, error) {
 
 // tagAsJSON makes strings of names and of dates.
 func tagAsJSON(node *yaml.Node) {
-	if node.Kind == yaml.ScalarNode && node.ShortTag() == "!!timestamp" {
+	if isScalar(node) && node.ShortTag() == "!!timestamp" {
 		node.Tag = "!!str"
 	}
 	for i, child := range node.Content {
 		isName := node.Kind == yaml.MappingNode && i%2 == 0
-		isText := child.Kind == yaml.ScalarNode && child.ShortTag() != "!!merge"
-		if isName && isText {
+		if isName && isScalar(child) {
 			child.Tag = "!!str"
 		}
 		tagAsJSON(child)
 	}
+}
+
+// isScalar reports whether a node has a value, and is not the name << that merges others.
+func isScalar(node *yaml.Node) bool {
+	return node.Kind == yaml.ScalarNode && node.ShortTag() != "!!merge"
 }
 
 // load makes a document of kin-openapi.

@@ -47,7 +47,8 @@ type Document struct {
 // Parse reads a document of OpenAPI 3. What it does not understand it reports and leaves out.
 func Parse(text []byte) (parsed *Document, err error) {
 	defer func() {
-		if fault := recover(); fault != nil { // kin-openapi has faults of its own
+		// Kin-openapi has faults of its own.
+		if fault := recover(); fault != nil {
 			parsed = nil
 			err = fmt.Errorf("cannot be read: %v", fault)
 		}

@@ -49,18 +49,12 @@ func oldBound(schema map[string]any, exclusive, inclusive string, isStricter fun
 
 // oldTypes writes several types as a choice, and the type null as nullable.
 func oldTypes(schema map[string]any) {
-	types := jsonvalue.List(schema["type"])
-	if schema["type"] == "null" {
-		types = []any{"null"}
-	}
-	enum := jsonvalue.List(schema["enum"])
+	types := typesOf(schema)
 	if len(types) == 0 {
-		if schema["type"] == nil && slices.Contains(enum, nil) {
-			schema["nullable"] = true
-		}
+		untypedNull(schema)
 		return
 	}
-	null := slices.Contains(types, "null")
+	allowsNull := slices.Contains(types, "null")
 	types = slices.DeleteFunc(types, func(name any) bool { return name == "null" })
 	delete(schema, "type")
 	switch {
@@ -71,11 +65,31 @@ func oldTypes(schema map[string]any) {
 	case schema["anyOf"] == nil:
 		schema["anyOf"] = choices(types)
 	}
-	enum = jsonvalue.List(schema["enum"])
-	forbidsNull := schema["enum"] != nil && !slices.Contains(enum, nil)
-	if null && !forbidsNull {
+	if allowsNull && !forbidsNull(schema) {
 		schema["nullable"] = true
 	}
+}
+
+// typesOf are the types of a schema, if it has a list of them. Null alone is one, too.
+func typesOf(schema map[string]any) []any {
+	if schema["type"] == "null" {
+		return []any{"null"}
+	}
+	return jsonvalue.List(schema["type"])
+}
+
+// untypedNull writes that a schema without a type allows null, because it has null among its values.
+func untypedNull(schema map[string]any) {
+	values := jsonvalue.List(schema["enum"])
+	if schema["type"] == nil && slices.Contains(values, nil) {
+		schema["nullable"] = true
+	}
+}
+
+// forbidsNull reports whether a schema has values, and null is none of them.
+func forbidsNull(schema map[string]any) bool {
+	values := jsonvalue.List(schema["enum"])
+	return schema["enum"] != nil && !slices.Contains(values, nil)
 }
 
 // choices are schemas that have a type each.

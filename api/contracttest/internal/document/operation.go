@@ -18,13 +18,16 @@ import (
 
 // Operation is an operation of the document.
 type Operation struct {
-	ID               string // the operationId, or method and path if it has none
+	// The operationId, or method and path if it has none.
+	ID               string
 	Method, Template string
-	PathNames        []string              // the names of the path parameters, in order
-	Parameters       []*openapi3.Parameter // also those of the path
-	Spec             *openapi3.Operation
+	// The names of the path parameters, in order.
+	PathNames  []string
+	Parameters []*openapi3.Parameter // also those of the path
+	Spec       *openapi3.Operation
 
-	path      *regexp.Regexp // matches an escaped path, with a group for each of PathNames
+	// Matches an escaped path, with a group for each of PathNames.
+	path      *regexp.Regexp
 	spec      *openapi3.T
 	responses map[string]*openapi3.ResponseRef // by status
 	examples  map[string]string

@@ -92,7 +92,8 @@ func (t *translator) schema(at string, node any) any {
 	case node == true:
 		return map[string]any{}
 	case node == false:
-		return map[string]any{"not": map[string]any{"nullable": true}} // an empty one would count as none
+		// An empty one would count as none.
+		return map[string]any{"not": map[string]any{"nullable": true}}
 	case !isObject:
 		t.report("%s: is not a schema", at)
 		return map[string]any{}
@@ -234,9 +235,7 @@ func (t *translator) inner(at string, schema map[string]any) {
 		schema["items"] = map[string]any{}
 	}
 	for _, name := range []string{"items", "not", "additionalProperties"} {
-		_, isBool := schema[name].(bool)
-		isWord := isBool && name == "additionalProperties" // which OpenAPI 3.0 has
-		if schema[name] != nil && !isWord {
+		if isSchema(name, schema[name]) {
 			schema[name] = t.schema(at+"/"+name, schema[name])
 		}
 	}
@@ -247,4 +246,14 @@ func (t *translator) inner(at string, schema map[string]any) {
 	if !slices.ContainsFunc(saysNull, func(name string) bool { return schema[name] != nil }) {
 		schema["nullable"] = true
 	}
+}
+
+// isSchema reports whether the value of a keyword is a schema. OpenAPI 3.0 has true and false for
+// additional properties, and nowhere else.
+func isSchema(keyword string, value any) bool {
+	_, isBool := value.(bool)
+	if isBool && keyword == "additionalProperties" {
+		return false
+	}
+	return value != nil
 }

@@ -46,38 +46,46 @@ type writer struct {
 	explode   bool
 
 	names []string // of an object
-	parts []string // escaped; the values of an object in the order of names
+	// Escaped; the values of an object in the order of names.
+	parts []string
 }
 
 // split makes texts of a value, and reports false if one of them would be read as something else.
 func (w *writer) split(value any) bool {
-	items, separators := []any{value}, "" // the style puts its separators between the items
-	switch value := value.(type) {
-	case []any:
-		items = value
-		if !w.explode {
-			separators = ",|; ."
-		}
-	case map[string]any:
-		w.names = slices.Sorted(maps.Keys(value))
-		items = nil
-		separators = ",|; .=&"
-		for _, name := range w.names {
-			items = append(items, value[name])
-		}
-	}
+	items, separators := w.items(value)
 	_, isScalar := scalarText(value)
 	for _, item := range items {
-		text, ok := scalarText(item)
-		isEmptyPart := !isScalar && text == ""
-		isLost := isEmptyPart || strings.ContainsAny(text, separators)
-		canBeSent := ok && allowedIn(w.parameter.In, text)
+		text, isText := scalarText(item)
+		isLost := strings.ContainsAny(text, separators)
+		if !isScalar {
+			isLost = isLost || text == ""
+		}
+		canBeSent := isText && allowedIn(w.parameter.In, text)
 		if isLost || !canBeSent {
 			return false
 		}
 		w.parts = append(w.parts, w.escape(text))
 	}
-	return len(w.parts) > 0 // no style tells an empty array or object from none
+	// No style tells an empty array or object from none.
+	return len(w.parts) > 0
+}
+
+// items are the parts of a value, and the separators that styles put between them.
+func (w *writer) items(value any) (items []any, separators string) {
+	switch value := value.(type) {
+	case []any:
+		if w.explode {
+			return value, ""
+		}
+		return value, ",|; ."
+	case map[string]any:
+		w.names = slices.Sorted(maps.Keys(value))
+		for _, name := range w.names {
+			items = append(items, value[name])
+		}
+		return items, ",|; .=&"
+	}
+	return []any{value}, ""
 }
 
 // scalarText is the text of a value that is neither null, nor an array or object.

@@ -68,7 +68,8 @@ func Lookup(root any, reference string) any {
 func child(node any, token string) any {
 	if list, isList := node.([]any); isList {
 		index, err := strconv.Atoi(token)
-		if err != nil || uint(index) >= uint(len(list)) { // a negative one is too large then
+		// A negative one is too large then.
+		if err != nil || uint(index) >= uint(len(list)) {
 			return nil
 		}
 		return list[index]

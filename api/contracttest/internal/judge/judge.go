@@ -44,15 +44,17 @@ import (
 // Settings are what the options say of responses.
 type Settings struct {
 	Undeclared scenario.Undeclared
-	AnyHeader  map[string]string // headers that any response may have, with the reason
+	// Headers that any response may have, with the reason.
+	AnyHeader map[string]string
 	// Of a response to an operation: further faults, and what a generated client cannot read.
 	Response, Client func(operationID string, x scenario.Interaction) []scenario.Fault
 	Refusal          func(why scenario.Violation, x scenario.Interaction) []scenario.Fault
 	// Paths beside the document, and faults of a response to GET on them.
 	Undocumented         func(path string) bool
 	UndocumentedResponse func(x scenario.Interaction) []scenario.Fault
-	EveryResponse        []string // headers of the components that responses to unknown paths have, too
-	Rules                scenario.Rules
+	// Headers of the components that responses to unknown paths have, too.
+	EveryResponse []string
+	Rules         scenario.Rules
 }
 
 // Judge judges responses by a document.
@@ -89,7 +91,8 @@ func (j *Judge) Faults(x scenario.Interaction) []scenario.Fault {
 	if j.Settings.Response != nil {
 		faults = append(faults, j.Settings.Response(operation.ID, x)...)
 	}
-	if len(faults) == 0 && j.Settings.Client != nil { // a client need not read a wrong response
+	// A client need not read a wrong response.
+	if len(faults) == 0 && j.Settings.Client != nil {
 		return j.Settings.Client(operation.ID, x)
 	}
 	return faults

@@ -65,7 +65,8 @@ func empty(keyword string, x scenario.Interaction) []scenario.Fault {
 // headers checks the headers of a response against their schemas.
 func (j *Judge) headers(described openapi3.Headers, got http.Header) (faults []scenario.Fault) {
 	for name, header := range described {
-		if canonical := http.CanonicalHeaderKey(name); canonical != "Content-Type" { // OpenAPI: it is described by content
+		// OpenAPI: it is described by content.
+		if canonical := http.CanonicalHeaderKey(name); canonical != "Content-Type" {
 			faults = append(faults, j.header(name, header.Value, got.Values(name))...)
 		}
 	}

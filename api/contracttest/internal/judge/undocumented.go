@@ -35,26 +35,42 @@ func (j *Judge) isAdded(path string) bool {
 //   - OPTIONS of a known path, if the options promise it, is 204 with Allow;
 //   - a path that the options add is checked by the options.
 func (j *Judge) undocumented(x scenario.Interaction) (faults []scenario.Fault) {
-	isOfDocument := x.Path == "*" || j.Document.HasPath(x.Path)
-	isKnown := isOfDocument || j.isAdded(x.Path)
-	isRead := x.Method == http.MethodGet || x.Method == http.MethodHead
-	switch {
-	case isRead && j.isAdded(x.Path):
-		if j.Settings.UndocumentedResponse != nil {
-			faults = j.Settings.UndocumentedResponse(x)
-		}
-	case !isKnown:
-		faults = j.unknownPath(x)
-	case x.Method == http.MethodOptions:
-		faults = j.optionsOfPath(x)
-	default:
-		faults = j.refusal(scenario.Violation{Kind: scenario.UnknownMethod}, x)
-		if x.Status == http.StatusMethodNotAllowed {
-			faults = append(faults, j.allow(x)...)
-		}
-	}
+	faults = j.withoutOperation(x)
 	for _, name := range j.Settings.EveryResponse {
 		faults = append(faults, j.headers(openapi3.Headers{name: j.Document.Headers[name]}, x.Header)...)
+	}
+	return faults
+}
+
+// withoutOperation checks a response by why there is no operation for it.
+func (j *Judge) withoutOperation(x scenario.Interaction) []scenario.Fault {
+	isOfDocument := x.Path == "*" || j.Document.HasPath(x.Path)
+	isAdded := j.isAdded(x.Path)
+	isRead := x.Method == http.MethodGet || x.Method == http.MethodHead
+	switch {
+	case isAdded && isRead:
+		return j.added(x)
+	case !isOfDocument && !isAdded:
+		return j.unknownPath(x)
+	case x.Method == http.MethodOptions:
+		return j.optionsOfPath(x)
+	}
+	return j.unknownMethod(x)
+}
+
+// added checks the response to a read of a path of the options. What it must be, only they know.
+func (j *Judge) added(x scenario.Interaction) []scenario.Fault {
+	if j.Settings.UndocumentedResponse == nil {
+		return nil
+	}
+	return j.Settings.UndocumentedResponse(x)
+}
+
+// unknownMethod checks the response to a method that a path does not offer.
+func (j *Judge) unknownMethod(x scenario.Interaction) []scenario.Fault {
+	faults := j.refusal(scenario.Violation{Kind: scenario.UnknownMethod}, x)
+	if x.Status == http.StatusMethodNotAllowed {
+		faults = append(faults, j.allow(x)...)
 	}
 	return faults
 }

@@ -105,7 +105,8 @@ func (m *singleMaker) bodyExamples() {
 	examples := m.operation.BodyExamples()
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
 		value := jsonvalue.Normal(examples[name].Value.Value)
-		if m.values.Fits(m.operation.BodySchema(), value) { // else the document is wrong; its reader has listed it
+		// Else the document is wrong; its reader has listed it.
+		if m.values.Fits(m.operation.BodySchema(), value) {
 			m.addValue("example "+name, "request example "+name, value)
 		}
 	}

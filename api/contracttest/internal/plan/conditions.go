@@ -65,8 +65,9 @@ type condition struct {
 	operation *document.Operation
 	header    string
 
-	thing            *scenario.Thing
-	otherLife, stale version // before it was deleted, and before it was changed
+	thing *scenario.Thing
+	// Before it was deleted, and before it was changed.
+	otherLife, stale version
 }
 
 // canDelete reports whether the resource can be deleted and created again with its identity.

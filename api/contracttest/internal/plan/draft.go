@@ -99,7 +99,8 @@ func (d *Draft) request(operation *document.Operation, call scenario.Call, heade
 	if use := d.uses[operation]; use != nil && call.Of != nil {
 		request.Path = use.fill(operation, request.Path, call.Of.ID)
 		if object := jsonvalue.Object(body); object[use.member] != nil {
-			same := maps.Clone(object) // its identity must be that of the path
+			// Its identity must be that of the path.
+			same := maps.Clone(object)
 			same[use.member] = call.Of.ID
 			body = same
 		}
@@ -121,7 +122,8 @@ func (d *Draft) required(operation *document.Operation, query url.Values, header
 		inQuery := parameter.In == "query" && !query.Has(parameter.Name)
 		inHeader := parameter.In == "header" && header.Get(parameter.Name) == ""
 		if inQuery {
-			text, _ := d.values.BaseParameter(parameter) // else the service refuses the request
+			// Else the service refuses the request.
+			text, _ := d.values.BaseParameter(parameter)
 			pairs = append(pairs, text)
 		}
 		if inHeader {
@@ -273,7 +275,8 @@ func (d *Draft) creation(x *resource, thing *scenario.Thing, body map[string]any
 		Expect: scenario.Accepted,
 		Check: func(got scenario.Interaction) error {
 			thing.Sent = body
-			if x.assigned { // also if the service lets the client propose one
+			// Also if the service lets the client propose one.
+			if x.assigned {
 				thing.Sent = maps.Clone(body)
 				delete(thing.Sent, x.member)
 			}

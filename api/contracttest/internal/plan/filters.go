@@ -139,7 +139,8 @@ func (f *filter) selection(value any) url.Values {
 	if f.Draft.values.Flatten(described).Type.Is("array") {
 		value = []any{value}
 	}
-	text, _ := document.Written(parameter, value) // what cannot be written selects nothing
+	// What cannot be written selects nothing.
+	text, _ := document.Written(parameter, value)
 	pairs, _ := url.ParseQuery(text)
 	return pairs
 }

@@ -142,18 +142,25 @@ func (p *Planner) identityIn(of, inPath *openapi3.Schema, parameter string, isSe
 		if !strings.HasSuffix(plainName(parameter), name) {
 			continue
 		}
-		for _, candidate := range p.values.Names(of) {
+		found := first(p.values.Names(of), func(candidate string) bool {
 			member := p.values.Property(of, candidate)
-			isText := member.Type.Is("string") && p.values.Flatten(inPath).Type.Is("string")
-			isOfType := isText || member.Type.Is("integer")
-			canBeSent := !isSent || !p.values.IsAbsent(member)
-			isIdentity := isOfType && canBeSent
-			if isIdentity && plainName(candidate) == name {
-				return candidate
-			}
+			return plainName(candidate) == name && p.mayIdentify(member, inPath, isSent)
+		})
+		if found != "" {
+			return found
 		}
 	}
 	return ""
+}
+
+// mayIdentify reports whether a member may have what a path parameter needs. One that is sent must not
+// be readOnly.
+func (p *Planner) mayIdentify(member, inPath *openapi3.Schema, isSent bool) bool {
+	if isSent && p.values.IsAbsent(member) {
+		return false
+	}
+	isText := member.Type.Is("string") && p.values.Flatten(inPath).Type.Is("string")
+	return isText || member.Type.Is("integer")
 }
 
 // plainName is a name in one of the ways to write it: page_size, pageSize and page[size] are the same.
@@ -168,8 +175,9 @@ func plainName(name string) string {
 
 // The plain names that parameters of lists usually have, and members with the next page.
 const (
-	limitNames  = " limit perpage pagesize size maxresults maxitems first count top take "
-	lastNames   = " after startingafter startafter afterid " // the page follows an item
+	limitNames = " limit perpage pagesize size maxresults maxitems first count top take "
+	// The page follows an item.
+	lastNames   = " after startingafter startafter afterid "
 	cursorNames = " cursor after pagetoken nexttoken continuationtoken marker startingafter "
 	offsetNames = " offset skip "
 	pageNames   = " page pagenumber "

@@ -132,8 +132,11 @@ func (p *Planner) inferNext(l *listing, name string, member *openapi3.Schema) {
 	if isValue && isAmong(nextNames, name) {
 		l.Next = name
 	}
+	if !isAmong(aroundNames, name) {
+		return
+	}
 	for _, inner := range p.values.Names(member) {
-		if isAmong(aroundNames, name) && isAmong(nextNames, inner) {
+		if isAmong(nextNames, inner) {
 			l.Next = name + "/" + inner
 		}
 	}

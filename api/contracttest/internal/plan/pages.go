@@ -225,10 +225,9 @@ func (r *reader) next(x scenario.Interaction) (end pageEnd, reference string) {
 
 // count goes on after the last item, or by counting items or pages.
 func (r *reader) count() pageEnd {
-	l, size := r.list, len(r.found.ids)
+	l := r.list
+	size := len(r.found.ids)
 	followsLink := l.hasLink() && !r.byAfter
-	limit, _ := strconv.Atoi(r.query.Get(l.Limit)) // without one it is 0
-	isFull := l.Limit != "" && size == limit && !l.hasLink()
 	switch {
 	case l.After != "" && !followsLink:
 		r.query.Set(l.After, r.found.ids[size-1])
@@ -238,12 +237,25 @@ func (r *reader) count() pageEnd {
 	case l.Page != "":
 		r.number++
 		r.query.Set(l.Page, strconv.Itoa(r.number))
-	case isFull, l.inferred && size%5 == 0: // as if a page were full
+	case r.seemsFull(size):
 		return unknown
 	default:
 		return nothing
 	}
 	return another
+}
+
+// seemsFull reports whether more may follow a page, though nothing says how to get there. Of an inferred list
+// the size of a page is mostly a multiple of five.
+func (r *reader) seemsFull(size int) bool {
+	if r.list.inferred && size%5 == 0 {
+		return true
+	}
+	if r.list.Limit == "" || r.list.hasLink() {
+		return false
+	}
+	limit, _ := strconv.Atoi(r.query.Get(r.list.Limit)) // without one it is 0
+	return size == limit
 }
 
 // nextOf is the member of a response that leads to the next page, as text.

@@ -75,10 +75,14 @@ import (
 // Settings are what the options say of tests.
 type Settings struct {
 	values.Settings
-	Exact     bool                            // a response has only what the document names
-	Scope     func(scenario.Operation) string // that an operation needs, or nothing
-	Infer     func(scenario.Operation) bool   // whether anything may be inferred of an operation
-	LeaveOut  []string                        // operations that no test sends a request of
+	// A response has only what the document names.
+	Exact bool
+	// That an operation needs, or nothing.
+	Scope func(scenario.Operation) string
+	// Whether anything may be inferred of an operation.
+	Infer func(scenario.Operation) bool
+	// Operations that no test sends a request of.
+	LeaveOut  []string
 	Resources []scenario.Resource
 	Lists     []scenario.List
 	Sequences []scenario.Test // their names lack "sequence, "
@@ -99,7 +103,8 @@ type Test struct {
 type order int
 
 const (
-	creating order = iota // it may create something, so that lists have items
+	// It may create something, so that lists have items.
+	creating order = iota
 	usual
 	odd // it may end the service
 )

@@ -117,7 +117,8 @@ func (p *Planner) Shown(x scenario.Interaction, isKnown func(promise string) boo
 			shown = append(shown, promise+", header "+name)
 		}
 	}
-	if x.Status >= http.StatusBadRequest { // a refused example proves nothing
+	// A refused example proves nothing.
+	if x.Status >= http.StatusBadRequest {
 		return shown
 	}
 	shown = append(shown, shownBodyExamples(operation, x, isKnown)...)
@@ -134,7 +135,8 @@ func shownBodyExamples(operation *document.Operation, x scenario.Interaction, is
 			continue
 		}
 		if sent == nil {
-			sent, _ = jsonvalue.Decode(x.RequestBody) // what is no JSON is no example
+			// What is no JSON is no example.
+			sent, _ = jsonvalue.Decode(x.RequestBody)
 		}
 		if jsonvalue.Same(sent, jsonvalue.Normal(example.Value.Value)) {
 			shown = append(shown, promise)

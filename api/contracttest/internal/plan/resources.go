@@ -15,11 +15,13 @@ import (
 
 // resource is something that operations create and work on.
 type resource struct {
-	create   *document.Operation
-	member   string // of the create's body, or of its response, that identifies it
+	create *document.Operation
+	// Of the create's body, or of its response, that identifies it.
+	member   string
 	assigned bool
-	identity *openapi3.Schema               // of the identity
-	uses     map[string]*document.Operation // the operations on one resource, by method
+	identity *openapi3.Schema // of the identity
+	// The operations on one resource, by method.
+	uses     map[string]*document.Operation
 	inferred bool
 }
 
@@ -46,7 +48,8 @@ func (u *use) fill(operation *document.Operation, path string, id any) string {
 	if parameter == nil {
 		return path
 	}
-	text, _ := document.Written(parameter, id) // what cannot be written leaves the path empty, which is none
+	// What cannot be written leaves the path empty, which is none.
+	text, _ := document.Written(parameter, id)
 	return strings.Replace(path, "{"+u.parameter+"}", text, 1)
 }
 
@@ -115,7 +118,8 @@ func (p *Planner) addUse(create, operation *document.Operation, declared scenari
 		p.markIdentity(x)
 		p.resources = append(p.resources, x)
 	}
-	if x.identity == nil { // the service assigns it: the path says what it looks like
+	// The service assigns it: the path says what it looks like.
+	if x.identity == nil {
 		described := operation.Parameter("path", parameter)
 		if described == nil {
 			return

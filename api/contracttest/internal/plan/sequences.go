@@ -132,7 +132,8 @@ func (d *Draft) needsIdentity(x *resource, operation *document.Operation, existi
 	}
 	other := x.thing(d.values.Identity(x.identity))
 	if number, err := strconv.ParseInt(fmt.Sprint(existing.ID), 10, 64); err == nil && x.assigned {
-		other.ID = number + 1_000_000 // a service that counts has not come there
+		// A service that counts has not come there.
+		other.ID = number + 1_000_000
 	}
 	return []scenario.Step{d.call(operation.Method, other, d.plainBody(operation), func(got scenario.Interaction) error {
 		isRefused := got.Status >= http.StatusBadRequest
@@ -256,12 +257,18 @@ func (d *Draft) replaced(x *resource, body map[string]any) map[string]any {
 	known := map[string]any{}
 	for name, property := range d.values.Flatten(x.uses[http.MethodPut].BodySchema()).Properties {
 		value, isSent := body[name]
-		isOpen := name == x.member || d.values.IsAbsent(property.Value) || property.Value.Default != nil
-		if !isOpen && (isSent || !x.inferred) {
+		isClear := isSent || !x.inferred
+		if isClear && !d.isOfService(x, name, property.Value) {
 			known[name] = value
 		}
 	}
 	return known
+}
+
+// isOfService reports whether the service, or its document, decides what a member has.
+func (d *Draft) isOfService(x *resource, name string, property *openapi3.Schema) bool {
+	isNotSent := name == x.member || d.values.IsAbsent(property)
+	return isNotSent || property.Default != nil
 }
 
 // deletedIsGone deletes a resource, which no operation then finds. It can be created again.

@@ -18,8 +18,9 @@ import (
 
 // operationTests are the tests of one request of an operation, and what they lack.
 type operationTests struct {
-	singles     []*single
-	demanded    []string // promises of constraints, whether tests try them or not
+	singles []*single
+	// Promises of constraints, whether tests try them or not.
+	demanded    []string
 	unsupported []string
 }
 
@@ -117,11 +118,13 @@ type single struct {
 	body       []byte
 	access     scenario.Access
 
-	use    *use  // the resource that the path names, if a test can create it
-	id     any   // its identity; nil: a fresh one
-	absent bool  // the path names something that does not exist
-	madeUp bool  // a position in a list is not from a response
-	shared []any // identities that other tests use, too; they are removed first
+	// The resource that the path names, if a test can create it.
+	use    *use
+	id     any  // its identity; nil: a fresh one
+	absent bool // the path names something that does not exist
+	madeUp bool // a position in a list is not from a response
+	// Identities that other tests use, too; they are removed first.
+	shared []any
 
 	why *scenario.Violation // nil: the service must not refuse it
 	odd bool                // it may refuse it or not, but must not fail
@@ -142,7 +145,8 @@ func (p *Planner) plainest(operation *document.Operation, name, promise string, 
 		if isIdentity || !parameter.Required {
 			continue
 		}
-		text, _ := drawn.BaseParameter(parameter) // else the operation has no tests
+		// Else the operation has no tests.
+		text, _ := drawn.BaseParameter(parameter)
 		c.set(parameter, text)
 		c.absent = c.absent || parameter.In == "path"
 	}
@@ -243,7 +247,8 @@ func (c *single) request(thing *scenario.Thing) scenario.Request {
 
 // withMember sets a member of an object that has it.
 func withMember(body []byte, name string, value any) []byte {
-	decoded, _ := jsonvalue.Decode(body) // a body that is no JSON has no member
+	// A body that is no JSON has no member.
+	decoded, _ := jsonvalue.Decode(body)
 	object := jsonvalue.Object(decoded)
 	if _, has := object[name]; !has {
 		return body

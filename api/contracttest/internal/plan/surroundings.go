@@ -15,16 +15,18 @@ type surroundings struct {
 	*single
 	draft *Draft
 
-	thing  *scenario.Thing // that the path names; its identity is nil if it names none
-	absent bool            // there is no such thing
-	before bool            // it was read before the request
+	// That the path names; its identity is nil if it names none.
+	thing  *scenario.Thing
+	absent bool // there is no such thing
+	before bool // it was read before the request
 }
 
 // steps makes what comes before the request, the request, and what comes after it.
 func (s *surroundings) steps() (steps []scenario.Step) {
 	s.thing = &scenario.Thing{ID: s.id}
 	s.absent = s.single.absent
-	if s.operation.Streams() && len(s.draft.resources) > 0 { // so that there is something to stream
+	// So that there is something to stream.
+	if s.operation.Streams() && len(s.draft.resources) > 0 {
 		steps = append(steps, scenario.Step{Create: s.draft.resources[0].thing(nil)})
 	}
 	if s.use != nil {
@@ -99,22 +101,32 @@ func (s *surroundings) notFound() error {
 
 // checkValid checks the response to a valid request.
 func (s *surroundings) checkValid(x scenario.Interaction) error {
-	isConflict := x.Status == http.StatusConflict
-	isUnknown := s.use == nil && !s.draft.creates(s.operation)
-	isRefused := x.Status >= http.StatusBadRequest && x.Status < http.StatusInternalServerError
-	switch {
-	case isConflict && isUnknown:
-		return noIdentity
-	case isConflict && len(s.shared) > 0:
-		return scenario.Untried("the identity is taken, and no test can remove it")
-	case isRefused && s.madeUp:
-		return scenario.Untried("only the service knows its values")
+	why := s.mayBeRefused(x.Status)
+	if why != "" {
+		return why
 	}
 	// A position, of an example too, need not be valid any more.
 	if key, _ := s.operation.ResponseAs(x.Status); key == strconv.Itoa(http.StatusGone) {
 		return nil
 	}
 	return s.draft.Accepted(x)
+}
+
+// mayBeRefused returns why a service may refuse a valid request with a status: it depends on what only
+// the service knows.
+func (s *surroundings) mayBeRefused(status int) scenario.Untried {
+	isUnknown := s.use == nil && !s.draft.creates(s.operation)
+	if status == http.StatusConflict && isUnknown {
+		return noIdentity
+	}
+	if status == http.StatusConflict && len(s.shared) > 0 {
+		return "the identity is taken, and no test can remove it"
+	}
+	isRefused := status >= http.StatusBadRequest && status < http.StatusInternalServerError
+	if isRefused && s.madeUp {
+		return "only the service knows its values"
+	}
+	return ""
 }
 
 // after checks that a refused request has changed nothing.

@@ -107,7 +107,8 @@ func CredentialIn(header http.Header, scheme *openapi3.SecurityScheme) string {
 	if !strings.EqualFold(kind, "basic") {
 		return credential
 	}
-	decoded, _ := base64.StdEncoding.DecodeString(credential) // else it is a wrong credential
+	// Else it is a wrong credential.
+	decoded, _ := base64.StdEncoding.DecodeString(credential)
 	return string(decoded)
 }
 

@@ -42,7 +42,8 @@ type Target struct {
 	URL         string
 	Transport   http.RoundTripper // nil: [http.DefaultTransport]
 	Credentials scenario.Credentials
-	Without     map[string]scenario.Credentials // by the scope that they lack
+	// By the scope that they lack.
+	Without map[string]scenario.Credentials
 }
 
 // Runner runs tests. Several goroutines may use it.
@@ -83,7 +84,8 @@ func (r *Runner) runOnce(ctx context.Context, test scenario.Test, target Target)
 	untried := s.conclude(err)
 	if test.Cleanup != nil {
 		last := s.last
-		_ = s.execute(test.Cleanup()) // what is not removed breaks no promise
+		// What is not removed breaks no promise.
+		_ = s.execute(test.Cleanup())
 		s.last = last
 	}
 	for i, failure := range s.failures {

@@ -143,7 +143,8 @@ var errTooLong = scenario.Untried(fmt.Sprintf("a response has more than %d bytes
 
 // receive reads a body. Of an event stream, which may have no end, it reads until there is an event.
 func receive(response *http.Response) ([]byte, error) {
-	body := io.LimitReader(response.Body, scenario.MostRead+1) // one byte more shows that it is too long
+	// One byte more shows that it is too long.
+	body := io.LimitReader(response.Body, scenario.MostRead+1)
 	var received []byte
 	var err error
 	if scenario.IsEventStream(response.Header) {
@@ -163,7 +164,8 @@ func receiveEvent(body io.Reader) (received []byte, err error) {
 	for {
 		n, err := body.Read(part)
 		received = append(received, part[:n]...)
-		events, _ := scenario.Interaction{Body: received}.Events() // a judge looks at its faults
+		// A judge looks at its faults.
+		events, _ := scenario.Interaction{Body: received}.Events()
 		switch {
 		case err == io.EOF, len(events) > 0:
 			return received, nil

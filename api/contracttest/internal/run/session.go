@@ -18,8 +18,9 @@ type session struct {
 	test   scenario.Test
 	draft  *plan.Draft
 
-	last     scenario.Interaction
-	failures []scenario.Failure // of responses that are not as the document says
+	last scenario.Interaction
+	// Of responses that are not as the document says.
+	failures []scenario.Failure
 	doubt    func() []scenario.Step
 }
 
@@ -28,7 +29,8 @@ const mostSteps = 200_000
 
 // execute executes steps, and those that follow from them, until one of them ends the test.
 func (s *session) execute(steps []scenario.Step) error {
-	waiting := reversed(nil, steps) // the next one is the last, so that those that follow from it are put on top
+	// The next one is the last, so that those that follow from it are put on top.
+	waiting := reversed(nil, steps)
 	for range mostSteps {
 		if len(waiting) == 0 {
 			return nil

@@ -22,7 +22,8 @@ type compiler struct {
 	library   *jsonschema.Compiler
 	schemas   []*openapi3.Schema // by number
 	numbers   map[*openapi3.Schema]int
-	compiled  map[*openapi3.Schema]*jsonschema.Schema // nil: it cannot be compiled
+	// Nil: it cannot be compiled.
+	compiled map[*openapi3.Schema]*jsonschema.Schema
 }
 
 // newCompiler returns a compiler that loads nothing but schemas of the document.

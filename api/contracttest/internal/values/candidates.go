@@ -46,7 +46,8 @@ func enumCandidates(wanted *openapi3.Schema) (all []candidate) {
 	return append(all,
 		candidate{"enum", int64(0)},
 		candidate{"enum", fmt.Sprint(wanted.Enum[0], "?")},
-		candidate{"enum", ""}, // some services take it for an absent parameter
+		// Some services take it for an absent parameter.
+		candidate{"enum", ""},
 	)
 }
 
@@ -107,7 +108,8 @@ func (g *Generator) textCandidates(wanted *openapi3.Schema) (all []candidate) {
 		all = append(all, candidate{"format", text})
 	}
 	if wanted.Format != "" {
-		all = append(all, candidate{"format", plain}) // of an unknown format it is the example
+		// Of an unknown format it is the example.
+		all = append(all, candidate{"format", plain})
 	}
 	if wanted.Pattern != "" {
 		all = append(all, candidate{"pattern", plain})

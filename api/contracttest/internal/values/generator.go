@@ -47,12 +47,14 @@ import (
 
 // Settings say which values are made.
 type Settings struct {
-	FirstID   int64            // where the identities begin; 0: 1,000,000
-	Rules     scenario.Rules   // what a service promises beyond OpenAPI
-	Few       bool             // makes few texts for each place
-	Enough    int              // how many values are made for one schema; 0: enough
-	Direction schema.Direction // of the values; they are made for requests mostly
-	Seed      uint64           // of all that is drawn
+	FirstID int64          // where the identities begin; 0: 1,000,000
+	Rules   scenario.Rules // what a service promises beyond OpenAPI
+	Few     bool           // makes few texts for each place
+	// How many values are made for one schema; 0: enough.
+	Enough int
+	// Of the values; they are made for requests mostly.
+	Direction schema.Direction
+	Seed      uint64 // of all that is drawn
 }
 
 // enough is how many values are made for one schema. Only schemas that refer to each
@@ -67,12 +69,16 @@ type Generator struct {
 	random    *rand.Rand
 	drawn     *atomic.Int64 // the last number of an identity
 
-	active    map[*openapi3.Schema]int // the schemas that are being worked on: recursion
-	cuts      int                      // how often a base had to end a recursion
-	depth     int                      // of the array that is being made
-	nesting   int                      // of schemas that are being worked on
-	work      int                      // values made since nesting was 0
-	exhausted bool                     // a schema has led to more than enough
+	// The schemas that are being worked on: recursion.
+	active map[*openapi3.Schema]int
+	// How often a base had to end a recursion.
+	cuts  int
+	depth int // of the array that is being made
+	// Of schemas that are being worked on.
+	nesting int
+	work    int // values made since nesting was 0
+	// A schema has led to more than enough.
+	exhausted bool
 }
 
 // New returns a generator.
@@ -216,7 +222,8 @@ func (g *Generator) newBase(wanted *openapi3.Schema) any {
 	g.work++
 	isTooMuch := g.work > g.Enough
 	g.exhausted = g.exhausted || isTooMuch
-	if isTooMuch || g.active[wanted] > 2*deepest { // of a required recursion no value is finite
+	// Of a required recursion no value is finite.
+	if isTooMuch || g.active[wanted] > 2*deepest {
 		g.cuts++
 		return nil
 	}
@@ -338,7 +345,8 @@ func (g *Generator) with(wanted *openapi3.Schema, name string, value any) map[st
 func (g *Generator) Many(wanted *openapi3.Schema, n uint64, begin ...any) []any {
 	g.depth++
 	defer func() { g.depth-- }()
-	n = min(n, uint64(Most>>(3*min(g.depth-1, 3)))+1) // arrays in arrays are small
+	// Arrays in arrays are small.
+	n = min(n, uint64(Most>>(3*min(g.depth-1, 3)))+1)
 	array := append([]any{}, begin...)
 	item := schema.Of(wanted.Items)
 	for uint64(len(array)) < n {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/getkin/kin-openapi/openapi3"
 
+	"github.com/plantstore/plantstore/api/contracttest/internal/jsonvalue"
 	"github.com/plantstore/plantstore/api/contracttest/internal/schema"
 )
 
@@ -40,34 +41,44 @@ func (g *Generator) Identity(of *openapi3.Schema) any {
 
 // Identities lists the identities in a value.
 func (g *Generator) Identities(of *openapi3.Schema, value any) (all []any) {
-	isIdentity := g.IsIdentity(of)
-	switch value := value.(type) {
-	case string:
-		if isIdentity && of.Type.Is("string") {
-			return []any{value}
-		}
-	case int64:
-		if isIdentity && !of.Type.Is("string") {
-			return []any{value}
-		}
-	case json.Number:
-		number, err := value.Int64()
-		if isIdentity && of.Type.Is("integer") && err == nil {
-			return []any{number}
-		}
-	case []any:
-		for _, item := range value {
-			all = append(all, g.Identities(schema.Of(of.Items), item)...)
-		}
-	case map[string]any:
-		flat := g.Flatten(of)
-		for _, name := range PropertyNames(flat) {
-			if member, has := value[name]; has {
-				all = append(all, g.Identities(flat.Properties[name].Value, member)...)
-			}
+	if identity := g.identityIn(of, value); identity != nil {
+		return []any{identity}
+	}
+	for _, item := range jsonvalue.List(value) {
+		all = append(all, g.Identities(schema.Of(of.Items), item)...)
+	}
+	object := jsonvalue.Object(value)
+	flat := g.Flatten(of)
+	for _, name := range PropertyNames(flat) {
+		if member, has := object[name]; has {
+			all = append(all, g.Identities(flat.Properties[name].Value, member)...)
 		}
 	}
 	return all
+}
+
+// identityIn returns a value that is an identity, as one that was drawn is written, or nil.
+func (g *Generator) identityIn(of *openapi3.Schema, value any) any {
+	if !g.IsIdentity(of) {
+		return nil
+	}
+	isText := of.Type.Is("string")
+	switch value := value.(type) {
+	case string:
+		if isText {
+			return value
+		}
+	case int64:
+		if !isText {
+			return value
+		}
+	case json.Number:
+		number, err := value.Int64()
+		if err == nil && of.Type.Is("integer") {
+			return number
+		}
+	}
+	return nil
 }
 
 // drawnText is an identity that Identity draws.

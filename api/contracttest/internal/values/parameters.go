@@ -37,40 +37,61 @@ func (g *Generator) BaseParameter(parameter *openapi3.Parameter) (text string, o
 // ParameterVariants returns the ways to write a parameter that the document allows, and
 // those that it forbids. Any text is a string, so only what is wrong as text is tried.
 func (g *Generator) ParameterVariants(parameter *openapi3.Parameter) (all []ParameterVariant) {
-	var variants []Variant
 	wanted, isJSON := document.ParameterSchema(parameter)
-	own := *wanted // it is no identity: a path may name something that does not exist
+	// It is no identity: a path may name something that does not exist.
+	own := *wanted
+	if own.Example == nil {
+		// It is the easiest match of a pattern.
+		own.Example = parameter.Example
+	}
+	for _, variant := range g.variantsOfParameter(parameter, &own, isJSON) {
+		text, canBeWritten := document.Written(parameter, variant.Value)
+		if canBeWritten || variant.Demand {
+			all = append(all, newParameterVariant(parameter, variant, text))
+		}
+	}
+	isStrict := g.Rules.StrictParameters && parameter.In == "query"
+	hasOneText := !isJSON && g.isScalar(&own)
+	if isStrict && hasOneText {
+		once, _ := document.Written(parameter, "1")
+		all = append(all, ParameterVariant{
+			Promise: "parameter " + parameter.Name + " once, refused",
+			Text:    once + "&" + once,
+			Shown:   "twice",
+		})
+	}
+	return all
+}
+
+// variantsOfParameter returns the values that a parameter is written with.
+func (g *Generator) variantsOfParameter(parameter *openapi3.Parameter, own *openapi3.Schema, isJSON bool) (all []Variant) {
 	if parameter.Example != nil {
-		variants = append(variants, Variant{
+		all = append(all, Variant{
 			Keyword: "example",
 			Value:   jsonvalue.Normal(parameter.Example),
 			Valid:   true,
 		})
-		if own.Example == nil {
-			own.Example = parameter.Example // it is the easiest match of a pattern
+	}
+	if isJSON { // it has types
+		return append(all, g.Variants(own)...)
+	}
+	for _, variant := range g.Variants(own) {
+		if variant.Valid || g.isWrongText(own, variant) {
+			all = append(all, variant)
 		}
 	}
-	for _, variant := range g.Variants(&own) {
-		if variant.Valid || isJSON || g.isWrongText(&own, variant) {
-			variants = append(variants, variant)
-		}
+	return append(all, g.wrongTextsIn(own, parameter.In)...)
+}
+
+// newParameterVariant names what a variant shows.
+func newParameterVariant(parameter *openapi3.Parameter, variant Variant, text string) ParameterVariant {
+	place := parameter.Name + Place(variant.Pointer)
+	return ParameterVariant{
+		Variant: variant,
+		Promise: fmt.Sprintf("parameter %s %s, %s", place, variant.Keyword, variant.Outcome()),
+		Text:    text,
+		Shown:   fmt.Sprintf("%.40q", fmt.Sprint(variant.Value)),
 	}
-	if !isJSON {
-		variants = append(variants, g.wrongTextsIn(&own, parameter.In)...)
-	}
-	for _, variant := range variants {
-		text, ok := document.Written(parameter, variant.Value)
-		if !ok && !variant.Demand {
-			continue
-		}
-		promise := fmt.Sprintf("parameter %s%s %s, %s", parameter.Name, Place(variant.Pointer), variant.Keyword, variant.Outcome())
-		all = append(all, ParameterVariant{variant, promise, text, fmt.Sprintf("%.40q", fmt.Sprint(variant.Value))})
-	}
-	if g.Rules.StrictParameters && parameter.In == "query" && g.isScalar(&own) && !isJSON {
-		once, _ := document.Written(parameter, "1")
-		all = append(all, ParameterVariant{Variant{}, "parameter " + parameter.Name + " once, refused", once + "&" + once, "twice"})
-	}
-	return all
 }
 
 // isWrongText reports whether a value that a schema forbids is wrong as text, too.
@@ -171,21 +192,30 @@ func (g *Generator) wrongTexts(wanted *openapi3.Schema, in string) (all []Varian
 
 // textsOfNoType are texts that are no value of a type. Any text is a string.
 func (g *Generator) textsOfNoType(flat *openapi3.Schema, inQuery bool) []string {
-	isStrict := g.Rules.StrictParameters
-	isAnyText := flat.Type.Is("string") && flat.Pattern == "" && len(flat.Enum) == 0
 	switch {
-	case flat.Type.Is("integer") && isStrict && inQuery:
-		return append([]string{""}, strictWrongIntegers...)
-	case flat.Type.Is("integer") && isStrict:
-		return strictWrongIntegers
 	case flat.Type.Is("integer"):
-		return wrongIntegers
+		return g.textsOfNoInteger(inQuery)
 	case flat.Type.Is("number"):
 		return []string{"x"}
 	case flat.Type.Is("boolean"):
 		return []string{"maybe"}
-	case isAnyText && isStrict && inQuery:
+	}
+	isAnyText := flat.Type.Is("string") && flat.Pattern == "" && len(flat.Enum) == 0
+	isSent := g.Rules.StrictParameters && inQuery
+	if isAnyText && isSent {
 		return []string{"\xff"} // no string is made of this
 	}
 	return nil
+}
+
+// textsOfNoInteger are texts that are no integer. Only in a query can one be empty: a path would be another
+// one, and a header none.
+func (g *Generator) textsOfNoInteger(inQuery bool) []string {
+	switch {
+	case !g.Rules.StrictParameters:
+		return wrongIntegers
+	case inQuery:
+		return append([]string{""}, strictWrongIntegers...)
+	}
+	return strictWrongIntegers
 }

@@ -111,19 +111,28 @@ func (g *Generator) drawObject(draws *Draws, flat *openapi3.Schema) any {
 	object := map[string]any{}
 	for _, name := range PropertyNames(flat) {
 		property := flat.Properties[name].Value
-		if !g.IsAbsent(property) && (isRequired(flat, name) || draws.Coin()) {
+		if g.IsAbsent(property) {
+			continue
+		}
+		if isRequired(flat, name) || draws.Coin() {
 			object[name] = g.Draw(draws, property)
 		}
 	}
-	takesAny := !schema.IsClosed(flat) && flat.AdditionalProperties.Schema == nil
-	if takesAny && flat.MaxProps == nil && draws.Coin() {
+	if takesAnyMember(flat) && draws.Coin() {
 		object[schema.UnknownMember] = drawAny(draws, 2)
 	}
 	size := uint64(len(object))
-	if size < flat.MinProps || size > orMost(flat.MaxProps) {
+	isOfSize := size >= flat.MinProps && size <= orMost(flat.MaxProps)
+	if !isOfSize {
 		return g.Base(flat)
 	}
 	return object
+}
+
+// takesAnyMember reports whether an object may have a member of which its schema says nothing.
+func takesAnyMember(flat *openapi3.Schema) bool {
+	isOpen := !schema.IsClosed(flat) && flat.AdditionalProperties.Schema == nil
+	return isOpen && flat.MaxProps == nil
 }
 
 // drawArray draws a short array. An empty one shows little, so it has an item where it may.
@@ -140,7 +149,8 @@ func (g *Generator) drawArray(draws *Draws, flat *openapi3.Schema) any {
 // drawInteger draws an integer within the bounds.
 func drawInteger(draws *Draws, flat *openapi3.Schema) any {
 	low, high := Limits(flat)
-	number := int64(draws.bits() >> draws.below(64)) // as often small as large
+	// As often small as large.
+	number := int64(draws.bits() >> draws.below(64))
 	return min(max(number*int64(1-2*draws.below(2)), low), high)
 }
 

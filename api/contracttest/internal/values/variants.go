@@ -83,7 +83,8 @@ func (g *Generator) Variants(wanted *openapi3.Schema) (all []Variant) {
 	if flat.Not != nil {
 		all = append(all, g.notVariants(wanted, flat)...)
 	}
-	if schema.IsComposed(wanted) { // what is merged may not be what it is meant to be
+	// What is merged may not be what it is meant to be.
+	if schema.IsComposed(wanted) {
 		all = slices.DeleteFunc(all, func(v Variant) bool {
 			return !v.Demand && g.Fits(wanted, v.Value) != v.Valid
 		})
@@ -392,37 +393,59 @@ func (g *Generator) additionalVariants(wanted *openapi3.Schema) (all []Variant) 
 	return all
 }
 
+// demand is a keyword that a schema may have.
+type demand struct {
+	keyword string
+	has     bool
+}
+
 // demandedKeywords lists the keywords of a schema, which is not composed, that promise to be obeyed and
 // that what breaks them is refused. There are more than values are known for.
 func demandedKeywords(wanted *openapi3.Schema) (all []string) {
-	isFree := len(wanted.Enum) == 0
-	hasCheck := wanted.Type.Is("string") && schema.Formats[wanted.Format].Check != nil
-	isOpen := wanted.Min == nil || wanted.Max == nil
-	hasSize := wanted.Type.Is("integer") && wanted.Format != "" && isOpen
-	for _, demand := range []struct {
-		keyword string
-		has     bool
-	}{
+	isEnum := len(wanted.Enum) > 0
+	demanded := []demand{
 		{"type", wanted.Type != nil},
-		{"enum", !isFree},
-		{"format", isFree && (hasSize || hasCheck)},
-		{"minimum", isFree && wanted.Min != nil},
-		{"maximum", isFree && wanted.Max != nil},
-		{"exclusiveMinimum", isFree && wanted.ExclusiveMin.IsTrue()},
-		{"exclusiveMaximum", isFree && wanted.ExclusiveMax.IsTrue()},
-		{"multipleOf", isFree && wanted.MultipleOf != nil},
-		{"minLength", isFree && wanted.MinLength > 0},
-		{"maxLength", isFree && wanted.MaxLength != nil},
-		{"pattern", isFree && wanted.Pattern != ""},
+		{"enum", isEnum},
 		{"minItems", wanted.MinItems > 0},
 		{"maxItems", wanted.MaxItems != nil},
 		{"uniqueItems", wanted.UniqueItems},
 		{"minProperties", wanted.MinProps > 0},
 		{"maxProperties", wanted.MaxProps != nil},
-	} {
-		if demand.has {
-			all = append(all, demand.keyword)
+	}
+	if !isEnum {
+		demanded = append(demanded, scalarDemands(wanted)...)
+	}
+	for _, keyword := range demanded {
+		if keyword.has {
+			all = append(all, keyword.keyword)
 		}
 	}
 	return all
+}
+
+// scalarDemands are keywords of numbers and texts. Beside an enumeration they say nothing more.
+func scalarDemands(wanted *openapi3.Schema) []demand {
+	return []demand{
+		{"format", isCheckedText(wanted) || isSizedInteger(wanted)},
+		{"minimum", wanted.Min != nil},
+		{"maximum", wanted.Max != nil},
+		{"exclusiveMinimum", wanted.ExclusiveMin.IsTrue()},
+		{"exclusiveMaximum", wanted.ExclusiveMax.IsTrue()},
+		{"multipleOf", wanted.MultipleOf != nil},
+		{"minLength", wanted.MinLength > 0},
+		{"maxLength", wanted.MaxLength != nil},
+		{"pattern", wanted.Pattern != ""},
+	}
+}
+
+// isCheckedText reports whether texts of a schema have a format that not every text has.
+func isCheckedText(wanted *openapi3.Schema) bool {
+	return wanted.Type.Is("string") && schema.Formats[wanted.Format].Check != nil
+}
+
+// isSizedInteger reports whether the format of integers is what bounds them, at one side at least.
+func isSizedInteger(wanted *openapi3.Schema) bool {
+	isOpen := wanted.Min == nil || wanted.Max == nil
+	hasSize := wanted.Type.Is("integer") && wanted.Format != ""
+	return hasSize && isOpen
 }
